@@ -1,0 +1,41 @@
+"""Learn to answer yes or no with perceptrons, and know what the answer is worth.
+
+Importing this costs nothing: each name is loaded when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public name -> the module that defines it.
+_HOMES = {
+    "Perceptron": "rosenblatt.estimators",
+    "experiment": "rosenblatt.experiments",
+    "Experiment": "rosenblatt.experiments",
+    "guarantee": "rosenblatt.evidence.guarantee",
+    "Guarantee": "rosenblatt.evidence.guarantee",
+    "Trace": "rosenblatt.trace",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+if TYPE_CHECKING:
+    from rosenblatt.estimators import Perceptron as Perceptron
+    from rosenblatt.evidence.guarantee import Guarantee as Guarantee
+    from rosenblatt.evidence.guarantee import guarantee as guarantee
+    from rosenblatt.experiments import Experiment as Experiment
+    from rosenblatt.experiments import experiment as experiment
+    from rosenblatt.trace import Trace as Trace
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rosenblatt' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

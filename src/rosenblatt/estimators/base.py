@@ -1,0 +1,137 @@
+"""What every estimator here shares: weights under scikit-learn's names, scores and answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rosenblatt import learn, orders
+from rosenblatt.estimators import checks
+from rosenblatt.examples import Examples, as_table
+from rosenblatt.hypothesis import Hypothesis
+
+ZEROS = {"mistake": 0, "negative": -1, "positive": 1}
+
+
+class LinearAnswers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What every estimator here can do once it has weights: score and answer rows."""
+
+    fit_intercept: bool
+    intercept_scaling: float
+    zero: str
+    classes_: NDArray[Any]
+    weights_: NDArray[np.float64]
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Score each row: w·x, positive for the second of `classes_`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+            The rows to score.
+        """
+        check_is_fitted(self)
+        table = as_table(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return self._hypothesis().scores(table)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Answer each row with one of `classes_`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+            The rows to answer.
+        """
+        s = self.decision_function(X)
+        yes = s >= 0 if self.zero == "positive" else s > 0
+        return self.classes_[yes.astype(np.intp)]
+
+    def _x0(self) -> float:
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    def _hypothesis(self) -> Hypothesis:
+        slot = self.weights_ if self.fit_intercept else np.concatenate(([0.0], self.weights_))
+        return Hypothesis(slot, self._x0(), ZEROS[self.zero])
+
+    def _take(self, hypothesis: Hypothesis) -> None:
+        """Set the weights under scikit-learn's names and the lecture's."""
+        w = hypothesis.w
+        self.weights_ = w if self.fit_intercept else w[1:]
+        self.coef_ = w[1:].reshape(1, -1).copy()
+        self.intercept_ = np.array([w[0] * hypothesis.x0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+
+class Corrector(LinearAnswers):
+    """The parameters that every estimator which learns by corrections shares."""
+
+    order: str
+    max_iter: int
+    max_updates: int | None
+    eta0: float
+    class_weight: dict[Any, float] | str | None
+    warm_start: bool
+    random_state: Any
+    verbose: int
+
+    def _rule(self) -> learn.Rule:
+        checks.one_of("order", self.order, orders.NAMES)
+        checks.one_of("zero", self.zero, tuple(ZEROS))
+        eta = checks.positive_number("eta0", self.eta0)
+        checks.positive_number("intercept_scaling", self.intercept_scaling)
+        return learn.Rule(self.order, ZEROS[self.zero], eta, checks.generator(self.random_state))
+
+    def _budget(self) -> learn.Budget:
+        checks.whole_number("max_iter", self.max_iter, least=1)
+        if self.max_updates is not None:
+            checks.whole_number("max_updates", self.max_updates, least=0)
+        return learn.Budget(int(self.max_iter), self.max_updates)
+
+    def _examples(
+        self, X: Any, y: Any, sample_weight: Any, labels: NDArray[Any] | None = None
+    ) -> Examples:
+        examples = Examples.from_arrays(X, checks.column_or_1d(y), x0=self._x0(), labels=labels)
+        weights = sample_weight
+        if self.class_weight is not None:
+            weights = self._class_weights(examples) * (
+                1.0 if weights is None else np.asarray(weights)
+            )
+        return examples if weights is None else examples.weighted(weights)
+
+    def _class_weights(self, examples: Examples) -> NDArray[np.float64]:
+        y = examples.labels[(examples.y > 0).astype(np.intp)]
+        each: NDArray[np.float64] = compute_class_weight(
+            self.class_weight, classes=examples.labels, y=y
+        )
+        return np.where(examples.y > 0, each[1], each[0])
+
+    def _start(self, examples: Examples, coef: Any, intercept: Any) -> NDArray[np.float64] | None:
+        """w(0) with its w0 slot: as given, or the last fit's on a warm start, or None for 0."""
+        start = None
+        if self.warm_start and hasattr(self, "weights_"):
+            start = self._hypothesis().w.copy()
+            if len(start) != examples.d + 1 or not np.array_equal(self.classes_, examples.labels):
+                raise ValueError(
+                    f"warm_start: the last fit had {len(start) - 1} features and classes "
+                    f"{self.classes_.tolist()}, these examples have {examples.d} and "
+                    f"{examples.labels.tolist()}; set warm_start=False to start afresh."
+                )
+        if coef is None and intercept is None:
+            return start
+        start = np.zeros(examples.d + 1) if start is None else start
+        if coef is not None:
+            start[1:] = checks.finite("coef_init", coef, examples.d)
+        if intercept is not None and self.fit_intercept:
+            start[0] = checks.finite("intercept_init", intercept, 1)[0] / self._x0()
+        return start

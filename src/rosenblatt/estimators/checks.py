@@ -1,0 +1,72 @@
+"""Checks of what estimators are given, each with one clear sentence."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
+
+
+def column_or_1d(y: Any) -> Any:
+    """Take a column of answers as one dimension, with scikit-learn's warning."""
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; y.ravel() is used.",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+        return np.asarray(y).ravel()
+    return y
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """scikit-learn's random_state as NumPy's generator; the same int gives the same numbers."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is np.random:
+        random_state = np.random.mtrand._rand
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    if random_state is None or isinstance(random_state, numbers.Integral):
+        return np.random.default_rng(None if random_state is None else int(random_state))
+    raise ValueError(
+        f"random_state is {random_state!r}; "
+        "give None, a whole number, a RandomState or a Generator."
+    )
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Refuse a word that is not among the choices."""
+    if value not in choices:
+        shown = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} is {value!r}; give one of {shown}.")
+
+
+def positive_number(name: str, value: Any) -> float:
+    """Refuse what is not a number above 0."""
+    if not isinstance(value, numbers.Real) or not 0 < float(value) < math.inf:
+        raise ValueError(f"{name} is {value!r}; give a number above 0.")
+    return float(value)
+
+
+def whole_number(name: str, value: Any, least: int) -> None:
+    """Refuse what is not a whole number from `least` up."""
+    if not isinstance(value, numbers.Integral) or int(value) < least:
+        raise ValueError(f"{name} is {value!r}; give a whole number from {least} up.")
+
+
+def finite(name: str, value: Any, size: int) -> NDArray[np.float64]:
+    """Refuse numbers that are not finite or not as many as they should be."""
+    array = np.asarray(value, dtype=np.float64).ravel()
+    if len(array) != size:
+        raise ValueError(f"{name} has {len(array)} numbers; give {size}.")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise ValueError(f"{name}, position {bad[0]}: {array[bad[0]]} is not a finite number.")
+    return array

@@ -1,0 +1,227 @@
+"""The perceptron learning algorithm behind scikit-learn's interface."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import validate_data
+
+from rosenblatt import learn
+from rosenblatt.estimators.base import Corrector
+from rosenblatt.examples import Examples
+from rosenblatt.learn.walk import Progress
+
+
+class Perceptron(Corrector):
+    """The perceptron learning algorithm, which says why it stopped and what it corrected.
+
+    It halts when a full cycle of examples had no mistake, and never because progress looks
+    slow. If the budget ends first, it warns with the number of mistakes left.
+
+    Parameters
+    ----------
+    order : {"cycle", "random-cycle", "shuffle", "first", "random"}, default="cycle"
+        In file order; in one random order; in a new random order each cycle; from the first
+        example again after each correction; a random mistake each time.
+    max_iter : int, default=1000
+        The most cycles. With order="first" every correction begins a cycle.
+    max_updates : int, optional
+        The most corrections.
+    eta0 : float, default=1.0
+        The length of a correction: w ← w + eta0·y·x.
+    fit_intercept : bool, default=True
+        Whether there is a w0.
+    intercept_scaling : float, default=1.0
+        x0, the constant feature that w0 multiplies.
+    zero : {"mistake", "negative", "positive"}, default="mistake"
+        What sign(0) means: always a mistake, -1 or +1.
+    class_weight : dict or "balanced", optional
+        Weights of the classes; they multiply `sample_weight`.
+    warm_start : bool, default=False
+        Whether `fit` starts from the weights of the last fit.
+    random_state : int, RandomState or Generator, optional
+        For the random orders.
+    verbose : int, default=0
+        1 prints a line to stderr every second or so.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, d)
+    intercept_ : array of shape (1,)
+    classes_ : array of shape (2,)
+    n_iter_ : int
+        Cycles begun.
+    weights_ : array of shape (d + 1,)
+        Tall w, w0 first; without intercept, of shape (d,).
+    n_updates_ : int
+        Corrections made. After `partial_fit`, of all calls together.
+    separated_ : bool
+        Whether a whole look at the examples found no mistake, confirmed in exact arithmetic.
+        After `partial_fit`, whether its pass made none.
+    n_mistakes_ : int
+        Mistakes left on the examples. After `partial_fit`, those its pass made as it went.
+    trace_ : Trace
+        Every correction; `trace_.weights(t)` is w(t).
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> clf = rb.Perceptron().fit([[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"])
+    >>> clf.separated_, clf.n_updates_
+    (True, 10)
+    >>> clf.predict([[1, 1], [0, 0]]).tolist()
+    ['yes', 'no']
+    """
+
+    def __init__(
+        self,
+        order: str = "cycle",
+        max_iter: int = 1000,
+        max_updates: int | None = None,
+        eta0: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        zero: str = "mistake",
+        class_weight: dict[Any, float] | str | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.order = order
+        self.max_iter = max_iter
+        self.max_updates = max_updates
+        self.eta0 = eta0
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.zero = zero
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+    ) -> Self:
+        """Correct mistakes until a full cycle has none or the budget ends.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+            The examples. A C-contiguous float array or a CSR matrix is not copied.
+        y : sequence of length n
+            Two kinds of answer; the larger in sort order is +1.
+        sample_weight : sequence of length n, optional
+            A weight s scales the correction to eta0·s·y·x; weight 0 leaves the row out.
+        coef_init, intercept_init : arrays, optional
+            Where to start instead of 0.
+        """
+        rule, budget = self._rule(), self._budget()
+        examples = self._examples(X, y, sample_weight)
+        start = self._start(examples, coef_init, intercept_init)
+        try:
+            run = learn.pla(examples, rule, budget, start, _teller(self.verbose))
+        except learn.Interrupted as stop:
+            self._remember(X, examples, stop.run)
+            raise
+        if not run.separated:
+            warnings.warn(_advice(run, examples), ConvergenceWarning, stacklevel=2)
+        return self._remember(X, examples, run)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Pass over a block of a stream once, correcting mistakes as they are met.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+            The next examples.
+        y : sequence of length n
+            Their answers.
+        classes : sequence of length 2, optional
+            Both labels; needed in the first call, checked in later ones.
+        sample_weight : sequence of length n, optional
+            As in `fit`.
+        """
+        rule = self._rule()
+        fitted = hasattr(self, "classes_")
+        labels = self._known_labels(classes)
+        examples = self._examples(X, y, sample_weight, labels)
+        if fitted:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        updates, cycles = (self.n_updates_, self.n_iter_) if fitted else (0, 0)
+        start = self._hypothesis().w if fitted else None
+        try:
+            run = learn.online(examples, rule, start)
+        except learn.Interrupted as stop:
+            self._remember(X, examples, stop.run, first=not fitted)
+            raise
+        self._remember(X, examples, run, first=not fitted)
+        self.n_updates_ += updates
+        self.n_iter_ += cycles
+        return self
+
+    def _known_labels(self, classes: Any) -> NDArray[Any]:
+        if hasattr(self, "classes_"):
+            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError(
+                    f"`classes={classes!r}` is not the same as on last call to partial_fit, "
+                    f"was: {self.classes_!r}"
+                )
+            return self.classes_
+        if classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        labels = np.unique(classes)
+        if len(labels) != 2:
+            raise ValueError(
+                "Only binary classification is supported. "
+                f"classes has {len(labels)} different labels; give two."
+            )
+        return labels
+
+    def _remember(self, X: Any, examples: Examples, run: learn.Run, first: bool = True) -> Self:
+        validate_data(self, X, reset=first, skip_check_array=True)
+        self.classes_ = examples.labels
+        self.n_iter_ = max(run.cycles, 1)
+        self.n_updates_ = len(run.trace)
+        self.n_mistakes_ = len(run.mistakes)
+        self.separated_ = run.separated
+        self.trace_ = run.trace
+        self._take(run.hypothesis)
+        return self
+
+
+def _advice(run: learn.Run, examples: Examples) -> str:
+    return (
+        f"Perceptron stopped at {run.reason} after {len(run.trace)} corrections in {run.cycles} "
+        f"cycles with {len(run.mistakes)} mistakes left on {len(examples.kept)} examples. "
+        "Ask rosenblatt.separability(X, y) whether any line can answer them all; if none can, "
+        "use PocketPerceptron; if one can, raise the budget or scale the features."
+    )
+
+
+def _teller(verbose: int) -> Any:
+    """A watcher that prints a line at most once a second, or none."""
+    if not verbose:
+        return None
+    last = time.monotonic()
+
+    def tell(so_far: Progress) -> None:
+        nonlocal last
+        if time.monotonic() - last >= 1.0:
+            last = time.monotonic()
+            print(
+                f"rosenblatt: cycle {so_far.cycles}, {so_far.corrections} corrections",
+                file=sys.stderr,
+            )
+
+    return tell

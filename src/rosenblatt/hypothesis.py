@@ -1,0 +1,114 @@
+"""Hypothesis: h(x) = sign(w·x), the tall weight vector and what it says of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import engine
+from rosenblatt.examples import Examples, kernel_rows, sum_of_squares
+
+UNIT_ROUNDOFF = 2.0**-53
+SMALLEST = 2.0**-1000  # far above what underflow can take away, far below any plain score
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis:
+    """A line, plane or hyperplane that answers yes on its positive side.
+
+    Parameters
+    ----------
+    w : float64 array of shape (d + 1,)
+        The weights with a slot for w0, which is 0 where x0 is 0.
+    x0 : float
+        The constant feature, 0.0 for none.
+    zero : {0, -1, +1}
+        The meaning of sign(0): always a mistake, -1 or +1.
+
+    Examples
+    --------
+    >>> h = Hypothesis(np.array([-1.0, 2.0, 0.0]))
+    >>> h.scores(np.array([[1.0, 5.0], [0.25, 5.0]]))
+    array([ 1. , -0.5])
+    >>> h.threshold
+    1.0
+    """
+
+    w: NDArray[np.float64]
+    x0: float = 1.0
+    zero: int = 0
+
+    @property
+    def threshold(self) -> float:
+        """The score of the features above which the answer is yes."""
+        return -float(self.w[0]) * self.x0
+
+    def scores(self, X: Any) -> NDArray[np.float64]:
+        """w·x for each row of a checked table."""
+        result = np.empty(X.shape[0])
+        engine.scores(kernel_rows(X, self.x0, np.empty(0)), self.w, result)
+        return result
+
+    def answers(self, X: Any) -> NDArray[np.int8]:
+        """-1 or +1 for each row; at exactly 0, -1 unless `zero` says +1."""
+        s = self.scores(X)
+        yes = s >= 0 if self.zero > 0 else s > 0
+        return yes.astype(np.int8) * np.int8(2) - np.int8(1)
+
+    def mistakes(self, examples: Examples) -> NDArray[np.intp]:
+        """The rows answered wrongly, in exact arithmetic wherever rounding could decide.
+
+        A row counts when its computed score is on the wrong side or when its exact score is:
+        no mistakes means that both the numbers a person sees and the real ones are right.
+        """
+        s = self.scores(examples.X)
+        wrong = self._wrong(s, examples.y)
+        if self.w.any():
+            for n in self._doubtful(s, ~wrong, examples):
+                sign = _exact_sign(self.w, examples.tall_row(n))
+                wrong[n] = self._wrong(np.array([sign]), examples.y[n : n + 1])[0]
+        if examples.weights is not None:
+            wrong &= examples.weights > 0
+        return np.flatnonzero(wrong)
+
+    def line(self) -> tuple[float, float, float]:
+        """a, b, c of the line a·x1 + b·x2 + c = 0 in the plane."""
+        if len(self.w) != 3:
+            raise ValueError(f"a line needs two features; this hypothesis has {len(self.w) - 1}.")
+        return float(self.w[1]), float(self.w[2]), float(self.w[0]) * self.x0
+
+    def _wrong(self, s: NDArray[np.float64], y: NDArray[np.int8]) -> NDArray[np.bool_]:
+        # As the kernels say it: sign(s, zero)·y ≤ 0, and a score that is no number is wrong.
+        answer = np.where(s > 0, 1, np.where(s < 0, -1, self.zero))
+        return (answer * y <= 0) | np.isnan(s)
+
+    def _doubtful(
+        self, s: NDArray[np.float64], right: NDArray[np.bool_], examples: Examples
+    ) -> NDArray[np.intp]:
+        """The rows among `right` whose sign rounding might have changed.
+
+        A sum of k products is off by at most k·u·Σ|w·x| in any order of summation; 4 (k + 1)
+        also covers the rounding of this bound. Lengths give a bound without a pass over X.
+        """
+        share = 4 * (len(self.w) + 1) * UNIT_ROUNDOFF
+        numbers = examples.X.data if examples.is_sparse else examples.X
+        with np.errstate(over="ignore", invalid="ignore"):
+            length = np.sqrt(sum_of_squares(numbers) + self.x0**2) * np.sqrt(sum_of_squares(self.w))
+            near = np.flatnonzero(right & ~(np.abs(s) > share * length + SMALLEST))
+            if len(near) == 0:
+                return near
+            sizes: NDArray[np.float64] = abs(examples.X[near]) @ np.abs(self.w[1:]) + abs(
+                self.w[0] * self.x0
+            )
+            doubt = ~(np.abs(s[near]) > share * sizes + SMALLEST)
+        return near[doubt]
+
+
+def _exact_sign(w: NDArray[np.float64], x: NDArray[np.float64]) -> float:
+    used = np.flatnonzero(x)
+    s = sum((Fraction(w[i]) * Fraction(x[i]) for i in used), Fraction(0))
+    return float((s > 0) - (s < 0))

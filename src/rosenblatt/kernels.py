@@ -1,0 +1,147 @@
+"""The slides: each algorithm as a plain loop over the examples, in the lecture's letters.
+
+Everything here is Python that can be stepped through with ``NUMBA_DISABLE_JIT=1``; `engine`
+compiles it. ``D`` is the data set: its rows with x0 implied, and ``D.step[n]`` = eta·s·y, the
+signed length of a correction by row n. ``w`` is tall, w0 first. Two row formats, `Dense` and
+`Sparse`, differ in two primitives, `score` and `add`; the loops are written once over them.
+Kernels and primitives share this file because Numba's cache sees edits to one file only.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Dense(NamedTuple):
+    """The examples as rows of an array."""
+
+    X: np.ndarray
+    x0: float
+    step: np.ndarray
+
+
+class Sparse(NamedTuple):
+    """The examples as rows of a CSR matrix, with unsigned indices (they need no wrap-around)."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    x0: float
+    step: np.ndarray
+
+
+def score_dense(D, n, w):
+    """w·x of row n."""
+    x = D.X[n]
+    s = w[0] * D.x0
+    for i in range(len(x)):
+        s += w[i + 1] * x[i]
+    return s
+
+
+def score_sparse(D, n, w):
+    """w·x of row n, over its stored entries."""
+    s = w[0] * D.x0
+    for j in range(D.indptr[n], D.indptr[n + 1]):
+        s += w[1 + D.indices[j]] * D.data[j]
+    return s
+
+
+def add_dense(D, n, w, a):
+    """w ← w + a·x of row n."""
+    x = D.X[n]
+    w[0] += a * D.x0
+    for i in range(len(x)):
+        w[i + 1] += a * x[i]
+
+
+def add_sparse(D, n, w, a):
+    """w ← w + a·x of row n, over its stored entries."""
+    w[0] += a * D.x0
+    for j in range(D.indptr[n], D.indptr[n + 1]):
+        w[1 + D.indices[j]] += a * D.data[j]
+
+
+def score(D, n, w):
+    """w·x of row n in either format; `engine` binds it when compiling."""
+    return score_sparse(D, n, w) if isinstance(D, Sparse) else score_dense(D, n, w)
+
+
+def add(D, n, w, a):
+    """w ← w + a·x of row n in either format; `engine` binds it when compiling."""
+    return add_sparse(D, n, w, a) if isinstance(D, Sparse) else add_dense(D, n, w, a)
+
+
+def sign(s, zero):
+    """+1, -1, or at exactly 0 what the course says: 0 (always a mistake), -1 or +1."""
+    if s > 0:
+        return 1
+    if s < 0:
+        return -1
+    return zero
+
+
+def mistaken(D, n, w, zero):
+    """Does w answer row n wrongly?"""
+    return sign(score(D, n, w), zero) * D.step[n] <= 0
+
+
+def pla(D, order, zero, w, walk, trace, ends):
+    """Correct w by each mistake met, until N examples in a row had none."""
+    k, clean, visits = walk
+    t = c = 0
+    while clean < len(order) and visits > 0 and t < len(trace) and c < len(ends):
+        n = order[k]
+        if mistaken(D, n, w, zero):
+            add(D, n, w, D.step[n])
+            trace[t] = n
+            t += 1
+            clean = 0
+        else:
+            clean += 1
+        visits -= 1
+        k += 1
+        if k == len(order):
+            ends[c] = t
+            c += 1
+            k = 0
+    return k, clean, t, c
+
+
+def pla_first(D, order, zero, w, walk, trace):
+    """Correct w by its first mistake and start over, until there is none."""
+    k, visits = walk
+    t = 0
+    while k < len(order) and visits > 0 and t < len(trace):
+        n = order[k]
+        if mistaken(D, n, w, zero):
+            add(D, n, w, D.step[n])
+            trace[t] = n
+            t += 1
+            k = 0
+        else:
+            k += 1
+        visits -= 1
+    return k, t
+
+
+def scores(D, w, s):
+    """s[n] = w·x for every row."""
+    for n in range(len(s)):
+        s[n] = score(D, n, w)
+
+
+def replay(D, trace, w):
+    """Make the corrections of a trace again."""
+    for n in trace:
+        add(D, n, w, D.step[n])
+
+
+def along(D, trace, w, w_f, inner, squared):
+    """Make the corrections again, noting w_f·w(t) and ‖w(t)‖² for t = 0 … T."""
+    for t in range(len(trace) + 1):
+        for i in range(len(w)):
+            inner[t] += w_f[i] * w[i]
+            squared[t] += w[i] * w[i]
+        if t < len(trace):
+            add(D, trace[t], w, D.step[trace[t]])

@@ -1,0 +1,7 @@
+"""One file an algorithm, each from Examples to a Run."""
+
+from rosenblatt.learn.online import online
+from rosenblatt.learn.pla import pla
+from rosenblatt.learn.run import Budget, Interrupted, Rule, Run
+
+__all__ = ["Budget", "Interrupted", "Rule", "Run", "online", "pla"]

@@ -1,0 +1,110 @@
+"""Trace: which example was corrected when; every w(t) is rebuilt from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import engine
+from rosenblatt.examples import Examples
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """What a replay starts from: the examples, w(0) and the length of a correction."""
+
+    examples: Examples
+    start: NDArray[np.float64]
+    eta: float
+
+    def replay(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """The weights, with their w0 slot, after corrections by these rows."""
+        unit = self.examples.unit
+        w = self.start / unit
+        engine.replay(self.examples.rows(self.eta), rows, w)
+        return w * unit
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A run of PLA as the corrections it made.
+
+    Parameters
+    ----------
+    examples : unsigned integer array of shape (T,)
+        n(0), n(1), …: the row corrected at each t.
+    ends : int64 array
+        How many corrections had been made when each cycle ended.
+    origin : Origin, optional
+        The data to rebuild weights from. It is not pickled: a saved model does not carry the
+        examples it was learnt from. `with_origin` puts it back.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> clf = rb.Perceptron().fit([[1.0, 1.0], [-1.0, -1.0]], [1, -1])
+    >>> clf.trace_.examples.tolist(), clf.trace_.cycles.tolist()
+    ([0], [0])
+    >>> clf.trace_.weights(0), clf.trace_.weights(1)
+    (array([0., 0., 0.]), array([1., 1., 1.]))
+    """
+
+    examples: NDArray[np.unsignedinteger[Any]]
+    ends: NDArray[np.int64]
+    origin: Origin | None = None
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def __repr__(self) -> str:
+        return f"Trace({len(self)} corrections in {len(self.ends)} whole cycles)"
+
+    @property
+    def cycles(self) -> NDArray[np.intp]:
+        """The cycle, counted from 0, that each correction fell in."""
+        return np.searchsorted(self.ends, np.arange(len(self)), side="right")
+
+    def weights(self, t: int) -> NDArray[np.float64]:
+        """The tall w(t), after the first t corrections.
+
+        Parameters
+        ----------
+        t : int
+            From 0, the start, to the number of corrections.
+        """
+        if not 0 <= t <= len(self):
+            raise ValueError(f"t is {t}; this trace has weights for t from 0 to {len(self)}.")
+        origin = self._known_origin()
+        return origin.examples.tall(origin.replay(self.examples[:t]))
+
+    def walk(self) -> Iterator[NDArray[np.float64]]:
+        """w(0), w(1), … w(T), each a new array with its w0 slot."""
+        origin = self._known_origin()
+        unit = origin.examples.unit
+        rows, w = origin.examples.rows(origin.eta), origin.start / unit
+        yield w * unit
+        for t in range(len(self)):
+            engine.replay(rows, self.examples[t : t + 1], w)
+            yield w * unit
+
+    def with_origin(self, origin: Origin) -> Trace:
+        """The same corrections with the data they were made on."""
+        return replace(self, origin=origin)
+
+    def _known_origin(self) -> Origin:
+        if self.origin is None:
+            raise ValueError(
+                "this trace was loaded without the examples it was made on; "
+                "fit again, or give them back with trace.with_origin(...)."
+            )
+        return self.origin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"examples": self.examples, "ends": self.ends, "origin": None}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Trace:
+        return self
