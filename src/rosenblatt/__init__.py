@@ -15,6 +15,7 @@ _HOMES = {
     "Experiment": "rosenblatt.experiments",
     "guarantee": "rosenblatt.evidence.guarantee",
     "Guarantee": "rosenblatt.evidence.guarantee",
+    "squeeze": "rosenblatt.evidence.guarantee",
     "Trace": "rosenblatt.trace",
 }
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from rosenblatt.estimators import Perceptron as Perceptron
     from rosenblatt.evidence.guarantee import Guarantee as Guarantee
     from rosenblatt.evidence.guarantee import guarantee as guarantee
+    from rosenblatt.evidence.guarantee import squeeze as squeeze
     from rosenblatt.experiments import Experiment as Experiment
     from rosenblatt.experiments import experiment as experiment
     from rosenblatt.trace import Trace as Trace

@@ -108,7 +108,11 @@ def _told_when_slow(name: str) -> Iterator[None]:
 
 
 pla = Kernel(kernels.pla)
+pla_random = Kernel(kernels.pla_random)
 pla_first = Kernel(kernels.pla_first)
 scores = Kernel(kernels.scores)
 replay = Kernel(kernels.replay)
 along = Kernel(kernels.along)
+keep = Kernel(kernels.keep)
+judge = Kernel(kernels.judge)
+ratchet = Kernel(kernels.ratchet)

@@ -70,14 +70,17 @@ class Examples:
         labels : array, optional
             The two labels where they are known already; otherwise y tells.
         """
-        table = as_table(X)
+        table, names = _floats(X), column_names(X)
         answers, labels = _signs(y, labels)
         if len(answers) != table.shape[0]:
             raise ValueError(
                 f"X has {table.shape[0]} rows but y has {len(answers)} answers; "
                 "inconsistent numbers of samples: give one answer for each row."
             )
-        return cls(table, answers, labels, column_names(X), float(x0))
+        examples = cls(table, answers, labels, names, float(x0))
+        if not math.isfinite(examples.squares):
+            _refuse_non_finite(table, names)
+        return examples
 
     def weighted(self, weights: Any) -> Examples:
         """Take the same examples with a weight for each row."""
@@ -125,10 +128,25 @@ class Examples:
     @property
     def kept(self) -> NDArray[np.unsignedinteger[Any]]:
         """The numbers of the rows that count: all but those of weight 0."""
-        small = self.n < 2**32
         if self.weights is None:
-            return np.arange(self.n, dtype=np.uint32 if small else np.uint64)
-        return np.flatnonzero(self.weights > 0).astype(np.uint32 if small else np.uint64)
+            return np.arange(self.n, dtype=self.row_type)
+        return np.flatnonzero(self.weights > 0).astype(self.row_type)
+
+    @property
+    def row_type(self) -> type[np.unsignedinteger[Any]]:
+        """The smallest type that holds a row number."""
+        return np.uint32 if self.n < 2**32 else np.uint64
+
+    @property
+    def numbers(self) -> NDArray[Any]:
+        """The entries of X, those stored where it is sparse."""
+        entries: NDArray[Any] = self.X.data if self.is_sparse else self.X
+        return entries
+
+    @functools.cached_property
+    def squares(self) -> float:
+        """The sum of the squares of all entries."""
+        return sum_of_squares(self.numbers)
 
     @functools.cached_property
     def unit(self) -> float:
@@ -137,9 +155,9 @@ class Examples:
         Learning in this unit gives the same corrections, and scores that neither overflow
         nor vanish when the features are around 1e200 or 1e-200.
         """
-        numbers = self.X.data if self.is_sparse else self.X
-        squares = sum_of_squares(numbers) / max(numbers.size, 1) + self.x0**2
-        if _PLAIN_SQUARES[0] < squares < _PLAIN_SQUARES[1] or numbers.size == 0:
+        numbers = self.numbers
+        typical = self.squares / max(numbers.size, 1) + self.x0**2
+        if _PLAIN_SQUARES[0] < typical < _PLAIN_SQUARES[1] or numbers.size == 0:
             return 1.0
         largest = max(float(numbers.max()), -float(numbers.min()), abs(self.x0))
         exponent = math.frexp(largest)[1]
@@ -180,15 +198,11 @@ def kernel_rows(X: Any, x0: float, step: NDArray[np.float64]) -> kernels.Dense |
 
 def as_table(X: Any) -> Any:
     """Check X and return it as a C-contiguous float array or a CSR matrix."""
-    if hasattr(X, "tocsr"):
-        return _as_csr(X)
-    array = X if isinstance(X, np.ndarray) else _as_array(X)
-    _check_shape(array.shape, array.ndim)
-    if array.dtype not in (np.float32, np.float64) or not array.dtype.isnative:
-        array = _as_floats(array, column_names(X))
-    array = np.ascontiguousarray(array)
-    _check_finite(array, column_names(X))
-    return array
+    table = _floats(X)
+    numbers = table if isinstance(table, np.ndarray) else table.data
+    if not math.isfinite(sum_of_squares(numbers)):
+        _refuse_non_finite(table, column_names(X))
+    return table
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
@@ -206,6 +220,17 @@ def sum_of_squares(numbers: NDArray[Any]) -> float:
     flat = numbers.reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):
         return float(np.dot(flat, flat))
+
+
+def _floats(X: Any) -> Any:
+    """X as a float array or a CSR matrix, its shape and types checked but not its values."""
+    if hasattr(X, "tocsr"):
+        return _as_csr(X)
+    array = X if isinstance(X, np.ndarray) else _as_array(X)
+    _check_shape(array.shape, array.ndim)
+    if array.dtype not in (np.float32, np.float64) or not array.dtype.isnative:
+        array = _as_floats(array, column_names(X))
+    return np.ascontiguousarray(array)
 
 
 def _as_array(X: Any) -> NDArray[Any]:
@@ -230,10 +255,6 @@ def _as_csr(X: Any) -> Any:
         if csr.dtype.kind not in "iub":
             raise ValueError(f"X holds {csr.dtype}: Complex data not supported, nor other types.")
         csr = csr.astype(np.float64)
-    if not _all_finite(csr.data):
-        at = int(np.flatnonzero(~np.isfinite(csr.data))[0])
-        row = int(np.searchsorted(csr.indptr, at, side="right")) - 1
-        raise _not_finite(csr.data[at], row, f"column {csr.indices[at]}")
     return csr
 
 
@@ -285,27 +306,27 @@ def _cells_as_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDAr
     return result
 
 
-def _check_finite(array: NDArray[Any], names: tuple[str, ...] | None) -> None:
-    if _all_finite(array):
+def _refuse_non_finite(table: Any, names: tuple[str, ...] | None) -> None:
+    """Name the first NaN or infinity, if there is one: squares also overflow without."""
+    dense = isinstance(table, np.ndarray)
+    numbers = table.reshape(-1) if dense else table.data
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad) == 0:
         return
-    for row, values in enumerate(array):
-        bad = np.flatnonzero(~np.isfinite(values))
-        if len(bad):
-            raise _not_finite(values[bad[0]], row, _column(int(bad[0]), names))
-
-
-def _all_finite(numbers: NDArray[Any]) -> bool:
-    if math.isfinite(sum_of_squares(numbers)):
-        return True
-    return bool(math.isfinite(numbers.max()) and math.isfinite(numbers.min()))
-
-
-def _not_finite(value: float, row: int, where: str) -> ValueError:
-    what = "NaN" if math.isnan(value) else "infinity (inf)"
-    return ValueError(
-        f"X, row {row}, {where}: {what} is not a number that can be learnt from. "
+    row, column = place(table, int(bad[0]))
+    what = "NaN" if math.isnan(numbers[bad[0]]) else "infinity (inf)"
+    raise ValueError(
+        f"X, row {row}, {_column(column, names)}: {what} is not a number that can be learnt from. "
         "Drop the row or fill in a value."
     )
+
+
+def place(table: Any, at: int) -> tuple[int, int]:
+    """The row and column of the entry at a flat position."""
+    if isinstance(table, np.ndarray):
+        return divmod(at, table.shape[1])
+    row = int(np.searchsorted(table.indptr, at, side="right")) - 1
+    return row, int(table.indices[at])
 
 
 def _column(column: int, names: Sequence[str] | None) -> str:

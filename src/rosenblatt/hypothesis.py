@@ -95,9 +95,8 @@ class Hypothesis:
         also covers the rounding of this bound. Lengths give a bound without a pass over X.
         """
         share = 4 * (len(self.w) + 1) * UNIT_ROUNDOFF
-        numbers = examples.X.data if examples.is_sparse else examples.X
         with np.errstate(over="ignore", invalid="ignore"):
-            length = np.sqrt(sum_of_squares(numbers) + self.x0**2) * np.sqrt(sum_of_squares(self.w))
+            length = np.sqrt(examples.squares + self.x0**2) * np.sqrt(sum_of_squares(self.w))
             near = np.flatnonzero(right & ~(np.abs(s) > share * length + SMALLEST))
             if len(near) == 0:
                 return near

@@ -108,6 +108,31 @@ def pla(D, order, zero, w, walk, trace, ends):
     return k, clean, t, c
 
 
+def pla_random(D, order, chance, zero, w, walk, trace, ends):
+    """Correct w by a random mistake, the first met in a new random order, until there is none."""
+    i, visits = walk
+    N = len(order)
+    k = t = c = 0
+    while i < N and k < len(chance) and t < len(trace):
+        j = i + int(chance[k] * (N - i))
+        order[i], order[j] = order[j], order[i]
+        n = order[i]
+        if mistaken(D, n, w, zero):
+            add(D, n, w, D.step[n])
+            trace[t] = n
+            t += 1
+            i = 0
+        else:
+            i += 1
+        k += 1
+        visits += 1
+        if visits == N:
+            ends[c] = t
+            c += 1
+            visits = 0
+    return i, visits, t, c
+
+
 def pla_first(D, order, zero, w, walk, trace):
     """Correct w by its first mistake and start over, until there is none."""
     k, visits = walk
@@ -145,3 +170,46 @@ def along(D, trace, w, w_f, inner, squared):
             squared[t] += w[i] * w[i]
         if t < len(trace):
             add(D, trace[t], w, D.step[trace[t]])
+
+
+def keep(D, trace, w, W):
+    """W[t] = w(t + 1): make the corrections of a trace again, keeping every w on the way."""
+    for t in range(len(trace)):
+        add(D, trace[t], w, D.step[trace[t]])
+        for i in range(len(w)):
+            W[t, i] = w[i]
+
+
+def judge(S, w0, y, s, slack, wrong, doubtful):
+    """Weigh the mistakes of many w on a few rows, leaving aside scores that rounding may decide.
+
+    S[n, b] + w0[b] is the score of row n by the b-th w; between -slack[b] and slack[b] its sign
+    is in doubt.
+    """
+    for n in range(len(y)):
+        for b in range(len(w0)):
+            v = y[n] * (S[n, b] + w0[b])
+            wrong[b] += s[n] * (v < -slack[b])
+            doubtful[b] += 1 - (v < -slack[b]) - (v > slack[b])
+
+
+def ratchet(D, order, zero, w, walk, trace):
+    """Correct w by each mistake met, until it has been right for longer than the pocket was.
+
+    A w that was judged once is not worth judging again before its next correction.
+    """
+    k, run, longest, judged, visits = walk
+    t = 0
+    while k < len(order) and visits > 0 and t < len(trace) and (judged or run <= longest):
+        n = order[k]
+        if mistaken(D, n, w, zero):
+            add(D, n, w, D.step[n])
+            trace[t] = n
+            t += 1
+            run = 0
+            judged = False
+        else:
+            run += 1
+        visits -= 1
+        k += 1
+    return k, run, judged, t

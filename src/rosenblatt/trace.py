@@ -78,12 +78,12 @@ class Trace:
         """
         if not 0 <= t <= len(self):
             raise ValueError(f"t is {t}; this trace has weights for t from 0 to {len(self)}.")
-        origin = self._known_origin()
+        origin = self.known_origin()
         return origin.examples.tall(origin.replay(self.examples[:t]))
 
     def walk(self) -> Iterator[NDArray[np.float64]]:
         """w(0), w(1), … w(T), each a new array with its w0 slot."""
-        origin = self._known_origin()
+        origin = self.known_origin()
         unit = origin.examples.unit
         rows, w = origin.examples.rows(origin.eta), origin.start / unit
         yield w * unit
@@ -95,7 +95,8 @@ class Trace:
         """The same corrections with the data they were made on."""
         return replace(self, origin=origin)
 
-    def _known_origin(self) -> Origin:
+    def known_origin(self) -> Origin:
+        """The data this trace was made on, or a sentence saying that it is gone."""
         if self.origin is None:
             raise ValueError(
                 "this trace was loaded without the examples it was made on; "

@@ -26,6 +26,7 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     zero: str
     classes_: NDArray[Any]
     weights_: NDArray[np.float64]
+    n_features_in_: int
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score each row: w·x, positive for the second of `classes_`.
@@ -37,7 +38,7 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         table = as_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_columns(X, table.shape[1], reset=False)
         return self._hypothesis().scores(table)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -51,6 +52,17 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         s = self.decision_function(X)
         yes = s >= 0 if self.zero == "positive" else s > 0
         return self.classes_[yes.astype(np.intp)]
+
+    def _check_columns(self, X: Any, d: int, *, reset: bool) -> None:
+        """Keep or compare the number and names of features, as scikit-learn does.
+
+        Arrays have no names to look for; looking costs as much as a small fit.
+        """
+        plain = isinstance(X, np.ndarray) and not hasattr(self, "feature_names_in_")
+        if plain and (reset or d == self.n_features_in_):
+            self.n_features_in_ = d
+        else:
+            validate_data(self, X, reset=reset, skip_check_array=True)
 
     def _x0(self) -> float:
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
@@ -90,7 +102,8 @@ class Corrector(LinearAnswers):
         checks.one_of("zero", self.zero, tuple(ZEROS))
         eta = checks.positive_number("eta0", self.eta0)
         checks.positive_number("intercept_scaling", self.intercept_scaling)
-        return learn.Rule(self.order, ZEROS[self.zero], eta, checks.generator(self.random_state))
+        chance = None if self.order in orders.FIXED else checks.generator(self.random_state)
+        return learn.Rule(self.order, ZEROS[self.zero], eta, chance)
 
     def _budget(self) -> learn.Budget:
         checks.whole_number("max_iter", self.max_iter, least=1)
@@ -114,7 +127,7 @@ class Corrector(LinearAnswers):
         each: NDArray[np.float64] = compute_class_weight(
             self.class_weight, classes=examples.labels, y=y
         )
-        return np.where(examples.y > 0, each[1], each[0])
+        return np.asarray(np.where(examples.y > 0, each[1], each[0]))
 
     def _start(self, examples: Examples, coef: Any, intercept: Any) -> NDArray[np.float64] | None:
         """w(0) with its w0 slot: as given, or the last fit's on a warm start, or None for 0."""

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
 
 from rosenblatt import learn
 from rosenblatt.estimators.base import Corrector
@@ -74,7 +73,7 @@ class Perceptron(Corrector):
     >>> import rosenblatt as rb
     >>> clf = rb.Perceptron().fit([[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"])
     >>> clf.separated_, clf.n_updates_
-    (True, 10)
+    (True, 18)
     >>> clf.predict([[1, 1], [0, 0]]).tolist()
     ['yes', 'no']
     """
@@ -157,7 +156,7 @@ class Perceptron(Corrector):
         labels = self._known_labels(classes)
         examples = self._examples(X, y, sample_weight, labels)
         if fitted:
-            validate_data(self, X, reset=False, skip_check_array=True)
+            self._check_columns(X, examples.d, reset=False)
         updates, cycles = (self.n_updates_, self.n_iter_) if fitted else (0, 0)
         start = self._hypothesis().w if fitted else None
         try:
@@ -189,7 +188,7 @@ class Perceptron(Corrector):
         return labels
 
     def _remember(self, X: Any, examples: Examples, run: learn.Run, first: bool = True) -> Self:
-        validate_data(self, X, reset=first, skip_check_array=True)
+        self._check_columns(X, examples.d, reset=first)
         self.classes_ = examples.labels
         self.n_iter_ = max(run.cycles, 1)
         self.n_updates_ = len(run.trace)

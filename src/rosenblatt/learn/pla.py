@@ -13,6 +13,9 @@ from rosenblatt.examples import Examples
 from rosenblatt.learn.run import Budget, Interrupted, Rule, Run
 from rosenblatt.learn.walk import Walk, Watch
 
+# Random numbers are drawn at least so many at a time.
+CHANCES = 2**11
+
 
 def pla(
     examples: Examples,
@@ -52,7 +55,7 @@ def pla(
 
 def naive_cycle(walk: Walk) -> None:
     """Visit in file order, cycle after cycle; go on with the next example after a correction."""
-    _cycle(walk, orders.naive(walk.examples.kept, walk.rng))
+    _cycle(walk, walk.examples.kept)
 
 
 def random_cycle(walk: Walk) -> None:
@@ -81,24 +84,30 @@ def shuffled_cycles(walk: Walk) -> None:
 
 
 def random_mistakes(walk: Walk) -> None:
-    """Draw examples until one is wrong: each mistake is as likely as any other.
+    """Correct a random mistake each time, every mistake as likely as any other.
 
-    When N draws in a row were right, look at all examples and choose among the mistakes.
+    The first mistake met in a random order is such a choice. The order is shuffled as it is
+    visited, so that finding a mistake costs no more than the visits it takes; visits are
+    counted in cycles of N.
     """
-    rows = walk.examples.kept
-    clean = 0
+    order = walk.examples.kept.copy()
+    i = visits = 0
     while walk.goes_on:
-        order, k, ended = orders.drawn(rows, walk.rng), 0, 0
-        while walk.goes_on and not ended:
-            k, clean, ended = visit(walk, order, (k, clean), 1)
-            if clean == len(order):
-                walk.confirm(choose=walk.rng.choice)
-                clean = 0
+        w, trace, most = walk.room(walk.corrections_left)
+        most = min(most, max(len(order), CHANCES), walk.cycles_left * len(order) - visits)
+        ends = np.empty(most // len(order) + 1, dtype=np.int64)
+        i, visits, t, c = engine.pla_random(
+            walk.rows, order, walk.rng.random(most), walk.rule.zero, w, (i, visits), trace, ends
+        )
+        walk.record(w, trace[:t], ends[:c], within_cycle=visits > 0)
+        if i == len(order):
+            walk.confirm()
+            i = 0
 
 
 def first_mistakes(walk: Walk) -> None:
     """Start over from the first example after each correction, as the Octave program does."""
-    order = orders.naive(walk.examples.kept, walk.rng)
+    order = walk.examples.kept
     k = 0
     while walk.goes_on:
         w, trace, visits = walk.room(min(walk.cycles_left, walk.corrections_left))

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.trace import Trace
 
-Reason = Literal["no mistakes", "max_iter", "max_updates", "interrupted", "end of stream"]
+Reason = Literal[
+    "no mistakes", "max_iter", "max_updates", "time_limit", "interrupted", "end of stream"
+]
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Budget:
-    """When to give up: after so many cycles begun or so many corrections."""
+    """When to give up: after so many cycles begun, so many corrections or so many seconds."""
 
     cycles: int = 1000
     corrections: int | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

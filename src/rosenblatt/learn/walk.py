@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, place
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.learn.run import Budget, Reason, Rule, Run
 from rosenblatt.trace import Origin, Trace
@@ -28,8 +29,7 @@ class Progress:
     """A run so far; w is in the examples' unit and has its w0 slot."""
 
     w: NDArray[np.float64]
-    corrected: tuple[Ints, ...] = ()
-    ends: tuple[Ints, ...] = ()
+    blocks: int = 0
     corrections: int = 0
     whole_cycles: int = 0
     within_cycle: bool = False
@@ -44,7 +44,11 @@ Watch = Callable[[Progress], None]
 
 
 class Walk:
-    """The state of a run: changed only by `record`, in one assignment, so Ctrl-C is safe."""
+    """The state of a run under way.
+
+    `record` adds a block to the lists and then counts it in one assignment of `so_far`, so
+    that Ctrl-C at any moment leaves a run that is true up to its last counted block.
+    """
 
     def __init__(
         self,
@@ -55,11 +59,17 @@ class Walk:
         watch: Watch | None = None,
     ) -> None:
         self.examples, self.rule, self.budget, self.watch = examples, rule, budget, watch
-        self.rng = rule.rng or np.random.default_rng()
         self.rows = examples.rows(rule.eta)
         self.start = np.zeros(examples.d + 1) if start is None else start
+        self.corrected: list[Ints] = [np.empty(0, dtype=examples.row_type)]
+        self.ends: list[Ints] = [np.empty(0, dtype=np.int64)]
         self.so_far = Progress(self.start / examples.unit)
         self.confirmed = False
+
+    @functools.cached_property
+    def rng(self) -> np.random.Generator:
+        """The source of chance; made only if it is asked for."""
+        return self.rule.rng or np.random.default_rng()
 
     @property
     def cycles_left(self) -> int:
@@ -81,8 +91,8 @@ class Walk:
     def room(self, corrections: int) -> tuple[NDArray[np.float64], Ints, int]:
         """A copy of w to work on, space for a block of corrections, and its visits."""
         visits = max(1, WORK_PER_CALL // self.examples.entries_per_row)
-        size = np.uint32 if self.examples.n < 2**32 else np.uint64
-        trace = np.empty(min(visits, corrections, CORRECTIONS_PER_CALL), dtype=size)
+        size = min(visits, corrections, CORRECTIONS_PER_CALL)
+        trace = np.empty(size, dtype=self.examples.row_type)
         return self.so_far.w.copy(), trace, visits
 
     def record(
@@ -92,10 +102,12 @@ class Walk:
         if not np.isfinite(w * self.examples.unit).all():
             raise _overflow(self.examples)
         old = self.so_far
+        # A block may be a small part of the space it was given: keep only that part.
+        self.corrected.append(corrected.copy())
+        self.ends.append(ends + old.corrections)
         self.so_far = Progress(
             w,
-            (*old.corrected, corrected),
-            (*old.ends, ends + old.corrections),
+            old.blocks + 1,
             old.corrections + len(corrected),
             old.whole_cycles + len(ends),
             within_cycle,
@@ -103,14 +115,14 @@ class Walk:
         if self.watch is not None:
             self.watch(self.so_far)
 
-    def confirm(self, choose: Callable[[Ints], int] = lambda mistakes: mistakes[0]) -> None:
+    def confirm(self) -> None:
         """Look at all examples, exactly: end the walk, or correct a mistake it missed."""
         mistakes = self._hypothesis().mistakes(self.examples)
         if len(mistakes) == 0:
             self.confirmed = True
         elif self.corrections_left > 0:
             w, trace, _ = self.room(1)
-            trace[0] = choose(mistakes)
+            trace[0] = mistakes[0]
             engine.replay(self.rows, trace, w)
             self.record(w, trace, np.empty(0, dtype=np.int64), self.so_far.within_cycle)
 
@@ -121,8 +133,8 @@ class Walk:
         if look and not self.confirmed:
             mistakes = hypothesis.mistakes(self.examples)
         trace = Trace(
-            np.concatenate((np.empty(0, dtype=np.uint32), *so_far.corrected)),
-            np.concatenate((np.empty(0, dtype=np.int64), *so_far.ends)),
+            np.concatenate(self.corrected[: so_far.blocks + 1]),
+            np.concatenate(self.ends[: so_far.blocks + 1]),
             Origin(self.examples, self.start, self.rule.eta),
         )
         return Run(hypothesis, trace, mistakes, so_far.cycles, reason or self._reason(mistakes))
@@ -138,14 +150,10 @@ class Walk:
 
 
 def _overflow(examples: Examples) -> ValueError:
-    numbers = examples.X.data if examples.is_sparse else examples.X
-    at = int(max(numbers.argmax(), numbers.argmin(), key=lambda i: abs(numbers.flat[i])))
-    if examples.is_sparse:
-        row = int(np.searchsorted(examples.X.indptr, at, side="right")) - 1
-        column = int(examples.X.indices[at])
-    else:
-        row, column = divmod(at, examples.d)
+    flat = examples.numbers.reshape(-1)
+    at = int(max(flat.argmax(), flat.argmin(), key=lambda i: abs(flat[i])))
+    row, column = place(examples.X, at)
     return ValueError(
-        f"learning overflowed: the weights grew past the largest float. "
-        f"X, row {row}, column {column} is {numbers.flat[at]:.3g}; scale the columns first."
+        "learning overflowed: the weights grew past the largest float. "
+        f"X, row {row}, column {column} is {flat[at]:.3g}; scale the columns first."
     )

@@ -1,0 +1,286 @@
+"""The guarantee: R, rho, R²/rho², and the two inequalities of its proof along a trace."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import engine
+from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.trace import Trace
+
+# Scaling is worth a word when it divides the bound by at least this much.
+WORTH_SAYING = 10.0
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """How many corrections PLA can need from w(0) = 0: at most R²/rho².
+
+    Parameters
+    ----------
+    radius : float
+        R, the length of the longest tall example.
+    margin : float
+        rho, the distance of the nearest tall example from w_f; not positive where w_f is wrong.
+    scaled : Guarantee, optional
+        The same line's guarantee if each column were divided by its largest entry.
+
+    Examples
+    --------
+    >>> Guarantee(radius=2.0, margin=0.5).bound
+    16.0
+    >>> print(Guarantee(radius=2.0, margin=-0.5))
+    no guarantee: these weights do not answer every example rightly
+    """
+
+    radius: float
+    margin: float
+    scaled: Guarantee | None = None
+
+    @property
+    def bound(self) -> float | None:
+        """R²/rho², or None where the weights prove nothing."""
+        if not self.margin > 0:
+            return None
+        ratio = self.radius / self.margin
+        return ratio * ratio if ratio < 1e154 else math.inf
+
+    def __str__(self) -> str:
+        if self.bound is None:
+            return "no guarantee: these weights do not answer every example rightly"
+        plain = (
+            f"at most {self.bound:,.0f} corrections "
+            f"(R = {self.radius:.6g}, rho = {self.margin:.6g})"
+        )
+        return plain if self.advice is None else f"{plain}; {self.advice}"
+
+    @property
+    def advice(self) -> str | None:
+        """What scaling the columns would do to the bound, where it is worth a word."""
+        before, after = self.bound, None if self.scaled is None else self.scaled.bound
+        if before is None or after is None or before < WORTH_SAYING * after:
+            return None
+        return (
+            f"rho/R is tiny ({self.margin / self.radius:.2g}): the features come on very different "
+            "scales, and dividing each column by its largest entry would lower the bound "
+            f"from {before:,.0f} to {after:,.0f}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Squeeze:
+    """The two inequalities of the convergence proof at every t of a trace.
+
+    Parameters
+    ----------
+    inner : array of shape (T + 1,)
+        w_f·w(t).
+    squared : array of shape (T + 1,)
+        ‖w(t)‖².
+    cosine : array of shape (T + 1,)
+        The cosine of the angle between w_f and w(t); NaN where w(t) = 0.
+    inner_least : array of shape (T + 1,)
+        w_f·w(0) + t·eta·rho·‖w_f‖, which w_f·w(t) never falls below.
+    squared_most : array of shape (T + 1,)
+        ‖w(0)‖² + t·eta²·R², which ‖w(t)‖² never exceeds.
+    """
+
+    inner: NDArray[np.float64]
+    squared: NDArray[np.float64]
+    cosine: NDArray[np.float64]
+    inner_least: NDArray[np.float64]
+    squared_most: NDArray[np.float64]
+
+    @property
+    def inner_holds(self) -> NDArray[np.bool_]:
+        """At which t the inner product has grown as fast as the proof says."""
+        slack = _rounding(self.inner_least, self.inner)
+        return np.asarray(self.inner >= self.inner_least - slack)
+
+    @property
+    def squared_holds(self) -> NDArray[np.bool_]:
+        """At which t the length has grown no faster than the proof says."""
+        slack = _rounding(self.squared_most, self.squared)
+        return np.asarray(self.squared <= self.squared_most + slack)
+
+    @property
+    def holds(self) -> bool:
+        """Whether both inequalities hold at every t."""
+        return bool(self.inner_holds.all() and self.squared_holds.all())
+
+
+def guarantee(X: Any, y: Any, weights: Any, *, fit_intercept: bool = True) -> Guarantee:
+    """What the convergence theorem promises, given weights that answer every example rightly.
+
+    Parameters
+    ----------
+    X, y : arrays, sparse matrix or frame, and answers
+        The examples.
+    weights : array
+        Any tall w_f, w0 first (no w0 without intercept).
+    fit_intercept : bool, default=True
+        Whether the examples have x0 = 1.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> rb.guarantee([[3.0], [-4.0]], [1, -1], [0.0, 1.0]).bound
+    1.8888888888888888
+    """
+    examples = Examples.from_arrays(X, y, x0=1.0 if fit_intercept else 0.0)
+    return guarantee_with_scaling(examples, with_slot(examples, weights))
+
+
+def guarantee_of(examples: Examples, w: NDArray[np.float64]) -> Guarantee:
+    """R of the examples and rho of a w with its w0 slot; weights scale the examples.
+
+    Parameters
+    ----------
+    examples : Examples
+        The rows and their answers.
+    w : array of shape (d + 1,)
+        The weights that answer them.
+    """
+    lengths = lengths_of(examples)
+    products = examples.y * Hypothesis(w / np.abs(w).max(), examples.x0).scores(examples.X)
+    products /= np.linalg.norm(w / np.abs(w).max())
+    if examples.weights is not None:
+        counts = examples.weights > 0
+        lengths = (lengths * examples.weights)[counts]
+        products = (products * examples.weights)[counts]
+    return Guarantee(float(lengths.max()), float(products.min()))
+
+
+def guarantee_with_scaling(examples: Examples, w: NDArray[np.float64]) -> Guarantee:
+    """The guarantee of a line, with that of the same line on scaled columns beside it.
+
+    Parameters
+    ----------
+    examples : Examples
+        The rows and their answers.
+    w : array of shape (d + 1,)
+        Weights that answer them, with their w0 slot.
+    """
+    scales = _largest(examples.X)
+    scales[scales == 0] = 1.0
+    # In place of scaled examples: scores stay, lengths shrink, w grows by the same factors.
+    before = guarantee_of(examples, w)
+    tall = w * np.concatenate(([1.0], scales))
+    shrunk = np.sqrt(_squares(examples.X, 1 / scales) + examples.x0**2)
+    grown = before.margin * (np.linalg.norm(w) / np.linalg.norm(tall))
+    if examples.weights is not None:
+        shrunk = shrunk * examples.weights
+    return replace(before, scaled=Guarantee(float(shrunk.max()), float(grown)))
+
+
+def squeeze(trace: Trace, weights: Any) -> Squeeze:
+    """Follow both inequalities of the proof along a trace.
+
+    Parameters
+    ----------
+    trace : Trace
+        A run of corrections, with the examples it was made on.
+    weights : array
+        Any tall w_f that answers every example rightly, w0 first (no w0 without intercept).
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> clf = rb.Perceptron().fit([[3.0], [-4.0]], [1, -1])
+    >>> squeezed = rb.squeeze(clf.trace_, [0.0, 1.0])
+    >>> squeezed.holds, squeezed.inner.tolist(), squeezed.inner_least.tolist()
+    (True, [0.0, 3.0], [0.0, 3.0])
+    """
+    origin = trace.known_origin()
+    examples, t = origin.examples, np.arange(len(trace) + 1)
+    w = with_slot(examples, weights)
+    promise = guarantee_of(examples, w)
+    inner, squared = np.zeros(len(t)), np.zeros(len(t))
+    start = origin.start / examples.unit
+    engine.along(examples.rows(origin.eta), trace.examples, start.copy(), w, inner, squared)
+    inner, squared = inner * examples.unit, squared * examples.unit**2
+    size = float(np.linalg.norm(w))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        cosine = inner / (size * np.sqrt(squared))
+    return Squeeze(
+        inner,
+        squared,
+        cosine,
+        inner[0] + t * origin.eta * promise.margin * size,
+        squared[0] + t * (origin.eta * promise.radius) ** 2,
+    )
+
+
+def with_slot(examples: Examples, weights: Any) -> NDArray[np.float64]:
+    """Tall weights as a person gives them, with the w0 slot that the rooms use.
+
+    Parameters
+    ----------
+    examples : Examples
+        What the weights are for.
+    weights : array of shape (d + 1,), or (d,) without intercept
+        The tall weights.
+    """
+    w = np.asarray(weights, dtype=np.float64).ravel()
+    wanted = examples.d + bool(examples.x0)
+    if len(w) != wanted or not np.isfinite(w).all() or not w.any():
+        raise ValueError(
+            f"weights must be {wanted} finite numbers, not all 0 (w0 first); got {weights!r}."
+        )
+    return w if examples.x0 else np.concatenate(([0.0], w))
+
+
+def lengths_of(examples: Examples) -> NDArray[np.float64]:
+    """‖x‖ of every tall example, x0 included.
+
+    Parameters
+    ----------
+    examples : Examples
+        The rows.
+    """
+    squares = _squares(examples.X, None) + examples.x0**2
+    if np.isfinite(squares).all() and (squares > 1e-200).all():
+        return np.sqrt(squares)
+    # Extreme entries: measure them in units of the largest.
+    largest = max(float(_largest(examples.X).max()), examples.x0)
+    if largest == 0:
+        return np.zeros(examples.n)
+    scaled = _squares(examples.X, np.full(examples.d, 1 / largest)) + (examples.x0 / largest) ** 2
+    return np.asarray(np.sqrt(scaled) * largest)
+
+
+def _squares(X: Any, factors: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Σ (factor·x)² of each row, a block of rows at a time."""
+    result = np.empty(X.shape[0])
+    block = max(1, 2**20 // max(X.shape[1], 1))
+    with np.errstate(over="ignore"):
+        for begin in range(0, len(result), block):
+            rows = X[begin : begin + block]
+            if not isinstance(rows, np.ndarray):
+                rows = rows.astype(np.float64)
+                rows.sum_duplicates()
+                if factors is not None:
+                    rows.data *= factors[rows.indices]
+                result[begin : begin + block] = rows.multiply(rows).sum(axis=1).ravel()
+            else:
+                rows = rows.astype(np.float64) if factors is None else rows * factors
+                result[begin : begin + block] = np.einsum("ij,ij->i", rows, rows)
+    return result
+
+
+def _largest(X: Any) -> NDArray[np.float64]:
+    """The largest absolute entry of each column."""
+    if isinstance(X, np.ndarray):
+        return np.asarray(np.maximum(X.max(axis=0), -X.min(axis=0)), dtype=np.float64)
+    return np.asarray(abs(X).max(axis=0).toarray(), dtype=np.float64).ravel()
+
+
+def _rounding(bound: NDArray[np.float64], value: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What sums of t terms in double precision may be off by."""
+    return np.asarray(1e-15 * (10 + np.arange(len(bound))) * (np.abs(bound) + np.abs(value)))
