@@ -55,7 +55,13 @@ class Examples:
 
     @classmethod
     def from_arrays(
-        cls, X: Any, y: Any, *, x0: float = 1.0, labels: NDArray[Any] | None = None
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        x0: float = 1.0,
+        labels: NDArray[Any] | None = None,
+        one_class: bool = False,
     ) -> Examples:
         """Check arrays, frames or sparse matrices and take them as examples.
 
@@ -69,8 +75,13 @@ class Examples:
             The constant feature, 0.0 for none.
         labels : array, optional
             The two labels where they are known already; otherwise y tells.
+        one_class : bool
+            Whether answers of one class only are allowed; they are taken as yes, except
+            0, -1 and False, which are no.
         """
         table, names = _floats(X), column_names(X)
+        if one_class and labels is None:
+            labels = _one_or_two_labels(y)
         answers, labels = _signs(y, labels)
         if len(answers) != table.shape[0]:
             raise ValueError(
@@ -391,6 +402,17 @@ def _two_labels(answers: NDArray[Any]) -> NDArray[Any]:
             "learning needs examples of two classes."
         )
     return labels
+
+
+def _one_or_two_labels(y: Any) -> NDArray[Any] | None:
+    """The one label twice, or in its place beside a label that y does not have; None for two."""
+    answers = _one_dimension(y)
+    if len(answers) == 0 or (answers != answers[0]).any():
+        return None
+    only = answers[0]
+    if answers.dtype.kind in "biuf" and only in (0, -1):
+        return np.array([only, 1])
+    return np.array([only, only], dtype=answers.dtype)
 
 
 def _distinct(answers: NDArray[Any]) -> NDArray[Any]:

@@ -1,0 +1,95 @@
+"""The data as the integers that floats are, and a fingerprint of them.
+
+A float is an integer times a power of two, so rows can be taken exactly in a common unit.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.examples import Examples
+
+BLOCK = 2**17  # numbers in a block of rows: a block stays in the cache
+
+
+def dimension_of(examples: Examples) -> int:
+    """The length of a tall row."""
+    return examples.d + bool(examples.x0)
+
+
+def blocks(examples: Examples) -> Iterator[tuple[int, Any, NDArray[np.int8]]]:
+    """Blocks of rows as float64, each with its first row number and its answers."""
+    step = max(1, BLOCK // max(1, examples.entries_per_row))
+    for start in range(0, examples.n, step):
+        rows = slice(start, start + step)
+        yield start, examples.X[rows].astype(np.float64, copy=False), examples.y[rows]
+
+
+def integer_rows(examples: Examples, rows: Sequence[int]) -> list[list[int]]:
+    """Rows z_n as integers, all in one unit, a power of two."""
+    index = np.asarray(rows, dtype=np.intp)
+    X = examples.X[index] if not examples.is_sparse else examples.X[index].toarray()
+    tall = X.astype(np.float64)
+    if examples.x0:
+        tall = np.column_stack((np.full(len(index), examples.x0), tall))
+    fractions, exponents = np.frexp(tall * examples.y[index, None])
+    used = exponents[fractions != 0]
+    shifts = exponents - (int(used.min()) if len(used) else 0)
+    mantissas = np.ldexp(fractions, 53).astype(np.int64)
+    return [
+        [m << s if m else 0 for m, s in zip(*row, strict=True)]
+        for row in zip(mantissas.tolist(), shifts.tolist(), strict=True)
+    ]
+
+
+def merged(examples: Examples) -> Examples:
+    """The examples with entries of a CSR matrix that are stored twice added up."""
+    if not examples.is_sparse or examples.X.has_canonical_format:
+        return examples
+    X = examples.X.copy()
+    X.sum_duplicates()
+    return Examples(X, examples.y, examples.labels, examples.names, examples.x0)
+
+
+def fingerprint(examples: Examples) -> str:
+    """A digest of the numbers and answers, the same for dense, CSR, float32 and float64."""
+    digest = hashlib.sha256(f"{examples.n} {examples.d} {examples.x0.hex()}".encode())
+    digest.update(examples.y.tobytes())
+    digest.update(row_codes(examples).tobytes())
+    return digest.hexdigest()
+
+
+def row_codes(examples: Examples) -> NDArray[np.uint64]:
+    """A 64-bit code of each row: the bits of its numbers times odd constants, summed.
+
+    Zeros add nothing, so dense and CSR agree; a change of one number always changes the code.
+    """
+    codes = np.zeros(examples.n, dtype=np.uint64)
+    odd = _odd_constants(examples.d)
+    for start, X, _ in blocks(examples):
+        if isinstance(X, np.ndarray):
+            codes[start : start + len(X)] = _bits(X) @ odd
+        else:
+            rows = start + np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+            np.add.at(codes, rows, _bits(X.data) * odd[X.indices])
+    return codes
+
+
+def _bits(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
+    bits = (numbers + 0.0).view(np.uint64)  # adding 0.0 turns -0.0 into 0.0
+    return bits ^ (bits >> np.uint64(32))
+
+
+@functools.lru_cache(maxsize=8)
+def _odd_constants(count: int) -> NDArray[np.uint64]:
+    """The steps of splitmix64, made odd so that multiplication loses nothing."""
+    z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (z ^ (z >> np.uint64(31))) | np.uint64(1)

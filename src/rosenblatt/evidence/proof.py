@@ -1,0 +1,369 @@
+"""A proof as data, and the checker that believes nothing else.
+
+z_n = y_n·(x0, x_n) are the signed examples. Two kinds of evidence carry every claim:
+
+* weights w, with the sign of every product w·z_n;
+* multipliers λ > 0 on some rows with Σ λ z = 0: then no w has w·z > 0 on all of these rows,
+  for λ·(w·z) would sum to something positive, and it sums to zero.
+
+Floating-point numbers are exact fractions, so everything here is a question about integers.
+Floats are used only to settle rows whose rounding error is provably too small to matter.
+This file imports nothing of the solver.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.evidence.integers import blocks, dimension_of, fingerprint, integer_rows, merged
+from rosenblatt.examples import Examples
+
+FORMAT = "rosenblatt proof 1"
+VERDICTS = ("separable", "quasi-separable", "inseparable")
+PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)  # a remainder's square fits in 64 bits
+
+Vector = tuple[int, ...]
+
+
+class ProofError(ValueError):
+    """A proof does not hold for the data; the message names the row or sum that fails."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows that no w can all answer rightly: positive multipliers with Σ λ z = 0."""
+
+    rows: Vector
+    multipliers: Vector
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is claimed of a data set, and the integers that prove it.
+
+    Parameters
+    ----------
+    claim : str
+        "separable", "quasi-separable", "inseparable", or "at least k mistakes".
+    data : str
+        The fingerprint of the data, as `fingerprint` computes it.
+    x0 : float
+        The constant feature, 0.0 for none.
+    weights : tuple of int
+        A positive multiple of the tall w (w0 first where there is an x0), or empty.
+    parts : tuple of Part
+        Disjoint sets of rows, each with its multipliers.
+    flats : tuple of tuples of int
+        Directions in which no row of the data extends; with them, the rows of the part span
+        all that the data span.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> X, y = [[0.0], [1.0], [2.0]], [0, 1, 0]
+    >>> proof = rb.separability(X, y).proof
+    >>> proof.claim, proof.check(X, y)
+    ('inseparable', True)
+    >>> rb.Proof.from_json(proof.to_json()) == proof
+    True
+    >>> proof.check([[0.0], [1.0], [3.0]], y)
+    Traceback (most recent call last):
+        ...
+    rosenblatt.evidence.proof.ProofError: this is a proof about other data: ...
+    """
+
+    claim: str
+    data: str
+    x0: float = 1.0
+    weights: Vector = ()
+    parts: tuple[Part, ...] = ()
+    flats: tuple[Vector, ...] = ()
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Check the proof against the data in exact arithmetic.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+            The features the proof is about.
+        y : sequence of n answers
+            The answers it is about.
+
+        Returns
+        -------
+        bool
+            True; a proof that does not hold raises ProofError.
+        """
+        return self.check_examples(Examples.from_arrays(X, y, x0=self.x0, one_class=True))
+
+    def check_examples(self, examples: Examples) -> bool:
+        """Check the proof against examples in exact arithmetic."""
+        examples = merged(examples)
+        if examples.x0 != self.x0:
+            raise ProofError(f"the proof takes x0 = {self.x0!r}, the data x0 = {examples.x0!r}.")
+        if fingerprint(examples) != self.data:
+            raise ProofError(
+                "this is a proof about other data: a number, an answer or the order of the rows "
+                "is not what it was."
+            )
+        _check_shape(self)
+        _check_parts(self.parts, examples)
+        if self.claim == "separable":
+            check_products(self.weights, examples, strict=True)
+        elif self.claim == "quasi-separable":
+            check_products(self.weights, examples, strict=False)
+        elif self.claim == "inseparable":
+            _check_span(self, examples)
+        return True
+
+    def to_json(self) -> str:
+        """The proof as JSON text; integers are hexadecimal, so nothing is rounded."""
+        content = _content(self)
+        return json.dumps({**content, "seal": _seal(content)}, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Proof:
+        """Read a proof that `to_json` wrote; raise ProofError if it was changed since.
+
+        Parameters
+        ----------
+        text : str
+            The JSON text.
+        """
+        try:
+            content = json.loads(text)
+            seal = content.pop("seal")
+            proof = cls(
+                str(content["claim"]),
+                str(content["data"]),
+                float.fromhex(content["x0"]),
+                _integers(content["weights"]),
+                tuple(
+                    Part(tuple(p["rows"]), _integers(p["multipliers"])) for p in content["parts"]
+                ),
+                tuple(_integers(flat) for flat in content["flats"]),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ProofError(f"this is not the JSON of a proof: {error!r}") from None
+        if content != _content(proof) or seal != _seal(content):
+            raise ProofError("the text of this proof was changed: its seal does not fit.")
+        return proof
+
+
+def claim_of_mistakes(count: int) -> str:
+    """What so many disjoint sets of rows prove: each costs every w at least one mistake."""
+    return f"at least {count} mistake{'s' if count > 1 else ''}"
+
+
+def _content(proof: Proof) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "claim": proof.claim,
+        "data": proof.data,
+        "x0": proof.x0.hex(),
+        "weights": [hex(v) for v in proof.weights],
+        "parts": [
+            {"rows": list(p.rows), "multipliers": [hex(v) for v in p.multipliers]}
+            for p in proof.parts
+        ],
+        "flats": [[hex(v) for v in flat] for flat in proof.flats],
+    }
+
+
+def _integers(texts: Sequence[str]) -> Vector:
+    return tuple(int(text, 16) for text in texts)
+
+
+def _seal(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _check_shape(proof: Proof) -> None:
+    """The evidence is of the kind that its claim needs."""
+    if proof.claim in VERDICTS:
+        needs_weights, parts = proof.claim != "inseparable", int(proof.claim != "separable")
+    else:
+        needs_weights, parts = False, len(proof.parts)
+        if parts == 0 or proof.claim != claim_of_mistakes(parts):
+            raise ProofError(f"{proof.claim!r} is not a claim that {parts} blocking sets prove.")
+    if bool(proof.weights) != needs_weights:
+        raise ProofError(f"a proof of {proof.claim!r} has weights: {needs_weights}.")
+    if len(proof.parts) != parts:
+        raise ProofError(f"a proof of {proof.claim!r} has {parts} set(s) of multipliers.")
+    if proof.flats and proof.claim != "inseparable":
+        raise ProofError(f"a proof of {proof.claim!r} has no flats.")
+
+
+def check_products(weights: Sequence[int], examples: Examples, *, strict: bool) -> None:
+    """Every w·z_n is positive; if not strict, none is negative and at least one positive.
+
+    Floats settle most rows, integers the rest.
+    """
+    w = _as_floats(weights, dimension_of(examples))
+    positive = False
+    for start, X, y in blocks(examples):
+        settled = _surely_positive(X, y, w, examples.x0)
+        positive |= bool(settled.any())
+        for n in start + np.flatnonzero(~settled):
+            product = _exact_product(weights, examples, int(n))
+            if product < 0 or (strict and product == 0):
+                sign = "zero" if product == 0 else "negative"
+                raise ProofError(f"row {n}: w·z is {sign}, not positive.")
+            positive |= product > 0
+    if not positive:
+        raise ProofError("no row has w·z > 0: the weights prove nothing.")
+
+
+def _as_floats(weights: Sequence[int], dimension: int) -> NDArray[np.float64]:
+    """Integers of any size as floats up to 1, each rounded once."""
+    if len(weights) != dimension:
+        raise ProofError(f"there are {len(weights)} weights; the data need {dimension}.")
+    if not all(type(v) is int for v in weights):
+        raise ProofError("weights are integers.")
+    scale = 1 << max(abs(v).bit_length() for v in weights)
+    return np.array([v / scale for v in weights])
+
+
+def _surely_positive(
+    X: Any, y: NDArray[np.int8], w: NDArray[np.float64], x0: float
+) -> NDArray[np.bool_]:
+    """Rows whose w·z is positive whatever rounding did.
+
+    D products of weights that were rounded once, summed in any order, are off by at most
+    (D + 2)·u·Σ|w||x|, which (D + 2)·u·‖w‖·‖block‖ bounds; four times that covers the rounding
+    of the bound. 2^-900 is far above what products, and 2^-1022 what weights, lose below the
+    smallest float. Where a number overflows the comparison is false, and integers decide.
+    """
+    share = 4 * (len(w) + 2) * 2.0**-53
+    numbers = X if isinstance(X, np.ndarray) else X.data
+    with np.errstate(all="ignore"):
+        s = y * _scores(X, w, x0)
+        length = math.sqrt(np.dot(w, w)) * math.sqrt(np.vdot(numbers, numbers) + x0**2)
+        settled: NDArray[np.bool_] = s > share * length + 2.0**-900
+        near = np.flatnonzero(~settled & (s > 0))
+        if len(near):
+            sizes = _scores(abs(X[near]), np.abs(w) + 2.0**-1022, abs(x0))
+            settled[near] = s[near] > share * sizes + 2.0**-900
+    return settled
+
+
+def _scores(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
+    return np.asarray(X @ w[1:] + w[0] * x0 if x0 else X @ w)
+
+
+def _exact_product(weights: Sequence[int], examples: Examples, n: int) -> int:
+    """A positive multiple of w·z_n."""
+    (z,) = integer_rows(examples, [n])
+    return sum(v * a for v, a in zip(weights, z, strict=True) if a)
+
+
+def _check_parts(parts: Sequence[Part], examples: Examples) -> None:
+    seen: set[int] = set()
+    for part in parts:
+        for n in part.rows:
+            if type(n) is not int or not 0 <= n < examples.n:
+                raise ProofError(f"row {n!r}: the data have no such row.")
+            if n in seen:
+                raise ProofError(f"row {n} is used twice.")
+            seen.add(n)
+        if len(part.rows) != len(part.multipliers) or not part.rows:
+            raise ProofError("a set of multipliers has one for each of its rows, and has rows.")
+        for n, m in zip(part.rows, part.multipliers, strict=True):
+            if type(m) is not int or m <= 0:
+                raise ProofError(f"row {n}: its multiplier is not a positive integer.")
+        _check_sum(part, examples)
+
+
+def _check_sum(part: Part, examples: Examples) -> None:
+    rows = integer_rows(examples, part.rows)
+    for j, column in enumerate(zip(*rows, strict=True)):
+        if sum(m * a for m, a in zip(part.multipliers, column, strict=True) if a) != 0:
+            where = j if not examples.x0 else j - 1
+            name = "x0" if where < 0 else f"column {where}"
+            raise ProofError(f"the sum of multipliers times rows is not zero in {name}.")
+
+
+def _check_span(proof: Proof, examples: Examples) -> None:
+    """The rows of the part span all that the data span.
+
+    Obvious if the part has every row, or if its rank is the dimension. Otherwise the flats
+    say in which directions the data do not extend: every row is orthogonal to them, and the
+    ranks of part and flats add up to the dimension. A rank modulo a prime is never too large.
+    """
+    (part,) = proof.parts
+    if len(part.rows) == examples.n:
+        return
+    dimension = dimension_of(examples)
+    if any(len(flat) != dimension for flat in proof.flats):
+        raise ProofError(f"a flat has {dimension} numbers.")
+    rank = rank_at_least(integer_rows(examples, part.rows)) + rank_at_least(proof.flats)
+    if rank < dimension:
+        raise ProofError(
+            f"the rows with multipliers and the flats have rank {rank}, not {dimension}: "
+            "other rows may point elsewhere."
+        )
+    if proof.flats:
+        away = first_outside(proof.flats, examples)
+        if away is not None:
+            raise ProofError(f"row {away} is not orthogonal to the flats.")
+
+
+def rank_at_least(rows: Sequence[Sequence[int]]) -> int:
+    """A lower bound on the rank over the rationals, nearly always exact: ranks modulo primes."""
+    full = min(len(rows), len(rows[0])) if rows else 0
+    best = 0
+    for prime in PRIMES:
+        if best < full:
+            best = max(best, _rank_modulo(rows, prime))
+    return best
+
+
+def _rank_modulo(rows: Sequence[Sequence[int]], prime: int) -> int:
+    left = np.array([[v % prime for v in row] for row in rows], dtype=np.int64)
+    rank = 0
+    for j in range(left.shape[1]):
+        pivots = np.flatnonzero(left[rank:, j])
+        if len(pivots) == 0:
+            continue
+        left[[rank, rank + pivots[0]]] = left[[rank + pivots[0], rank]]
+        left[rank] = left[rank] * pow(int(left[rank, j]), -1, prime) % prime
+        below = left[rank + 1 :]
+        below[:] = (below - below[:, j : j + 1] * left[rank] % prime) % prime
+        rank += 1
+        if rank == len(left):
+            break
+    return rank
+
+
+def first_outside(flats: Sequence[Sequence[int]], examples: Examples) -> int | None:
+    """The first row that is not orthogonal to every flat, or None."""
+    for flat in flats:
+        for start, X, _ in blocks(examples):
+            for n in start + np.flatnonzero(_maybe_nonzero(flat, X, examples.x0)):
+                if _exact_product(flat, examples, int(n)) != 0:
+                    return int(n)
+    return None
+
+
+def _maybe_nonzero(flat: Sequence[int], X: Any, x0: float) -> NDArray[np.bool_]:
+    """Rows not known to be orthogonal to a flat.
+
+    Where all numbers are small integers no sum of products rounds, and zero is zero.
+    """
+    numbers = X if isinstance(X, np.ndarray) else X.data
+    largest = max(float(np.abs(numbers).max(initial=0.0)), abs(x0), 1.0)
+    if (
+        largest * sum(map(abs, flat)) < 2**53
+        and x0 == round(x0)
+        and bool((numbers == np.rint(numbers)).all())
+    ):
+        return np.not_equal(_scores(X, np.array(flat, dtype=np.float64), x0), 0)
+    return np.ones(X.shape[0], dtype=np.bool_)
