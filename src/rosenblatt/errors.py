@@ -1,0 +1,80 @@
+"""What can go wrong for a person with a file: one sentence each, and an exit code."""
+
+from __future__ import annotations
+
+
+class UserError(Exception):
+    """One sentence for a person, and the code the program ends with."""
+
+    exit_code = 70
+
+
+class UsageError(UserError, ValueError):
+    """What was asked for does not fit together."""
+
+    exit_code = 64
+
+
+class DataError(UserError, ValueError):
+    """What a file holds cannot be used."""
+
+    exit_code = 65
+
+
+class OpenError(UserError, OSError):
+    """A file cannot be opened."""
+
+    exit_code = 66
+
+
+class WriteError(UserError, OSError):
+    """A file cannot be written; what was there before is still whole."""
+
+    exit_code = 74
+
+
+class BadCellError(Exception):
+    """A cell that does not hold what was promised; rows are counted from 0 here."""
+
+    def __init__(self, row: int, column: str, text: str | None, promised: str = "a number") -> None:
+        super().__init__(f"row {row}, column {column}: {text!r} is not {promised}")
+        self.row, self.column, self.text, self.promised = row, column, text, promised
+
+
+def column_called(name: str) -> str:
+    """A column as a sentence names it.
+
+    Examples
+    --------
+    >>> column_called("salary"), column_called("column 3")
+    ('column "salary"', 'column 3')
+    """
+    return name if name.startswith("column ") else f'column "{name}"'
+
+
+def as_option(name: str) -> str:
+    """A column as an option takes it: by its number where it has no name.
+
+    Examples
+    --------
+    >>> as_option("salary"), as_option("years in job"), as_option("column 3")
+    ('salary', '"years in job"', '3')
+    """
+    if name.startswith("column "):
+        return name.removeprefix("column ")
+    return f'"{name}"' if " " in name or not name else name
+
+
+def listed(words: list[str], joint: str = "and", most: int = 6) -> str:
+    """Words in a sentence, the end left out where there are many.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(list("abcdefgh"), most=2)
+    ('a, b and c', 'a, b and 6 more')
+    """
+    if len(words) > most:
+        words = [*words[:most], f"{len(words) - most} more"]
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {joint} {words[-1]}"

@@ -1,0 +1,99 @@
+"""From a file to examples: one file a format, and the encoding of columns as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from rosenblatt.errors import DataError, UsageError
+from rosenblatt.read import columnar, csv, jsonlines, libsvm
+from rosenblatt.read.layout import Layout
+from rosenblatt.read.source import Source
+
+__all__ = ["READERS", "Layout", "Reader", "Source", "read_stream", "read_whole", "reader_of"]
+
+
+class Reader(NamedTuple):
+    """Two ways to read a format: all of it with types found out, or batch after batch."""
+
+    name: str
+    whole: Callable[[Source, Layout], Any]
+    stream: Callable[[Source, Layout], Iterator[Any]]
+
+
+CSV = Reader("CSV", csv.read_whole, csv.read_stream)
+PARQUET = Reader("Parquet", columnar.parquet_whole, columnar.parquet_stream)
+ARROW = Reader("Arrow", columnar.arrow_whole, columnar.arrow_stream)
+JSON_LINES = Reader("JSON lines", jsonlines.read_whole, jsonlines.read_stream)
+LIBSVM = Reader("LIBSVM", libsvm.read_whole, libsvm.read_stream)
+
+READERS = {
+    ".csv": CSV,
+    ".tsv": CSV,
+    ".tab": CSV,
+    ".parquet": PARQUET,
+    ".pq": PARQUET,
+    ".arrow": ARROW,
+    ".feather": ARROW,
+    ".ipc": ARROW,
+    ".jsonl": JSON_LINES,
+    ".ndjson": JSON_LINES,
+    ".libsvm": LIBSVM,
+    ".svmlight": LIBSVM,
+    ".svm": LIBSVM,
+}
+MAGIC = {b"PAR1": PARQUET, b"ARROW1": ARROW, b"FEA1": ARROW, b"\xff\xff\xff\xff": ARROW}
+
+
+def read_whole(source: Source, layout: Layout = Layout()) -> Any:
+    """All rows of a file as an Arrow table.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    layout : Layout
+        What is known of it; the rest is detected.
+    """
+    table = reader_of(source, layout).whole(source, layout)
+    _check_names(source, table.column_names)
+    if table.num_rows == 0:
+        raise DataError(f"{source.name} has no rows, only the names of columns.")
+    return table.combine_chunks()
+
+
+def read_stream(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
+    """The rows of a file as Arrow record batches, in order and in little memory."""
+    for batch in reader_of(source, layout).stream(source, layout):
+        _check_names(source, batch.schema.names)
+        yield batch
+
+
+def reader_of(source: Source, layout: Layout = Layout()) -> Reader:
+    """The reader for a file: as asked, or by its first bytes, its name, its first line."""
+    if layout.format is not None:
+        return _named(layout.format)
+    head = source.head()
+    for magic, reader in MAGIC.items():
+        if head.startswith(magic):
+            return reader
+    if source.suffix in READERS:
+        return READERS[source.suffix]
+    first = next((line for line in head.splitlines() if line.strip()), b"").strip()
+    if first.startswith(b"{"):
+        return JSON_LINES
+    return LIBSVM if libsvm.LINE.match(first) else CSV
+
+
+def _named(name: str) -> Reader:
+    suffix = "." + name.lower().lstrip(".")
+    if suffix not in READERS:
+        names = ", ".join(suffix.lstrip(".") for suffix in READERS)
+        raise UsageError(f"--format {name} is not known; give one of {names}.")
+    return READERS[suffix]
+
+
+def _check_names(source: Source, names: list[str]) -> None:
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise DataError(f'{source.name}: the column name "{min(twice)}" comes twice.')

@@ -1,0 +1,89 @@
+"""Parquet and Arrow files: batches as they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from rosenblatt.errors import DataError
+from rosenblatt.read.layout import Layout
+from rosenblatt.read.source import UNREADABLE, Source, one_line
+
+ROWS = 1 << 16  # rows in a batch; thirty doubles each are 16 MB
+
+
+def parquet_stream(source: Source, layout: Layout) -> Iterator[Any]:
+    """Record batches of a Parquet file, a few pages in memory at a time."""
+    import pyarrow.parquet as pq
+
+    try:
+        with (
+            source.open_anywhere() as file,
+            pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False) as parquet,
+        ):
+            yield _nothing(parquet.schema_arrow)
+            yield from parquet.iter_batches(ROWS, use_threads=False)
+    except UNREADABLE as trouble:
+        raise _damaged(source, "Parquet", trouble) from None
+
+
+def arrow_stream(source: Source, layout: Layout) -> Iterator[Any]:
+    """Record batches of an Arrow (Feather) file or stream."""
+    try:
+        with source.open_anywhere() as file:
+            yield from _feather_one(file) or _ipc(file)
+    except UNREADABLE as trouble:
+        raise _damaged(source, "Arrow", trouble) from None
+
+
+def parquet_whole(source: Source, layout: Layout) -> Any:
+    """All rows of a Parquet file."""
+    return pa.Table.from_batches(parquet_stream(source, layout))
+
+
+def arrow_whole(source: Source, layout: Layout) -> Any:
+    """All rows of an Arrow file or stream."""
+    return pa.Table.from_batches(arrow_stream(source, layout))
+
+
+def _ipc(file: Any) -> Iterator[Any]:
+    if file.read(6) == b"ARROW1":
+        file.seek(0)
+        reader = pa.ipc.open_file(file)
+        yield _nothing(reader.schema)
+        for i in range(reader.num_record_batches):
+            yield from _small(reader.get_batch(i))
+        return
+    file.seek(0)
+    reader = pa.ipc.open_stream(file)
+    yield _nothing(reader.schema)
+    for batch in reader:
+        yield from _small(batch)
+
+
+def _feather_one(file: Any) -> Iterator[Any] | None:
+    """The first Feather format, which has magic bytes of its own."""
+    first = file.read(4)
+    file.seek(0)
+    if first != b"FEA1":
+        return None
+    import pyarrow.feather as feather
+
+    batches: list[Any] = feather.read_table(file).to_batches(ROWS)
+    return iter(batches)
+
+
+def _small(batch: Any) -> Iterator[Any]:
+    for start in range(0, batch.num_rows, ROWS):
+        yield batch.slice(start, ROWS)
+
+
+def _nothing(schema: Any) -> Any:
+    # So that a file without rows still has its columns.
+    return pa.RecordBatch.from_pylist([], schema=schema)
+
+
+def _damaged(source: Source, kind: str, trouble: BaseException) -> DataError:
+    return DataError(f"{source.name} is not a whole {kind} file: {one_line(trouble)}")

@@ -1,0 +1,273 @@
+"""The kinds of column and the numbers they become; each is a frozen value, stored in models.
+
+A column is encoded in the same way when learning and when predicting, from whatever type a
+format gives it: text is parsed, categories of numbers are compared as text.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rosenblatt.errors import BadCellError
+from rosenblatt.read.dialect import NUMBER
+
+
+class Column(Protocol):
+    """What every kind of column can do."""
+
+    kind: ClassVar[str]
+
+    @property
+    def name(self) -> str:
+        """The column in the file."""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the numbers it becomes."""
+
+    @property
+    def type(self) -> Any:
+        """The Arrow type to read it as where a format has none."""
+
+    def encode(self, cells: Any) -> Any:
+        """One row of numbers a cell, as an array or a CSR matrix; NaN where one is missing."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The value as JSON holds it."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A column of numbers, as they are.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    mean : float
+        Of the rows learnt from; it stands in for what is missing where that was asked for,
+        and reasons are told as distances from it.
+    spread : float
+        Their standard deviation, so that weights can be compared.
+    """
+
+    kind: ClassVar[str] = "number"
+    name: str
+    mean: float = 0.0
+    spread: float = 1.0
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def type(self) -> Any:
+        return pa.float64()
+
+    def encode(self, cells: Any) -> NDArray[np.float64]:
+        numbers: NDArray[np.float64] = as_numbers(cells).to_numpy(zero_copy_only=False)
+        infinite = np.flatnonzero(np.isinf(numbers))
+        if len(infinite):
+            row = int(infinite[0])
+            raise BadCellError(row, self.name, f"{numbers[row]}")
+        return numbers.reshape(-1, 1)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class Flag(Number):
+    """A column of true and false, as 1 and 0."""
+
+    kind: ClassVar[str] = "flag"
+
+    @property
+    def type(self) -> Any:
+        return pa.bool_()
+
+    def encode(self, cells: Any) -> NDArray[np.float64]:
+        if _is_text(_plain(cells).type):
+            cells = _as_flags(cells)
+        return super().encode(cells)
+
+
+@dataclass(frozen=True)
+class Category:
+    """A column of a few values: a 1 for the value that is there, 0 for the others.
+
+    A missing cell is the value "". A value never seen before is all zeros.
+    """
+
+    kind: ClassVar[str] = "category"
+    name: str
+    values: tuple[str, ...]
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}={value or '(missing)'}" for value in self.values)
+
+    @property
+    def type(self) -> Any:
+        return pa.string()
+
+    def codes(self, cells: Any) -> NDArray[np.int64]:
+        """The position of each cell among the values, -1 for one never seen."""
+        found = pc.index_in(as_text(cells), pa.array(self.values, pa.string()))
+        codes: NDArray[np.int64] = pc.fill_null(found.cast(pa.int64()), -1).to_numpy()
+        return codes
+
+    def encode(self, cells: Any) -> NDArray[np.float64]:
+        codes = self.codes(cells)
+        numbers = np.zeros((len(codes), len(self.values)))
+        seen = np.flatnonzero(codes >= 0)
+        numbers[seen, codes[seen]] = 1.0
+        return numbers
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "name": self.name, "values": list(self.values)}
+
+
+@dataclass(frozen=True)
+class Words:
+    """A column of text: how often each known word comes in it."""
+
+    kind: ClassVar[str] = "words"
+    name: str
+    values: tuple[str, ...]
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return self.values
+
+    @property
+    def type(self) -> Any:
+        return pa.string()
+
+    def encode(self, cells: Any) -> Any:
+        words, offsets = split_words(cells)
+        codes = pc.index_in(words, pa.array(self.values, pa.string()))
+        known = codes.is_valid().to_numpy(zero_copy_only=False)
+        rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))[known]
+        columns = codes.drop_null().to_numpy()
+        return csr(np.ones(len(rows)), rows, columns, (len(offsets) - 1, len(self.values)))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "name": self.name, "values": list(self.values)}
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The index:value entries of a LIBSVM line; what is not there is zero."""
+
+    kind: ClassVar[str] = "entries"
+    name: str
+    first: int
+    size: int
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return tuple(str(i) for i in range(self.first, self.first + self.size))
+
+    @property
+    def type(self) -> Any:
+        return pa.string()
+
+    def encode(self, cells: Any) -> Any:
+        index, value, rows, n = split_entries(cells, self.name)
+        index = index - self.first
+        known = (index >= 0) & (index < self.size)
+        return csr(value[known], rows[known], index[known], (n, self.size))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, **asdict(self)}
+
+
+KINDS: dict[str, type[Number | Category | Words | Entries]] = {
+    kind.kind: kind for kind in (Number, Flag, Category, Words, Entries)
+}
+
+
+def as_numbers(cells: Any) -> Any:
+    """Cells as doubles; null where there is none, and where text is not a number."""
+    cells = _plain(cells)
+    if _is_text(cells.type):
+        numeric = pc.match_substring_regex(cells, NUMBER)
+        trimmed = pc.utf8_ltrim(pc.utf8_trim_whitespace(cells), "+")
+        cells = pc.if_else(numeric, trimmed, pa.scalar(None, cells.type))
+    return cells.cast(pa.float64(), safe=False)
+
+
+def as_text(cells: Any) -> Any:
+    """Cells as text without blanks around it; "" where there is none."""
+    cells = _plain(cells)
+    return pc.utf8_trim_whitespace(pc.fill_null(cells.cast(pa.string()), ""))
+
+
+def split_words(cells: Any) -> tuple[Any, NDArray[np.int32]]:
+    """The words of all cells in lower case, and where each cell's words begin."""
+    words = pc.split_pattern_regex(pc.utf8_lower(as_text(cells)), r"[^\pL\pN_]+")
+    return words.flatten(), words.offsets.to_numpy() - words.offsets[0].as_py()
+
+
+def split_entries(
+    cells: Any, name: str
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.intp], int]:
+    """Index, value and row of each entry, and the number of rows."""
+    cells = as_text(cells)
+    tokens = pc.utf8_split_whitespace(cells)
+    counts = pc.if_else(pc.equal(cells, ""), 0, pc.list_value_length(tokens)).to_numpy()
+    rows = np.repeat(np.arange(len(cells)), counts)
+    flat = tokens.flatten()
+    flat = flat.filter(pc.not_equal(flat, ""))
+    good = pc.match_substring_regex(flat, r"^\d{1,9}:" + NUMBER[1:].replace(r"\s*", ""))
+    if not pc.all(good).as_py():
+        at = good.index(False).as_py()
+        raise BadCellError(int(rows[at]), name, flat[at].as_py(), "index:value")
+    index = pc.replace_substring_regex(flat, r":.*$", "").cast(pa.int64()).to_numpy()
+    value = pc.replace_substring_regex(flat, r"^\d+:\+?", "").cast(pa.float64()).to_numpy()
+    if not np.isfinite(value).all():
+        at = int(np.flatnonzero(~np.isfinite(value))[0])
+        raise BadCellError(int(rows[at]), name, flat[at].as_py(), "index:value")
+    return index, value, rows, len(cells)
+
+
+def csr(
+    data: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]
+) -> Any:
+    """A CSR matrix from entries; entries of the same place are added."""
+    from scipy.sparse import coo_array
+
+    # Sorted and with 32-bit indices, so that one compiled kernel serves all.
+    matrix = coo_array((data, (rows, columns)), shape=shape).tocsr()
+    matrix.sum_duplicates()
+    matrix.indices = matrix.indices.astype(np.int32, copy=False)
+    matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
+    return matrix
+
+
+def _plain(cells: Any) -> Any:
+    if isinstance(cells, pa.ChunkedArray):
+        cells = cells.combine_chunks()
+        cells = pa.concat_arrays(cells.chunks) if isinstance(cells, pa.ChunkedArray) else cells
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    return cells.cast(pa.string()) if pa.types.is_null(cells.type) else cells
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _as_flags(cells: Any) -> Any:
+    words = pc.utf8_lower(as_text(cells))
+    true = pc.is_in(words, pa.array(["true", "1"]))
+    false = pc.is_in(words, pa.array(["false", "0"]))
+    return pc.if_else(true, 1.0, pc.if_else(false, 0.0, math.nan))

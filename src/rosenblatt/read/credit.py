@@ -1,0 +1,55 @@
+"""The lecture's credit approval, as examples made from a seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+COLUMNS = ("age", "annual salary", "years in job", "current debt")
+# A bank's rule in round numbers: points for each year, thousand of salary, year in job and
+# thousand of debt, and the points that are needed.
+POINTS = np.array([1.0, 2.0, 3.0, -4.0])
+NEEDED = 60.0
+
+
+def credit(n: int = 1000, noise: float = 0.0, seed: int = 0) -> Any:
+    """Applicants for credit and whether they got it.
+
+    A bank's rule of points decides; applicants within two points of what is needed are not
+    in the sample, so that the rule can be found in little time.
+
+    Parameters
+    ----------
+    n : int
+        How many applicants.
+    noise : float
+        The share of answers that are turned around; above 0 no line is right everywhere.
+    seed : int
+        The same seed makes the same applicants.
+
+    Examples
+    --------
+    >>> credit(3).column_names
+    ['age', 'annual salary', 'years in job', 'current debt', 'approved']
+    """
+    rng = np.random.default_rng(seed)
+    people = _applicants(4 * n + 100, rng)
+    points = people @ POINTS - NEEDED
+    clear = np.flatnonzero(np.abs(points) >= 2.0)[:n]
+    people, approved = people[clear], points[clear] > 0
+    turned = rng.random(len(clear)) < noise
+    people[:, [1, 3]] *= 1000.0  # salary and debt in money, not in thousands
+    table = {name: people[:, i] for i, name in enumerate(COLUMNS)}
+    table["age"] = table["age"].astype(np.int64)
+    answers = np.where(approved ^ turned, "yes", "no")
+    return pa.table({**table, "approved": answers.tolist()})
+
+
+def _applicants(n: int, rng: np.random.Generator) -> Any:
+    age = rng.integers(18, 71, n).astype(np.float64)
+    salary = np.round(np.exp(rng.normal(3.6, 0.45, n)), 1)
+    years = np.round(np.minimum(rng.exponential(6.0, n), age - 17), 1)
+    debt = np.round(rng.exponential(18.0, n), 1)
+    return np.column_stack([age, salary, years, debt])

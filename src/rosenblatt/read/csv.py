@@ -1,0 +1,169 @@
+"""Delimited text (CSV, TSV, blanks): PyArrow reads it, this says how and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import csv
+
+from rosenblatt.errors import BadCellError, DataError
+from rosenblatt.read.dialect import BLANKS, MISSING, Dialect, Squeezed, find_dialect
+from rosenblatt.read.layout import Layout
+from rosenblatt.read.source import UNREADABLE, Source, one_line
+
+BLOCK = 4 << 20  # bytes of text in a record batch
+
+
+def read_whole(source: Source, layout: Layout) -> Any:
+    """All rows, each column with the type that fits all of its cells.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    layout : Layout
+        What is known of it; `types` are kept, the other types are detected.
+    """
+    dialect = find_dialect(source, layout)
+    try:
+        with _text(source, dialect) as stream:
+            return csv.read_csv(
+                stream,
+                dialect.read_options(),
+                dialect.parse_options(),
+                _convert(dialect, layout.types),
+            )
+    except UNREADABLE as trouble:
+        raise _explained(source, dialect, trouble) from None
+
+
+def read_stream(source: Source, layout: Layout) -> Iterator[Any]:
+    """Record batches; columns without a known type stay text."""
+    dialect = find_dialect(source, layout)
+    types = {name: layout.types.get(name, pa.string()) for name in dialect.names}
+    done = 0
+    try:
+        with _text(source, dialect) as stream:
+            reader = csv.open_csv(
+                stream,
+                dialect.read_options(block_size=BLOCK, use_threads=False),
+                dialect.parse_options(),
+                _convert(dialect, types),
+            )
+            for batch in reader:
+                yield batch
+                done += batch.num_rows
+    except UNREADABLE as trouble:
+        _find_bad_cell(source, dialect, types, done)
+        raise _explained(source, dialect, trouble) from None
+
+
+def cell_text(source: Source, layout: Layout, row: int, column: str) -> str | None:
+    """A cell as it is written, row counted from 0."""
+    dialect = find_dialect(source, layout)
+    for batch in _as_text(source, dialect, (column,)):
+        if row < batch.num_rows:
+            return str(batch.column(0)[row].as_py())
+        row -= batch.num_rows
+    return None
+
+
+def header_lines(source: Source, layout: Layout) -> int:
+    """How many lines come before the first row."""
+    return int(find_dialect(source, layout).header)
+
+
+def _text(source: Source, dialect: Dialect) -> Any:
+    stream = source.open()
+    return pa.PythonFile(Squeezed(stream), "r") if dialect.separator == BLANKS else stream
+
+
+def _convert(dialect: Dialect, types: Any, **more: Any) -> Any:
+    return csv.ConvertOptions(
+        column_types={name: kind for name, kind in types.items() if name in dialect.names},
+        null_values=list(MISSING),
+        strings_can_be_null=False,
+        decimal_point=dialect.decimal,
+        **more,
+    )
+
+
+def _as_text(source: Source, dialect: Dialect, columns: tuple[str, ...]) -> Iterator[Any]:
+    types = dict.fromkeys(columns, pa.string())
+    with _text(source, dialect) as stream:
+        yield from csv.open_csv(
+            stream,
+            dialect.read_options(block_size=BLOCK, use_threads=False),
+            dialect.parse_options(),
+            _convert(dialect, types, include_columns=list(columns)),
+        )
+
+
+def _find_bad_cell(source: Source, dialect: Dialect, types: Any, done: int) -> None:
+    """Raise BadCellError for the first cell after `done` rows that is not of its promised type."""
+    promised = [name for name, kind in types.items() if not pa.types.is_string(kind)]
+    try:
+        start = 0
+        for batch in _as_text(source, dialect, tuple(promised)):
+            if start + batch.num_rows > done:
+                for name in promised:
+                    _check_column(batch.column(name), types[name], name, start)
+            start += batch.num_rows
+    except UNREADABLE:
+        return
+
+
+def _check_column(cells: Any, kind: Any, name: str, start: int) -> None:
+    try:
+        cells.cast(kind)
+    except pa.ArrowInvalid:
+        for n, cell in enumerate(cells):
+            text = cell.as_py().strip()
+            try:
+                text in MISSING or pa.scalar(text).cast(kind)
+            except pa.ArrowInvalid:
+                raise BadCellError(start + n, name, text) from None
+
+
+def _explained(source: Source, dialect: Dialect, trouble: BaseException) -> DataError:
+    """Turn PyArrow's complaint into a sentence with the row, found by reading again."""
+    text = str(trouble)
+    if "Expected" in text and "columns, got" in text:
+        return _ragged(source, dialect)
+    if "UTF8" in text or "UTF-8" in text or isinstance(trouble, UnicodeError):
+        return not_utf8(source.name)
+    if "straddling" in text:
+        return DataError(f"{source.name}: a line is longer than can be read.")
+    return DataError(f"{source.name} cannot be read: {one_line(trouble)}")
+
+
+def _ragged(source: Source, dialect: Dialect) -> DataError:
+    found: list[Any] = []
+
+    def remember(row: Any) -> str:
+        found.append(row)
+        return "skip"
+
+    options = dialect.parse_options(invalid_row_handler=remember)
+    try:
+        with _text(source, dialect) as stream:
+            csv.read_csv(stream, dialect.read_options(use_threads=False), options)
+    except UNREADABLE:
+        pass
+    if not found:
+        return DataError(f"{source.name}: not all rows have the same number of cells.")
+    number = found[0].number
+    where = f", row {number - dialect.header}" if number else ""
+    return DataError(
+        f"{source.name}{where}: {found[0].actual_columns} cells where the other rows have "
+        f"{found[0].expected_columns}. Mend the row, or give --separator if another one is meant."
+    )
+
+
+def not_utf8(name: str, row: int | None = None, column: str | None = None) -> DataError:
+    """Say that a file has bytes that are not UTF-8 text, rows counted from 0."""
+    where = "" if row is None else f", row {row + 1}"
+    where += "" if column is None else f", {column}"
+    return DataError(f"{name}{where}: not UTF-8 text. Give --encoding latin-1, say.")

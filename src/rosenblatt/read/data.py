@@ -1,0 +1,145 @@
+"""Data: a file read, planned and encoded; where rows are, so that they can be shown again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rosenblatt.errors import BadCellError, DataError, as_option, column_called
+from rosenblatt.examples import Examples
+from rosenblatt.read import Layout, Source, csv, read_whole, reader_of
+from rosenblatt.read.dialect import find_dialect
+from rosenblatt.read.guess import Plan, Wishes, find_column, plan
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Examples and where they came from.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the file.
+    examples : Examples
+        Its rows as numbers, with their answers.
+    rows : array of int
+        The row of the file, counted from 0, that each example was.
+    plan : Plan
+        How the columns were taken.
+    table : Arrow table
+        The rows as they were read.
+    header : bool, optional
+        Whether the file has a line of names; None where the format has no lines.
+    """
+
+    name: str
+    examples: Examples
+    rows: NDArray[np.intp]
+    plan: Plan
+    table: Any
+    header: bool | None = None
+
+    def line(self, n: int) -> int | None:
+        """The line of the file, counted from 1, of example n."""
+        return None if self.header is None else int(self.rows[n]) + 1 + self.header
+
+
+def read_data(source: Source, layout: Layout, wishes: Wishes) -> Data:
+    """Read a file and decide what its columns are.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    layout : Layout
+        How it is laid out, as far as that is known.
+    wishes : Wishes
+        Which column is what, as far as that was said.
+    """
+    table = read_whole(source, _with_types(source, layout, wishes))
+    with told_where(source, layout):
+        return encoded(source, layout, table, plan(table, wishes, source.name))
+
+
+def read_as(source: Source, layout: Layout, made: Plan) -> Data:
+    """Read a file whose columns are known already, from a plan made on another file."""
+    types = made.encoding.types(strict=layout.decimal != ".")
+    table = read_whole(source, replace(layout, types=types))
+    with told_where(source, layout):
+        return encoded(source, layout, table, made)
+
+
+def encoded(source: Source, layout: Layout, table: Any, made: Plan) -> Data:
+    """The rows of a table that can be learnt from."""
+    found = made.encoding.encode(table, source.name)
+    answers = made.answers
+    if answers.column not in table.column_names:
+        raise DataError(f"{source.name} has no {column_called(answers.column)} with the answers.")
+    signs = answers.encode(table.column(answers.column))[found.rows]
+    X, rows = found.X, found.rows
+    if not signs.all():
+        X, rows, signs = _answered(made, X, rows, signs)
+    if len(signs) == 0:
+        raise DataError(f"{source.name}: no row is left once rows with missing values are out.")
+    examples = Examples(X, signs, answers.labels, made.encoding.features)
+    return Data(source.name, examples, rows, made, table, _header(source, layout))
+
+
+def _answered(made: Plan, X: Any, rows: Any, signs: Any) -> tuple[Any, Any, Any]:
+    if made.encoding.missing != "drop":
+        row = int(rows[np.flatnonzero(signs == 0)[0]])
+        raise BadCellError(row, made.answers.column, "", "an answer")
+    kept = np.flatnonzero(signs)
+    return X[kept], rows[kept], signs[kept]
+
+
+@contextmanager
+def told_where(source: Source, layout: Layout, start: int = 0) -> Iterator[None]:
+    """Turn a bad cell into a sentence with the file, the row and what is written there."""
+    try:
+        yield
+    except BadCellError as bad:
+        raise bad_cell(source, layout, bad, start) from None
+
+
+def bad_cell(source: Source, layout: Layout, bad: BadCellError, start: int = 0) -> DataError:
+    """The sentence for a bad cell, in rows counted from 1."""
+    row = start + bad.row
+    where = f"{source.name}, row {row + 1}, {column_called(bad.column)}"
+    text = bad.text
+    if text is None and reader_of(source, layout).name == "CSV":
+        text = csv.cell_text(source, layout, row, bad.column)
+    if text:
+        what = f'"{text}" is not {bad.promised}'
+    else:
+        what = "there is nothing" if text == "" else f"there is not {bad.promised}"
+    return DataError(f"{where}: {what}.{_advice(bad, text)}")
+
+
+def _advice(bad: BadCellError, text: str | None) -> str:
+    if bad.promised == "a number":
+        return f" Give --missing drop, or --category {as_option(bad.column)}."
+    return "" if text else " Give --missing drop."
+
+
+def _with_types(source: Source, layout: Layout, wishes: Wishes) -> Layout:
+    """Columns that were said to be categories or text are read as they are written."""
+    if reader_of(source, layout).name != "CSV" or not (wishes.categories or wishes.texts):
+        return layout
+    names = find_dialect(source, layout).names
+    wished = {find_column(names, given, "--category") for given in wishes.categories}
+    wished |= {find_column(names, given, "--text") for given in wishes.texts}
+    return replace(layout, types=dict.fromkeys(wished, pa.string()))
+
+
+def _header(source: Source, layout: Layout) -> bool | None:
+    name = reader_of(source, layout).name
+    if name == "CSV":
+        return find_dialect(source, layout).header
+    return False if name in ("LIBSVM", "JSON lines") else None

@@ -1,0 +1,186 @@
+"""Encoding: how the columns of a table become X, and one of them y; stored in every model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rosenblatt.errors import BadCellError, DataError, column_called
+from rosenblatt.read.columns import Column, Entries, Number, Words, as_text
+
+WIDE = 256  # from this many features on, columns that are mostly zeros stay sparse
+POLICIES = ("error", "drop", "mean")
+
+Label = str | int | float | bool
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """The numbers of a table, and which of its rows they are."""
+
+    X: Any
+    rows: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Which columns are used, as what, and what happens where a number is missing.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        In the order of their numbers in X.
+    missing : {"error", "drop", "mean"}
+        Refuse the file, leave the row out, or take the mean of the rows learnt from.
+    """
+
+    columns: tuple[Column, ...]
+    missing: str = "error"
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of all numbers, in order."""
+        return tuple(name for column in self.columns for name in column.features)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is a CSR matrix: many features, of which words or entries are part."""
+        mostly_zeros = any(isinstance(column, Words | Entries) for column in self.columns)
+        return mostly_zeros and len(self.features) >= WIDE
+
+    def types(self, strict: bool) -> dict[str, Any]:
+        """The types to read columns as; text where a cell that is no number counts as missing."""
+        loose = not strict and self.missing != "error"
+        return {c.name: pa.string() if loose else c.type for c in self.columns}
+
+    def encode(self, table: Any, name: str) -> Encoded:
+        """The numbers of a table or record batch.
+
+        Parameters
+        ----------
+        table : Arrow table or record batch
+            With all columns of this encoding, in any order.
+        name : str
+            What messages call the data.
+        """
+        blocks = [column.encode(_cells(table, column, name)) for column in self.columns]
+        keep = np.ones(table.num_rows, dtype=bool)
+        for i, column in enumerate(self.columns):
+            if isinstance(column, Number):
+                blocks[i] = self._settled(blocks[i], column, keep)
+        rows = np.flatnonzero(keep)
+        X = self._joined(blocks)
+        return Encoded(X if len(rows) == len(keep) else X[rows], rows)
+
+    def _settled(
+        self, numbers: NDArray[np.float64], column: Number, keep: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        missing = np.isnan(numbers[:, 0])
+        if not missing.any():
+            return numbers
+        if self.missing == "error":
+            raise BadCellError(int(np.flatnonzero(missing)[0]), column.name, None)
+        if self.missing == "drop":
+            keep &= ~missing
+            return numbers
+        return np.where(np.isnan(numbers), column.mean, numbers)
+
+    def _joined(self, blocks: list[Any]) -> Any:
+        if self.is_sparse:
+            from scipy.sparse import csr_array, hstack
+
+            joined = hstack([csr_array(block) for block in blocks], format="csr")
+            joined.indices = joined.indices.astype(np.int32, copy=False)
+            joined.indptr = joined.indptr.astype(np.int32, copy=False)
+            return joined
+        dense = [b if isinstance(b, np.ndarray) else b.toarray() for b in blocks]
+        X = np.empty((len(dense[0]), sum(block.shape[1] for block in dense)))
+        at = 0
+        for block in dense:
+            X[:, at : at + block.shape[1]] = block
+            at += block.shape[1]
+        return X
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The column with the answers, and what no and yes are called in it."""
+
+    column: str
+    negative: Label
+    positive: Label
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """No and yes as an array, as scikit-learn's `classes_`."""
+        return np.array([self.negative, self.positive])
+
+    def encode(self, cells: Any) -> NDArray[np.int8]:
+        """-1 or +1 for each cell, 0 where there is no answer; others are refused."""
+        values = plain_labels(cells)
+        yes, no = (_equal(values, label) for label in (self.positive, self.negative))
+        strange = pc.and_(pc.is_valid(values), pc.invert(pc.or_kleene(yes, no)))
+        if pc.any(strange).as_py():
+            row = strange.index(True).as_py()
+            promised = f'"{self.negative}" or "{self.positive}"'
+            raise BadCellError(row, self.column, str(values[row].as_py()), promised)
+        signs = pc.if_else(yes, 1, pc.if_else(no, -1, 0))
+        numbers: NDArray[np.int8] = pc.fill_null(signs, 0).to_numpy().astype(np.int8)
+        return numbers
+
+
+def plain_labels(cells: Any) -> Any:
+    """Labels as text without blanks around it, whole numbers, numbers or booleans."""
+    if isinstance(cells, pa.ChunkedArray):
+        cells = cells.combine_chunks()
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    kind = cells.type
+    if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
+        return cells.cast(pa.int64())
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        cells = cells.cast(pa.float64())
+        return pc.if_else(pc.is_nan(cells), pa.scalar(None, pa.float64()), cells)
+    if pa.types.is_boolean(kind):
+        return cells
+    text = as_text(cells)
+    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+
+
+def _equal(values: Any, label: Label) -> Any:
+    if pa.types.is_string(values.type):
+        return pc.equal(values, _spelled(label))
+    if isinstance(label, str) or isinstance(label, bool) != pa.types.is_boolean(values.type):
+        return pa.array(np.zeros(len(values), dtype=bool))
+    return pc.equal(values, pa.scalar(label))
+
+
+def _spelled(label: Label) -> str:
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def _cells(table: Any, column: Column, name: str) -> Any:
+    if column.name not in table.schema.names:
+        raise DataError(f"{name} has no {column_called(column.name)}, which is needed.")
+    cells = table.column(column.name)
+    refused = _refused(cells.type)
+    if refused:
+        raise DataError(
+            f"{name}, {column_called(column.name)} holds {refused}, not {column.kind}s."
+        )
+    return cells
+
+
+def _refused(kind: Any) -> str:
+    if pa.types.is_nested(kind):
+        return "lists or objects"
+    if pa.types.is_temporal(kind):
+        return "dates or times"
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return "bytes that are not UTF-8 text"
+    return ""

@@ -1,0 +1,73 @@
+"""JSON lines: one object a line, read by PyArrow in blocks of whole lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import json
+
+from rosenblatt.errors import DataError, column_called
+from rosenblatt.read.layout import Layout
+from rosenblatt.read.source import UNREADABLE, Source, one_line
+
+BLOCK = 4 << 20
+
+
+def read_whole(source: Source, layout: Layout) -> Any:
+    """All rows; fields that a line lacks are missing there."""
+    tables = [pa.Table.from_batches([batch]) for batch in read_stream(source, layout)]
+    if not tables:
+        raise DataError(f"{source.name} is empty.")
+    try:
+        return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+    except pa.ArrowException as trouble:
+        raise DataError(f"{source.name}: the lines do not agree: {one_line(trouble)}") from None
+
+
+def read_stream(source: Source, layout: Layout) -> Iterator[Any]:
+    """Record batches, each of a few megabytes of lines."""
+    done = 0
+    for lines in _blocks(source):
+        if lines.strip():
+            batch = _parsed(source, lines, done)
+            yield batch
+            done += batch.num_rows
+
+
+def _blocks(source: Source) -> Iterator[bytes]:
+    rest = b""
+    try:
+        with source.open() as stream:
+            while block := stream.read(BLOCK):
+                lines, newline, rest = (rest + block).rpartition(b"\n")
+                yield lines + newline
+    except UNREADABLE as trouble:
+        raise DataError(f"{source.name} is damaged: {one_line(trouble)}") from None
+    yield rest
+
+
+def _parsed(source: Source, lines: bytes, done: int) -> Any:
+    # One block and one thread, so that the row in a complaint is the row in these lines.
+    options = json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
+    try:
+        lines.decode()
+        table = json.read_json(pa.BufferReader(lines), read_options=options)
+    except UnicodeDecodeError as trouble:
+        row = done + lines[: trouble.start].count(b"\n") + 1
+        raise DataError(f"{source.name}, row {row}: not UTF-8 text.") from None
+    except pa.ArrowException as trouble:
+        raise _explained(source, trouble, done) from None
+    return table.combine_chunks().to_batches()[0]
+
+
+def _explained(source: Source, trouble: BaseException, done: int) -> DataError:
+    text = one_line(trouble).removeprefix("JSON parse error: ")
+    row = re.search(r" in row (\d+)", text)
+    field = re.search(r"Column\(/([^)]*)\) ", text)
+    where = f", row {done + int(row[1]) + 1}" if row else ""
+    where += f", {column_called(field[1])}" if field else ""
+    what = re.sub(r" in row \d+|Column\([^)]*\) ", "", text)
+    return DataError(f"{source.name}{where}: {what} Each line must be one JSON object.")

@@ -1,0 +1,62 @@
+"""LIBSVM (SVMlight) lines: a label, then index:value for what is not zero.
+
+A row is kept as two columns, the label and the text of its entries; the encoding turns the
+text into numbers, so that what is read can be written again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from rosenblatt.errors import DataError
+from rosenblatt.read.csv import BLOCK
+from rosenblatt.read.layout import Layout
+from rosenblatt.read.source import UNREADABLE, Source, one_line
+
+LABEL, ENTRIES = "label", "entries"
+# A first line that can be nothing else.
+LINE = re.compile(rb"^\s*[+-]?[\w.,+-]*(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#.*)?$")
+
+
+def read_whole(source: Source, layout: Layout) -> Any:
+    """All rows; labels are numbers where all of them are."""
+    batches = list(read_stream(source, layout))
+    if not batches:
+        raise DataError(f"{source.name} is empty.")
+    table = pa.Table.from_batches(batches).combine_chunks()
+    for kind in (pa.int64(), pa.float64()):
+        try:
+            return table.set_column(0, LABEL, table.column(LABEL).cast(kind))
+        except pa.ArrowInvalid:
+            continue
+    return table
+
+
+def read_stream(source: Source, layout: Layout) -> Iterator[Any]:
+    """Record batches of labels and entries, both as text."""
+    try:
+        with source.open() as stream:
+            lines = csv.open_csv(
+                stream,
+                csv.ReadOptions(column_names=["line"], block_size=BLOCK, use_threads=False),
+                csv.ParseOptions(delimiter="\x01", quote_char=False),
+                csv.ConvertOptions(column_types={"line": pa.string()}),
+            )
+            for batch in lines:
+                yield _split(batch.column(0))
+    except UNREADABLE as trouble:
+        raise DataError(f"{source.name} cannot be read: {one_line(trouble)}") from None
+
+
+def _split(lines: Any) -> Any:
+    lines = pc.utf8_trim_whitespace(pc.replace_substring_regex(lines, r"#.*$", ""))
+    lines = lines.filter(pc.not_equal(lines, ""))
+    label = pc.replace_substring_regex(lines, r"(?s)^\+?(\S*).*$", r"\1")
+    entries = pc.replace_substring_regex(lines, r"^\S+\s*(qid:\d+\s*)?", "")
+    return pa.RecordBatch.from_arrays([label, entries], [LABEL, ENTRIES])

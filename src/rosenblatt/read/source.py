@@ -1,0 +1,131 @@
+"""Where bytes come from: a file, standard input, either of them compressed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+
+from rosenblatt.errors import DataError, OpenError
+
+HEAD = 1 << 20  # bytes looked at to recognise a format
+COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+# PyArrow raises its own kinds next to the usual ones.
+UNREADABLE = (OSError, pa.ArrowException)
+SUFFIXES = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A readable file, and what a person calls it.
+
+    Parameters
+    ----------
+    name : str
+        As messages say it: the path as given, or "standard input".
+    path : str
+        A file that can be opened again and again; standard input is kept in one.
+    compression : {"gzip", "zstd"}, optional
+        Recognised by the first bytes, not by the name.
+    kept : file, optional
+        The temporary file that ends with this value.
+    """
+
+    name: str
+    path: str
+    compression: str | None = None
+    kept: IO[bytes] | None = None
+
+    @classmethod
+    def find(cls, given: str) -> Source:
+        """Look at a path, or at standard input for "-"."""
+        if given == "-":
+            return cls._kept("standard input", sys.stdin.buffer)
+        try:
+            kind = os.stat(given).st_mode
+            if stat.S_ISDIR(kind):
+                raise OpenError(f"{given} is a directory; give a file.")
+            if not stat.S_ISREG(kind):
+                with open(given, "rb") as pipe:
+                    return cls._kept(given, pipe)
+            return cls(given, given, _compression(given))
+        except UNREADABLE as trouble:
+            raise cannot_open(given, trouble) from None
+
+    @classmethod
+    def _kept(cls, name: str, stream: IO[bytes]) -> Source:
+        kept = tempfile.NamedTemporaryFile(prefix="rosenblatt-")  # noqa: SIM115 (lives on)
+        shutil.copyfileobj(stream, kept, HEAD)
+        kept.flush()
+        return cls(name, kept.name, _compression(kept.name), kept)
+
+    @property
+    def suffix(self) -> str:
+        """The end of the name that tells the format: .csv of credit.csv.gz."""
+        suffixes = [suffix.lower() for suffix in Path(self.name).suffixes]
+        if suffixes and suffixes[-1] in SUFFIXES:
+            suffixes.pop()
+        return suffixes[-1] if suffixes else ""
+
+    def open(self) -> Any:
+        """The bytes, no longer compressed, as PyArrow reads them."""
+        try:
+            return pa.input_stream(self.path, compression=self.compression)
+        except UNREADABLE as trouble:
+            raise cannot_open(self.name, trouble) from None
+
+    def open_anywhere(self) -> Any:
+        """The bytes with seeking, as formats with a footer need them."""
+        if self.compression is None:
+            try:
+                return pa.OSFile(self.path, "rb")
+            except UNREADABLE as trouble:
+                raise cannot_open(self.name, trouble) from None
+        with self.open() as stream:
+            return pa.BufferReader(_read(self, stream, None))
+
+    def head(self) -> bytes:
+        """The first bytes, cut at the end of a line where the file goes on."""
+        with self.open() as stream:
+            data = _read(self, stream, HEAD)
+        end = data.rfind(b"\n")
+        return data[: end + 1] if len(data) == HEAD and end >= 0 else data
+
+
+def _read(source: Source, stream: Any, size: int | None) -> bytes:
+    try:
+        data: bytes = stream.read(size)
+    except UNREADABLE as trouble:
+        raise DataError(f"{source.name} is damaged: {one_line(trouble)}") from None
+    return data
+
+
+def _compression(path: str) -> str | None:
+    with open(path, "rb") as file:
+        first = file.read(4)
+    return next((name for magic, name in COMPRESSIONS.items() if first.startswith(magic)), None)
+
+
+def cannot_open(name: str, trouble: BaseException) -> OpenError:
+    """Say why a file cannot be opened."""
+    if isinstance(trouble, OpenError):
+        return trouble
+    why = getattr(trouble, "strerror", None) or one_line(trouble).rstrip(".")
+    if isinstance(trouble, FileNotFoundError):
+        why = "there is no such file"
+    elif isinstance(trouble, PermissionError):
+        why = "there is no permission to read it"
+    return OpenError(f"cannot open {name}: {why}.")
+
+
+def one_line(trouble: BaseException) -> str:
+    """A library's complaint as one line without its own location."""
+    text = " ".join(str(trouble).split())
+    return (text[:200] + " …" if len(text) > 200 else text).rstrip(".") + "."
