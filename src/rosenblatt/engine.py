@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ log = logging.getLogger("rosenblatt")
 # Sums may be reordered; NaN and infinity keep their meaning, so that overflow is seen.
 REORDER = {"reassoc", "contract", "nsz"}
 SILENT_SECONDS = 0.5
+WORTH_A_THREAD = 2**21  # multiplications: about two milliseconds
 
 
 class Kernel:
@@ -88,6 +90,76 @@ def _bind_primitives() -> None:
     overload(kernels.sign)(lambda s, zero: kernels.sign)
     overload(kernels.mistaken)(lambda D, n, w, zero: kernels.mistaken)
 
+    # A stream gives the same bits one dict or one block at a time: no reordering here either.
+    @overload(kernels.in_order)
+    def in_order(D, n, w):  # type: ignore[no-untyped-def]
+        return kernels.score_sparse if sparse(D) else kernels.score_dense
+
+    @overload(kernels.squares)
+    def squares(D, n):  # type: ignore[no-untyped-def]
+        return kernels.squares_sparse if sparse(D) else kernels.squares_dense
+
+    overload(kernels.mistaken_in_order)(lambda D, n, w, zero: kernels.mistaken_in_order)
+    overload(kernels.asked)(lambda D, n, m, s: kernels.asked)
+    overload(kernels.learn_row)(lambda D, n, zero, m, wrong: kernels.learn_row)
+    overload(kernels.watch_row)(lambda D, n, zero, m, wrong: kernels.watch_row)
+    overload(kernels.end_window)(lambda m: kernels.end_window)
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_threads(work: Callable[[slice], None], n: int, size: int) -> None:
+    """Do work on parts of n rows at once, one part a core, where there is enough of it.
+
+    Kernels release Python's lock, so parts run side by side; each row's result is the same
+    whatever the number of parts.
+    """
+    parts = min(cores(), n, 1 + size // WORTH_A_THREAD)
+    if parts == 1:
+        work(slice(0, n))
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    ends = [n * part // parts for part in range(parts + 1)]
+    with ThreadPoolExecutor(parts) as pool:
+        list(pool.map(lambda i: work(slice(ends[i], ends[i + 1])), range(parts)))
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep matrix products to one thread each while this process runs threads of its own.
+
+    Threads of BLAS wait for each other by spinning: beside other work that costs tenfold.
+    """
+    with _blas_lock:
+        _blas_users.append(True)
+        if len(_blas_users) == 1:
+            _blas_limit.append(_blas().limit(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_users.pop()
+            if not _blas_users:
+                _blas_limit.pop().restore_original_limits()
+
+
+_blas_lock = threading.Lock()
+_blas_users: list[bool] = []
+_blas_limit: list[Any] = []
+
+
+@functools.cache
+def _blas() -> Any:
+    import threadpoolctl
+
+    return threadpoolctl.ThreadpoolController()
+
 
 @contextmanager
 def _told_when_slow(name: str) -> Iterator[None]:
@@ -116,3 +188,5 @@ along = Kernel(kernels.along)
 keep = Kernel(kernels.keep)
 judge = Kernel(kernels.judge)
 ratchet = Kernel(kernels.ratchet)
+online = Kernel(kernels.online)
+predict = Kernel(kernels.predict)

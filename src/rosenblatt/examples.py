@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import kernels
+from rosenblatt.engine import in_threads
 
 # Between these the square of a typical entry neither overflows nor vanishes.
 _PLAIN_SQUARES = (1e-200, 1e200)
@@ -192,16 +193,19 @@ class Examples:
         return np.concatenate(([self.x0], row.astype(np.float64)))
 
 
-def kernel_rows(X: Any, x0: float, step: NDArray[np.float64]) -> kernels.Dense | kernels.Sparse:
-    """Wrap a checked table for the kernels, read-only so that one compilation serves all."""
+def kernel_rows(
+    X: Any, x0: float, step: NDArray[np.float64], part: slice = slice(None)
+) -> kernels.Dense | kernels.Sparse:
+    """Wrap rows of a checked table for the kernels, read-only: one compilation serves all."""
     if isinstance(X, np.ndarray):
-        return kernels.Dense(_read_only(X), x0, _read_only(step))
+        return kernels.Dense(_read_only(X[part]), x0, _read_only(step))
     unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
     indptr = X.indptr.astype(X.indices.dtype, copy=False)
+    begin, end, _ = part.indices(X.shape[0])
     return kernels.Sparse(
         _read_only(X.data),
         _read_only(X.indices.view(unsigned)),
-        _read_only(indptr.view(unsigned)),
+        _read_only(indptr[begin : end + 1].view(unsigned)),
         x0,
         _read_only(step),
     )
@@ -229,8 +233,15 @@ def column_names(X: Any) -> tuple[str, ...] | None:
 def sum_of_squares(numbers: NDArray[Any]) -> float:
     """One fast pass; not finite if any number is not (or where squares overflow)."""
     flat = numbers.reshape(-1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.dot(flat, flat))
+    sums = [0.0]
+
+    def add(part: slice) -> None:
+        # Not np.dot: its threads go on spinning for a while and slow down what comes next.
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums.append(float(np.einsum("i,i->", flat[part], flat[part])))
+
+    in_threads(add, len(flat), len(flat))
+    return sum(sums)
 
 
 def _floats(X: Any) -> Any:

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
+from rosenblatt.engine import in_threads
 from rosenblatt.examples import Examples, kernel_rows, sum_of_squares
 
+NO_STEPS = np.empty(0)
 UNIT_ROUNDOFF = 2.0**-53
 SMALLEST = 2.0**-1000  # far above what underflow can take away, far below any plain score
 
@@ -50,7 +52,11 @@ class Hypothesis:
     def scores(self, X: Any) -> NDArray[np.float64]:
         """w·x for each row of a checked table."""
         result = np.empty(X.shape[0])
-        engine.scores(kernel_rows(X, self.x0, np.empty(0)), self.w, result)
+
+        def part(rows: slice) -> None:
+            engine.scores(kernel_rows(X, self.x0, NO_STEPS, rows), self.w, result[rows])
+
+        in_threads(part, X.shape[0], X.size)
         return result
 
     def answers(self, X: Any) -> NDArray[np.int8]:
@@ -82,9 +88,11 @@ class Hypothesis:
         return float(self.w[1]), float(self.w[2]), float(self.w[0]) * self.x0
 
     def _wrong(self, s: NDArray[np.float64], y: NDArray[np.int8]) -> NDArray[np.bool_]:
-        # As the kernels say it: sign(s, zero)·y ≤ 0, and a score that is no number is wrong.
-        answer = np.where(s > 0, 1, np.where(s < 0, -1, self.zero))
-        return (answer * y <= 0) | np.isnan(s)
+        # As the kernels say it: sign(s, zero)·y ≤ 0; a score that is no number is wrong too.
+        right = s * y > 0
+        if self.zero:
+            right |= (s == 0) & (y == self.zero)
+        return np.asarray(~right)
 
     def _doubtful(
         self, s: NDArray[np.float64], right: NDArray[np.bool_], examples: Examples

@@ -213,3 +213,125 @@ def ratchet(D, order, zero, w, walk, trace):
         visits -= 1
         k += 1
     return k, run, judged, t
+
+
+# What an online perceptron counts, by place in Memory.count.
+SEEN, MISTAKES, RECENT, RUN, LONGEST, RIVAL, POCKET, HELD = range(8)
+
+
+class Memory(NamedTuple):
+    """What an online perceptron remembers; u, pocket, rival and runner may be empty."""
+
+    w: np.ndarray
+    u: np.ndarray  # w - u / seen is the average of the weights
+    pocket: np.ndarray  # did best on the last window
+    rival: np.ndarray  # judged beside the pocket on this window
+    runner: np.ndarray  # had the longest run of right answers in this window
+    window: np.ndarray  # was the example a mistake? a ring of the last ones
+    count: np.ndarray
+    squared_radius: np.ndarray
+    ask: int  # which weights predict: 0 the last, 1 the average, 2 the pocket
+
+
+def online(D, zero, m, answers):
+    """Predict each row as it comes, then learn its answer if it has one (a step that is not 0)."""
+    for n in range(len(D.step)):
+        s = in_order(D, n, m.w)
+        answers[n] = sign(asked(D, n, m, s), zero)
+        if D.step[n] != 0:
+            learn_row(D, n, zero, m, sign(s, zero) * D.step[n] <= 0)
+
+
+def asked(D, n, m, s):
+    """The score that predicts row n, where s is that of w."""
+    if m.ask == 1 and m.count[SEEN] > 0:
+        return s - in_order(D, n, m.u) / m.count[SEEN]
+    if m.ask == 2 and m.count[HELD]:
+        return in_order(D, n, m.pocket)
+    return s
+
+
+def learn_row(D, n, zero, m, wrong):
+    """Count row n, and correct w if it was a mistake."""
+    c = m.count
+    m.squared_radius[0] = max(m.squared_radius[0], squares(D, n))
+    at = c[SEEN] % len(m.window)
+    c[RECENT] += wrong - m.window[at]
+    m.window[at] = wrong
+    if len(m.pocket):
+        watch_row(D, n, zero, m, wrong)
+    if wrong:
+        if len(m.u):
+            add(D, n, m.u, D.step[n] * c[SEEN])
+        add(D, n, m.w, D.step[n])
+        c[MISTAKES] += 1
+    c[SEEN] += 1
+    if len(m.pocket) and c[SEEN] % len(m.window) == 0:
+        end_window(m)
+
+
+def watch_row(D, n, zero, m, wrong):
+    """Count the mistakes of pocket and rival, and keep the w with the longest run."""
+    c = m.count
+    c[POCKET] += mistaken_in_order(D, n, m.pocket, zero)
+    c[RIVAL] += mistaken_in_order(D, n, m.rival, zero)
+    if not wrong:
+        c[RUN] += 1
+        return
+    if c[RUN] > c[LONGEST]:
+        m.runner[:] = m.w
+        c[LONGEST] = c[RUN]
+    c[RUN] = 0
+
+
+def end_window(m):
+    """Keep the better of pocket and rival on this window; its longest run is the next rival."""
+    c = m.count
+    if c[RUN] > c[LONGEST]:
+        m.runner[:] = m.w
+    if not c[HELD]:
+        m.pocket[:] = m.runner
+    elif c[RIVAL] < c[POCKET]:
+        m.pocket[:] = m.rival
+    m.rival[:] = m.runner
+    c[HELD] = 1
+    c[RUN] = c[RIVAL] = c[POCKET] = 0
+    c[LONGEST] = -1
+
+
+def predict(D, zero, m, answers):
+    """answers[n] = what the chosen weights say of row n."""
+    for n in range(len(answers)):
+        answers[n] = sign(asked(D, n, m, in_order(D, n, m.w)), zero)
+
+
+def in_order(D, n, w):
+    """w·x of row n, summed in the order of its entries: the same bits as one dict at a time."""
+    return score_sparse(D, n, w) if isinstance(D, Sparse) else score_dense(D, n, w)
+
+
+def mistaken_in_order(D, n, w, zero):
+    """Does w, summed in order, answer row n wrongly?"""
+    return sign(in_order(D, n, w), zero) * D.step[n] <= 0
+
+
+def squares_dense(D, n):
+    """‖x‖² of row n, x0 included."""
+    x = D.X[n]
+    q = D.x0 * D.x0
+    for i in range(len(x)):
+        q += np.float64(x[i]) * x[i]
+    return q
+
+
+def squares_sparse(D, n):
+    """‖x‖² of row n, x0 included, over its stored entries."""
+    q = D.x0 * D.x0
+    for j in range(D.indptr[n], D.indptr[n + 1]):
+        q += np.float64(D.data[j]) * D.data[j]
+    return q
+
+
+def squares(D, n):
+    """‖x‖² of row n in either format; `engine` binds it when compiling."""
+    return squares_sparse(D, n) if isinstance(D, Sparse) else squares_dense(D, n)

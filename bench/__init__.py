@@ -1,0 +1,1 @@
+"""Side by side with peers: ratios measured in one run, never absolute times."""
