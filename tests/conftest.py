@@ -1,0 +1,32 @@
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+# Compiling takes seconds in the first example and pure Python is slow: no deadline.
+settings.register_profile(
+    "here",
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    max_examples=20 if WITHOUT_JIT else 60,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("here")
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "slow_without_jit: left out when kernels run as plain Python"
+    )
+
+
+@pytest.fixture(scope="session")
+def data():
+    """The folder of published data sets."""
+    folder = os.environ.get("ROSENBLATT_DATA")
+    if not folder:
+        pytest.skip("ROSENBLATT_DATA is not set to the folder of published data sets")
+    return Path(folder)

@@ -1,0 +1,34 @@
+"""scikit-learn's own contract, over every estimator the package exports."""
+
+import inspect
+
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import rosenblatt as rb
+
+ROW_ORDER = "PLA depends on the order of rows, so repeating and shuffling them changes its result"
+
+
+def exported_estimators():
+    names = (getattr(rb, name) for name in rb.__all__)
+    return [c() for c in names if inspect.isclass(c) and issubclass(c, BaseEstimator)]
+
+
+def expected_failed_checks(estimator):
+    return {
+        "check_sample_weight_equivalence_on_dense_data": ROW_ORDER,
+        "check_sample_weight_equivalence_on_sparse_data": ROW_ORDER,
+    }
+
+
+def test_estimators_are_discovered():
+    assert rb.Perceptron in map(type, exported_estimators())
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(exported_estimators(), expected_failed_checks=expected_failed_checks)
+def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
+    check(estimator)

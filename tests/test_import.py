@@ -1,0 +1,47 @@
+"""Importing costs nothing, and the public names are these."""
+
+import subprocess
+import sys
+
+import rosenblatt as rb
+
+PUBLIC = {
+    "Experiment",
+    "Guarantee",
+    "Perceptron",
+    "Trace",
+    "__version__",
+    "experiment",
+    "guarantee",
+    "squeeze",
+}
+HEAVY = {"numpy", "numba", "scipy", "sklearn", "pyarrow", "flint", "rich", "click", "pandas"}
+
+
+def test_public_names_are_pinned():
+    assert set(rb.__all__) == PUBLIC
+    assert len(rb.__all__) == len(PUBLIC)
+    assert set(dir(rb)) >= PUBLIC
+
+
+def test_every_public_name_resolves():
+    missing = []
+    for name in rb.__all__:
+        try:
+            getattr(rb, name)
+        except (ImportError, AttributeError) as error:
+            missing.append(f"{name}: {error}")
+    assert missing == []
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    assert not hasattr(rb, "perceptron_of_the_future")
+
+
+def test_importing_loads_nothing_heavy():
+    code = "import sys, rosenblatt; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert "rosenblatt" in loaded
+    assert HEAVY.isdisjoint(loaded)

@@ -1,0 +1,111 @@
+"""A run is its corrections: everything is rebuilt from the trace."""
+
+import lecture
+import numpy as np
+import pytest
+import strategies as make
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+import rosenblatt as rb
+
+quietly = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@st.composite
+def any_fit(draw):
+    X, y = draw(make.real_numbers())
+    clf = rb.Perceptron(
+        order=draw(make.orders),
+        max_iter=draw(st.integers(1, 30)),
+        eta0=draw(st.sampled_from([1.0, 0.1, 3.7e-5])),
+        fit_intercept=draw(st.booleans()),
+        intercept_scaling=draw(st.sampled_from([1.0, 0.3])),
+        random_state=0,
+    )
+    dtype = draw(st.sampled_from([np.float64, np.float32]))
+    weights = draw(st.none() | st.just(np.linspace(0.1, 2, len(y))))
+    start = draw(st.none() | st.just(np.full(X.shape[1], 0.7)))
+    return clf, X.astype(dtype), y, weights, start
+
+
+@quietly
+@given(any_fit())
+def test_replaying_gives_the_weights_bit_for_bit(example):
+    clf, X, y, s, start = example
+    clf.fit(X, y, sample_weight=s, coef_init=start)
+    assert clf.trace_.weights(clf.n_updates_).tobytes() == clf.weights_.tobytes()
+
+
+@quietly
+@given(any_fit())
+def test_replaying_sparse_gives_the_weights(example):
+    clf, X, y, s, start = example
+    clf.fit(sparse.csr_array(X), y, sample_weight=s, coef_init=start)
+    np.testing.assert_allclose(clf.trace_.weights(clf.n_updates_), clf.weights_, rtol=1e-9)
+
+
+@given(make.separable())
+def test_weights_at_each_t_are_those_of_the_lecture(examples):
+    X, y, _, x0 = examples
+    clf = rb.Perceptron(fit_intercept=x0 is not None, max_iter=10**6).fit(X, y)
+    run = lecture.cyclic(lecture.tall(X, x0), y)
+    replayed = [clf.trace_.weights(t).tolist() for t in range(clf.n_updates_ + 1)]
+    assert replayed == [w.tolist() for w in run.weights]
+
+
+@given(make.separable(), make.orders)
+def test_the_squeeze_of_the_proof_holds_at_every_t(examples, order):
+    """T²ρ² ≤ ‖w(T)‖² ≤ T R², on whole numbers without rounding."""
+    X, y, w_f, x0 = examples
+    clf = rb.Perceptron(order=order, fit_intercept=x0 is not None, max_iter=10**6, random_state=0)
+    clf.fit(X, y)
+    tall = lecture.tall(X, x0)
+    margin, radius = (y * (tall @ w_f)).min(), (tall**2).sum(axis=1).max()
+    for t in range(clf.n_updates_ + 1):
+        w = clf.trace_.weights(t)
+        assert t**2 * margin**2 <= (w @ w) * (w_f @ w_f)
+        assert w @ w <= t * radius
+
+
+@quietly
+@given(make.labelled(), make.orders)
+def test_cycles_count_from_0_and_never_go_back(examples, order):
+    clf = rb.Perceptron(order=order, max_iter=10, random_state=0).fit(*examples)
+    cycles = clf.trace_.cycles
+    assert len(cycles) == len(clf.trace_.examples) == clf.n_updates_
+    assert (np.diff(cycles.astype(int)) >= 0).all()
+    assert cycles.min(initial=0) >= 0
+    assert cycles.max(initial=0) < clf.n_iter_
+
+
+def test_weights_start_from_where_the_fit_started():
+    clf = rb.Perceptron().fit([[1.0], [-1]], [1, 0], coef_init=[-5.0], intercept_init=[2.0])
+    assert clf.trace_.weights(0).tolist() == [2.0, -5.0]
+
+
+@pytest.mark.parametrize("t", [-1, 2, 10**12])
+def test_weights_outside_the_run_are_refused(t):
+    clf = rb.Perceptron().fit([[1.0, 1], [-1, -1]], [1, 0])
+    assert clf.n_updates_ == 1
+    with pytest.raises(ValueError, match=r"0 to 1"):
+        clf.trace_.weights(t)
+
+
+@quietly
+def test_memory_is_at_most_eight_bytes_a_correction_and_the_cycle_ends():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = np.where(np.arange(200) % 2, 1, -1)
+    trace = rb.Perceptron(max_iter=50).fit(X, y).trace_
+    stored = sum(v.nbytes for v in vars(trace).values() if isinstance(v, np.ndarray))
+    assert trace.examples.itemsize in (4, 8)
+    assert stored <= 8 * len(trace.examples) + 8 * 50
+
+
+def test_reading_weights_does_not_change_the_estimator():
+    clf = rb.Perceptron().fit([[1.0, 1], [-1, -1]], [1, 0])
+    clf.trace_.weights(0)[:] = 99
+    clf.trace_.weights(1)[:] = 99
+    assert clf.trace_.weights(0).tolist() == [0, 0, 0]
+    assert clf.weights_.tolist() == [1, 1, 1]
