@@ -11,23 +11,33 @@ __version__ = "0.1.0"
 # Public name -> the module that defines it.
 _HOMES = {
     "Perceptron": "rosenblatt.estimators",
+    "PocketPerceptron": "rosenblatt.estimators",
     "experiment": "rosenblatt.experiments",
     "Experiment": "rosenblatt.experiments",
     "guarantee": "rosenblatt.evidence.guarantee",
     "Guarantee": "rosenblatt.evidence.guarantee",
     "squeeze": "rosenblatt.evidence.guarantee",
+    "OnlinePerceptron": "rosenblatt.online",
+    "Model": "rosenblatt.model",
     "Trace": "rosenblatt.trace",
+    "load": "rosenblatt.model",
+    "save": "rosenblatt.model",
 }
 
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
     from rosenblatt.estimators import Perceptron as Perceptron
+    from rosenblatt.estimators import PocketPerceptron as PocketPerceptron
     from rosenblatt.evidence.guarantee import Guarantee as Guarantee
     from rosenblatt.evidence.guarantee import guarantee as guarantee
     from rosenblatt.evidence.guarantee import squeeze as squeeze
     from rosenblatt.experiments import Experiment as Experiment
     from rosenblatt.experiments import experiment as experiment
+    from rosenblatt.model import Model as Model
+    from rosenblatt.model import load as load
+    from rosenblatt.model import save as save
+    from rosenblatt.online import OnlinePerceptron as OnlinePerceptron
     from rosenblatt.trace import Trace as Trace
 
 

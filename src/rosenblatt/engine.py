@@ -104,6 +104,7 @@ def _bind_primitives() -> None:
     overload(kernels.learn_row)(lambda D, n, zero, m, wrong: kernels.learn_row)
     overload(kernels.watch_row)(lambda D, n, zero, m, wrong: kernels.watch_row)
     overload(kernels.end_window)(lambda m: kernels.end_window)
+    overload(kernels.put)(lambda w, into: kernels.put)
 
 
 def cores() -> int:

@@ -1,0 +1,200 @@
+"""Files that are whole or not there: sealed JSON, written beside, synced, then renamed.
+
+A sealed file is JSON with what it is, its version, its content and the SHA-256 of the
+content's canonical JSON. Floats are written with `repr`, which reads back to the same bits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from rosenblatt.errors import DataError, OpenError, UsageError, WriteError
+
+VERSION = 1
+PROGRAM = "rosenblatt"
+Where = str | PathLike[str]
+
+
+def write_sealed(path: Where, kind: str, content: Any) -> None:
+    """Write content to a sealed file; whatever happens, the file is the old one or the new one.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    kind : str
+        What it is.
+    content : JSON values
+        What it holds; finite numbers only.
+    """
+    try:
+        text = _canonical(content)
+    except (TypeError, ValueError) as error:
+        raise WriteError(
+            f"{path} cannot be written: {error}; names of features and labels must be text, "
+            "numbers or true and false to be kept in a file."
+        ) from None
+    head = {"program": PROGRAM, "kind": kind, "version": VERSION, "sha256": _digest(text)}
+    write_whole(path, f'{json.dumps(head)[:-1]}, "content": {text}}}\n'.encode())
+
+
+def read_sealed(path: Where, kind: str) -> Any:
+    """The content of a sealed file; refuses one that is of another kind, broken or changed.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    kind : str
+        What it must be.
+    """
+    try:
+        text = Path(path).read_bytes().decode("utf-8")
+    except OSError as error:
+        raise OpenError(f"{path} cannot be opened: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not a file of rosenblatt: it is not text.") from None
+    try:
+        whole = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise DataError(
+            f"{path} is not whole: its JSON breaks off or was damaged. Use an older copy."
+        ) from None
+    if not isinstance(whole, dict) or whole.get("program") != PROGRAM:
+        raise DataError(f"{path} is not a file of rosenblatt.")
+    if whole.get("kind") != kind:
+        raise DataError(f"{path} holds a {whole.get('kind')!r}, not a {kind!r}.")
+    if whole.get("version") != VERSION:
+        raise DataError(
+            f"{path} has version {whole.get('version')!r} and this program reads version "
+            f"{VERSION}; use the program that wrote it."
+        )
+    if "content" not in whole or _digest(_canonical(whole["content"])) != whole.get("sha256"):
+        raise DataError(f"{path} was changed after it was written: its digest does not fit.")
+    return whole["content"]
+
+
+def write_whole(path: Where, data: bytes) -> None:
+    """Replace a file by new bytes in one step that survives a crash at any moment.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    data : bytes
+        All it will hold.
+    """
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{os.getpid()}.new")
+    try:
+        with open(beside, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise WriteError(
+            f"{path} cannot be written: {error.strerror}; what was there before is whole."
+        ) from None
+
+
+class CheckpointFolder:
+    """A folder that one process at a time keeps its state and position in.
+
+    Parameters
+    ----------
+    path : path
+        The folder; it is made if it is not there.
+    """
+
+    KIND = "stream checkpoint"
+
+    def __init__(self, path: Where) -> None:
+        self.path = Path(path)
+        self.file = self.path / "checkpoint.json"
+        self._lock: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = open(self.path / "lock", "ab")  # noqa: SIM115 (held until __exit__)
+        except OSError as error:
+            raise OpenError(
+                f"the checkpoint folder {self.path} cannot be opened: {error.strerror}."
+            ) from None
+        _lock_or_refuse(self._lock, self.path)
+        # What a killed process left half-written is of no use to anyone who holds the lock.
+        for left in self.path.glob(f".{self.file.name}.*.new"):
+            left.unlink(missing_ok=True)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._lock is not None:
+            self._lock.close()  # which also unlocks
+
+    def write(self, content: Any) -> None:
+        """Keep a new checkpoint in place of the last."""
+        write_sealed(self.file, self.KIND, content)
+
+    def read(self, resume: bool) -> Any | None:
+        """The last checkpoint, or None where there is none; it is read only to resume."""
+        if not self.file.exists():
+            return None
+        if not resume:
+            raise UsageError(
+                f"{self.path} holds the checkpoint of an earlier stream; give --resume to go on "
+                "with it, or another folder."
+            )
+        return read_sealed(self.file, self.KIND)
+
+
+def _lock_or_refuse(file: IO[bytes], path: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows has no flock; its open files cannot be replaced anyway
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise OpenError(
+            f"the checkpoint folder {path} is in use by another process; "
+            "wait for it to end or give another folder."
+        ) from None
+
+
+def _sync_folder(path: Path) -> None:
+    if os.name == "nt":
+        return
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _canonical(content: Any) -> str:
+    return json.dumps(content, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number")

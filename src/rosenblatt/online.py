@@ -1,0 +1,400 @@
+"""The online perceptron: predict each example as it comes, then learn its answer."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Hashable, Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import checkpoint
+from rosenblatt.evidence.guarantee import Guarantee
+from rosenblatt.kernels import MISTAKES, RECENT, SEEN
+from rosenblatt.labels import Labels
+from rosenblatt.learn import stream
+from rosenblatt.learn.memory import ASK, X0, Memory
+from rosenblatt.rows import Answers, Block, plain_row
+
+ZEROS = {"mistake": 0, "negative": -1, "positive": 1}
+KIND = "online perceptron"
+# Together with the longest row allowed, these keep every sum of a stream finite.
+ETA = (1e-50, 1e50)
+
+
+class OnlinePerceptron:
+    """The perceptron for a stream: it predicts an example, then learns the answer.
+
+    On a stream whose examples have length at most R and a line answers them all with margin
+    gamma, it makes at most R²/gamma² mistakes, however long the stream is and whatever its
+    order. Whether it is given one example or one block at a time, its state is the same to
+    the last bit.
+
+    Parameters
+    ----------
+    eta0 : float, default=1.0
+        The length of a correction: w ← w + eta0·y·x.
+    fit_intercept : bool, default=True
+        Whether there is a w0.
+    intercept_scaling : float, default=1.0
+        x0, the constant feature that w0 multiplies.
+    zero : {"mistake", "negative", "positive"}, default="mistake"
+        What sign(0) means: always a mistake, -1 or +1.
+    window : int, default=1000
+        How many of the last examples `mistake_rate` and the pocket look at.
+    average : bool, default=False
+        Whether the average of the weights after each example is kept.
+    pocket : bool, default=False
+        Whether the weights that did best on the last window are kept. In each window the w
+        with the longest run of right answers becomes the rival; on the next window, which
+        neither has learnt from when it is judged, rival and pocket count their mistakes, and
+        the rival takes the pocket's place if it made fewer.
+    predict_with : {"last", "average", "pocket"}, default="last"
+        The weights that predict. They are kept if they are asked for here. Until the first
+        window has ended there is no pocket, and the last weights predict.
+    labels : pair, optional
+        Both labels where they are known; otherwise they are learnt as they come. The larger
+        in sort order is +1.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> model = rb.OnlinePerceptron()
+    >>> for x, y in [({"free": 2}, "spam"), ({"hello": 1}, "ham"), ({"free": 1}, "spam")]:
+    ...     print(model.predict_one(x))
+    ...     model.learn_one(x, y)
+    None
+    spam
+    spam
+    >>> model.n_seen, model.n_mistakes, model.weights
+    (3, 2, {'free': 2.0, 'hello': -1.0})
+    """
+
+    def __init__(
+        self,
+        *,
+        eta0: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        zero: str = "mistake",
+        window: int = 1000,
+        average: bool = False,
+        pocket: bool = False,
+        predict_with: str = "last",
+        labels: Any = None,
+    ) -> None:
+        self.eta0 = _between("eta0", eta0, *ETA)
+        self.fit_intercept = bool(fit_intercept)
+        self.intercept_scaling = _between("intercept_scaling", intercept_scaling, *ETA)
+        self.zero = _one_of("zero", zero, tuple(ZEROS))
+        self.window = _whole("window", window)
+        self.predict_with = _one_of("predict_with", predict_with, tuple(ASK))
+        self.average = bool(average) or predict_with == "average"
+        self.pocket = bool(pocket) or predict_with == "pocket"
+        self._x0 = self.intercept_scaling if self.fit_intercept else 0.0
+        self._memory = Memory(self._kept(), self.window)
+        self._take_labels(Labels.of(labels))
+        self._asked: tuple[Any, Any, float] | None = None
+
+    def __repr__(self) -> str:
+        return f"OnlinePerceptron({self.n_seen} examples seen, {self.n_mistakes} mistakes)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_asked": None}
+
+    @property
+    def n_seen(self) -> int:
+        """The number of examples learnt from."""
+        return self._memory.count[SEEN]
+
+    @property
+    def n_mistakes(self) -> int:
+        """The mistakes of the last weights as they went, which is the number of corrections."""
+        return self._memory.count[MISTAKES]
+
+    @property
+    def mistake_rate(self) -> float:
+        """The share of mistakes among the last `window` examples; NaN before the first."""
+        recent = min(self.n_seen, self.window)
+        return self._memory.count[RECENT] / recent if recent else math.nan
+
+    @property
+    def radius(self) -> float:
+        """R so far: the length of the longest example, x0 included."""
+        return math.sqrt(self._memory.squared_radius)
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The labels met so far, -1 first once both are known."""
+        return self._labels.met
+
+    @property
+    def weights(self) -> dict[Hashable, float]:
+        """The weights that predict, by feature; those of 0 left out."""
+        return {name: v for name, v in self._predicting().items() if v != 0 and name != X0}
+
+    @property
+    def intercept(self) -> float:
+        """What the weights that predict add to every score."""
+        return self._predicting()[X0] * self._x0
+
+    def bound(self, margin: float) -> float:
+        """How many mistakes the theorem allows on examples no longer than R so far.
+
+        Parameters
+        ----------
+        margin : float
+            gamma: how far from the line each example is that it answers, x0 included.
+
+        Examples
+        --------
+        >>> model = OnlinePerceptron()
+        >>> model.learn_one({"a": 3.0}, True)
+        >>> model.bound(0.5)
+        40.0
+        """
+        if not isinstance(margin, numbers.Real) or not 0 < float(margin) < math.inf:
+            raise ValueError(f"margin is {margin!r}; give a number above 0.")
+        bound = Guarantee(self.radius, float(margin)).bound
+        return math.inf if bound is None else bound
+
+    def predict_one(self, x: Any) -> Any:
+        """Answer one example with a label, or None before any label is known.
+
+        Parameters
+        ----------
+        x : dict or 1-d array
+            Named features, or features named 0, 1, … by their place.
+        """
+        s, row = self._score(x)
+        memory = self._memory
+        if self.predict_with != "last":
+            s = stream.asked(memory, row, self._x0, self.predict_with, s)
+        met = self._labels.met
+        if not met:
+            return None
+        return met[-1] if s > 0 or (s == 0 and self.zero == "positive") else met[0]
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Learn the answer of one example.
+
+        Parameters
+        ----------
+        x : dict or 1-d array
+            Named features, or features named 0, 1, … by their place.
+        y : label
+            Its answer.
+        """
+        asked = self._asked
+        if asked is not None and x is asked[0] and x == asked[1]:
+            s, row = asked[2], x  # the score that was predicted with a moment ago
+        else:
+            s, row = self._score(x)
+        self._asked = None
+        try:
+            a = self._steps[y]
+        except (KeyError, TypeError):
+            labels = self._labels.learn(y)
+            self._check_length(row)
+            self._meet(labels)
+            s, a = self._score(row)[0], self._steps[y]
+            self._asked = None
+        try:
+            stream.learn_row(self._memory, row, self._x0, (a, self._zero), s)
+        except stream.NotNumbers:
+            raise _too_long() from None
+
+    def predict_many(self, X: Any) -> NDArray[Any]:
+        """Answer each row of a block.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or Arrow batch of shape (n, d)
+            The rows; columns without names are named 0, 1, … by their place.
+        """
+        block = Block.of(X, self._memory)
+        rows = block.rows(self._x0, np.zeros(block.n))
+        answers = stream.predict_block(
+            self._memory, rows, block.layout, ZEROS[self.zero], self.predict_with
+        )
+        return self._labels.named(answers)
+
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Learn the rows of a block in their order; all of it, or none if any row is bad.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or Arrow batch of shape (n, d)
+            The rows; columns without names are named 0, 1, … by their place.
+        y : sequence of length n
+            Their answers.
+        """
+        self._learn_block(X, y, every=True)
+
+    def predict_then_learn(self, X: Any, y: Any) -> NDArray[Any]:
+        """Predict each row of a block before it is learnt; rows without an answer are not learnt.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or Arrow batch of shape (n, d)
+            The rows.
+        y : sequence of length n
+            Their answers, None or NaN where there is none.
+
+        Returns
+        -------
+        array of n labels
+            None for rows before any label was known.
+        """
+        return self._learn_block(X, y, every=False)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to a JSON file, all of it or nothing.
+
+        Parameters
+        ----------
+        path : path
+            The file; an old one is replaced only by a whole new one.
+        """
+        checkpoint.write_sealed(path, KIND, self.state())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> OnlinePerceptron:
+        """Read what `save` wrote: the same model to the last bit. Runs no code from the file.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        """
+        return cls.from_state(checkpoint.read_sealed(path, KIND), str(path))
+
+    def state(self) -> dict[str, Any]:
+        """Everything as plain values, the same however the stream was cut into calls."""
+        return {
+            "parameters": {
+                "eta0": self.eta0,
+                "fit_intercept": self.fit_intercept,
+                "intercept_scaling": self.intercept_scaling,
+                "zero": self.zero,
+                "window": self.window,
+                "average": self.average,
+                "pocket": self.pocket,
+                "predict_with": self.predict_with,
+            },
+            "labels": list(self._labels.met),
+            **self._memory.state(),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], source: str = "the state") -> OnlinePerceptron:
+        """The model of a state; refuses with one sentence what does not fit together."""
+        try:
+            model = cls(**state["parameters"])
+            model._memory = Memory.from_state(state, model._kept(), model.window)
+            labels = Labels()
+            for label in state["labels"]:
+                labels = labels.learn(label)
+            if list(labels.met) != list(state["labels"]) or (not labels.met and model.n_seen):
+                raise ValueError("its labels are not one or two different ones in order")
+            model._take_labels(labels)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{source} is not an online perceptron: {error!r}.") from None
+        except ValueError as error:
+            raise ValueError(f"{source} is not an online perceptron: {error}") from None
+        return model
+
+    def _kept(self) -> tuple[str, ...]:
+        pocket = ("pocket", "rival", "runner") if self.pocket else ()
+        return ("w", *(("u",) if self.average else ()), *pocket)
+
+    def _predicting(self) -> dict[Hashable, float]:
+        vectors = self._memory.by_name()
+        if self.predict_with == "average" and self.n_seen:
+            u = vectors["u"]
+            return {name: v - u.get(name, 0.0) / self.n_seen for name, v in vectors["w"].items()}
+        if self.predict_with == "pocket" and self._memory.holds_pocket:
+            return vectors["pocket"]
+        return vectors["w"]
+
+    def _score(self, x: Any) -> tuple[float, Any]:
+        """The score of x by w, and x as a dict of Python's numbers."""
+        memory = self._memory
+        if memory.arrays is not None:
+            memory.by_name()
+        if type(x) is dict:
+            try:
+                s = stream.score(memory.vectors["w"], x, self._x0)
+            except stream.NotNumbers:
+                pass
+            else:
+                self._asked = (x, x.copy(), s)
+                return s, x
+        row = plain_row(x, memory)
+        return stream.score(memory.vectors["w"], row, self._x0), row
+
+    def _check_length(self, row: Mapping[Hashable, float]) -> None:
+        if not sum(v * v for v in row.values()) < stream.LONGEST_SQUARED:
+            raise _too_long()
+
+    def _take_labels(self, labels: Labels) -> None:
+        """Know these labels from now on; one alone counts as +1 and as what sign(0) is not."""
+        self._labels = labels
+        self._steps = {label: self.eta0 * (labels.sign(label) or 0) for label in labels.met}
+        self._zero = ZEROS[self.zero] if labels.both else 0
+
+    def _meet(self, labels: Labels) -> None:
+        """Take a new label; the second shows what the first one was."""
+        if labels.both and self._labels.met:
+            first = labels.sign(self._labels.met[0])
+            if first == ZEROS[self.zero]:
+                self._memory.forget_mistakes()
+            elif first == -1:
+                self._memory.turn()
+        self._take_labels(labels)
+
+    def _learn_block(self, X: Any, y: Any, every: bool) -> NDArray[Any]:
+        block = Block.of(X, self._memory)
+        answers = Answers.of(y, block.n, every)
+        said: list[NDArray[Any]] = []
+        for begin, end, labels in answers.plan(self._labels):
+            before = self._labels
+            if labels != before:
+                self._meet(labels)
+            rows = block.rows(self._x0, self.eta0 * answers.signs(labels, begin, end), begin)
+            signs = stream.learn_block(
+                self._memory, rows, block.layout, self._zero, self.predict_with
+            )
+            named = labels.named(signs)
+            if labels != before:  # the row that brought the label was predicted without it
+                named = named.astype(object)
+                named[0] = before.met[0] if before.met else None
+            said.append(named)
+        self._asked = None
+        return said[0] if len(said) == 1 else np.concatenate([s.astype(object) for s in said])
+
+
+def _too_long() -> ValueError:
+    return ValueError("x is longer than 1e100; scale the features first.")
+
+
+def _between(name: str, value: Any, least: float, most: float) -> float:
+    if not isinstance(value, numbers.Real) or not least <= float(value) <= most:
+        raise ValueError(f"{name} is {value!r}; give a number between {least:g} and {most:g}.")
+    return float(value)
+
+
+def _one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        shown = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} is {value!r}; give one of {shown}.")
+    return str(value)
+
+
+def _whole(name: str, value: Any) -> int:
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < 1:
+        raise ValueError(f"{name} is {value!r}; give a whole number from 1 up.")
+    return int(value)

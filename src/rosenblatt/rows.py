@@ -1,0 +1,217 @@
+"""What a stream is given: one row, a block of rows, their answers, checked before any is learnt."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import kernels
+from rosenblatt.examples import as_table, kernel_rows, sum_of_squares
+from rosenblatt.labels import Labels, is_missing
+from rosenblatt.learn.memory import Memory, Names
+from rosenblatt.learn.stream import LONGEST_SQUARED
+
+
+def plain_row(x: Any, memory: Memory) -> dict[Hashable, float]:
+    """One example as a dict of Python's floats; refuses what is no number, saying which.
+
+    Examples
+    --------
+    >>> plain_row(np.array([1, 2], dtype=np.int8), Memory(["w"], 1))
+    {0: 1.0, 1: 2.0}
+    """
+    if isinstance(x, Mapping):
+        items = list(x.items())
+    elif hasattr(x, "items") and hasattr(x, "index"):  # a row of a frame
+        items = list(x.items())
+    else:
+        items = list(enumerate(_one_dimension(x, memory)))
+    row = {}
+    for name, value in items:
+        if not isinstance(value, numbers.Real | np.bool_):
+            raise ValueError(f"x, feature {name!r}: {value!r} is not a number.")
+        row[name] = _finite(value, name)
+    return row
+
+
+def _finite(value: Any, name: Hashable) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        what = "NaN" if math.isnan(number) else "infinity"
+        raise ValueError(
+            f"x, feature {name!r}: {what} is not a number that can be learnt from. "
+            "Leave the feature out or fill in a value."
+        )
+    if not number * number < LONGEST_SQUARED:
+        raise ValueError(f"x, feature {name!r}: {number:g} is too large; scale the features first.")
+    return number
+
+
+def _one_dimension(x: Any, memory: Memory) -> list[Any]:
+    array = np.asarray(x)
+    if array.ndim != 1:
+        raise ValueError(
+            f"x has {array.ndim} dimension(s); give a dict of features or a 1-d array, "
+            "and blocks of rows to learn_many and predict_many."
+        )
+    _check_places(memory)
+    values: list[Any] = array.tolist()
+    return values
+
+
+def _check_places(memory: Memory) -> None:
+    if memory.has_names():
+        raise ValueError(
+            "this model has learnt named features, and an array has none; "
+            "give a dict, a frame or an Arrow batch."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A block of rows, and the names of its columns.
+
+    Parameters
+    ----------
+    table : array or CSR matrix
+        The checked rows.
+    layout : range or tuple
+        The features that the columns are.
+    """
+
+    table: Any
+    layout: Names
+
+    @classmethod
+    def of(cls, X: Any, memory: Memory) -> Block:
+        """Check a block; refuses all of it if any number is bad."""
+        table = as_table(X)
+        names = _columns(X)
+        if names is None:
+            _check_places(memory)
+        elif len(set(names)) < len(names):
+            raise ValueError("X has two columns of the same name; give each its own.")
+        if not isinstance(table, np.ndarray) and not table.has_canonical_format:
+            table = table.copy()
+            table.sum_duplicates()
+        _check_lengths(table)
+        return cls(table, range(table.shape[1]) if names is None else names)
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return int(self.table.shape[0])
+
+    def rows(
+        self, x0: float, step: NDArray[np.float64], begin: int = 0
+    ) -> kernels.Dense | kernels.Sparse:
+        """As many rows as there are steps, as the kernels take them."""
+        whole = begin == 0 and len(step) == self.n
+        return kernel_rows(self.table if whole else self.table[begin : begin + len(step)], x0, step)
+
+
+def _columns(X: Any) -> tuple[Hashable, ...] | None:
+    names = getattr(X, "column_names", None)  # Arrow
+    if names is None:
+        names = getattr(X, "columns", None)
+    if names is None:
+        return None
+    return tuple(int(name) if isinstance(name, np.integer) else name for name in names)
+
+
+def _check_lengths(table: Any) -> None:
+    numbers = table if isinstance(table, np.ndarray) else table.data
+    if sum_of_squares(numbers.astype(np.float64, copy=False)) < LONGEST_SQUARED:
+        return
+    for n in range(table.shape[0]):
+        row = table[n] if isinstance(table, np.ndarray) else table[[n]].data
+        if not sum_of_squares(row.astype(np.float64)) < LONGEST_SQUARED:
+            raise ValueError(f"X, row {n} is longer than 1e100; scale the features first.")
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The answers of a block, some of which may be missing.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        The labels.
+    missing : bool array of shape (n,), optional
+        Where there is none; not given where every row has its answer.
+    """
+
+    values: NDArray[Any]
+    missing: NDArray[np.bool_] | None
+
+    @classmethod
+    def of(cls, y: Any, n: int, every: bool) -> Answers:
+        """Check answers; with `every`, each row needs one."""
+        values = np.asarray(y.to_numpy(zero_copy_only=False) if _is_arrow(y) else y)
+        if values.dtype.kind == "T":
+            values = values.astype(object)
+        if values.ndim != 1 or len(values) != n:
+            raise ValueError(
+                f"X has {n} rows and y has shape {values.shape}; give one answer each."
+            )
+        missing = _missing(values)
+        if every and missing is not None:
+            row = int(np.flatnonzero(missing)[0])
+            raise ValueError(f"y, row {row}: there is no answer; each row needs one.")
+        return cls(values, missing)
+
+    def plan(self, labels: Labels) -> Iterator[tuple[int, int, Labels]]:
+        """Cut the block where a label is met for the first time; refuses a third before it begins.
+
+        Yields where a part begins and ends and the labels known once its first row is learnt.
+        """
+        cuts = [(0, labels)]
+        while (row := self._strange(labels)) is not None:
+            try:
+                labels = labels.learn(self.values[row])
+            except ValueError as error:
+                raise ValueError(f"y, row {row}: {error}") from None
+            cuts.append((row, labels))
+        ends = [row for row, _ in cuts[1:]] + [len(self.values)]
+        return iter(
+            [(at, end, known) for (at, known), end in zip(cuts, ends, strict=True) if at < end]
+        )
+
+    def signs(self, labels: Labels, begin: int, end: int) -> NDArray[np.int8]:
+        """+1 and -1 for a part of the answers, 0 where there is none."""
+        values = self.values[begin:end]
+        result = np.zeros(len(values), dtype=np.int8)
+        for label in labels.met:
+            result[np.asarray(values == label, dtype=bool)] = labels.sign(label)
+        return result
+
+    def _strange(self, labels: Labels) -> int | None:
+        strange = np.ones(len(self.values), dtype=bool)
+        for label in labels.met:
+            strange &= np.asarray(self.values != label, dtype=bool)
+        if self.missing is not None:
+            strange &= ~self.missing
+        return int(strange.argmax()) if strange.any() else None
+
+
+def _is_arrow(y: Any) -> bool:
+    return type(y).__module__.startswith("pyarrow")
+
+
+def _missing(values: NDArray[Any]) -> NDArray[np.bool_] | None:
+    if values.dtype.kind == "f":
+        missing = np.isnan(values)
+    elif values.dtype.kind == "O":
+        missing = np.array([is_missing(value) for value in values], dtype=bool)
+    else:
+        return None
+    return missing if missing.any() else None
