@@ -95,13 +95,17 @@ def _bind_primitives() -> None:
     def in_order(D, n, w):  # type: ignore[no-untyped-def]
         return kernels.score_sparse if sparse(D) else kernels.score_dense
 
+    @overload(kernels.roughly_squares, jit_options={"fastmath": REORDER})
+    def roughly_squares(D, n):  # type: ignore[no-untyped-def]
+        return kernels.squares_sparse if sparse(D) else kernels.squares_dense
+
     @overload(kernels.squares)
     def squares(D, n):  # type: ignore[no-untyped-def]
         return kernels.squares_sparse if sparse(D) else kernels.squares_dense
 
     overload(kernels.mistaken_in_order)(lambda D, n, w, zero: kernels.mistaken_in_order)
-    overload(kernels.asked)(lambda D, n, m, s: kernels.asked)
-    overload(kernels.learn_row)(lambda D, n, zero, m, wrong: kernels.learn_row)
+    # Inlined: handing the memory on to a function costs as much as the score of a row.
+    overload(kernels.asked, inline="always")(lambda D, n, m, s: kernels.asked)
     overload(kernels.watch_row)(lambda D, n, zero, m, wrong: kernels.watch_row)
     overload(kernels.end_window)(lambda m: kernels.end_window)
     overload(kernels.put)(lambda w, into: kernels.put)
@@ -121,7 +125,7 @@ def in_threads(work: Callable[[slice], None], n: int, size: int) -> None:
     whatever the number of parts.
     """
     parts = min(cores(), n, 1 + size // WORTH_A_THREAD)
-    if parts == 1:
+    if parts <= 1:
         work(slice(0, n))
         return
     from concurrent.futures import ThreadPoolExecutor

@@ -36,9 +36,7 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array, sparse matrix or frame of shape (n, d)
             The rows to score.
         """
-        check_is_fitted(self)
-        table = as_table(X)
-        self._check_columns(X, table.shape[1], reset=False)
+        table = self._table(X)
         return self._hypothesis().scores(table)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -49,9 +47,16 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array, sparse matrix or frame of shape (n, d)
             The rows to answer.
         """
-        s = self.decision_function(X)
-        yes = s >= 0 if self.zero == "positive" else s > 0
+        table = self._table(X)
+        yes = self._hypothesis().answers(table) > 0
         return self.classes_[yes.astype(np.intp)]
+
+    def _table(self, X: Any) -> Any:
+        """X checked against what was fitted."""
+        check_is_fitted(self)
+        table = as_table(X)
+        self._check_columns(X, table.shape[1], reset=False)
+        return table
 
     def _check_columns(self, X: Any, d: int, *, reset: bool) -> None:
         """Keep or compare the number and names of features, as scikit-learn does.

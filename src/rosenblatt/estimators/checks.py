@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
+from rosenblatt import engine
+
 
 def column_or_1d(y: Any) -> Any:
     """Take a column of answers as one dimension, with scikit-learn's warning."""
@@ -70,3 +72,13 @@ def finite(name: str, value: Any, size: int) -> NDArray[np.float64]:
     if len(bad):
         raise ValueError(f"{name}, position {bad[0]}: {array[bad[0]]} is not a finite number.")
     return array
+
+
+def threads(n_jobs: Any) -> int:
+    """n_jobs as a number of threads; None and -1 mean one a core."""
+    if n_jobs is None:
+        return engine.cores()
+    if not isinstance(n_jobs, numbers.Integral) or int(n_jobs) == 0:
+        raise ValueError(f"n_jobs is {n_jobs!r}; give None or a whole number of threads.")
+    jobs = int(n_jobs)
+    return jobs if jobs > 0 else max(1, engine.cores() + 1 + jobs)

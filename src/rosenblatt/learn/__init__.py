@@ -2,6 +2,7 @@
 
 from rosenblatt.learn.online import online
 from rosenblatt.learn.pla import pla
+from rosenblatt.learn.pocket import PocketRun, pocket
 from rosenblatt.learn.run import Budget, Interrupted, Rule, Run
 
-__all__ = ["Budget", "Interrupted", "Rule", "Run", "online", "pla"]
+__all__ = ["Budget", "Interrupted", "PocketRun", "Rule", "Run", "online", "pla", "pocket"]

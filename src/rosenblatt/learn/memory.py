@@ -77,21 +77,22 @@ class Memory:
         return self.arrays
 
     def for_kernel(self, layout: Names, ask: str) -> kernels.Memory:
-        """Everything as the kernels take it; `take_counts` brings the counts back."""
+        """A copy of everything as the kernels take it; `take` keeps what they made of it."""
         arrays = self.in_columns(layout)
-        nothing = np.empty(0)
-        return kernels.Memory(
-            *(arrays.get(name, nothing) for name in VECTORS),
-            np.frombuffer(self.window, dtype=np.uint8),
-            np.array(self.count, dtype=np.int64),
-            np.array([self.squared_radius]),
-            ASK[ask],
+        w, u, pocket, rival, runner = (
+            arrays[name].copy() if name in arrays else np.empty(0) for name in VECTORS
         )
+        window = np.frombuffer(self.window, dtype=np.uint8).copy()
+        counts = np.array(self.count, dtype=np.int64)
+        radius = np.array([self.squared_radius])
+        return kernels.Memory(w, u, pocket, rival, runner, window, counts, radius, ASK[ask])
 
-    def take_counts(self, memory: kernels.Memory) -> None:
-        """Keep what a kernel counted."""
-        self.count = memory.count.tolist()
-        self.squared_radius = float(memory.squared_radius[0])
+    def take(self, packed: kernels.Memory) -> None:
+        """Keep what a kernel learnt."""
+        self.arrays = {name: getattr(packed, name) for name in self.kept}
+        self.window = bytearray(packed.window)
+        self.count = packed.counts.tolist()
+        self.squared_radius = float(packed.squared_radius[0])
 
     def turn(self) -> None:
         """Exchange +1 and -1: every weight changes its sign."""

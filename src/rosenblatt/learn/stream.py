@@ -14,18 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine, kernels
-from rosenblatt.kernels import HELD, LONGEST, MISTAKES, POCKET, RECENT, RIVAL, RUN, SEEN
+from rosenblatt.kernels import (
+    HELD,
+    LONGEST,
+    LONGEST_SQUARED,
+    MISTAKES,
+    POCKET,
+    RECENT,
+    RIVAL,
+    RUN,
+    SEEN,
+    SURELY_SHORTER,
+)
 from rosenblatt.learn.memory import X0, Memory, Names, Vector
 
 Row = Mapping[Hashable, Any]
 
-# Rows longer than this are refused: no sum in this file can then overflow.
-LONGEST_SQUARED = 1e200
-# A row this much shorter than the longest cannot be the longest, however lengths are rounded.
-SURELY_SHORTER = 1 - 1e-9
 
-
-class NotNumbers(ValueError):
+class NotNumbersError(ValueError):
     """A row holds something that is no finite number, or numbers that are not Python's own."""
 
 
@@ -38,10 +44,10 @@ def score(w: Vector, x: Row, x0: float) -> float:
     except KeyError:
         s = _score_known(w, x, x0)
     except (TypeError, OverflowError):
-        raise NotNumbers from None
+        raise NotNumbersError from None
     # Numbers of other types could round otherwise than Python's floats do.
     if type(s) is not float or not -inf < s < inf:
-        raise NotNumbers
+        raise NotNumbersError
     return s
 
 
@@ -52,7 +58,7 @@ def _score_known(w: Vector, x: Row, x0: float) -> float:
         for name, value in x.items():
             s += get(name, 0.0) * value
     except (TypeError, OverflowError):
-        raise NotNumbers from None
+        raise NotNumbersError from None
     return s
 
 
@@ -112,7 +118,7 @@ def _measure(memory: Memory, x: Row, x0: float) -> None:
     try:
         length = hypot(*x.values())
     except (TypeError, OverflowError):
-        raise NotNumbers from None
+        raise NotNumbersError from None
     squared = memory.squared_radius
     if length < SURELY_SHORTER * sqrt(max(squared - x0 * x0, 0.0)):
         return
@@ -120,7 +126,7 @@ def _measure(memory: Memory, x: Row, x0: float) -> None:
     for value in x.values():
         q += value * value
     if type(q) is not float or not q < LONGEST_SQUARED:
-        raise NotNumbers
+        raise NotNumbersError
     memory.squared_radius = max(squared, q)
 
 
@@ -162,11 +168,15 @@ def _end_window(memory: Memory) -> None:
 def learn_block(
     memory: Memory, rows: kernels.Dense | kernels.Sparse, layout: Names, zero: int, ask: str
 ) -> NDArray[np.int8]:
-    """Predict each row of a block, then learn it where its step is not 0; the predictions."""
+    """Predict each row of a block, then learn it where its step is not 0; the predictions.
+
+    The memory changes at once, when all rows are learnt; a bad row raises and changes nothing.
+    """
     answers = np.empty(len(rows.step), dtype=np.int8)
     packed = memory.for_kernel(layout, ask)
-    engine.online(rows, zero, packed, answers)
-    memory.take_counts(packed)
+    if engine.online(rows, zero, packed, answers) < len(answers):
+        raise NotNumbersError
+    memory.take(packed)
     return answers
 
 

@@ -1,0 +1,189 @@
+"""The pocket algorithm behind scikit-learn's interface."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.utils.validation import validate_data
+
+from rosenblatt import learn
+from rosenblatt.estimators import checks
+from rosenblatt.estimators.base import Corrector
+from rosenblatt.examples import Examples
+from rosenblatt.learn.pocket import FOREVER, Plan, Pocket, PocketRun, Watch
+from rosenblatt.learn.walk import Progress
+from rosenblatt.progress import Teller
+
+
+class PocketPerceptron(Corrector):
+    """The perceptron for examples that no line may answer: the best weights stay in a pocket.
+
+    Corrections are PLA's. Every w(t) is judged on all examples, as in the lecture, and goes into
+    the pocket if it makes strictly fewer mistakes. The run ends when the budget does, or at once
+    when nothing is wrong.
+
+    Parameters
+    ----------
+    max_updates : int, default=1000
+        The most corrections, of each restart.
+    order : {"cycle", "random-cycle", "shuffle", "first", "random"}, default="random"
+        How the next mistake is found; see `Perceptron`.
+    ratchet : bool, default=False
+        Gallant's pocket with ratchet: w is judged only when it has been right for longer in a
+        row than the pocket had been when it was taken.
+    restarts : int, default=1
+        Runs from different seeds; the one with the fewest mistakes is kept. Orders that draw
+        nothing ("cycle", "first") run once.
+    time_limit : float, optional
+        The most seconds; the best so far is kept when they end.
+    eta0 : float, default=1.0
+        The length of a correction: w ← w + eta0·y·x.
+    fit_intercept : bool, default=True
+        Whether there is a w0.
+    intercept_scaling : float, default=1.0
+        x0, the constant feature that w0 multiplies.
+    zero : {"mistake", "negative", "positive"}, default="mistake"
+        What sign(0) means: always a mistake, -1 or +1.
+    class_weight : dict or "balanced", optional
+        Weights of the classes; they multiply `sample_weight`.
+    warm_start : bool, default=False
+        Whether `fit` starts from the pocket of the last fit.
+    random_state : int, RandomState or Generator, optional
+        For the random orders.
+    verbose : int, default=0
+        1 prints a line to stderr every second or so. A terminal shows progress anyhow.
+    n_jobs : int, optional
+        Threads; None for one a core. Answers do not depend on it.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, d)
+    intercept_ : array of shape (1,)
+    classes_ : array of shape (2,)
+    n_iter_ : int
+        Cycles begun.
+    weights_ : array of shape (d + 1,)
+        The pocket: tall w, w0 first; without intercept, of shape (d,).
+    last_weights_ : array of shape (d + 1,)
+        w(T), after the last correction.
+    n_updates_ : int
+        T, the corrections made.
+    separated_ : bool
+        Whether the pocket makes no mistake, confirmed in exact arithmetic.
+    n_mistakes_ : int or float
+        Mistakes of the pocket; with weights, the weight of the rows it answers wrongly.
+    history_ : list of (t, mistakes)
+        When the pocket was replaced and what it then cost, beginning with w(0).
+    stop_reason_ : {"no mistakes", "max_updates", "time_limit", "interrupted"}
+        Why it stopped.
+    trace_ : Trace
+        Every correction; `trace_.weights(t)` is w(t).
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> clf = rb.PocketPerceptron(random_state=0)
+    >>> clf.fit([[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "yes", "yes", "no"]).n_mistakes_
+    1
+    >>> clf.history_[0], clf.separated_, clf.stop_reason_
+    ((0, 4), False, 'max_updates')
+    """
+
+    def __init__(
+        self,
+        max_updates: int = 1000,
+        order: str = "random",
+        ratchet: bool = False,
+        restarts: int = 1,
+        time_limit: float | None = None,
+        eta0: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        zero: str = "mistake",
+        class_weight: dict[Any, float] | str | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_updates = max_updates
+        self.order = order
+        self.ratchet = ratchet
+        self.restarts = restarts
+        self.time_limit = time_limit
+        self.eta0 = eta0
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.zero = zero
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+    ) -> Self:
+        """Correct mistakes until the budget ends, keeping the best weights met.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+            The examples. A C-contiguous float array or a CSR matrix is not copied.
+        y : sequence of length n
+            Two kinds of answer; the larger in sort order is +1.
+        sample_weight : sequence of length n, optional
+            A weight s scales the correction to eta0·s·y·x and makes a mistake count s; weight 0
+            leaves the row out.
+        coef_init, intercept_init : arrays, optional
+            Where to start instead of 0.
+        """
+        rule, budget = self._rule(), self._budget()
+        checks.whole_number("restarts", self.restarts, least=1)
+        threads = checks.threads(self.n_jobs)
+        examples = self._examples(X, y, sample_weight)
+        start = self._start(examples, coef_init, intercept_init)
+        with Teller(self.verbose, self.time_limit) as teller:
+            plan = Plan(bool(self.ratchet), int(self.restarts), threads, _watch(teller))
+            run = learn.pocket(examples, rule, budget, start, plan)
+        self._remember(X, examples, run)
+        if run.reason == "interrupted":
+            raise learn.Interrupted(run)
+        return self
+
+    def _budget(self) -> learn.Budget:
+        most: Any = self.max_updates
+        checks.whole_number("max_updates", most, least=0)
+        if self.time_limit is not None:
+            checks.positive_number("time_limit", self.time_limit)
+        return learn.Budget(FOREVER, int(most), self.time_limit)
+
+    def _remember(self, X: Any, examples: Examples, run: PocketRun) -> None:
+        validate_data(self, X, skip_check_array=True)
+        self.classes_ = examples.labels
+        self.n_iter_ = max(run.cycles, 1)
+        self.n_updates_ = len(run.trace)
+        self.n_mistakes_ = run.pocket.mistakes
+        self.separated_ = run.separated
+        self.history_ = list(run.pocket.history)
+        self.last_weights_ = examples.tall(run.last.w)
+        self.stop_reason_ = run.reason
+        self.trace_ = run.trace
+        self._take(run.hypothesis)
+
+
+def _watch(teller: Teller) -> Watch:
+    corrections: dict[int, int] = {}
+    mistakes: dict[int, float] = {}
+
+    def watch(number: int, so_far: Progress, pocket: Pocket) -> None:
+        corrections[number] = so_far.corrections
+        mistakes[number] = pocket.mistakes
+        teller.tell(min(list(mistakes.values())), sum(list(corrections.values())))
+
+    return watch

@@ -1,0 +1,155 @@
+"""Judging weights by their mistakes on all examples: one vector alone, or a block at once."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import engine
+from rosenblatt.examples import Examples, sum_of_squares
+from rosenblatt.hypothesis import SMALLEST, UNIT_ROUNDOFF, Hypothesis
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Survivor = tuple[int, int | None]
+
+# Scores are made for so many pairs of a row and a vector at a time: they stay in the cache.
+SCORES_AT_ONCE = 2**17
+VECTORS_AT_ONCE = 256
+FEW_VECTORS = 16  # not worth a second thread
+# The weights of a block, and the multiplications to judge it, are kept to about these numbers.
+BLOCK_ENTRIES = 2**22
+BLOCK_WORK = 2**34
+RANKS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Counts mistakes on the examples; a row of weight s counts s.
+
+    The count of a vector is that of `Hypothesis.mistakes`, whether it is judged alone or in a
+    block: scores that rounding could decide are settled the same way in both.
+
+    Examples
+    --------
+    >>> judge = Judge(Examples.from_arrays([[1.0], [2.0], [3.0]], [0, 1, 1]))
+    >>> judge.alone(np.array([-1.0, 1.0])), judge.alone(np.array([-1.5, 1.0]))
+    (1, 0)
+    >>> judge.improvements(np.array([[0.0, 0.0], [-1.0, 1.0], [-1.5, 1.0]]), 3)
+    [(1, 1), (2, 0)]
+    """
+
+    examples: Examples
+    zero: int = 0
+    threads: int = 1
+
+    def alone(self, w: Floats) -> float:
+        """The mistakes of one vector, by weight if the examples have weights."""
+        rows = self.hypothesis(w).mistakes(self.examples)
+        if self.examples.weights is None:
+            return len(rows)
+        # The exact sum, rounded once, does not depend on the order of the rows.
+        return math.fsum(self.examples.weights[rows])
+
+    def hypothesis(self, w: Floats) -> Hypothesis:
+        """The vector as a hypothesis on these examples."""
+        return Hypothesis(w, self.examples.x0, self.zero)
+
+    def hardest_first(self, w: Floats) -> Rows:
+        """The rows in about the order of how likely a vector like w is to be wrong on them.
+
+        Vectors that cannot win are then dropped early. Ranks are coarse, to be found by counting.
+        """
+        v = self.examples.y * self.hypothesis(w).scores(self.examples.X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            rank = np.nan_to_num(v / (np.abs(v).mean() + SMALLEST)) * RANKS / 4
+        return np.argsort(np.clip(rank, 0, RANKS - 1).astype(np.uint8), kind="stable")
+
+    def improvements(
+        self, W: Floats, best: float, order: Rows | None = None
+    ) -> list[tuple[int, float]]:
+        """The vectors of W, in turn, with fewer mistakes than `best` and all before them.
+
+        `order` says in which order to look at the examples; it changes the time, not the answer.
+        """
+        found: list[tuple[int, float]] = []
+        for b, certain in self._all_survivors(W, best, order):
+            count = self.alone(W[b]) if certain is None else certain
+            if count < best:
+                best = count
+                found.append((b, count))
+        return found
+
+    @property
+    def block(self) -> int:
+        """How many vectors to judge at once."""
+        work = self.examples.n * self.examples.entries_per_row
+        most = min(BLOCK_ENTRIES // (self.examples.d + 1), BLOCK_WORK // work, VECTORS_AT_ONCE)
+        return max(1, most)
+
+    def _all_survivors(self, W: Floats, best: float, order: Rows | None) -> list[Survivor]:
+        """The vectors that may beat `best`, each thread looking at its share of them."""
+        threads = min(self.threads, max(1, len(W) // FEW_VECTORS))
+        with engine.one_blas_thread():
+            if threads == 1:
+                return self._survivors(np.arange(len(W)), W, best, order)
+            shares = [np.arange(i, len(W), threads) for i in range(threads)]
+            with ThreadPoolExecutor(threads) as pool:
+                parts = pool.map(lambda b: self._survivors(b, W[b], best, order), shares)
+                return sorted(itertools.chain(*parts))
+
+    def _survivors(self, alive: Rows, W: Floats, best: float, order: Rows | None) -> list[Survivor]:
+        """The vectors that may beat `best`, with their counts where those are certain."""
+        examples = self.examples
+        wrong, doubtful = np.zeros(len(W)), np.zeros(len(W))
+        slack = self._slack(W)
+        enough = (
+            best * (1 + 4 * examples.n * UNIT_ROUNDOFF) if examples.weights is not None else best
+        )
+        C = max(1, SCORES_AT_ONCE // len(W))
+        for start in range(0, examples.n, C):
+            rows: Any = slice(start, min(start + C, examples.n))
+            rows = rows if order is None else order[rows]
+            S, y, s = _product(examples.X[rows], W), examples.y[rows], self._sizes(rows, C)
+            engine.judge(S, W[:, 0] * examples.x0, y, s, slack, wrong, doubtful)
+            left = wrong < enough
+            if left.mean() < 0.9:
+                alive, wrong, doubtful = alive[left], wrong[left], doubtful[left]
+                W, slack = W[left], slack[left]
+                if len(alive) == 0:
+                    return []
+        certain = (doubtful == 0) & (examples.weights is None)
+        return [
+            (int(b), int(count) if sure else None)
+            for b, count, sure in zip(alive, wrong, certain, strict=True)
+        ]
+
+    def _sizes(self, rows: Any, most: int) -> Floats:
+        return np.ones(most) if self.examples.weights is None else self.examples.weights[rows]
+
+    @cached_property
+    def _length(self) -> float:
+        X = self.examples.X
+        numbers = X.data if self.examples.is_sparse else X
+        return math.sqrt(sum_of_squares(numbers) + self.examples.x0**2)
+
+    def _slack(self, W: Floats) -> Floats:
+        """How far from 0 a score must be for every way of summing it to agree on its sign."""
+        share = 4 * (W.shape[1] + 1) * UNIT_ROUNDOFF
+        with np.errstate(over="ignore", invalid="ignore"):
+            slack: Floats = share * self._length * np.sqrt((W * W).sum(axis=1)) + SMALLEST
+        return slack
+
+
+def _product(X: Any, W: Floats) -> Floats:
+    """The scores of a few rows by many w, x0 left out; the sums are those of doubles."""
+    if not isinstance(X, np.ndarray):
+        return np.ascontiguousarray(X.astype(np.float64, copy=False) @ W[:, 1:].T)
+    return X.astype(np.float64, copy=False) @ W[:, 1:].T

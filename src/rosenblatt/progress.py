@@ -1,0 +1,72 @@
+"""Telling a person how a long run gets on: Rich on a terminal, plain lines where asked for."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import Any, Self
+
+SILENT_SECONDS = 2.0
+
+
+class Teller:
+    """Shows mistakes so far, corrections (or other steps) a second, and the time left.
+
+    On a terminal a line appears after two seconds and goes away at the end; elsewhere, with
+    `verbose`, a line is printed to stderr every second or so; otherwise nothing is said.
+
+    Examples
+    --------
+    >>> with Teller(0, seconds=5.0) as teller:
+    ...     teller.tell(mistakes=12, steps=1000)
+    """
+
+    def __init__(self, verbose: int, seconds: float | None, unit: str = "corrections") -> None:
+        self.unit, self.seconds = unit, seconds
+        self.begun = self.last = time.monotonic()
+        self.terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.verbose = bool(verbose)
+        self.bar: Any = None
+        self.lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def tell(self, mistakes: float, steps: int) -> None:
+        """Take the state of the run; say it if it is time to."""
+        if not (self.terminal or self.verbose):
+            return
+        with self.lock:
+            now = time.monotonic()
+            if self.terminal and now - self.begun >= SILENT_SECONDS:
+                self._show(self._line(now, mistakes, steps))
+            elif not self.terminal and now - self.last >= 1.0:
+                self.last = now
+                print(f"rosenblatt: {self._line(now, mistakes, steps)}", file=sys.stderr)
+
+    def _line(self, now: float, mistakes: float, steps: int) -> str:
+        elapsed = max(now - self.begun, 1e-9)
+        line = f"{mistakes:g} mistakes so far, {steps / elapsed:,.0f} {self.unit} a second"
+        if self.seconds is None:
+            return f"{line}, {elapsed:.0f} s"
+        return f"{line}, {max(0.0, self.seconds - elapsed):.0f} s left"
+
+    def _show(self, line: str) -> None:
+        if self.bar is None:
+            from rich.console import Console
+            from rich.status import Status
+
+            self.bar = Status(line, console=Console(stderr=True))
+            self.bar.start()
+        self.bar.update(line)
