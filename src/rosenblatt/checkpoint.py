@@ -127,7 +127,7 @@ class CheckpointFolder:
     def __enter__(self) -> Self:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = open(self.path / "lock", "ab")  # noqa: SIM115 (held until __exit__)
+            self._lock = open(self.path / "lock", "ab")  # held until __exit__
         except OSError as error:
             raise OpenError(
                 f"the checkpoint folder {self.path} cannot be opened: {error.strerror}."

@@ -215,8 +215,12 @@ def ratchet(D, order, zero, w, walk, trace):
     return k, run, judged, t
 
 
-# What an online perceptron counts, by place in Memory.count.
+# What an online perceptron counts, by place in Memory.counts.
 SEEN, MISTAKES, RECENT, RUN, LONGEST, RIVAL, POCKET, HELD = range(8)
+# A row this much shorter than the longest cannot be the longest, in whatever order it is summed.
+SURELY_SHORTER = 1 - 1e-9
+# Rows longer than this are refused: no sum along a stream can then overflow.
+LONGEST_SQUARED = 1e200
 
 
 class Memory(NamedTuple):
@@ -228,51 +232,56 @@ class Memory(NamedTuple):
     rival: np.ndarray  # judged beside the pocket on this window
     runner: np.ndarray  # had the longest run of right answers in this window
     window: np.ndarray  # was the example a mistake? a ring of the last ones
-    count: np.ndarray
+    counts: np.ndarray
     squared_radius: np.ndarray
     ask: int  # which weights predict: 0 the last, 1 the average, 2 the pocket
 
 
 def online(D, zero, m, answers):
-    """Predict each row as it comes, then learn its answer if it has one (a step that is not 0)."""
+    """Predict each row as it comes, then learn its answer if it has one (a step that is not 0).
+
+    Ends before a row that is too long or holds something that is no number.
+    """
+    c, window = m.counts, m.window
     for n in range(len(D.step)):
+        q = roughly_squares(D, n)
+        if not q < LONGEST_SQUARED:
+            return n
         s = in_order(D, n, m.w)
         answers[n] = sign(asked(D, n, m, s), zero)
-        if D.step[n] != 0:
-            learn_row(D, n, zero, m, sign(s, zero) * D.step[n] <= 0)
+        if D.step[n] == 0:
+            continue
+        if q > SURELY_SHORTER * m.squared_radius[0]:
+            m.squared_radius[0] = max(m.squared_radius[0], squares(D, n))
+        wrong = sign(s, zero) * D.step[n] <= 0
+        at = c[SEEN] % len(window)
+        c[RECENT] += wrong - window[at]
+        window[at] = wrong
+        if len(m.pocket):
+            watch_row(D, n, zero, m, wrong)
+        if wrong:
+            if len(m.u):
+                add(D, n, m.u, D.step[n] * c[SEEN])
+            add(D, n, m.w, D.step[n])
+            c[MISTAKES] += 1
+        c[SEEN] += 1
+        if len(m.pocket) and c[SEEN] % len(window) == 0:
+            end_window(m)
+    return len(D.step)
 
 
 def asked(D, n, m, s):
     """The score that predicts row n, where s is that of w."""
-    if m.ask == 1 and m.count[SEEN] > 0:
-        return s - in_order(D, n, m.u) / m.count[SEEN]
-    if m.ask == 2 and m.count[HELD]:
+    if m.ask == 1 and m.counts[SEEN] > 0:
+        return s - in_order(D, n, m.u) / m.counts[SEEN]
+    if m.ask == 2 and m.counts[HELD]:
         return in_order(D, n, m.pocket)
     return s
 
 
-def learn_row(D, n, zero, m, wrong):
-    """Count row n, and correct w if it was a mistake."""
-    c = m.count
-    m.squared_radius[0] = max(m.squared_radius[0], squares(D, n))
-    at = c[SEEN] % len(m.window)
-    c[RECENT] += wrong - m.window[at]
-    m.window[at] = wrong
-    if len(m.pocket):
-        watch_row(D, n, zero, m, wrong)
-    if wrong:
-        if len(m.u):
-            add(D, n, m.u, D.step[n] * c[SEEN])
-        add(D, n, m.w, D.step[n])
-        c[MISTAKES] += 1
-    c[SEEN] += 1
-    if len(m.pocket) and c[SEEN] % len(m.window) == 0:
-        end_window(m)
-
-
 def watch_row(D, n, zero, m, wrong):
     """Count the mistakes of pocket and rival, and keep the w with the longest run."""
-    c = m.count
+    c = m.counts
     c[POCKET] += mistaken_in_order(D, n, m.pocket, zero)
     c[RIVAL] += mistaken_in_order(D, n, m.rival, zero)
     if not wrong:
@@ -286,7 +295,7 @@ def watch_row(D, n, zero, m, wrong):
 
 def end_window(m):
     """Keep the better of pocket and rival on this window; its longest run is the next rival."""
-    c = m.count
+    c = m.counts
     if c[RUN] > c[LONGEST]:
         put(m.w, m.runner)
     if not c[HELD]:
@@ -341,3 +350,8 @@ def squares_sparse(D, n):
 def squares(D, n):
     """‖x‖² of row n in either format; `engine` binds it when compiling."""
     return squares_sparse(D, n) if isinstance(D, Sparse) else squares_dense(D, n)
+
+
+def roughly_squares(D, n):
+    """‖x‖² of row n, summed in whatever order is fastest."""
+    return squares(D, n)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rosenblatt import checkpoint
 from rosenblatt.evidence.guarantee import Guarantee
-from rosenblatt.kernels import MISTAKES, RECENT, SEEN
+from rosenblatt.kernels import LONGEST_SQUARED, MISTAKES, RECENT, SEEN
 from rosenblatt.labels import Labels
 from rosenblatt.learn import stream
 from rosenblatt.learn.memory import ASK, X0, Memory
@@ -204,7 +204,7 @@ class OnlinePerceptron:
             self._asked = None
         try:
             stream.learn_row(self._memory, row, self._x0, (a, self._zero), s)
-        except stream.NotNumbers:
+        except stream.NotNumbersError:
             raise _too_long() from None
 
     def predict_many(self, X: Any) -> NDArray[Any]:
@@ -216,6 +216,7 @@ class OnlinePerceptron:
             The rows; columns without names are named 0, 1, … by their place.
         """
         block = Block.of(X, self._memory)
+        block.check()
         rows = block.rows(self._x0, np.zeros(block.n))
         answers = stream.predict_block(
             self._memory, rows, block.layout, ZEROS[self.zero], self.predict_with
@@ -249,7 +250,16 @@ class OnlinePerceptron:
         array of n labels
             None for rows before any label was known.
         """
-        return self._learn_block(X, y, every=False)
+        known = self._labels
+        parts = []
+        for labels, signs in self._learn_block(X, y, every=False):
+            part = labels.named(signs)
+            if labels != known:  # the row that brought a label was predicted without it
+                part = part.astype(object)
+                part[0] = known.met[0] if known.met else None
+            known = labels
+            parts.append(part)
+        return parts[0] if len(parts) == 1 else np.concatenate([p.astype(object) for p in parts])
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a JSON file, all of it or nothing.
@@ -328,7 +338,7 @@ class OnlinePerceptron:
         if type(x) is dict:
             try:
                 s = stream.score(memory.vectors["w"], x, self._x0)
-            except stream.NotNumbers:
+            except stream.NotNumbersError:
                 pass
             else:
                 self._asked = (x, x.copy(), s)
@@ -337,7 +347,7 @@ class OnlinePerceptron:
         return stream.score(memory.vectors["w"], row, self._x0), row
 
     def _check_length(self, row: Mapping[Hashable, float]) -> None:
-        if not sum(v * v for v in row.values()) < stream.LONGEST_SQUARED:
+        if not sum(v * v for v in row.values()) < LONGEST_SQUARED:
             raise _too_long()
 
     def _take_labels(self, labels: Labels) -> None:
@@ -356,25 +366,30 @@ class OnlinePerceptron:
                 self._memory.turn()
         self._take_labels(labels)
 
-    def _learn_block(self, X: Any, y: Any, every: bool) -> NDArray[Any]:
+    def _learn_block(self, X: Any, y: Any, every: bool) -> list[tuple[Labels, NDArray[np.int8]]]:
+        """Predict and learn a block in parts: the labels and the predictions of each."""
         block = Block.of(X, self._memory)
         answers = Answers.of(y, block.n, every)
-        said: list[NDArray[Any]] = []
-        for begin, end, labels in answers.plan(self._labels):
-            before = self._labels
-            if labels != before:
-                self._meet(labels)
-            rows = block.rows(self._x0, self.eta0 * answers.signs(labels, begin, end), begin)
-            signs = stream.learn_block(
-                self._memory, rows, block.layout, self._zero, self.predict_with
-            )
-            named = labels.named(signs)
-            if labels != before:  # the row that brought the label was predicted without it
-                named = named.astype(object)
-                named[0] = before.met[0] if before.met else None
-            said.append(named)
+        plan = answers.plan(self._labels)
+        if len(plan) > 1:
+            block.check()  # before the first part is learnt
         self._asked = None
-        return said[0] if len(said) == 1 else np.concatenate([s.astype(object) for s in said])
+        return [self._learn_part(block, answers, *part) for part in plan]
+
+    def _learn_part(
+        self, block: Block, answers: Answers, begin: int, end: int, labels: Labels
+    ) -> tuple[Labels, NDArray[np.int8]]:
+        if labels != self._labels:
+            block.check()
+            self._meet(labels)
+        rows = block.rows(self._x0, answers.steps(labels, self.eta0, begin, end), begin)
+        ask = self.predict_with
+        try:
+            signs = stream.learn_block(self._memory, rows, block.layout, self._zero, ask)
+        except stream.NotNumbersError:
+            block.check()
+            raise
+        return labels, signs
 
 
 def _too_long() -> ValueError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from rosenblatt import kernels
 from rosenblatt.examples import as_table, kernel_rows, sum_of_squares
+from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.labels import Labels, is_missing
 from rosenblatt.learn.memory import Memory, Names
-from rosenblatt.learn.stream import LONGEST_SQUARED
 
 
 def plain_row(x: Any, memory: Memory) -> dict[Hashable, float]:
@@ -26,9 +26,7 @@ def plain_row(x: Any, memory: Memory) -> dict[Hashable, float]:
     >>> plain_row(np.array([1, 2], dtype=np.int8), Memory(["w"], 1))
     {0: 1.0, 1: 2.0}
     """
-    if isinstance(x, Mapping):
-        items = list(x.items())
-    elif hasattr(x, "items") and hasattr(x, "index"):  # a row of a frame
+    if isinstance(x, Mapping) or type(x).__name__ == "Series":
         items = list(x.items())
     else:
         items = list(enumerate(_one_dimension(x, memory)))
@@ -93,8 +91,8 @@ class Block:
 
     @classmethod
     def of(cls, X: Any, memory: Memory) -> Block:
-        """Check a block; refuses all of it if any number is bad."""
-        table = as_table(X)
+        """Take a block; an array of floats is not looked through yet, the kernel will."""
+        table = X if _is_plain(X) else as_table(X)
         names = _columns(X)
         if names is None:
             _check_places(memory)
@@ -103,8 +101,18 @@ class Block:
         if not isinstance(table, np.ndarray) and not table.has_canonical_format:
             table = table.copy()
             table.sum_duplicates()
-        _check_lengths(table)
         return cls(table, range(table.shape[1]) if names is None else names)
+
+    def check(self) -> None:
+        """Refuse the block if any number is bad, saying which."""
+        table = as_table(self.table)
+        numbers = table if isinstance(table, np.ndarray) else table.data
+        if sum_of_squares(numbers.astype(np.float64, copy=False)) < LONGEST_SQUARED:
+            return
+        for n in range(self.n):
+            row = table[n] if isinstance(table, np.ndarray) else table[[n]].data
+            if not sum_of_squares(row.astype(np.float64)) < LONGEST_SQUARED:
+                raise ValueError(f"X, row {n} is longer than 1e100; scale the features first.")
 
     @property
     def n(self) -> int:
@@ -119,6 +127,17 @@ class Block:
         return kernel_rows(self.table if whole else self.table[begin : begin + len(step)], x0, step)
 
 
+def _is_plain(X: Any) -> bool:
+    """Whether X is an array that the kernels take as it is."""
+    return (
+        isinstance(X, np.ndarray)
+        and X.ndim == 2
+        and X.size > 0
+        and (X.dtype == np.float64 or X.dtype == np.float32)
+        and X.flags.c_contiguous
+    )
+
+
 def _columns(X: Any) -> tuple[Hashable, ...] | None:
     names = getattr(X, "column_names", None)  # Arrow
     if names is None:
@@ -126,16 +145,6 @@ def _columns(X: Any) -> tuple[Hashable, ...] | None:
     if names is None:
         return None
     return tuple(int(name) if isinstance(name, np.integer) else name for name in names)
-
-
-def _check_lengths(table: Any) -> None:
-    numbers = table if isinstance(table, np.ndarray) else table.data
-    if sum_of_squares(numbers.astype(np.float64, copy=False)) < LONGEST_SQUARED:
-        return
-    for n in range(table.shape[0]):
-        row = table[n] if isinstance(table, np.ndarray) else table[[n]].data
-        if not sum_of_squares(row.astype(np.float64)) < LONGEST_SQUARED:
-            raise ValueError(f"X, row {n} is longer than 1e100; scale the features first.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,10 +178,10 @@ class Answers:
             raise ValueError(f"y, row {row}: there is no answer; each row needs one.")
         return cls(values, missing)
 
-    def plan(self, labels: Labels) -> Iterator[tuple[int, int, Labels]]:
+    def plan(self, labels: Labels) -> list[tuple[int, int, Labels]]:
         """Cut the block where a label is met for the first time; refuses a third before it begins.
 
-        Yields where a part begins and ends and the labels known once its first row is learnt.
+        Says where a part begins and ends and the labels known once its first row is learnt.
         """
         cuts = [(0, labels)]
         while (row := self._strange(labels)) is not None:
@@ -182,25 +191,23 @@ class Answers:
                 raise ValueError(f"y, row {row}: {error}") from None
             cuts.append((row, labels))
         ends = [row for row, _ in cuts[1:]] + [len(self.values)]
-        return iter(
-            [(at, end, known) for (at, known), end in zip(cuts, ends, strict=True) if at < end]
-        )
+        return [(at, end, known) for (at, known), end in zip(cuts, ends, strict=True) if at < end]
 
-    def signs(self, labels: Labels, begin: int, end: int) -> NDArray[np.int8]:
-        """+1 and -1 for a part of the answers, 0 where there is none."""
-        values = self.values[begin:end]
-        result = np.zeros(len(values), dtype=np.int8)
-        for label in labels.met:
-            result[np.asarray(values == label, dtype=bool)] = labels.sign(label)
-        return result
+    def steps(self, labels: Labels, eta: float, begin: int, end: int) -> NDArray[np.float64]:
+        """eta·y for a part of the answers, all of them known; 0 where there is none."""
+        if not labels.met:
+            return np.zeros(end - begin)
+        steps = np.where(self.values[begin:end] == labels.met[-1], eta, -eta)
+        if self.missing is not None:
+            steps[self.missing[begin:end]] = 0.0
+        return steps
 
     def _strange(self, labels: Labels) -> int | None:
-        strange = np.ones(len(self.values), dtype=bool)
+        """The first row whose answer is not among the labels."""
+        fine = np.zeros(len(self.values), dtype=bool) if self.missing is None else self.missing
         for label in labels.met:
-            strange &= np.asarray(self.values != label, dtype=bool)
-        if self.missing is not None:
-            strange &= ~self.missing
-        return int(strange.argmax()) if strange.any() else None
+            fine = fine | np.asarray(self.values == label, dtype=bool)
+        return None if fine.all() else int(fine.argmin())
 
 
 def _is_arrow(y: Any) -> bool:
