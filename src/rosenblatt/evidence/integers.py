@@ -31,21 +31,55 @@ def blocks(examples: Examples) -> Iterator[tuple[int, Any, NDArray[np.int8]]]:
         yield start, examples.X[rows].astype(np.float64, copy=False), examples.y[rows]
 
 
-def integer_rows(examples: Examples, rows: Sequence[int]) -> list[list[int]]:
-    """Rows z_n as integers, all in one unit, a power of two."""
+def integer_rows(
+    examples: Examples, rows: Sequence[int], unit: int | None = None
+) -> list[list[int]]:
+    """Rows z_n as integers, all in one unit: 2^(unit - 53), or one that suits them."""
     index = np.asarray(rows, dtype=np.intp)
-    X = examples.X[index] if not examples.is_sparse else examples.X[index].toarray()
-    tall = X.astype(np.float64)
+    X = examples.X[index]
+    tall = (X.toarray() if examples.is_sparse else X).astype(np.float64)
     if examples.x0:
         tall = np.column_stack((np.full(len(index), examples.x0), tall))
     fractions, exponents = np.frexp(tall * examples.y[index, None])
-    used = exponents[fractions != 0]
-    shifts = exponents - (int(used.min()) if len(used) else 0)
+    shifts = exponents - (_smallest(tall) if unit is None else unit)
     mantissas = np.ldexp(fractions, 53).astype(np.int64)
     return [
         [m << s if m else 0 for m, s in zip(*row, strict=True)]
         for row in zip(mantissas.tolist(), shifts.tolist(), strict=True)
     ]
+
+
+def _smallest(numbers: NDArray[np.float64]) -> int:
+    return int(np.frexp(numbers[numbers != 0])[1].min(initial=2000))
+
+
+def smallest_exponent(examples: Examples) -> int:
+    """The unit in which every number of the data is an integer."""
+    x0 = _smallest(np.array([examples.x0]))
+    return min(
+        x0, *(_smallest(X if isinstance(X, np.ndarray) else X.data) for _, X, _ in blocks(examples))
+    )
+
+
+def exact_products(
+    weights: Sequence[int], examples: Examples, rows: Sequence[int]
+) -> Iterator[int]:
+    """w·z_n for some rows, each times a positive number."""
+    batch = max(1, BLOCK // dimension_of(examples))
+    for start in range(0, len(rows), batch):
+        for z in integer_rows(examples, rows[start : start + batch]):
+            yield sum(v * a for v, a in zip(weights, z, strict=True) if a)
+
+
+def column_sums(examples: Examples, unit: int) -> list[int]:
+    """The sum of every column of Z, in a unit."""
+    sums = [0] * dimension_of(examples)
+    batch = max(1, BLOCK // dimension_of(examples))
+    for start in range(0, examples.n, batch):
+        rows = range(start, min(start + batch, examples.n))
+        for j, column in enumerate(zip(*integer_rows(examples, rows, unit), strict=True)):
+            sums[j] += sum(column)
+    return sums
 
 
 def merged(examples: Examples) -> Examples:

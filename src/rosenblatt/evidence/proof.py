@@ -23,7 +23,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.evidence.integers import blocks, dimension_of, fingerprint, integer_rows, merged
+from rosenblatt.evidence.integers import (
+    blocks,
+    column_sums,
+    dimension_of,
+    exact_products,
+    fingerprint,
+    integer_rows,
+    merged,
+    smallest_exponent,
+)
 from rosenblatt.examples import Examples
 
 FORMAT = "rosenblatt proof 1"
@@ -39,10 +48,21 @@ class ProofError(ValueError):
 
 @dataclass(frozen=True)
 class Part:
-    """Rows that no w can all answer rightly: positive multipliers with Σ λ z = 0."""
+    """Rows that no w can all answer rightly: positive multipliers with Σ λ z = 0.
+
+    Parameters
+    ----------
+    rows : tuple of int
+        The rows that are listed, numbered from 0.
+    multipliers : tuple of int
+        One for each of them.
+    rest : int
+        The multiplier of every row that is not listed; 0 leaves these rows out.
+    """
 
     rows: Vector
     multipliers: Vector
+    rest: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,9 +81,6 @@ class Proof:
         A positive multiple of the tall w (w0 first where there is an x0), or empty.
     parts : tuple of Part
         Disjoint sets of rows, each with its multipliers.
-    flats : tuple of tuples of int
-        Directions in which no row of the data extends; with them, the rows of the part span
-        all that the data span.
 
     Examples
     --------
@@ -85,7 +102,6 @@ class Proof:
     x0: float = 1.0
     weights: Vector = ()
     parts: tuple[Part, ...] = ()
-    flats: tuple[Vector, ...] = ()
 
     def check(self, X: Any, y: Any) -> bool:
         """Check the proof against the data in exact arithmetic.
@@ -121,7 +137,7 @@ class Proof:
         elif self.claim == "quasi-separable":
             check_products(self.weights, examples, strict=False)
         elif self.claim == "inseparable":
-            _check_span(self, examples)
+            _check_span(self.parts[0], examples)
         return True
 
     def to_json(self) -> str:
@@ -146,10 +162,7 @@ class Proof:
                 str(content["data"]),
                 float.fromhex(content["x0"]),
                 _integers(content["weights"]),
-                tuple(
-                    Part(tuple(p["rows"]), _integers(p["multipliers"])) for p in content["parts"]
-                ),
-                tuple(_integers(flat) for flat in content["flats"]),
+                tuple(_part(part) for part in content["parts"]),
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ProofError(f"this is not the JSON of a proof: {error!r}") from None
@@ -171,11 +184,19 @@ def _content(proof: Proof) -> dict[str, Any]:
         "x0": proof.x0.hex(),
         "weights": [hex(v) for v in proof.weights],
         "parts": [
-            {"rows": list(p.rows), "multipliers": [hex(v) for v in p.multipliers]}
-            for p in proof.parts
+            {
+                "rows": list(part.rows),
+                "multipliers": [hex(v) for v in part.multipliers],
+                "rest": hex(part.rest),
+            }
+            for part in proof.parts
         ],
-        "flats": [[hex(v) for v in flat] for flat in proof.flats],
     }
+
+
+def _part(content: dict[str, Any]) -> Part:
+    rows, multipliers = tuple(content["rows"]), _integers(content["multipliers"])
+    return Part(rows, multipliers, int(content["rest"], 16))
 
 
 def _integers(texts: Sequence[str]) -> Vector:
@@ -198,8 +219,6 @@ def _check_shape(proof: Proof) -> None:
         raise ProofError(f"a proof of {proof.claim!r} has weights: {needs_weights}.")
     if len(proof.parts) != parts:
         raise ProofError(f"a proof of {proof.claim!r} has {parts} set(s) of multipliers.")
-    if proof.flats and proof.claim != "inseparable":
-        raise ProofError(f"a proof of {proof.claim!r} has no flats.")
 
 
 def check_products(weights: Sequence[int], examples: Examples, *, strict: bool) -> None:
@@ -212,8 +231,8 @@ def check_products(weights: Sequence[int], examples: Examples, *, strict: bool) 
     for start, X, y in blocks(examples):
         settled = _surely_positive(X, y, w, examples.x0)
         positive |= bool(settled.any())
-        for n in start + np.flatnonzero(~settled):
-            product = _exact_product(weights, examples, int(n))
+        doubtful = (start + np.flatnonzero(~settled)).tolist()
+        for n, product in zip(doubtful, exact_products(weights, examples, doubtful), strict=True):
             if product < 0 or (strict and product == 0):
                 sign = "zero" if product == 0 else "negative"
                 raise ProofError(f"row {n}: w·z is {sign}, not positive.")
@@ -259,12 +278,6 @@ def _scores(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
     return np.asarray(X @ w[1:] + w[0] * x0 if x0 else X @ w)
 
 
-def _exact_product(weights: Sequence[int], examples: Examples, n: int) -> int:
-    """A positive multiple of w·z_n."""
-    (z,) = integer_rows(examples, [n])
-    return sum(v * a for v, a in zip(weights, z, strict=True) if a)
-
-
 def _check_parts(parts: Sequence[Part], examples: Examples) -> None:
     seen: set[int] = set()
     for part in parts:
@@ -279,41 +292,54 @@ def _check_parts(parts: Sequence[Part], examples: Examples) -> None:
         for n, m in zip(part.rows, part.multipliers, strict=True):
             if type(m) is not int or m <= 0:
                 raise ProofError(f"row {n}: its multiplier is not a positive integer.")
+        if type(part.rest) is not int or part.rest < 0 or (part.rest and len(parts) > 1):
+            raise ProofError("the multiplier of the rest is not a positive integer, or 0.")
         _check_sum(part, examples)
 
 
 def _check_sum(part: Part, examples: Examples) -> None:
-    rows = integer_rows(examples, part.rows)
-    for j, column in enumerate(zip(*rows, strict=True)):
-        if sum(m * a for m, a in zip(part.multipliers, column, strict=True) if a) != 0:
-            where = j if not examples.x0 else j - 1
-            name = "x0" if where < 0 else f"column {where}"
+    """Σ λ z = 0, column by column, in integers."""
+    if part.rest:
+        excess = [m - part.rest for m in part.multipliers]
+        unit = smallest_exponent(examples)
+        every = column_sums(examples, unit)
+        sums = [
+            s + part.rest * e
+            for s, e in zip(_sums(part.rows, excess, examples, unit), every, strict=True)
+        ]
+    else:
+        sums = _sums(part.rows, part.multipliers, examples, None)
+    for j, s in enumerate(sums):
+        if s != 0:
+            name = "x0" if examples.x0 and j == 0 else f"column {j - bool(examples.x0)}"
             raise ProofError(f"the sum of multipliers times rows is not zero in {name}.")
 
 
-def _check_span(proof: Proof, examples: Examples) -> None:
-    """The rows of the part span all that the data span.
+def _sums(
+    rows: Sequence[int], multipliers: Sequence[int], examples: Examples, unit: int | None
+) -> list[int]:
+    table = integer_rows(examples, rows, unit)
+    return [
+        sum(m * a for m, a in zip(multipliers, column, strict=True) if a)
+        for column in zip(*table, strict=True)
+    ]
 
-    Obvious if the part has every row, or if its rank is the dimension. Otherwise the flats
-    say in which directions the data do not extend: every row is orthogonal to them, and the
-    ranks of part and flats add up to the dimension. A rank modulo a prime is never too large.
+
+def _check_span(part: Part, examples: Examples) -> None:
+    """No w has w·z ≥ 0 everywhere and > 0 somewhere.
+
+    Such a w has w·z = 0 on all rows of the part. If these are all rows, or if their rank is
+    the dimension, nothing is left for it. A rank modulo a prime is never too large.
     """
-    (part,) = proof.parts
-    if len(part.rows) == examples.n:
+    if part.rest or len(part.rows) == examples.n:
         return
     dimension = dimension_of(examples)
-    if any(len(flat) != dimension for flat in proof.flats):
-        raise ProofError(f"a flat has {dimension} numbers.")
-    rank = rank_at_least(integer_rows(examples, part.rows)) + rank_at_least(proof.flats)
+    rank = rank_at_least(integer_rows(examples, part.rows))
     if rank < dimension:
         raise ProofError(
-            f"the rows with multipliers and the flats have rank {rank}, not {dimension}: "
-            "other rows may point elsewhere."
+            f"the rows with multipliers have rank {rank}, not {dimension}: some w may be zero "
+            "on them and positive on others."
         )
-    if proof.flats:
-        away = first_outside(proof.flats, examples)
-        if away is not None:
-            raise ProofError(f"row {away} is not orthogonal to the flats.")
 
 
 def rank_at_least(rows: Sequence[Sequence[int]]) -> int:
@@ -341,29 +367,3 @@ def _rank_modulo(rows: Sequence[Sequence[int]], prime: int) -> int:
         if rank == len(left):
             break
     return rank
-
-
-def first_outside(flats: Sequence[Sequence[int]], examples: Examples) -> int | None:
-    """The first row that is not orthogonal to every flat, or None."""
-    for flat in flats:
-        for start, X, _ in blocks(examples):
-            for n in start + np.flatnonzero(_maybe_nonzero(flat, X, examples.x0)):
-                if _exact_product(flat, examples, int(n)) != 0:
-                    return int(n)
-    return None
-
-
-def _maybe_nonzero(flat: Sequence[int], X: Any, x0: float) -> NDArray[np.bool_]:
-    """Rows not known to be orthogonal to a flat.
-
-    Where all numbers are small integers no sum of products rounds, and zero is zero.
-    """
-    numbers = X if isinstance(X, np.ndarray) else X.data
-    largest = max(float(np.abs(numbers).max(initial=0.0)), abs(x0), 1.0)
-    if (
-        largest * sum(map(abs, flat)) < 2**53
-        and x0 == round(x0)
-        and bool((numbers == np.rint(numbers)).all())
-    ):
-        return np.not_equal(_scores(X, np.array(flat, dtype=np.float64), x0), 0)
-    return np.ones(X.shape[0], dtype=np.bool_)
