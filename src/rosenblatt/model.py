@@ -109,11 +109,7 @@ class Model:
         X : frame with the model's columns, or array of shape (n, d)
             As in `decision_function`.
         """
-        return self.classes_[self.yes(self.decision_function(X)).astype(np.intp)]
-
-    def yes(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which scores mean yes; exactly 0 does only for sign(0) = +1."""
-        return scores >= 0 if self.hypothesis.zero > 0 else scores > 0
+        return self.classes_[(self.hypothesis.answers(self.numbers(X)) > 0).astype(np.intp)]
 
     def numbers(self, X: Any) -> Any:
         """The rows as the table of numbers that the weights multiply."""

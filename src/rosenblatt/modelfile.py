@@ -13,6 +13,7 @@ from rosenblatt.errors import DataError
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.columns import KINDS, Column, Entries, Number
 from rosenblatt.read.encoding import POLICIES, Answers, Encoding
+from rosenblatt.read.guess import Plan
 from rosenblatt.read.source import Source
 
 if TYPE_CHECKING:
@@ -35,11 +36,7 @@ def to_json(model: Model) -> str:
         "rosenblatt": "model",
         "format": FORMAT,
         "made by": f"rosenblatt {__version__}",
-        "answers": {
-            "column": model.answers.column,
-            "negative": model.answers.negative,
-            "positive": model.answers.positive,
-        },
+        "answers": answers_to_json(model.answers),
         "threshold": h.threshold,
         "zero": zero,
         "missing": model.encoding.missing,
@@ -48,6 +45,15 @@ def to_json(model: Model) -> str:
         "learnt": dict(model.learnt),
     }
     return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def answers_to_json(answers: Answers) -> dict[str, Any]:
+    """The column of answers and what no and yes are called."""
+    return {
+        "column": answers.column,
+        "negative": answers.negative,
+        "positive": answers.positive,
+    }
 
 
 def columns_to_json(encoding: Encoding, weights: list[float]) -> list[dict[str, Any]]:
@@ -69,30 +75,23 @@ def columns_to_json(encoding: Encoding, weights: list[float]) -> list[dict[str, 
 def from_file(path: str) -> dict[str, Any]:
     """The parts of a model, by the names that Model takes."""
     source = Source.find(path)
-    return Checked(source.name, "model").model(parse(source, "model"))
+    check = Checked(source.name, "model")
+    return check.model(check.kind_and_format(parse_json(source, "model")))
 
 
-def parse(source: Source, kind: str) -> dict[str, Any]:
-    """The JSON object of a file: no constants beyond JSON, no key twice, of the kind wanted."""
+def parse_json(source: Source, kind: str) -> Any:
+    """The JSON value of a file: no constants beyond JSON, no key twice in an object."""
     check = Checked(source.name, kind)
     try:
         with source.open() as stream:
             text = stream.read(LARGEST_FILE)
-        value = json.loads(
+        return json.loads(
             text.decode(), parse_constant=check.refuse_constant, object_pairs_hook=check.unique
         )
     except DataError:
         raise
     except (ValueError, RecursionError, OSError, MemoryError):
         raise DataError(f"{source.name} is not JSON.") from None
-    if not isinstance(value, dict) or value.get("rosenblatt") != kind:
-        raise DataError(f"{source.name} is not a {kind} of rosenblatt.")
-    if value.get("format") != FORMAT:
-        raise DataError(
-            f"{source.name} has format {value.get('format')!r}; "
-            f"this version of rosenblatt reads format {FORMAT}."
-        )
-    return value
 
 
 class Checked:
@@ -104,6 +103,17 @@ class Checked:
     def wrong(self, where: str, what: str) -> NoReturn:
         """Refuse the file."""
         raise DataError(f"{self.name} is not a {self.kind} that fits: {where} {what}.")
+
+    def kind_and_format(self, value: Any) -> dict[str, Any]:
+        """An object of the kind and the format that are read here."""
+        if not isinstance(value, dict) or value.get("rosenblatt") != self.kind:
+            raise DataError(f"{self.name} is not a {self.kind} of rosenblatt.")
+        if value.get("format") != FORMAT:
+            raise DataError(
+                f"{self.name} has format {value.get('format')!r}; "
+                f"this version of rosenblatt reads format {FORMAT}."
+            )
+        return value
 
     def refuse_constant(self, text: str) -> NoReturn:
         """NaN and Infinity are not JSON."""
@@ -228,3 +238,31 @@ class Checked:
         if not weights:
             self.wrong(f"the weights of {where}", "are empty")
         return kind(name, tuple(given)), weights
+
+
+def proof_to_json(plan: Plan, proof: dict[str, Any]) -> str:
+    """A proof with the plan of the columns it is about, so that it can be checked on a file."""
+    value = {
+        "rosenblatt": "proof",
+        "format": FORMAT,
+        "made by": f"rosenblatt {__version__}",
+        "answers": answers_to_json(plan.answers),
+        "missing": plan.encoding.missing,
+        "columns": columns_to_json(plan.encoding, [0.0] * len(plan.encoding.features)),
+        "proof": proof,
+    }
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def plan_and_proof(source: Source) -> tuple[Plan | None, dict[str, Any]]:
+    """The plan and the proof of a file; no plan where `Proof.to_json` alone was written."""
+    check = Checked(source.name, "proof")
+    value = parse_json(source, "proof")
+    if not isinstance(value, dict):
+        raise DataError(f"{source.name} is not a proof of rosenblatt.")
+    if "rosenblatt" not in value:
+        return None, value
+    check.kind_and_format(value)
+    encoding, _ = check.columns(value)
+    answers = check.answers(value.get("answers"))
+    return Plan(encoding, answers), check.object(value.get("proof"), '"proof"')

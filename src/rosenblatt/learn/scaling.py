@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +42,7 @@ class Scaling:
     def of(cls, examples: Examples) -> Scaling:
         """The scaling that suits some examples: centred, spread about 1."""
         if examples.is_sparse:
-            largest = abs(examples.X).max(axis=0).toarray().ravel()
-            return cls(np.zeros(examples.d), _power_of_two(largest))
+            return cls(np.zeros(examples.d), _power_of_two(_typical_entries(examples.X)))
         if examples.x0 == 0:  # without w0 nothing could make up for a shift
             return cls(np.zeros(examples.d), _power_of_two(np.abs(examples.X).max(axis=0)))
         largest = np.abs(examples.X).max(axis=0)
@@ -68,6 +68,14 @@ class Scaling:
         if hypothesis.x0 != 0:
             w[0] -= float(w[1:] @ self.centre) / hypothesis.x0
         return replace(hypothesis, w=w)
+
+
+def _typical_entries(X: Any) -> NDArray[np.float64]:
+    """The root mean square of each column's entries: 1 for words that come once a text."""
+    unit = float(np.abs(X.data).max(initial=0.0)) or 1.0
+    count = np.bincount(X.indices, minlength=X.shape[1])
+    squares = np.bincount(X.indices, (X.data / unit) ** 2, minlength=X.shape[1])
+    return np.asarray(np.sqrt(squares / np.maximum(count, 1)) * unit)
 
 
 def _power_of_two(widths: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from rosenblatt.errors import BadCellError, DataError, as_option, column_called
 from rosenblatt.examples import Examples
 from rosenblatt.read import Layout, Source, csv, read_whole, reader_of
+from rosenblatt.read.arrays import whole
 from rosenblatt.read.dialect import find_dialect
 from rosenblatt.read.guess import Plan, Wishes, find_column, plan
+
+Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +68,32 @@ def read_data(source: Source, layout: Layout, wishes: Wishes) -> Data:
     table = read_whole(source, _with_types(source, layout, wishes))
     with told_where(source, layout):
         return encoded(source, layout, table, plan(table, wishes, source.name))
+
+
+def of_table(table: Any, wishes: Wishes, name: str) -> Data:
+    """Take a table that was not read from a file."""
+    made = plan(table, wishes, name)
+    found = made.encoding.encode(table, name)
+    signs = made.answers.encode(table.column(made.answers.column))[found.rows]
+    examples = Examples(found.X, signs, made.answers.labels, made.encoding.features)
+    return Data(name, examples, found.rows, made, table)
+
+
+def split(data: Data, wishes: Wishes, learnt: Rows, tested: Rows) -> tuple[Examples, Examples]:
+    """Examples to learn from and to test on, encoded by what the first alone show.
+
+    Words, categories and means are those of the rows learnt from, so that nothing of the
+    rows tested on leaks into learning.
+    """
+    answers = data.plan.answers
+    table = data.table.take(whole(data.rows[learnt]))
+    made = plan(table, replace(wishes, target=answers.column, positive=None), data.name)
+    parts = []
+    for part in (table, data.table.take(whole(data.rows[tested]))):
+        found = made.encoding.encode(part, data.name)
+        signs = answers.encode(part.column(answers.column))[found.rows]
+        parts.append(Examples(found.X, signs, answers.labels, made.encoding.features))
+    return parts[0], parts[1]
 
 
 def read_as(source: Source, layout: Layout, made: Plan) -> Data:

@@ -48,10 +48,11 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Plan:
-    """What was decided, and what a person should be told of it."""
+    """What was decided, whether the answers were guessed, and what else to tell a person."""
 
     encoding: Encoding
     answers: Answers
+    guessed: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -67,7 +68,8 @@ def plan(table: Any, wishes: Wishes, name: str) -> Plan:
     name : str
         What messages call the table.
     """
-    column, notes = _target(table, wishes, name)
+    column, guessed = _target(table, wishes, name)
+    notes: tuple[str, ...] = ()
     answers = _answers(table, column, wishes, name)
     ignored = {find_column(table.column_names, given, "--ignore") for given in wishes.ignore} | {
         column
@@ -80,7 +82,7 @@ def plan(table: Any, wishes: Wishes, name: str) -> Plan:
     columns = tuple(_column(table.column(n), n, forced.get(n), wishes, name) for n in used)
     if not any(c.features for c in columns):
         raise DataError(f"{name}: nothing is left to learn from besides the answers.")
-    return Plan(Encoding(columns, wishes.missing), answers, notes)
+    return Plan(Encoding(columns, wishes.missing), answers, guessed, notes)
 
 
 def find_column(names: Sequence[str], given: str, option: str) -> str:
@@ -98,15 +100,15 @@ def find_column(names: Sequence[str], given: str, option: str) -> str:
     return names[number - 1 if number > 0 else number]
 
 
-def _target(table: Any, wishes: Wishes, name: str) -> tuple[str, tuple[str, ...]]:
+def _target(table: Any, wishes: Wishes, name: str) -> tuple[str, bool]:
     if wishes.target is not None:
-        return find_column(table.column_names, wishes.target, "--target"), ()
+        return find_column(table.column_names, wishes.target, "--target"), False
     if table.column_names == [libsvm.LABEL, libsvm.ENTRIES]:
-        return libsvm.LABEL, ()
+        return libsvm.LABEL, False
     ignored = _ignored(table, wishes)
     two = [n for n in table.column_names if n not in ignored and _has_two_values(table.column(n))]
     if len(two) == 1:
-        return two[0], (f"{column_called(two[0])} taken as the answers: only it has two values",)
+        return two[0], True
     if not two:
         raise DataError(
             f"{name}: no column has exactly two values. Say which holds the answers with --target."

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from rosenblatt.read.arrays import flags
 
 # The words of English that say least about what a text is about.
 ENGLISH = """
@@ -42,6 +43,6 @@ class Vocabulary:
         once = np.unique(cells.astype(np.int64) * (len(coded.dictionary) or 1) + codes)
         count = np.bincount(once % (len(coded.dictionary) or 1), minlength=len(coded.dictionary))
         long = pc.greater_equal(pc.utf8_length(coded.dictionary), 2)
-        enough = pa.array(count >= self.min_count)
+        enough = flags(count >= self.min_count)
         kept = coded.dictionary.filter(pc.and_(long, enough)).to_pylist()
         return tuple(sorted(word for word in kept if word not in self.stop_words))

@@ -1,0 +1,109 @@
+"""The command line: one verb a job, each in a file of its own, loaded when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from rosenblatt import __version__
+from rosenblatt.errors import UserError
+
+# Verb -> what it does, as `rosenblatt --help` lists it. Nothing is imported to say so.
+VERBS = {
+    "learn": "Learn from a file: whether a line answers everything, and that line.",
+    "predict": "Answer the rows of a file with a model.",
+    "separable": "Say whether a line can answer all rows, with a proof.",
+    "verify": "Check a proof against a file, in exact arithmetic.",
+    "experiment": "Learn many random targets, as exercise 1.4 does.",
+}
+INTERRUPTED = 130
+COMPLETION = """Completion: put one of these in your shell's start-up file.
+
+\b
+  eval "$(_ROSENBLATT_COMPLETE=bash_source rosenblatt)"
+  eval "$(_ROSENBLATT_COMPLETE=zsh_source rosenblatt)"
+  _ROSENBLATT_COMPLETE=fish_source rosenblatt | source
+"""
+
+
+class Verbs(click.Group):
+    """A group that knows its verbs' names and imports a verb when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in VERBS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"rosenblatt.cli.{name}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=Verbs, epilog=COMPLETION, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="rosenblatt %(version)s")
+def rosenblatt() -> None:
+    """Learn to answer yes or no, and know what the answer is worth.
+
+    Give it examples with yes/no answers: it says whether a straight line can answer them all,
+    with a proof, and hands you that line, or the one with the fewest mistakes that it finds.
+
+    Begin with `rosenblatt learn`, which uses built-in examples, or `rosenblatt learn FILE`.
+    """
+
+
+def main() -> None:
+    """Run the program and end the process with its exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the program; whatever happens is one sentence on stderr and an exit code."""
+    try:
+        code = rosenblatt.main(arguments, prog_name="rosenblatt", standalone_mode=False)
+        sys.stdout.flush()
+        return int(code or 0)
+    except click.UsageError as trouble:
+        return _told(_sentence(trouble.format_message()) + _help_hint(trouble), 64)
+    except (click.Abort, KeyboardInterrupt):
+        return _told("interrupted; nothing was written.", INTERRUPTED)
+    except UserError as trouble:
+        return _told(str(trouble), trouble.exit_code)
+    except BrokenPipeError:
+        # The reader has gone; so that Python does not complain when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 74
+    except OSError as trouble:
+        return _told(_sentence(f"cannot read or write: {trouble.strerror or trouble}"), 74)
+    except MemoryError:
+        return _told("there is not enough memory for this.", 70)
+    except Exception as trouble:
+        if os.environ.get("ROSENBLATT_DEBUG"):
+            raise
+        kind = type(trouble).__name__
+        return _told(_sentence(f"this should not happen ({kind}: {_short(trouble)})"), 70)
+
+
+def _told(sentence: str, code: int) -> int:
+    click.echo(f"rosenblatt: {sentence}", err=True)
+    return code
+
+
+def _sentence(text: str) -> str:
+    return " ".join(text.split()).rstrip(".") + "."
+
+
+def _short(trouble: Exception) -> str:
+    return " ".join(str(trouble).split())[:200]
+
+
+def _help_hint(trouble: Any) -> str:
+    path = trouble.ctx.command_path if trouble.ctx else "rosenblatt"
+    return f" See {path} --help."

@@ -1,0 +1,91 @@
+"""`rosenblatt experiment`: learn many random targets, as exercise 1.4 and the homework do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import numpy as np
+
+from rosenblatt import orders
+from rosenblatt.cli import VERBS
+from rosenblatt.cli.options import json_option
+from rosenblatt.cli.say import Voice
+from rosenblatt.errors import UsageError
+from rosenblatt.experiments import Experiment
+from rosenblatt.experiments import experiment as many_runs
+from rosenblatt.show.text import histogram
+
+
+@click.command(short_help=VERBS["experiment"])
+@click.option("-n", "--examples", type=click.IntRange(min=1), default=100, show_default=True)
+@click.option("--runs", type=click.IntRange(min=1), default=1000, show_default=True)
+@click.option(
+    "--dim",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="The number of features.",
+)
+@click.option("--order", type=click.Choice(orders.NAMES), default="random", show_default=True)
+@click.option(
+    "--noise",
+    type=click.FloatRange(0, 0.5),
+    default=0.0,
+    show_default=True,
+    help="The chance that an answer is turned around.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=None, help="Makes runs repeatable.")
+@click.option("--plot", type=click.Path(), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@json_option
+def experiment(plot: str | None, as_json: bool, **given: Any) -> int:
+    """Run PLA on many random targets and count its corrections.
+
+    Each run draws a random line f and examples in [-1, 1]^DIM, learns g from them, and measures
+    how often g differs from f.
+    """
+    voice = Voice(as_json)
+    draw = _drawer(plot) if plot is not None else None
+    with voice.patience("running PLA"):
+        done = many_runs(
+            given["examples"],
+            given["runs"],
+            dim=given["dim"],
+            order=given["order"],
+            noise=given["noise"],
+            random_state=given["seed"],
+        )
+    summary = _summary(done)
+    voice.step("ran", str(done))
+    voice.show()
+    voice.show(f"corrections in {len(done.updates):,} runs")
+    voice.show(histogram(done.updates))
+    if draw is not None:
+        draw(done, given["examples"])
+        voice.step("wrote", str(plot))
+    voice.result({**given, **summary, "plot": plot})
+    return 0
+
+
+def _summary(done: Experiment) -> dict[str, Any]:
+    u, p = done.updates, done.disagreement
+    return {
+        "corrections": {
+            "mean": float(u.mean()),
+            "median": float(np.median(u)),
+            "least": int(u.min()),
+            "most": int(u.max()),
+        },
+        "disagreement": {"mean": float(p.mean()), "median": float(np.median(p))},
+        "halted": int(done.separated.sum()),
+        "updates": u.tolist(),
+    }
+
+
+def _drawer(path: str) -> Any:
+    """Asked before the work, so that nothing is done in vain."""
+    try:
+        from rosenblatt.show.picture import draw_experiment
+    except ImportError:
+        raise UsageError("--plot needs matplotlib: pip install 'rosenblatt[plot]'.") from None
+    return lambda done, n: draw_experiment(done.updates, done.disagreement, n, path)

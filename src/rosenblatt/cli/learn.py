@@ -1,0 +1,298 @@
+"""`rosenblatt learn`: from a file to a verdict, a line, and a model that can be read."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import click
+
+from rosenblatt import orders
+from rosenblatt.cli import INTERRUPTED, VERBS
+from rosenblatt.cli.options import Reading, json_option, reading_options
+from rosenblatt.cli.say import Voice, counted
+from rosenblatt.cli.strategy import ALGORITHMS, How, Outcome, learn_line
+from rosenblatt.cli.trial import Tester, Trial
+from rosenblatt.cli.verdict import Verdict, verdict_of
+from rosenblatt.errors import UsageError, column_called
+from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.model import Model
+from rosenblatt.read import Source
+from rosenblatt.read.credit import credit
+from rosenblatt.read.data import Data, of_table, read_data
+from rosenblatt.show.report import report
+from rosenblatt.show.strength import Strength, strengths
+from rosenblatt.show.text import weights_table
+from rosenblatt.write import write_text
+
+BUILT_IN = "the built-in credit approval"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Where to write, how to test, how much to show."""
+
+    output: str
+    report: str | None
+    test_size: float
+    test: str | None
+    cv: int | None
+    top: int
+
+
+@click.command(short_help=VERBS["learn"])
+@click.argument("data", required=False, type=click.Path(allow_dash=True))
+@click.option(
+    "--algorithm",
+    type=click.Choice(ALGORITHMS),
+    default="auto",
+    show_default=True,
+    help="auto: PLA if a line is right everywhere, else the pocket, then a search.",
+)
+@click.option(
+    "--order",
+    type=click.Choice(orders.NAMES),
+    default="cycle",
+    show_default=True,
+    help="In which PLA visits the examples.",
+)
+@click.option("--scale/--no-scale", default=True, help="Bring columns to one scale to learn.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For learning; the best so far is kept.",
+)
+@click.option(
+    "--test-size",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.2,
+    show_default=True,
+    help="The share of rows held out to measure accuracy; 0 for none.",
+)
+@click.option("--test", type=click.Path(), metavar="FILE", help="Measure it on this file.")
+@click.option("--cv", type=click.IntRange(min=2), metavar="K", help="Measure it in K folds.")
+@click.option("--noise", type=click.FloatRange(0, 0.5), help="Turn built-in answers around.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="How many weights to show.",
+)
+@click.option("-o", "--output", type=click.Path(), default="model.json", show_default=True)
+@click.option(
+    "--report",
+    type=click.Path(),
+    metavar="FILE",
+    is_flag=False,
+    flag_value="report.html",
+    help="Write a page too (report.html).",
+)
+@reading_options
+@json_option
+def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> int:
+    """Learn from DATA: say whether a line answers every row, find it, write a model.
+
+    DATA is CSV, Parquet, Arrow, JSON lines or LIBSVM, also compressed; - is standard input.
+    Without DATA, built-in examples of credit approval are used. In messages rows are counted
+    from 1, a header not counted.
+
+    The model is learnt from all rows; accuracy is measured on rows held out from a second
+    model that is learnt in the same way from the others.
+    """
+    noise = given.pop("noise")
+    how = How(*(given.pop(key) for key in ("algorithm", "order", "scale", "time_limit", "seed")))
+    wanted = Wanted(**given)
+    voice = Voice(as_json)
+    found = _read(data, noise, reading, how.seed)
+    _tell_reading(voice, found)
+    with voice.patience("asking whether a line can answer all rows"):
+        verdict = verdict_of(found.examples)
+    voice.step("verdict", verdict.sentence)
+    with voice.patience("learning"):
+        outcome = learn_line(found.examples, how, verdict.separator)
+    for step in outcome.steps:
+        voice.step("learnt", step)
+    voice.step("found", _mistakes(outcome, found))
+    result = Result(found, how, verdict, outcome)
+    if not outcome.interrupted:
+        result = replace(result, trial=_tried(voice, result, reading, wanted))
+    _write(voice, result, wanted)
+    return INTERRUPTED if result.outcome.interrupted else 0
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """All that came out."""
+
+    data: Data
+    how: How
+    verdict: Verdict
+    outcome: Outcome
+    trial: Trial | None = None
+
+    @property
+    def model(self) -> Model:
+        """What is written as model.json."""
+        made = self.data.plan
+        return Model(
+            made.encoding,
+            self.outcome.hypothesis,
+            made.answers,
+            self._learnt(),
+            self.data.table.num_columns if self.data.header is False else None,
+        )
+
+    def _learnt(self) -> dict[str, Any]:
+        o = self.outcome
+        return {
+            "algorithm": o.algorithm,
+            "order": self.how.order,
+            "scaled for learning": self.how.scale,
+            "seed": self.how.seed,
+            "examples": self.data.examples.n,
+            "verdict": self.verdict.name,
+            "corrections": o.corrections,
+            "bound on corrections": o.bound,
+            "mistakes": o.mistakes,
+            "no line makes fewer mistakes than": o.lower_bound,
+            "interrupted": o.interrupted,
+            "accuracy": None if self.trial is None else self.trial.to_json(),
+        }
+
+    def strengths(self) -> list[Strength]:
+        """The features, strongest first."""
+        return strengths(self.outcome.hypothesis, self.data.examples)
+
+
+def _read(data: str | None, noise: float | None, reading: Reading, seed: int) -> Data:
+    if data is not None:
+        if noise is not None:
+            raise UsageError("--noise is for the built-in examples; DATA was given.")
+        return read_data(Source.find(data), reading.layout, reading.wishes)
+    wishes = replace(reading.wishes, target=reading.wishes.target or "approved")
+    return of_table(credit(noise=noise or 0.0, seed=seed), wishes, BUILT_IN)
+
+
+def _tell_reading(voice: Voice, found: Data) -> None:
+    kinds: dict[str, int] = {}
+    for column in found.plan.encoding.columns:
+        many = {"number": "numbers", "category": "categories", "flag": "flags"}
+        kind = many.get(column.kind, column.kind)
+        kinds[kind] = kinds.get(kind, 0) + (1 if kind == "categories" else len(column.features))
+    parts = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
+    answers = found.plan.answers
+    voice.step(
+        "read",
+        f"{found.name}: {counted(found.examples.n, 'row')}, {parts}; "
+        f"answers in {column_called(answers.column)} ({answers.negative} or {answers.positive})"
+        + (", the only one with two values" if found.plan.guessed else ""),
+    )
+    left_out = found.table.num_rows - found.examples.n
+    if left_out:
+        voice.note(f"{counted(left_out, 'row')} left out: something is missing there.")
+    for note in found.plan.notes:
+        voice.note(f"{note}.")
+
+
+def _mistakes(outcome: Outcome, found: Data) -> str:
+    n = found.examples.n
+    if outcome.mistakes == 0:
+        return f"a line that answers all {n:,} rows"
+    told = f"a line with {counted(outcome.mistakes, 'mistake')} on {n:,} rows"
+    if outcome.lower_bound >= outcome.mistakes:
+        return f"{told}; no line makes fewer"
+    if outcome.lower_bound:
+        told += f"; no line makes fewer than {outcome.lower_bound:,}"
+    return told
+
+
+def _tried(voice: Voice, result: Result, reading: Reading, wanted: Wanted) -> Trial | None:
+    """The accuracy on rows not learnt from; Ctrl-C leaves it out."""
+    how = result.how
+    if how.algorithm == "auto" and result.verdict.separator is not None:
+        how = replace(how, algorithm="pla")
+
+    def learner(examples: Examples) -> Hypothesis:
+        outcome = learn_line(examples, how, None)
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        return outcome.hypothesis
+
+    tester = Tester(result.data, reading, learner, result.how.rng)
+    try:
+        with voice.patience("measuring accuracy on rows not learnt from"):
+            trial = tester.run(wanted.test, wanted.cv, wanted.test_size, result.model)
+    except KeyboardInterrupt:
+        voice.note("interrupted: the model is kept, its accuracy was not measured.")
+        return None
+    if trial is not None:
+        voice.step("tested", trial.sentence())
+    return trial
+
+
+def _write(voice: Voice, result: Result, wanted: Wanted) -> None:
+    if result.outcome.interrupted:
+        voice.note(
+            f"interrupted: kept the best so far, {counted(result.outcome.mistakes, 'mistake')}."
+        )
+    model = result.model
+    model.save(wanted.output)
+    voice.step(
+        "wrote", f"{wanted.output}: answer new rows with rosenblatt predict {wanted.output} FILE"
+    )
+    ranked = result.strengths()
+    if wanted.report is not None:
+        page = report(model, result.data.examples, ranked, _facts(result))
+        write_text(wanted.report, page)
+        voice.step("wrote", wanted.report)
+    if wanted.top:
+        labels = model.classes_.tolist()
+        voice.show()
+        voice.show(weights_table(ranked, labels, wanted.top))
+        if len(ranked) > wanted.top:
+            voice.show(f"… and {counted(len(ranked) - wanted.top, 'feature')} more in the model.")
+        voice.show(
+            f"The answer is {labels[1]} if the sum of weight × value is above "
+            f"{model.hypothesis.threshold:.6g}."
+        )
+    voice.result(_as_json(result, wanted, ranked))
+
+
+def _facts(result: Result) -> list[tuple[str, str]]:
+    facts = [("verdict", result.verdict.sentence)]
+    facts += [("learnt", step) for step in result.outcome.steps]
+    facts.append(("found", _mistakes(result.outcome, result.data)))
+    if result.trial is not None:
+        facts.append(("tested", result.trial.sentence()))
+    return facts
+
+
+def _as_json(result: Result, wanted: Wanted, ranked: list[Strength]) -> dict[str, Any]:
+    o, v, answers = result.outcome, result.verdict, result.data.plan.answers
+    return {
+        "data": result.data.name,
+        "rows": result.data.examples.n,
+        "features": result.data.examples.d,
+        "target": answers.column,
+        "target_guessed": result.data.plan.guessed,
+        "negative": answers.negative,
+        "positive": answers.positive,
+        "verdict": v.to_json(),
+        "algorithm": o.algorithm,
+        "corrections": o.corrections,
+        "bound": o.bound,
+        "mistakes": o.mistakes,
+        "lower_bound": o.lower_bound,
+        "interrupted": o.interrupted,
+        "accuracy": None if result.trial is None else result.trial.to_json(),
+        "threshold": o.hypothesis.threshold,
+        "weights": [asdict(strength) for strength in ranked],
+        "model": wanted.output,
+        "report": wanted.report,
+    }

@@ -1,0 +1,142 @@
+"""Options that several verbs share, packed into the values that the rooms take."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import click
+
+from rosenblatt.errors import OpenError, UsageError
+from rosenblatt.read import READERS, Layout
+from rosenblatt.read.encoding import POLICIES
+from rosenblatt.read.guess import Wishes
+from rosenblatt.read.vocabulary import ENGLISH, Vocabulary
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "blank": " ", "space": " "}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a person wants a file to be read."""
+
+    layout: Layout
+    wishes: Wishes
+
+
+LAYOUT = (
+    click.option(
+        "--format",
+        "format_",
+        metavar="NAME",
+        help=f"The format of DATA: {', '.join(s.lstrip('.') for s in READERS)}; else found out.",
+    ),
+    click.option("--separator", metavar="CHAR", help="Between cells: , ; | tab blank."),
+    click.option("--header/--no-header", default=None, help="Whether the first line has names."),
+    click.option("--decimal", default=".", show_default=True, help="The decimal point."),
+    click.option("--encoding", metavar="NAME", help="Of the text; UTF-8 if not said."),
+)
+COLUMNS = (
+    click.option("--target", metavar="COLUMN", help="The answers; a name, or a number from 1."),
+    click.option("--positive", metavar="VALUE", help="The answer that counts as yes."),
+    click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out."),
+    click.option("--number", multiple=True, metavar="COLUMN", help="Take a column as numbers."),
+    click.option("--category", multiple=True, metavar="COLUMN", help="Take it as categories."),
+    click.option("--text", multiple=True, metavar="COLUMN", help="Take it as words."),
+    click.option(
+        "--missing",
+        type=click.Choice(POLICIES),
+        default="error",
+        show_default=True,
+        help="Where a number is missing: stop, drop the row, or take the mean.",
+    ),
+    click.option(
+        "--stop-words",
+        metavar="none|english|FILE",
+        default="none",
+        show_default=True,
+        help="Words of text that are not counted.",
+    ),
+    click.option(
+        "--min-count",
+        type=click.IntRange(min=1),
+        default=2,
+        show_default=True,
+        help="A word counts if so many rows have it.",
+    ),
+)
+
+
+def layout_options(function: F) -> F:
+    """Add the options on the layout of a file; the command gets one `layout`."""
+
+    @functools.wraps(function)
+    def packed(**given: Any) -> Any:
+        return function(layout=_layout(given), **given)
+
+    return cast(F, _with(packed, LAYOUT))
+
+
+def reading_options(function: F) -> F:
+    """Add all options on reading; the command gets one `reading`."""
+
+    @functools.wraps(function)
+    def packed(**given: Any) -> Any:
+        reading = Reading(_layout(given), _wishes(given))
+        return function(reading=reading, **given)
+
+    return cast(F, _with(packed, (*COLUMNS, *LAYOUT)))
+
+
+def json_option(function: F) -> F:
+    """Add --json; the command gets `as_json`."""
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."
+    )(function)
+
+
+def _with(function: F, options: tuple[Any, ...]) -> F:
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def _layout(given: dict[str, Any]) -> Layout:
+    separator = given.pop("separator")
+    separator = SEPARATORS.get(separator, separator)
+    decimal = given.pop("decimal")
+    for name, value in (("--separator", separator), ("--decimal", decimal)):
+        if value is not None and (len(value) != 1 or not value.isascii() or value in '"\r\n'):
+            raise UsageError(f"{name}: give one character.")
+    if decimal not in ".,":
+        raise UsageError("--decimal: give . or ,")
+    header, encoding = given.pop("header"), given.pop("encoding")
+    return Layout(given.pop("format_"), separator, header, decimal, encoding)
+
+
+def _wishes(given: dict[str, Any]) -> Wishes:
+    stop_words = _stop_words(given.pop("stop_words"))
+    return Wishes(
+        target=given.pop("target"),
+        positive=given.pop("positive"),
+        ignore=given.pop("ignore"),
+        numbers=given.pop("number"),
+        categories=given.pop("category"),
+        texts=given.pop("text"),
+        missing=given.pop("missing"),
+        vocabulary=Vocabulary.without(stop_words, given.pop("min_count")),
+    )
+
+
+def _stop_words(given: str) -> str:
+    if given in ("none", "english"):
+        return ENGLISH if given == "english" else ""
+    try:
+        with open(given, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError):
+        raise OpenError(f"cannot read the stop words in {given}; give none or english.") from None

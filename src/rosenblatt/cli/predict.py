@@ -1,0 +1,179 @@
+"""`rosenblatt predict`: answer the rows of a file with a model, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import click
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rosenblatt.cli import VERBS
+from rosenblatt.cli.options import json_option, layout_options
+from rosenblatt.cli.say import Voice, counted
+from rosenblatt.errors import UsageError
+from rosenblatt.model import Model, load
+from rosenblatt.read import Layout, Source, read_stream, reader_of
+from rosenblatt.read.arrays import doubles, whole
+from rosenblatt.read.data import told_where
+from rosenblatt.read.layout import numbered
+from rosenblatt.show.reasons import Reasons
+from rosenblatt.show.table import WRITERS, open_writer
+
+FEW = 1 << 14
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What to add to each row."""
+
+    explain: bool
+    missing: str | None
+
+
+@click.command(short_help=VERBS["predict"])
+@click.argument("model", type=click.Path())
+@click.argument("data", type=click.Path(allow_dash=True))
+@click.option("-o", "--output", type=click.Path(), help="A .csv, .parquet or .jsonl file.")
+@click.option("--to", type=click.Choice(sorted(WRITERS)), help="The format to write.")
+@click.option("--explain", is_flag=True, help="Add the three strongest reasons of each row.")
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "empty", "mean"]),
+    help="Where a number is missing: stop, leave the answer empty, or take the mean.",
+)
+@layout_options
+@json_option
+def predict(
+    model: str, data: str, output: str | None, to: str | None, layout: Layout, **rest: Any
+) -> int:
+    """Answer the rows of DATA (- for standard input) with MODEL, a file that learn wrote.
+
+    Every row keeps its columns and gets two more: the answer, and its score, which is
+    positive for yes. Rows are read, answered and written a batch at a time.
+    """
+    voice = Voice(rest["as_json"])
+    machine = load(model)
+    asking = Asking(rest["explain"], rest["missing"])
+    machine = replace(machine, encoding=_with_missing(machine, asking))
+    source = Source.find(data)
+    layout = _known_layout(machine, source, layout)
+    batches = answered(machine, source, layout, asking)
+    tally = _Tally(machine)
+    if output is None and to is None and voice.as_json:
+        rows = [row for batch in tally.of(batches) for row in batch.to_pylist()]
+        voice.result({**tally.summary(), "rows": rows})
+        return 0
+    if output is None and voice.as_json:
+        raise UsageError("--json prints one object; give -o FILE for the rows as well as --to.")
+    with (
+        voice.patience(f"answering {source.name}") as progress,
+        open_writer(output, to) as write,
+    ):
+        for batch in tally.of(batches):
+            write(batch)
+            progress(tally.rows)
+    if tally.empty:
+        voice.note(f"{counted(tally.empty, 'row')} without an answer: a number is missing.")
+    if output is not None:
+        voice.step("wrote", f"{output}: {tally.sentence()}")
+    voice.result({**tally.summary(), "output": output})
+    return 0
+
+
+class _Tally:
+    """Counts answers as they go by."""
+
+    def __init__(self, model: Model) -> None:
+        self.labels = model.classes_.tolist()
+        self.counts, self.rows, self.empty = [0, 0], 0, 0
+
+    def of(self, batches: Iterator[tuple[Any, NDArray[np.int8]]]) -> Iterator[Any]:
+        """The tables, each counted as it passes."""
+        for batch, signs in batches:
+            self.rows += len(signs)
+            self.counts[0] += int((signs < 0).sum())
+            self.counts[1] += int((signs > 0).sum())
+            self.empty += int((signs == 0).sum())
+            yield batch
+
+    def summary(self) -> dict[str, Any]:
+        """The counts as JSON."""
+        answers = {str(label): n for label, n in zip(self.labels, self.counts, strict=True)}
+        return {"rows_read": self.rows, "answers": answers, "without_answer": self.empty}
+
+    def sentence(self) -> str:
+        """The counts in words."""
+        parts = [f"{n:,} {label}" for label, n in zip(self.labels, self.counts, strict=True)]
+        return f"{counted(self.rows, 'row')}, {' and '.join(parts)}"
+
+
+def answered(
+    model: Model, source: Source, layout: Layout, asking: Asking
+) -> Iterator[tuple[Any, NDArray[np.int8]]]:
+    """Each batch with its answer and score columns, and the answers as signs."""
+    reasons = Reasons(model) if asking.explain else None
+    done = 0
+    for batch in read_stream(source, layout):
+        for start in range(0, max(batch.num_rows, 1), FEW):
+            part = batch.slice(start, FEW)
+            with told_where(source, layout, done):
+                yield _answer(model, part, source.name, reasons)
+            done += part.num_rows
+
+
+def _answer(
+    model: Model, batch: Any, name: str, reasons: Reasons | None
+) -> tuple[Any, NDArray[np.int8]]:
+    found = model.encoding.encode(batch, name)
+    n = batch.num_rows
+    scores, signs = np.full(n, np.nan), np.zeros(n, dtype=np.int8)
+    if len(found.rows):
+        scores[found.rows] = model.hypothesis.scores(found.X)
+        signs[found.rows] = model.hypothesis.answers(found.X)
+    columns = {column: batch.column(column) for column in batch.schema.names}
+    columns[_free("answer", columns)] = _labels(model, signs)
+    columns[_free("score", columns)] = doubles(scores, signs != 0)
+    if reasons is not None:
+        told = reasons.of(found.X, batch.take(whole(found.rows)))
+        columns[_free("reasons", columns)] = _placed(told, found.rows, n)
+    return pa.table(columns), signs
+
+
+def _labels(model: Model, signs: NDArray[np.int8]) -> Any:
+    values = pa.array([model.answers.negative, model.answers.positive])
+    at = whole(signs > 0, signs != 0)
+    return values.take(at)
+
+
+def _placed(told: list[str], rows: NDArray[np.intp], n: int) -> Any:
+    cells: list[str | None] = [None] * n
+    for row, text in zip(rows, told, strict=True):
+        cells[row] = text
+    return pa.array(cells, pa.string())
+
+
+def _free(name: str, taken: dict[str, Any]) -> str:
+    """A column name that the file does not have yet."""
+    while name in taken:
+        name = f"predicted {name}" if not name.startswith("predicted ") else name + "_"
+    return name
+
+
+def _with_missing(model: Model, asking: Asking) -> Any:
+    chosen = {None: model.encoding.missing, "empty": "drop"}.get(asking.missing, asking.missing)
+    return replace(model.encoding, missing=chosen or "error")
+
+
+def _known_layout(model: Model, source: Source, layout: Layout) -> Layout:
+    """What the model knows of the file: the types of its columns, and names if it has none."""
+    types = model.encoding.types(strict=layout.decimal != ".")
+    names = None
+    if model.width is not None and reader_of(source, layout).name == "CSV":
+        names = numbered(model.width)
+        layout = replace(layout, header=False if layout.header is None else layout.header)
+        names.remove(model.answers.column)
+    return replace(layout, types=types, names=None if names is None else tuple(names))

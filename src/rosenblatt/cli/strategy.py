@@ -1,0 +1,204 @@
+"""Which algorithm learns: PLA where a line is right everywhere, else pocket and search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rosenblatt import learn
+from rosenblatt.cli.say import counted
+from rosenblatt.evidence.guarantee import guarantee_of
+from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.learn.scaling import Scaling
+
+ALGORITHMS = ("auto", "pla", "pocket", "fewest")
+FOREVER = 2**62
+POCKET_CORRECTIONS = 1000
+
+
+@dataclass(frozen=True)
+class How:
+    """What a person asked for: the algorithm, its order and budgets, scaling, the seed."""
+
+    algorithm: str = "auto"
+    order: str = "cycle"
+    scale: bool = True
+    time_limit: float = 5.0
+    seed: int = 0
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """A new source of chance, the same every time."""
+        return np.random.default_rng(self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What was learnt, in the values of the file, and what is known of it.
+
+    Parameters
+    ----------
+    hypothesis : Hypothesis
+        The line.
+    algorithm : str
+        What found it.
+    mistakes : int
+        On the rows learnt from, in exact arithmetic.
+    corrections : int
+        Made by PLA or the pocket.
+    lower_bound : int
+        No line makes fewer mistakes than this.
+    bound : float, optional
+        The most corrections PLA could have needed, on the values it learnt from.
+    interrupted : bool
+        Whether Ctrl-C ended it early.
+    steps : tuple of str
+        What happened, a line each.
+    """
+
+    hypothesis: Hypothesis
+    algorithm: str
+    mistakes: int
+    corrections: int
+    lower_bound: int = 0
+    bound: float | None = None
+    interrupted: bool = False
+    steps: tuple[str, ...] = ()
+
+
+def learn_line(examples: Examples, how: How, separator: Hypothesis | None) -> Outcome:
+    """Learn by the algorithm asked for, or by the one that suits.
+
+    Parameters
+    ----------
+    examples : Examples
+        In the values of the file.
+    how : How
+        What was asked for.
+    separator : Hypothesis, optional
+        A line without mistakes, where one is known.
+    """
+    scaling = Scaling.of(examples) if how.scale else _no_scaling(examples)
+    task = Task(examples, scaling.apply(examples) if how.scale else examples, scaling, how)
+    algorithm = how.algorithm
+    if algorithm == "auto":
+        algorithm = "fewest" if separator is None else "pla"
+    return LEARNERS[algorithm](task, separator)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Examples as they are and as they are learnt from."""
+
+    examples: Examples
+    scaled: Examples
+    scaling: Scaling
+    how: How
+
+    def folded(self, hypothesis: Hypothesis) -> Hypothesis:
+        """A hypothesis in the values of the file."""
+        return self.scaling.fold(hypothesis)
+
+    def count(self, hypothesis: Hypothesis) -> int:
+        """The mistakes of a hypothesis in the values of the file."""
+        return len(hypothesis.mistakes(self.examples))
+
+
+def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
+    run, stopped = _pla_until(task, time.monotonic() + task.how.time_limit)
+    hypothesis = task.folded(run.hypothesis)
+    if run.separated:
+        hypothesis = _mended(task, hypothesis)
+    corrections, mistakes = len(run.trace), task.count(hypothesis)
+    told = f"PLA made {counted(corrections, 'correction')} in {counted(run.cycles, 'cycle')}"
+    bound = _bound(task, separator, hypothesis if mistakes == 0 else None)
+    steps: tuple[str, ...] = (told + (f"; the bound allows {bound:,.0f}" if bound else ""),)
+    algorithm = "PLA"
+    if mistakes and separator is not None and not stopped:
+        steps += (f"PLA had {counted(mistakes, 'mistake')} left; took the proof's line instead",)
+        hypothesis, mistakes, algorithm = separator, task.count(separator), "widest margin"
+    return Outcome(
+        hypothesis,
+        algorithm,
+        mistakes,
+        corrections,
+        bound=bound,
+        interrupted=stopped,
+        steps=steps,
+    )
+
+
+def _pla_until(task: Task, deadline: float) -> tuple[learn.Run, bool]:
+    """A run of PLA that ends in time, and whether a person ended it."""
+    late = False
+
+    def watch(so_far: Any) -> None:
+        nonlocal late
+        if time.monotonic() > deadline:
+            late = True
+            raise KeyboardInterrupt  # a run answers it with what it has reached
+
+    rule = learn.Rule(task.how.order, rng=task.how.rng)
+    try:
+        return learn.pla(task.scaled, rule, learn.Budget(FOREVER), watch=watch), False
+    except learn.Interrupted as stop:
+        return stop.run, not late
+
+
+def _mended(task: Task, hypothesis: Hypothesis) -> Hypothesis:
+    """The hypothesis, corrected further where folding the scale back rounded a row over."""
+    if task.count(hypothesis) == 0:
+        return hypothesis
+    budget = learn.Budget(FOREVER, 1000)
+    size = float(np.abs(hypothesis.w).max()) / task.scaled.n
+    run = learn.pla(task.examples, learn.Rule(eta=size), budget, hypothesis.w.copy())
+    return run.hypothesis if run.separated else hypothesis
+
+
+def _bound(task: Task, separator: Hypothesis | None, found: Hypothesis | None) -> float | None:
+    """R²/rho² on the values learnt from, by the wider of the lines that make no mistake."""
+    known = [h for h in (separator, found) if h is not None]
+    bounds = [guarantee_of(task.scaled, _forth(task, h)).bound for h in known]
+    return min((b for b in bounds if b is not None), default=None)
+
+
+def _forth(task: Task, hypothesis: Hypothesis) -> Any:
+    """The weights on scaled values: the inverse of folding."""
+    w = hypothesis.w.copy()
+    if hypothesis.x0:
+        w[0] += float(w[1:] @ task.scaling.centre) / hypothesis.x0
+    w[1:] *= task.scaling.width
+    return w
+
+
+def _no_scaling(examples: Examples) -> Scaling:
+    return Scaling(np.zeros(examples.d), np.ones(examples.d))
+
+
+def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
+    rule = learn.Rule("random", rng=task.how.rng)
+    budget = learn.Budget(FOREVER, POCKET_CORRECTIONS, task.how.time_limit)
+    run = learn.pocket(task.scaled, rule, budget)
+    hypothesis = task.folded(run.hypothesis)
+    mistakes, corrections = task.count(hypothesis), len(run.trace)
+    told = (
+        f"the pocket kept {counted(mistakes, 'mistake')} after {counted(corrections, 'correction')}"
+    )
+    stopped = run.reason == "interrupted"
+    return Outcome(hypothesis, "pocket", mistakes, corrections, interrupted=stopped, steps=(told,))
+
+
+def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
+    return _by_pocket(task, separator)
+
+
+LEARNERS: dict[str, Callable[[Task, Hypothesis | None], Outcome]] = {
+    "pla": _by_pla,
+    "pocket": _by_pocket,
+    "fewest": _by_search,
+}

@@ -1,0 +1,130 @@
+"""Trial: how well lines learnt in the same way answer rows they did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rosenblatt.cli.options import Reading
+from rosenblatt.cli.say import counted, percent
+from rosenblatt.errors import UsageError
+from rosenblatt.evidence.accuracy import Accuracy, folds, held_out
+from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.model import Model
+from rosenblatt.read import Source
+from rosenblatt.read.data import Data, read_as, split
+
+ENOUGH = 10  # fewer rows than this are not worth holding some out
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One accuracy, or one for each fold.
+
+    Parameters
+    ----------
+    kind : {"held out", "file", "folds"}
+        Where the rows came from.
+    accuracies : tuple of Accuracy
+        Of each model tried.
+    learnt_from : int
+        How many rows the model tried had learnt from.
+    """
+
+    kind: str
+    accuracies: tuple[Accuracy, ...]
+    learnt_from: int
+
+    @property
+    def total(self) -> Accuracy:
+        """All rows answered together."""
+        return Accuracy(
+            *(
+                sum(getattr(one, key) for one in self.accuracies)
+                for key in ("right", "total", "yes_right", "yes_total")
+            )
+        )
+
+    def sentence(self) -> str:
+        """The result in words."""
+        total = self.total
+        if self.kind == "folds":
+            shares = np.array([one.share for one in self.accuracies])
+            return (
+                f"{percent(float(shares.mean()))} right on average in {len(shares)} folds "
+                f"(standard deviation {100 * shares.std(ddof=1):.1f})"
+            )
+        low, high = total.interval
+        rows = counted(total.total, "row")
+        where = f"{rows} of the test file" if self.kind == "file" else f"{rows} held out"
+        told = f"{percent(total.share)} right on {where} (95 % sure: {100 * low:.1f} to "
+        told += f"{100 * high:.1f} %)"
+        if self.kind == "held out":
+            told += f", by a line learnt from the other {self.learnt_from:,}"
+        return told
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON."""
+        total = self.total
+        value = {
+            "measured on": self.kind,
+            "rows": total.total,
+            "right": total.right,
+            "accuracy": total.share,
+            "interval": list(total.interval),
+            "balanced": total.balanced,
+            "learnt_from": self.learnt_from,
+        }
+        if self.kind == "folds":
+            value["folds"] = [one.share for one in self.accuracies]
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Tester:
+    """Tries lines on rows they were not learnt from."""
+
+    data: Data
+    reading: Reading
+    learner: Callable[[Examples], Hypothesis]
+    rng: np.random.Generator
+
+    def run(self, file: str | None, count: int | None, share: float, model: Model) -> Trial | None:
+        """The trial asked for: on a file, in folds, or on rows held out; None for none."""
+        if file is not None:
+            return self._on_file(file, model)
+        rarest = int(min((self.data.examples.y > 0).sum(), (self.data.examples.y < 0).sum()))
+        if count is not None:
+            if count > rarest:
+                raise UsageError(
+                    f"--cv {count}: the rarer answer has {counted(rarest, 'row')}; "
+                    "give at most so many folds."
+                )
+            return self._in_folds(count)
+        if share == 0 or self.data.examples.n < ENOUGH or rarest < 2:
+            return None
+        learnt, tested = held_out(self.data.examples.y, share, self.rng)
+        if len(np.unique(self.data.examples.y[learnt])) < 2:
+            return None
+        return Trial("held out", (self._try(learnt, tested),), len(learnt))
+
+    def _on_file(self, file: str, model: Model) -> Trial:
+        other = read_as(Source.find(file), self.reading.layout, self.data.plan)
+        accuracy = Accuracy.of(model.hypothesis, other.examples)
+        return Trial("file", (accuracy,), self.data.examples.n)
+
+    def _in_folds(self, count: int) -> Trial:
+        n = self.data.examples.n
+        accuracies = [
+            self._try(np.setdiff1d(np.arange(n), fold), fold)
+            for fold in folds(self.data.examples.y, count, self.rng)
+        ]
+        return Trial("folds", tuple(accuracies), n - n // count)
+
+    def _try(self, learnt: Any, tested: Any) -> Accuracy:
+        train, test = split(self.data, self.reading.wishes, learnt, tested)
+        return Accuracy.of(self.learner(train), test)

@@ -1,0 +1,59 @@
+"""`rosenblatt verify`: check a proof against a file, with the exact checker and nothing else."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from rosenblatt.cli import VERBS
+from rosenblatt.cli.options import Reading, json_option, reading_options
+from rosenblatt.cli.say import Voice
+from rosenblatt.errors import DataError
+from rosenblatt.evidence.proof import Proof, ProofError
+from rosenblatt.modelfile import plan_and_proof
+from rosenblatt.read import Source
+from rosenblatt.read.data import read_as, read_data
+
+
+@click.command(short_help=VERBS["verify"])
+@click.argument("proof", type=click.Path())
+@click.argument("data", type=click.Path(allow_dash=True))
+@reading_options
+@json_option
+def verify(proof: str, data: str, reading: Reading, as_json: bool) -> int:
+    """Check PROOF, a file that `separable --proof` wrote, against DATA in exact arithmetic.
+
+    Ends with exit code 0 if the proof holds and 1 if it does not.
+    """
+    voice = Voice(as_json)
+    plan, content = plan_and_proof(Source.find(proof))
+    try:
+        claimed = Proof.from_json(json.dumps(content))
+    except ProofError as wrong:
+        raise DataError(f"{proof} is not a proof: {str(wrong).rstrip('.')}.") from None
+    source = Source.find(data)
+    if plan is None:
+        found = read_data(source, reading.layout, reading.wishes)
+    else:
+        found = read_as(source, reading.layout, plan)
+    try:
+        with voice.patience("checking the proof"):
+            claimed.check_examples(found.examples)
+    except ProofError as wrong:
+        voice.step("refuted", f"the proof of “{claimed.claim}” does not hold: {wrong}")
+        voice.result(
+            {
+                "proof": proof,
+                "data": data,
+                "claim": claimed.claim,
+                "holds": False,
+                "reason": str(wrong),
+            }
+        )
+        return 1
+    voice.step("verified", f"“{claimed.claim}” holds for {found.name}, in exact arithmetic")
+    voice.result(
+        {"proof": proof, "data": data, "claim": claimed.claim, "holds": True, "reason": None}
+    )
+    return 0

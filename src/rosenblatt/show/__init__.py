@@ -1,0 +1,1 @@
+"""Terminal, report: what a person sees of a result."""

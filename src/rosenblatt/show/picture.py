@@ -1,0 +1,39 @@
+"""Pictures of an experiment, for the extra `plot`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from rosenblatt.errors import UsageError
+from rosenblatt.write import replacing
+
+
+def draw_experiment(
+    updates: NDArray[Any], disagreement: NDArray[Any], n_examples: int, path: str
+) -> None:
+    """Draw corrections and P[f≠g] of many runs as histograms into a file.
+
+    Parameters
+    ----------
+    updates, disagreement : arrays, one entry a run
+        What was counted.
+    n_examples : int
+        Examples in each run.
+    path : str
+        An image file; its end tells the format.
+    """
+    figure = Figure(figsize=(8, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.hist(updates, bins=30, color="#31688e")
+    left.set(xlabel="corrections", ylabel="runs", title=f"{len(updates):,} runs, N = {n_examples}")
+    right.hist(disagreement, bins=30, color="#35b779")
+    right.set(xlabel="P[f ≠ g]", ylabel="runs")
+    kind = Path(path).suffix.lstrip(".").lower() or "png"
+    if kind not in figure.canvas.get_supported_filetypes():
+        raise UsageError(f"--plot {path}: cannot draw .{kind} files; give .png, .svg or .pdf.")
+    with replacing(path) as beside:
+        figure.savefig(beside, format=kind)
