@@ -35,16 +35,18 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         if self.ready:
-            return _jit(self.function)(*arguments)
+            return self._run(arguments)
         with _told_when_slow(self.function.__name__):
-            result = self._first_call(arguments)
+            result = self._run(arguments)
         self.ready = True
         return result
 
-    def _first_call(self, arguments: tuple[Any, ...]) -> Any:
+    def _run(self, arguments: tuple[Any, ...]) -> Any:
         try:
             return _jit(self.function)(*arguments)
-        except (OSError, EOFError, ValueError, ImportError) as trouble:
+        except Exception as trouble:
+            if self.function in _without_cache:
+                raise
             # Kernels raise nothing themselves: this is a cache that is full, foreign or damaged.
             log.info(
                 "cache of %s unusable (%s); compiling in memory", self.function.__name__, trouble

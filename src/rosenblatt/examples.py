@@ -96,7 +96,10 @@ class Examples:
 
     def weighted(self, weights: Any) -> Examples:
         """Take the same examples with a weight for each row."""
-        s = np.ascontiguousarray(weights, dtype=np.float64)
+        try:
+            s = np.ascontiguousarray(weights, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"sample_weight is not a list of numbers: {error}.") from None
         if s.shape != self.y.shape:
             raise ValueError(
                 f"sample_weight has shape {s.shape}; give one weight for each of the {self.n} rows."
@@ -168,7 +171,7 @@ class Examples:
         nor vanish when the features are around 1e200 or 1e-200.
         """
         numbers = self.numbers
-        typical = self.squares / max(numbers.size, 1) + self.x0**2
+        typical = self.squares / max(numbers.size, 1) + self.x0 * self.x0
         if _PLAIN_SQUARES[0] < typical < _PLAIN_SQUARES[1] or numbers.size == 0:
             return 1.0
         largest = max(float(numbers.max()), -float(numbers.min()), abs(self.x0))
@@ -303,11 +306,9 @@ def _as_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np
         raise ValueError("Complex data not supported: X has complex numbers; give real ones.")
     if array.dtype.kind == "O":
         return _cells_as_floats(array, names)
-    where = _column(0, names)
-    raise ValueError(
-        f"X, row 0, {where}: {array.flat[0]!r} is not a number. "
-        "Turn text into numbers first (one-hot or word counts)."
-    )
+    at = next((i for i, cell in enumerate(array.flat) if not _looks_like_a_number(cell)), 0)
+    row, column = place(array, at)
+    raise _text(array.flat[at], row, column, names)
 
 
 def _cells_as_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.float64]:
@@ -315,10 +316,10 @@ def _cells_as_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDAr
     for (row, column), cell in np.ndenumerate(array):
         where = f"X, row {row}, {_column(column, names)}"
         if isinstance(cell, str | bytes):
-            raise ValueError(
-                f"{where}: {cell!r} is not a number. "
-                "Turn text into numbers first (one-hot or word counts)."
+            bad = next(
+                (r for r, c in enumerate(array[:, column]) if not _looks_like_a_number(c)), row
             )
+            raise _text(array[bad, column], bad, column, names)
         if isinstance(cell, complex | np.complexfloating):
             raise ValueError(f"{where}: {cell!r} is complex. Complex data not supported.")
         try:
@@ -326,6 +327,23 @@ def _cells_as_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDAr
         except (TypeError, ValueError) as error:
             raise TypeError(f"{where}: {error}; argument must be a string or number.") from None
     return result
+
+
+def _looks_like_a_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _text(cell: Any, row: int, column: int, names: tuple[str, ...] | None) -> ValueError:
+    shown = cell.item() if isinstance(cell, np.generic) else cell
+    what = "is text" if _looks_like_a_number(cell) else "is not a number"
+    return ValueError(
+        f"X, row {row}, {_column(column, names)}: {shown!r} {what}. "
+        "Turn text into numbers first (one-hot or word counts)."
+    )
 
 
 def _refuse_non_finite(table: Any, names: tuple[str, ...] | None) -> None:
@@ -346,7 +364,8 @@ def _refuse_non_finite(table: Any, names: tuple[str, ...] | None) -> None:
 def place(table: Any, at: int) -> tuple[int, int]:
     """The row and column of the entry at a flat position."""
     if isinstance(table, np.ndarray):
-        return divmod(at, table.shape[1])
+        row, column = divmod(at, table.shape[1])
+        return int(row), int(column)
     row = int(np.searchsorted(table.indptr, at, side="right")) - 1
     return row, int(table.indices[at])
 

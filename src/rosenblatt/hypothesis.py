@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -51,17 +53,15 @@ class Hypothesis:
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         """w·x for each row of a checked table."""
-        result = np.empty(X.shape[0])
+        return self._products(X, self.w)
 
-        def part(rows: slice) -> None:
-            engine.scores(kernel_rows(X, self.x0, NO_STEPS, rows), self.w, result[rows])
-
-        in_threads(part, X.shape[0], X.size)
-        return result
+    def sides(self, X: Any) -> NDArray[np.float64]:
+        """Scores up to a common factor, which neither vanish nor overflow with tiny or huge w."""
+        return self._products(X, self._plain)
 
     def answers(self, X: Any) -> NDArray[np.int8]:
         """-1 or +1 for each row; at exactly 0, -1 unless `zero` says +1."""
-        s = self.scores(X)
+        s = self.sides(X)
         yes = s >= 0 if self.zero > 0 else s > 0
         return yes.astype(np.int8) * np.int8(2) - np.int8(1)
 
@@ -71,7 +71,7 @@ class Hypothesis:
         A row counts when its computed score is on the wrong side or when its exact score is:
         no mistakes means that both the numbers a person sees and the real ones are right.
         """
-        s = self.scores(examples.X)
+        s = self.sides(examples.X)
         wrong = self._wrong(s, examples.y)
         if self.w.any():
             for n in self._doubtful(s, ~wrong, examples):
@@ -86,6 +86,23 @@ class Hypothesis:
         if len(self.w) != 3:
             raise ValueError(f"a line needs two features; this hypothesis has {len(self.w) - 1}.")
         return float(self.w[1]), float(self.w[2]), float(self.w[0]) * self.x0
+
+    @functools.cached_property
+    def _plain(self) -> NDArray[np.float64]:
+        """w, times a power of two that brings its largest entry near 1 where that is extreme."""
+        largest = float(np.abs(self.w).max())
+        if largest == 0 or 1e-100 < largest < 1e100:
+            return self.w
+        return np.ldexp(self.w, -math.frexp(largest)[1])
+
+    def _products(self, X: Any, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        result = np.empty(X.shape[0])
+
+        def part(rows: slice) -> None:
+            engine.scores(kernel_rows(X, self.x0, NO_STEPS, rows), w, result[rows])
+
+        in_threads(part, X.shape[0], X.size)
+        return result
 
     def _wrong(self, s: NDArray[np.float64], y: NDArray[np.int8]) -> NDArray[np.bool_]:
         # As the kernels say it: sign(s, zero)·y ≤ 0; a score that is no number is wrong too.
@@ -104,13 +121,14 @@ class Hypothesis:
         """
         share = 4 * (len(self.w) + 1) * UNIT_ROUNDOFF
         with np.errstate(over="ignore", invalid="ignore"):
-            length = np.sqrt(examples.squares + self.x0**2) * np.sqrt(sum_of_squares(self.w))
+            length = np.sqrt(examples.squares + self.x0 * self.x0) * np.sqrt(
+                sum_of_squares(self._plain)
+            )
             near = np.flatnonzero(right & ~(np.abs(s) > share * length + SMALLEST))
             if len(near) == 0:
                 return near
-            sizes: NDArray[np.float64] = abs(examples.X[near]) @ np.abs(self.w[1:]) + abs(
-                self.w[0] * self.x0
-            )
+            sizes: NDArray[np.float64] = abs(examples.X[near]) @ np.abs(self._plain[1:])
+            sizes += abs(self._plain[0] * self.x0)
             doubt = ~(np.abs(s[near]) > share * sizes + SMALLEST)
         return near[doubt]
 

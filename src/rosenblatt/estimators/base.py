@@ -81,7 +81,8 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         w = hypothesis.w
         self.weights_ = w if self.fit_intercept else w[1:]
         self.coef_ = w[1:].reshape(1, -1).copy()
-        self.intercept_ = np.array([w[0] * hypothesis.x0])
+        with np.errstate(over="ignore"):  # an x0 of 1e200 may have an intercept past all floats
+            self.intercept_ = w[:1] * hypothesis.x0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -65,7 +65,10 @@ def whole_number(name: str, value: Any, least: int) -> None:
 
 def finite(name: str, value: Any, size: int) -> NDArray[np.float64]:
     """Refuse numbers that are not finite or not as many as they should be."""
-    array = np.asarray(value, dtype=np.float64).ravel()
+    try:
+        array = np.asarray(value, dtype=np.float64).ravel()
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} is not a list of numbers: {error}.") from None
     if len(array) != size:
         raise ValueError(f"{name} has {len(array)} numbers; give {size}.")
     bad = np.flatnonzero(~np.isfinite(array))

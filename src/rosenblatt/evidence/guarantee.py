@@ -172,7 +172,7 @@ def guarantee_with_scaling(examples: Examples, w: NDArray[np.float64]) -> Guaran
     # In place of scaled examples: scores stay, lengths shrink, w grows by the same factors.
     before = guarantee_of(examples, w)
     tall = w * np.concatenate(([1.0], scales))
-    shrunk = np.sqrt(_squares(examples.X, 1 / scales) + examples.x0**2)
+    shrunk = np.sqrt(_squares(examples.X, 1 / scales) + examples.x0 * examples.x0)
     grown = before.margin * (np.linalg.norm(w) / np.linalg.norm(tall))
     if examples.weights is not None:
         shrunk = shrunk * examples.weights
@@ -244,7 +244,7 @@ def lengths_of(examples: Examples) -> NDArray[np.float64]:
     examples : Examples
         The rows.
     """
-    squares = _squares(examples.X, None) + examples.x0**2
+    squares = _squares(examples.X, None) + examples.x0 * examples.x0
     if np.isfinite(squares).all() and (squares > 1e-200).all():
         return np.sqrt(squares)
     # Extreme entries: measure them in units of the largest.

@@ -99,7 +99,7 @@ class Walk:
         self, w: NDArray[np.float64], corrected: Ints, ends: Ints, within_cycle: bool
     ) -> None:
         """Keep what a block of work did."""
-        if not np.isfinite(w * self.examples.unit).all():
+        if not np.isfinite(self._in_data_units(w)).all():
             raise _overflow(self.examples)
         old = self.so_far
         # A block may be a small part of the space it was given: keep only that part.
@@ -146,7 +146,11 @@ class Walk:
 
     def _hypothesis(self) -> Hypothesis:
         examples = self.examples
-        return Hypothesis(self.so_far.w * examples.unit, examples.x0, self.rule.zero)
+        return Hypothesis(self._in_data_units(self.so_far.w), examples.x0, self.rule.zero)
+
+    def _in_data_units(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        with np.errstate(over="ignore"):
+            return w * self.examples.unit
 
 
 def _overflow(examples: Examples) -> ValueError:

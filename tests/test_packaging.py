@@ -1,0 +1,55 @@
+"""The wheel works without the source tree, and carries what it should."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.slow_without_jit
+
+
+def run(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    build = ("-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT))
+    run(sys.executable, *build)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """A folder that holds the wheel's contents and nothing of the source tree."""
+    folder = tmp_path_factory.mktemp("site")
+    run(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", folder, wheel)
+    return folder
+
+
+def test_the_wheel_holds_the_package_and_its_types_only(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "rosenblatt/py.typed" in names
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"rosenblatt"}
+
+
+def test_the_wheel_learns_without_the_source_tree(installed, tmp_path):
+    code = (
+        "import json, rosenblatt as rb\n"
+        "clf = rb.Perceptron().fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])\n"
+        "print(json.dumps([rb.__file__, clf.separated_, clf.predict([[1, 1]]).tolist()]))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    where, separated, answers = json.loads(
+        run(sys.executable, "-c", code, cwd=tmp_path, env=environment)
+    )
+    assert Path(where).is_relative_to(installed)
+    assert (separated, answers) == (True, [1])
