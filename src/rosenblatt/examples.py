@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import kernels
-from rosenblatt.engine import in_threads
+from rosenblatt.answers import one_or_two_labels, signs
+from rosenblatt.tables import column_names, floats, refuse_non_finite, sum_of_squares
 
 # Between these the square of a typical entry neither overflows nor vanishes.
 _PLAIN_SQUARES = (1e-200, 1e200)
@@ -80,10 +80,10 @@ class Examples:
             Whether answers of one class only are allowed; they are taken as yes, except
             0, -1 and False, which are no.
         """
-        table, names = _floats(X), column_names(X)
+        table, names = floats(X), column_names(X)
         if one_class and labels is None:
-            labels = _one_or_two_labels(y)
-        answers, labels = _signs(y, labels)
+            labels = one_or_two_labels(y)
+        answers, labels = signs(y, labels)
         if len(answers) != table.shape[0]:
             raise ValueError(
                 f"X has {table.shape[0]} rows but y has {len(answers)} answers; "
@@ -91,7 +91,7 @@ class Examples:
             )
         examples = cls(table, answers, labels, names, float(x0))
         if not math.isfinite(examples.squares):
-            _refuse_non_finite(table, names)
+            refuse_non_finite(table, names)
         return examples
 
     def weighted(self, weights: Any) -> Examples:
@@ -211,264 +211,6 @@ def kernel_rows(
         _read_only(indptr[begin : end + 1].view(unsigned)),
         x0,
         _read_only(step),
-    )
-
-
-def as_table(X: Any) -> Any:
-    """Check X and return it as a C-contiguous float array or a CSR matrix."""
-    table = _floats(X)
-    numbers = table if isinstance(table, np.ndarray) else table.data
-    if not math.isfinite(sum_of_squares(numbers)):
-        _refuse_non_finite(table, column_names(X))
-    return table
-
-
-def column_names(X: Any) -> tuple[str, ...] | None:
-    """The column names of a frame whose names are all text, else None."""
-    names = getattr(X, "column_names", None)
-    if names is None:
-        names = getattr(X, "columns", None)
-    if names is None or not all(isinstance(name, str) for name in names):
-        return None
-    return tuple(names)
-
-
-def sum_of_squares(numbers: NDArray[Any]) -> float:
-    """One fast pass; not finite if any number is not (or where squares overflow)."""
-    flat = numbers.reshape(-1)
-    sums = [0.0]
-
-    def add(part: slice) -> None:
-        # Not np.dot: its threads go on spinning for a while and slow down what comes next.
-        with np.errstate(over="ignore", invalid="ignore"):
-            sums.append(float(np.einsum("i,i->", flat[part], flat[part])))
-
-    in_threads(add, len(flat), len(flat))
-    return sum(sums)
-
-
-def _floats(X: Any) -> Any:
-    """X as a float array or a CSR matrix, its shape and types checked but not its values."""
-    if hasattr(X, "tocsr"):
-        return _as_csr(X)
-    array = X if isinstance(X, np.ndarray) else _as_array(X)
-    _check_shape(array.shape, array.ndim)
-    if array.dtype not in (np.float32, np.float64) or not array.dtype.isnative:
-        array = _as_floats(array, column_names(X))
-    return np.ascontiguousarray(array)
-
-
-def _as_array(X: Any) -> NDArray[Any]:
-    if hasattr(X, "column_names") and hasattr(X, "column"):
-        return np.column_stack([X.column(i).to_numpy() for i in range(X.num_columns)])
-    if hasattr(X, "to_numpy"):
-        return np.asarray(X.to_numpy())
-    try:
-        return np.asarray(X)
-    except ValueError as error:
-        raise ValueError(f"X is not a table: {error}") from None
-
-
-def _as_csr(X: Any) -> Any:
-    if X.ndim != 2:
-        raise ValueError(
-            f"X has {X.ndim} dimension(s); give a sparse matrix with rows and columns."
-        )
-    csr = X.tocsr()
-    _check_shape(csr.shape, csr.ndim)
-    if csr.dtype not in (np.float32, np.float64):
-        if csr.dtype.kind not in "iub":
-            raise ValueError(f"X holds {csr.dtype}: Complex data not supported, nor other types.")
-        csr = csr.astype(np.float64)
-    return csr
-
-
-def _check_shape(shape: tuple[int, ...], ndim: int) -> None:
-    if ndim != 2:
-        raise ValueError(
-            f"Expected 2D array, got {ndim}D array instead: X has shape {shape}. Reshape your data "
-            "with X.reshape(-1, 1) if it is one feature or X.reshape(1, -1) if it is one example."
-        )
-    if shape[0] == 0:
-        raise ValueError(
-            f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required."
-        )
-    if shape[1] == 0:
-        raise ValueError(
-            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
-        )
-
-
-def _as_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.float64]:
-    if array.dtype.kind in "iubf":
-        return array.astype(np.float64)
-    if array.dtype.kind == "c":
-        raise ValueError("Complex data not supported: X has complex numbers; give real ones.")
-    if array.dtype.kind == "O":
-        return _cells_as_floats(array, names)
-    at = next((i for i, cell in enumerate(array.flat) if not _looks_like_a_number(cell)), 0)
-    row, column = place(array, at)
-    raise _text(array.flat[at], row, column, names)
-
-
-def _cells_as_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.float64]:
-    result = np.empty(array.shape)
-    for (row, column), cell in np.ndenumerate(array):
-        where = f"X, row {row}, {_column(column, names)}"
-        if isinstance(cell, str | bytes):
-            bad = next(
-                (r for r, c in enumerate(array[:, column]) if not _looks_like_a_number(c)), row
-            )
-            raise _text(array[bad, column], bad, column, names)
-        if isinstance(cell, complex | np.complexfloating):
-            raise ValueError(f"{where}: {cell!r} is complex. Complex data not supported.")
-        try:
-            result[row, column] = np.nan if cell is None else cell
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"{where}: {error}; argument must be a string or number.") from None
-    return result
-
-
-def _looks_like_a_number(cell: Any) -> bool:
-    try:
-        float(cell)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _text(cell: Any, row: int, column: int, names: tuple[str, ...] | None) -> ValueError:
-    shown = cell.item() if isinstance(cell, np.generic) else cell
-    what = "is text" if _looks_like_a_number(cell) else "is not a number"
-    return ValueError(
-        f"X, row {row}, {_column(column, names)}: {shown!r} {what}. "
-        "Turn text into numbers first (one-hot or word counts)."
-    )
-
-
-def _refuse_non_finite(table: Any, names: tuple[str, ...] | None) -> None:
-    """Name the first NaN or infinity, if there is one: squares also overflow without."""
-    dense = isinstance(table, np.ndarray)
-    numbers = table.reshape(-1) if dense else table.data
-    bad = np.flatnonzero(~np.isfinite(numbers))
-    if len(bad) == 0:
-        return
-    row, column = place(table, int(bad[0]))
-    what = "NaN" if math.isnan(numbers[bad[0]]) else "infinity (inf)"
-    raise ValueError(
-        f"X, row {row}, {_column(column, names)}: {what} is not a number that can be learnt from. "
-        "Drop the row or fill in a value."
-    )
-
-
-def place(table: Any, at: int) -> tuple[int, int]:
-    """The row and column of the entry at a flat position."""
-    if isinstance(table, np.ndarray):
-        row, column = divmod(at, table.shape[1])
-        return int(row), int(column)
-    row = int(np.searchsorted(table.indptr, at, side="right")) - 1
-    return row, int(table.indices[at])
-
-
-def _column(column: int, names: Sequence[str] | None) -> str:
-    return f"column {column}" if names is None else f'column "{names[column]}"'
-
-
-def _signs(y: Any, known: NDArray[Any] | None) -> tuple[NDArray[np.int8], NDArray[Any]]:
-    answers = _one_dimension(y)
-    labels = _two_labels(answers) if known is None else known
-    is_yes = np.asarray(answers == labels[1], dtype=bool)
-    is_no = np.asarray(answers == labels[0], dtype=bool)
-    strange = np.flatnonzero(~(is_yes | is_no))
-    if len(strange):
-        if known is None:
-            raise _too_many_labels(answers)
-        row = strange[0]
-        raise ValueError(
-            f"y, row {row}: {answers[row]!r} is not one of the classes "
-            f"{labels[0]!r} and {labels[1]!r}."
-        )
-    return is_yes.astype(np.int8) * np.int8(2) - np.int8(1), labels
-
-
-def _one_dimension(y: Any) -> NDArray[Any]:
-    if y is None:
-        raise ValueError(
-            "learning requires y to be passed, but the target y is None: "
-            "give an answer for each row."
-        )
-    answers = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    if answers.ndim != 1:
-        raise ValueError(
-            f"y should be a 1d array, got an array of shape {answers.shape} instead: "
-            "give one answer for each row."
-        )
-    if answers.dtype.kind == "f":
-        bad = np.flatnonzero(~np.isfinite(answers))
-    elif answers.dtype.kind == "O":
-        bad = np.flatnonzero([cell is None or cell != cell for cell in answers])
-    else:
-        bad = np.array([], dtype=np.intp)
-    if len(bad):
-        what = (
-            "NaN" if answers[bad[0]] is None or answers[bad[0]] != answers[bad[0]] else "infinity"
-        )
-        raise ValueError(f"Input y contains {what} in row {bad[0]}; each row needs an answer.")
-    return answers
-
-
-def _two_labels(answers: NDArray[Any]) -> NDArray[Any]:
-    if len(answers) == 0:
-        raise ValueError("y is empty; give one answer for each row of X.")
-    if answers.dtype.kind in "biuf":
-        labels = np.array([answers.min(), answers.max()], dtype=answers.dtype)
-    else:
-        labels = _distinct(answers)
-        if len(labels) > 2:
-            raise _too_many_labels(answers)
-    if labels[0] == labels[-1]:
-        raise ValueError(
-            f"y has only one class, {labels[:1].tolist()[0]!r}; "
-            "learning needs examples of two classes."
-        )
-    return labels
-
-
-def _one_or_two_labels(y: Any) -> NDArray[Any] | None:
-    """The one label twice, or in its place beside a label that y does not have; None for two."""
-    answers = _one_dimension(y)
-    if len(answers) == 0 or (answers != answers[0]).any():
-        return None
-    only = answers[0]
-    if answers.dtype.kind in "biuf" and only in (0, -1):
-        return np.array([only, 1])
-    return np.array([only, only], dtype=answers.dtype)
-
-
-def _distinct(answers: NDArray[Any]) -> NDArray[Any]:
-    try:
-        return np.unique(answers)
-    except TypeError:
-        kinds = sorted({type(answer).__name__ for answer in answers})
-        raise ValueError(
-            f"y mixes answers of kinds {' and '.join(kinds)}; make them all of one kind "
-            "(classes must be uniformly strings or numbers)."
-        ) from None
-
-
-def _too_many_labels(answers: NDArray[Any]) -> ValueError:
-    labels = _distinct(answers)
-    shown = ", ".join(repr(label) for label in labels[:4].tolist()) + (
-        ", …" if len(labels) > 4 else ""
-    )
-    if answers.dtype.kind == "f" and (labels != np.round(labels)).any():
-        return ValueError(
-            f"Unknown label type: y has {len(labels)} different numbers ({shown}), continuous "
-            "values; give two kinds of answer."
-        )
-    return ValueError(
-        "Only binary classification is supported. "
-        f"y has {len(labels)} classes ({shown}); give two kinds of answer."
     )
 
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from rosenblatt import engine
 from rosenblatt.engine import in_threads
-from rosenblatt.examples import Examples, kernel_rows, sum_of_squares
+from rosenblatt.examples import Examples, kernel_rows
+from rosenblatt.tables import sum_of_squares
 
 NO_STEPS = np.empty(0)
 UNIT_ROUNDOFF = 2.0**-53

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from rosenblatt import modelfile
 from rosenblatt.errors import BadCellError, DataError, column_called
-from rosenblatt.examples import as_table, column_names
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.columns import Number
 from rosenblatt.read.encoding import Answers, Encoding
+from rosenblatt.tables import as_table, column_names
 from rosenblatt.write import write_text
 
 

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import kernels
-from rosenblatt.examples import as_table, kernel_rows, sum_of_squares
+from rosenblatt.examples import kernel_rows
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.labels import Labels, is_missing
 from rosenblatt.learn.memory import Memory, Names
+from rosenblatt.tables import as_table, sum_of_squares
 
 
 def plain_row(x: Any, memory: Memory) -> dict[Hashable, float]:

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rosenblatt import learn, orders
 from rosenblatt.estimators import checks
-from rosenblatt.examples import Examples, as_table
+from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.tables import as_table
 
 ZEROS = {"mistake": 0, "negative": -1, "positive": 1}
 

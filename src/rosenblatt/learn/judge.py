@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
-from rosenblatt.examples import Examples, sum_of_squares
+from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import SMALLEST, UNIT_ROUNDOFF, Hypothesis
+from rosenblatt.tables import sum_of_squares
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]

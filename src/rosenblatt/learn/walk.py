@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
-from rosenblatt.examples import Examples, place
+from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.learn.run import Budget, Reason, Rule, Run
+from rosenblatt.tables import place
 from rosenblatt.trace import Origin, Trace
 
 # Kernel calls are kept to about this many multiplications, a few hundredths of a second, so

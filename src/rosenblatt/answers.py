@@ -1,0 +1,107 @@
+"""Answers: whatever two labels y is given in, taken as -1 and +1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def signs(y: Any, known: NDArray[Any] | None) -> tuple[NDArray[np.int8], NDArray[Any]]:
+    """The answers as -1 and +1, and the two labels they stand for."""
+    answers = _one_dimension(y)
+    labels = _two_labels(answers) if known is None else known
+    is_yes = np.asarray(answers == labels[1], dtype=bool)
+    is_no = np.asarray(answers == labels[0], dtype=bool)
+    strange = np.flatnonzero(~(is_yes | is_no))
+    if len(strange):
+        if known is None:
+            raise _too_many_labels(answers)
+        row = strange[0]
+        raise ValueError(
+            f"y, row {row}: {answers[row]!r} is not one of the classes "
+            f"{labels[0]!r} and {labels[1]!r}."
+        )
+    return is_yes.astype(np.int8) * np.int8(2) - np.int8(1), labels
+
+
+def _one_dimension(y: Any) -> NDArray[Any]:
+    if y is None:
+        raise ValueError(
+            "learning requires y to be passed, but the target y is None: "
+            "give an answer for each row."
+        )
+    answers = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if answers.ndim != 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {answers.shape} instead: "
+            "give one answer for each row."
+        )
+    if answers.dtype.kind == "f":
+        bad = np.flatnonzero(~np.isfinite(answers))
+    elif answers.dtype.kind == "O":
+        bad = np.flatnonzero([cell is None or cell != cell for cell in answers])
+    else:
+        bad = np.array([], dtype=np.intp)
+    if len(bad):
+        what = (
+            "NaN" if answers[bad[0]] is None or answers[bad[0]] != answers[bad[0]] else "infinity"
+        )
+        raise ValueError(f"Input y contains {what} in row {bad[0]}; each row needs an answer.")
+    return answers
+
+
+def _two_labels(answers: NDArray[Any]) -> NDArray[Any]:
+    if len(answers) == 0:
+        raise ValueError("y is empty; give one answer for each row of X.")
+    if answers.dtype.kind in "biuf":
+        labels = np.array([answers.min(), answers.max()], dtype=answers.dtype)
+    else:
+        labels = _distinct(answers)
+        if len(labels) > 2:
+            raise _too_many_labels(answers)
+    if labels[0] == labels[-1]:
+        raise ValueError(
+            f"y has only one class, {labels[:1].tolist()[0]!r}; "
+            "learning needs examples of two classes."
+        )
+    return labels
+
+
+def one_or_two_labels(y: Any) -> NDArray[Any] | None:
+    """The one label twice, or in its place beside a label that y does not have; None for two."""
+    answers = _one_dimension(y)
+    if len(answers) == 0 or (answers != answers[0]).any():
+        return None
+    only = answers[0]
+    if answers.dtype.kind in "biuf" and only in (0, -1):
+        return np.array([only, 1])
+    return np.array([only, only], dtype=answers.dtype)
+
+
+def _distinct(answers: NDArray[Any]) -> NDArray[Any]:
+    try:
+        return np.unique(answers)
+    except TypeError:
+        kinds = sorted({type(answer).__name__ for answer in answers})
+        raise ValueError(
+            f"y mixes answers of kinds {' and '.join(kinds)}; make them all of one kind "
+            "(classes must be uniformly strings or numbers)."
+        ) from None
+
+
+def _too_many_labels(answers: NDArray[Any]) -> ValueError:
+    labels = _distinct(answers)
+    shown = ", ".join(repr(label) for label in labels[:4].tolist()) + (
+        ", …" if len(labels) > 4 else ""
+    )
+    if answers.dtype.kind == "f" and (labels != np.round(labels)).any():
+        return ValueError(
+            f"Unknown label type: y has {len(labels)} different numbers ({shown}), continuous "
+            "values; give two kinds of answer."
+        )
+    return ValueError(
+        "Only binary classification is supported. "
+        f"y has {len(labels)} classes ({shown}); give two kinds of answer."
+    )

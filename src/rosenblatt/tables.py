@@ -1,0 +1,172 @@
+"""Tables: whatever X is given as, checked and taken as a float array or a CSR matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.engine import in_threads
+
+
+def as_table(X: Any) -> Any:
+    """Check X and return it as a C-contiguous float array or a CSR matrix."""
+    table = floats(X)
+    numbers = table if isinstance(table, np.ndarray) else table.data
+    if not math.isfinite(sum_of_squares(numbers)):
+        refuse_non_finite(table, column_names(X))
+    return table
+
+
+def column_names(X: Any) -> tuple[str, ...] | None:
+    """The column names of a frame whose names are all text, else None."""
+    names = getattr(X, "column_names", None)
+    if names is None:
+        names = getattr(X, "columns", None)
+    if names is None or not all(isinstance(name, str) for name in names):
+        return None
+    return tuple(names)
+
+
+def sum_of_squares(numbers: NDArray[Any]) -> float:
+    """One fast pass; not finite if any number is not (or where squares overflow)."""
+    flat = numbers.reshape(-1)
+    sums = [0.0]
+
+    def add(part: slice) -> None:
+        # Not np.dot: its threads go on spinning for a while and slow down what comes next.
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums.append(float(np.einsum("i,i->", flat[part], flat[part])))
+
+    in_threads(add, len(flat), len(flat))
+    return sum(sums)
+
+
+def floats(X: Any) -> Any:
+    """X as a float array or a CSR matrix, its shape and types checked but not its values."""
+    if hasattr(X, "tocsr"):
+        return _as_csr(X)
+    array = X if isinstance(X, np.ndarray) else _as_array(X)
+    _check_shape(array.shape, array.ndim)
+    if array.dtype not in (np.float32, np.float64) or not array.dtype.isnative:
+        array = _asfloats(array, column_names(X))
+    return np.ascontiguousarray(array)
+
+
+def _as_array(X: Any) -> NDArray[Any]:
+    if hasattr(X, "column_names") and hasattr(X, "column"):
+        return np.column_stack([X.column(i).to_numpy() for i in range(X.num_columns)])
+    if hasattr(X, "to_numpy"):
+        return np.asarray(X.to_numpy())
+    try:
+        return np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"X is not a table: {error}") from None
+
+
+def _as_csr(X: Any) -> Any:
+    if X.ndim != 2:
+        raise ValueError(
+            f"X has {X.ndim} dimension(s); give a sparse matrix with rows and columns."
+        )
+    csr = X.tocsr()
+    _check_shape(csr.shape, csr.ndim)
+    if csr.dtype not in (np.float32, np.float64):
+        if csr.dtype.kind not in "iub":
+            raise ValueError(f"X holds {csr.dtype}: Complex data not supported, nor other types.")
+        csr = csr.astype(np.float64)
+    return csr
+
+
+def _check_shape(shape: tuple[int, ...], ndim: int) -> None:
+    if ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {ndim}D array instead: X has shape {shape}. Reshape your data "
+            "with X.reshape(-1, 1) if it is one feature or X.reshape(1, -1) if it is one example."
+        )
+    if shape[0] == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required."
+        )
+    if shape[1] == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+        )
+
+
+def _asfloats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.float64]:
+    if array.dtype.kind in "iubf":
+        return array.astype(np.float64)
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X has complex numbers; give real ones.")
+    if array.dtype.kind == "O":
+        return _cells_as_floats(array, names)
+    at = next((i for i, cell in enumerate(array.flat) if not _looks_like_a_number(cell)), 0)
+    row, column = place(array, at)
+    raise _text(array.flat[at], row, column, names)
+
+
+def _cells_as_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.float64]:
+    result = np.empty(array.shape)
+    for (row, column), cell in np.ndenumerate(array):
+        where = f"X, row {row}, {_column(column, names)}"
+        if isinstance(cell, str | bytes):
+            bad = next(
+                (r for r, c in enumerate(array[:, column]) if not _looks_like_a_number(c)), row
+            )
+            raise _text(array[bad, column], bad, column, names)
+        if isinstance(cell, complex | np.complexfloating):
+            raise ValueError(f"{where}: {cell!r} is complex. Complex data not supported.")
+        try:
+            result[row, column] = np.nan if cell is None else cell
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{where}: {error}; argument must be a string or number.") from None
+    return result
+
+
+def _looks_like_a_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _text(cell: Any, row: int, column: int, names: tuple[str, ...] | None) -> ValueError:
+    shown = cell.item() if isinstance(cell, np.generic) else cell
+    what = "is text" if _looks_like_a_number(cell) else "is not a number"
+    return ValueError(
+        f"X, row {row}, {_column(column, names)}: {shown!r} {what}. "
+        "Turn text into numbers first (one-hot or word counts)."
+    )
+
+
+def refuse_non_finite(table: Any, names: tuple[str, ...] | None) -> None:
+    """Name the first NaN or infinity, if there is one: squares also overflow without."""
+    dense = isinstance(table, np.ndarray)
+    numbers = table.reshape(-1) if dense else table.data
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad) == 0:
+        return
+    row, column = place(table, int(bad[0]))
+    what = "NaN" if math.isnan(numbers[bad[0]]) else "infinity (inf)"
+    raise ValueError(
+        f"X, row {row}, {_column(column, names)}: {what} is not a number that can be learnt from. "
+        "Drop the row or fill in a value."
+    )
+
+
+def place(table: Any, at: int) -> tuple[int, int]:
+    """The row and column of the entry at a flat position."""
+    if isinstance(table, np.ndarray):
+        row, column = divmod(at, table.shape[1])
+        return int(row), int(column)
+    row = int(np.searchsorted(table.indptr, at, side="right")) - 1
+    return row, int(table.indices[at])
+
+
+def _column(column: int, names: Sequence[str] | None) -> str:
+    return f"column {column}" if names is None else f'column "{names[column]}"'
