@@ -83,20 +83,18 @@ def heavy_tailed(n: int, d: int) -> tuple[Any, Any]:
 
 def extra_memory(n: int, d: int) -> dict[str, Any]:
     code = f"""
-import json, resource, warnings, numpy as np, rosenblatt as rb
+import json, tracemalloc, warnings, numpy as np, rosenblatt as rb
 warnings.simplefilter("ignore")
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 rng = np.random.default_rng(0)
-X, w = np.empty(({n}, {d})), rng.standard_normal({d})
-rng.standard_normal(out=X)
+X, w = rng.standard_normal(({n}, {d})), rng.standard_normal({d})
 y = np.sign(X @ w)
-rb.Perceptron(max_iter=2).fit(X[:100].copy(), y[:100])
-before = peak()
+rb.Perceptron(max_iter=2).fit(X[:100], y[:100])
+tracemalloc.start()
 rb.Perceptron(max_iter=5).fit(X, y)
-print(json.dumps([before, peak(), X.nbytes]))
+print(json.dumps([tracemalloc.get_traced_memory()[1], X.nbytes]))
 """
-    before, after, size = in_new_process(code)
-    figure, most = (after - before) / n, (0.1 * size + 16 * n) / n
+    peak, size = in_new_process(code)
+    figure, most = peak / n, (0.1 * size + 16 * n) / n
     work = f"extra memory while fitting {n:,} × {d} float64, bytes a row"
     return row(work, f"≤ {most:g}", figure, figure <= most)
 
