@@ -59,8 +59,22 @@ def rosenblatt() -> None:
     """
 
 
+class WithoutPandas:
+    """Lets no import find pandas.
+
+    PyArrow imports it, half a second, to see whether a list is one of its columns. The program
+    has no use for pandas; only its own process is without it.
+    """
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        """Refuse pandas, leave everything else to the other finders."""
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is not for the command line", name="pandas")
+
+
 def main() -> None:
     """Run the program and end the process with its exit code."""
+    sys.meta_path.insert(0, WithoutPandas())
     sys.exit(run(sys.argv[1:]))
 
 

@@ -111,8 +111,7 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     voice = Voice(as_json)
     found = _read(data, noise, reading, how.seed)
     _tell_reading(voice, found)
-    with voice.patience("asking whether a line can answer all rows"):
-        verdict = verdict_of(found.examples)
+    verdict = verdict_of(found.examples)
     voice.step("verdict", verdict.sentence)
     with voice.patience("learning"):
         outcome = learn_line(found.examples, how, verdict.separator)

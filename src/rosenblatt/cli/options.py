@@ -57,14 +57,14 @@ COLUMNS = (
     click.option(
         "--stop-words",
         metavar="none|english|FILE",
-        default="none",
+        default="english",
         show_default=True,
         help="Words of text that are not counted.",
     ),
     click.option(
         "--min-count",
         type=click.IntRange(min=1),
-        default=2,
+        default=1,
         show_default=True,
         help="A word counts if so many rows have it.",
     ),

@@ -17,7 +17,6 @@ from rosenblatt.cli.say import Voice, counted
 from rosenblatt.errors import UsageError
 from rosenblatt.model import Model, load
 from rosenblatt.read import Layout, Source, read_stream, reader_of
-from rosenblatt.read.arrays import doubles, whole
 from rosenblatt.read.data import told_where
 from rosenblatt.read.layout import numbered
 from rosenblatt.show.reasons import Reasons
@@ -136,16 +135,16 @@ def _answer(
         signs[found.rows] = model.hypothesis.answers(found.X)
     columns = {column: batch.column(column) for column in batch.schema.names}
     columns[_free("answer", columns)] = _labels(model, signs)
-    columns[_free("score", columns)] = doubles(scores, signs != 0)
+    columns[_free("score", columns)] = pa.array(scores, mask=signs == 0)
     if reasons is not None:
-        told = reasons.of(found.X, batch.take(whole(found.rows)))
+        told = reasons.of(found.X, batch.take(found.rows))
         columns[_free("reasons", columns)] = _placed(told, found.rows, n)
     return pa.table(columns), signs
 
 
 def _labels(model: Model, signs: NDArray[np.int8]) -> Any:
     values = pa.array([model.answers.negative, model.answers.positive])
-    at = whole(signs > 0, signs != 0)
+    at = pa.array((signs > 0).astype(np.int8), mask=signs == 0)
     return values.take(at)
 
 

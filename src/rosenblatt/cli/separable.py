@@ -41,8 +41,7 @@ def separable(data: str, proof: str | None, reading: Reading, as_json: bool) -> 
         voice.note(f"{where} taken as the answers: only it has two values.")
     for note in found.plan.notes:
         voice.note(f"{note}.")
-    with voice.patience("asking whether a line can answer all rows"):
-        verdict = verdict_of(found.examples)
+    verdict = verdict_of(found.examples)
     voice.step("verdict", verdict.sentence)
     voice.show(Text(verdict.answer.explain()))
     blocking = blocking_rows(verdict, found)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.evidence.separability import Separability, separability
+from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 
@@ -48,10 +48,9 @@ class Verdict:
 
     def blocking(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Rows that cannot all be right, and their shares of the sum that is zero."""
-        proof = self.answer.proof
-        if proof is None or not proof.parts:
+        if not self.answer.blocking:
             return np.empty(0, dtype=np.intp), np.empty(0)
-        part = proof.parts[0]
+        part = self.answer.blocking[0]
         total = sum(part.multipliers)
         # Integers of any size: divided as such, so that no float overflows.
         shares = [float(Fraction(m, total)) for m in part.multipliers]
@@ -73,4 +72,4 @@ def verdict_of(examples: Examples, *, widest: bool = True) -> Verdict:
     widest : bool
         Whether to go on to the line with the widest margin.
     """
-    return Verdict(separability(examples.X, examples.y, widest=widest), examples)
+    return Verdict(separability_of(examples, widest=widest), examples)

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rosenblatt.read.arrays import doubles, whole
-
 COLUMNS = ("age", "annual salary", "years in job", "current debt")
 # A bank's rule in round numbers: points for each year, thousand of salary, year in job and
 # thousand of debt, and the points that are needed.
@@ -43,8 +41,8 @@ def credit(n: int = 1000, noise: float = 0.0, seed: int = 0) -> Any:
     people, approved = people[clear], points[clear] > 0
     turned = rng.random(len(clear)) < noise
     people[:, [1, 3]] *= 1000.0  # salary and debt in money, not in thousands
-    table = {name: doubles(people[:, i]) for i, name in enumerate(COLUMNS)}
-    table["age"] = whole(people[:, 0])
+    table = {name: people[:, i] for i, name in enumerate(COLUMNS)}
+    table["age"] = table["age"].astype(np.int64)
     answers = np.where(approved ^ turned, "yes", "no")
     return pa.table({**table, "approved": answers.tolist()})
 

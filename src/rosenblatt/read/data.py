@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from rosenblatt.errors import BadCellError, DataError, as_option, column_called
 from rosenblatt.examples import Examples
 from rosenblatt.read import Layout, Source, csv, read_whole, reader_of
-from rosenblatt.read.arrays import whole
 from rosenblatt.read.dialect import find_dialect
 from rosenblatt.read.guess import Plan, Wishes, find_column, plan
 
@@ -86,10 +85,10 @@ def split(data: Data, wishes: Wishes, learnt: Rows, tested: Rows) -> tuple[Examp
     rows tested on leaks into learning.
     """
     answers = data.plan.answers
-    table = data.table.take(whole(data.rows[learnt]))
+    table = data.table.take(data.rows[learnt])
     made = plan(table, replace(wishes, target=answers.column, positive=None), data.name)
     parts = []
-    for part in (table, data.table.take(whole(data.rows[tested]))):
+    for part in (table, data.table.take(data.rows[tested])):
         found = made.encoding.encode(part, data.name)
         signs = answers.encode(part.column(answers.column))[found.rows]
         parts.append(Examples(found.X, signs, answers.labels, made.encoding.features))

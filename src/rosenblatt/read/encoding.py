@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rosenblatt.errors import BadCellError, DataError, column_called
-from rosenblatt.read.arrays import flags
 from rosenblatt.read.columns import Column, Entries, Number, Words, as_text
 
 WIDE = 256  # from this many features on, columns that are mostly zeros stay sparse
@@ -157,7 +156,7 @@ def _equal(values: Any, label: Label) -> Any:
     if pa.types.is_string(values.type):
         return pc.equal(values, _spelled(label))
     if isinstance(label, str) or isinstance(label, bool) != pa.types.is_boolean(values.type):
-        return flags(np.zeros(len(values), dtype=bool))
+        return pa.array(np.zeros(len(values), dtype=bool))
     return pc.equal(values, pa.scalar(label))
 
 
