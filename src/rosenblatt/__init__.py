@@ -19,6 +19,10 @@ _HOMES = {
     "squeeze": "rosenblatt.evidence.guarantee",
     "OnlinePerceptron": "rosenblatt.online",
     "Model": "rosenblatt.model",
+    "separability": "rosenblatt.evidence.separability",
+    "Separability": "rosenblatt.evidence.separability",
+    "Proof": "rosenblatt.evidence.proof",
+    "ProofError": "rosenblatt.evidence.proof",
     "Trace": "rosenblatt.trace",
     "load": "rosenblatt.model",
     "save": "rosenblatt.model",
@@ -32,6 +36,10 @@ if TYPE_CHECKING:
     from rosenblatt.evidence.guarantee import Guarantee as Guarantee
     from rosenblatt.evidence.guarantee import guarantee as guarantee
     from rosenblatt.evidence.guarantee import squeeze as squeeze
+    from rosenblatt.evidence.proof import Proof as Proof
+    from rosenblatt.evidence.proof import ProofError as ProofError
+    from rosenblatt.evidence.separability import Separability as Separability
+    from rosenblatt.evidence.separability import separability as separability
     from rosenblatt.experiments import Experiment as Experiment
     from rosenblatt.experiments import experiment as experiment
     from rosenblatt.model import Model as Model

@@ -115,6 +115,19 @@ def row_codes(examples: Examples) -> NDArray[np.uint64]:
     return codes
 
 
+def contradictions_of(examples: Examples, most: int = 8) -> list[tuple[int, int]]:
+    """Pairs of rows that are alike in every number and have different answers."""
+    codes = row_codes(examples)
+    yes, no = np.flatnonzero(examples.y > 0), np.flatnonzero(examples.y < 0)
+    _, at_yes, at_no = np.intersect1d(codes[yes], codes[no], return_indices=True)
+    pairs = sorted(zip(yes[at_yes].tolist(), no[at_no].tolist(), strict=True))
+    return [pair for pair in pairs[: 4 * most] if _alike(examples, *pair)][:most]
+
+
+def _alike(examples: Examples, a: int, b: int) -> bool:
+    return not (examples.tall_row(a) != examples.tall_row(b)).any()
+
+
 def _bits(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
     bits = (numbers + 0.0).view(np.uint64)  # adding 0.0 turns -0.0 into 0.0
     return bits ^ (bits >> np.uint64(32))

@@ -1,0 +1,235 @@
+"""The decision: separable, quasi-separable or inseparable, with integers that prove it.
+
+Ask for weights that are positive on every row. If instead some rows S carry multipliers
+with Σ λ z = 0, any w that is nowhere negative is zero on S: divide the span of S away, leave
+out the rows that vanish, and ask again of the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import flint
+import numpy as np
+
+from rosenblatt.evidence.exact import (
+    ExactWalk,
+    Found,
+    Fractions,
+    below,
+    independent_columns,
+    solved,
+    vanishing,
+    zero_sum,
+)
+from rosenblatt.evidence.nearest import Point, Watch, nearest_point
+from rosenblatt.evidence.proof import Part, Vector
+from rosenblatt.evidence.signed import Quotient, Signed, columns_of
+
+BITS = (53, 106, 212, 424)  # digits to which exact weights are cut, the fewest that will do
+ANY = 1.0  # the gap that is content with any separator
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What was decided, and the integers that prove it.
+
+    Parameters
+    ----------
+    verdict : str
+        "separable", "quasi-separable", "inseparable" or "undecided".
+    weights : tuple of int
+        A positive multiple of the tall w, or empty.
+    part : Part, optional
+        The rows with multipliers.
+    blocking : Part, optional
+        The first rows found that cannot all be right; fewer than in `part`, perhaps.
+    point : Point, optional
+        Where the float solver stood when it was first asked.
+    reason : str
+        Why it is undecided.
+    """
+
+    verdict: str
+    weights: Vector = ()
+    part: Part | None = None
+    blocking: Part | None = None
+    point: Point | None = None
+    reason: str = ""
+
+
+def decide(signed: Signed, gap: float, watch: Watch) -> Decision:
+    """Decide about the rows, and the margin to a relative gap if there is one."""
+    carried: list[Found] = _zero_rows(signed)
+    first: Point | None = None
+    if carried:
+        signed, carried_all = _divide(signed, carried)
+        if carried_all:
+            return _inseparable(signed, carried, first)
+    while True:
+        point = nearest_point(signed, ANY if carried else gap, watch)
+        first = first or point
+        found = resolve(signed, point)
+        if found is None:
+            reason = "neither weights nor multipliers could be made exact in 500 exact steps"
+            return Decision("undecided", point=first, reason=reason)
+        if found.weights:
+            weights = short_weights(signed, found)
+            if not carried:
+                return Decision("separable", weights, point=first)
+            blocking = _part(signed, carried[0])
+            return Decision("quasi-separable", weights, blocking, blocking, first)
+        carried.append(found)
+        signed, carried_all = _divide(signed, carried)
+        if carried_all:
+            return _inseparable(signed, carried, first)
+
+
+def resolve(signed: Signed, point: Point) -> Found | None:
+    """Make exact what the float solver found, or walk on exactly from there."""
+    found = separator(signed, point)
+    if found is not None:
+        return found
+    rows = point.rows.tolist()
+    return zero_sum(signed, rows) or ExactWalk(signed, rows, point.multipliers).run()
+
+
+def separator(signed: Signed, point: Point) -> Found | None:
+    """The solver's weights as they stand, of unit length, if they separate exactly."""
+    if not point.lower > 0:
+        return None
+    w = [flint.fmpq(*v.as_integer_ratio()) for v in (point.w / np.linalg.norm(point.w)).tolist()]
+    return Found(weights=w, rounded=True) if separates(signed, w) else None
+
+
+def separates(signed: Signed, w: Fractions) -> bool:
+    """Whether w·z > 0 for every row, exactly."""
+    return all(excess > 0 for _, excess in below(signed, w, flint.fmpq(0)))
+
+
+def short_weights(signed: Signed, found: Found) -> Vector:
+    """Tall weights as integers, cut to the fewest digits that still separate."""
+    w = found.weights
+    if not found.rounded:
+        w = next((cut for bits in BITS if separates(signed, cut := cut_to(w, bits))), w)
+    return tall_integers(signed, w)
+
+
+def tall_integers(signed: Signed, w: Fractions) -> Vector:
+    """Weights for scaled rows as integer weights for the data as they were given."""
+    return as_integers(signed.unscaled(signed.scaled_whole(w)))
+
+
+def cut_to(w: Fractions, bits: int) -> Fractions:
+    """Weights up to 1 with so many binary places."""
+    largest = max(abs(v) for v in w)
+    return [flint.fmpq((v / largest * (1 << bits)).round(), 1 << bits) for v in w]
+
+
+def as_integers(fractions: Sequence[Any]) -> Vector:
+    """A positive multiple of some fractions, in integers without a common factor."""
+    common = math.lcm(*(int(v.q) for v in fractions))
+    whole = [int(v.p) * (common // int(v.q)) for v in fractions]
+    divisor = math.gcd(*whole) or 1
+    return tuple(v // divisor for v in whole)
+
+
+def _zero_rows(signed: Signed) -> list[Found]:
+    """A row of zeros is never right: one multiplier, and the sum is zero."""
+    if signed.examples.x0:
+        return []
+    numbers = abs(signed.examples.X)
+    zero = np.flatnonzero(np.asarray(numbers.sum(axis=1)).ravel() == 0)
+    return [Found(rows=[int(zero[0])], multipliers=[flint.fmpq(1)])] if len(zero) else []
+
+
+def _divide(signed: Signed, carried: list[Found]) -> tuple[Signed, bool]:
+    """Divide away what the carrying rows span; True if no row is left then."""
+    rows = [n for found in carried for n in found.rows]
+    Z = signed.exact_whole(rows)
+    reduced, rank = Z.rref()
+    table = reduced.tolist()[:rank]
+    pivots = [next(j for j, v in enumerate(row) if v) for row in table]
+    others = np.setdiff1d(np.arange(Z.ncols()), pivots)
+    if len(others) == 0:
+        return signed, True
+    fill = columns_of(flint.fmpq_mat(table), others) if table else flint.fmpq_mat(0, len(others))
+    quotient = Quotient(np.array(pivots, dtype=np.intp), others, fill)
+    left = replace(signed, quotient=quotient, alive=None)
+    left = replace(left, alive=_alive(left), passes=signed.passes + 2)
+    assert left.alive is not None
+    return left, not left.alive.any()
+
+
+def _alive(signed: Signed) -> Any:
+    """Rows that do not vanish: a direction drawn at random is orthogonal to the others only.
+
+    Chance can err by calling a row vanished that is not; the proof would then not hold, and
+    proofs are checked.
+    """
+    rng = np.random.default_rng(0)
+    w = [flint.fmpq(int(v)) for v in rng.integers(1, 2**31, size=signed.dimension)]
+    alive = np.ones(signed.examples.n, dtype=np.bool_)
+    alive[vanishing(signed, w)] = False
+    return alive
+
+
+def _inseparable(signed: Signed, carried: list[Found], first: Point | None) -> Decision:
+    """Join the multipliers of all rounds; if they do not span everything, give all rows one."""
+    rows, multipliers = list(carried[0].rows), list(carried[0].multipliers)
+    for found in carried[1:]:
+        rows, multipliers = _joined(signed, (rows, multipliers), found)
+    rest = 0
+    listed = Found(rows=rows, multipliers=multipliers)
+    Z = signed.exact_whole(rows)
+    if Z.rank() < Z.ncols() and len(rows) < signed.examples.n:
+        others = np.setdiff1d(np.arange(signed.examples.n), rows).tolist()
+        ones = [1 / signed.row_power(n) for n in others]
+        total = Found(rows=others, multipliers=ones)
+        rows, multipliers = _joined(signed, (rows, multipliers), total)
+        rest = 1
+        listed = Found(rows=rows[: len(listed.rows)], multipliers=multipliers[: len(listed.rows)])
+    part = _part(signed, listed, rest)
+    return Decision("inseparable", (), part, _part(signed, carried[0]), first)
+
+
+def _joined(
+    signed: Signed, old: tuple[list[int], Fractions], new: Found
+) -> tuple[list[int], Fractions]:
+    """Multipliers for old and new rows with sum zero, where Σ over the new is in the old's span.
+
+    That sum is -Σ c z over the old rows; enough of the old multipliers make all of them positive.
+    """
+    rows, multipliers = old
+    Z = signed.exact_whole(rows)
+    v = _sum(signed, new)
+    keep = independent_columns(Z.transpose())
+    kept = [rows[i] for i in keep]
+    K = signed.exact_whole(kept)
+    at = independent_columns(K)
+    square = columns_of(K, np.array(at)).transpose()
+    right = flint.fmpq_mat(len(at), 1, [v[j] for j in at])
+    c = dict(zip(keep, solved(square, right).entries(), strict=True))
+    enough = 1 + max((c[i] / multipliers[i] for i in keep), default=flint.fmpq(0))
+    enough = max(enough, flint.fmpq(1))
+    lifted = [enough * m - c.get(i, flint.fmpq(0)) for i, m in enumerate(multipliers)]
+    return [*rows, *new.rows], [*lifted, *new.multipliers]
+
+
+def _sum(signed: Signed, found: Found) -> Fractions:
+    total = flint.fmpq_mat(1, len(signed.scale.columns))
+    for start in range(0, len(found.rows), 1024):
+        rows = found.rows[start : start + 1024]
+        m = flint.fmpq_mat(1, len(rows), found.multipliers[start : start + 1024])
+        total = total + m * signed.exact_whole(rows)
+    return list(total.entries())
+
+
+def _part(signed: Signed, found: Found, rest: int = 0) -> Part:
+    """Multipliers of the rows as they were given, in integers; the last is that of the rest."""
+    true = [m * signed.row_power(n) for n, m in zip(found.rows, found.multipliers, strict=True)]
+    whole = as_integers([*true, flint.fmpq(rest)])
+    return Part(tuple(found.rows), whole[:-1], whole[-1])

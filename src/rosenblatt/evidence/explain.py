@@ -1,0 +1,117 @@
+"""What a Separability says in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rosenblatt.evidence.proof import Part
+
+if TYPE_CHECKING:
+    from rosenblatt.evidence.separability import Separability
+
+MOST_ROWS = 8  # rows named in a sentence
+MOST_SETS = 3  # blocking sets told
+
+
+def summary(s: Separability) -> str:
+    """One line."""
+    if s.verdict == "separable" and s.margin is not None and s.bound is not None:
+        return (
+            f"separable; margin {s.margin:.4g}, R {s.radius:.4g}, "
+            f"PLA needs at most {s.bound:,.0f} corrections"
+        )
+    if s.verdict == "undecided":
+        return f"undecided; {s.reason}"
+    return f"{s.verdict}; {_cannot(s.blocking[0])}"
+
+
+def explanation(s: Separability) -> str:
+    """A few sentences, one on each line."""
+    return "\n".join(_TOLD[s.verdict](s))
+
+
+def _separable(s: Separability) -> Iterable[str]:
+    yield "Separable: some w answers every example rightly."
+    if s.margin is None:
+        return
+    width = "The widest margin is" if s.gap is not None and s.gap <= 1e-9 else "A margin is"
+    yield f"{width} rho = {s.margin:.6g}; the longest example has R = {s.radius:.6g}."
+    if s.gap is not None and s.gap > 1e-9:
+        yield f"No margin is wider than {s.upper:.6g} (relative gap {s.gap:.2g})."
+    yield f"PLA from w = 0 needs at most R²/rho² = {s.bound:,.1f} corrections."
+    yield f"On the margin: {rows_named(s.support.tolist())}."
+    if s.scaled is not None and s.scaled.bound is not None and s.bound is not None:
+        change = "lower" if s.scaled.bound < s.bound else "raise"
+        yield (
+            f"Dividing each column by its largest entry would {change} the bound of this line "
+            f"to {s.scaled.bound:,.1f}."
+        )
+
+
+def _quasi(s: Separability) -> Iterable[str]:
+    yield "Quasi-separable: no w answers every example rightly,"
+    yield "but some w is wrong about none: it is right about some and exactly zero on the others."
+    yield from map(_blocking, s.blocking[:MOST_SETS])
+
+
+def _inseparable(s: Separability) -> Iterable[str]:
+    yield "Inseparable: no w answers every example rightly, and PLA would never end."
+    yield from map(_blocking, s.blocking[:MOST_SETS])
+
+
+def _undecided(s: Separability) -> Iterable[str]:
+    yield f"Undecided: {s.reason}."
+    if s.margin is not None:
+        yield f"Floats suggest a margin of {s.margin:.6g}, not proved."
+    if s.upper is not None:
+        yield f"No margin is wider than {s.upper:.6g}."
+
+
+_TOLD = {
+    "separable": _separable,
+    "quasi-separable": _quasi,
+    "inseparable": _inseparable,
+    "undecided": _undecided,
+}
+
+
+def _cannot(part: Part) -> str:
+    if part.rest:
+        return "all rows together cannot be right"
+    if len(part.rows) == 1:
+        return f"row {part.rows[0]} is all zeros, and never right"
+    return f"{rows_named(part.rows)} cannot all be right"
+
+
+def _blocking(part: Part) -> str:
+    """What the multipliers of some rows say, in shares that sum to 1."""
+    total = sum(part.multipliers) + part.rest
+    pairs = sorted(zip(part.multipliers, part.rows, strict=True), reverse=True)
+    shares = [f"{m / total:.2g} of row {n}" for m, n in pairs[:MOST_ROWS]]
+    if len(pairs) > MOST_ROWS:
+        shares.append(f"{len(pairs) - MOST_ROWS} more")
+    sentence = _cannot(part)
+    if len(part.rows) > 1:
+        sentence += f": {_listed(shares)}, each times its answer, sum to nothing"
+    return sentence[0].upper() + sentence[1:] + "."
+
+
+def rows_named(rows: Iterable[int]) -> str:
+    """Rows as a sentence names them.
+
+    Examples
+    --------
+    >>> rows_named([17, 203, 411])
+    'rows 17, 203 and 411'
+    """
+    names = [str(n) for n in rows]
+    if len(names) == 1:
+        return f"row {names[0]}"
+    if len(names) > MOST_ROWS:
+        names = [*names[:MOST_ROWS], f"{len(names) - MOST_ROWS} more"]
+    return f"rows {_listed(names)}"
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)

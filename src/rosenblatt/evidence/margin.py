@@ -1,0 +1,113 @@
+"""The margin of given weights, and how wide any margin can be, without rounding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import flint
+import numpy as np
+
+from rosenblatt.evidence.exact import Fractions, exact_scores, rigorous_scores
+from rosenblatt.evidence.nearest import Point
+from rosenblatt.evidence.signed import Floats, Rows, Signed, round_fraction
+
+ON_THE_MARGIN = 1e-7  # rows this near to it, relative to its width, are said to be on it
+EXACT_ENTRIES = 2**16  # a corral with more entries is summed in floats, with a bound on rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Weights of unit length, their margin, a bound on any margin, the rows on the margin."""
+
+    weights: Floats
+    margin: float
+    upper: float
+    support: Rows
+
+    @property
+    def gap(self) -> float:
+        """How much wider another w could be, relative to `upper`."""
+        return 1.0 - self.margin / self.upper if self.upper > 0 else 1.0
+
+
+def measured(signed: Signed, weights: Sequence[int], hull: Hull | None) -> Measured:
+    """Measure integer weights that separate the rows, which are in one plain unit.
+
+    Parameters
+    ----------
+    signed : Signed
+        The rows, in one unit.
+    weights : sequence of int
+        A positive multiple of the tall w.
+    hull : Hull, optional
+        A point of the hull, which bounds the margin from above.
+    """
+    unit = float(signed.scale.columns[0])
+    w = [flint.fmpq(v) for v in weights]
+    s, slack, _ = rigorous_scores(signed, w)
+    least = float(s.min())
+    near = np.flatnonzero(s <= least + 2 * slack)
+    product = min(v for _, v in exact_scores(signed, w, near.tolist()))
+    squares = sum(v * v for v in weights)
+    support = np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * slack)
+    return Measured(
+        unit_length(weights),
+        _root(product * product / squares) / unit,
+        math.inf if hull is None else hull.length(signed) / unit,
+        support,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """A point of the convex hull: rows and positive multipliers. No margin exceeds its length."""
+
+    rows: list[int]
+    multipliers: Fractions
+
+    @classmethod
+    def of(cls, point: Point) -> Hull | None:
+        """Where the float solver stood, if it had a corral."""
+        if len(point.rows) == 0:
+            return None
+        return cls(point.rows.tolist(), as_fractions(point.multipliers))
+
+    def length(self, signed: Signed) -> float:
+        """Its distance from the origin."""
+        if len(self.rows) * signed.dimension > EXACT_ENTRIES:
+            return self._length_in_floats(signed)
+        x = flint.fmpq_mat(1, len(self.rows), self.multipliers) * signed.exact(self.rows)
+        total = sum(self.multipliers, flint.fmpq(0))
+        return _root(sum((v * v for v in x.entries()), flint.fmpq(0)) / (total * total))
+
+    def _length_in_floats(self, signed: Signed) -> float:
+        """The same; k products summed are off by at most k·u of the sum of their sizes."""
+        Z = signed.take(np.array(self.rows))
+        u = np.array([round_fraction(v) for v in self.multipliers])
+        x, off = u @ Z, 2 * (len(u) + 2) * 2.0**-53 * (u @ abs(Z))
+        length = math.sqrt(float(x @ x)) + math.sqrt(float(off @ off))
+        return length / float(u.sum()) * (1 + (len(x) + len(u)) * 2.0**-51)
+
+
+def as_fractions(floats: Floats) -> Fractions:
+    """Floats as the fractions that they are."""
+    return [flint.fmpq(*v.as_integer_ratio()) for v in floats.tolist()]
+
+
+def unit_length(weights: Sequence[int]) -> Floats:
+    """Integers of any size as floats of length 1."""
+    largest = max(abs(v) for v in weights)
+    w = np.array([v / largest for v in weights])
+    return np.asarray(w / np.sqrt(w @ w))
+
+
+def _root(v: Any) -> float:
+    """The square root of a fraction of any size, as a float."""
+    p, q = int(v.p), int(v.q)
+    shift = (q.bit_length() - p.bit_length() + 128) // 2 * 2
+    whole = (p << shift) // q if shift >= 0 else p // (q << -shift)
+    root = math.isqrt(whole << 64)
+    return math.ldexp(root, -32 - shift // 2) if root.bit_length() < 1000 else math.inf

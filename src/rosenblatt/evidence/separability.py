@@ -1,0 +1,262 @@
+"""Separable or not: the decision, the widest margin, and the proof."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import learn
+from rosenblatt.evidence.decide import ANY, Decision, as_integers, decide
+from rosenblatt.evidence.explain import explanation, summary
+from rosenblatt.evidence.guarantee import Guarantee, guarantee_with_scaling
+from rosenblatt.evidence.integers import contradictions_of, fingerprint, merged
+from rosenblatt.evidence.margin import as_fractions, unit_length
+from rosenblatt.evidence.nearest import GAP, Point
+from rosenblatt.evidence.proof import Part, Proof, ProofError, Vector
+from rosenblatt.evidence.signed import FAR_APART, Look, Scale, Signed, look_at
+from rosenblatt.evidence.telling import Telling
+from rosenblatt.evidence.widest import Separator, as_found, widest_from
+from rosenblatt.examples import Examples
+
+QUICK_CYCLES = 100  # what PLA is given for a quick try
+MANY_FEATURES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Separability:
+    """Whether some w answers every example rightly, with the numbers and the proof.
+
+    Parameters
+    ----------
+    verdict : str
+        "separable", "quasi-separable", "inseparable" or "undecided"; bool() asks if separable.
+    weights : array, optional
+        The tall w of unit length, w0 first (no w0 without intercept): the widest where it
+        separates, the proof's where it only quasi-separates.
+    margin : float, optional
+        rho, the margin of `weights`; None where nothing separates.
+    upper : float, optional
+        No w has a wider margin than this, which the multipliers of the support show.
+    radius : float
+        R, the length of the longest tall example.
+    support : array
+        The rows on the margin.
+    blocking : tuple of Part
+        Sets of rows that cannot all be right, fewest rows first.
+    passes : int
+        How often all the data were gone through.
+    proof : Proof, optional
+        What `proof.check(X, y)` confirms; None where undecided.
+    reason : str
+        Why it is undecided.
+    scaled : Guarantee, optional
+        What R and rho of the same line would be if each column were divided by its largest entry.
+    """
+
+    verdict: str
+    radius: float
+    weights: NDArray[np.float64] | None = None
+    margin: float | None = None
+    upper: float | None = None
+    support: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    blocking: tuple[Part, ...] = ()
+    passes: int = 0
+    proof: Proof | None = None
+    reason: str = ""
+    scaled: Guarantee | None = None
+
+    def __bool__(self) -> bool:
+        return self.verdict == "separable"
+
+    @property
+    def bound(self) -> float | None:
+        """R²/rho², the most corrections PLA can need; None where it may never end."""
+        if not self or self.margin is None:
+            return None
+        return Guarantee(self.radius, self.margin).bound
+
+    @property
+    def gap(self) -> float | None:
+        """How much wider, relative to `upper`, another w could be; None where none separates."""
+        if self.margin is None or self.upper is None:
+            return None
+        return max(0.0, 1.0 - self.margin / self.upper)
+
+    def explain(self) -> str:
+        """What was found and why, in plain sentences."""
+        return explanation(self)
+
+    def __repr__(self) -> str:
+        return f"<Separability: {summary(self)}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(self.explain())}</p>".replace("\n", "<br>")
+
+
+def separability(
+    X: Any,
+    y: Any,
+    *,
+    fit_intercept: bool = True,
+    intercept_scaling: float = 1.0,
+    widest: bool = True,
+) -> Separability:
+    """Decide whether a straight line can answer every example, and prove it.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or frame of shape (n, d)
+        The features; every float is taken as the exact fraction that it is.
+    y : sequence of n answers
+        One or two kinds of answer.
+    fit_intercept : bool, default=True
+        Whether w has a w0 with x0 = `intercept_scaling`.
+    intercept_scaling : float, default=1.0
+        The constant feature x0.
+    widest : bool, default=True
+        Whether to go on to the widest margin once some w separates.
+
+    Returns
+    -------
+    Separability
+        The verdict, the weights, margin and bound where there are any, and the proof.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> s = rb.separability([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    >>> s.verdict, s.support.tolist(), s.proof.check([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    ('separable', [1, 2], True)
+    >>> round(s.bound, 1)
+    85.0
+    >>> rb.separability([[0.0], [1.0], [2.0]], [0, 1, 0])
+    <Separability: inseparable; rows 0, 1 and 2 cannot all be right>
+    """
+    x0 = float(intercept_scaling) if fit_intercept else 0.0
+    return separability_of(Examples.from_arrays(X, y, x0=x0, one_class=True), widest=widest)
+
+
+def separability_of(examples: Examples, *, widest: bool = True) -> Separability:
+    """Decide about examples; their weights play no part.
+
+    Parameters
+    ----------
+    examples : Examples
+        The rows and their answers, of one or two classes.
+    widest : bool, default=True
+        Whether to go on to the widest margin once some w separates.
+    """
+    examples = merged(examples)
+    look = look_at(examples)
+    with Telling() as telling:
+        try:
+            return _decided(examples, look, widest, telling)
+        except KeyboardInterrupt:
+            return _interrupted(examples, look, telling)
+
+
+def _decided(examples: Examples, look: Look, widest: bool, telling: Telling) -> Separability:
+    # Two passes so far: X was checked for numbers that are none, and looked at.
+    plain = signed = Signed(examples, Scale.plain(look), passes=2)
+    if _far_apart(look):
+        signed = Signed(examples, Scale.even(examples, look), passes=3)
+    quick = _quick_try(signed)
+    decision = quick or decide(signed, GAP if widest and signed is plain else ANY, telling.tell)
+    plain.passes = max(signed.passes, telling.passes)
+    if decision.verdict != "separable":
+        return _not_separable(plain, look, decision)
+    point = decision.point if signed is plain else None
+    if widest:
+        found = widest_from(plain, decision.weights, point, telling.tell)
+    else:
+        found = as_found(plain, decision.weights, point)
+    return _separable(plain, look, found)
+
+
+def _far_apart(look: Look) -> bool:
+    used, rows = look.columns[look.columns > 0], look.rows[look.rows > 0]
+    return len(used) > 0 and bool(
+        used.max() > FAR_APART * used.min() or rows.max() > FAR_APART * rows.min()
+    )
+
+
+def _quick_try(signed: Signed) -> Decision | None:
+    """A short run of PLA, where features are many and a separator is likely."""
+    examples = signed.examples
+    if not (examples.is_sparse or examples.d >= MANY_FEATURES):
+        return None
+    run = learn.pla(examples, budget=learn.Budget(cycles=QUICK_CYCLES))
+    signed.passes += run.cycles + 1
+    if not run.separated:
+        return None
+    return Decision("separable", as_integers(as_fractions(examples.tall(run.hypothesis.w))))
+
+
+def _separable(plain: Signed, look: Look, found: Separator) -> Separability:
+    result = found.measured
+    proof = _proof(plain, "separable", weights=found.weights)
+    slot = result.weights if plain.examples.x0 else np.concatenate(([0.0], result.weights))
+    plain.passes += 1
+    return Separability(
+        "separable",
+        look.radius,
+        result.weights,
+        result.margin,
+        result.upper,
+        support=result.support,
+        passes=plain.passes,
+        proof=proof,
+        scaled=guarantee_with_scaling(plain.examples, slot).scaled,
+    )
+
+
+def _not_separable(plain: Signed, look: Look, decision: Decision) -> Separability:
+    if decision.verdict == "undecided" or decision.part is None or decision.blocking is None:
+        return _undecided(plain.examples, look, decision.reason, decision.point)
+    try:
+        proof = _proof(plain, decision.verdict, decision.weights, decision.part)
+    except ProofError as error:
+        return _undecided(plain.examples, look, f"the proof did not hold: {error}", None)
+    pairs = (Part(pair, (1, 1)) for pair in contradictions_of(plain.examples))
+    blocking = (*pairs, decision.blocking)
+    return Separability(
+        decision.verdict,
+        look.radius,
+        unit_length(decision.weights) if decision.weights else None,
+        blocking=tuple(sorted(blocking, key=lambda part: len(part.rows))),
+        passes=plain.passes,
+        proof=proof,
+    )
+
+
+def _proof(plain: Signed, claim: str, weights: Vector = (), part: Part | None = None) -> Proof:
+    """The proof, which the checker has confirmed."""
+    examples = plain.examples
+    parts = () if part is None else (part,)
+    proof = Proof(claim, fingerprint(examples), examples.x0, weights, parts)
+    plain.passes += 1 + bool(weights)
+    proof.check_evidence(examples)
+    return proof
+
+
+def _interrupted(examples: Examples, look: Look, telling: Telling) -> Separability:
+    reason = f"interrupted after {telling.passes} passes over the data"
+    return _undecided(examples, look, reason, telling.point)
+
+
+def _undecided(examples: Examples, look: Look, reason: str, point: Point | None) -> Separability:
+    unit = float(Scale.plain(look).columns[0])
+    if point is None or not point.plain:
+        return Separability("undecided", look.radius, reason=reason)
+    return Separability(
+        "undecided",
+        look.radius,
+        point.w if point.lower > 0 else None,
+        point.lower / unit if point.lower > 0 else None,
+        point.upper / unit,
+        reason=reason,
+    )
