@@ -6,16 +6,15 @@ content's canonical JSON. Floats are written with `repr`, which reads back to th
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
 from rosenblatt.errors import DataError, OpenError, UsageError, WriteError
+from rosenblatt.write import write_text
 
 VERSION = 1
 PROGRAM = "rosenblatt"
@@ -42,7 +41,7 @@ def write_sealed(path: Where, kind: str, content: Any) -> None:
             "numbers or true and false to be kept in a file."
         ) from None
     head = {"program": PROGRAM, "kind": kind, "version": VERSION, "sha256": _digest(text)}
-    write_whole(path, f'{json.dumps(head)[:-1]}, "content": {text}}}\n'.encode())
+    write_text(fspath(path), f'{json.dumps(head)[:-1]}, "content": {text}}}\n')
 
 
 def read_sealed(path: Where, kind: str) -> Any:
@@ -81,33 +80,6 @@ def read_sealed(path: Where, kind: str) -> Any:
     return whole["content"]
 
 
-def write_whole(path: Where, data: bytes) -> None:
-    """Replace a file by new bytes in one step that survives a crash at any moment.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    data : bytes
-        All it will hold.
-    """
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.new")
-    try:
-        with open(beside, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-        _sync_folder(target.parent)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        raise WriteError(
-            f"{path} cannot be written: {error.strerror}; what was there before is whole."
-        ) from None
-
-
 class CheckpointFolder:
     """A folder that one process at a time keeps its state and position in.
 
@@ -134,7 +106,7 @@ class CheckpointFolder:
             ) from None
         _lock_or_refuse(self._lock, self.path)
         # What a killed process left half-written is of no use to anyone who holds the lock.
-        for left in self.path.glob(f".{self.file.name}.*.new"):
+        for left in self.path.glob(f".{self.file.name}.*"):
             left.unlink(missing_ok=True)
         return self
 
@@ -176,16 +148,6 @@ def _lock_or_refuse(file: IO[bytes], path: Path) -> None:
             f"the checkpoint folder {path} is in use by another process; "
             "wait for it to end or give another folder."
         ) from None
-
-
-def _sync_folder(path: Path) -> None:
-    if os.name == "nt":
-        return
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _canonical(content: Any) -> str:

@@ -16,15 +16,15 @@ from rosenblatt.examples import kernel_rows
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.labels import Labels, is_missing
 from rosenblatt.learn.memory import Memory, Names
-from rosenblatt.tables import as_table, sum_of_squares
+from rosenblatt.tables import as_table, floats, sum_of_squares
 
 
-def plain_row(x: Any, memory: Memory) -> dict[Hashable, float]:
+def plain_row(x: Any, memory: Memory | None = None) -> dict[Hashable, float]:
     """One example as a dict of Python's floats; refuses what is no number, saying which.
 
     Examples
     --------
-    >>> plain_row(np.array([1, 2], dtype=np.int8), Memory(["w"], 1))
+    >>> plain_row(np.array([1, 2], dtype=np.int8))
     {0: 1.0, 1: 2.0}
     """
     if isinstance(x, Mapping) or type(x).__name__ == "Series":
@@ -55,14 +55,15 @@ def _finite(value: Any, name: Hashable) -> float:
     return number
 
 
-def _one_dimension(x: Any, memory: Memory) -> list[Any]:
+def _one_dimension(x: Any, memory: Memory | None) -> list[Any]:
     array = np.asarray(x)
     if array.ndim != 1:
         raise ValueError(
             f"x has {array.ndim} dimension(s); give a dict of features or a 1-d array, "
             "and blocks of rows to learn_many and predict_many."
         )
-    _check_places(memory)
+    if memory is not None:
+        _check_places(memory)
     values: list[Any] = array.tolist()
     return values
 
@@ -73,6 +74,14 @@ def _check_places(memory: Memory) -> None:
             "this model has learnt named features, and an array has none; "
             "give a dict, a frame or an Arrow batch."
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """An array of floats with names for its columns."""
+
+    X: NDArray[Any]
+    names: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +101,11 @@ class Block:
 
     @classmethod
     def of(cls, X: Any, memory: Memory) -> Block:
-        """Take a block; an array of floats is not looked through yet, the kernel will."""
-        table = X if _is_plain(X) else as_table(X)
-        names = _columns(X)
+        """Take a block; its values are not looked at yet, the kernel will."""
+        names = X.names if isinstance(X, Named) else _columns(X)
+        if isinstance(X, Named):
+            X = X.X
+        table = floats(X)
         if names is None:
             _check_places(memory)
         elif len(set(names)) < len(names):
@@ -124,19 +135,7 @@ class Block:
         self, x0: float, step: NDArray[np.float64], begin: int = 0
     ) -> kernels.Dense | kernels.Sparse:
         """As many rows as there are steps, as the kernels take them."""
-        whole = begin == 0 and len(step) == self.n
-        return kernel_rows(self.table if whole else self.table[begin : begin + len(step)], x0, step)
-
-
-def _is_plain(X: Any) -> bool:
-    """Whether X is an array that the kernels take as it is."""
-    return (
-        isinstance(X, np.ndarray)
-        and X.ndim == 2
-        and X.size > 0
-        and (X.dtype == np.float64 or X.dtype == np.float32)
-        and X.flags.c_contiguous
-    )
+        return kernel_rows(self.table, x0, step, slice(begin, begin + len(step)))
 
 
 def _columns(X: Any) -> tuple[Hashable, ...] | None:
@@ -193,6 +192,20 @@ class Answers:
             cuts.append((row, labels))
         ends = [row for row, _ in cuts[1:]] + [len(self.values)]
         return [(at, end, known) for (at, known), end in zip(cuts, ends, strict=True) if at < end]
+
+    def refused(self, labels: Labels) -> dict[int, str]:
+        """The rows whose answers cannot be learnt after those before them, and why."""
+        skipped = np.zeros(len(self.values), dtype=bool) if self.missing is None else self.missing
+        result: dict[int, str] = {}
+        while (row := Answers(self.values, skipped)._strange(labels)) is not None:
+            try:
+                labels = labels.learn(self.values[row])
+            except ValueError as error:
+                same = np.asarray(self.values == self.values[row], dtype=bool)
+                same[row] = True
+                result.update(dict.fromkeys(np.flatnonzero(same & ~skipped).tolist(), str(error)))
+                skipped = skipped | same
+        return result
 
     def steps(self, labels: Labels, eta: float, begin: int, end: int) -> NDArray[np.float64]:
         """eta·y for a part of the answers, all of them known; 0 where there is none."""

@@ -18,6 +18,7 @@ VERBS = {
     "predict": "Answer the rows of a file with a model.",
     "separable": "Say whether a line can answer all rows, with a proof.",
     "verify": "Check a proof against a file, in exact arithmetic.",
+    "stream": "Predict each line of a stream as it comes, then learn it.",
     "experiment": "Learn many random targets, as exercise 1.4 does.",
 }
 INTERRUPTED = 130

@@ -1,0 +1,309 @@
+"""A stream under way: predict each line, learn it, write, keep checkpoints, say how it goes."""
+
+from __future__ import annotations
+
+import json
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Hashable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.checkpoint import CheckpointFolder
+from rosenblatt.cli.outlet import Outlet
+from rosenblatt.errors import DataError
+from rosenblatt.kernels import LONGEST_SQUARED
+from rosenblatt.labels import Labels
+from rosenblatt.online import OnlinePerceptron
+from rosenblatt.read.feed import BadLine, Batch
+from rosenblatt.read.lines import LineStream, Place, RowStream
+from rosenblatt.rows import Answers, Named, plain_row
+from rosenblatt.tables import sum_of_squares
+
+TOO_LARGE = "its numbers are too large; scale them first"
+REPORTED = 100  # bad lines that are named one by one
+AHEAD = 2  # chunks that are read while another is learnt
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What has come of a stream so far."""
+
+    place: Place
+    predicted: int = 0
+    bad: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """All that a stream needs."""
+
+    model: OnlinePerceptron
+    stream: LineStream | RowStream
+    feed: Any
+    output: Outlet | None
+    rejects: Outlet | None
+    folder: CheckpointFolder | None
+    every: int | None
+    strict: bool
+
+
+class Streamer:
+    """Runs a job from where it stands to its end, or until a signal asks it to stop.
+
+    Parameters
+    ----------
+    job : Job
+        What to do.
+    tally : Tally
+        What was done before.
+    status : callable
+        Takes the tally now and then.
+    """
+
+    def __init__(self, job: Job, tally: Tally, status: Any) -> None:
+        self.job, self.tally, self.status = job, tally, status
+        self.stopped_by: int | None = None
+
+    def run(self) -> Tally:
+        """Go through the stream; the last checkpoint is written at its end."""
+        job = self.job
+        self.checkpoint()
+        for batch in self._batches():
+            sifted = sift(batch, job.model)
+            if job.strict and sifted.bad:
+                self._stop_at(sifted)
+            self._take(sifted)
+            if job.every and self.tally.place.lines % job.every == 0:
+                self.checkpoint()
+        self.checkpoint()
+        return self.tally
+
+    def stop(self, signum: int, frame: Any) -> None:
+        """Ask to stop after the chunk that is being learnt."""
+        self.stopped_by = signum
+
+    def checkpoint(self) -> None:
+        """Write state and position together, once what was said so far is on the disk."""
+        job = self.job
+        if job.folder is None:
+            return
+        feed = {"kind": type(job.feed).__name__, **asdict(job.feed)}
+        content = {
+            "model": job.model.state(),
+            "tally": asdict(self.tally),
+            "feed": {name: list(v) if isinstance(v, tuple) else v for name, v in feed.items()},
+            "input": job.stream.seal(),
+            "output": None if job.output is None else job.output.settle(),
+            "rejects": None if job.rejects is None else job.rejects.settle(),
+        }
+        job.folder.write(content)
+
+    def _batches(self) -> Iterator[Batch]:
+        job = self.job
+        chunks = job.stream.chunks(self.tally.place, job.every)
+        for batch in ahead(job.feed.read(chunk) for chunk in chunks):
+            if batch is not None:
+                yield batch
+            self.status(self.tally)
+            if self.stopped_by is not None:
+                return
+
+    def _take(self, batch: Batch) -> None:
+        job = self.job
+        said = answer(job.model, batch)
+        self._set_aside(batch.bad)
+        if job.output is not None:
+            job.output.write(said)
+        job.stream.passed(batch.chunk)  # type: ignore[arg-type]
+        rows = len(batch.rows) + (0 if batch.table is None else len(batch.table.X))
+        old = self.tally
+        self.tally = Tally(batch.chunk.end, old.predicted + rows, old.bad + len(batch.bad))
+
+    def _set_aside(self, bad: list[BadLine]) -> None:
+        for number, line in enumerate(bad, self.tally.bad + 1):
+            if number <= REPORTED:
+                tell(f"{self.job.stream.name}, line {line.number}: {line.why}; it is left out.")
+            if number == REPORTED:
+                tell("further bad lines are only counted.")
+        if self.job.rejects is not None and bad:
+            self.job.rejects.write(b"".join(line.text for line in bad))
+
+    def _stop_at(self, batch: Batch) -> None:
+        """Learn what comes before a bad line, keep it, and stop."""
+        first = min(batch.bad, key=lambda line: line.number)
+        before = first.number - 1 - batch.chunk.begin.lines
+        if before > 0:
+            part = self.job.feed.read(batch.chunk.split(before)[0])
+            self._take(sift(part, self.job.model))
+        self.checkpoint()
+        raise DataError(f"{self.job.stream.name}, line {first.number}: {first.why}.")
+
+
+def sift(batch: Batch, model: OnlinePerceptron) -> Batch:
+    """Set aside the rows that the model could not learn, before any of them is learnt."""
+    labels = Labels(model.labels)
+    return _sift_rows(batch, labels) if batch.table is None else _sift_table(batch, labels)
+
+
+def _sift_rows(batch: Batch, labels: Labels) -> Batch:
+    rows: list[tuple[int, dict[Hashable, Any], Any]] = []
+    why: dict[int, str] = {}
+    for at, x, y in batch.rows:
+        try:
+            row = plain_row(x)
+            if not sum(v * v for v in row.values()) < LONGEST_SQUARED:
+                raise ValueError(TOO_LARGE)
+            labels = labels if y is None else labels.learn(y)
+            rows.append((at, row, y))
+        except ValueError as error:
+            why[at] = str(error)
+    return batch.without(why, rows=rows)
+
+
+def _sift_table(batch: Batch, labels: Labels) -> Batch:
+    table = batch.table
+    assert table is not None
+    answers = Answers.of(table.y, len(table.X), every=False)
+    long = _too_long(table.X)
+    if long.any():  # such a row teaches no label either
+        absent = long if answers.missing is None else long | answers.missing
+        answers = replace(answers, missing=absent)
+    why = dict.fromkeys(np.flatnonzero(long).tolist(), TOO_LARGE) | answers.refused(labels)
+    if not why:
+        return batch
+    fine = np.ones(len(table.X), dtype=bool)
+    fine[list(why)] = False
+    lines = {int(table.lines[row]): text for row, text in why.items()}
+    return batch.without(lines, table=table.kept(fine))
+
+
+def _too_long(X: NDArray[np.float64]) -> NDArray[np.bool_]:
+    with np.errstate(over="ignore"):
+        if sum_of_squares(X) < LONGEST_SQUARED:
+            return np.zeros(len(X), dtype=bool)
+        return np.asarray(~(np.einsum("ij,ij->i", X, X) < LONGEST_SQUARED))
+
+
+def answer(model: OnlinePerceptron, batch: Batch) -> bytes:
+    """Predict each row, then learn it; the predictions as lines."""
+    if batch.table is not None:
+        if len(batch.table.X) == 0:
+            return b""
+        said = model.predict_then_learn(Named(batch.table.X, batch.names), batch.table.y)
+        return in_lines(said, model.labels)
+    lines = []
+    for _, x, y in batch.rows:
+        lines.append(as_line(model.predict_one(x)))
+        if y is not None:
+            model.learn_one(x, y)
+    return b"".join(lines)
+
+
+def in_lines(said: NDArray[Any], labels: tuple[Any, ...]) -> bytes:
+    """Many predictions as lines: two kinds of line, of which short ones are padded and cut."""
+    if said.dtype.kind == "O" or not labels:
+        return b"".join(as_line(label) for label in said.tolist())
+    lines = np.array([as_line(labels[0]), as_line(labels[-1])])
+    padded: bytes = lines[(said == labels[-1]).astype(np.intp)].tobytes()
+    return padded.replace(b"\0", b"")
+
+
+def as_line(label: Any) -> bytes:
+    """A prediction as a line; an empty one before any label is known."""
+    if label is None:
+        return b"\n"
+    text = label if isinstance(label, str) else json.dumps(label)
+    return (json.dumps(text) if "\n" in text or "\0" in text else text).encode() + b"\n"
+
+
+def ahead(batches: Iterator[Batch]) -> Iterator[Batch | None]:
+    """The same batches, read in a thread while others are learnt; None while waiting for one."""
+    waiting: queue.Queue[Any] = queue.Queue(AHEAD)
+
+    def read() -> None:
+        try:
+            for batch in batches:
+                waiting.put(batch)
+            waiting.put(None)
+        except BaseException as trouble:
+            waiting.put(trouble)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        try:
+            batch = waiting.get(timeout=0.2)
+        except queue.Empty:
+            yield None
+            continue
+        if batch is None:
+            return
+        if isinstance(batch, BaseException):
+            raise batch
+        yield batch
+
+
+class Status:
+    """The line about a stream: on a terminal twice a second, elsewhere at its end."""
+
+    def __init__(self, job: Job, tally: Tally, margin: float | None, quiet: bool) -> None:
+        self.model, self.margin, self.quiet = job.model, margin, quiet
+        self.begun = self.last = time.monotonic()
+        self.before = tally.predicted
+        self.terminal = sys.stderr.isatty()
+
+    def __call__(self, tally: Tally) -> None:
+        """Take the tally; say it on a terminal if it is time to."""
+        if self.terminal and not self.quiet and time.monotonic() - self.last > 0.5:
+            self.last = time.monotonic()
+            print(f"\r\033[K{self.line(tally)}", end="", file=sys.stderr, flush=True)
+
+    def end(self, tally: Tally) -> None:
+        """The last line."""
+        if not self.quiet:
+            print(("\r\033[K" if self.terminal else "") + self.line(tally), file=sys.stderr)
+
+    def rate(self, tally: Tally) -> float:
+        """Rows a second."""
+        elapsed = time.monotonic() - self.begun
+        return (tally.predicted - self.before) / max(elapsed, 1e-9)
+
+    def line(self, tally: Tally) -> str:
+        """Seen, mistakes, rate, bound and speed in one line."""
+        model = self.model
+        parts = [f"{tally.predicted:,} seen", f"{model.n_seen:,} learnt"]
+        if model.n_seen:
+            share = model.n_mistakes / model.n_seen
+            parts.append(f"{model.n_mistakes:,} mistakes ({100 * share:.2f} %)")
+            recent = min(model.n_seen, model.window)
+            parts.append(f"{100 * model.mistake_rate:.2f} % of the last {recent:,}")
+            parts.append(self._bound())
+        if tally.bad:
+            parts.append(f"{tally.bad:,} bad lines")
+        return "rosenblatt: " + ", ".join([*parts, f"{self.rate(tally):,.0f} rows a second"])
+
+    def _bound(self) -> str:
+        model = self.model
+        if self.margin is not None:
+            return f"bound {model.bound(self.margin):,.0f} for margin {self.margin:g}"
+        if model.n_mistakes == 0:
+            return f"R {model.radius:.4g}"
+        # R²/γ² ≥ mistakes, turned around: what they say about any line that is right everywhere.
+        return f"bound: no margin above {model.radius / model.n_mistakes**0.5:.3g}"
+
+
+def tell(text: str) -> None:
+    """One sentence on stderr."""
+    print(f"rosenblatt: {text}", file=sys.stderr)
+
+
+def signals(streamer: Streamer) -> None:
+    """Let SIGTERM and Ctrl-C stop the stream after the chunk that is being learnt."""
+    for signum in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signum, streamer.stop)

@@ -1,0 +1,198 @@
+"""PLA over data larger than memory: the naive cycle, one batch of rows at a time.
+
+The corrections are those of `order="cycle"` on all rows at once: the same kernel visits the
+same rows in the same order, and a clean cycle is confirmed in exact arithmetic before it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import engine
+from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.learn.run import Budget, Reason, Rule
+
+Batches = Callable[[], Iterable[Examples]]
+Record = Callable[[NDArray[Any]], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """What came of PLA over batches.
+
+    Parameters
+    ----------
+    hypothesis : Hypothesis
+        The last weights.
+    corrections : int
+        How many were made.
+    cycles : int
+        Cycles begun.
+    rows : int
+        The number of examples.
+    mistakes : int
+        Those left, counted in exact arithmetic.
+    reason : str
+        Why it stopped.
+    """
+
+    hypothesis: Hypothesis
+    corrections: int
+    cycles: int
+    rows: int
+    mistakes: int
+    reason: Reason
+
+
+def passes(
+    batches: Batches,
+    rule: Rule = Rule(),
+    budget: Budget = Budget(),
+    record: Record | None = None,
+) -> Passed:
+    """Learn from batches of examples, again and again, until a whole cycle has no mistake.
+
+    Parameters
+    ----------
+    batches : callable
+        Gives the same batches each time it is called, all with the same labels and columns.
+    rule : Rule
+        The meaning of sign(0) and eta; the order is the naive cycle.
+    budget : Budget
+        The most cycles and corrections.
+    record : callable, optional
+        Takes the numbers of the rows corrected, some at a time.
+
+    Examples
+    --------
+    >>> halves = [Examples.from_arrays([[x]], [x > 0], labels=np.array([False, True]))
+    ...           for x in (2.0, -1.0)]
+    >>> passes(lambda: halves).corrections
+    1
+    """
+    walk = _Passes(batches, rule, budget, record)
+    while walk.goes_on:
+        walk.cycle()
+    mistakes = 0 if walk.confirmed else walk.look()[0]
+    return Passed(
+        walk.hypothesis(), walk.corrections, walk.cycles, walk.rows, mistakes, walk.reason(mistakes)
+    )
+
+
+class _Passes:
+    """The state of PLA between batches: w, and how many examples in a row were right."""
+
+    def __init__(self, batches: Batches, rule: Rule, budget: Budget, record: Record | None) -> None:
+        self.batches, self.rule, self.budget, self.record = batches, rule, budget, record
+        self.w: NDArray[np.float64] = np.empty(0)
+        self.x0 = 1.0
+        self.corrections = self.cycles = self.clean = 0
+        self.rows = 0  # known after the first cycle
+        self.confirmed = False
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there may be a mistake left and budget to correct it."""
+        return not self.confirmed and self.cycles < self.budget.cycles and self.left > 0
+
+    @property
+    def left(self) -> int:
+        """How many more corrections may be made."""
+        most = self.budget.corrections
+        return 2**62 if most is None else most - self.corrections
+
+    def cycle(self) -> None:
+        """Visit every row once, in order, ending early where a whole cycle was clean."""
+        self.cycles += 1
+        done = 0
+        for examples in self.batches():
+            self._begin(examples)
+            self._visit(examples, done)
+            done += examples.n
+            if self.confirmed or self.left <= 0:
+                return
+        if done == 0:
+            raise ValueError("there are no rows to learn from.")
+        self.rows = done
+        if self.clean >= self.rows:
+            self._confirm()
+
+    def look(self) -> tuple[int, tuple[Examples, int, int] | None]:
+        """The mistakes left, and the first of them: its batch, its row there, its number."""
+        count, first, done = 0, None, 0
+        for examples in self.batches():
+            self._begin(examples)
+            wrong = self.hypothesis().mistakes(examples)
+            if len(wrong) and first is None:
+                first = (examples, int(wrong[0]), done + int(wrong[0]))
+            count += len(wrong)
+            done += examples.n
+        self.rows = done
+        return count, first
+
+    def hypothesis(self) -> Hypothesis:
+        """The weights so far."""
+        return Hypothesis(self.w, self.x0, self.rule.zero)
+
+    def reason(self, mistakes: int) -> Reason:
+        """Why it stopped."""
+        if mistakes == 0:
+            return "no mistakes"
+        return "max_iter" if self.left > 0 else "max_updates"
+
+    def _begin(self, examples: Examples) -> None:
+        if examples.unit != 1.0:
+            raise ValueError("the numbers are extreme; scale the columns to learn in batches.")
+        if len(self.w) == 0:
+            self.w, self.x0 = np.zeros(examples.d + 1), examples.x0
+        if len(self.w) != examples.d + 1:
+            raise ValueError(
+                f"a batch has {examples.d} columns where the first had {len(self.w) - 1}."
+            )
+
+    def _visit(self, examples: Examples, done: int) -> None:
+        """Go through the rows of a batch; stop on the way when as many as all were right."""
+        rows, order = examples.rows(self.rule.eta), examples.kept
+        k = 0
+        while k < len(order) and self.left > 0 and not self.confirmed:
+            visits = len(order) - k
+            if self.rows:
+                visits = min(visits, self.rows - self.clean)
+            part = order[k : k + visits]
+            trace = np.empty(min(visits, self.left), dtype=order.dtype)
+            ends = np.empty(1, dtype=np.int64)
+            w = self.w.copy()
+            at, _, t, ended = engine.pla(rows, part, self.rule.zero, w, (0, 0, visits), trace, ends)
+            self._take(w, trace[:t], done)
+            went = visits if ended else int(at)
+            last = int(np.searchsorted(part, trace[t - 1])) if t else -1
+            self.clean = went - 1 - last if t else self.clean + went
+            k += went
+            if self.rows and self.clean >= self.rows:
+                self._confirm()
+
+    def _take(self, w: NDArray[np.float64], corrected: NDArray[Any], done: int) -> None:
+        if not np.isfinite(w).all():
+            raise ValueError("learning overflowed; scale the columns first.")
+        self.w = w
+        self.corrections += len(corrected)
+        if self.record is not None and len(corrected):
+            self.record(corrected.astype(np.int64) + done)
+
+    def _confirm(self) -> None:
+        """Look at all rows, exactly: end, or correct the first mistake that was missed."""
+        _, first = self.look()
+        self.clean = 0
+        if first is None:
+            self.confirmed = True
+        elif self.left > 0:
+            examples, row, number = first
+            w = self.w.copy()
+            engine.replay(examples.rows(self.rule.eta), np.array([row], dtype=np.uint32), w)
+            self._take(w, np.array([row]), number - row)

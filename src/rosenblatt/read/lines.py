@@ -1,0 +1,270 @@
+"""A stream as chunks of whole lines, each knowing its place, so that reading can go on there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rosenblatt.errors import DataError, OpenError
+from rosenblatt.read.source import UNREADABLE, cannot_open, one_line
+
+CHUNK = 1 << 20
+ROWS = 1 << 15
+LONGEST_LINE = 1 << 28
+POLL_SECONDS = 0.1
+SEAL = 1 << 16  # bytes before a place by which it is recognised
+
+
+Some = TypeVar("Some", "Chunk", "Rows")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a stream reading goes on: after so many bytes, which are so many lines."""
+
+    bytes: int = 0
+    lines: int = 0
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some whole lines of a stream and the place where they begin."""
+
+    data: bytes
+    begin: Place
+
+    @property
+    def count(self) -> int:
+        """The number of lines; the last one of a stream may lack its newline."""
+        return self.data.count(b"\n") + (not self.data.endswith(b"\n"))
+
+    @property
+    def end(self) -> Place:
+        """Where the next chunk begins."""
+        return Place(self.begin.bytes + len(self.data), self.begin.lines + self.count)
+
+    def line(self, at: int) -> bytes:
+        """One of the lines, counted from 0, with its newline."""
+        return self.data.split(b"\n")[at] + b"\n"
+
+    def split(self, lines: int) -> tuple[Chunk, Chunk]:
+        """The first so many lines, and the rest."""
+        ends = np.flatnonzero(np.frombuffer(self.data, dtype=np.uint8) == 10)
+        at = int(ends[lines - 1]) + 1
+        first = Chunk(self.data[:at], self.begin)
+        return first, Chunk(self.data[at:], first.end)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows of a Parquet file and the place where they begin, rows counted as lines."""
+
+    batch: Any
+    begin: Place
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return int(self.batch.num_rows)
+
+    @property
+    def end(self) -> Place:
+        """Where the next rows begin."""
+        return Place(0, self.begin.lines + self.count)
+
+    def line(self, at: int) -> bytes:
+        """One of the rows, counted from 0, as a line of JSON."""
+        row = self.batch.slice(at, 1).to_pylist()[0]
+        return json.dumps(row, default=str).encode() + b"\n"
+
+    def split(self, rows: int) -> tuple[Rows, Rows]:
+        """The first so many rows, and the rest."""
+        first = Rows(self.batch.slice(0, rows), self.begin)
+        return first, Rows(self.batch.slice(rows), first.end)
+
+
+class RowStream:
+    """A Parquet file, read as batches of rows.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    """
+
+    def __init__(self, path: str) -> None:
+        import pyarrow.parquet as pq
+
+        self.name = path
+        try:
+            self.file = pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
+            with open(path, "rb") as file:
+                file.seek(max(0, os.path.getsize(path) - SEAL))
+                self.sealed = hashlib.sha256(file.read()).hexdigest()
+        except UNREADABLE as trouble:
+            raise DataError(f"{path} is not a whole Parquet file: {one_line(trouble)}") from None
+
+    def go_to(self, place: Place, seal: str) -> None:
+        """Refuse a file that is not the one the place was in."""
+        if seal != self.sealed:
+            raise DataError(f"{self.name} is not the file that the checkpoint was made on.")
+
+    def seal(self) -> str:
+        """By which the file is recognised: its end, which tells where everything is."""
+        return self.sealed
+
+    def passed(self, rows: Rows) -> None:
+        """Nothing needs to be noted."""
+
+    def chunks(self, begin: Place, every: int | None) -> Iterator[Rows]:
+        """Batches of rows from here on, cut also where their number is a multiple of `every`."""
+        groups, skipped = self._groups_after(begin.lines)
+        skip, place = begin.lines - skipped, begin
+        try:
+            for batch in self.file.iter_batches(ROWS, row_groups=groups):
+                if skip >= batch.num_rows:
+                    skip -= batch.num_rows
+                    continue
+                for rows in _cut(Rows(batch.slice(skip), place), every):
+                    yield rows
+                    place = rows.end
+                skip = 0
+        except UNREADABLE as trouble:
+            raise DataError(f"{self.name} is damaged: {one_line(trouble)}") from None
+
+    def _groups_after(self, rows: int) -> tuple[list[int], int]:
+        metadata, skipped = self.file.metadata, 0
+        for group in range(metadata.num_row_groups):
+            size = metadata.row_group(group).num_rows
+            if skipped + size > rows:
+                return list(range(group, metadata.num_row_groups)), skipped
+            skipped += size
+        return [], skipped
+
+
+class LineStream:
+    """A file, a growing file or standard input, read as chunks of whole lines.
+
+    Parameters
+    ----------
+    path : str
+        The file, or "-" for standard input.
+    follow : bool
+        Whether to wait for more at the end of the file.
+    """
+
+    def __init__(self, path: str, follow: bool = False) -> None:
+        self.name = "standard input" if path == "-" else path
+        self.follow = follow
+        self.fd = sys.stdin.fileno() if path == "-" else _open(path)
+        self.regular = stat.S_ISREG(os.fstat(self.fd).st_mode)
+        self.first = b""
+        self.tail = b""
+
+    @property
+    def suffix(self) -> str:
+        """The end of the name, which may tell the format."""
+        return Path(self.name).suffix.lower()
+
+    def head(self) -> bytes:
+        """The first whole lines, which are read again by `chunks`."""
+        while b"\n" not in self.first and (block := self._read()):
+            self.first += block
+        return self.first[: self.first.rfind(b"\n") + 1] or self.first
+
+    def skip_line(self) -> Place:
+        """Leave out the first line, which has the names of the columns."""
+        line, newline, self.first = self.head_and_rest()
+        self._remember(line + newline)
+        return Place(len(line + newline), 1)
+
+    def head_and_rest(self) -> tuple[bytes, bytes, bytes]:
+        """The first line, its newline, and what has been read after it."""
+        self.head()
+        return self.first.partition(b"\n")
+
+    def go_to(self, place: Place, seal: str) -> None:
+        """Skip what has been read before; refuse a stream that is not the same up to there."""
+        left = place.bytes
+        while left > 0:
+            block = self.first or self._read(now=True)
+            if not block:
+                raise DataError(
+                    f"{self.name} ends before the place where the checkpoint was made; "
+                    "give the same stream from its beginning."
+                )
+            self.first = block[left:]
+            self._remember(block[:left])
+            left -= len(block[:left])
+        if self.seal() != seal:
+            raise DataError(
+                f"{self.name} is not the stream that the checkpoint was made on; "
+                "give the same stream from its beginning."
+            )
+
+    def seal(self) -> str:
+        """By which the bytes just before the place reached are recognised."""
+        return hashlib.sha256(self.tail).hexdigest()
+
+    def chunks(self, begin: Place, every: int | None) -> Iterator[Chunk]:
+        """Whole lines from here on, cut also where the number of lines is a multiple of `every`."""
+        rest, self.first = self.first, b""
+        while True:
+            lines, newline, rest = rest.rpartition(b"\n")
+            if newline:
+                for chunk in _cut(Chunk(lines + newline, begin), every):
+                    yield chunk
+                    begin = chunk.end
+            block = self._read()
+            if not block:
+                break
+            if len(rest) > LONGEST_LINE:
+                raise DataError(f"{self.name}, line {begin.lines + 1} is longer than can be read.")
+            rest += block
+        if rest:
+            yield Chunk(rest, begin)
+
+    def passed(self, chunk: Chunk) -> None:
+        """Note that a chunk has been dealt with, so that the place after it can be sealed."""
+        self._remember(chunk.data)
+
+    def _remember(self, data: bytes) -> None:
+        self.tail = (self.tail + data)[-SEAL:] if len(data) < SEAL else data[-SEAL:]
+
+    def _read(self, now: bool = False) -> bytes:
+        while True:
+            try:
+                block = os.read(self.fd, CHUNK)
+            except OSError as trouble:
+                raise OpenError(f"cannot read {self.name}: {trouble.strerror}.") from None
+            if block or now or not (self.follow and self.regular):
+                return block
+            if os.fstat(self.fd).st_size < os.lseek(self.fd, 0, os.SEEK_CUR):
+                raise DataError(f"{self.name} has become shorter while it was followed.")
+            time.sleep(POLL_SECONDS)
+
+
+def _cut(chunk: Some, every: int | None) -> Iterator[Some]:
+    while every is not None and chunk.count > (left := every - chunk.begin.lines % every):
+        first, chunk = chunk.split(left)
+        yield first
+    yield chunk
+
+
+def _open(path: str) -> int:
+    try:
+        if os.path.isdir(path):
+            raise OpenError(f"{path} is a directory; give a file.")
+        return os.open(path, os.O_RDONLY)
+    except OSError as trouble:
+        raise cannot_open(path, trouble) from None
