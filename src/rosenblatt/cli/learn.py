@@ -21,6 +21,7 @@ from rosenblatt.model import Model
 from rosenblatt.read import Source
 from rosenblatt.read.credit import credit
 from rosenblatt.read.data import Data, of_table, read_data
+from rosenblatt.read.layout import numbered
 from rosenblatt.show.report import report
 from rosenblatt.show.strength import Strength, strengths
 from rosenblatt.show.text import weights_table
@@ -111,7 +112,7 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     voice = Voice(as_json)
     found = _read(data, noise, reading, how.seed)
     _tell_reading(voice, found)
-    verdict = verdict_of(found.examples)
+    verdict = verdict_of(found.examples, found.rows, widest=False)
     voice.step("verdict", verdict.sentence)
     with voice.patience("learning"):
         outcome = learn_line(found.examples, how, verdict.separator)
@@ -144,8 +145,12 @@ class Result:
             self.outcome.hypothesis,
             made.answers,
             self._learnt(),
-            self.data.table.num_columns if self.data.header is False else None,
+            self._width(),
         )
+
+    def _width(self) -> int | None:
+        names = self.data.table.column_names
+        return len(names) if names == numbered(len(names)) else None
 
     def _learnt(self) -> dict[str, Any]:
         o = self.outcome

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import click
-import numpy as np
 from rich.table import Table
 from rich.text import Text
 
@@ -41,12 +40,15 @@ def separable(data: str, proof: str | None, reading: Reading, as_json: bool) -> 
         voice.note(f"{where} taken as the answers: only it has two values.")
     for note in found.plan.notes:
         voice.note(f"{note}.")
-    verdict = verdict_of(found.examples)
+    verdict = verdict_of(found.examples, found.rows)
     voice.step("verdict", verdict.sentence)
-    voice.show(Text(verdict.answer.explain()))
+    for line in verdict.explained():
+        voice.step("", line)
     blocking = blocking_rows(verdict, found)
     if blocking:
         voice.show(_table(blocking, found))
+        if len(blocking) > SHOWN:
+            voice.show(f"… and {len(blocking) - SHOWN} more rows, all of them in --json.")
     if proof is not None and verdict.answer.proof is not None:
         write_text(proof, proof_to_json(found.plan, json.loads(verdict.answer.proof.to_json())))
         voice.step("wrote", f"{proof}: check it with rosenblatt verify {proof} {data}")
@@ -66,31 +68,31 @@ def separable(data: str, proof: str | None, reading: Reading, as_json: bool) -> 
 
 def blocking_rows(verdict: Verdict, found: Data) -> list[dict[str, Any]]:
     """The rows that cannot all be right, largest share first, with their places in the file."""
-    rows, shares = verdict.blocking()
-    order = np.argsort(-shares, kind="stable")
     return [
         {
-            "row": int(found.rows[rows[k]]) + 1,
-            "line": found.line(int(rows[k])),
-            "share": float(shares[k]),
+            "row": int(found.rows[n]) + 1,
+            "line": found.line(n),
+            "share": share,
             "values": {
-                name: found.table.column(name)[int(found.rows[rows[k]])].as_py()
+                name: found.table.column(name)[int(found.rows[n])].as_py()
                 for name in found.table.column_names
             },
         }
-        for k in order
+        for n, share in verdict.blocking()
     ]
 
 
 def _table(blocking: list[dict[str, Any]], found: Data) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    names = found.table.column_names[:8]
+    """The rows that block, with the answer and as many of their values as fit the line."""
+    answer = found.plan.answers.column
     has_lines = blocking[0]["line"] is not None
-    for name in ["row", *(["line"] if has_lines else []), "share", *names]:
-        table.add_column(name, overflow="ellipsis", no_wrap=True, max_width=24)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("row", "line", "share", "answer") if has_lines else ("row", "share", "answer"):
+        table.add_column(name, no_wrap=True, min_width=len(name), max_width=20)
+    table.add_column("values", no_wrap=True, overflow="ellipsis")
     for one in blocking[:SHOWN]:
-        cells = [str(one["row"]), *([str(one["line"])] if has_lines else []), f"{one['share']:.3g}"]
-        table.add_row(*cells, *(Text(str(one["values"][name])) for name in names))
-    if len(blocking) > SHOWN:
-        table.add_row(f"… {len(blocking) - SHOWN} more")
+        cells = [f"{one['row']:,}", f"{one['line']:,}"] if has_lines else [f"{one['row']:,}"]
+        values = {name: value for name, value in one["values"].items() if name != answer}
+        told = ", ".join(f"{name} {value}" for name, value in values.items())
+        table.add_row(*cells, f"{one['share']:.3f}", Text(str(one["values"][answer])), Text(told))
     return table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +12,14 @@ import numpy as np
 from rosenblatt import learn
 from rosenblatt.cli.say import counted
 from rosenblatt.evidence.guarantee import guarantee_of
+from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.learn.scaling import Scaling
 
 ALGORITHMS = ("auto", "pla", "pocket", "fewest")
 FOREVER = 2**62
+MANY_FEATURES = 1000
 POCKET_CORRECTIONS = 1000
 
 
@@ -116,7 +118,9 @@ def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
         hypothesis = _mended(task, hypothesis)
     corrections, mistakes = len(run.trace), task.count(hypothesis)
     told = f"PLA made {counted(corrections, 'correction')} in {counted(run.cycles, 'cycle')}"
-    bound = _bound(task, separator, hypothesis if mistakes == 0 else None)
+    separator, bound = _widest(task, separator)
+    if bound is None:
+        bound = _bound(task, (separator, None if mistakes else hypothesis))
     steps: tuple[str, ...] = (told + (f"; the bound allows {bound:,.0f}" if bound else ""),)
     algorithm = "PLA"
     if mistakes and separator is not None and not stopped:
@@ -160,10 +164,20 @@ def _mended(task: Task, hypothesis: Hypothesis) -> Hypothesis:
     return run.hypothesis if run.separated else hypothesis
 
 
-def _bound(task: Task, separator: Hypothesis | None, found: Hypothesis | None) -> float | None:
-    """R²/rho² on the values learnt from, by the wider of the lines that make no mistake."""
-    known = [h for h in (separator, found) if h is not None]
-    bounds = [guarantee_of(task.scaled, _forth(task, h)).bound for h in known]
+def _widest(task: Task, separator: Hypothesis | None) -> tuple[Hypothesis | None, float | None]:
+    """The widest line on the values learnt from, and R²/rho² there; for many features, no."""
+    if separator is None or task.scaled.d > MANY_FEATURES:
+        return separator, None
+    answer = separability_of(task.scaled)
+    if not answer or answer.weights is None:
+        return separator, None
+    line = task.folded(Hypothesis(np.asarray(answer.weights), task.scaled.x0))
+    return (line if task.count(line) == 0 else separator), answer.bound
+
+
+def _bound(task: Task, known: Sequence[Hypothesis | None]) -> float | None:
+    """R²/rho² on the values learnt from, by the widest of some lines without mistakes."""
+    bounds = [guarantee_of(task.scaled, _forth(task, h)).bound for h in known if h is not None]
     return min((b for b in bounds if b is not None), default=None)
 
 

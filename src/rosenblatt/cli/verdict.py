@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -9,29 +10,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.errors import listed
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 
 SENTENCES = {
     "separable": "separable: a line answers every row, proved in exact arithmetic",
-    "quasi-separable": "quasi-separable: a line is wrong nowhere, but some rows lie on it",
+    "quasi-separable": "quasi-separable: a line is wrong nowhere, but some rows lie on it, "
+    "proved in exact arithmetic",
     "inseparable": "inseparable: no line answers every row, proved in exact arithmetic",
-    "undecided": "undecided",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """The answer to: can a line answer every row?"""
+    """The answer to: can a line answer every row?
+
+    Parameters
+    ----------
+    answer : Separability
+        What was decided, and the proof.
+    examples : Examples
+        What it is about.
+    rows : array of int
+        The row of the file, counted from 0, that each example was.
+    """
 
     answer: Separability
     examples: Examples
+    rows: NDArray[np.intp]
 
     @property
     def name(self) -> str:
         """One of the four verdicts."""
-        return str(self.answer.verdict)
+        return self.answer.verdict
 
     @property
     def separator(self) -> Hypothesis | None:
@@ -44,32 +57,74 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """The verdict and its reason."""
-        return SENTENCES[self.name]
+        if self.name == "undecided":
+            return f"undecided: {self.answer.reason}"
+        why = self._cannot() if self.answer.blocking else ""
+        return SENTENCES[self.name] + (f"; {why}" if why else "")
 
-    def blocking(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Rows that cannot all be right, and their shares of the sum that is zero."""
+    def explained(self) -> Iterator[str]:
+        """More about it, a line each: margin and bound, or nothing beyond the sentence."""
+        a = self.answer
+        if not a or a.margin is None:
+            return
+        width = "widest margin" if a.gap is not None and a.gap <= 1e-9 else "margin"
+        yield f"the {width} is rho = {a.margin:.6g}, the longest row has R = {a.radius:.6g}"
+        if a.bound is not None:
+            yield f"PLA needs at most R²/rho² = {a.bound:,.0f} corrections"
+        if len(a.support):
+            yield f"on the margin: {self._named(a.support)}"
+        if a.scaled is not None and a.scaled.bound and a.bound and a.scaled.bound < a.bound / 10:
+            yield (
+                "with each column divided by its largest value this line's bound would be "
+                f"{a.scaled.bound:,.0f}"
+            )
+
+    def blocking(self) -> list[tuple[int, float]]:
+        """Examples that cannot all be right and their shares of the sum that is zero."""
         if not self.answer.blocking:
-            return np.empty(0, dtype=np.intp), np.empty(0)
+            return []
         part = self.answer.blocking[0]
-        total = sum(part.multipliers)
         # Integers of any size: divided as such, so that no float overflows.
-        shares = [float(Fraction(m, total)) for m in part.multipliers]
-        return np.array(part.rows, dtype=np.intp), np.array(shares)
+        total = sum(part.multipliers) + part.rest
+        pairs = zip(part.rows, part.multipliers, strict=True)
+        shares = [(n, float(Fraction(m, total))) for n, m in pairs]
+        return sorted(shares, key=lambda pair: -pair[1])
 
     def to_json(self) -> dict[str, Any]:
         """The verdict as JSON."""
         a = self.answer
-        return {"verdict": self.name, "margin": a.margin, "radius": a.radius, "bound": a.bound}
+        bound = a.bound if a.bound is not None and np.isfinite(a.bound) else None
+        return {
+            "verdict": self.name,
+            "margin": a.margin,
+            "radius": a.radius,
+            "bound": bound,
+            "on_margin": (self.rows[a.support] + 1).tolist(),
+        }
+
+    def _cannot(self) -> str:
+        part = self.answer.blocking[0]
+        if part.rest:
+            return "all rows together cannot be right"
+        if len(part.rows) == 1:
+            return f"{self._named(part.rows)} is all zeros, and never right"
+        return f"{self._named(part.rows)} cannot all be right"
+
+    def _named(self, examples: Any) -> str:
+        rows = [str(row + 1) for row in sorted(self.rows[list(examples)].tolist())]
+        return f"row {rows[0]}" if len(rows) == 1 else f"rows {listed(rows)}"
 
 
-def verdict_of(examples: Examples, *, widest: bool = True) -> Verdict:
+def verdict_of(examples: Examples, rows: NDArray[np.intp], *, widest: bool = True) -> Verdict:
     """Ask whether a line can answer every row.
 
     Parameters
     ----------
     examples : Examples
         In the values of the file.
+    rows : array of int
+        The row of the file, counted from 0, that each example was.
     widest : bool
         Whether to go on to the line with the widest margin.
     """
-    return Verdict(separability_of(examples, widest=widest), examples)
+    return Verdict(separability_of(examples, widest=widest), examples, rows)

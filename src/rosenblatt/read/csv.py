@@ -36,6 +36,7 @@ def read_whole(source: Source, layout: Layout) -> Any:
                 _convert(dialect, layout.types),
             )
     except UNREADABLE as trouble:
+        _find_bad_cell(source, dialect, layout.types, 0)
         raise _explained(source, dialect, trouble) from None
 
 
@@ -70,11 +71,6 @@ def cell_text(source: Source, layout: Layout, row: int, column: str) -> str | No
     return None
 
 
-def header_lines(source: Source, layout: Layout) -> int:
-    """How many lines come before the first row."""
-    return int(find_dialect(source, layout).header)
-
-
 def _text(source: Source, dialect: Dialect) -> Any:
     stream = source.open()
     return pa.PythonFile(Squeezed(stream), "r") if dialect.separator == BLANKS else stream
@@ -103,7 +99,9 @@ def _as_text(source: Source, dialect: Dialect, columns: tuple[str, ...]) -> Iter
 
 def _find_bad_cell(source: Source, dialect: Dialect, types: Any, done: int) -> None:
     """Raise BadCellError for the first cell after `done` rows that is not of its promised type."""
-    promised = [name for name, kind in types.items() if not pa.types.is_string(kind)]
+    promised = [n for n in dialect.names if n in types and not pa.types.is_string(types[n])]
+    if not promised:
+        return
     try:
         start = 0
         for batch in _as_text(source, dialect, tuple(promised)):

@@ -37,7 +37,7 @@ class Data:
     table : Arrow table
         The rows as they were read.
     header : bool, optional
-        Whether the file has a line of names; None where the format has no lines.
+        Whether the file has a line of names; None where rows are not lines one by one.
     """
 
     name: str
@@ -64,8 +64,8 @@ def read_data(source: Source, layout: Layout, wishes: Wishes) -> Data:
     wishes : Wishes
         Which column is what, as far as that was said.
     """
-    table = read_whole(source, _with_types(source, layout, wishes))
     with told_where(source, layout):
+        table = read_whole(source, _with_types(source, layout, wishes))
         return encoded(source, layout, table, plan(table, wishes, source.name))
 
 
@@ -98,8 +98,8 @@ def split(data: Data, wishes: Wishes, learnt: Rows, tested: Rows) -> tuple[Examp
 def read_as(source: Source, layout: Layout, made: Plan) -> Data:
     """Read a file whose columns are known already, from a plan made on another file."""
     types = made.encoding.types(strict=layout.decimal != ".")
-    table = read_whole(source, replace(layout, types=types))
     with told_where(source, layout):
+        table = read_whole(source, replace(layout, types=types))
         return encoded(source, layout, table, made)
 
 
@@ -116,7 +116,7 @@ def encoded(source: Source, layout: Layout, table: Any, made: Plan) -> Data:
     if len(signs) == 0:
         raise DataError(f"{source.name}: no row is left once rows with missing values are out.")
     examples = Examples(X, signs, answers.labels, made.encoding.features)
-    return Data(source.name, examples, rows, made, table, _header(source, layout))
+    return Data(source.name, examples, rows, made, table, _header(source, layout, table.num_rows))
 
 
 def _answered(made: Plan, X: Any, rows: Any, signs: Any) -> tuple[Any, Any, Any]:
@@ -166,8 +166,10 @@ def _with_types(source: Source, layout: Layout, wishes: Wishes) -> Layout:
     return replace(layout, types=dict.fromkeys(wished, pa.string()))
 
 
-def _header(source: Source, layout: Layout) -> bool | None:
+def _header(source: Source, layout: Layout, rows: int) -> bool | None:
+    """Whether there is a header, where every other line of the file is a row."""
     name = reader_of(source, layout).name
-    if name == "CSV":
-        return find_dialect(source, layout).header
-    return False if name in ("LIBSVM", "JSON lines") else None
+    if name not in ("CSV", "LIBSVM", "JSON lines"):
+        return None
+    header = name == "CSV" and find_dialect(source, layout).header
+    return header if source.count_lines() == rows + header else None

@@ -91,6 +91,15 @@ class Source:
         with self.open() as stream:
             return pa.BufferReader(_read(self, stream, None))
 
+    def count_lines(self) -> int:
+        """How many lines there are, the last one with or without its end."""
+        count, last = 0, b"\n"
+        with self.open() as stream:
+            while block := _read(self, stream, HEAD):
+                count += block.count(b"\n")
+                last = block[-1:]
+        return count + (last != b"\n")
+
     def head(self) -> bytes:
         """The first bytes, cut at the end of a line where the file goes on."""
         with self.open() as stream:

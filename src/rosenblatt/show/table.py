@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv as names
+import io
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -67,7 +69,13 @@ def _writer(format_: str, file: IO[bytes]) -> Iterator[Write]:
             writer = WRITERS[format_](file, table.schema)
         writer.write(table.cast(writer.schema) if table.schema != writer.schema else table)
 
-    yield write
+    try:
+        yield write
+    except BaseException:
+        if writer is not None:
+            with suppress(Exception):  # what was written so far is thrown away
+                writer.close()
+        raise
     if writer is not None:
         writer.close()
     file.flush()
@@ -77,18 +85,23 @@ class CsvTables:
     """CSV through PyArrow; floats are written so that they read back to the last bit."""
 
     def __init__(self, file: IO[bytes], schema: Any) -> None:
-        self.schema = schema
-        self.writer = csv.CSVWriter(
-            file, schema, write_options=csv.WriteOptions(quoting_style="needed")
-        )
+        self.file, self.schema = file, schema
+        line = io.StringIO()
+        names.writer(line, lineterminator="\n").writerow(schema.names)
+        file.write(line.getvalue().encode())
 
     def write(self, table: Any) -> None:
-        """Write the rows of a table."""
-        self.writer.write_table(table)
+        """Write the rows of a table, with quotes only where some cell needs them."""
+        sink = pa.BufferOutputStream()
+        try:
+            csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="none"))
+        except pa.ArrowInvalid:
+            sink = pa.BufferOutputStream()
+            csv.write_csv(table, sink, csv.WriteOptions(include_header=False))
+        self.file.write(sink.getvalue())
 
     def close(self) -> None:
-        """Write what is left."""
-        self.writer.close()
+        """Nothing is left."""
 
 
 class ParquetTables:
