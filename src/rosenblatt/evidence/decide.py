@@ -88,6 +88,14 @@ def decide(signed: Signed, gap: float, watch: Watch) -> Decision:
             return _inseparable(signed, carried, first)
 
 
+def first_part(signed: Signed) -> Part | None:
+    """The first rows found that cannot all be right; None if some w separates, or undecided."""
+    found: Found | None = next(iter(_zero_rows(signed)), None)
+    if found is None:
+        found = resolve(signed, nearest_point(signed, ANY, lambda point, passes: None))
+    return None if found is None or found.weights else _part(signed, found)
+
+
 def resolve(signed: Signed, point: Point) -> Found | None:
     """Make exact what the float solver found, or walk on exactly from there."""
     found = separator(signed, point)
@@ -232,4 +240,6 @@ def _part(signed: Signed, found: Found, rest: int = 0) -> Part:
     """Multipliers of the rows as they were given, in integers; the last is that of the rest."""
     true = [m * signed.row_power(n) for n, m in zip(found.rows, found.multipliers, strict=True)]
     whole = as_integers([*true, flint.fmpq(rest)])
-    return Part(tuple(found.rows), whole[:-1], whole[-1])
+    order = sorted(range(len(found.rows)), key=found.rows.__getitem__)
+    rows, multipliers = ([values[i] for i in order] for values in (found.rows, whole))
+    return Part(tuple(rows), tuple(multipliers), whole[-1])

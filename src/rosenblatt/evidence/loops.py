@@ -33,8 +33,8 @@ class Corral(NamedTuple):
     w: np.ndarray
 
 
-def look_dense(X, scale, rows, columns):
-    """The largest |entry| of every row and column; returns the largest ‖row·scale‖²."""
+def look_dense(X, scales, rows, columns):
+    """The largest |entry| of every row and column; returns the largest ‖row·scales‖²."""
     most = 0.0
     for n in range(X.shape[0]):
         square = 0.0
@@ -44,13 +44,13 @@ def look_dense(X, scale, rows, columns):
             a = abs(np.float64(x[j]))
             largest = max(largest, a)
             columns[j] = max(columns[j], a)
-            square += (a * scale) * (a * scale)
+            square += (a * scales[j]) * (a * scales[j])
         rows[n] = largest
         most = max(most, square)
     return most
 
 
-def look_sparse(data, indices, indptr, scale, rows, columns):
+def look_sparse(data, indices, indptr, scales, rows, columns):
     """The same over the stored entries of a CSR matrix."""
     most = 0.0
     for n in range(len(indptr) - 1):
@@ -59,8 +59,9 @@ def look_sparse(data, indices, indptr, scale, rows, columns):
         for k in range(indptr[n], indptr[n + 1]):
             a = abs(np.float64(data[k]))
             largest = max(largest, a)
-            columns[indices[k]] = max(columns[indices[k]], a)
-            square += (a * scale) * (a * scale)
+            j = indices[k]
+            columns[j] = max(columns[j], a)
+            square += (a * scales[j]) * (a * scales[j])
         rows[n] = largest
         most = max(most, square)
     return most

@@ -11,8 +11,17 @@ import flint
 import numpy as np
 
 from rosenblatt.evidence.exact import Fractions, exact_scores, rigorous_scores
+from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.nearest import Point
-from rosenblatt.evidence.signed import Floats, Rows, Signed, round_fraction
+from rosenblatt.evidence.signed import (
+    Floats,
+    Look,
+    Rows,
+    Signed,
+    round_fraction,
+    scaled_radius,
+)
+from rosenblatt.examples import Examples
 
 ON_THE_MARGIN = 1e-7  # rows this near to it, relative to its width, are said to be on it
 EXACT_ENTRIES = 2**16  # a corral with more entries is summed in floats, with a bound on rounding
@@ -30,7 +39,7 @@ class Measured:
     @property
     def gap(self) -> float:
         """How much wider another w could be, relative to `upper`."""
-        return 1.0 - self.margin / self.upper if self.upper > 0 else 1.0
+        return 1.0 - self.margin / self.upper if 0 < self.upper < math.inf else 1.0
 
 
 def measured(signed: Signed, weights: Sequence[int], hull: Hull | None) -> Measured:
@@ -45,18 +54,17 @@ def measured(signed: Signed, weights: Sequence[int], hull: Hull | None) -> Measu
     hull : Hull, optional
         A point of the hull, which bounds the margin from above.
     """
-    unit = float(signed.scale.columns[0])
     w = [flint.fmpq(v) for v in weights]
     s, slack, _ = rigorous_scores(signed, w)
     least = float(s.min())
     near = np.flatnonzero(s <= least + 2 * slack)
     product = min(v for _, v in exact_scores(signed, w, near.tolist()))
-    squares = sum(v * v for v in weights)
+    width = _true_length(signed, product * product / sum(v * v for v in weights))
     support = np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * slack)
     return Measured(
         unit_length(weights),
-        _root(product * product / squares) / unit,
-        math.inf if hull is None else hull.length(signed) / unit,
+        width if product > 0 else -width,
+        math.inf if hull is None else hull.length(signed),
         support,
     )
 
@@ -76,12 +84,13 @@ class Hull:
         return cls(point.rows.tolist(), as_fractions(point.multipliers))
 
     def length(self, signed: Signed) -> float:
-        """Its distance from the origin."""
+        """Its distance from the origin, in the unit of the data."""
         if len(self.rows) * signed.dimension > EXACT_ENTRIES:
             return self._length_in_floats(signed)
         x = flint.fmpq_mat(1, len(self.rows), self.multipliers) * signed.exact(self.rows)
         total = sum(self.multipliers, flint.fmpq(0))
-        return _root(sum((v * v for v in x.entries()), flint.fmpq(0)) / (total * total))
+        squares = sum((v * v for v in x.entries()), flint.fmpq(0))
+        return _true_length(signed, squares / (total * total))
 
     def _length_in_floats(self, signed: Signed) -> float:
         """The same; k products summed are off by at most k·u of the sum of their sizes."""
@@ -89,12 +98,27 @@ class Hull:
         u = np.array([round_fraction(v) for v in self.multipliers])
         x, off = u @ Z, 2 * (len(u) + 2) * 2.0**-53 * (u @ abs(Z))
         length = math.sqrt(float(x @ x)) + math.sqrt(float(off @ off))
-        return length / float(u.sum()) * (1 + (len(x) + len(u)) * 2.0**-51)
+        length *= (1 + (len(x) + len(u)) * 2.0**-51) / float(u.sum())
+        return length / float(signed.scale.columns[0])
 
 
 def as_fractions(floats: Floats) -> Fractions:
     """Floats as the fractions that they are."""
     return [flint.fmpq(*v.as_integer_ratio()) for v in floats.tolist()]
+
+
+def scaled_guarantee(examples: Examples, look: Look, result: Measured) -> Guarantee:
+    """What the same line is worth if each column of X were divided by its largest entry.
+
+    Its products stay what they are, and its weights grow by what the columns shrink by.
+    """
+    scales = np.where(look.columns > 0, look.columns, 1.0)
+    if examples.x0:
+        scales[0] = 1.0
+    with np.errstate(over="ignore", under="ignore"):
+        grown = float(np.linalg.norm(result.weights * (scales / scales.max())))
+        margin = result.margin / scales.max() / grown if grown > 0 else 0.0
+    return Guarantee(scaled_radius(examples, look), margin)
 
 
 def unit_length(weights: Sequence[int]) -> Floats:
@@ -104,10 +128,11 @@ def unit_length(weights: Sequence[int]) -> Floats:
     return np.asarray(w / np.sqrt(w @ w))
 
 
-def _root(v: Any) -> float:
-    """The square root of a fraction of any size, as a float."""
+def _true_length(signed: Signed, squared: Any) -> float:
+    """The root of a fraction of any size, from the unit of scaled rows to that of the data."""
+    unit = flint.fmpq(*float(signed.scale.columns[0]).as_integer_ratio())
+    v = squared / (unit * unit)
     p, q = int(v.p), int(v.q)
-    shift = (q.bit_length() - p.bit_length() + 128) // 2 * 2
+    shift = (q.bit_length() - p.bit_length() + 192) // 2 * 2
     whole = (p << shift) // q if shift >= 0 else p // (q << -shift)
-    root = math.isqrt(whole << 64)
-    return math.ldexp(root, -32 - shift // 2) if root.bit_length() < 1000 else math.inf
+    return math.ldexp(math.isqrt(whole), -shift // 2)

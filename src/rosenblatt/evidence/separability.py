@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import learn
-from rosenblatt.evidence.decide import ANY, Decision, as_integers, decide
+from rosenblatt.evidence.decide import ANY, Decision, as_integers, decide, first_part
 from rosenblatt.evidence.explain import explanation, summary
-from rosenblatt.evidence.guarantee import Guarantee, guarantee_with_scaling
+from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.integers import contradictions_of, fingerprint, merged
-from rosenblatt.evidence.margin import as_fractions, unit_length
+from rosenblatt.evidence.margin import as_fractions, scaled_guarantee, unit_length
 from rosenblatt.evidence.nearest import GAP, Point
 from rosenblatt.evidence.proof import Part, Proof, ProofError, Vector
 from rosenblatt.evidence.signed import FAR_APART, Look, Scale, Signed, look_at
@@ -84,7 +84,7 @@ class Separability:
         """How much wider, relative to `upper`, another w could be; None where none separates."""
         if self.margin is None or self.upper is None:
             return None
-        return max(0.0, 1.0 - self.margin / self.upper)
+        return max(0.0, 1.0 - self.margin / self.upper) if self.upper > 0 else 1.0
 
     def explain(self) -> str:
         """What was found and why, in plain sentences."""
@@ -159,6 +159,36 @@ def separability_of(examples: Examples, *, widest: bool = True) -> Separability:
             return _interrupted(examples, look, telling)
 
 
+def blocking_part(examples: Examples, rows: Any = None) -> Part | None:
+    """Rows that no w can all answer rightly, with exact multipliers; None if some w can.
+
+    Parameters
+    ----------
+    examples : Examples
+        The rows and their answers.
+    rows : array of int, optional
+        The rows to choose among, all if not given. The part numbers them as `examples` does.
+
+    Examples
+    --------
+    >>> examples = Examples.from_arrays([[0.0], [1.0], [2.0], [9.0]], [0, 1, 0, 1])
+    >>> blocking_part(examples)
+    Part(rows=(0, 1, 2), multipliers=(1, 2, 1), rest=0)
+    >>> blocking_part(examples, [0, 1, 3])
+    """
+    examples = merged(examples)
+    index = np.arange(examples.n) if rows is None else np.asarray(rows, dtype=np.intp)
+    if rows is not None:
+        examples = replace(examples, X=examples.X[index], y=examples.y[index], weights=None)
+    look = look_at(examples)
+    scale = Scale.even(examples, look) if _far_apart(look) else Scale.plain(look)
+    part = first_part(Signed(examples, scale))
+    if part is None:
+        return None
+    order = sorted(zip(index[list(part.rows)].tolist(), part.multipliers, strict=True))
+    return Part(tuple(n for n, _ in order), tuple(m for _, m in order))
+
+
 def _decided(examples: Examples, look: Look, widest: bool, telling: Telling) -> Separability:
     # Two passes so far: X was checked for numbers that are none, and looked at.
     plain = signed = Signed(examples, Scale.plain(look), passes=2)
@@ -199,7 +229,7 @@ def _quick_try(signed: Signed) -> Decision | None:
 def _separable(plain: Signed, look: Look, found: Separator) -> Separability:
     result = found.measured
     proof = _proof(plain, "separable", weights=found.weights)
-    slot = result.weights if plain.examples.x0 else np.concatenate(([0.0], result.weights))
+    scaled = scaled_guarantee(plain.examples, look, result)
     plain.passes += 1
     return Separability(
         "separable",
@@ -210,7 +240,7 @@ def _separable(plain: Signed, look: Look, found: Separator) -> Separability:
         support=result.support,
         passes=plain.passes,
         proof=proof,
-        scaled=guarantee_with_scaling(plain.examples, slot).scaled,
+        scaled=scaled,
     )
 
 

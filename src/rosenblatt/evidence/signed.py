@@ -39,17 +39,30 @@ class Look:
 
 def look_at(examples: Examples) -> Look:
     """Look once at all examples."""
-    rows, columns = np.zeros(examples.n), np.zeros(examples.d)
-    scale = 1.0 / examples.unit
-    X = examples.X
-    if examples.is_sparse:
-        most = loops.look_at_sparse(X.data, X.indices, X.indptr, scale, rows, columns)
-    else:
-        most = loops.look_at_dense(X, scale, rows, columns)
-    radius = math.hypot(math.sqrt(most), examples.x0 * scale) * examples.unit
-    x0 = abs(examples.x0)
+    unit, x0 = examples.unit, abs(examples.x0)
+    most, rows, columns = _look(examples, np.full(examples.d, 1.0 / unit))
+    radius = math.hypot(math.sqrt(most), x0 / unit) * unit
     tall = np.concatenate(([x0], columns)) if x0 else columns
     return Look(radius, np.maximum(rows, x0), tall)
+
+
+def scaled_radius(examples: Examples, look: Look) -> float:
+    """R if each column of X were divided by its largest entry."""
+    columns = look.columns[1:] if examples.x0 else look.columns
+    with np.errstate(over="ignore"):
+        scales = np.where(columns > 0, 1.0 / np.where(columns > 0, columns, 1.0), 1.0)
+    most, _, _ = _look(examples, np.minimum(scales, 2.0**1023))
+    return math.hypot(math.sqrt(most), examples.x0)
+
+
+def _look(examples: Examples, scales: Floats) -> tuple[float, Floats, Floats]:
+    rows, columns = np.zeros(examples.n), np.zeros(examples.d)
+    X = examples.X
+    if examples.is_sparse:
+        most = loops.look_at_sparse(X.data, X.indices, X.indptr, scales, rows, columns)
+    else:
+        most = loops.look_at_dense(X, scales, rows, columns)
+    return float(most), rows, columns
 
 
 @dataclass(frozen=True, eq=False)
