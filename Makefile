@@ -4,29 +4,43 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 RUN    := $(BIN)/python
 UV     := $(shell command -v uv 2>/dev/null)
-EXTRAS ?= test,plot
+EXTRAS ?= test,plot,river
+# What the oldest versions must pass: the algorithms, their evidence and their faces.
+LOWEST ?= tests/test_published.py tests/test_estimators.py tests/test_trace.py
 # Numba keeps compiled kernels here, so that the second run starts at once.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 
-.PHONY: demo test lint coverage bench clean
+.PHONY: demo test lowest lint bench clean
+
+ifdef UV
+INSTALL := $(UV) pip install -q --python $(RUN)
+NEW     := $(UV) venv -q --seed --python $(PYTHON)
+else
+INSTALL := $(RUN) -m pip install -q --disable-pip-version-check
+NEW     := $(PYTHON) -m venv
+endif
 
 $(VENV)/installed: pyproject.toml
-ifdef UV
-	test -x $(RUN) || uv venv -q --python $(PYTHON) $(VENV)
-	uv pip install -q --python $(RUN) -e ".[$(EXTRAS)]"
-else
-	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install -q --disable-pip-version-check -e ".[$(EXTRAS)]"
-endif
+	test -x $(RUN) || $(NEW) $(VENV)
+	$(INSTALL) -e ".[$(EXTRAS)]"
 	touch $@
 
 demo: $(VENV)/installed  ## set up, then the main job on built-in data
-	$(RUN) examples/demo.py
+	mkdir -p build
+	$(BIN)/rosenblatt learn -o build/credit.json --report build/credit.html
 
 test: $(VENV)/installed lint  ## everything that must be true
 	$(RUN) -m pytest -n 2
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n 2 -m "not slow_without_jit" \
 		--cov=rosenblatt --cov-report=term-missing:skip-covered
+	$(MAKE) lowest
+
+lowest: $(VENV)/installed  ## the oldest versions the package says it works with
+	test -n "$(UV)" || $(INSTALL) uv
+	$(or $(UV),$(BIN)/uv) venv -q --clear --python $(RUN) .cache/lowest
+	$(or $(UV),$(BIN)/uv) pip install -q --python .cache/lowest/bin/python \
+		--resolution lowest-direct -e ".[test]"
+	.cache/lowest/bin/python -m pytest -q -n 2 $(LOWEST)
 
 lint: $(VENV)/installed
 	$(RUN) -m ruff check .
@@ -35,7 +49,7 @@ lint: $(VENV)/installed
 	$(BIN)/lint-imports
 
 bench: $(VENV)/installed  ## ratios against peers, measured in one run (WHAT=one part)
-	$(RUN) -m pip install -q --disable-pip-version-check -e ".[bench]"
+	$(INSTALL) -e ".[bench]"
 	$(RUN) -m bench $(WHAT)
 
 clean:
