@@ -1,7 +1,7 @@
 """Files that are whole or not there: sealed JSON, written beside, synced, then renamed.
 
 A sealed file is JSON with what it is, its version, its content and the SHA-256 of the
-content's canonical JSON. Floats are written with `repr`, which reads back to the same bits.
+content as it is written there. Floats are written with `repr`, which reads back to the same bits.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from rosenblatt.errors import DataError, OpenError, UsageError, WriteError
+from rosenblatt.errors import DataError, OpenError, UsageError
 from rosenblatt.write import write_text
 
 VERSION = 1
 PROGRAM = "rosenblatt"
+BEFORE_CONTENT = ', "content": '
 Where = str | PathLike[str]
 
 
@@ -33,15 +34,9 @@ def write_sealed(path: Where, kind: str, content: Any) -> None:
     content : JSON values
         What it holds; finite numbers only.
     """
-    try:
-        text = _canonical(content)
-    except (TypeError, ValueError) as error:
-        raise WriteError(
-            f"{path} cannot be written: {error}; names of features and labels must be text, "
-            "numbers or true and false to be kept in a file."
-        ) from None
+    text = _canonical(content)
     head = {"program": PROGRAM, "kind": kind, "version": VERSION, "sha256": _digest(text)}
-    write_text(fspath(path), f'{json.dumps(head)[:-1]}, "content": {text}}}\n')
+    write_text(fspath(path), f"{json.dumps(head)[:-1]}{BEFORE_CONTENT}{text}}}\n")
 
 
 def read_sealed(path: Where, kind: str) -> Any:
@@ -75,7 +70,8 @@ def read_sealed(path: Where, kind: str) -> Any:
             f"{path} has version {whole.get('version')!r} and this program reads version "
             f"{VERSION}; use the program that wrote it."
         )
-    if "content" not in whole or _digest(_canonical(whole["content"])) != whole.get("sha256"):
+    sealed = text.partition(BEFORE_CONTENT)[2].rstrip().removesuffix("}")
+    if "content" not in whole or _digest(sealed) != whole.get("sha256"):
         raise DataError(f"{path} was changed after it was written: its digest does not fit.")
     return whole["content"]
 

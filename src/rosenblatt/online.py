@@ -18,6 +18,7 @@ from rosenblatt.labels import Labels
 from rosenblatt.learn import stream
 from rosenblatt.learn.memory import ASK, X0, Memory
 from rosenblatt.rows import Answers, Block, plain_row
+from rosenblatt.tables import as_table
 
 ZEROS = {"mistake": 0, "negative": -1, "positive": 1}
 KIND = "online perceptron"
@@ -216,7 +217,7 @@ class OnlinePerceptron:
             The rows; columns without names are named 0, 1, … by their place.
         """
         block = Block.of(X, self._memory)
-        block.check()
+        as_table(block.table)  # which refuses what is not finite
         rows = block.rows(self._x0, np.zeros(block.n))
         answers = stream.predict_block(
             self._memory, rows, block.layout, ZEROS[self.zero], self.predict_with
@@ -269,7 +270,14 @@ class OnlinePerceptron:
         path : path
             The file; an old one is replaced only by a whole new one.
         """
-        checkpoint.write_sealed(path, KIND, self.state())
+        state = self.state()
+        for name in (*state["features"], *state["labels"]):
+            if type(name) not in (str, int, float, bool):
+                raise ValueError(
+                    f"{name!r} cannot be saved: features and labels must be named by text or "
+                    "numbers to be kept in a file."
+                )
+        checkpoint.write_sealed(path, KIND, state)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> OnlinePerceptron:
@@ -308,7 +316,7 @@ class OnlinePerceptron:
             labels = Labels()
             for label in state["labels"]:
                 labels = labels.learn(label)
-            if list(labels.met) != list(state["labels"]) or (not labels.met and model.n_seen):
+            if list(labels.met) != state["labels"] or (not labels.met and model.n_seen):
                 raise ValueError("its labels are not one or two different ones in order")
             model._take_labels(labels)
         except (KeyError, TypeError, AttributeError) as error:

@@ -122,7 +122,7 @@ class Memory:
         """The features with a weight that is not 0 in some vector, in a fixed order."""
         vectors = self.by_name()
         names = {name for vector in vectors.values() for name, v in vector.items() if v != 0}
-        return sorted(names - {X0}, key=lambda name: (isinstance(name, str), type(name), name))
+        return sorted(names - {X0}, key=lambda name: (type(name).__name__, name))
 
     def state(self) -> dict[str, Any]:
         """All of it as plain values, the same however the stream was cut into calls."""

@@ -1,0 +1,141 @@
+import json
+import math
+import os
+import subprocess
+import sys
+
+import pytest
+
+import rosenblatt as rb
+from rosenblatt.checkpoint import CheckpointFolder, read_sealed, write_sealed
+from rosenblatt.errors import DataError, OpenError, UsageError, WriteError
+
+
+@pytest.fixture
+def saved(tmp_path):
+    model = rb.OnlinePerceptron(average=True, pocket=True, window=3)
+    for i in range(10):
+        model.learn_one({"a": i / 3, "b": (-1) ** i / 7}, i % 2)
+    path = tmp_path / "model.json"
+    model.save(path)
+    return path
+
+
+def test_numbers_come_back_to_the_last_bit(tmp_path):
+    numbers = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, -0.0, 2**53 + 1]
+    write_sealed(tmp_path / "file", "numbers", numbers)
+    again = read_sealed(tmp_path / "file", "numbers")
+    assert [math.copysign(1, v) for v in again] == [math.copysign(1, v) for v in numbers]
+    assert again == numbers
+
+
+def test_a_file_cut_short_anywhere_is_refused(saved):
+    whole = saved.read_bytes()
+    for length in range(0, len(whole) - 2, 7):
+        saved.write_bytes(whole[:length])
+        with pytest.raises(DataError, match=r"not whole|not a file of rosenblatt"):
+            rb.OnlinePerceptron.load(saved)
+
+
+def test_a_changed_digit_anywhere_in_the_content_is_noticed(saved):
+    text = saved.read_text()
+    begin = text.index('"content"')
+    for at, letter in enumerate(text):
+        if at > begin and letter in "123456789":
+            saved.write_text(text[:at] + ("1" if letter != "1" else "2") + text[at + 1 :])
+            with pytest.raises(ValueError, match=r"changed after it was written"):
+                rb.OnlinePerceptron.load(saved)
+
+
+def test_another_version_another_kind_and_another_program_are_named(saved):
+    whole = json.loads(saved.read_text())
+    for change, sentence in [
+        ({"version": 2}, "version 2 and this program reads version 1"),
+        ({"kind": "proof"}, "holds a 'proof'"),
+        ({"program": "pickle"}, "not a file of rosenblatt"),
+    ]:
+        saved.write_text(json.dumps({**whole, **change}))
+        with pytest.raises(DataError, match=sentence):
+            rb.OnlinePerceptron.load(saved)
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"[]", b"3", b"{}", b"[" * 100_000, b"NaN"])
+def test_what_is_no_sealed_file_is_refused(tmp_path, data):
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    with pytest.raises(DataError):
+        rb.OnlinePerceptron.load(path)
+
+
+def test_a_missing_file_cannot_be_opened(tmp_path):
+    with pytest.raises(OpenError, match="cannot be opened"):
+        rb.OnlinePerceptron.load(tmp_path / "nothing")
+
+
+BROKEN = {
+    "vectors": [{}, {"w": [0.0]}, {"w": ["a", 0, 0]}],
+    "count": [[], [1] * 8, [0] * 8, [10, 11, 0, 0, 0, 0, 0, 0], [1.5] * 8],
+    "window": ["", "zz", "020000"],
+    "labels": [[], [1, 0], [0, 0], [0, 1, 2], "ab", [None, 1]],
+    "features": [["a", "a"], [["a"], "b"], ["a"]],
+    "parameters": [{}, {"window": 0}, {"code": "print(1)"}, None],
+    "squared_radius": [-1, "1", None],
+}
+
+
+@pytest.mark.parametrize(("part", "value"), [(k, v) for k, vs in BROKEN.items() for v in vs])
+def test_a_state_that_cannot_be_is_refused_even_when_it_is_sealed(saved, part, value):
+    state = read_sealed(saved, "online perceptron")
+    write_sealed(saved, "online perceptron", {**state, part: value})
+    with pytest.raises(ValueError, match="is not an online perceptron"):
+        rb.OnlinePerceptron.load(saved)
+
+
+def test_an_old_file_stays_whole_when_the_new_one_cannot_be_written(saved, monkeypatch):
+    before = saved.read_bytes()
+    model = rb.OnlinePerceptron.load(saved)
+
+    def no_space(fd):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_space)
+    with pytest.raises(WriteError, match="No space left"):
+        model.save(saved)
+    assert saved.read_bytes() == before
+    assert [path.name for path in saved.parent.iterdir()] == ["model.json"]
+
+
+def test_one_process_at_a_time_uses_a_folder(tmp_path):
+    with CheckpointFolder(tmp_path / "kept") as folder:
+        folder.write({"n": 1})
+        with pytest.raises(OpenError, match="in use"), CheckpointFolder(tmp_path / "kept"):
+            pass
+    with CheckpointFolder(tmp_path / "kept") as folder:
+        assert folder.read(resume=True) == {"n": 1}
+        with pytest.raises(UsageError, match="--resume"):
+            folder.read(resume=False)
+
+
+def test_a_process_that_is_killed_leaves_no_lock_and_no_half_file(tmp_path):
+    code = (
+        "import os, sys; from rosenblatt.checkpoint import CheckpointFolder\n"
+        "folder = CheckpointFolder(sys.argv[1]).__enter__(); folder.write({'n': 1})\n"
+        "open(folder.path / '.checkpoint.json.left', 'w').write('half')\n"
+        "os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", code, tmp_path], check=False)
+    with CheckpointFolder(tmp_path) as folder:
+        assert folder.read(resume=True) == {"n": 1}
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.json", "lock"]
+
+
+def test_an_empty_folder_has_no_checkpoint(tmp_path):
+    with CheckpointFolder(tmp_path) as folder:
+        assert folder.read(resume=True) is None
+        assert folder.read(resume=False) is None
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OpenError, match="cannot be opened"), CheckpointFolder(tmp_path / "file"):
+        pass

@@ -1,0 +1,74 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import rosenblatt as rb
+
+pytest.importorskip("river")
+
+from river import checks, compose, datasets, evaluate, metrics, preprocessing
+
+from rosenblatt.river import Perceptron
+
+KINDS = {
+    "plain": Perceptron(),
+    "average": Perceptron(predict_with="average", zero="positive"),
+    "pocket": Perceptron(average=True, predict_with="pocket", window=20, fit_intercept=False),
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "check"),
+    [
+        pytest.param(model, check, id=f"{name}-{i}-{check.__name__}")
+        for name, model in KINDS.items()
+        for i, check in enumerate(checks.yield_checks(model))
+    ],
+)
+def test_it_keeps_rivers_contract(model, check):
+    assert not model._unit_test_skips()
+    check(model.clone())
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_it_gives_the_predictions_of_the_online_perceptron(name):
+    model = KINDS[name].clone()
+    online = rb.OnlinePerceptron(**model._get_params())
+    for x, y in datasets.Phishing().take(300):
+        assert model.predict_one(x) == online.predict_one(x)
+        model.learn_one(x, y)
+        online.learn_one(x, y)
+    assert model.online.state() == online.state()
+
+
+def test_it_works_in_pipelines_and_evaluations():
+    pipeline = compose.Pipeline(preprocessing.StandardScaler(), Perceptron(predict_with="average"))
+    metric = evaluate.progressive_val_score(datasets.Phishing(), pipeline, metrics.Accuracy())
+    assert metric.get() > 0.85
+
+
+def test_blocks_of_frames_are_learnt_row_by_row():
+    pd = pytest.importorskip("pandas")
+    pl = pytest.importorskip("polars")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"), index=range(7, 47))
+    y = pd.Series(rng.random(40) < 0.5)
+    one, many, polars = Perceptron(), Perceptron(), Perceptron()
+    for x, label in zip(frame.to_dict("records"), y, strict=True):
+        one.learn_one(x, label)
+    many.learn_many(frame, y)
+    polars.learn_many(pl.DataFrame(frame.to_dict("list")), pl.Series(y.to_list()))
+    assert one.online.state() == many.online.state() == polars.online.state()
+    assert many.predict_many(frame).index.tolist() == frame.index.tolist()
+    assert polars.predict_many(pl.DataFrame(frame.to_dict("list"))).to_list() == [
+        one.predict_one(x) for x in frame.to_dict("records")
+    ]
+    assert len(many.predict_many(frame[:0])) == 0
+
+
+def test_without_river_the_extra_to_install_is_named():
+    code = "import sys; sys.modules['river'] = None; import rosenblatt.river"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "pip install 'rosenblatt[river]'" in done.stderr
