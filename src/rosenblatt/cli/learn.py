@@ -21,6 +21,7 @@ from rosenblatt.model import Model
 from rosenblatt.read import Source
 from rosenblatt.read.credit import credit
 from rosenblatt.read.data import Data, of_table, read_data
+from rosenblatt.read.encoding import spelled
 from rosenblatt.read.layout import numbered
 from rosenblatt.show.report import report
 from rosenblatt.show.strength import Strength, strengths
@@ -191,10 +192,11 @@ def _tell_reading(voice: Voice, found: Data) -> None:
         kinds[kind] = kinds.get(kind, 0) + (1 if kind == "categories" else len(column.features))
     parts = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
     answers = found.plan.answers
+    no, yes = spelled(answers.negative), spelled(answers.positive)
     voice.step(
         "read",
         f"{found.name}: {counted(found.examples.n, 'row')}, {parts}; "
-        f"answers in {column_called(answers.column)} ({answers.negative} or {answers.positive})"
+        f"answers in {column_called(answers.column)} ({no} or {yes})"
         + (", the only one with two values" if found.plan.guessed else ""),
     )
     left_out = found.table.num_rows - found.examples.n
@@ -256,7 +258,7 @@ def _write(voice: Voice, result: Result, wanted: Wanted) -> None:
         write_text(wanted.report, page)
         voice.step("wrote", wanted.report)
     if wanted.top:
-        labels = model.classes_.tolist()
+        labels = [spelled(label) for label in model.classes_.tolist()]
         voice.show()
         voice.show(weights_table(ranked, labels, wanted.top))
         if len(ranked) > wanted.top:

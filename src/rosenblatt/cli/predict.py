@@ -18,6 +18,7 @@ from rosenblatt.errors import UsageError
 from rosenblatt.model import Model, load
 from rosenblatt.read import Layout, Source, read_stream, reader_of
 from rosenblatt.read.data import told_where
+from rosenblatt.read.encoding import spelled
 from rosenblatt.read.layout import numbered
 from rosenblatt.show.reasons import Reasons
 from rosenblatt.show.table import WRITERS, open_writer
@@ -87,7 +88,7 @@ class _Tally:
     """Counts answers as they go by."""
 
     def __init__(self, model: Model) -> None:
-        self.labels = model.classes_.tolist()
+        self.labels = [spelled(label) for label in model.classes_.tolist()]
         self.counts, self.rows, self.empty = [0, 0], 0, 0
 
     def of(self, batches: Iterator[tuple[Any, NDArray[np.int8]]]) -> Iterator[Any]:
@@ -101,7 +102,7 @@ class _Tally:
 
     def summary(self) -> dict[str, Any]:
         """The counts as JSON."""
-        answers = {str(label): n for label, n in zip(self.labels, self.counts, strict=True)}
+        answers = dict(zip(self.labels, self.counts, strict=True))
         return {"rows_read": self.rows, "answers": answers, "without_answer": self.empty}
 
     def sentence(self) -> str:

@@ -37,9 +37,7 @@ class Voice:
             return
         from rich.text import Text
 
-        line = Text(f"{what:<9} ", style="bold cyan")
-        line.append(text, style="none")
-        self.out.print(line, soft_wrap=True)
+        self.out.print(Text.assemble((f"{what:<9} ", "bold cyan"), text), soft_wrap=True)
 
     def note(self, text: str) -> None:
         """Something a person should know; not a result."""

@@ -46,7 +46,7 @@ def separable(data: str, proof: str | None, reading: Reading, as_json: bool) -> 
         voice.step("", line)
     blocking = blocking_rows(verdict, found)
     if blocking:
-        voice.show(_table(blocking, found))
+        voice.show(_table(blocking, found, voice.out.width - 40))
         if len(blocking) > SHOWN:
             voice.show(f"… and {len(blocking) - SHOWN} more rows, all of them in --json.")
     if proof is not None and verdict.answer.proof is not None:
@@ -82,17 +82,18 @@ def blocking_rows(verdict: Verdict, found: Data) -> list[dict[str, Any]]:
     ]
 
 
-def _table(blocking: list[dict[str, Any]], found: Data) -> Table:
+def _table(blocking: list[dict[str, Any]], found: Data, room: int) -> Table:
     """The rows that block, with the answer and as many of their values as fit the line."""
     answer = found.plan.answers.column
     has_lines = blocking[0]["line"] is not None
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("row", "line", "share", "answer") if has_lines else ("row", "share", "answer"):
-        table.add_column(name, no_wrap=True, min_width=len(name), max_width=20)
-    table.add_column("values", no_wrap=True, overflow="ellipsis")
+        table.add_column(name, no_wrap=True, max_width=16)
+    table.add_column("values", no_wrap=True)
     for one in blocking[:SHOWN]:
         cells = [f"{one['row']:,}", f"{one['line']:,}"] if has_lines else [f"{one['row']:,}"]
         values = {name: value for name, value in one["values"].items() if name != answer}
         told = ", ".join(f"{name} {value}" for name, value in values.items())
+        told = told if len(told) <= room else told[: room - 1] + "…"
         table.add_row(*cells, f"{one['share']:.3f}", Text(str(one["values"][answer])), Text(told))
     return table

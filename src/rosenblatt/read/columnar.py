@@ -11,7 +11,7 @@ from rosenblatt.errors import DataError
 from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import UNREADABLE, Source, one_line
 
-ROWS = 1 << 16  # rows in a batch; thirty doubles each are 16 MB
+ROWS = 1 << 14  # rows in a batch; thirty doubles each are 4 MB
 
 
 def parquet_stream(source: Source, layout: Layout) -> Iterator[Any]:
@@ -21,7 +21,7 @@ def parquet_stream(source: Source, layout: Layout) -> Iterator[Any]:
     try:
         with (
             source.open_anywhere() as file,
-            pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False) as parquet,
+            pq.ParquetFile(file, buffer_size=1 << 16, pre_buffer=False) as parquet,
         ):
             yield _nothing(parquet.schema_arrow)
             yield from parquet.iter_batches(ROWS, use_threads=False)

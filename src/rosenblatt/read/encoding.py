@@ -154,13 +154,14 @@ def plain_labels(cells: Any) -> Any:
 
 def _equal(values: Any, label: Label) -> Any:
     if pa.types.is_string(values.type):
-        return pc.equal(values, _spelled(label))
+        return pc.equal(values, spelled(label))
     if isinstance(label, str) or isinstance(label, bool) != pa.types.is_boolean(values.type):
         return pa.array(np.zeros(len(values), dtype=bool))
     return pc.equal(values, pa.scalar(label))
 
 
-def _spelled(label: Label) -> str:
+def spelled(label: Label) -> str:
+    """A label as files spell it."""
     return str(label).lower() if isinstance(label, bool) else str(label)
 
 
