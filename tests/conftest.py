@@ -21,6 +21,9 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "slow_without_jit: left out when kernels run as plain Python"
     )
+    if WITHOUT_JIT:  # NumPy's scalars say aloud what compiled code does silently
+        said = "ignore:(overflow|invalid value) encountered in scalar:RuntimeWarning"
+        config.addinivalue_line("filterwarnings", said)
 
 
 @pytest.fixture(scope="session")

@@ -8,11 +8,20 @@ import rosenblatt as rb
 PUBLIC = {
     "Experiment",
     "Guarantee",
+    "Model",
+    "OnlinePerceptron",
     "Perceptron",
+    "PocketPerceptron",
+    "Proof",
+    "ProofError",
+    "Separability",
     "Trace",
     "__version__",
     "experiment",
     "guarantee",
+    "load",
+    "save",
+    "separability",
     "squeeze",
 }
 HEAVY = {"numpy", "numba", "scipy", "sklearn", "pyarrow", "flint", "rich", "click", "pandas"}
