@@ -115,8 +115,9 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     _tell_reading(voice, found)
     verdict = verdict_of(found.examples, found.rows, widest=False)
     voice.step("verdict", verdict.sentence)
-    with voice.patience("learning"):
-        outcome = learn_line(found.examples, how, verdict.separator)
+    outcome = learn_line(found.examples, how, verdict.separator)
+    if verdict.answer.blocking:
+        outcome = replace(outcome, lower_bound=max(1, outcome.lower_bound))
     for step in outcome.steps:
         voice.step("learnt", step)
     voice.step("found", _mistakes(outcome, found))
@@ -232,8 +233,7 @@ def _tried(voice: Voice, result: Result, reading: Reading, wanted: Wanted) -> Tr
 
     tester = Tester(result.data, reading, learner, result.how.rng)
     try:
-        with voice.patience("measuring accuracy on rows not learnt from"):
-            trial = tester.run(wanted.test, wanted.cv, wanted.test_size, result.model)
+        trial = tester.run(wanted.test, wanted.cv, wanted.test_size, result.model)
     except KeyboardInterrupt:
         voice.note("interrupted: the model is kept, its accuracy was not measured.")
         return None

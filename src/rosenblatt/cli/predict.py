@@ -24,6 +24,7 @@ from rosenblatt.show.reasons import Reasons
 from rosenblatt.show.table import WRITERS, open_writer
 
 FEW = 1 << 14
+ADVICE = "Give --missing empty, or --missing mean."
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def answered(
     for batch in read_stream(source, layout):
         for start in range(0, max(batch.num_rows, 1), FEW):
             part = batch.slice(start, FEW)
-            with told_where(source, layout, done):
+            with told_where(source, layout, done, ADVICE):
                 yield _answer(model, part, source.name, reasons)
             done += part.num_rows
 

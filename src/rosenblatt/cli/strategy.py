@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,11 @@ from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.learn.fewest import Search, fewest
+from rosenblatt.learn.pocket import Plan, Pocket
 from rosenblatt.learn.scaling import Scaling
+from rosenblatt.learn.walk import Progress
+from rosenblatt.progress import Teller
 
 ALGORITHMS = ("auto", "pla", "pocket", "fewest")
 FOREVER = 2**62
@@ -197,7 +202,12 @@ def _no_scaling(examples: Examples) -> Scaling:
 def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
     rule = learn.Rule("random", rng=task.how.rng)
     budget = learn.Budget(FOREVER, POCKET_CORRECTIONS, task.how.time_limit)
-    run = learn.pocket(task.scaled, rule, budget)
+    with Teller(0, task.how.time_limit) as teller:
+
+        def watch(number: int, so_far: Progress, pocket: Pocket) -> None:
+            teller.tell(pocket.mistakes, so_far.corrections)
+
+        run = learn.pocket(task.scaled, rule, budget, plan=Plan(watch=watch))
     hypothesis = task.folded(run.hypothesis)
     mistakes, corrections = task.count(hypothesis), len(run.trace)
     told = (
@@ -208,7 +218,26 @@ def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
 
 
 def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
-    return _by_pocket(task, separator)
+    """The pocket first, then the search from there for the rest of the time."""
+    begun = time.monotonic()
+    first = _by_pocket(task, separator)
+    if first.interrupted or first.mistakes == 0:
+        return first
+    seconds = max(0.1, task.how.time_limit - (time.monotonic() - begun))
+    with Teller(0, seconds, "steps") as teller:
+        search = Search(seconds, os.cpu_count() or 1, task.how.rng, teller.tell)
+        found = fewest(task.examples, search, first.hypothesis.w)
+    hypothesis = Hypothesis(found.w, task.examples.x0)
+    mistakes = task.count(hypothesis)
+    told = f"the search found {counted(mistakes, 'mistake')} in {seconds:.1f} seconds"
+    return replace(
+        first,
+        hypothesis=hypothesis,
+        algorithm="search for the fewest mistakes",
+        mistakes=mistakes,
+        interrupted=found.reason == "interrupted",
+        steps=(*first.steps, told),
+    )
 
 
 LEARNERS: dict[str, Callable[[Task, Hypothesis | None], Outcome]] = {

@@ -128,15 +128,18 @@ def _answered(made: Plan, X: Any, rows: Any, signs: Any) -> tuple[Any, Any, Any]
 
 
 @contextmanager
-def told_where(source: Source, layout: Layout, start: int = 0) -> Iterator[None]:
+def told_where(
+    source: Source, layout: Layout, start: int = 0, advice: str | None = None
+) -> Iterator[None]:
     """Turn a bad cell into a sentence with the file, the row and what is written there."""
     try:
         yield
     except BadCellError as bad:
-        raise bad_cell(source, layout, bad, start) from None
+        sentence = bad_cell(source, layout, bad, start)
+        raise DataError(f"{sentence} {advice or _advice(bad)}".rstrip()) from None
 
 
-def bad_cell(source: Source, layout: Layout, bad: BadCellError, start: int = 0) -> DataError:
+def bad_cell(source: Source, layout: Layout, bad: BadCellError, start: int) -> str:
     """The sentence for a bad cell, in rows counted from 1."""
     row = start + bad.row
     where = f"{source.name}, row {row + 1}, {column_called(bad.column)}"
@@ -147,13 +150,13 @@ def bad_cell(source: Source, layout: Layout, bad: BadCellError, start: int = 0) 
         what = f'"{text}" is not {bad.promised}'
     else:
         what = "there is nothing" if text == "" else f"there is not {bad.promised}"
-    return DataError(f"{where}: {what}.{_advice(bad, text)}")
+    return f"{where}: {what}."
 
 
-def _advice(bad: BadCellError, text: str | None) -> str:
+def _advice(bad: BadCellError) -> str:
     if bad.promised == "a number":
-        return f" Give --missing drop, or --category {as_option(bad.column)}."
-    return "" if text else " Give --missing drop."
+        return f"Give --missing drop, or --category {as_option(bad.column)}."
+    return "Give --missing drop." if bad.promised == "an answer" else ""
 
 
 def _with_types(source: Source, layout: Layout, wishes: Wishes) -> Layout:

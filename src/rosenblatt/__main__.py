@@ -1,0 +1,5 @@
+"""`python -m rosenblatt`: the command line."""
+
+from rosenblatt.cli import main
+
+main()

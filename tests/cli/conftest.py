@@ -1,0 +1,80 @@
+import json
+import os
+import subprocess
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from installed import PROGRAM
+
+from rosenblatt.cli import run
+from rosenblatt.read.credit import credit
+
+
+@pytest.fixture(scope="session")
+def credit_files(tmp_path_factory):
+    """The credit examples in every format that can be read."""
+    folder = tmp_path_factory.mktemp("credit")
+    table = credit(n=300)
+    pa.csv.write_csv(table, folder / "credit.csv")
+    options = pa.csv.WriteOptions(delimiter="\t")
+    pa.csv.write_csv(table, folder / "credit.tsv", options)
+    pa.parquet.write_table(table, folder / "credit.parquet")
+    pa.feather.write_feather(table, folder / "credit.feather")
+    with pa.ipc.new_stream(str(folder / "credit.arrow"), table.schema) as stream:
+        stream.write_table(table)
+    lines = "".join(json.dumps(row) + "\n" for row in table.to_pylist())
+    (folder / "credit.jsonl").write_text(lines)
+    for name in ("credit.csv", "credit.jsonl", "credit.parquet"):
+        for suffix, compression in ((".gz", "gzip"), (".zst", "zstd")):
+            with pa.output_stream(str(folder / (name + suffix)), compression=compression) as out:
+                out.write((folder / name).read_bytes())
+    return folder
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Runs the installed program as a person does, in a folder of its own."""
+
+    def call(*arguments, stdin=None, **environment):
+        return subprocess.run(
+            [PROGRAM, *map(str, arguments)],
+            input=stdin,
+            capture_output=True,
+            cwd=tmp_path,
+            env={**os.environ, **environment},
+            timeout=300,
+            check=False,
+        )
+
+    return call
+
+
+@pytest.fixture
+def told(capfd, tmp_path, monkeypatch):
+    """Runs the program in this process: exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        capfd.readouterr()
+        code = run([str(argument) for argument in arguments])
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
+def answer(told):
+    """Runs the program in this process with --json: the object it printed."""
+
+    def call(*arguments, code=0):
+        got, out, err = told(*arguments, "--json")
+        assert got == code, err
+        lines = out.splitlines()
+        assert len(lines) == 1
+        return json.loads(lines[0])
+
+    return call

@@ -1,0 +1,170 @@
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pyarrow.csv
+import pytest
+
+import rosenblatt as rb
+from rosenblatt.read.credit import credit
+
+GOLDEN = Path(__file__).parent / "golden"
+FORMATS = [
+    "credit.csv",
+    "credit.tsv",
+    "credit.parquet",
+    "credit.feather",
+    "credit.arrow",
+    "credit.jsonl",
+    "credit.csv.gz",
+    "credit.csv.zst",
+    "credit.jsonl.gz",
+    "credit.jsonl.zst",
+    "credit.parquet.gz",
+    "credit.parquet.zst",
+]
+
+
+def same(value, golden, where="$"):
+    """Equal, floats to nine digits: processors differ in how they sum."""
+    if isinstance(golden, float) and not isinstance(value, bool):
+        assert math.isclose(value, golden, rel_tol=1e-9), where
+    elif isinstance(golden, dict):
+        assert value.keys() == golden.keys(), where
+        for key in golden:
+            same(value[key], golden[key], f"{where}.{key}")
+    elif isinstance(golden, list):
+        assert len(value) == len(golden), where
+        for i, one in enumerate(golden):
+            same(value[i], one, f"{where}[{i}]")
+    else:
+        assert value == golden, where
+
+
+def test_the_built_in_examples_give_the_golden_answer(answer, tmp_path):
+    got = answer("learn")
+    same(got, json.loads((GOLDEN / "learn.json").read_text()))
+    same(
+        json.loads((tmp_path / "model.json").read_text()),
+        json.loads((GOLDEN / "model.json").read_text()),
+    )
+
+
+@pytest.mark.slow_without_jit
+def test_every_format_gives_the_same_model_file(answer, credit_files, tmp_path):
+    models = set()
+    for name in FORMATS:
+        got = answer("learn", credit_files / name, "-o", f"{name}.json", "--test-size", 0)
+        assert got["verdict"]["verdict"] == "separable"
+        models.add((tmp_path / f"{name}.json").read_text())
+    assert len(models) == 1
+
+
+def test_corrections_stay_below_the_bound_and_the_line_is_right_everywhere(answer, tmp_path):
+    got = answer("learn", "--test-size", 0)
+    assert got["mistakes"] == 0
+    assert 0 < got["corrections"] <= got["bound"]
+    table = credit()
+    model = rb.load(tmp_path / "model.json")
+    assert model.predict(table.drop_columns("approved")).tolist() == table[4].to_pylist()
+
+
+def test_without_scaling_the_lecture_s_count_comes_out(answer, data):
+    got = answer("learn", data / "hw1_15_train.dat", "--no-scale", "--test-size", 0)
+    assert got["corrections"] == 45
+    weights = {one["feature"]: one["weight"] for one in got["weights"]}
+    expected = {"column 1": 3.0841436, "column 2": -1.583081, "column 3": 2.391305}
+    for name, weight in expected.items():
+        assert weights[name] == pytest.approx(weight, abs=1e-6)
+    assert got["threshold"] == 3.0
+
+
+@pytest.mark.slow_without_jit
+def test_noise_makes_the_built_in_examples_inseparable(answer):
+    got = answer("learn", "--noise", 0.1, "--time-limit", 0.5)
+    assert got["verdict"]["verdict"] == "inseparable"
+    assert 0 < got["lower_bound"] <= got["mistakes"] < 150
+    assert 0.7 < got["accuracy"]["accuracy"] < 1
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("algorithm", ["pla", "pocket", "fewest"])
+def test_the_algorithm_can_be_chosen(answer, algorithm):
+    got = answer(
+        "learn", "--algorithm", algorithm, "--noise", 0.05, "--time-limit", 0.3, "--test-size", 0
+    )
+    assert got["mistakes"] > 0
+
+
+@pytest.mark.slow_without_jit
+def test_folds_and_a_test_file(answer, credit_files):
+    folds = answer("learn", credit_files / "credit.csv", "--cv", 4)["accuracy"]
+    assert folds["measured on"] == "folds"
+    assert len(folds["folds"]) == 4
+    assert folds["rows"] == 300
+    other = answer("learn", credit_files / "credit.csv", "--test", credit_files / "credit.jsonl")
+    assert other["accuracy"] == {
+        **other["accuracy"],
+        "measured on": "file",
+        "right": 300,
+        "rows": 300,
+    }
+
+
+def test_the_held_out_rows_play_no_part_in_learning_the_tested_line(answer, told, tmp_path):
+    # A word that only held-out rows have cannot have a weight: it would be a leak.
+    from rosenblatt.cli.options import Reading
+    from rosenblatt.read import Layout, Source
+    from rosenblatt.read.data import read_data, split
+    from rosenblatt.read.guess import Wishes
+
+    lines = [f"{'spam' if i % 2 else 'ham'}\tword{i} common {i % 2}" for i in range(40)]
+    (tmp_path / "t").write_text("\n".join(lines) + "\n")
+    reading = Reading(Layout(), Wishes(texts=("2",)))
+    data = read_data(Source.find(str(tmp_path / "t")), reading.layout, reading.wishes)
+    train, test = split(data, reading.wishes, np.arange(30), np.arange(30, 40))
+    assert "word35" in data.examples.names
+    assert "word35" not in train.names
+    assert train.names == test.names
+
+
+def test_the_weights_apply_to_the_values_in_the_file(answer, tmp_path, credit_files):
+    answer("learn", credit_files / "credit.csv", "--test-size", 0)
+    value = json.loads((tmp_path / "model.json").read_text())
+    table = pyarrow.csv.read_csv(credit_files / "credit.csv")
+    columns = {c["name"]: c["weight"] for c in value["columns"]}
+    score = sum(w * table[name].to_numpy() for name, w in columns.items()) - value["threshold"]
+    assert np.array_equal(score > 0, np.array(table["approved"].to_pylist()) == "yes")
+
+
+def test_what_a_person_reads(told, credit_files):
+    code, out, err = told("learn", credit_files / "credit.csv", "--report", "--top", 2)
+    assert code == 0
+    assert err == ""
+    steps = [line.split()[0] for line in out.splitlines() if line and line[0] != " "]
+    assert steps[:7] == ["read", "verdict", "learnt", "found", "tested", "wrote", "wrote"]
+    assert "the only one with two values" in out
+    assert "current debt" in out
+    assert "█" in out
+    assert "The answer is yes if the sum of weight × value is above" in out
+    page = Path("report.html").read_text()
+    assert "<svg" in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_two_features_are_drawn_as_a_line(told, tmp_path):
+    rows = [f"{x},{y},{'yes' if x + y > 5 else 'no'}" for x in range(6) for y in range(5)]
+    (tmp_path / "plane.csv").write_text("x,y,answer\n" + "\n".join(rows) + "\n")
+    code, _, err = told("learn", "plane.csv", "--report", "r.html")
+    assert code == 0, err
+    assert Path("r.html").read_text().count("<svg") == 2
+
+
+def test_positive_turns_the_answers_around(answer, credit_files):
+    plain = answer("learn", credit_files / "credit.csv", "--test-size", 0)
+    turned = answer("learn", credit_files / "credit.csv", "--positive", "no", "--test-size", 0)
+    assert (plain["positive"], turned["positive"]) == ("yes", "no")
+    first = {one["feature"]: one["weight"] for one in plain["weights"]}
+    for one in turned["weights"]:
+        assert np.sign(one["weight"]) == -np.sign(first[one["feature"]])

@@ -1,0 +1,196 @@
+"""The installed program, run as a person runs it."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from installed import PROGRAM
+
+
+def on_a_terminal(*arguments, cwd, interrupt_after=None, **environment):
+    """What a person sees: the program on a pseudo-terminal, and its exit code."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [PROGRAM, *map(str, arguments)],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        cwd=cwd,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", **environment},
+    )
+    os.close(follower)
+    seen = b""
+    while True:
+        try:
+            block = os.read(leader, 65536)
+        except OSError:
+            break
+        if not block:
+            break
+        seen += block
+        if interrupt_after is not None and interrupt_after in seen:
+            time.sleep(1.0)
+            process.send_signal(signal.SIGINT)
+            interrupt_after = None
+    os.close(leader)
+    return process.wait(), seen.decode()
+
+
+def test_help_comes_without_numpy(program):
+    code = (
+        "import sys, rosenblatt.cli as c; c.run(['--help']);"
+        "sys.exit(any(m in sys.modules for m in ('numpy', 'pyarrow', 'rich', 'numba')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0
+    assert b"Learn from a file" in done.stdout
+
+
+def test_every_verb_says_what_it_does_in_the_words_of_the_list():
+    from click.testing import CliRunner
+
+    from rosenblatt.cli import VERBS, rosenblatt
+
+    for verb, what in VERBS.items():
+        shown = CliRunner().invoke(rosenblatt, [verb, "--help"])
+        assert shown.exit_code == 0, verb
+        assert "--json" in shown.output, verb
+        assert rosenblatt.get_command(None, verb).get_short_help_str(200) == what
+
+
+def test_version(program):
+    import rosenblatt
+
+    assert program("--version").stdout.decode() == f"rosenblatt {rosenblatt.__version__}\n"
+
+
+def test_completion_knows_verbs_and_options(program):
+    words = program(
+        _ROSENBLATT_COMPLETE="bash_complete", COMP_WORDS="rosenblatt se", COMP_CWORD="1"
+    )
+    assert b"separable" in words.stdout
+    options = program(
+        _ROSENBLATT_COMPLETE="bash_complete", COMP_WORDS="rosenblatt learn --tar", COMP_CWORD="2"
+    )
+    assert b"--target" in options.stdout
+    assert b"_rosenblatt_completion" in program(_ROSENBLATT_COMPLETE="bash_source").stdout
+
+
+@pytest.mark.slow_without_jit
+def test_learn_loads_neither_scikit_learn_nor_pandas(tmp_path):
+    code = (
+        "import sys; sys.argv = ['rosenblatt', 'learn', '--json']\n"
+        "from rosenblatt.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "print([m for m in ('sklearn', 'pandas') if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == "[]\n"
+
+
+@pytest.mark.slow_without_jit
+def test_from_a_file_to_answers_through_pipes(program, credit_files, tmp_path):
+    text = (credit_files / "credit.csv.gz").read_bytes()
+    learnt = program("learn", "-", "--json", stdin=text)
+    assert learnt.returncode == 0
+    assert learnt.stderr == b""
+    assert json.loads(learnt.stdout)["data"] == "standard input"
+    answered = program("predict", "model.json", "-", stdin=text)
+    lines = answered.stdout.decode().splitlines()
+    assert len(lines) == 301
+    header = lines[0].split(",")
+    for line in lines[1:]:
+        row = dict(zip(header, line.split(","), strict=True))
+        assert row["approved"] == row["answer"]
+
+
+@pytest.mark.slow_without_jit
+def test_a_terminal_gets_colour_and_a_pipe_does_not(program, tmp_path):
+    code, seen = on_a_terminal("learn", cwd=tmp_path)
+    assert code == 0
+    assert "\x1b[" in seen
+    assert "current debt" in seen
+    _, plain = on_a_terminal("learn", cwd=tmp_path, NO_COLOR="1")
+    assert "\x1b[3" not in plain
+    piped = program("learn")
+    assert b"\x1b" not in piped.stdout + piped.stderr
+
+
+@pytest.mark.slow_without_jit
+def test_ctrl_c_keeps_the_best_so_far_and_says_so(tmp_path):
+    code, seen = on_a_terminal(
+        "learn", "--noise", "0.2", "--time-limit", "60", cwd=tmp_path, interrupt_after=b"verdict"
+    )
+    assert code == 130
+    assert "interrupted: kept the best so far" in seen
+    learnt = json.loads((tmp_path / "model.json").read_text())["learnt"]
+    assert learnt["interrupted"] is True
+    assert learnt["mistakes"] < 500
+
+
+@pytest.mark.slow_without_jit
+def test_long_work_shows_progress_on_stderr(tmp_path):
+    code, seen = on_a_terminal(
+        "learn", "--noise", "0.2", "--time-limit", "4", "--test-size", "0", cwd=tmp_path
+    )
+    assert code == 0
+    assert "mistakes so far" in seen or "learning" in seen
+
+
+def test_a_reader_that_goes_away_is_no_trouble(tmp_path):
+    import numpy as np
+
+    from rosenblatt.hypothesis import Hypothesis
+    from rosenblatt.model import Model, save
+    from rosenblatt.read.columns import Number
+    from rosenblatt.read.encoding import Answers, Encoding
+
+    model = Model(
+        Encoding((Number("x"),)), Hypothesis(np.array([0.0, 1.0])), Answers("y", "no", "yes")
+    )
+    save(model, tmp_path / "model.json")
+    (tmp_path / "x.csv").write_text("x\n" + "1\n" * 200_000)
+    shell = f"{PROGRAM} predict model.json x.csv | head -n 1"
+    done = subprocess.run(["sh", "-c", shell], cwd=tmp_path, capture_output=True, check=True)
+    assert done.stdout == b"x,answer,score\n"
+    assert done.stderr == b""
+
+
+def full_disk(program, tmp_path, *arguments):
+    """The program where no file can grow beyond a few bytes, as on a full disk."""
+    code = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "from rosenblatt.cli import run\n"
+        "import rosenblatt.cli.learn, rosenblatt.cli.predict\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
+        f"sys.exit(run({list(arguments)!r}))"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+    )
+
+
+def test_a_full_disk_leaves_the_old_model_whole(program, tmp_path):
+    (tmp_path / "model.json").write_text("the old model")
+    rows = "".join(f"{x},{int(x > 3)}\n" for x in range(8))
+    (tmp_path / "d.csv").write_text("x,y\n" + rows)
+    done = full_disk(program, tmp_path, "learn", "d.csv", "--target", "y")
+    assert done.returncode == 74, done.stderr
+    assert done.stderr.startswith("rosenblatt: cannot write model.json: ")
+    assert done.stderr.count("\n") == 1
+    assert (tmp_path / "model.json").read_text() == "the old model"
+    assert sorted(path.name for path in Path(tmp_path).iterdir()) == ["d.csv", "model.json"]

@@ -1,0 +1,179 @@
+import json
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import rosenblatt as rb
+
+
+@pytest.fixture
+def model(answer, credit_files):
+    answer("learn", credit_files / "credit.csv", "--test-size", 0)
+    return "model.json"
+
+
+def test_answers_and_scores_equal_python_s_to_the_last_bit(told, model, credit_files, tmp_path):
+    table = pa.csv.read_csv(credit_files / "credit.csv")
+    loaded = rb.load(tmp_path / model)
+    expected = loaded.decision_function(table)
+    X = np.column_stack([table[name].to_numpy() for name in table.column_names[:4]])
+    assert np.array_equal(loaded.decision_function(X), expected)
+    readers = {
+        "csv": lambda path: pa.csv.read_csv(path),
+        "parquet": pa.parquet.read_table,
+        "jsonl": lambda path: pa.Table.from_pylist(
+            [json.loads(line) for line in path.read_text().splitlines()]
+        ),
+    }
+    for source in ("credit.csv", "credit.parquet", "credit.jsonl", "credit.feather"):
+        for suffix, reader in readers.items():
+            code, _, err = told("predict", model, credit_files / source, "-o", f"out.{suffix}")
+            assert code == 0, err
+            got = reader(tmp_path / f"out.{suffix}")
+            assert got.column_names == [*table.column_names, "answer", "score"]
+            assert np.array_equal(got["score"].to_numpy(), expected)
+            assert got["answer"].to_pylist() == loaded.predict(table).tolist()
+
+
+def test_batches_do_not_change_answers(told, model, tmp_path, credit_files, monkeypatch):
+    import rosenblatt.cli.predict as verb
+    import rosenblatt.read.csv
+
+    told("predict", model, credit_files / "credit.csv", "-o", "whole.csv")
+    monkeypatch.setattr(verb, "FEW", 7)
+    monkeypatch.setattr(rosenblatt.read.csv, "BLOCK", 500)
+    told("predict", model, credit_files / "credit.csv", "-o", "parts.csv")
+    assert (tmp_path / "whole.csv").read_text() == (tmp_path / "parts.csv").read_text()
+
+
+def test_reasons_name_what_pushed_most(told, model, credit_files):
+    code, out, _ = told("predict", model, credit_files / "credit.csv", "--explain")
+    assert code == 0
+    header, first = out.splitlines()[:2]
+    assert header.endswith("answer,score,reasons")
+    reasons = first.split(",")[-1].split("; ")
+    assert len(reasons) == 3
+    sizes = [abs(float(reason.split("(")[1].rstrip(')"'))) for reason in reasons]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_prediction_as_one_object(answer, model, credit_files):
+    got = answer("predict", model, credit_files / "credit.csv")
+    assert got["rows_read"] == len(got["rows"]) == 300
+    assert sum(got["answers"].values()) == 300
+    assert set(got["rows"][0]) >= {"answer", "score"}
+
+
+def test_a_column_called_answer_is_kept(told, answer, tmp_path):
+    (tmp_path / "d.csv").write_text("x,answer\n" + "".join(f"{i},{i > 4}\n" for i in range(10)))
+    answer("learn", "d.csv")
+    _, out, _ = told("predict", "model.json", "d.csv")
+    assert out.splitlines()[0] == "x,answer,predicted answer,score"
+
+
+def test_missing_numbers_when_predicting(told, answer, tmp_path):
+    rows = "".join(f"{i},{i % 3},{'yes' if i > 9 else 'no'}\n" for i in range(20))
+    (tmp_path / "d.csv").write_text("a,b,y\n" + rows)
+    (tmp_path / "new.csv").write_text("a,b\n15,1\n,2\n1,n/a\n")
+    answer("learn", "d.csv", "--target", "y")
+    code, _, err = told("predict", "model.json", "new.csv")
+    assert code == 65
+    assert err == (
+        'rosenblatt: new.csv, row 2, column "a": there is nothing. '
+        "Give --missing drop, or --category a.\n"
+    ).replace("--missing drop, or --category a", "--missing empty, or --missing mean")
+    code, out, err = told("predict", "model.json", "new.csv", "--missing", "empty")
+    assert code == 0
+    assert [line.split(",")[2] for line in out.splitlines()[1:]] == ["yes", "", ""]
+    assert "2 rows without an answer" in err
+    code, out, _ = told("predict", "model.json", "new.csv", "--missing", "mean")
+    assert "" not in out.splitlines()[2].split(",")[2:]
+
+
+def test_a_file_without_header_may_lack_the_answers(told, answer, tmp_path):
+    rows = [("yes" if i > 9 else "no", i, i % 3) for i in range(20)]
+    (tmp_path / "d.csv").write_text("".join(f"{y},{a},{b}\n" for y, a, b in rows))
+    (tmp_path / "new.csv").write_text("".join(f"{a},{b}\n" for _, a, b in rows))
+    answer("learn", "d.csv", "--target", 1)
+    _, out, _ = told("predict", "model.json", "new.csv")
+    assert [line.split(",")[2] for line in out.splitlines()[1:]] == [y for y, _, _ in rows]
+
+
+def test_separable_says_so_with_its_exit_code(answer, credit_files, tmp_path):
+    got = answer("separable", credit_files / "credit.parquet", "--proof", "proof.json")
+    assert got["verdict"] == "separable"
+    assert got["margin"] > 0
+    assert got["bound"] == pytest.approx((got["radius"] / got["margin"]) ** 2)
+    held = answer("verify", "proof.json", credit_files / "credit.csv")
+    assert held == {**held, "holds": True, "claim": "separable"}
+
+
+def test_xor_is_blocked_by_its_four_rows(answer, told, tmp_path):
+    (tmp_path / "xor.csv").write_text("a,b,y\n0,0,no\n0,1,yes\n1,0,yes\n1,1,no\n")
+    got = answer("separable", "xor.csv", "--target", "y", "--proof", "p.json", code=1)
+    assert got["verdict"] == "inseparable"
+    assert sorted(one["row"] for one in got["blocking"]) == [1, 2, 3, 4]
+    assert sorted(one["line"] for one in got["blocking"]) == [2, 3, 4, 5]
+    assert [one["share"] for one in got["blocking"]] == [0.25] * 4
+    assert got["blocking"][0]["values"].keys() == {"a", "b", "y"}
+    code, out, _ = told("separable", "xor.csv", "--target", "y")
+    assert code == 1
+    assert "rows 1, 2, 3 and 4 cannot all be right" in out
+    answer("verify", "p.json", "xor.csv")
+    changed = (tmp_path / "xor.csv").read_text().replace("1,1,no", "1,2,no")
+    (tmp_path / "other.csv").write_text(changed)
+    refuted = answer("verify", "p.json", "other.csv", code=1)
+    assert refuted["holds"] is False
+    assert refuted["reason"]
+
+
+def test_a_proof_of_python_s_can_be_verified_too(answer, tmp_path):
+    X, y = [[0.0], [1.0], [2.0]], [0, 1, 0]
+    (tmp_path / "p.json").write_text(rb.separability(X, y).proof.to_json())
+    (tmp_path / "d.csv").write_text("x,y\n0,0\n1,1\n2,0\n")
+    assert answer("verify", "p.json", "d.csv", "--target", "y")["holds"] is True
+
+
+def test_a_changed_proof_is_refused(told, answer, tmp_path):
+    (tmp_path / "xor.csv").write_text("a,b,y\n0,0,no\n0,1,yes\n1,0,yes\n1,1,no\n")
+    answer("separable", "xor.csv", "--target", "y", "--proof", "p.json", code=1)
+    value = json.loads((tmp_path / "p.json").read_text())
+    value["proof"]["claim"] = "separable"
+    (tmp_path / "p.json").write_text(json.dumps(value))
+    code, _, err = told("verify", "p.json", "xor.csv")
+    assert code == 65
+    assert err.startswith("rosenblatt: p.json is not a proof")
+
+
+@pytest.mark.slow_without_jit
+def test_exercise_1_4(answer, told):
+    got = answer("experiment", "-n", 20, "--runs", 100, "--seed", 1)
+    assert got["halted"] == 100
+    assert len(got["updates"]) == 100
+    assert 5 < got["corrections"]["median"] < 25
+    assert got == answer("experiment", "-n", 20, "--runs", 100, "--seed", 1)
+    code, out, _ = told("experiment", "-n", 20, "--runs", 100, "--seed", 1)
+    assert code == 0
+    assert "█" in out
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("name", ["h.png", "h.svg"])
+def test_the_experiment_is_drawn(told, tmp_path, name):
+    pytest.importorskip("matplotlib")
+    code, _, err = told("experiment", "-n", 10, "--runs", 20, "--plot", name)
+    assert code == 0, err
+    assert (tmp_path / name).stat().st_size > 1000
+
+
+def test_without_matplotlib_the_extra_is_named(told, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "rosenblatt.show.picture", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    code, _, err = told("experiment", "--plot", "h.png")
+    assert code == 64
+    assert "rosenblatt[plot]" in err
