@@ -128,7 +128,7 @@ def short_weights(signed: Signed, found: Found) -> Vector:
 
 def tall_integers(signed: Signed, w: Fractions) -> Vector:
     """Weights for scaled rows as integer weights for the data as they were given."""
-    return as_integers(signed.unscaled(signed.scaled_whole(w)))
+    return without_denominators(signed.unscaled(signed.scaled_whole(w)))
 
 
 def cut_to(w: Fractions, bits: int) -> Fractions:
@@ -137,7 +137,7 @@ def cut_to(w: Fractions, bits: int) -> Fractions:
     return [flint.fmpq((v / largest * (1 << bits)).round(), 1 << bits) for v in w]
 
 
-def as_integers(fractions: Sequence[Any]) -> Vector:
+def without_denominators(fractions: Sequence[Any]) -> Vector:
     """A positive multiple of some fractions, in integers without a common factor."""
     common = math.lcm(*(int(v.q) for v in fractions))
     whole = [int(v.p) * (common // int(v.q)) for v in fractions]
@@ -239,7 +239,7 @@ def _sum(signed: Signed, found: Found) -> Fractions:
 def _part(signed: Signed, found: Found, rest: int = 0) -> Part:
     """Multipliers of the rows as they were given, in integers; the last is that of the rest."""
     true = [m * signed.row_power(n) for n, m in zip(found.rows, found.multipliers, strict=True)]
-    whole = as_integers([*true, flint.fmpq(rest)])
+    whole = without_denominators([*true, flint.fmpq(rest)])
     order = sorted(range(len(found.rows)), key=found.rows.__getitem__)
     rows, multipliers = ([values[i] for i in order] for values in (found.rows, whole))
     return Part(tuple(rows), tuple(multipliers), whole[-1])

@@ -40,7 +40,8 @@ def zero_sum(signed: Signed, rows: Sequence[int]) -> Found | None:
     equations = independent_columns(taller)
     if len(equations) < len(rows):
         return None
-    square = flint.fmpq_mat([[row[j] for row in taller.tolist()] for j in equations])
+    table = taller.tolist()
+    square = flint.fmpq_mat([[row[j] for row in table] for j in equations])
     wanted = flint.fmpq_mat(len(rows), 1, [int(j == 0) for j in equations])
     multipliers = solved(square, wanted)
     if (multipliers.transpose() * Z) != flint.fmpq_mat(1, Z.ncols()):
@@ -134,11 +135,18 @@ def rigorous_scores(signed: Signed, w: Fractions) -> tuple[Floats, float, Any]:
     whole = signed.scaled_whole(w)
     unit = max(abs(v) for v in whole)
     floats = np.array([round_fraction(v / unit) for v in whole])
-    s = signed.scores_whole(floats)
-    # Entries of scaled rows are at most 1, so √D bounds their length.
-    size = np.sqrt(len(whole)) * np.sqrt(floats @ floats)
-    lost = max(2.0**-900, len(whole) * 2.0**-1070 * np.abs(signed.signs).max())
-    return s, float(4 * (len(whole) + 3) * 2.0**-53 * size + lost), unit
+    return signed.scores_whole(floats), rounding(signed, floats), unit
+
+
+def rounding(signed: Signed, w: Floats) -> float:
+    """How far off scores can be if each of these weights was rounded once.
+
+    Entries of scaled rows are at most 1, so √D bounds their length. What is lost below the
+    smallest float counts as much as rows were multiplied by.
+    """
+    size = np.sqrt(len(w)) * np.sqrt(w @ w)
+    lost = max(2.0**-900, len(w) * 2.0**-1070 * np.abs(signed.signs).max())
+    return float(4 * (len(w) + 3) * 2.0**-53 * size + lost)
 
 
 def exact_scores(signed: Signed, w: Fractions, rows: list[int]) -> Iterator[tuple[int, Any]]:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from rosenblatt.examples import Examples
 
-BLOCK = 2**17  # numbers in a block of rows: a block stays in the cache
+BLOCK = 2**16  # numbers in a block of rows: a block stays in the cache
+MANY_ROWS = 2**18
 
 
 def dimension_of(examples: Examples) -> int:
@@ -40,35 +41,52 @@ def integer_rows(
     tall = (X.toarray() if examples.is_sparse else X).astype(np.float64)
     if examples.x0:
         tall = np.column_stack((np.full(len(index), examples.x0), tall))
-    fractions, exponents = np.frexp(tall * examples.y[index, None])
-    shifts = exponents - (_smallest(tall) if unit is None else unit)
-    mantissas = np.ldexp(fractions, 53).astype(np.int64)
-    return [
-        [m << s if m else 0 for m, s in zip(*row, strict=True)]
-        for row in zip(mantissas.tolist(), shifts.tolist(), strict=True)
-    ]
+    tall *= examples.y[index, None]
+    whole = as_integers(tall.ravel(), smallest_exponent(tall) if unit is None else unit)
+    width = tall.shape[1]
+    return [whole[i : i + width] for i in range(0, len(whole), width)]
 
 
-def _smallest(numbers: NDArray[np.float64]) -> int:
+def as_integers(numbers: NDArray[np.float64], unit: int) -> list[int]:
+    """Floats as integers in the unit 2^(unit - 53), in which they must be integers."""
+    fractions, exponents = np.frexp(numbers)
+    mantissas = np.ldexp(fractions, 53).astype(np.int64).tolist()
+    shifts = (exponents - unit).tolist()
+    return [m << s if m else 0 for m, s in zip(mantissas, shifts, strict=True)]
+
+
+def smallest_exponent(numbers: NDArray[np.float64]) -> int:
+    """The largest unit in which all of these numbers are integers."""
     return int(np.frexp(numbers[numbers != 0])[1].min(initial=2000))
 
 
-def smallest_exponent(examples: Examples) -> int:
-    """The unit in which every number of the data is an integer."""
-    x0 = _smallest(np.array([examples.x0]))
-    return min(
-        x0, *(_smallest(X if isinstance(X, np.ndarray) else X.data) for _, X, _ in blocks(examples))
-    )
+def unit_of(examples: Examples) -> int:
+    """The largest unit in which every number of the data is an integer."""
+    numbers = (X if isinstance(X, np.ndarray) else X.data for _, X, _ in blocks(examples))
+    return min(smallest_exponent(np.array([examples.x0])), *map(smallest_exponent, numbers))
 
 
 def exact_products(
-    weights: Sequence[int], examples: Examples, rows: Sequence[int]
+    weights: Sequence[int], examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> Iterator[int]:
-    """w·z_n for some rows, each times a positive number."""
+    """w·z_n of some rows in a unit, or each times some positive number."""
+    if examples.is_sparse:
+        yield from (_sparse_product(weights, examples, n, unit) for n in rows)
+        return
     batch = max(1, BLOCK // dimension_of(examples))
     for start in range(0, len(rows), batch):
-        for z in integer_rows(examples, rows[start : start + batch]):
+        for z in integer_rows(examples, rows[start : start + batch], unit):
             yield sum(v * a for v, a in zip(weights, z, strict=True) if a)
+
+
+def _sparse_product(weights: Sequence[int], examples: Examples, n: int, unit: int | None) -> int:
+    X, x0 = examples.X, examples.x0
+    stored = slice(X.indptr[n], X.indptr[n + 1])
+    numbers = np.append(X.data[stored].astype(np.float64), x0) * examples.y[n]
+    whole = as_integers(numbers, smallest_exponent(numbers) if unit is None else unit)
+    places = (X.indices[stored] + bool(x0)).tolist()
+    product: int = sum(weights[j] * a for j, a in zip(places, whole, strict=False))
+    return product + weights[0] * whole[-1] if x0 else product
 
 
 def column_sums(examples: Examples, unit: int) -> list[int]:
@@ -91,11 +109,12 @@ def merged(examples: Examples) -> Examples:
     return Examples(X, examples.y, examples.labels, examples.names, examples.x0)
 
 
-def fingerprint(examples: Examples) -> str:
+def fingerprint(examples: Examples, codes: NDArray[np.uint64] | None = None) -> str:
     """A digest of the numbers and answers, the same for dense, CSR, float32 and float64."""
+    codes = row_codes(examples) if codes is None else codes
     digest = hashlib.sha256(f"{examples.n} {examples.d} {examples.x0.hex()}".encode())
     digest.update(examples.y.tobytes())
-    digest.update(row_codes(examples).tobytes())
+    digest.update(codes.tobytes())
     return digest.hexdigest()
 
 
@@ -109,15 +128,25 @@ def row_codes(examples: Examples) -> NDArray[np.uint64]:
     for start, X, _ in blocks(examples):
         if isinstance(X, np.ndarray):
             codes[start : start + len(X)] = _bits(X) @ odd
-        else:
-            rows = start + np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-            np.add.at(codes, rows, _bits(X.data) * odd[X.indices])
+        elif X.nnz:
+            stored = np.flatnonzero(np.diff(X.indptr))
+            terms = _bits(X.data) * odd[X.indices]
+            codes[start + stored] = np.add.reduceat(terms, X.indptr[stored])
     return codes
 
 
-def contradictions_of(examples: Examples, most: int = 8) -> list[tuple[int, int]]:
-    """Pairs of rows that are alike in every number and have different answers."""
-    codes = row_codes(examples)
+def contradictions_of(
+    examples: Examples, codes: NDArray[np.uint64], most: int = 8
+) -> list[tuple[int, int]]:
+    """Pairs of rows that are alike in every number and have different answers, by their codes.
+
+    Not looked for among very many rows, where sorting codes takes longer than deciding.
+    """
+    if examples.n > MANY_ROWS:
+        return []
+    ordered = np.sort(codes)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return []
     yes, no = np.flatnonzero(examples.y > 0), np.flatnonzero(examples.y < 0)
     _, at_yes, at_no = np.intersect1d(codes[yes], codes[no], return_indices=True)
     pairs = sorted(zip(yes[at_yes].tolist(), no[at_no].tolist(), strict=True))
@@ -130,7 +159,8 @@ def _alike(examples: Examples, a: int, b: int) -> bool:
 
 def _bits(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
     bits = (numbers + 0.0).view(np.uint64)  # adding 0.0 turns -0.0 into 0.0
-    return bits ^ (bits >> np.uint64(32))
+    bits ^= bits >> np.uint64(32)
+    return bits
 
 
 @functools.lru_cache(maxsize=8)

@@ -33,38 +33,37 @@ class Corral(NamedTuple):
     w: np.ndarray
 
 
-def look_dense(X, scales, rows, columns):
-    """The largest |entry| of every row and column; returns the largest ‖row·scales‖²."""
-    most = 0.0
+def look_dense(X, scales, squares, columns):
+    """The squared length of every row, its entries scaled, and the largest |entry| of columns."""
     for n in range(X.shape[0]):
-        square = 0.0
-        largest = 0.0
-        x = X[n]
-        for j in range(X.shape[1]):
-            a = abs(np.float64(x[j]))
-            largest = max(largest, a)
-            columns[j] = max(columns[j], a)
-            square += (a * scales[j]) * (a * scales[j])
-        rows[n] = largest
-        most = max(most, square)
-    return most
+        squares[n] = square(X[n], scales)
+        widen(X[n], columns)
 
 
-def look_sparse(data, indices, indptr, scales, rows, columns):
+def look_sparse(data, indices, indptr, scales, squares, columns):
     """The same over the stored entries of a CSR matrix."""
-    most = 0.0
     for n in range(len(indptr) - 1):
-        square = 0.0
-        largest = 0.0
         for k in range(indptr[n], indptr[n + 1]):
             a = abs(np.float64(data[k]))
-            largest = max(largest, a)
             j = indices[k]
             columns[j] = max(columns[j], a)
-            square += (a * scales[j]) * (a * scales[j])
-        rows[n] = largest
-        most = max(most, square)
-    return most
+            squares[n] += (a * scales[j]) * (a * scales[j])
+
+
+def square(x, scales):
+    """The squared length of a row, its entries scaled."""
+    s = 0.0
+    for j in range(len(x)):
+        s += (x[j] * scales[j]) * (x[j] * scales[j])
+    return s
+
+
+def widen(x, columns):
+    """Let every column's largest |entry| take in a row."""
+    for j in range(len(x)):
+        a = abs(np.float64(x[j]))
+        if a > columns[j]:
+            columns[j] = a
 
 
 def walk(Z, lengths, c, k, height, tolerance, steps):
@@ -289,6 +288,8 @@ def bind() -> None:
     overload(add, jit_options={"fastmath": REORDER})(
         lambda Z, n, w, a: add_sparse if sparse(Z) else add_dense
     )
+    overload(square, jit_options={"fastmath": REORDER})(lambda x, scales: square)
+    overload(widen)(lambda x, columns: widen)
     overload(norm, jit_options={"fastmath": REORDER})(lambda v: norm)
     overload(lower, jit_options={"fastmath": REORDER})(lambda L, k, b: lower)
     overload(upper, jit_options={"fastmath": REORDER})(lambda L, k, b: upper)
@@ -308,6 +309,6 @@ class _Bound(Kernel):
         return super().__call__(*arguments)
 
 
-look_at_dense = Kernel(look_dense)
+look_at_dense = _Bound(look_dense)
 look_at_sparse = Kernel(look_sparse)
 walk_on = _Bound(walk)

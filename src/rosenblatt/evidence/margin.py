@@ -10,8 +10,9 @@ from typing import Any
 import flint
 import numpy as np
 
-from rosenblatt.evidence.exact import Fractions, exact_scores, rigorous_scores
+from rosenblatt.evidence.exact import Fractions, rounding
 from rosenblatt.evidence.guarantee import Guarantee
+from rosenblatt.evidence.integers import exact_products, smallest_exponent
 from rosenblatt.evidence.nearest import Point
 from rosenblatt.evidence.signed import (
     Floats,
@@ -54,18 +55,19 @@ def measured(signed: Signed, weights: Sequence[int], hull: Hull | None) -> Measu
     hull : Hull, optional
         A point of the hull, which bounds the margin from above.
     """
-    w = [flint.fmpq(v) for v in weights]
-    s, slack, _ = rigorous_scores(signed, w)
+    examples, w = signed.examples, unit_length(weights)
+    s, slack = signed.scores_whole(w), rounding(signed, w)
     least = float(s.min())
-    near = np.flatnonzero(s <= least + 2 * slack)
-    product = min(v for _, v in exact_scores(signed, w, near.tolist()))
-    width = _true_length(signed, product * product / sum(v * v for v in weights))
-    support = np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * slack)
+    near = np.flatnonzero(s <= least + 2 * slack).tolist()
+    unit = min(smallest_exponent(examples.tall_row(n)) for n in near)
+    product = min(exact_products(weights, examples, near, unit))
+    squares = flint.fmpq(product * product, sum(v * v for v in weights))
+    width = _root(squares, unit - 53)
     return Measured(
-        unit_length(weights),
+        w,
         width if product > 0 else -width,
         math.inf if hull is None else hull.length(signed),
-        support,
+        np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * slack),
     )
 
 
@@ -90,7 +92,7 @@ class Hull:
         x = flint.fmpq_mat(1, len(self.rows), self.multipliers) * signed.exact(self.rows)
         total = sum(self.multipliers, flint.fmpq(0))
         squares = sum((v * v for v in x.entries()), flint.fmpq(0))
-        return _true_length(signed, squares / (total * total))
+        return _root(squares / (total * total), 1 - math.frexp(signed.scale.columns[0])[1])
 
     def _length_in_floats(self, signed: Signed) -> float:
         """The same; k products summed are off by at most k·u of the sum of their sizes."""
@@ -128,11 +130,9 @@ def unit_length(weights: Sequence[int]) -> Floats:
     return np.asarray(w / np.sqrt(w @ w))
 
 
-def _true_length(signed: Signed, squared: Any) -> float:
-    """The root of a fraction of any size, from the unit of scaled rows to that of the data."""
-    unit = flint.fmpq(*float(signed.scale.columns[0]).as_integer_ratio())
-    v = squared / (unit * unit)
+def _root(v: Any, exponent: int) -> float:
+    """The root of a fraction of any size, times a power of two."""
     p, q = int(v.p), int(v.q)
     shift = (q.bit_length() - p.bit_length() + 192) // 2 * 2
     whole = (p << shift) // q if shift >= 0 else p // (q << -shift)
-    return math.ldexp(math.isqrt(whole), -shift // 2)
+    return math.ldexp(math.isqrt(whole), exponent - shift // 2)

@@ -31,7 +31,7 @@ from rosenblatt.evidence.integers import (
     fingerprint,
     integer_rows,
     merged,
-    smallest_exponent,
+    unit_of,
 )
 from rosenblatt.examples import Examples
 
@@ -91,7 +91,7 @@ class Proof:
     ('inseparable', True)
     >>> rb.Proof.from_json(proof.to_json()) == proof
     True
-    >>> proof.check([[0.0], [1.0], [3.0]], y)
+    >>> proof.check([[0.0], [1.0], [3.0]], y)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     rosenblatt.evidence.proof.ProofError: this is a proof about other data: ...
@@ -249,9 +249,9 @@ def _as_floats(weights: Sequence[int], dimension: int) -> NDArray[np.float64]:
     """Integers of any size as floats up to 1, each rounded once."""
     if len(weights) != dimension:
         raise ProofError(f"there are {len(weights)} weights; the data need {dimension}.")
-    if not all(type(v) is int for v in weights):
+    if set(map(type, weights)) != {int}:
         raise ProofError("weights are integers.")
-    scale = 1 << max(abs(v).bit_length() for v in weights)
+    scale = 1 << max(map(abs, weights)).bit_length()
     return np.array([v / scale for v in weights])
 
 
@@ -269,7 +269,8 @@ def _surely_positive(
     numbers = X if isinstance(X, np.ndarray) else X.data
     with np.errstate(all="ignore"):
         s = y * _scores(X, w, x0)
-        length = math.sqrt(np.dot(w, w)) * math.sqrt(np.vdot(numbers, numbers) + x0**2)
+        square = float(np.einsum("i,i->", numbers.ravel(), numbers.ravel()))
+        length = math.sqrt(np.einsum("i,i->", w, w)) * math.sqrt(square + x0**2)
         settled: NDArray[np.bool_] = s > share * length + 2.0**-900
         near = np.flatnonzero(~settled & (s > 0))
         if len(near):
@@ -279,7 +280,10 @@ def _surely_positive(
 
 
 def _scores(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
-    return np.asarray(X @ w[1:] + w[0] * x0 if x0 else X @ w)
+    features = w[1:] if x0 else w
+    # einsum, unlike @, starts no threads: blocks are too small for them.
+    s = np.einsum("ij,j->i", X, features) if isinstance(X, np.ndarray) else X @ features
+    return np.asarray(s + w[0] * x0 if x0 else s)
 
 
 def _check_parts(parts: Sequence[Part], examples: Examples) -> None:
@@ -305,7 +309,7 @@ def _check_sum(part: Part, examples: Examples) -> None:
     """Σ λ z = 0, column by column, in integers."""
     if part.rest:
         excess = [m - part.rest for m in part.multipliers]
-        unit = smallest_exponent(examples)
+        unit = unit_of(examples)
         every = column_sums(examples, unit)
         sums = [
             s + part.rest * e

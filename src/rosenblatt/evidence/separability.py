@@ -10,14 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import learn
-from rosenblatt.evidence.decide import ANY, Decision, as_integers, decide, first_part
+from rosenblatt.evidence.decide import ANY, Decision, decide, first_part
 from rosenblatt.evidence.explain import explanation, summary
 from rosenblatt.evidence.guarantee import Guarantee
-from rosenblatt.evidence.integers import contradictions_of, fingerprint, merged
-from rosenblatt.evidence.margin import as_fractions, scaled_guarantee, unit_length
+from rosenblatt.evidence.integers import (
+    as_integers,
+    contradictions_of,
+    fingerprint,
+    merged,
+    row_codes,
+    smallest_exponent,
+)
+from rosenblatt.evidence.margin import scaled_guarantee, unit_length
 from rosenblatt.evidence.nearest import GAP, Point
-from rosenblatt.evidence.proof import Part, Proof, ProofError, Vector
-from rosenblatt.evidence.signed import FAR_APART, Look, Scale, Signed, look_at
+from rosenblatt.evidence.proof import Part, Proof, ProofError
+from rosenblatt.evidence.signed import Look, Scale, Signed, look_at
 from rosenblatt.evidence.telling import Telling
 from rosenblatt.evidence.widest import Separator, as_found, widest_from
 from rosenblatt.examples import Examples
@@ -156,7 +163,8 @@ def separability_of(examples: Examples, *, widest: bool = True) -> Separability:
         try:
             return _decided(examples, look, widest, telling)
         except KeyboardInterrupt:
-            return _interrupted(examples, look, telling)
+            reason = f"interrupted after {telling.passes} passes over the data"
+            return _undecided(look, reason, telling.point)
 
 
 def blocking_part(examples: Examples, rows: Any = None) -> Part | None:
@@ -181,7 +189,7 @@ def blocking_part(examples: Examples, rows: Any = None) -> Part | None:
     if rows is not None:
         examples = replace(examples, X=examples.X[index], y=examples.y[index], weights=None)
     look = look_at(examples)
-    scale = Scale.even(examples, look) if _far_apart(look) else Scale.plain(look)
+    scale = Scale.even(examples, look) if look.far_apart else Scale.plain(look)
     part = first_part(Signed(examples, scale))
     if part is None:
         return None
@@ -192,7 +200,7 @@ def blocking_part(examples: Examples, rows: Any = None) -> Part | None:
 def _decided(examples: Examples, look: Look, widest: bool, telling: Telling) -> Separability:
     # Two passes so far: X was checked for numbers that are none, and looked at.
     plain = signed = Signed(examples, Scale.plain(look), passes=2)
-    if _far_apart(look):
+    if look.far_apart:
         signed = Signed(examples, Scale.even(examples, look), passes=3)
     quick = _quick_try(signed)
     decision = quick or decide(signed, GAP if widest and signed is plain else ANY, telling.tell)
@@ -207,13 +215,6 @@ def _decided(examples: Examples, look: Look, widest: bool, telling: Telling) -> 
     return _separable(plain, look, found)
 
 
-def _far_apart(look: Look) -> bool:
-    used, rows = look.columns[look.columns > 0], look.rows[look.rows > 0]
-    return len(used) > 0 and bool(
-        used.max() > FAR_APART * used.min() or rows.max() > FAR_APART * rows.min()
-    )
-
-
 def _quick_try(signed: Signed) -> Decision | None:
     """A short run of PLA, where features are many and a separator is likely."""
     examples = signed.examples
@@ -223,14 +224,15 @@ def _quick_try(signed: Signed) -> Decision | None:
     signed.passes += run.cycles + 1
     if not run.separated:
         return None
-    return Decision("separable", as_integers(as_fractions(examples.tall(run.hypothesis.w))))
+    w = examples.tall(run.hypothesis.w)
+    return Decision("separable", tuple(as_integers(w, smallest_exponent(w))))
 
 
 def _separable(plain: Signed, look: Look, found: Separator) -> Separability:
-    result = found.measured
-    proof = _proof(plain, "separable", weights=found.weights)
-    scaled = scaled_guarantee(plain.examples, look, result)
-    plain.passes += 1
+    examples, result = plain.examples, found.measured
+    proof = Proof("separable", fingerprint(examples), examples.x0, found.weights)
+    proof.check_evidence(examples)
+    scaled = scaled_guarantee(examples, look, result)
     return Separability(
         "separable",
         look.radius,
@@ -238,47 +240,35 @@ def _separable(plain: Signed, look: Look, found: Separator) -> Separability:
         result.margin,
         result.upper,
         support=result.support,
-        passes=plain.passes,
+        passes=plain.passes + 3,  # fingerprint, check, the radius of scaled columns
         proof=proof,
         scaled=scaled,
     )
 
 
 def _not_separable(plain: Signed, look: Look, decision: Decision) -> Separability:
-    if decision.verdict == "undecided" or decision.part is None or decision.blocking is None:
-        return _undecided(plain.examples, look, decision.reason, decision.point)
+    if decision.part is None or decision.blocking is None:
+        return _undecided(look, decision.reason, decision.point)
+    examples, weights = plain.examples, decision.weights
+    codes = row_codes(examples)
+    data = fingerprint(examples, codes)
+    proof = Proof(decision.verdict, data, examples.x0, weights, (decision.part,))
     try:
-        proof = _proof(plain, decision.verdict, decision.weights, decision.part)
+        proof.check_evidence(examples)
     except ProofError as error:
-        return _undecided(plain.examples, look, f"the proof did not hold: {error}", None)
-    pairs = (Part(pair, (1, 1)) for pair in contradictions_of(plain.examples))
-    blocking = (*pairs, decision.blocking)
+        return _undecided(look, f"the proof did not hold: {error}", None)
+    pairs = [Part(pair, (1, 1)) for pair in contradictions_of(examples, codes)]
     return Separability(
         decision.verdict,
         look.radius,
-        unit_length(decision.weights) if decision.weights else None,
-        blocking=tuple(sorted(blocking, key=lambda part: len(part.rows))),
-        passes=plain.passes,
+        unit_length(weights) if weights else None,
+        blocking=tuple(sorted([*pairs, decision.blocking], key=lambda part: len(part.rows))),
+        passes=plain.passes + 1 + bool(weights),  # fingerprint, check of the products
         proof=proof,
     )
 
 
-def _proof(plain: Signed, claim: str, weights: Vector = (), part: Part | None = None) -> Proof:
-    """The proof, which the checker has confirmed."""
-    examples = plain.examples
-    parts = () if part is None else (part,)
-    proof = Proof(claim, fingerprint(examples), examples.x0, weights, parts)
-    plain.passes += 1 + bool(weights)
-    proof.check_evidence(examples)
-    return proof
-
-
-def _interrupted(examples: Examples, look: Look, telling: Telling) -> Separability:
-    reason = f"interrupted after {telling.passes} passes over the data"
-    return _undecided(examples, look, reason, telling.point)
-
-
-def _undecided(examples: Examples, look: Look, reason: str, point: Point | None) -> Separability:
+def _undecided(look: Look, reason: str, point: Point | None) -> Separability:
     unit = float(Scale.plain(look).columns[0])
     if point is None or not point.plain:
         return Separability("undecided", look.radius, reason=reason)

@@ -30,20 +30,25 @@ FAR_APART = 2.0**20
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What one look at the data tells: the radius R and the largest entries."""
+    """What one look at the data tells: the radius R, the largest entries, how far apart."""
 
     radius: float
-    rows: Floats
     columns: Floats
+    far_apart: bool
 
 
 def look_at(examples: Examples) -> Look:
     """Look once at all examples."""
     unit, x0 = examples.unit, abs(examples.x0)
-    most, rows, columns = _look(examples, np.full(examples.d, 1.0 / unit))
+    squares, columns = _look(examples, np.full(examples.d, 1.0 / unit))
+    least, most = float(squares.min()) + (x0 / unit) ** 2, float(squares.max())
     radius = math.hypot(math.sqrt(most), x0 / unit) * unit
     tall = np.concatenate(([x0], columns)) if x0 else columns
-    return Look(radius, np.maximum(rows, x0), tall)
+    used = tall[tall > 0]
+    apart = least * FAR_APART**2 < most or bool(
+        used.max(initial=0.0) > FAR_APART * used.min(initial=math.inf)
+    )
+    return Look(radius, tall, apart)
 
 
 def scaled_radius(examples: Examples, look: Look) -> float:
@@ -51,18 +56,18 @@ def scaled_radius(examples: Examples, look: Look) -> float:
     columns = look.columns[1:] if examples.x0 else look.columns
     with np.errstate(over="ignore"):
         scales = np.where(columns > 0, 1.0 / np.where(columns > 0, columns, 1.0), 1.0)
-    most, _, _ = _look(examples, np.minimum(scales, 2.0**1023))
-    return math.hypot(math.sqrt(most), examples.x0)
+    squares, _ = _look(examples, np.minimum(scales, 2.0**1023))
+    return math.hypot(math.sqrt(squares.max()), examples.x0)
 
 
-def _look(examples: Examples, scales: Floats) -> tuple[float, Floats, Floats]:
-    rows, columns = np.zeros(examples.n), np.zeros(examples.d)
+def _look(examples: Examples, scales: Floats) -> tuple[Floats, Floats]:
+    squares, columns = np.zeros(examples.n), np.zeros(examples.d)
     X = examples.X
     if examples.is_sparse:
-        most = loops.look_at_sparse(X.data, X.indices, X.indptr, scales, rows, columns)
+        loops.look_at_sparse(X.data, X.indices, X.indptr, scales, squares, columns)
     else:
-        most = loops.look_at_dense(X, scales, rows, columns)
-    return float(most), rows, columns
+        loops.look_at_dense(X, scales, squares, columns)
+    return squares, columns
 
 
 @dataclass(frozen=True, eq=False)
