@@ -13,7 +13,7 @@ from rosenblatt.cli import VERBS
 from rosenblatt.cli.options import json_option, layout_options
 from rosenblatt.cli.outlet import Outlet
 from rosenblatt.cli.say import Voice
-from rosenblatt.cli.streaming import Job, Status, Streamer, Tally, signals, tell
+from rosenblatt.cli.streaming import Job, Status, Streamer, Tally, stopping_gently, tell
 from rosenblatt.errors import DataError, UsageError
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read import CSV, JSON_LINES, LIBSVM, PARQUET, Layout, reader_of
@@ -82,8 +82,8 @@ def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
         job, tally = _job(data, layout, given, as_json, folder, kept)
         status = Status(job, tally, given["margin"], given["quiet"] or as_json)
         streamer = Streamer(job, tally, status)
-        signals(streamer)
-        tally = streamer.run()
+        with stopping_gently(streamer):
+            tally = streamer.run()
         status.end(tally)
         if given["save"] is not None:
             job.model.save(given["save"])

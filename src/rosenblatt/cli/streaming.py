@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -303,7 +304,14 @@ def tell(text: str) -> None:
     print(f"rosenblatt: {text}", file=sys.stderr)
 
 
-def signals(streamer: Streamer) -> None:
+@contextmanager
+def stopping_gently(streamer: Streamer) -> Iterator[None]:
     """Let SIGTERM and Ctrl-C stop the stream after the chunk that is being learnt."""
-    for signum in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(signum, streamer.stop)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    for number in before:
+        signal.signal(number, streamer.stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
