@@ -114,7 +114,7 @@ def first_mistakes(walk: Walk) -> None:
         k, t = engine.pla_first(walk.rows, order, walk.rule.zero, w, (k, visits), trace)
         walk.record(w, trace[:t], np.arange(1, t + 1), within_cycle=k > 0)
         if k == len(order):
-            walk.confirm()
+            walk.confirm(ends_cycle=True)
             k = 0
 
 

@@ -116,7 +116,7 @@ class Walk:
         if self.watch is not None:
             self.watch(self.so_far)
 
-    def confirm(self) -> None:
+    def confirm(self, ends_cycle: bool = False) -> None:
         """Look at all examples, exactly: end the walk, or correct a mistake it missed."""
         mistakes = self._hypothesis().mistakes(self.examples)
         if len(mistakes) == 0:
@@ -125,7 +125,8 @@ class Walk:
             w, trace, _ = self.room(1)
             trace[0] = mistakes[0]
             engine.replay(self.rows, trace, w)
-            self.record(w, trace, np.empty(0, dtype=np.int64), self.so_far.within_cycle)
+            ends = np.ones(int(ends_cycle), dtype=np.int64)
+            self.record(w, trace, ends, self.so_far.within_cycle and not ends_cycle)
 
     def run(self, reason: Reason | None = None, look: bool = True) -> Run:
         """What happened, once the walk is over, after a last look for mistakes."""
