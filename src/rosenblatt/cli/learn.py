@@ -95,6 +95,14 @@ class Wanted:
     flag_value="report.html",
     help="Write a page too (report.html).",
 )
+@click.option("--stream", is_flag=True, help="PLA in passes over a file larger than memory.")
+@click.option(
+    "--cycles",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="The most passes with --stream.",
+)
 @reading_options
 @json_option
 def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> int:
@@ -107,7 +115,10 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     The model is learnt from all rows; accuracy is measured on rows held out from a second
     model that is learnt in the same way from the others.
     """
+    in_passes, cycles = given.pop("stream"), given.pop("cycles")
     noise = given.pop("noise")
+    if in_passes:
+        return _in_passes(data, reading, as_json, cycles, given)
     how = How(*(given.pop(key) for key in ("algorithm", "order", "scale", "time_limit", "seed")))
     wanted = Wanted(**given)
     voice = Voice(as_json)
@@ -126,6 +137,25 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
         result = replace(result, trial=_tried(voice, result, reading, wanted))
     _write(voice, result, wanted)
     return INTERRUPTED if result.outcome.interrupted else 0
+
+
+def _in_passes(
+    data: str | None, reading: Reading, as_json: bool, cycles: int, given: dict[str, Any]
+) -> int:
+    from rosenblatt.cli.passing import learn_in_passes
+
+    if data is None:
+        raise UsageError("--stream is for a file; give DATA.")
+    if (
+        given["order"] != "cycle"
+        or given["algorithm"] not in ("auto", "pla")
+        or given["test"] is not None
+        or given["cv"] is not None
+        or given["report"] is not None
+    ):
+        raise UsageError("--stream is PLA in file order; it has no other order, test or report.")
+    done = learn_in_passes(Voice(as_json), data, reading, cycles, given["output"])
+    return INTERRUPTED if done.reason == "interrupted" else 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,12 +118,13 @@ def answered(
     """Each batch with its answer and score columns, and the answers as signs."""
     reasons = Reasons(model) if asking.explain else None
     done = 0
-    for batch in read_stream(source, layout):
-        for start in range(0, max(batch.num_rows, 1), FEW):
-            part = batch.slice(start, FEW)
-            with told_where(source, layout, done, ADVICE):
-                yield _answer(model, part, source.name, reasons)
-            done += part.num_rows
+    with told_where(source, layout, 0, ADVICE):
+        for batch in read_stream(source, layout):
+            for start in range(0, max(batch.num_rows, 1), FEW):
+                part = batch.slice(start, FEW)
+                with told_where(source, layout, done, ADVICE):
+                    yield _answer(model, part, source.name, reasons)
+                done += part.num_rows
 
 
 def _answer(

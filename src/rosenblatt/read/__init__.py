@@ -56,7 +56,7 @@ def read_whole(source: Source, layout: Layout = Layout()) -> Any:
         What is known of it; the rest is detected.
     """
     table = reader_of(source, layout).whole(source, layout)
-    _check_names(source, table.column_names)
+    _check_names(source, table.schema)
     if table.num_rows == 0:
         raise DataError(f"{source.name} has no rows, only the names of columns.")
     return table.combine_chunks()
@@ -65,7 +65,7 @@ def read_whole(source: Source, layout: Layout = Layout()) -> Any:
 def read_stream(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
     """The rows of a file as Arrow record batches, in order and in little memory."""
     for batch in reader_of(source, layout).stream(source, layout):
-        _check_names(source, batch.schema.names)
+        _check_names(source, batch.schema)
         yield batch
 
 
@@ -93,7 +93,11 @@ def _named(name: str) -> Reader:
     return READERS[suffix]
 
 
-def _check_names(source: Source, names: list[str]) -> None:
+def _check_names(source: Source, schema: Any) -> None:
+    try:
+        names = schema.names
+    except UnicodeError:
+        raise DataError(f"{source.name}: a column name is not UTF-8 text.") from None
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise DataError(f'{source.name}: the column name "{min(twice)}" comes twice.')

@@ -24,7 +24,7 @@ def parquet_stream(source: Source, layout: Layout) -> Iterator[Any]:
             pq.ParquetFile(file, buffer_size=1 << 16, pre_buffer=False) as parquet,
         ):
             yield _nothing(parquet.schema_arrow)
-            yield from parquet.iter_batches(ROWS, use_threads=False)
+            yield from map(_sound, parquet.iter_batches(ROWS, use_threads=False))
     except UNREADABLE as trouble:
         raise _damaged(source, "Parquet", trouble) from None
 
@@ -33,7 +33,7 @@ def arrow_stream(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches of an Arrow (Feather) file or stream."""
     try:
         with source.open_anywhere() as file:
-            yield from _feather_one(file) or _ipc(file)
+            yield from map(_sound, _feather_one(file) or _ipc(file))
     except UNREADABLE as trouble:
         raise _damaged(source, "Arrow", trouble) from None
 
@@ -78,6 +78,12 @@ def _feather_one(file: Any) -> Iterator[Any] | None:
 def _small(batch: Any) -> Iterator[Any]:
     for start in range(0, batch.num_rows, ROWS):
         yield batch.slice(start, ROWS)
+
+
+def _sound(batch: Any) -> Any:
+    """The batch, once its offsets and its text are checked: a damaged file must not crash."""
+    batch.validate(full=True)
+    return batch
 
 
 def _nothing(schema: Any) -> Any:

@@ -228,7 +228,7 @@ def split_entries(
     flat = tokens.flatten()
     flat = flat.filter(pc.not_equal(flat, ""))
     good = pc.match_substring_regex(flat, r"^\d{1,9}:" + NUMBER[1:].replace(r"\s*", ""))
-    if not pc.all(good).as_py():
+    if not pc.all(good, min_count=0).as_py():
         at = good.index(False).as_py()
         raise BadCellError(int(rows[at]), name, flat[at].as_py(), "index:value")
     index = pc.replace_substring_regex(flat, r":.*$", "").cast(pa.int64()).to_numpy()

@@ -128,10 +128,14 @@ def _check_column(cells: Any, kind: Any, name: str, start: int) -> None:
 def _explained(source: Source, dialect: Dialect, trouble: BaseException) -> DataError:
     """Turn PyArrow's complaint into a sentence with the row, found by reading again."""
     text = str(trouble)
+    if dialect.encoding == "utf-8":
+        line = source.first_undecodable()
+        if line is not None:
+            return not_utf8(source.name, line - dialect.header)
     if "Expected" in text and "columns, got" in text:
         return _ragged(source, dialect)
-    if "UTF8" in text or "UTF-8" in text or isinstance(trouble, UnicodeError):
-        return not_utf8(source.name)
+    if isinstance(trouble, UnicodeError):
+        return DataError(f"{source.name} is not text in the encoding {dialect.encoding}.")
     if "straddling" in text:
         return DataError(f"{source.name}: a line is longer than can be read.")
     return DataError(f"{source.name} cannot be read: {one_line(trouble)}")
@@ -162,6 +166,6 @@ def _ragged(source: Source, dialect: Dialect) -> DataError:
 
 def not_utf8(name: str, row: int | None = None, column: str | None = None) -> DataError:
     """Say that a file has bytes that are not UTF-8 text, rows counted from 0."""
-    where = "" if row is None else f", row {row + 1}"
+    where = "" if row is None or row < 0 else f", row {row + 1}"
     where += "" if column is None else f", {column}"
     return DataError(f"{name}{where}: not UTF-8 text. Give --encoding latin-1, say.")

@@ -178,7 +178,7 @@ def _numeric(cells: Any) -> bool:
 def _all_numbers(column: Any) -> bool:
     numbers = pc.match_substring_regex(column, NUMBER)
     missing = pc.is_in(column, pa.array([m.encode() for m in MISSING]))
-    return bool(pc.all(pc.or_(numbers, missing)).as_py())
+    return bool(pc.all(pc.or_(numbers, missing), min_count=0).as_py())
 
 
 def _has_header(cells: Any) -> bool:

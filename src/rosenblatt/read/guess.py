@@ -68,6 +68,9 @@ def plan(table: Any, wishes: Wishes, name: str) -> Plan:
     name : str
         What messages call the table.
     """
+    for n in table.column_names:
+        if n not in _ignored(table, wishes) and _is_bytes(table.column(n).type):
+            raise not_utf8(name, _first_undecodable(table.column(n)), column_called(n))
     column, guessed = _target(table, wishes, name)
     notes: tuple[str, ...] = ()
     answers = _answers(table, column, wishes, name)
@@ -228,8 +231,6 @@ def _is_empty(cells: Any) -> bool:
 
 def _check_readable(cells: Any, name: str, column: str) -> None:
     kind, where = cells.type, column_called(column)
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise not_utf8(name, _first_undecodable(cells), where)
     if pa.types.is_nested(kind):
         raise DataError(f"{name}, {where}: lists or objects. Give --ignore {as_option(column)}.")
     if pa.types.is_temporal(kind):
@@ -237,6 +238,10 @@ def _check_readable(cells: Any, name: str, column: str) -> None:
             f"{name}, {where}: dates or times, which are neither numbers nor words. "
             f"Give --ignore {as_option(column)}, or --category {as_option(column)}."
         )
+
+
+def _is_bytes(kind: Any) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def _first_undecodable(cells: Any) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import shutil
 import stat
@@ -18,7 +19,7 @@ from rosenblatt.errors import DataError, OpenError
 HEAD = 1 << 20  # bytes looked at to recognise a format
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 # PyArrow raises its own kinds next to the usual ones.
-UNREADABLE = (OSError, pa.ArrowException)
+UNREADABLE = (OSError, pa.ArrowException, UnicodeError)
 SUFFIXES = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 
 
@@ -56,7 +57,7 @@ class Source:
                 with open(given, "rb") as pipe:
                     return cls._kept(given, pipe)
             return cls(given, given, _compression(given))
-        except UNREADABLE as trouble:
+        except (*UNREADABLE, ValueError) as trouble:  # ValueError: a name with a null byte
             raise cannot_open(given, trouble) from None
 
     @classmethod
@@ -99,6 +100,17 @@ class Source:
                 count += block.count(b"\n")
                 last = block[-1:]
         return count + (last != b"\n")
+
+    def first_undecodable(self) -> int | None:
+        """The line, counted from 0, with the first bytes that are not UTF-8 text."""
+        decoder, line = codecs.getincrementaldecoder("utf-8")(), 0
+        with self.open() as stream:
+            while block := _read(self, stream, HEAD):
+                try:
+                    line += decoder.decode(block).count("\n")
+                except UnicodeDecodeError as bad:
+                    return line + bad.object[: bad.start].count(b"\n")
+        return None
 
     def head(self) -> bytes:
         """The first bytes, cut at the end of a line where the file goes on."""

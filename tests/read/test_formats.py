@@ -1,0 +1,230 @@
+import io
+import json
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rosenblatt.errors import DataError, OpenError, UsageError
+from rosenblatt.read import Layout, Source, read_stream, read_whole, reader_of
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Writes bytes to a file and reads it."""
+
+    def call(content, name="data", layout=Layout()):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return read_whole(Source.find(str(path)), layout)
+
+    return call
+
+
+DIALECTS = {
+    "commas": "a,b,y\n1,2.5,no\n3,4.5,yes\n",
+    "semicolons": "a;b;y\n1;2.5;no\n3;4.5;yes\n",
+    "tabs": "a\tb\ty\n1\t2.5\tno\n3\t4.5\tyes\n",
+    "bars": "a|b|y\n1|2.5|no\n3|4.5|yes\n",
+    "blanks": "a b   y\n1 2.5  no\n 3\t4.5 yes \n",
+    "line ends of Windows": "a,b,y\r\n1,2.5,no\r\n3,4.5,yes\r\n",
+    "no end of the last line": "a,b,y\n1,2.5,no\n3,4.5,yes",
+    "byte order mark": "\ufeffa,b,y\n1,2.5,no\n3,4.5,yes\n",
+    "quotes": '"a","b","y"\n"1","2.5","no"\n"3","4.5","yes"\n',
+    "quotes between tabs": '"a"\t"b"\t"y"\n"1"\t"2.5"\t"no"\n"3"\t"4.5"\t"yes"\n',
+    "empty lines": "a,b,y\n\n1,2.5,no\n\n3,4.5,yes\n\n",
+}
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_dialects_are_detected(read, name):
+    table = read(DIALECTS[name])
+    assert table.to_pydict() == {"a": [1, 3], "b": [2.5, 4.5], "y": ["no", "yes"]}
+
+
+def test_utf_16_is_recognised_and_latin_1_can_be_said(read):
+    text = "name,y\nJosé,1\nZoë,0\n"
+    assert read(text.encode("utf-16")).column("name").to_pylist() == ["José", "Zoë"]
+    latin = read(text.encode("latin-1"), layout=Layout(encoding="latin-1"))
+    assert latin.column("name").to_pylist() == ["José", "Zoë"]
+
+
+def test_a_decimal_comma_can_be_said(read):
+    table = read("a;y\n1,5;0\n2,5;1\n", layout=Layout(decimal=","))
+    assert table.column("a").to_pylist() == [1.5, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("1,2\n3,4\n", ["column 1", "column 2"]),
+        ("a,b\n1,2\n", ["a", "b"]),
+        ("yes,no\nno,no\nyes,yes\n", ["column 1", "column 2"]),
+        ("city,answer\nRome,yes\nParis,no\n", ["city", "answer"]),
+        ("a,?\n1,2\n", ["column 1", "column 2"]),
+        ("a,\n1,2\n", ["a", "column 2"]),
+    ],
+)
+def test_a_header_is_recognised(read, text, names):
+    assert read(text).column_names == names
+
+
+def test_a_header_can_be_said(read):
+    assert read("1,2\n3,4\n", layout=Layout(header=True)).column_names == ["1", "2"]
+    assert read("a,b\n1,2\n", layout=Layout(header=False)).num_rows == 2
+
+
+def test_text_with_commas_is_not_taken_apart_by_blanks(read):
+    assert read("New York City,1\nSan Luis Obispo,2\n").num_columns == 2
+
+
+def test_quotation_marks_in_tab_separated_text_are_text(read):
+    table = read('ham\t"hello\nspam\tsay "yes"\nham\tbye"\n')
+    assert table.column(1).to_pylist() == ['"hello', 'say "yes"', 'bye"']
+
+
+def test_quoted_cells_may_have_line_ends_and_separators(read):
+    table = read('t,y\n"one, two\nthree",0\nfour,1\n')
+    assert table.column("t").to_pylist() == ["one, two\nthree", "four"]
+
+
+def test_libsvm(read):
+    table = read("+1 1:0.5 3:2 # a note\n-1 2:1e-3\n\n+1\n")
+    assert table.column("label").to_pylist() == [1, -1, 1]
+    assert table.column("entries").to_pylist() == ["1:0.5 3:2", "2:1e-3", ""]
+
+
+def test_json_lines_may_lack_fields(read):
+    table = read('{"a": 1, "y": "no"}\n\n{"y": "yes", "b": 2.5}\n')
+    assert table.column("a").to_pylist() == [1, None]
+    assert table.column("b").to_pylist() == [None, 2.5]
+
+
+def test_magic_bytes_win_over_the_name(tmp_path):
+    pa.parquet.write_table(pa.table({"a": [1]}), tmp_path / "wrong.csv")
+    assert reader_of(Source.find(str(tmp_path / "wrong.csv"))).name == "Parquet"
+
+
+tables = st.lists(
+    st.tuples(
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.integers(-(2**53), 2**53),
+        st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), max_size=8),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(tables)
+def test_what_is_written_as_csv_parquet_or_json_lines_reads_the_same(tmp_path_factory, rows):
+    folder = tmp_path_factory.mktemp("same")
+    table = pa.table(
+        {
+            "f": [row[0] for row in rows],
+            "i": [row[1] for row in rows],
+            "t": ["x" + row[2].strip() for row in rows],
+        }
+    )
+    pa.csv.write_csv(table, folder / "t.csv")
+    pa.parquet.write_table(table, folder / "t.parquet")
+    (folder / "t.jsonl").write_text("".join(json.dumps(r) + "\n" for r in table.to_pylist()))
+    for name in ("t.csv", "t.parquet", "t.jsonl"):
+        layout = Layout(header=True, separator=",")
+        got = read_whole(Source.find(str(folder / name)), layout).to_pydict()
+        assert [float(f) for f in got["f"]] == table["f"].to_pylist()
+        assert got["t"] == table["t"].to_pylist()
+        assert got["i"] == table["i"].to_pylist()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "libsvm", "dat"])
+def test_a_stream_of_batches_is_the_whole(tmp_path, suffix, monkeypatch):
+    from rosenblatt.read import columnar, csv, jsonlines, libsvm
+
+    for module in (csv, jsonlines, libsvm):
+        monkeypatch.setattr(module, "BLOCK", 64)
+    monkeypatch.setattr(columnar, "ROWS", 3)
+    table = pa.table({"label": list(range(50)), "entries": [f"1:{i}" for i in range(50)]})
+    path = tmp_path / f"d.{suffix}"
+    if suffix == "parquet":
+        pa.parquet.write_table(table, path)
+    elif suffix == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    elif suffix in ("libsvm", "dat"):
+        separator = " " if suffix == "libsvm" else "   "
+        rows = table.to_pylist()
+        path.write_text("".join(f"{r['label']}{separator}{r['entries']}\n" for r in rows))
+    else:
+        pa.csv.write_csv(table, path)
+    layout = Layout(separator=" ", header=False) if suffix == "dat" else Layout()
+    if suffix == "dat":
+        layout = Layout(format="csv", separator=" ", header=False)
+    source = Source.find(str(path))
+    batches = list(read_stream(source, layout))
+    assert len(batches) > 3
+    got = pa.Table.from_batches(batches)
+    assert [int(v) for v in got.column(0).to_pylist()] == list(range(50))
+    assert got.column(1).to_pylist() == table["entries"].to_pylist()
+
+
+def test_standard_input_is_read_once_and_can_be_read_again(monkeypatch):
+    class Stdin:
+        buffer = io.BytesIO(b"a,y\n1,0\n2,1\n")
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+    source = Source.find("-")
+    assert read_whole(source).num_rows == read_whole(source).num_rows == 2
+    assert source.name == "standard input"
+
+
+def test_what_cannot_be_opened(tmp_path):
+    with pytest.raises(OpenError, match="there is no such file"):
+        Source.find(str(tmp_path / "no.csv"))
+    with pytest.raises(OpenError, match="is a directory"):
+        Source.find(str(tmp_path))
+    with pytest.raises(OpenError):
+        Source.find("a\0b")
+
+
+BROKEN = {
+    "empty": (b"", "is empty"),
+    "only blanks": (b"\n  \n\n", "is empty"),
+    "only a header": (b"a,b,y\n", "no rows"),
+    "ragged": (b"a,b,y\n1,2,0\n1,2\n3,4,1\n", "row 2: 2 cells where the other rows have 3"),
+    "a name twice": (b"a,a\n1,2\n", 'the name "a" comes twice'),
+    "half a gzip": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03K\xd4", "damaged"),
+    "half a zstd": (b"\x28\xb5\x2f\xfd\x24\x10", "damaged"),
+    "half a Parquet file": (b"PAR1\x15\x04\x15", "not a whole Parquet file"),
+    "half an Arrow file": (b"ARROW1\x00\x00\xff\xff", "not a whole Arrow file"),
+    "not JSON": (b'{"a": 1}\n{"a": \n', "row 2: .* JSON object"),
+    "a field of two kinds": (b'{"a": 1}\n{"a": "x"}\n', 'row 2, column "a": changed from number'),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_files_get_one_sentence(read, name):
+    content, sentence = BROKEN[name]
+    with pytest.raises(DataError, match=sentence) as trouble:
+        read(content)
+    assert "data" in str(trouble.value)
+    assert "\n" not in str(trouble.value)
+
+
+def test_an_unknown_format_or_encoding_is_refused(read):
+    with pytest.raises(UsageError, match="xlsx is not known"):
+        read("a", layout=Layout(format="xlsx"))
+    with pytest.raises(UsageError, match="not an encoding"):
+        read("a,b\n1,2\n", layout=Layout(encoding="klingon"))
+
+
+def test_a_truncated_parquet_file(tmp_path):
+    path = tmp_path / "t.parquet"
+    pa.parquet.write_table(pa.table({"a": list(range(10000))}), path)
+    content = path.read_bytes()
+    for end in (5, len(content) // 2, len(content) - 3):
+        path.write_bytes(content[:end])
+        with pytest.raises(DataError, match="not a whole Parquet file"):
+            read_whole(Source.find(str(path)))

@@ -1,0 +1,238 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rosenblatt.errors import BadCellError, DataError, UsageError
+from rosenblatt.read import Layout, Source
+from rosenblatt.read.columns import Category, Entries, Flag, Number, Words
+from rosenblatt.read.data import read_as, read_data
+from rosenblatt.read.encoding import Answers, Encoding
+from rosenblatt.read.guess import Wishes, plan
+from rosenblatt.read.vocabulary import Vocabulary
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Writes a CSV file and reads it as examples."""
+
+    def call(text, layout=Layout(), name="d.csv", **wishes):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return read_data(Source.find(str(tmp_path / name)), layout, Wishes(**wishes))
+
+    return call
+
+
+ROWS = "age,city,member,note,y\n" + "".join(
+    f"{20 + i},{'Rome' if i % 2 else 'Oslo'},{str(i > 5).lower()},word{i} is here,{i % 3 > 0}\n"
+    for i in range(12)
+)
+
+
+def test_kinds_are_found_out(data):
+    found = data(ROWS, target="y")
+    kinds = {c.name: c.kind for c in found.plan.encoding.columns}
+    assert kinds == {"age": "number", "city": "category", "member": "flag", "note": "words"}
+    names = found.examples.names
+    assert names[:4] == ("age", "city=Oslo", "city=Rome", "member")
+    assert "word3" in names
+    assert "is" not in names
+    assert found.examples.X[1, :4].tolist() == [21.0, 0.0, 1.0, 0.0]
+
+
+def test_kinds_can_be_said(data):
+    found = data(ROWS, target="y", categories=("age",), texts=("city",), ignore=("note", "3"))
+    kinds = {c.name: c.kind for c in found.plan.encoding.columns}
+    assert kinds == {"age": "category", "city": "words"}
+    assert "age=20" in found.examples.names
+    with pytest.raises(UsageError, match="--number and --category both name"):
+        data(ROWS, target="y", numbers=("age",), categories=("1",))
+
+
+def test_columns_are_named_or_counted_from_one(data):
+    assert data(ROWS, target="5").plan.answers.column == "y"
+    assert data(ROWS, target="-1").plan.answers.column == "y"
+    with pytest.raises(UsageError, match="there are 5 columns"):
+        data(ROWS, target="6")
+    with pytest.raises(UsageError, match="counted from 1"):
+        data(ROWS, target="0")
+    with pytest.raises(UsageError, match='no column "z"; there are age, city'):
+        data(ROWS, target="z")
+
+
+def test_the_only_column_with_two_values_holds_the_answers(data):
+    found = data("a,b,y\n1,x,0\n2,y,1\n3,z,0\n")
+    assert found.plan.answers.column == "y"
+    assert found.plan.guessed
+    with pytest.raises(DataError, match='column "city", column "member" and column "y" have two'):
+        data(ROWS)
+    with pytest.raises(DataError, match="no column has exactly two values"):
+        data("a,b\n1,2\n2,3\n3,4\n")
+
+
+def test_the_larger_label_is_yes_unless_said(data):
+    text = "x,y\n1,2\n2,4\n3,2\n"
+    assert data(text, target="y").plan.answers == Answers("y", 2, 4)
+    assert data(text, target="y", positive="2").plan.answers == Answers("y", 4, 2)
+    assert data(text, target="y", positive="2.0").examples.y.tolist() == [1, -1, 1]
+    with pytest.raises(UsageError, match="--positive 7 is not an answer"):
+        data(text, target="y", positive="7")
+
+
+@pytest.mark.parametrize(("values", "sentence"), [("111", "1 different"), ("123", "3 different")])
+def test_a_target_without_two_values_is_refused(data, values, sentence):
+    text = "x,y\n" + "".join(f"{i},{v}\n" for i, v in enumerate(values))
+    with pytest.raises(DataError, match=sentence):
+        data(text, target="y")
+
+
+SALARIES = "name,salary,y\n" + "".join(
+    f"p{i},{'n/a' if i == 16 else 1000 + i},{int(i > 9)}\n" for i in range(20)
+)
+
+
+def test_the_sentence_of_the_style_guide(data, tmp_path):
+    with pytest.raises(DataError) as trouble:
+        data(SALARIES, name="credit.csv")
+    assert str(trouble.value) == (
+        f'{tmp_path}/credit.csv, row 17, column "salary": "n/a" is not a number. '
+        "Give --missing drop, or --category salary."
+    )
+
+
+@pytest.mark.parametrize("cell", ["", "?", "NaN", "unknown", "12 000", "inf", "1e999"])
+def test_cells_that_are_no_numbers(data, cell):
+    text = SALARIES.replace("n/a", cell)
+    with pytest.raises(DataError, match=r'row 17, column "salary"') as trouble:
+        data(text, ignore=("name",))
+    assert "not a number" in str(trouble.value) or "there is nothing" in str(trouble.value)
+
+
+def test_missing_numbers_are_dropped_or_filled_with_the_mean(data):
+    dropped = data(SALARIES, missing="drop", ignore=("name",))
+    assert dropped.examples.n == 19
+    assert 16 not in dropped.rows
+    filled = data(SALARIES, missing="mean", ignore=("name",))
+    there = [1000 + i for i in range(20) if i != 16]
+    assert filled.examples.X[16, 0] == np.mean(there)
+
+
+def test_a_missing_answer(data):
+    text = "x,y\n" + "".join(f"{i},{['no', 'yes', ''][i % 3]}\n" for i in range(9))
+    with pytest.raises(
+        DataError, match=r'row 3, column "y": there is nothing. Give --missing drop'
+    ):
+        data(text, target="y")
+    assert data(text, target="y", missing="drop").examples.n == 6
+
+
+def test_a_missing_category_is_a_category(data):
+    found = data("c,y\na,0\n,1\nb,0\na,1\n,0\n", target="y")
+    assert found.examples.names == ("c=(missing)", "c=a", "c=b")
+
+
+def test_dates_are_refused_with_advice(data):
+    text = "d,x,y\n2024-01-01,1,0\n2024-01-02,2,1\n2024-01-03,3,0\n"
+    with pytest.raises(DataError, match=r"dates or times.*--ignore d, or --category d"):
+        data(text)
+    assert data(text, ignore=("d",)).examples.d == 1
+    assert data(text, categories=("d",)).examples.d == 4
+
+
+def test_wrong_encoding_names_the_row(tmp_path):
+    (tmp_path / "d.csv").write_bytes("c,y\nabc,0\nabd,1\né,0\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r'row 3, column "c": not UTF-8 text. Give --encoding'):
+        read_data(Source.find(str(tmp_path / "d.csv")), Layout(), Wishes(target="y"))
+
+
+def test_text_where_a_number_was_promised(data):
+    with pytest.raises(DataError, match='row 2, column "a": "x" is not a number'):
+        data("a,y\n1,0\nx,1\nz,0\n", target="y", numbers=("a",))
+
+
+def test_an_empty_column_is_left_out_and_told(data):
+    found = data("a,e,y\n1,,0\n2,,1\n3,,0\n", target="y")
+    assert found.examples.names == ("a",)
+    assert 'column "e" left out' in found.plan.notes[0]
+
+
+def test_nothing_to_learn_from(data):
+    with pytest.raises(DataError, match="nothing is left to learn from"):
+        data("y\n0\n1\n0\n", target="y")
+
+
+def test_a_plan_applies_to_another_file(data, tmp_path):
+    found = data(ROWS, target="y")
+    (tmp_path / "new.csv").write_text("y,note,member,city,age\nTrue,word1 word1 new,true,Lima,33\n")
+    other = read_as(Source.find(str(tmp_path / "new.csv")), Layout(), found.plan)
+    row = dict(zip(other.examples.names, other.examples.X[0], strict=True))
+    assert row["age"] == 33
+    assert row["member"] == 1
+    assert row["city=Rome"] == row["city=Oslo"] == 0
+    assert row["word1"] == 2
+    assert other.examples.y.tolist() == [1]
+    (tmp_path / "bad.csv").write_text("age,y\n1,True\n")
+    with pytest.raises(DataError, match='no column "city"'):
+        read_as(Source.find(str(tmp_path / "bad.csv")), Layout(), found.plan)
+
+
+def test_an_unknown_answer_in_another_file(data, tmp_path):
+    found = data("x,y\n1,no\n2,yes\n3,no\n")
+    (tmp_path / "t.csv").write_text("x,y\n1,no\n2,maybe\n")
+    with pytest.raises(DataError, match='row 2, column "y": "maybe" is not "no" or "yes"'):
+        read_as(Source.find(str(tmp_path / "t.csv")), Layout(), found.plan)
+
+
+def test_words_are_counted_in_lower_case():
+    words = Words("t", ("free", "prize", "über"))
+    cells = pa.array(["Free! FREE prize", None, "Über-cool", ""])
+    assert words.encode(cells).toarray().tolist() == [[2, 1, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]]
+
+
+def test_vocabulary_counts_a_word_once_a_cell():
+    from rosenblatt.read.columns import split_words
+
+    cells = pa.array(["spam spam spam", "eggs and ham", "eggs"])
+    assert Vocabulary(2).of(*split_words(cells)) == ("eggs",)
+    assert Vocabulary(1).of(*split_words(cells)) == ("eggs", "ham", "spam")
+    assert "and" in Vocabulary(1, frozenset()).of(*split_words(cells))
+
+
+def test_entries_beyond_what_was_learnt_are_ignored():
+    entries = Entries("entries", 1, 3)
+    got = entries.encode(pa.array(["1:2 3:4", "", "7:1"])).toarray().tolist()
+    assert got == [[2, 0, 4], [0, 0, 0], [0, 0, 0]]
+    with pytest.raises(BadCellError):
+        entries.encode(pa.array(["1:x"]))
+
+
+@given(st.lists(st.sampled_from(["a", "b", " b", "", None, "c"]), min_size=1, max_size=20))
+def test_a_category_has_at_most_one_1(cells):
+    encoded = Category("c", ("", "a", "b")).encode(pa.array(cells, pa.string()))
+    for row, cell in zip(encoded, cells, strict=True):
+        assert row.sum() == (0 if cell == "c" else 1)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_numbers_as_text_read_back_to_the_last_bit(numbers):
+    text = pa.array([repr(number) for number in numbers])
+    assert Number("x").encode(text)[:, 0].tolist() == numbers
+
+
+def test_flags_from_text_and_booleans():
+    assert Flag("f").encode(pa.array([True, False]))[:, 0].tolist() == [1, 0]
+    assert Flag("f").encode(pa.array(["TRUE", "0"]))[:, 0].tolist() == [1, 0]
+
+
+def test_wide_text_is_sparse_and_narrow_text_is_not():
+    assert not Encoding((Words("t", ("a", "b")),)).is_sparse
+    assert Encoding((Words("t", tuple(f"w{i}" for i in range(300))),)).is_sparse
+    assert not Encoding(tuple(Number(f"x{i}") for i in range(300))).is_sparse
+
+
+def test_a_plan_of_an_arrow_table_with_dictionaries():
+    table = pa.table({"c": ["u", "v", "u"], "y": [True, False, True]})
+    coded = table.set_column(0, "c", table["c"].dictionary_encode())
+    made, plain = (plan(t, Wishes(target="y"), "t") for t in (coded, table))
+    assert made == plain
