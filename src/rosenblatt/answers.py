@@ -32,7 +32,7 @@ def _one_dimension(y: Any) -> NDArray[Any]:
             "learning requires y to be passed, but the target y is None: "
             "give an answer for each row."
         )
-    answers = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    answers = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") and not _is_arrow(y) else y)
     if answers.ndim != 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {answers.shape} instead: "
@@ -50,6 +50,11 @@ def _one_dimension(y: Any) -> NDArray[Any]:
         )
         raise ValueError(f"Input y contains {what} in row {bad[0]}; each row needs an answer.")
     return answers
+
+
+def _is_arrow(y: Any) -> bool:
+    # Arrow's own `to_numpy` refuses text and gaps unless told to copy; np.asarray copies.
+    return type(y).__module__.startswith("pyarrow")
 
 
 def _two_labels(answers: NDArray[Any]) -> NDArray[Any]:

@@ -58,7 +58,7 @@ def floats(X: Any) -> Any:
 
 def _as_array(X: Any) -> NDArray[Any]:
     if hasattr(X, "column_names") and hasattr(X, "column"):
-        return np.column_stack([X.column(i).to_numpy() for i in range(X.num_columns)])
+        return np.column_stack([np.asarray(X.column(i)) for i in range(X.num_columns)])
     if hasattr(X, "to_numpy"):
         return np.asarray(X.to_numpy())
     try:

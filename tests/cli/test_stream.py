@@ -451,3 +451,41 @@ def test_killed_at_a_hundred_moments_it_loses_and_doubles_nothing(tmp_path, nurs
     assert died.count(-signal.SIGKILL) > KILLS / 2  # most did die on the way
     assert died.count(74) >= 5  # a full disk
     assert {code for code in died if code > 0} <= {74, 128 + signal.SIGTERM}
+
+
+# Several passes
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_learning_in_passes_makes_the_corrections_of_order_cycle(tmp_path, capfd, form):
+    X, _ = examples(3000, d=4)
+    score = X @ [1, 2, -1, 0.5] + 0.3
+    X, y = X[abs(score) > 0.1], np.where(score > 0, "yes", "no")[abs(score) > 0.1]
+    path = tmp_path / f"d.{form}"
+    if form == "parquet":
+        columns = {f"f{j}": X[:, j] for j in range(4)}
+        pq.write_table(pa.table({**columns, "label": y}), path, row_group_size=700)
+    else:
+        WRITERS[form](path, X, y)
+    assert run(["learn", "--stream", str(path), "-o", str(tmp_path / "m.json"), "--json"]) == 0
+    clf = rb.Perceptron().fit(X, y)
+    result = json.loads(capfd.readouterr().out)
+    assert result["corrections"] == clf.n_updates_
+    assert (result["cycles"], result["mistakes"]) == (clf.n_iter_, 0)
+    model = rb.load(tmp_path / "m.json")
+    assert model.hypothesis.w.tolist() == clf.weights_.tolist()
+
+
+def test_learning_in_passes_says_what_it_cannot_do(tmp_path, capfd):
+    X, y = examples(20)
+    path = write_csv(tmp_path / "d.csv", X, y)
+    for arguments, code in [
+        ([], 64),
+        ([path, "--cv", 3], 64),
+        ([path, "--order", "random"], 64),
+        ([tmp_path / "none.csv"], 66),
+    ]:
+        assert run(["learn", "--stream", *map(str, arguments)]) == code
+    path.write_text(path.read_text() + "1,2,x,yes\n")
+    assert run(["learn", "--stream", str(path), "-o", str(tmp_path / "m.json")]) == 65
+    assert not (tmp_path / "m.json").exists()

@@ -36,8 +36,8 @@ class Passed:
         Cycles begun.
     rows : int
         The number of examples.
-    mistakes : int
-        Those left, counted in exact arithmetic.
+    mistakes : int, optional
+        Those left, counted in exact arithmetic; not known after Ctrl-C.
     reason : str
         Why it stopped.
     """
@@ -46,7 +46,7 @@ class Passed:
     corrections: int
     cycles: int
     rows: int
-    mistakes: int
+    mistakes: int | None
     reason: Reason
 
 
@@ -77,9 +77,14 @@ def passes(
     1
     """
     walk = _Passes(batches, rule, budget, record)
-    while walk.goes_on:
-        walk.cycle()
-    mistakes = 0 if walk.confirmed else walk.look()[0]
+    mistakes: int | None = None
+    try:
+        while walk.goes_on:
+            walk.cycle()
+        mistakes = 0 if walk.confirmed else walk.look()[0]
+    except KeyboardInterrupt:
+        if len(walk.w) == 0:
+            raise
     return Passed(
         walk.hypothesis(), walk.corrections, walk.cycles, walk.rows, mistakes, walk.reason(mistakes)
     )
@@ -140,8 +145,10 @@ class _Passes:
         """The weights so far."""
         return Hypothesis(self.w, self.x0, self.rule.zero)
 
-    def reason(self, mistakes: int) -> Reason:
+    def reason(self, mistakes: int | None) -> Reason:
         """Why it stopped."""
+        if mistakes is None:
+            return "interrupted"
         if mistakes == 0:
             return "no mistakes"
         return "max_iter" if self.left > 0 else "max_updates"

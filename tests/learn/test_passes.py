@@ -1,0 +1,102 @@
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import strategies
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rosenblatt as rb
+from rosenblatt import learn
+from rosenblatt.examples import Examples
+from rosenblatt.learn.passes import passes
+
+LABELS = np.array([-1, 1])
+
+
+def cut(X, y, size):
+    """The same batches each time they are asked for."""
+    return lambda: (
+        Examples.from_arrays(X[i : i + size], y[i : i + size], labels=LABELS)
+        for i in range(0, len(X), size)
+    )
+
+
+@given(
+    strategies.labelled(max_rows=20),
+    st.integers(1, 20),
+    st.integers(1, 30),
+    st.none() | st.integers(1, 12),
+    st.sampled_from([-1, 0, 1]),
+)
+def test_batches_are_corrected_as_all_rows_at_once_are(examples, size, cycles, corrections, zero):
+    X, y = examples
+    rule, budget = learn.Rule(zero=zero), learn.Budget(cycles, corrections)
+    whole = learn.pla(Examples.from_arrays(X, y), rule, budget)
+    corrected = []
+    parts = passes(cut(X, y, size), rule, budget, lambda rows: corrected.extend(rows.tolist()))
+    assert corrected == whole.trace.examples.tolist()
+    assert parts.hypothesis.w.tolist() == whole.hypothesis.w.tolist()
+    assert (parts.corrections, parts.cycles) == (len(whole.trace), whole.cycles)
+    assert (parts.mistakes, parts.reason) == (len(whole.mistakes), whole.reason)
+    assert parts.rows == len(X)
+
+
+def test_real_numbers_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 8))
+    y = np.sign(X @ rng.normal(size=8)).astype(int)
+    whole = learn.pla(Examples.from_arrays(X, y), budget=learn.Budget(200))
+    parts = passes(cut(X, y, 64), budget=learn.Budget(200))
+    assert parts.corrections == len(whole.trace)
+    assert parts.hypothesis.w.tolist() == whole.hypothesis.w.tolist()
+
+
+def test_what_cannot_be_learnt_in_batches_is_said():
+    with pytest.raises(ValueError, match="no rows"):
+        passes(lambda: [])
+    with pytest.raises(ValueError, match="scale the columns"):
+        passes(cut(np.array([[1e250], [-1e250]]), np.array([1, -1]), 1))
+    narrow = Examples.from_arrays([[1.0]], [1], labels=LABELS)
+    wide = Examples.from_arrays([[1.0, 2.0]], [1], labels=LABELS)
+    with pytest.raises(ValueError, match="2 columns where the first had 1"):
+        passes(lambda: [narrow, wide])
+
+
+def test_ctrl_c_keeps_the_weights_so_far():
+    X, y = np.array([[1.0], [-2.0], [-1.0], [2.0]]), np.array([1, -1, 1, -1])
+    asked = 0
+
+    def batches():
+        nonlocal asked
+        asked += 1
+        yield from cut(X, y, 2)()
+        if asked == 3:
+            raise KeyboardInterrupt
+
+    done = passes(batches)
+    assert (done.reason, done.mistakes, done.cycles) == ("interrupted", None, 3)
+    assert done.corrections > 0
+
+
+@pytest.mark.parametrize("form", ["batch", "table", "frame"])
+def test_partial_fit_over_arrow_batches_makes_the_corrections_of_the_first_cycle(form):
+    rng = np.random.default_rng(1)
+    X, names = rng.normal(size=(300, 4)), list("abcd")
+    y = np.where(X @ rng.normal(size=4) > 0.2, "yes", "no")
+    table = pa.table(dict(zip(names, X.T, strict=True)))
+    clf = rb.Perceptron()
+    corrected = []
+    for start in range(0, 300, 64):
+        part = table.slice(start, 64)
+        rows = {
+            "batch": part.combine_chunks().to_batches()[0],
+            "table": part,
+            "frame": pd.DataFrame(X[start : start + 64], columns=names),
+        }[form]
+        clf.partial_fit(rows, pa.array(y[start : start + 64]), classes=["no", "yes"])
+        corrected += (clf.trace_.examples.astype(int) + start).tolist()
+    whole = learn.pla(Examples.from_arrays(X, y), budget=learn.Budget(1))
+    assert corrected == whole.trace.examples.tolist()
+    assert clf.weights_.tolist() == whole.hypothesis.w.tolist()
+    assert clf.n_updates_ == len(corrected)
