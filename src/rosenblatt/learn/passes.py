@@ -97,7 +97,7 @@ class _Passes:
         self.batches, self.rule, self.budget, self.record = batches, rule, budget, record
         self.w: NDArray[np.float64] = np.empty(0)
         self.x0 = 1.0
-        self.corrections = self.cycles = self.clean = 0
+        self.corrections = self.cycles = self.whole = self.clean = 0
         self.rows = 0  # known after the first cycle
         self.confirmed = False
 
@@ -118,13 +118,13 @@ class _Passes:
         done = 0
         for examples in self.batches():
             self._begin(examples)
-            self._visit(examples, done)
-            done += examples.n
-            if self.confirmed or self.left <= 0:
+            if self.left <= 0 or not self._visit(examples, done):
                 return
+            done += examples.n
         if done == 0:
             raise ValueError("there are no rows to learn from.")
         self.rows = done
+        self.whole += 1
         if self.clean >= self.rows:
             self._confirm()
 
@@ -151,7 +151,7 @@ class _Passes:
             return "interrupted"
         if mistakes == 0:
             return "no mistakes"
-        return "max_iter" if self.left > 0 else "max_updates"
+        return "max_iter" if self.whole >= self.budget.cycles else "max_updates"
 
     def _begin(self, examples: Examples) -> None:
         if examples.unit != 1.0:
@@ -163,8 +163,8 @@ class _Passes:
                 f"a batch has {examples.d} columns where the first had {len(self.w) - 1}."
             )
 
-    def _visit(self, examples: Examples, done: int) -> None:
-        """Go through the rows of a batch; stop on the way when as many as all were right."""
+    def _visit(self, examples: Examples, done: int) -> bool:
+        """Go through the rows of a batch to its end, or until as many as all were right."""
         rows, order = examples.rows(self.rule.eta), examples.kept
         k = 0
         while k < len(order) and self.left > 0 and not self.confirmed:
@@ -183,6 +183,7 @@ class _Passes:
             k += went
             if self.rows and self.clean >= self.rows:
                 self._confirm()
+        return k == len(order) and not self.confirmed
 
     def _take(self, w: NDArray[np.float64], corrected: NDArray[Any], done: int) -> None:
         if not np.isfinite(w).all():
