@@ -12,6 +12,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Perceptron": "rosenblatt.estimators",
     "PocketPerceptron": "rosenblatt.estimators",
+    "FewestMistakes": "rosenblatt.estimators",
+    "fewest_mistakes": "rosenblatt.estimators",
     "experiment": "rosenblatt.experiments",
     "Experiment": "rosenblatt.experiments",
     "guarantee": "rosenblatt.evidence.guarantee",
@@ -31,8 +33,10 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
+    from rosenblatt.estimators import FewestMistakes as FewestMistakes
     from rosenblatt.estimators import Perceptron as Perceptron
     from rosenblatt.estimators import PocketPerceptron as PocketPerceptron
+    from rosenblatt.estimators import fewest_mistakes as fewest_mistakes
     from rosenblatt.evidence.guarantee import Guarantee as Guarantee
     from rosenblatt.evidence.guarantee import guarantee as guarantee
     from rosenblatt.evidence.guarantee import squeeze as squeeze

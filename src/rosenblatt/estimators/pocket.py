@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from sklearn.utils.validation import validate_data
-
 from rosenblatt import learn
 from rosenblatt.estimators import checks
 from rosenblatt.estimators.base import Corrector
@@ -164,7 +162,7 @@ class PocketPerceptron(Corrector):
         return learn.Budget(FOREVER, int(most), self.time_limit)
 
     def _remember(self, X: Any, examples: Examples, run: PocketRun) -> None:
-        validate_data(self, X, skip_check_array=True)
+        self._check_columns(X, examples.d, reset=True)
         self.classes_ = examples.labels
         self.n_iter_ = max(run.cycles, 1)
         self.n_updates_ = len(run.trace)

@@ -1,0 +1,243 @@
+"""How few mistakes any line must make: disjoint blocking rows, and exact branch and bound.
+
+Rows that no w can all answer rightly cost every w at least one mistake. Disjoint such sets add
+up, and are a proof that `Proof.check` confirms. Branching on the rows of one set (one of them
+must be a mistake) decides whether fewer mistakes are possible; every step of it is exact.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.evidence.integers import fingerprint, merged
+from rosenblatt.evidence.proof import Part, Proof, claim_of_mistakes
+from rosenblatt.evidence.separability import blocking_part, separability_of
+from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+NEAREST = 4096  # right rows to choose among; more would only take longer
+MOST_ROWS = 4 * NEAREST  # for branch and bound, which looks at all of them again and again
+
+
+class OutOfTimeError(Exception):
+    """The time for an exact answer is over."""
+
+
+@dataclass(frozen=True, eq=False)
+class LowerBound:
+    """No w makes fewer mistakes than `mistakes` (by weight if the examples have weights).
+
+    Parameters
+    ----------
+    mistakes : float
+        The bound.
+    parts : tuple of Part
+        Disjoint blocking rows, each at least one mistake.
+    w : array
+        The best weights known, perhaps better than those that were given.
+    exhausted : bool
+        Whether branch and bound showed that nothing is better than `w`.
+    interrupted : bool
+        Whether Ctrl-C ended it.
+    """
+
+    mistakes: float
+    parts: tuple[Part, ...]
+    w: Floats
+    exhausted: bool = False
+    interrupted: bool = False
+
+    def proof(self, examples: Examples) -> Proof | None:
+        """The parts as a proof that can be checked and saved; None where there is no part."""
+        if not self.parts:
+            return None
+        claim = claim_of_mistakes(len(self.parts))
+        return Proof(claim, fingerprint(merged(examples)), examples.x0, parts=self.parts)
+
+
+def lower_bound(examples: Examples, w: Floats, seconds: float) -> LowerBound:
+    """Bound the fewest mistakes from below, starting from good weights.
+
+    Parameters
+    ----------
+    examples : Examples
+        The rows and their answers.
+    w : array
+        Weights with few mistakes, with a w0 slot.
+    seconds : float
+        When to be content with the bound so far.
+
+    Examples
+    --------
+    >>> xor = Examples.from_arrays([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
+    >>> bound = lower_bound(xor, np.array([-0.5, 1.0, 1.0]), seconds=1.0)
+    >>> bound.mistakes, bound.parts[0].rows, bound.exhausted
+    (1, (0, 1, 2, 3), True)
+    """
+    ledger = Ledger(merged(examples), w, time.monotonic() + seconds)
+    parts: tuple[Part, ...] = ()
+    exhausted = interrupted = False
+    try:
+        for part in ledger.disjoint():
+            parts = (*parts, part)
+            ledger.pool.append(part)
+        exhausted = sum(map(ledger.price, parts)) >= ledger.cost
+        if not exhausted and examples.n <= MOST_ROWS:
+            exhausted = ledger.nothing_better()
+    except OutOfTimeError:
+        pass
+    except KeyboardInterrupt:
+        interrupted = True
+    bound = ledger.cost if exhausted else sum(map(ledger.price, parts))
+    return LowerBound(bound, parts, ledger.w, exhausted, interrupted)
+
+
+class Ledger:
+    """The best weights, what they cost, and the blocking rows that were found."""
+
+    def __init__(self, examples: Examples, w: Floats, deadline: float) -> None:
+        self.examples, self.deadline = examples, deadline
+        self.prices = np.ones(examples.n) if examples.weights is None else examples.weights
+        self.pool: list[Part] = []
+        self.nodes = 0
+        self.take(w)
+
+    def take(self, w: Floats) -> None:
+        """Take these weights as the best."""
+        self.w = w
+        self.wrong = Hypothesis(w, self.examples.x0).mistakes(self.examples)
+        self.cost = self.total(self.wrong)
+
+    def total(self, rows: Rows | list[int]) -> float:
+        """What mistakes on these rows cost."""
+        cost = float(self.prices[rows].sum())
+        return int(cost) if self.examples.weights is None else cost
+
+    def price(self, part: Part) -> float:
+        """What a part costs every w: its cheapest row."""
+        least = float(self.prices[list(part.rows)].min())
+        return int(least) if self.examples.weights is None else least
+
+    def disjoint(self) -> Iterator[Part]:
+        """Blocking rows, each with one mistake of the best weights where that can be."""
+        free = np.ones(self.examples.n, dtype=bool)
+        free[self.prices == 0] = False
+        near = self._near()
+        for m in self._worst_first():
+            rows = near[free[near]]
+            answer = self.ask(np.append(rows[rows != m], m)) if free[m] else None
+            if isinstance(answer, Part):
+                free[list(answer.rows)] = False
+                yield answer
+        left: Rows = np.union1d(near, self.wrong).astype(np.intp)
+        while isinstance(answer := self.ask(left[free[left]]), Part):
+            free[list(answer.rows)] = False
+            yield answer
+
+    def _near(self) -> Rows:
+        """Rows the best weights answer rightly, those nearest to the line."""
+        s = np.abs(Hypothesis(self.w, self.examples.x0).scores(self.examples.X))
+        s[self.wrong] = np.inf
+        s[self.prices == 0] = np.inf
+        count = min(NEAREST, int(np.isfinite(s).sum()))
+        return np.sort(np.argpartition(s, count - 1)[:count]) if count else np.empty(0, np.intp)
+
+    def _worst_first(self) -> list[int]:
+        s = self.examples.y * Hypothesis(self.w, self.examples.x0).scores(self.examples.X)
+        return [int(n) for n in self.wrong[np.argsort(s[self.wrong])]]
+
+    def ask(self, rows: Rows) -> Part | Floats | None:
+        """Some of these rows that block one another, or weights that answer them all."""
+        if time.monotonic() > self.deadline:
+            raise OutOfTimeError
+        if len(rows) == 0:
+            return np.zeros(self.examples.d + 1)
+        part = blocking_part(self.examples, np.sort(rows))
+        return self._weights(rows) if part is None else part
+
+    def _weights(self, rows: Rows) -> Floats | None:
+        """Weights that answer these rows rightly; None where floats cannot, or no answer is."""
+        some = replace(self.examples, X=self.examples.X[rows], y=self.examples.y[rows])
+        answer = separability_of(replace(some, weights=None), widest=False)
+        if not answer or answer.weights is None:
+            return None
+        w = np.asarray(answer.weights, dtype=np.float64)
+        return w if self.examples.x0 else np.concatenate(([0.0], w))
+
+    def nothing_better(self) -> bool:
+        """Whether branch and bound shows that no w costs less than the best.
+
+        When it meets better weights it takes them and begins again.
+        """
+        while True:
+            before = self.cost
+            done = self._no_less(frozenset(), frozenset())
+            if self.cost == before:
+                return done
+
+    def _no_less(self, gone: frozenset[int], kept: frozenset[int]) -> bool:
+        """Nothing is better if `gone` are mistakes and `kept` are right; False: not known."""
+        self.nodes += 1
+        if time.monotonic() > self.deadline:
+            raise OutOfTimeError
+        so_far = self.total(list(gone)) if gone else 0
+        if so_far + self._packing(gone, kept) >= self.cost:
+            return True
+        part = self._open_part(gone)
+        if part is None:
+            return self._whole_answer(gone)
+        choices = sorted(set(part.rows) - kept, key=lambda n: self.prices[n])
+        for i, n in enumerate(choices):
+            if not self._no_less(gone | {n}, kept | set(choices[:i])):
+                return False
+        return True
+
+    def _packing(self, gone: frozenset[int], kept: frozenset[int]) -> float:
+        """What the parts in the pool still cost; infinite if one of them must be all right."""
+        used: set[int] = set()
+        cost = 0.0
+        for part in sorted(self.pool, key=lambda part: len(part.rows)):
+            rows = set(part.rows)
+            if rows & gone:
+                continue
+            if rows <= kept:
+                return np.inf
+            open_rows = rows - kept
+            if not open_rows & used:
+                used |= open_rows
+                cost += float(self.prices[list(open_rows)].min())
+        return cost
+
+    def _open_part(self, gone: frozenset[int]) -> Part | None:
+        """A part that avoids the rows that are gone: from the pool, or a new one."""
+        known = [part for part in self.pool if not gone & set(part.rows)]
+        if known:
+            return min(known, key=lambda part: len(part.rows))
+        answer = self.ask(self._others(gone))
+        if isinstance(answer, Part):
+            self.pool.append(answer)
+            return answer
+        return None
+
+    def _whole_answer(self, gone: frozenset[int]) -> bool:
+        """Without `gone` some w is right: it is better than the best, if floats can hold it."""
+        answer = self.ask(self._others(gone))
+        if isinstance(answer, np.ndarray):
+            old, before = self.w, self.cost
+            self.take(answer)
+            if self.cost >= before:
+                self.take(old)
+        return False
+
+    def _others(self, gone: frozenset[int]) -> Rows:
+        mask = self.prices > 0
+        mask[list(gone)] = False
+        return np.flatnonzero(mask)

@@ -1,0 +1,204 @@
+"""The fewest mistakes of any line in the plane, exactly.
+
+The tall rows z are vectors of at most three numbers. All w with the same mistakes form a cell,
+cut out by the planes w·z_n = 0. Every cell has an edge: some pivot row with w·z = 0, and two rows
+between whose planes w lies. So for each pivot the others are sorted by where their planes cross
+that of the pivot, and the mistakes are counted from crossing to crossing, O(N² log N) in all.
+
+Floats sort; an order that rounding could decide is settled in integers, if it matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cmp_to_key
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.examples import Examples
+from rosenblatt.learn.judge import Judge
+from rosenblatt.learn.points import Points, Vector, between, cross, dot
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+MOST_ROWS = 2000
+SURE = 2.0**-28  # radians; angles are known far better, see `Points.crossings`
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The fewest mistakes of any w, exactly, and weights with a w0 slot that make them.
+
+    `w` makes more mistakes only where the best cell is too small for floats.
+    """
+
+    mistakes: float
+    w: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A cell by its edge: the pivot, the crossings the edge lies between, the pivot's side."""
+
+    pivot: int
+    low: Vector | None
+    high: Vector | None
+    side: int
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """The crossings with one pivot's plane, half way round: rows in order, angles, directions.
+
+    Going on, every row is met again on the other side, with the opposite change.
+    """
+
+    pivot: int
+    rows: Ints
+    angles: Floats
+    signs: Floats
+    beside: float
+    side: int
+
+
+def in_the_plane(examples: Examples) -> bool:
+    """Whether the fewest mistakes can be found exactly here."""
+    return examples.d + bool(examples.x0) <= 3 and len(examples.kept) <= MOST_ROWS
+
+
+def plane_optimum(
+    examples: Examples, start: Floats, stopped: Callable[[], bool] = lambda: False
+) -> Optimum | None:
+    """Find the fewest mistakes of any w; None if stopped before it is known.
+
+    Parameters
+    ----------
+    examples : Examples
+        Rows of at most two features with an intercept, or three without.
+    start : array
+        Weights with few mistakes, with a w0 slot: what is not better need not be looked at.
+    stopped : callable
+        Asked now and then whether to give up.
+
+    Examples
+    --------
+    >>> xor = Examples.from_arrays([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
+    >>> plane_optimum(xor, np.zeros(3)).mistakes
+    1
+    """
+    points, judge = Points(examples), Judge(examples)
+    w, fewest = start, judge.alone(start)
+    best = fewest
+    # Sums of weights are rounded; whole counts are not.
+    slack = 0.0 if examples.weights is None else 1e-12 * float(examples.weights.sum())
+    for pivot in range(len(points.exact)):
+        if pivot % 16 == 0 and stopped():
+            return None
+        for cost, cell in better_cells(points, pivot, fewest - slack):
+            fewest = cost
+            inside = points.weights(*_directions(points, cell))
+            if (count := judge.alone(inside)) < best:
+                best, w = count, inside
+    return Optimum(int(fewest) if examples.weights is None else fewest, w)
+
+
+def better_cells(points: Points, pivot: int, fewest: float) -> Iterator[tuple[float, Cell]]:
+    """Cells with an edge on the plane of the pivot that cost less than `fewest`, less each."""
+    sweep = _sweep(points, pivot)
+    M = len(sweep.rows)
+    beside = sweep.beside + points.always
+    if M == 0:
+        if beside < fewest:
+            yield beside, Cell(pivot, None, None, sweep.side)
+        return
+    half = sweep.signs * points.costs[sweep.rows]
+    costs = beside + points.costs[sweep.rows][sweep.signs < 0].sum()
+    costs = costs + np.cumsum(np.concatenate((half, -half)))
+    if points.whole:
+        costs = np.rint(costs)
+    sure = np.tile(np.append(np.diff(sweep.angles) > SURE, True), 2)
+    k = int(np.argmin(np.where(sure, costs, np.inf)))
+    if costs[k] < fewest:
+        fewest = float(costs[k])
+        low, high = (_crossing(points, sweep, m % (2 * M)) for m in (k, k + 1))
+        yield fewest, Cell(pivot, low, high, sweep.side)
+    yield from _unsure_cells(points, sweep, (costs, sure), fewest)
+
+
+def _sweep(points: Points, pivot: int) -> Sweep:
+    rows, angles, same, opposite = points.crossings(pivot)
+    beside, side = (opposite, 1) if opposite <= same else (same, -1)
+    if len(rows) == 0:
+        return Sweep(pivot, rows, angles, angles, beside, side)
+    # Begin in the middle of the widest gap, far from any crossing.
+    once = angles % np.pi
+    order = np.argsort(once)
+    gaps = np.diff(once[order], append=once[order[0]] + np.pi)
+    widest = int(gaps.argmax())
+    order = np.roll(order, -widest - 1)
+    turned = (angles - once[order[-1]] - gaps[widest] / 2) % (2 * np.pi)
+    signs = np.where(turned < np.pi, 1.0, -1.0)
+    turned = np.where(turned < np.pi, turned, turned - np.pi)
+    return Sweep(pivot, rows[order], turned[order], signs[order], beside, side)
+
+
+def _crossing(points: Points, sweep: Sweep, k: int) -> Vector:
+    """The direction of the k-th crossing on the way round, exactly."""
+    M = len(sweep.rows)
+    sign = int(sweep.signs[k % M]) * (1 if k < M else -1)
+    x, y, z = cross(points.exact[sweep.pivot], points.exact[sweep.rows[k % M]])
+    return sign * x, sign * y, sign * z
+
+
+def _unsure_cells(
+    points: Points, sweep: Sweep, counted: tuple[Floats, NDArray[np.bool_]], fewest: float
+) -> Iterator[tuple[float, Cell]]:
+    """Look exactly among crossings that are nearly the same, where a better cell may hide."""
+    costs, sure = counted
+    ends = np.flatnonzero(sure)
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    changes = np.diff(costs, prepend=costs[-1])
+    gain = np.add.reduceat(np.minimum(changes, 0), starts)
+    hopeful = (ends > starts) & (costs[starts] - changes[starts] + gain < fewest)
+    for start, end in zip(starts[hopeful], ends[hopeful], strict=True):
+        cost = float(costs[start] - changes[start])
+        groups = _in_exact_order(points, sweep, range(int(start), int(end) + 1))
+        for group, following in pairwise(groups):
+            cost += float(changes[group].sum())
+            if cost < fewest:
+                fewest = cost
+                low, high = (_crossing(points, sweep, g[0]) for g in (group, following))
+                yield cost, Cell(sweep.pivot, low, high, sweep.side)
+
+
+def _in_exact_order(points: Points, sweep: Sweep, events: range) -> list[list[int]]:
+    """Crossings in their true order; those that are the same are put together."""
+    pivot = points.exact[sweep.pivot]
+    directions = {k: _crossing(points, sweep, k) for k in events}
+
+    def compare(j: int, k: int) -> int:
+        turn = dot(pivot, cross(directions[j], directions[k]))
+        return (turn < 0) - (turn > 0)
+
+    groups: list[list[int]] = []
+    for k in sorted(events, key=cmp_to_key(compare)):
+        if groups and compare(groups[-1][0], k) == 0:
+            groups[-1].append(k)
+        else:
+            groups.append([k])
+    return groups
+
+
+def _directions(points: Points, cell: Cell) -> tuple[Vector | None, Vector]:
+    """A direction along the edge, and the way from it into the cell."""
+    x, y, z = points.exact[cell.pivot]
+    aside = cell.side * x, cell.side * y, cell.side * z
+    if cell.low is None or cell.high is None:
+        return None, aside
+    if not any(cross(cell.low, cell.high)):  # half the way round: the middle is at right angles
+        return cross((x, y, z), cell.low), aside
+    return between(cell.low, cell.high), aside
