@@ -16,7 +16,6 @@ from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.learn.fewest import Search, fewest
 from rosenblatt.learn.pocket import Plan, Pocket
 from rosenblatt.learn.scaling import Scaling
 from rosenblatt.learn.walk import Progress
@@ -219,6 +218,10 @@ def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
 
 def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
     """The pocket first, then the search from there for the rest of the time."""
+    # Here, for it brings SciPy's optimisers with it, which PLA has no use for.
+    from rosenblatt.fewest import fewest_of
+    from rosenblatt.learn.best import Search
+
     begun = time.monotonic()
     first = _by_pocket(task, separator)
     if first.interrupted or first.mistakes == 0:
@@ -226,18 +229,24 @@ def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
     seconds = max(0.1, task.how.time_limit - (time.monotonic() - begun))
     with Teller(0, seconds, "steps") as teller:
         search = Search(seconds, os.cpu_count() or 1, task.how.rng, teller.tell)
-        found = fewest(task.examples, search, first.hypothesis.w)
-    hypothesis = Hypothesis(found.w, task.examples.x0)
-    mistakes = task.count(hypothesis)
-    told = f"the search found {counted(mistakes, 'mistake')} in {seconds:.1f} seconds"
+        found = fewest_of(task.examples, search)
+    told = f"the search found {counted(int(found.mistakes), 'mistake')}"
+    better = found.mistakes < first.mistakes
     return replace(
         first,
-        hypothesis=hypothesis,
-        algorithm="search for the fewest mistakes",
-        mistakes=mistakes,
-        interrupted=found.reason == "interrupted",
+        hypothesis=_slotted(task, found.weights) if better else first.hypothesis,
+        algorithm="search for the fewest mistakes" if better else first.algorithm,
+        mistakes=int(found.mistakes) if better else first.mistakes,
+        lower_bound=int(found.lower_bound),
+        interrupted=found.stop_reason == "interrupted",
         steps=(*first.steps, told),
     )
+
+
+def _slotted(task: Task, weights: Any) -> Hypothesis:
+    """Tall weights as a hypothesis, with its w0 slot."""
+    x0 = task.examples.x0
+    return Hypothesis(weights if x0 else np.concatenate(([0.0], weights)), x0)
 
 
 LEARNERS: dict[str, Callable[[Task, Hypothesis | None], Outcome]] = {

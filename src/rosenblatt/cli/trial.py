@@ -61,7 +61,7 @@ class Trial:
         low, high = total.interval
         rows = counted(total.total, "row")
         where = f"{rows} of the test file" if self.kind == "file" else f"{rows} held out"
-        told = f"{percent(total.share)} right on {where} (95 % sure: {100 * low:.1f} to "
+        told = f"{percent(total.share)} right on {where} (95 % interval {100 * low:.1f} to "
         told += f"{100 * high:.1f} %)"
         if self.kind == "held out":
             told += f", by a line learnt from the other {self.learnt_from:,}"
