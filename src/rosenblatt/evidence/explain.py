@@ -42,11 +42,16 @@ def _separable(s: Separability) -> Iterable[str]:
     yield f"PLA from w = 0 needs at most R²/rho² = {s.bound:,.1f} corrections."
     yield f"On the margin: {rows_named(s.support.tolist())}."
     if s.scaled is not None and s.scaled.bound is not None and s.bound is not None:
-        change = "lower" if s.scaled.bound < s.bound else "raise"
         yield (
-            f"Dividing each column by its largest entry would {change} the bound of this line "
-            f"to {s.scaled.bound:,.1f}."
+            f"Dividing each column by its largest entry would {_change(s.bound, s.scaled.bound)}."
         )
+
+
+def _change(before: float, after: float) -> str:
+    if abs(after - before) < 0.01 * before:
+        return "leave the bound of this line much as it is"
+    change = "lower" if after < before else "raise"
+    return f"{change} the bound of this line to {after:,.1f}"
 
 
 def _quasi(s: Separability) -> Iterable[str]:
@@ -87,8 +92,8 @@ def _cannot(part: Part) -> str:
 def _blocking(part: Part) -> str:
     """What the multipliers of some rows say, in shares that sum to 1."""
     total = sum(part.multipliers) + part.rest
-    pairs = sorted(zip(part.multipliers, part.rows, strict=True), reverse=True)
-    shares = [f"{m / total:.2g} of row {n}" for m, n in pairs[:MOST_ROWS]]
+    pairs = sorted(zip(part.rows, part.multipliers, strict=True), key=lambda pair: -pair[1])
+    shares = [f"{m / total:.2g} of row {n}" for n, m in pairs[:MOST_ROWS]]
     if len(pairs) > MOST_ROWS:
         shares.append(f"{len(pairs) - MOST_ROWS} more")
     sentence = _cannot(part)

@@ -149,7 +149,8 @@ def contradictions_of(
         return []
     yes, no = np.flatnonzero(examples.y > 0), np.flatnonzero(examples.y < 0)
     _, at_yes, at_no = np.intersect1d(codes[yes], codes[no], return_indices=True)
-    pairs = sorted(zip(yes[at_yes].tolist(), no[at_no].tolist(), strict=True))
+    found = zip(yes[at_yes].tolist(), no[at_no].tolist(), strict=True)
+    pairs = sorted((min(pair), max(pair)) for pair in found)
     return [pair for pair in pairs[: 4 * most] if _alike(examples, *pair)][:most]
 
 

@@ -1,0 +1,242 @@
+"""Proofs: what holds is accepted, what was changed is not."""
+
+import json
+import random
+from dataclasses import replace
+
+import flint
+import numpy as np
+import pytest
+import strategies as make
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import rosenblatt as rb
+from rosenblatt.evidence.integers import fingerprint
+from rosenblatt.evidence.proof import Part, claim_of_mistakes, rank_at_least
+from rosenblatt.examples import Examples
+
+SEPARABLE = ([[0.0, 1.0], [1.0, 1.5], [3.0, 0.25], [4.0, 2.0]], [0, 0, 1, 1])
+QUASI = ([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [5.0, 1.0], [4.0, -1.0]], [1, 0, 1, 1, 0])
+XOR = ([[0.0, 0.1], [1.0, 1.3], [0.2, 1.0], [1.0, 0.0], [7.0, 7.0]], [0, 0, 1, 1, 1])
+FLAT = ([[0.0, 0.0], [1.0, 2.0], [2.0, 4.0], [3.0, 6.0]], [0, 1, 0, 1])
+DATA = {"separable": SEPARABLE, "quasi-separable": QUASI, "inseparable": XOR, "flat": FLAT}
+
+
+def proofs():
+    found = {name: rb.separability(*data).proof for name, data in DATA.items()}
+    found["mistakes"] = two_mistakes()
+    return found
+
+
+def two_mistakes():
+    X, y = [[0.0], [1.0], [2.0], [5.0], [5.0]], [0, 1, 0, 1, 0]
+    examples = Examples.from_arrays(X, y)
+    parts = (Part((0, 1, 2), (1, 2, 1)), Part((3, 4), (1, 1)))
+    return rb.Proof("at least 2 mistakes", fingerprint(examples), 1.0, (), parts)
+
+
+DATA["mistakes"] = ([[0.0], [1.0], [2.0], [5.0], [5.0]], [0, 1, 0, 1, 0])
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_what_holds_is_accepted_and_survives_json(name):
+    proof = proofs()[name]
+    assert proof.check(*DATA[name])
+    again = rb.Proof.from_json(proof.to_json())
+    assert again == proof
+    assert again.check(*DATA[name])
+
+
+def test_integers_of_any_size_survive_json():
+    big = rb.Proof("separable", "0", 0.5, (3**20000, -(7**9000), 0))
+    assert rb.Proof.from_json(big.to_json()) == big
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_a_proof_of_one_data_set_fails_on_another(name):
+    proof = proofs()[name]
+    X, y = np.array(DATA[name][0]), np.array(DATA[name][1])
+    for i, j in np.ndindex(*X.shape):
+        other = X.copy()
+        other[i, j] = np.nextafter(other[i, j], 9.0)
+        with pytest.raises(rb.ProofError, match="other data"):
+            proof.check(other, y)
+    for i in range(len(y)):
+        other = y.copy()
+        other[i] = 1 - other[i]
+        with pytest.raises(rb.ProofError, match="other data"):
+            proof.check(X, other)
+    for other in (X[::-1], X[:-1], np.vstack((X, X[:1])), np.column_stack((X, X[:, 0]))):
+        with pytest.raises((rb.ProofError, ValueError)):
+            proof.check(other, y[: len(other)] if len(other) <= len(y) else np.append(y, y[0]))
+
+
+def test_minus_zero_is_zero():
+    assert proofs()["quasi-separable"].check(
+        np.array(QUASI[0]) * [1.0, -1.0] * [1.0, -1.0], QUASI[1]
+    )
+    X = np.array(QUASI[0])
+    X[X == 0] = -0.0
+    assert proofs()["quasi-separable"].check(X, QUASI[1])
+
+
+def test_no_changed_text_is_accepted():
+    """Each proof's JSON with one character changed, dropped or added, 400 times over."""
+    rng = random.Random(0)
+    refused = 0
+    for name, proof in proofs().items():
+        text = proof.to_json()
+        for _ in range(80):
+            at = rng.randrange(len(text))
+            new = rng.choice(["", rng.choice("0123456789abcdef-"), text[at] + "1"])
+            changed = text[:at] + new + text[at + 1 :]
+            if json_or_none(changed) == json.loads(text):
+                continue  # white space
+            with pytest.raises(rb.ProofError):
+                rb.Proof.from_json(changed).check(*DATA[name])
+            refused += 1
+    assert refused >= 200
+
+
+def json_or_none(text):
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def corrupted(proof):
+    """Every way to change one thing of the evidence in multipliers."""
+    for p, part in enumerate(proof.parts):
+        for i, (n, m) in enumerate(zip(part.rows, part.multipliers, strict=True)):
+            rows, multipliers = list(part.rows), list(part.multipliers)
+            for value in (m + 1, m - 1, -m, 0, 2 * m, 10 * m, m ^ 2):
+                yield with_part(proof, p, rows, [*multipliers[:i], value, *multipliers[i + 1 :]])
+            for row in (n + 1, n - 1, 0, 10**6, -1, -n - 1):
+                if row != n:
+                    yield with_part(proof, p, [*rows[:i], row, *rows[i + 1 :]], multipliers)
+            yield with_part(
+                proof, p, rows[:i] + rows[i + 1 :], multipliers[:i] + multipliers[i + 1 :]
+            )
+            yield with_part(proof, p, rows[:i] + rows[i + 1 :], multipliers)
+            yield with_part(proof, p, [*rows, n], [*multipliers, m])
+        for rest in (part.rest + 1, -1, part.rest - 1):
+            yield with_part(proof, p, part.rows, part.multipliers, rest)
+        yield replace(proof, parts=proof.parts[:p] + proof.parts[p + 1 :])
+        yield replace(proof, parts=(*proof.parts, part))
+
+
+def with_part(proof, p, rows, multipliers, rest=None):
+    old = proof.parts[p]
+    new = Part(tuple(rows), tuple(multipliers), old.rest if rest is None else rest)
+    return replace(proof, parts=(*proof.parts[:p], new, *proof.parts[p + 1 :]))
+
+
+def test_no_changed_multipliers_are_accepted():
+    refused = 0
+    for name, proof in proofs().items():
+        for changed in corrupted(proof):
+            if scaled_alike(changed, proof):
+                continue
+            with pytest.raises(rb.ProofError):
+                changed.check(*DATA[name])
+            refused += 1
+    assert refused >= 200
+
+
+def scaled_alike(changed, proof):
+    """Twice every multiplier is the same evidence."""
+    return len(changed.parts) == len(proof.parts) and all(
+        new.rows == old.rows
+        and len(new.multipliers) == len(old.multipliers)
+        and new.multipliers[0] > 0
+        and [m * old.multipliers[0] for m in (*new.multipliers, new.rest)]
+        == [m * new.multipliers[0] for m in (*old.multipliers, old.rest)]
+        for new, old in zip(changed.parts, proof.parts, strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_no_other_claim_is_accepted(name):
+    proof = proofs()[name]
+    claims = ["separable", "quasi-separable", "inseparable", "at least 1 mistake", "true", ""]
+    for claim in [*claims, "at least 3 mistakes", "at least 1 mistakes"]:
+        if claim != proof.claim and not (claim == "at least 1 mistake" and name in WEAKER):
+            with pytest.raises(rb.ProofError):
+                replace(proof, claim=claim).check(*DATA[name])
+
+
+WEAKER = ("inseparable", "flat")  # what proves these also proves that one mistake is made
+
+
+def test_weights_that_fail_name_the_row():
+    examples = Examples.from_arrays(*SEPARABLE)
+    for weights, row in (((0, 1, 0), "row 0"), ((-5, 1, 0), "row 2"), ((2, -1, 0), "row")):
+        proof = rb.Proof("separable", fingerprint(examples), 1.0, weights)
+        with pytest.raises(rb.ProofError, match=row):
+            proof.check(*SEPARABLE)
+    for weights in ((), (1, 2), (0, 0, 0), (1.0, 2.0, 3.0)):
+        with pytest.raises(rb.ProofError):
+            rb.Proof("separable", fingerprint(examples), 1.0, weights).check(*SEPARABLE)
+
+
+def test_a_sum_that_fails_names_the_column():
+    examples = Examples.from_arrays(*XOR)
+    part = Part((0, 1, 2, 3), (1, 1, 1, 1))
+    with pytest.raises(rb.ProofError, match="column 0"):
+        rb.Proof("inseparable", fingerprint(examples), 1.0, (), (part,)).check(*XOR)
+
+
+def test_multipliers_on_too_few_dimensions_prove_no_inseparability():
+    part = Part((0, 1, 2), (1, 2, 1))
+    examples = Examples.from_arrays(*QUASI)
+    with pytest.raises(rb.ProofError, match="rank"):
+        rb.Proof("inseparable", fingerprint(examples), 1.0, (), (part,)).check(*QUASI)
+
+
+def test_products_too_near_to_zero_for_floats_are_settled_exactly():
+    X, y = np.array([[1.0, 1.0 + 2.0**-52], [1.0, 1.0]]), [1, 0]
+    data = fingerprint(Examples.from_arrays(X, y, x0=0.0))
+    half = 2**52  # 2^52·x2 - 2^52·x1 is 1 for the first row and 0 for the second
+    rb.Proof("separable", data, 0.0, (-2 * half - 1, 2 * half)).check(X, y)
+    for weights, row in (((-half, half), "row 1: w·z is zero"), ((-half - 1, half), "row 0")):
+        with pytest.raises(rb.ProofError, match=row):
+            rb.Proof("separable", data, 0.0, weights).check(X, y)
+
+
+@given(make.real_numbers(), st.data())
+def test_the_checker_agrees_with_fractions(labelled, draw):
+    """Any weights at all: accepted if and only if every product is positive as a fraction."""
+    X, y = labelled
+    width = X.shape[1] + 1
+    weights = draw.draw(st.lists(st.integers(-(2**70), 2**70), min_size=width, max_size=width))
+    examples = Examples.from_arrays(X, y)
+    proof = rb.Proof("separable", fingerprint(examples), 1.0, tuple(weights))
+    Z = [[flint.fmpq(*float(a).as_integer_ratio()) for a in (1.0, *x)] for x in X]
+    products = [
+        s * sum(w * a for w, a in zip(weights, z, strict=True)) for z, s in zip(Z, y.tolist())
+    ]
+    if all(p > 0 for p in products):
+        assert proof.check(X, y)
+    else:
+        with pytest.raises(rb.ProofError):
+            proof.check(X, y)
+
+
+@given(
+    arrays(np.int64, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=st.integers(-3, 3))
+)
+def test_ranks_modulo_primes_are_ranks(M):
+    assert rank_at_least(M.tolist()) == flint.fmpz_mat(M.tolist()).rank()
+
+
+def test_a_rank_is_never_said_to_be_larger_than_it_is():
+    assert rank_at_least([[2**31 - 1, 0], [0, 1]]) == 2  # zero modulo the first prime
+    assert rank_at_least([]) == 0
+
+
+def test_the_claim_of_mistakes_is_in_words():
+    assert claim_of_mistakes(1) == "at least 1 mistake"
+    assert claim_of_mistakes(3) == "at least 3 mistakes"

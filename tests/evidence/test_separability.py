@@ -1,0 +1,414 @@
+"""Separable or not: the verdict is right, the proof holds, the margin is the widest."""
+
+import csv
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import rays
+import strategies as make
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import linprog
+from sklearn.datasets import load_iris, load_svmlight_file
+
+import rosenblatt as rb
+from rosenblatt.evidence import telling
+from rosenblatt.evidence.separability import blocking_part
+from rosenblatt.evidence.signed import Signed
+from rosenblatt.examples import Examples
+
+SHAPES = [(30, 2), (60, 5), (200, 8)]
+
+
+def decided(X, y, **how):
+    """The answer, after its proof was checked."""
+    s = rb.separability(X, y, **how)
+    assert s.verdict != "undecided", s.reason
+    assert s.proof.claim == s.verdict
+    assert s.proof.check(X, y)
+    assert rb.Proof.from_json(s.proof.to_json()).check(X, y)
+    return s
+
+
+def tight(rng, n, d, margin):
+    """Rows of length about 1, some of them just `margin` from a random plane."""
+    w = rng.normal(size=d + 1)
+    w /= np.linalg.norm(w)
+    X = rng.normal(size=(n, d))
+    score = X @ w[1:] + w[0]
+    y = np.where(score > 0, 1, -1)
+    near = np.arange(n) < d + 3
+    wanted = np.where(near, y * margin * (1 + rng.random(n)), score + y * margin)
+    return X + np.outer(wanted - score, w[1:] / (w[1:] @ w[1:])), y
+
+
+def signed_rows(X, y, fit_intercept):
+    Z = np.column_stack((np.ones(len(X)), X)) if fit_intercept else X
+    return [[int(a) * int(s) for a in z] for z, s in zip(Z, np.where(y > 0, 1, -1), strict=True)]
+
+
+# The verdict
+
+
+@pytest.mark.parametrize("power", range(1, 14))
+@pytest.mark.parametrize("shape", SHAPES)
+def test_planted_margins_down_to_1e_13_are_found(power, shape):
+    rng = np.random.default_rng([power, *shape])
+    X, y = tight(rng, *shape, 10.0**-power)
+    s = decided(X, y)
+    assert s.verdict == "separable"
+    assert s.margin >= 10.0**-power * 0.99  # the planted w is off by rounding, not by more
+    assert s.gap <= 1e-9
+
+
+@pytest.mark.parametrize("power", range(1, 14))
+@pytest.mark.parametrize("shape", SHAPES)
+def test_one_contradiction_in_general_position_is_found(power, shape):
+    rng = np.random.default_rng([power, *shape])
+    n, d = shape
+    X, y = tight(rng, n, d, 10.0**-power)
+    yes = rng.choice(np.flatnonzero(y == 1), d + 1, replace=False)
+    among = rng.dirichlet(np.full(d + 1, 5.0)) @ X[yes]  # well inside a simplex of yes
+    assert decided(np.vstack((X, among)), np.append(y, -1)).verdict == "inseparable"
+
+
+@given(make.labelled(max_rows=8, max_columns=3), st.booleans())
+def test_whole_numbers_are_decided_as_by_every_ray(labelled, fit_intercept):
+    X, y = labelled
+    want = rays.verdict(signed_rows(X, y, fit_intercept))
+    assert decided(X, y, fit_intercept=fit_intercept).verdict == want
+
+
+@given(st.data())
+def test_tiny_grids_with_ties_and_doubles_are_decided_as_by_every_ray(draw):
+    n, d = draw.draw(st.integers(1, 9)), draw.draw(st.integers(1, 3))
+    X = draw.draw(make.whole(-1, 1, (n, d)))
+    y = np.array(draw.draw(st.lists(st.sampled_from([-1, 1]), min_size=n, max_size=n)))
+    fit_intercept = draw.draw(st.booleans())
+    want = rays.verdict(signed_rows(X, y, fit_intercept))
+    assert decided(X, y, fit_intercept=fit_intercept).verdict == want
+
+
+@given(make.labelled(max_rows=8, max_columns=3), st.data())
+def test_columns_from_1e_150_to_1e150_and_rows_change_no_verdict(labelled, draw):
+    X, y = labelled
+    fit_intercept = draw.draw(st.booleans())
+    powers = st.integers(-498, 498)
+    columns = np.array([2.0 ** draw.draw(powers) for _ in X[0]])
+    rows = np.ones(len(X))
+    if not fit_intercept:
+        rows = np.array([2.0 ** draw.draw(st.integers(-400, 400)) for _ in X])
+    want = rays.verdict(signed_rows(X, y, fit_intercept))
+    s = decided(X * columns * rows[:, None], y, fit_intercept=fit_intercept)
+    assert s.verdict == want
+
+
+@given(make.real_numbers())
+def test_real_numbers_on_many_scales_are_decided(labelled):
+    decided(*labelled)
+
+
+@given(make.separable())
+def test_planted_separators_are_found_and_pla_keeps_the_bound(planted):
+    s = decided(planted.X, planted.y, fit_intercept=planted.x0 is not None)
+    assert s.verdict == "separable"
+    clf = rb.Perceptron(fit_intercept=planted.x0 is not None, max_iter=10**6)
+    assert clf.fit(planted.X, planted.y).n_updates_ <= s.bound * (1 + 1e-9)
+
+
+@given(make.separable(fit_intercept=True), st.data())
+def test_points_on_the_boundary_with_both_answers_make_it_quasi_separable(planted, draw):
+    X, y, w, _ = planted
+    weights = np.array(w[1:])
+    at = draw.draw(make.whole(-5, 5, X.shape[1]))
+    on = at * (weights @ weights) - weights * (weights @ at + w[0])  # w·(1, on/(w·w)) = 0
+    scale = weights @ weights
+    X = np.vstack((X * scale, on, on))
+    assert decided(X, np.append(y, [1, -1])).verdict == "quasi-separable"
+
+
+def test_three_on_a_line_make_it_quasi_separable():
+    X = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [5.0, 1.0], [4.0, -1.0]]
+    s = decided(X, [1, 0, 1, 1, 0])
+    assert s.verdict == "quasi-separable"
+    assert [part.rows for part in s.blocking] == [(0, 1, 2)]
+    assert s.bound is None
+    assert s.margin is None
+
+
+def test_xor_is_inseparable():
+    s = decided([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1])
+    assert s.verdict == "inseparable"
+    assert not s
+    assert s.blocking[0].multipliers == (1, 1, 1, 1)
+
+
+@pytest.mark.parametrize("d", range(3, 7))
+def test_parity_is_inseparable(d):
+    X = np.array(np.meshgrid(*[[0.0, 1.0]] * d)).reshape(d, -1).T
+    assert decided(X, X.sum(axis=1) % 2).verdict == "inseparable"
+
+
+@given(make.contradictory())
+def test_contradictory_doubles_are_named_first(labelled):
+    X, y = labelled
+    s = decided(X, y)
+    assert s.verdict in ("quasi-separable", "inseparable")
+    a, b = s.blocking[0].rows
+    assert (X[a] == X[b]).all()
+    assert y[a] != y[b]
+
+
+@given(make.with_zero_rows())
+def test_rows_of_zeros_are_never_right(labelled):
+    s = decided(*labelled, fit_intercept=False)
+    assert s.verdict == "quasi-separable"
+    assert len(s.blocking[0].rows) == 1
+
+
+@given(make.labelled(max_rows=8, max_columns=3), st.integers(-9, 9))
+def test_constant_and_collinear_columns_change_nothing(labelled, c):
+    X, y = labelled
+    wider = np.column_stack((X, np.full(len(X), float(c)), X[:, 0] - 3 * X[:, -1]))
+    assert decided(wider, y).verdict == decided(X, y).verdict
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rank_deficient_real_numbers(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-50, 50, size=(40, 3)) @ rng.integers(-3, 4, size=(3, 7)) / 8.0
+    assert decided(X, rng.integers(0, 2, 40)).verdict == "inseparable"
+    w = rng.normal(size=7)
+    assert decided(X, X @ w > 0.1).verdict == "separable"
+
+
+def test_more_features_than_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 50))
+    assert decided(X, np.arange(20) % 2).verdict == "separable"
+    double = decided(np.vstack((X, X[:1])), np.append(np.arange(20) % 2, 1))
+    assert double.verdict == "quasi-separable"
+
+
+def test_inseparable_with_more_features_than_rows():
+    X = np.outer([0.0, 1.0, 2.0, 3.0], np.arange(1.0, 30.0))
+    assert decided(X, [0, 1, 0, 1]).verdict == "inseparable"
+
+
+def test_one_class_only():
+    s = decided([[1.0, 2.0], [-3.0, 4.0]], ["yes", "yes"])
+    assert s.verdict == "separable"
+    assert decided([[1.0], [-1.0]], [0, 0], fit_intercept=False).verdict == "inseparable"
+    assert decided([[1.0], [2.0]], [0, 0], fit_intercept=False).weights.tolist() == [-1.0]
+
+
+def test_whole_numbers_up_to_2_53_are_not_rounded():
+    a = 2.0**53
+    line = [[a - 4, a - 4], [a - 3, a - 3], [a - 2, a - 2]]
+    assert decided(line, [0, 1, 0]).verdict == "inseparable"
+    bent = [[a - 4, a - 4], [a - 3, a - 2], [a - 2, a - 2]]
+    assert decided(bent, [0, 1, 0]).verdict == "separable"
+
+
+def test_float32_is_the_fraction_that_it_is():
+    X = np.array([[0.1], [0.2], [0.3]], dtype=np.float32)
+    s = decided(X, [0, 1, 1])
+    assert s.proof.check(X.astype(np.float64), [0, 1, 1])
+    # In float64 0.1 + 0.2 > 0.3; in float32 0.1 + 0.2 = 0.3 to the last bit or not, as it is.
+    tall = np.array([[0.1, 0.2], [0.3, 0.0]], dtype=np.float32)
+    assert decided(tall, [1, 0]).verdict == decided(tall.astype(np.float64), [1, 0]).verdict
+
+
+# Formats and faces
+
+
+@given(make.labelled(), st.booleans())
+def test_dense_csr_and_frames_agree(labelled, fit_intercept):
+    X, y = labelled
+    s = decided(X, y, fit_intercept=fit_intercept)
+    for other in (sparse.csr_array(X), sparse.csr_matrix(X), pd.DataFrame(X), pl.DataFrame(X)):
+        same = rb.separability(other, y, fit_intercept=fit_intercept)
+        assert same.verdict == s.verdict
+        assert s.proof.check(other, y)
+        assert same.proof.check(X, y)
+
+
+def test_entries_stored_twice_are_added_up():
+    twice = sparse.csr_array(([1.0, 1.0, 5.0], [0, 0, 0], [0, 2, 3]), shape=(2, 1))
+    s = decided(twice, [0, 1])
+    assert s.proof.check([[2.0], [5.0]], [0, 1])
+
+
+def test_the_intercept_can_be_scaled():
+    X, y = [[10.0], [11.0]], [0, 1]
+    assert decided(X, y, intercept_scaling=10.0).bound < decided(X, y).bound
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_highs_agrees_where_it_is_reliable(seed):
+    rng = np.random.default_rng(seed)
+    X, y = make.with_margin(rng, 80, 4, 1e-3)
+    if seed % 2:
+        y[rng.choice(80, 2, replace=False)] *= -1
+    Z = y[:, None] * np.column_stack((np.ones(80), X))
+    told = linprog(np.zeros(5), A_ub=-Z, b_ub=-np.ones(80), bounds=(None, None), method="highs")
+    assert bool(decided(X, y)) == (told.status == 0)
+
+
+# The margin
+
+
+@given(make.separable())
+def test_no_other_w_has_a_wider_margin(planted):
+    s = decided(planted.X, planted.y, fit_intercept=planted.x0 is not None)
+    tall = (
+        planted.X if planted.x0 is None else np.column_stack((np.ones(len(planted.X)), planted.X))
+    )
+    products = planted.y * (tall @ s.weights)
+    assert np.linalg.norm(s.weights) == pytest.approx(1.0)
+    assert products.min() == pytest.approx(s.margin, rel=1e-6)
+    assert s.gap <= 1e-9
+    w = planted.w_f / np.linalg.norm(planted.w_f)
+    assert (planted.y * (tall @ w)).min() <= s.upper * (1 + 1e-12)
+    assert s.radius == pytest.approx(np.linalg.norm(tall, axis=1).max())
+    assert s.bound == pytest.approx((s.radius / s.margin) ** 2)
+    assert set(s.support) >= set(np.flatnonzero(products <= s.margin * (1 + 1e-10)))
+
+
+def test_content_with_any_separator():
+    rng = np.random.default_rng(1)
+    X, y = make.with_margin(rng, 200, 3, 0.05)
+    any_w, widest = decided(X, y, widest=False), decided(X, y)
+    assert any_w.verdict == "separable"
+    assert 0 < any_w.margin <= widest.margin * (1 + 1e-9)
+
+
+def test_many_features_try_pla_first():
+    rng = np.random.default_rng(2)
+    X = sparse.random_array((60, 200), density=0.1, rng=rng, format="csr")
+    s = decided(X, np.arange(60) % 2, widest=False)
+    assert s.verdict == "separable"
+
+
+def test_the_margin_on_scaled_rows_is_in_the_unit_of_the_data():
+    X, y = np.array([[0.0, 0.0], [1.0, 1.0], [3.0, 0.0], [4.0, 2.0]]), [0, 0, 1, 1]
+    plain = decided(X, y)
+    small = decided(X * [1.0, 2.0**-60], y)
+    assert small.gap <= 1e-9
+    assert small.margin < plain.margin
+
+
+# What it says
+
+
+def test_explaining_separable_data():
+    text = decided([[0.0, 0.0], [1.0, 900.0], [3.0, 0.0], [4.0, 900.0]], [0, 0, 1, 1]).explain()
+    assert "R²/rho²" in text
+    assert "On the margin: rows" in text
+    assert "Dividing each column by its largest entry would lower the bound" in text
+
+
+def test_explaining_inseparable_data_names_rows_and_shares():
+    s = decided([[0.0], [1.0], [2.0], [2.0]], [0, 1, 0, 1])
+    assert "Rows 2 and 3 cannot all be right: 0.5 of row 3 and 0.5 of row 2" in s.explain()
+    assert [len(part.rows) for part in s.blocking] == sorted(len(p.rows) for p in s.blocking)
+    assert "rows 2 and 3" in repr(s)
+    assert "<p>" in s._repr_html_()
+
+
+def test_blocking_part_of_some_rows():
+    examples = Examples.from_arrays([[0.0], [1.0], [2.0], [9.0], [1.0]], [0, 1, 0, 1, 0])
+    assert blocking_part(examples, [2, 0, 1]).rows == (0, 1, 2)
+    assert blocking_part(examples, [0, 1, 3]) is None
+    assert set(blocking_part(examples).rows) <= set(range(5))
+
+
+# Long runs
+
+
+def test_ctrl_c_returns_undecided_with_bounds(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = make.with_margin(rng, 500, 10, 1e-3)
+    scores, calls = Signed.scores_whole, []
+
+    def interrupted(self, w):
+        calls.append(1)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return scores(self, w)
+
+    monkeypatch.setattr(Signed, "scores_whole", interrupted)
+    s = rb.separability(X, y)
+    assert s.verdict == "undecided"
+    assert not s
+    assert s.proof is None
+    assert 0 < s.upper < s.radius
+    assert "interrupted" in s.explain()
+    assert "interrupted" in repr(s)
+
+
+def test_progress_is_shown_on_a_terminal_from_two_seconds_on(monkeypatch):
+    lines = []
+
+    class Shown:
+        def __init__(self, line, console):
+            lines.append(line)
+
+        def start(self):
+            lines.append("started")
+
+        def update(self, line):
+            lines.append(line)
+
+        def stop(self):
+            lines.append("stopped")
+
+    monkeypatch.setattr("rich.status.Status", Shown)
+    monkeypatch.setattr(telling, "SILENT_SECONDS", 0.0)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    rb.separability([[0.0], [1.0], [3.0]], [0, 0, 1])
+    assert "passes" in lines[0]
+    assert lines[-1] == "stopped"
+
+
+# Published data
+
+
+def test_iris():
+    X, y = load_iris(return_X_y=True)
+    assert decided(X, y == 0).verdict == "separable"
+    assert decided(X[50:], y[50:]).verdict == "inseparable"
+
+
+def test_homework(data):
+    train = np.loadtxt(data / "hw1_15_train.dat")
+    s = decided(train[:, :-1], train[:, -1])
+    assert s.verdict == "separable"
+    assert s.bound >= 45
+    noisy = np.loadtxt(data / "hw1_18_train.dat")
+    assert decided(noisy[:, :-1], noisy[:, -1]).verdict == "inseparable"
+
+
+@pytest.mark.slow_without_jit
+def test_medicine_and_credit_are_not_separable(data):
+    with open(data / "breast-cancer-wisconsin.data", newline="") as file:
+        breast = np.array([r for r in csv.reader(file) if r and "?" not in r], dtype=float)
+    assert decided(breast[:, 1:-1], breast[:, -1]).verdict == "inseparable"
+    assert not decided(*load_svmlight_file(str(data / "heart_scale")))
+    pima = np.loadtxt(data / "pima-indians-diabetes.csv", delimiter=",")
+    assert not decided(pima[:, :-1], pima[:, -1])
+    german = pd.read_csv(data / "german.csv", header=None)
+    assert not decided(pd.get_dummies(german.iloc[:, :-1]).astype(float), german.iloc[:, -1])
+
+
+@pytest.mark.slow_without_jit
+def test_messages_are_separable(data):
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    lines = (data / "SMSSpamCollection").read_text(encoding="utf-8").splitlines()
+    labels, texts = zip(*(line.split("\t", 1) for line in lines), strict=True)
+    s = decided(CountVectorizer().fit_transform(texts), labels, widest=False)
+    assert s.verdict == "separable"
