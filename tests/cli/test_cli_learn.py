@@ -156,9 +156,9 @@ def test_what_a_person_reads(told, credit_files):
 def test_two_features_are_drawn_as_a_line(told, tmp_path):
     rows = [f"{x},{y},{'yes' if x + y > 5 else 'no'}" for x in range(6) for y in range(5)]
     (tmp_path / "plane.csv").write_text("x,y,answer\n" + "\n".join(rows) + "\n")
-    code, _, err = told("learn", "plane.csv", "--report", "r.html")
+    code, _, err = told("learn", "plane.csv", "--report", "-o", "here.json")
     assert code == 0, err
-    assert Path("r.html").read_text().count("<svg") == 2
+    assert Path("report.html").read_text().count("<svg") == 2
 
 
 def test_positive_turns_the_answers_around(answer, credit_files):
@@ -168,3 +168,24 @@ def test_positive_turns_the_answers_around(answer, credit_files):
     first = {one["feature"]: one["weight"] for one in plain["weights"]}
     for one in turned["weights"]:
         assert np.sign(one["weight"]) == -np.sign(first[one["feature"]])
+
+
+def test_the_data_are_never_written_over(told, tmp_path):
+    text = "x,y\n" + "".join(f"{i},{int(i > 4)}\n" for i in range(10))
+    (tmp_path / "d.csv").write_text(text)
+    code, _, err = told("learn", "d.csv", "-o", "./d.csv")
+    assert code == 64
+    assert "is the data" in err
+    assert (tmp_path / "d.csv").read_text() == text
+
+
+@pytest.mark.parametrize("size", ["1e307", "1e-307", "1e160", "1e-160"])
+def test_values_at_the_ends_of_the_floats(told, tmp_path, size):
+    rows = "".join(f"{i}{size[1:]},{i % 3},{int(i > 4)}\n" for i in range(1, 10))
+    (tmp_path / "d.csv").write_text("x,z,y\n" + rows)
+    code, out, err = told("learn", "d.csv", "--target", "y", "--json")
+    assert code in (0, 65), err
+    if code == 0:
+        assert json.loads(out)["mistakes"] == 0
+    else:
+        assert "d.csv" in err

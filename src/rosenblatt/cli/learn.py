@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,21 +12,19 @@ import click
 from rosenblatt import orders
 from rosenblatt.cli import INTERRUPTED, VERBS
 from rosenblatt.cli.options import Reading, json_option, reading_options
+from rosenblatt.cli.result import Result
 from rosenblatt.cli.say import Voice, counted
-from rosenblatt.cli.strategy import ALGORITHMS, How, Outcome, learn_line
+from rosenblatt.cli.strategy import ALGORITHMS, How, learn_line
 from rosenblatt.cli.trial import Tester, Trial
-from rosenblatt.cli.verdict import Verdict, verdict_of
-from rosenblatt.errors import UsageError, column_called
+from rosenblatt.cli.verdict import verdict_of
+from rosenblatt.errors import DataError, UsageError, UserError, column_called
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.model import Model
 from rosenblatt.read import Source
 from rosenblatt.read.credit import credit
 from rosenblatt.read.data import Data, of_table, read_data
 from rosenblatt.read.encoding import spelled
-from rosenblatt.read.layout import numbered
 from rosenblatt.show.report import report
-from rosenblatt.show.strength import Strength, strengths
 from rosenblatt.show.text import weights_table
 from rosenblatt.write import write_text
 
@@ -36,11 +36,16 @@ class Wanted:
     """Where to write, how to test, how much to show."""
 
     output: str
-    report: str | None
+    report: bool
     test_size: float
     test: str | None
     cv: int | None
     top: int
+
+    @property
+    def page(self) -> str | None:
+        """Where the report goes."""
+        return str(Path(self.output).parent / "report.html") if self.report else None
 
 
 @click.command(short_help=VERBS["learn"])
@@ -87,14 +92,7 @@ class Wanted:
     help="How many weights to show.",
 )
 @click.option("-o", "--output", type=click.Path(), default="model.json", show_default=True)
-@click.option(
-    "--report",
-    type=click.Path(),
-    metavar="FILE",
-    is_flag=False,
-    flag_value="report.html",
-    help="Write a page too (report.html).",
-)
+@click.option("--report", is_flag=True, help="Write report.html too, beside the model.")
 @click.option("--stream", is_flag=True, help="PLA in passes over a file larger than memory.")
 @click.option(
     "--cycles",
@@ -122,21 +120,42 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     how = How(*(given.pop(key) for key in ("algorithm", "order", "scale", "time_limit", "seed")))
     wanted = Wanted(**given)
     voice = Voice(as_json)
-    found = _read(data, noise, reading, how.seed)
+    if data is not None and _same_file(data, wanted.output):
+        raise UsageError(f"--output {wanted.output} is the data; give the model another name.")
+    with voice.patience(f"reading {data or BUILT_IN}"):
+        found = _read(data, noise, reading, how.seed)
     _tell_reading(voice, found)
+    try:
+        result = _learnt(voice, found, how)
+        if not result.outcome.interrupted:
+            result = replace(result, trial=_tried(voice, result, reading, wanted))
+    except UserError:
+        raise
+    except ValueError as trouble:  # of numbers too large to learn from
+        raise DataError(f"{found.name}: {trouble}") from None
+    _write(voice, result, wanted)
+    return INTERRUPTED if result.outcome.interrupted else 0
+
+
+def _learnt(voice: Voice, found: Data, how: How) -> Result:
+    """The verdict and the line, told step by step."""
     verdict = verdict_of(found.examples, found.rows, widest=False)
     voice.step("verdict", verdict.sentence)
-    outcome = learn_line(found.examples, how, verdict.separator)
+    outcome = learn_line(found.examples, how, verdict.separator, voice.patience)
     if verdict.answer.blocking:
         outcome = replace(outcome, lower_bound=max(1, outcome.lower_bound))
     for step in outcome.steps:
         voice.step("learnt", step)
-    voice.step("found", _mistakes(outcome, found))
     result = Result(found, how, verdict, outcome)
-    if not outcome.interrupted:
-        result = replace(result, trial=_tried(voice, result, reading, wanted))
-    _write(voice, result, wanted)
-    return INTERRUPTED if result.outcome.interrupted else 0
+    voice.step("found", result.mistakes())
+    return result
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
 def _in_passes(
@@ -151,59 +170,11 @@ def _in_passes(
         or given["algorithm"] not in ("auto", "pla")
         or given["test"] is not None
         or given["cv"] is not None
-        or given["report"] is not None
+        or given["report"]
     ):
         raise UsageError("--stream is PLA in file order; it has no other order, test or report.")
     done = learn_in_passes(Voice(as_json), data, reading, cycles, given["output"])
     return INTERRUPTED if done.reason == "interrupted" else 0
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """All that came out."""
-
-    data: Data
-    how: How
-    verdict: Verdict
-    outcome: Outcome
-    trial: Trial | None = None
-
-    @property
-    def model(self) -> Model:
-        """What is written as model.json."""
-        made = self.data.plan
-        return Model(
-            made.encoding,
-            self.outcome.hypothesis,
-            made.answers,
-            self._learnt(),
-            self._width(),
-        )
-
-    def _width(self) -> int | None:
-        names = self.data.table.column_names
-        return len(names) if names == numbered(len(names)) else None
-
-    def _learnt(self) -> dict[str, Any]:
-        o = self.outcome
-        return {
-            "algorithm": o.algorithm,
-            "order": self.how.order,
-            "scaled for learning": self.how.scale,
-            "seed": self.how.seed,
-            "examples": self.data.examples.n,
-            "verdict": self.verdict.name,
-            "corrections": o.corrections,
-            "bound on corrections": o.bound,
-            "mistakes": o.mistakes,
-            "no line makes fewer mistakes than": o.lower_bound,
-            "interrupted": o.interrupted,
-            "accuracy": None if self.trial is None else self.trial.to_json(),
-        }
-
-    def strengths(self) -> list[Strength]:
-        """The features, strongest first."""
-        return strengths(self.outcome.hypothesis, self.data.examples)
 
 
 def _read(data: str | None, noise: float | None, reading: Reading, seed: int) -> Data:
@@ -237,18 +208,6 @@ def _tell_reading(voice: Voice, found: Data) -> None:
         voice.note(f"{note}.")
 
 
-def _mistakes(outcome: Outcome, found: Data) -> str:
-    n = found.examples.n
-    if outcome.mistakes == 0:
-        return f"a line that answers all {n:,} rows"
-    told = f"a line with {counted(outcome.mistakes, 'mistake')} on {n:,} rows"
-    if outcome.lower_bound >= outcome.mistakes:
-        return f"{told}; no line makes fewer"
-    if outcome.lower_bound:
-        told += f"; no line makes fewer than {outcome.lower_bound:,}"
-    return told
-
-
 def _tried(voice: Voice, result: Result, reading: Reading, wanted: Wanted) -> Trial | None:
     """The accuracy on rows not learnt from; Ctrl-C leaves it out."""
     how = result.how
@@ -256,7 +215,7 @@ def _tried(voice: Voice, result: Result, reading: Reading, wanted: Wanted) -> Tr
         how = replace(how, algorithm="pla")
 
     def learner(examples: Examples) -> Hypothesis:
-        outcome = learn_line(examples, how, None)
+        outcome = learn_line(examples, how, None, voice.patience)
         if outcome.interrupted:
             raise KeyboardInterrupt
         return outcome.hypothesis
@@ -283,10 +242,9 @@ def _write(voice: Voice, result: Result, wanted: Wanted) -> None:
         "wrote", f"{wanted.output}: answer new rows with rosenblatt predict {wanted.output} FILE"
     )
     ranked = result.strengths()
-    if wanted.report is not None:
-        page = report(model, result.data.examples, ranked, _facts(result))
-        write_text(wanted.report, page)
-        voice.step("wrote", wanted.report)
+    if wanted.page is not None:
+        write_text(wanted.page, report(model, result.data.examples, ranked, result.facts()))
+        voice.step("wrote", wanted.page)
     if wanted.top:
         labels = [spelled(label) for label in model.classes_.tolist()]
         voice.show()
@@ -297,38 +255,4 @@ def _write(voice: Voice, result: Result, wanted: Wanted) -> None:
             f"The answer is {labels[1]} if the sum of weight × value is above "
             f"{model.hypothesis.threshold:.6g}."
         )
-    voice.result(_as_json(result, wanted, ranked))
-
-
-def _facts(result: Result) -> list[tuple[str, str]]:
-    facts = [("verdict", result.verdict.sentence)]
-    facts += [("learnt", step) for step in result.outcome.steps]
-    facts.append(("found", _mistakes(result.outcome, result.data)))
-    if result.trial is not None:
-        facts.append(("tested", result.trial.sentence()))
-    return facts
-
-
-def _as_json(result: Result, wanted: Wanted, ranked: list[Strength]) -> dict[str, Any]:
-    o, v, answers = result.outcome, result.verdict, result.data.plan.answers
-    return {
-        "data": result.data.name,
-        "rows": result.data.examples.n,
-        "features": result.data.examples.d,
-        "target": answers.column,
-        "target_guessed": result.data.plan.guessed,
-        "negative": answers.negative,
-        "positive": answers.positive,
-        "verdict": v.to_json(),
-        "algorithm": o.algorithm,
-        "corrections": o.corrections,
-        "bound": o.bound,
-        "mistakes": o.mistakes,
-        "lower_bound": o.lower_bound,
-        "interrupted": o.interrupted,
-        "accuracy": None if result.trial is None else result.trial.to_json(),
-        "threshold": o.hypothesis.threshold,
-        "weights": [asdict(strength) for strength in ranked],
-        "model": wanted.output,
-        "report": wanted.report,
-    }
+    voice.result({**result.to_json(), "model": wanted.output, "report": wanted.page})

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from rosenblatt.learn.pocket import Plan, Pocket
 from rosenblatt.learn.scaling import Scaling
 from rosenblatt.learn.walk import Progress
 from rosenblatt.progress import Teller
+
+if TYPE_CHECKING:
+    from rosenblatt.fewest import FewestMistakesResult
 
 ALGORITHMS = ("auto", "pla", "pocket", "fewest")
 FOREVER = 2**62
@@ -77,7 +81,12 @@ class Outcome:
     steps: tuple[str, ...] = ()
 
 
-def learn_line(examples: Examples, how: How, separator: Hypothesis | None) -> Outcome:
+Patience = Callable[[str], AbstractContextManager[Any]]
+
+
+def learn_line(
+    examples: Examples, how: How, separator: Hypothesis | None, patience: Patience
+) -> Outcome:
     """Learn by the algorithm asked for, or by the one that suits.
 
     Parameters
@@ -88,9 +97,12 @@ def learn_line(examples: Examples, how: How, separator: Hypothesis | None) -> Ou
         What was asked for.
     separator : Hypothesis, optional
         A line without mistakes, where one is known.
+    patience : callable
+        Shows what is being done while it takes long.
     """
     scaling = Scaling.of(examples) if how.scale else _no_scaling(examples)
-    task = Task(examples, scaling.apply(examples) if how.scale else examples, scaling, how)
+    scaled = scaling.apply(examples) if how.scale else examples
+    task = Task(examples, scaled, scaling, how, patience)
     algorithm = how.algorithm
     if algorithm == "auto":
         algorithm = "fewest" if separator is None else "pla"
@@ -105,10 +117,14 @@ class Task:
     scaled: Examples
     scaling: Scaling
     how: How
+    patience: Patience
 
     def folded(self, hypothesis: Hypothesis) -> Hypothesis:
         """A hypothesis in the values of the file."""
-        return self.scaling.fold(hypothesis)
+        folded = self.scaling.fold(hypothesis)
+        if not np.isfinite(folded.w).all():
+            raise ValueError("the weights are larger than any float; scale the columns first")
+        return folded
 
     def count(self, hypothesis: Hypothesis) -> int:
         """The mistakes of a hypothesis in the values of the file."""
@@ -116,7 +132,8 @@ class Task:
 
 
 def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
-    run, stopped = _pla_until(task, time.monotonic() + task.how.time_limit)
+    with task.patience("running PLA"):
+        run, stopped = _pla_until(task, time.monotonic() + task.how.time_limit)
     hypothesis = task.folded(run.hypothesis)
     if run.separated:
         hypothesis = _mended(task, hypothesis)
@@ -176,13 +193,17 @@ def _widest(task: Task, separator: Hypothesis | None) -> tuple[Hypothesis | None
     if not answer or answer.weights is None:
         return separator, None
     line = task.folded(Hypothesis(np.asarray(answer.weights), task.scaled.x0))
-    return (line if task.count(line) == 0 else separator), answer.bound
+    return (line if task.count(line) == 0 else separator), _finite(answer.bound)
 
 
 def _bound(task: Task, known: Sequence[Hypothesis | None]) -> float | None:
     """R²/rho² on the values learnt from, by the widest of some lines without mistakes."""
     bounds = [guarantee_of(task.scaled, _forth(task, h)).bound for h in known if h is not None]
-    return min((b for b in bounds if b is not None), default=None)
+    return _finite(min((b for b in bounds if b is not None), default=None))
+
+
+def _finite(bound: float | None) -> float | None:
+    return bound if bound is not None and np.isfinite(bound) else None
 
 
 def _forth(task: Task, hypothesis: Hypothesis) -> Any:
@@ -217,19 +238,16 @@ def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
 
 
 def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
-    """The pocket first, then the search from there for the rest of the time."""
-    # Here, for it brings SciPy's optimisers with it, which PLA has no use for.
-    from rosenblatt.fewest import fewest_of
-    from rosenblatt.learn.best import Search
-
+    """The pocket first, then the search for the rest of the time; Ctrl-C keeps the better."""
     begun = time.monotonic()
     first = _by_pocket(task, separator)
     if first.interrupted or first.mistakes == 0:
         return first
     seconds = max(0.1, task.how.time_limit - (time.monotonic() - begun))
-    with Teller(0, seconds, "steps") as teller:
-        search = Search(seconds, os.cpu_count() or 1, task.how.rng, teller.tell)
-        found = fewest_of(task.examples, search)
+    try:
+        found = _searched(task, seconds)
+    except KeyboardInterrupt:
+        return replace(first, interrupted=True)
     told = f"the search found {counted(int(found.mistakes), 'mistake')}"
     better = found.mistakes < first.mistakes
     return replace(
@@ -241,6 +259,16 @@ def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
         interrupted=found.stop_reason == "interrupted",
         steps=(*first.steps, told),
     )
+
+
+def _searched(task: Task, seconds: float) -> FewestMistakesResult:
+    # Here, for it brings SciPy's optimisers with it, which PLA has no use for.
+    from rosenblatt.fewest import fewest_of
+    from rosenblatt.learn.best import Search
+
+    with Teller(0, seconds, "steps") as teller:
+        search = Search(seconds, os.cpu_count() or 1, task.how.rng, teller.tell)
+        return fewest_of(task.examples, search)
 
 
 def _slotted(task: Task, weights: Any) -> Hypothesis:
