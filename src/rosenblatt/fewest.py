@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from rosenblatt.learn.plane import in_the_plane, plane_optimum
 Floats = NDArray[np.float64]
 
 BOUND_SHARE = 0.3  # of the time that is left after the sprint goes to the lower bound
+PLANE_SECONDS = 2.0  # for the sets of a proof, where the optimum is known already
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +84,7 @@ def fewest_of(examples: Examples, search: Search) -> FewestMistakesResult:
     search : Search
         Seconds, threads, chance, a watcher.
     """
+    _warm_up()
     hunt = Hunt(examples, search)
     hunt.sprint()
     if hunt.best.mistakes == 0 or hunt.best.interrupted:
@@ -96,6 +99,13 @@ def fewest_of(examples: Examples, search: Search) -> FewestMistakesResult:
     return _result(examples, hunt, bound)
 
 
+@functools.cache
+def _warm_up() -> None:
+    """Compile what the lower bound needs, so that a time limit is spent on bounding."""
+    two = Examples.from_arrays([[0.0], [0.0]], [0, 1])
+    lower_bound(two, np.ones(2), 1.0)
+
+
 def _in_the_plane(examples: Examples, hunt: Hunt) -> FewestMistakesResult:
     """Go through all lines; the disjoint sets are for those who want a proof to check."""
     best = hunt.best
@@ -108,7 +118,8 @@ def _in_the_plane(examples: Examples, hunt: Hunt) -> FewestMistakesResult:
         bound = lower_bound(examples, best.w, 0.0)
         return _result(examples, hunt, bound)
     best.offer(optimum.w)
-    bound = lower_bound(examples, best.w, max(0.5, BOUND_SHARE * best.seconds_left))
+    seconds = min(PLANE_SECONDS, max(0.5, BOUND_SHARE * best.seconds_left))
+    bound = lower_bound(examples, best.w, seconds, branch=False)
     fewest = min(optimum.mistakes, best.mistakes)
     return _result(examples, hunt, LowerBound(fewest, bound.parts, bound.w))
 

@@ -8,6 +8,7 @@ must be a mistake) decides whether fewer mistakes are possible; every step of it
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -63,7 +64,9 @@ class LowerBound:
         return Proof(claim, fingerprint(merged(examples)), examples.x0, parts=self.parts)
 
 
-def lower_bound(examples: Examples, w: Floats, seconds: float) -> LowerBound:
+def lower_bound(
+    examples: Examples, w: Floats, seconds: float, *, branch: bool = True
+) -> LowerBound:
     """Bound the fewest mistakes from below, starting from good weights.
 
     Parameters
@@ -74,6 +77,8 @@ def lower_bound(examples: Examples, w: Floats, seconds: float) -> LowerBound:
         Weights with few mistakes, with a w0 slot.
     seconds : float
         When to be content with the bound so far.
+    branch : bool
+        Whether to go on to branch and bound after the disjoint sets.
 
     Examples
     --------
@@ -88,9 +93,9 @@ def lower_bound(examples: Examples, w: Floats, seconds: float) -> LowerBound:
     try:
         for part in ledger.disjoint():
             parts = (*parts, part)
-            ledger.pool.append(part)
+            ledger.know(part)
         exhausted = sum(map(ledger.price, parts)) >= ledger.cost
-        if not exhausted and examples.n <= MOST_ROWS:
+        if branch and not exhausted and examples.n <= MOST_ROWS:
             exhausted = ledger.nothing_better()
     except OutOfTimeError:
         pass
@@ -106,7 +111,8 @@ class Ledger:
     def __init__(self, examples: Examples, w: Floats, deadline: float) -> None:
         self.examples, self.deadline = examples, deadline
         self.prices = np.ones(examples.n) if examples.weights is None else examples.weights
-        self.pool: list[Part] = []
+        self.sets: list[frozenset[int]] = []
+        self.frequency: Counter[int] = Counter()
         self.nodes = 0
         self.take(w)
 
@@ -115,6 +121,11 @@ class Ledger:
         self.w = w
         self.wrong = Hypothesis(w, self.examples.x0).mistakes(self.examples)
         self.cost = self.total(self.wrong)
+
+    def know(self, part: Part) -> None:
+        """Keep the rows of a part to branch on and to bound with."""
+        self.sets.append(frozenset(part.rows))
+        self.frequency.update(part.rows)
 
     def total(self, rows: Rows | list[int]) -> float:
         """What mistakes on these rows cost."""
@@ -167,6 +178,8 @@ class Ledger:
         """Weights that answer these rows rightly; None where floats cannot, or no answer is."""
         some = replace(self.examples, X=self.examples.X[rows], y=self.examples.y[rows])
         answer = separability_of(replace(some, weights=None), widest=False)
+        if answer.reason.startswith("interrupted"):
+            raise KeyboardInterrupt
         if not answer or answer.weights is None:
             return None
         w = np.asarray(answer.weights, dtype=np.float64)
@@ -191,10 +204,11 @@ class Ledger:
         so_far = self.total(list(gone)) if gone else 0
         if so_far + self._packing(gone, kept) >= self.cost:
             return True
-        part = self._open_part(gone)
+        part = self._open_part(gone, kept)
         if part is None:
             return self._whole_answer(gone)
-        choices = sorted(set(part.rows) - kept, key=lambda n: self.prices[n])
+        # Rows of many parts first: once they are tried, the others are known to be right.
+        choices = sorted(part - kept, key=self.frequency.__getitem__, reverse=True)
         for i, n in enumerate(choices):
             if not self._no_less(gone | {n}, kept | set(choices[:i])):
                 return False
@@ -204,27 +218,23 @@ class Ledger:
         """What the parts in the pool still cost; infinite if one of them must be all right."""
         used: set[int] = set()
         cost = 0.0
-        for part in sorted(self.pool, key=lambda part: len(part.rows)):
-            rows = set(part.rows)
-            if rows & gone:
-                continue
-            if rows <= kept:
+        for open_rows in sorted((rows - kept for rows in self.sets if not rows & gone), key=len):
+            if not open_rows:
                 return np.inf
-            open_rows = rows - kept
             if not open_rows & used:
                 used |= open_rows
                 cost += float(self.prices[list(open_rows)].min())
         return cost
 
-    def _open_part(self, gone: frozenset[int]) -> Part | None:
-        """A part that avoids the rows that are gone: from the pool, or a new one."""
-        known = [part for part in self.pool if not gone & set(part.rows)]
+    def _open_part(self, gone: frozenset[int], kept: frozenset[int]) -> frozenset[int] | None:
+        """A part that avoids the rows that are gone: a known one, or a new one."""
+        known = [rows for rows in self.sets if not gone & rows]
         if known:
-            return min(known, key=lambda part: len(part.rows))
+            return min(known, key=lambda rows: len(rows - kept))
         answer = self.ask(self._others(gone))
         if isinstance(answer, Part):
-            self.pool.append(answer)
-            return answer
+            self.know(answer)
+            return self.sets[-1]
         return None
 
     def _whole_answer(self, gone: frozenset[int]) -> bool:

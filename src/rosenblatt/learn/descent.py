@@ -15,6 +15,7 @@ import numpy as np
 from rosenblatt.engine import REORDER, Kernel
 
 REFRESH = 200  # steps after which scores are computed afresh, so that rounding does not add up
+TINY = 1e-12  # a piece shorter than this share of the reach is no place to be
 GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's, for sorting a few hundred crossings
 
 
@@ -95,16 +96,31 @@ def cross(line, costs, reach):
     return k, m
 
 
+def least(crossings, k, reach, f):
+    """The lowest cost on half a line."""
+    low, lowest = 0.0, f
+    for i in range(k):
+        if crossings[0, i] - low > TINY * reach:
+            lowest = min(lowest, f)
+        f += crossings[1, i]
+        low = crossings[0, i]
+    return min(lowest, f) if reach - low > TINY * reach else lowest
+
+
 def choose(crossings, k, reach, f, temperature, rng):
-    """Choose a piece of half a line; returns the weight of all, a point in it, its cost."""
+    """Choose a piece of half a line; returns the weight of all, a point in it, its cost.
+
+    `temperature` is a pair: the lowest cost on the line, and how much more is still likely.
+    """
+    lowest, heat = temperature
     total = a = low = 0.0
-    start = chosen = f
+    chosen = f
     for i in range(k + 1):
         high = crossings[0, i] if i < k else reach
         length = high - low
-        if length > 1e-12 * reach:
+        if length > TINY * reach:
             # The root lets small cells be found: the best one seldom is large.
-            weight = np.sqrt(length) * np.exp((start - f) / temperature)
+            weight = np.sqrt(length) * np.exp((lowest - f) / heat)
             total += weight
             if rng.random() * total < weight:
                 a, chosen = low + length * rng.random(), f
@@ -119,8 +135,9 @@ def step(line, costs, reach, f, temperature, rng):
     k, m = cross(line, costs, reach)
     if k < 0:
         return 0.0, f, -1
-    forth, a, f_a = choose(line.ahead, k, reach, f, temperature, rng)
-    back, b, f_b = choose(line.behind, m, reach, f, temperature, rng)
+    lowest = min(least(line.ahead, k, reach, f), least(line.behind, m, reach, f))
+    forth, a, f_a = choose(line.ahead, k, reach, f, (lowest, temperature), rng)
+    back, b, f_b = choose(line.behind, m, reach, f, (lowest, temperature), rng)
     if rng.random() * (forth + back) >= forth:
         a, f_a = -b, f_b
     for n in range(len(line.s)):
@@ -203,6 +220,7 @@ def bind() -> None:
     overload(cost_of)(lambda s, costs: cost_of)
     overload(sort)(lambda crossings, k: sort)
     overload(cross)(lambda line, costs, reach: cross)
+    overload(least)(lambda crossings, k, reach, f: least)
     overload(choose)(lambda crossings, k, reach, f, temperature, rng: choose)
     overload(step)(lambda line, costs, reach, f, temperature, rng: step)
     overload(aim)(lambda board, line, rng: aim)

@@ -1,0 +1,277 @@
+"""The search never loses, counts exactly, and in the plane finds the optimum itself."""
+
+import itertools
+import math
+import signal
+import threading
+from fractions import Fraction
+
+import lecture
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import strategies as its
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rosenblatt as rb
+from rosenblatt.examples import Examples
+from rosenblatt.learn import descent, walker
+from rosenblatt.learn.fewest import Search, fewest
+from rosenblatt.learn.judge import Judge
+from rosenblatt.learn.plane import plane_optimum
+
+
+def whole_rows(X, y, intercept=True):
+    """Signed tall rows as integers, with zeros before them to make three numbers."""
+    rows = []
+    for x, sign in zip(np.asarray(X, dtype=float).tolist(), y, strict=True):
+        tall = [Fraction(1)] * intercept + [Fraction(v) for v in x]
+        common = math.lcm(*(v.denominator for v in tall))
+        rows.append([0] * (3 - len(tall)) + [int(sign) * int(v * common) for v in tall])
+    return rows
+
+
+def cross(a, b):
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def signs(w, Z):
+    products = (sum(p * q for p, q in zip(w, z, strict=True)) for z in Z)
+    return [(v > 0) - (v < 0) for v in products]
+
+
+def brute_force(Z, costs):
+    """Every line through two points (or one), turned about each of its points, then pushed off.
+
+    Turning decides the points on the line but for the one it turns about, pushing that one.
+    """
+    lines = [cross(a, b) for a, b in itertools.combinations(Z, 2)]
+    lines += [cross(e, z) for z in Z for e in ([1, 0, 0], [0, 1, 0], [0, 0, 1])]
+    best = sum(costs)
+    for w in [w for w in lines if any(w)]:
+        on = signs(w, Z)
+        for z in [z for z, sign in zip(Z, on, strict=True) if sign == 0]:
+            turned, pushed = signs(cross(w, z), Z), signs(z, Z)
+            for a, b, c in itertools.product((1, -1), repeat=3):
+                each = zip(costs, on, turned, pushed, strict=True)
+                best = min(best, sum(k for k, p, q, r in each if (a * p or b * q or c * r) <= 0))
+    return best
+
+
+def small_set(seed):
+    """A few points on a small grid: ties, duplicates, contradictions and rows of three."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(3, 7)), int(rng.integers(1, 3))
+    X = rng.integers(-2, 3, size=(n, d)) / rng.choice([1, 3, 10])
+    X = np.vstack([X, X[rng.integers(n, size=2)]])
+    y = rng.choice([-1, 1], size=len(X))
+    y[:2] = [-1, 1]
+    return X, y, bool(rng.random() < 0.7)
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("seeds", np.array_split(np.arange(300), 10), ids=lambda s: f"from {s[0]}")
+def test_in_the_plane_the_optimum_is_that_of_brute_force(seeds):
+    for seed in seeds:
+        X, y, intercept = small_set(seed)
+        examples = Examples.from_arrays(X, y, x0=1.0 if intercept else 0.0)
+        optimum = plane_optimum(examples, np.zeros(X.shape[1] + 1))
+        assert optimum.mistakes == brute_force(whole_rows(X, y, intercept), [1] * len(X)), seed
+        assert Judge(examples).alone(optimum.w) == optimum.mistakes, seed
+
+
+@given(its.labelled(max_rows=6, max_columns=2), st.data())
+def test_in_the_plane_weights_are_what_mistakes_cost(xy, data):
+    X, y = xy
+    s = data.draw(st.lists(st.integers(1, 4), min_size=len(X), max_size=len(X)))
+    examples = Examples.from_arrays(X, y).weighted(s)
+    optimum = plane_optimum(examples, np.zeros(X.shape[1] + 1))
+    assert optimum.mistakes == brute_force(whole_rows(X, y), s)
+    repeated = Examples.from_arrays(np.repeat(X, s, axis=0), np.repeat(y, s))
+    assert plane_optimum(repeated, np.zeros(X.shape[1] + 1)).mistakes == optimum.mistakes
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e12])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_in_the_plane_far_and_narrow_columns_change_nothing(offset, scale):
+    rng = np.random.default_rng(5)
+    grid = rng.integers(0, 5, size=(40, 2))
+    y = np.where(grid.sum(axis=1) + rng.normal(scale=2, size=40) > 4, 1, -1)
+    plain = Examples.from_arrays(grid.astype(float), y)
+    moved = Examples.from_arrays(grid * np.array([2.0**20 * scale, 1.0]) + offset, y)
+    expected = plane_optimum(plain, np.zeros(3)).mistakes
+    assert plane_optimum(moved, np.zeros(3)).mistakes in (
+        (expected,) if scale * 2**20 % 1 == 0 else range(expected + 1)
+    )
+
+
+@pytest.mark.slow_without_jit
+def test_two_thousand_points_in_the_plane_are_no_trouble():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 30, size=(2000, 2)) / 10
+    y = np.where(X[:, 0] + rng.normal(size=2000) > 1.5, "yes", "no")
+    result = rb.fewest_mistakes(X, y, time_limit=60, random_state=0)
+    assert result.optimal
+    assert result.mistakes == result.lower_bound == len(result.wrong)
+
+
+def test_xor_and_contradictions_have_their_sentences():
+    xor = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert str(rb.fewest_mistakes(xor, [0, 1, 1, 0])) == "1 mistake; no line makes fewer"
+    separable = rb.fewest_mistakes(xor, [0, 0, 0, 1])
+    assert str(separable) == "no mistakes: a line answers every example"
+    assert separable.optimal
+    assert separable.proof is None
+    both = rb.fewest_mistakes([[1, 2, 3]] * 4 + [[0, 0, 1]] * 2, [0, 1, 0, 1, 0, 1])
+    assert (both.mistakes, both.lower_bound, both.optimal) == (3, 3, True)
+    assert str(both) == "3 mistakes; no line makes fewer"
+
+
+def noisy(n=300, d=5, seed=0, noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.sign(X @ np.arange(1, d + 1) + noise * d * rng.normal(size=n))
+
+
+@pytest.mark.slow_without_jit
+def test_the_sentence_says_both_bounds():
+    X, y = noisy()
+    result = rb.fewest_mistakes(X, y, time_limit=5.0, random_state=0)
+    assert str(result) == (
+        f"{result.mistakes} mistakes; no line makes fewer than {result.lower_bound}"
+    )
+    assert 0 < result.lower_bound <= result.mistakes
+    assert result.proof.check(X, y)
+    assert len(result.proof.parts) == result.lower_bound
+
+
+@given(its.labelled(max_rows=9, max_columns=4), st.booleans())
+@settings(max_examples=20)
+def test_mistakes_are_exactly_those_of_the_weights(xy, intercept):
+    X, y = xy
+    result = rb.fewest_mistakes(X, y, time_limit=0.3, fit_intercept=intercept, random_state=0)
+    tall = lecture.tall(X, 1.0 if intercept else None)
+    wrong = lecture.exact_mistakes(result.weights, tall, y)
+    assert result.wrong.tolist() == wrong
+    assert result.lower_bound <= result.mistakes == len(wrong)
+    if result.proof is not None:
+        assert result.proof.check(X, y)
+
+
+@given(its.separable())
+@settings(max_examples=20)
+def test_separable_examples_cost_nothing(planted):
+    result = rb.fewest_mistakes(
+        planted.X, planted.y, time_limit=20, fit_intercept=planted.x0 is not None, random_state=0
+    )
+    assert result.mistakes == 0
+    assert result.stop_reason == "no mistakes"
+
+
+@given(its.labelled(), its.seeds)
+@settings(max_examples=20)
+def test_the_search_is_never_worse_than_its_start(xy, seed):
+    X, y = xy
+    examples = Examples.from_arrays(X, y)
+    start = np.random.default_rng(seed).integers(-3, 4, X.shape[1] + 1).astype(float)
+    found = fewest(examples, Search(0.05, rng=np.random.default_rng(seed)), start)
+    assert found.mistakes <= Judge(examples).alone(start)
+    assert found.mistakes == Judge(examples).alone(found.w)
+
+
+def test_a_line_search_knows_the_mistakes_of_every_piece():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        s, g, costs = rng.normal(size=30), rng.normal(size=30), rng.integers(1, 4, 30) * 1.0
+        line = descent.new_line(30, 0, 64)
+        line.s[:], line.g[:] = s, g
+        f = costs[s <= 0].sum()
+        a, cost, met = descent.run_step(line, costs, 5.0, f, 1e-9, rng)
+        assert met == (np.abs(s) <= 5 * np.abs(g)).sum()
+        assert cost == costs[s + a * g <= 0].sum()
+        ends = np.sort(np.concatenate(([-5.0, 5.0], (-s / g)[np.abs(s / g) < 5])))
+        middles = (ends[1:] + ends[:-1]) / 2
+        assert cost == min(costs[s + m * g <= 0].sum() for m in middles)
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
+def test_large_data_make_progress_without_a_board_of_all_rows(kind, monkeypatch):
+    monkeypatch.setattr(walker, "BOARD_ENTRIES", 256 * 7)
+    X, y = noisy(5000, 6, noise=0.3)
+    start = (X[:, 0] > 0) != (y > 0)
+    X = {"dense": X, "sparse": sp.csr_array(X), "float32": X.astype(np.float32)}[kind]
+    result = rb.fewest_mistakes(X, y, time_limit=2, random_state=0)
+    assert result.mistakes < 0.6 * start.sum()
+    monkeypatch.setattr(walker, "BOARD_ENTRIES", 1)
+    wide = rb.fewest_mistakes(X, y, time_limit=2, random_state=0)
+    assert wide.mistakes < 0.6 * start.sum()
+
+
+def test_weights_count_and_zero_weights_leave_rows_out():
+    X, y = noisy(60, 3)
+    s = np.random.default_rng(0).integers(0, 4, 60)
+    result = rb.fewest_mistakes(X, y, sample_weight=s, time_limit=0.5, random_state=0)
+    assert result.mistakes == s[result.wrong].sum()
+    assert (s[result.wrong] > 0).all()
+    clf = rb.FewestMistakes(0.5, class_weight={-1.0: 1, 1.0: 5}, random_state=0).fit(X, y)
+    wrong = clf.predict(X) != y
+    assert clf.n_mistakes_ == (wrong & (y < 0)).sum() + 5 * (wrong & (y > 0)).sum()
+
+
+@pytest.mark.slow_without_jit
+def test_ctrl_c_returns_the_best_so_far():
+    X, y = noisy()
+    rb.fewest_mistakes(X, y, time_limit=0.1)
+    main = threading.main_thread().ident
+    threading.Timer(1.0, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+    result = rb.fewest_mistakes(X, y, time_limit=60)
+    assert result.stop_reason == "interrupted"
+    assert result.mistakes == len(result.wrong)
+    threading.Timer(1.0, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+    clf = rb.FewestMistakes(60)
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(X, y)
+    assert clf.n_mistakes_ == (clf.predict(X) != y).sum()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [({"time_limit": 0}, "time_limit is 0"), ({"n_jobs": "two"}, "n_jobs is 'two'")],
+)
+def test_wrong_parameters_are_refused(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        rb.fewest_mistakes(*noisy(20), **wrong)
+    with pytest.raises(ValueError, match=words):
+        rb.FewestMistakes(**wrong).fit(*noisy(20))
+
+
+def published(data, name):
+    """The protocol of the published results: features standardised."""
+    if name == "breast":
+        lines = (data / "breast-cancer-wisconsin.data").read_text().split()
+        table = np.array([line.split(",") for line in lines if "?" not in line], dtype=float)
+        X, y = table[:, :-1], table[:, -1]
+    elif name == "heart":
+        X, y = np.zeros((270, 13)), np.zeros(270)
+        for n, line in enumerate((data / "heart_scale").read_text().splitlines()):
+            y[n], *cells = line.split()
+            for cell in cells:
+                j, v = cell.split(":")
+                X[n, int(j) - 1] = float(v)
+    else:
+        table = np.loadtxt(data / "pima-indians-diabetes.csv", delimiter=",")
+        X, y = table[:, :-1], table[:, -1]
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize(("name", "most"), [("breast", 10), ("heart", 25), ("pima", 148)])
+def test_fewer_mistakes_than_published(data, name, most):
+    X, y = published(data, name)
+    result = rb.fewest_mistakes(X, y, time_limit=10, random_state=0)
+    assert result.mistakes <= most
+    assert result.proof.check(X, y)
+    assert 0 < result.lower_bound <= result.mistakes
+    assert not math.isinf(result.mistakes)
