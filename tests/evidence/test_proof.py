@@ -215,10 +215,8 @@ def test_the_checker_agrees_with_fractions(labelled, draw):
     examples = Examples.from_arrays(X, y)
     proof = rb.Proof("separable", fingerprint(examples), 1.0, tuple(weights))
     Z = [[flint.fmpq(*float(a).as_integer_ratio()) for a in (1.0, *x)] for x in X]
-    products = [
-        s * sum(w * a for w, a in zip(weights, z, strict=True)) for z, s in zip(Z, y.tolist())
-    ]
-    if all(p > 0 for p in products):
+    scores = [sum(w * a for w, a in zip(weights, z, strict=True)) for z in Z]
+    if all(s * score > 0 for s, score in zip(y.tolist(), scores, strict=True)):
         assert proof.check(X, y)
     else:
         with pytest.raises(rb.ProofError):

@@ -313,7 +313,7 @@ def test_explaining_separable_data():
 
 def test_explaining_inseparable_data_names_rows_and_shares():
     s = decided([[0.0], [1.0], [2.0], [2.0]], [0, 1, 0, 1])
-    assert "Rows 2 and 3 cannot all be right: 0.5 of row 3 and 0.5 of row 2" in s.explain()
+    assert "Rows 2 and 3 cannot all be right: 0.5 of row 2 and 0.5 of row 3" in s.explain()
     assert [len(part.rows) for part in s.blocking] == sorted(len(p.rows) for p in s.blocking)
     assert "rows 2 and 3" in repr(s)
     assert "<p>" in s._repr_html_()

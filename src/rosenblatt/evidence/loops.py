@@ -73,6 +73,7 @@ def walk(Z, lengths, c, k, height, tolerance, steps):
     for i in range(k):
         inside[c.members[i]] = True
     waits = 0
+    lowest = height
     for _ in range(steps):
         length = norm(c.w)
         if k > 0 and (height <= 0 or length <= 4 * EPSILON * size * np.sqrt(k)):
@@ -85,9 +86,10 @@ def walk(Z, lengths, c, k, height, tolerance, steps):
         if waits > PATIENCE or not admit(Z, j, c, k):
             return k, height, STUCK
         inside[j] = True
-        before = height
         k, height = settle(Z, c, k + 1, inside)
-        waits = 0 if height < before * (1 - 1e-14) else waits + 1
+        # Rounding can let the height go up and down for ever: only new lows count.
+        waits = 0 if height < lowest * (1 - 1e-14) else waits + 1
+        lowest = min(lowest, height)
     return k, height, MORE
 
 

@@ -17,6 +17,7 @@ from rosenblatt.evidence.corral import Corral
 from rosenblatt.evidence.signed import Floats, Rows, Signed
 
 GAP = 1e-9  # how near to the widest margin is near enough
+PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
 SAMPLE = 512  # rows whose mean gives the first direction
 
 
@@ -68,15 +69,19 @@ def nearest_point(signed: Signed, gap: float, watch: Watch) -> Point:
     plain = signed.scale.is_plain and signed.quotient is None
     best = Point(np.zeros(signed.dimension), -np.inf, np.inf, *work.carrying(), plain)
     w = _first_direction(signed)
-    while True:
+    waits = 0
+    while waits < PATIENCE:
         s = signed.scores(w)
-        best = work.better(best, w, float(s.min()))
+        last, best = best, work.better(best, w, float(s.min()))
+        nearer = best.upper < last.upper * (1 - 1e-12) or best.lower > last.lower
+        waits = 0 if nearer else waits + 1
         watch(best, signed.passes)
         if best.lower > 0 and (gap >= 1.0 or best.gap <= gap):
             return best
         if not work.join(s, GAP / 8) or not work.solve():
-            return work.now(best)
+            break
         w = work.corral.w
+    return work.now(best)
 
 
 class _Work:
