@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import signal
 import sys
 import threading
 import time
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,14 +24,12 @@ from rosenblatt.errors import DataError
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.labels import Labels
 from rosenblatt.online import OnlinePerceptron
-from rosenblatt.read.feed import BadLine, Batch
+from rosenblatt.read.feed import TOO_LARGE, BadLine, Batch
 from rosenblatt.read.lines import LineStream, Place, RowStream
 from rosenblatt.rows import Answers, Named, plain_row
-from rosenblatt.tables import sum_of_squares
 
-TOO_LARGE = "its numbers are too large; scale them first"
 REPORTED = 100  # bad lines that are named one by one
-AHEAD = 2  # chunks that are read while another is learnt
+READERS = min(4, os.cpu_count() or 1)  # threads that parse chunks
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Streamer:
     def _batches(self) -> Iterator[Batch]:
         job = self.job
         chunks = job.stream.chunks(self.tally.place, job.every)
-        for batch in ahead(job.feed.read(chunk) for chunk in chunks):
+        for batch in ahead(chunks, job.feed.read):
             if batch is not None:
                 yield batch
             self.status(self.tally)
@@ -171,25 +171,13 @@ def _sift_rows(batch: Batch, labels: Labels) -> Batch:
 def _sift_table(batch: Batch, labels: Labels) -> Batch:
     table = batch.table
     assert table is not None
-    answers = Answers.of(table.y, len(table.X), every=False)
-    long = _too_long(table.X)
-    if long.any():  # such a row teaches no label either
-        absent = long if answers.missing is None else long | answers.missing
-        answers = replace(answers, missing=absent)
-    why = dict.fromkeys(np.flatnonzero(long).tolist(), TOO_LARGE) | answers.refused(labels)
+    why = Answers.of(table.y, len(table.X), every=False).refused(labels)
     if not why:
         return batch
     fine = np.ones(len(table.X), dtype=bool)
     fine[list(why)] = False
     lines = {int(table.lines[row]): text for row, text in why.items()}
     return batch.without(lines, table=table.kept(fine))
-
-
-def _too_long(X: NDArray[np.float64]) -> NDArray[np.bool_]:
-    with np.errstate(over="ignore"):
-        if sum_of_squares(X) < LONGEST_SQUARED:
-            return np.zeros(len(X), dtype=bool)
-        return np.asarray(~(np.einsum("ij,ij->i", X, X) < LONGEST_SQUARED))
 
 
 def answer(model: OnlinePerceptron, batch: Batch) -> bytes:
@@ -208,11 +196,14 @@ def answer(model: OnlinePerceptron, batch: Batch) -> bytes:
 
 
 def in_lines(said: NDArray[Any], labels: tuple[Any, ...]) -> bytes:
-    """Many predictions as lines: two kinds of line, of which short ones are padded and cut."""
-    if said.dtype.kind == "O" or not labels:
-        return b"".join(as_line(label) for label in said.tolist())
-    lines = np.array([as_line(labels[0]), as_line(labels[-1])])
-    padded: bytes = lines[(said == labels[-1]).astype(np.intp)].tobytes()
+    """Many predictions as lines: three kinds of line, of which short ones are padded and cut."""
+    if not labels:
+        return as_line(None) * len(said)
+    kinds = np.array([as_line(labels[0]), as_line(labels[-1]), as_line(None)])
+    which = (said == labels[-1]).astype(np.intp)
+    if said.dtype.kind == "O":
+        which[[label is None for label in said]] = 2
+    padded: bytes = kinds[which].tobytes()
     return padded.replace(b"\0", b"")
 
 
@@ -224,19 +215,20 @@ def as_line(label: Any) -> bytes:
     return (json.dumps(text) if "\n" in text or "\0" in text else text).encode() + b"\n"
 
 
-def ahead(batches: Iterator[Batch]) -> Iterator[Batch | None]:
-    """The same batches, read in a thread while others are learnt; None while waiting for one."""
-    waiting: queue.Queue[Any] = queue.Queue(AHEAD)
+def ahead(chunks: Iterator[Any], read: Callable[[Any], Batch]) -> Iterator[Batch | None]:
+    """Chunks as batches, read by other threads while one is learnt; None while waiting for one."""
+    waiting: queue.Queue[Future[Batch] | BaseException | None] = queue.Queue(2 * READERS)
+    readers = ThreadPoolExecutor(READERS)
 
-    def read() -> None:
+    def submit() -> None:
         try:
-            for batch in batches:
-                waiting.put(batch)
+            for chunk in chunks:
+                waiting.put(readers.submit(read, chunk))
             waiting.put(None)
         except BaseException as trouble:
             waiting.put(trouble)
 
-    threading.Thread(target=read, daemon=True).start()
+    threading.Thread(target=submit, daemon=True).start()
     while True:
         try:
             batch = waiting.get(timeout=0.2)
@@ -247,7 +239,7 @@ def ahead(batches: Iterator[Batch]) -> Iterator[Batch | None]:
             return
         if isinstance(batch, BaseException):
             raise batch
-        yield batch
+        yield batch.result()
 
 
 class Status:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,11 +13,13 @@ from numpy.typing import NDArray
 from pyarrow import csv
 
 from rosenblatt.errors import UsageError
+from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.read.dialect import BLANKS, MISSING, squeezed
-from rosenblatt.read.lines import Chunk, Rows
+from rosenblatt.read.lines import ROWS, Chunk, Rows
 from rosenblatt.read.source import one_line
 from rosenblatt.tables import sum_of_squares
 
+TOO_LARGE = "its numbers are too large; scale them first"
 USUAL_TARGETS = ("label", "y", "target", "class")
 
 
@@ -163,7 +164,7 @@ class CsvFeed:
         table = pa.concat_tables([table for _, table in tables])
         X = in_rows([table.column(name) for name in self.features])
         y = labels_of(table.column(self.target))
-        return finite(Batch(chunk, Table(X, y, lines), bad=bad, names=self.features))
+        return usable(Batch(chunk, Table(X, y, lines), bad=bad, names=self.features))
 
     def _tables(self, chunk: Chunk, at: int, bad: list[BadLine]) -> Iterator[tuple[int, Any]]:
         count = chunk.count
@@ -186,7 +187,10 @@ class CsvFeed:
         blanks = self.separator == BLANKS
         return csv.read_csv(
             pa.BufferReader(squeezed(data) if blanks else data),
-            csv.ReadOptions(column_names=list(self.names), block_size=len(data) + 1),
+            # One thread: other chunks are parsed beside this one.
+            csv.ReadOptions(
+                use_threads=False, block_size=len(data) + 1, column_names=list(self.names)
+            ),
             csv.ParseOptions(delimiter="\t" if blanks else self.separator, quote_char=self.quote),
             csv.ConvertOptions(
                 column_types={
@@ -220,29 +224,32 @@ class ArrowFeed:
         """The rows of a batch."""
         X = in_rows([chunk.batch.column(name) for name in self.features])
         y = labels_of(chunk.batch.column(self.target))
-        return finite(Batch(chunk, Table(X, y, np.arange(len(X))), names=self.features))
+        return usable(Batch(chunk, Table(X, y, np.arange(len(X))), names=self.features))
 
 
-def finite(batch: Batch) -> Batch:
-    """Set aside the rows of a table in which a number is missing or infinite."""
+def usable(batch: Batch) -> Batch:
+    """Set aside the rows of a table in which a number is missing, infinite or too large."""
     table = batch.table
-    if table is None or math.isfinite(sum_of_squares(table.X)):
+    if table is None or sum_of_squares(table.X) < LONGEST_SQUARED:
         return batch
-    fine = np.asarray(np.isfinite(table.X).all(axis=1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        fine = np.einsum("ij,ij->i", table.X, table.X) < LONGEST_SQUARED
     why = {}
     for row in np.flatnonzero(~fine):
-        column = batch.names[int(np.flatnonzero(~np.isfinite(table.X[row]))[0])]
-        why[int(table.lines[row])] = f'column "{column}" is missing or not a finite number'
+        odd = np.flatnonzero(~np.isfinite(table.X[row]))
+        column = f'column "{batch.names[int(odd[0])]}" is ' if len(odd) else ""
+        text = f"{column}missing or not a finite number" if column else TOO_LARGE
+        why[int(table.lines[row])] = text
     return batch.without(why, table=table.kept(fine))
 
 
 def in_rows(columns: list[Any]) -> NDArray[np.float64]:
     """Columns of Arrow as rows of an array, NaN where a number is missing."""
-    arrays = [np.asarray(column.to_numpy(), dtype=np.float64) for column in columns]
+    arrays = [np.asarray(column.to_numpy(zero_copy_only=False), np.float64) for column in columns]
     X = np.empty((len(columns[0]), len(columns)))
-    for begin in range(0, len(X), 512):  # few enough rows to stay in the cache
-        for j, array in enumerate(arrays):
-            X[begin : begin + 512, j] = array[begin : begin + 512]
+    for begin in range(0, len(X), ROWS):  # few enough rows to stay in a cache
+        part = slice(begin, begin + ROWS)
+        np.stack([array[part] for array in arrays], axis=1, out=X[part])
     return X
 
 

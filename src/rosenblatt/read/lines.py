@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ from rosenblatt.errors import DataError, OpenError
 from rosenblatt.read.source import UNREADABLE, cannot_open, one_line
 
 CHUNK = 1 << 20
-ROWS = 1 << 15
+ROWS = 1 << 13  # of thirty doubles: two megabytes, which stay in a cache
 LONGEST_LINE = 1 << 28
 POLL_SECONDS = 0.1
 SEAL = 1 << 16  # bytes before a place by which it is recognised
@@ -43,7 +44,7 @@ class Chunk:
     data: bytes
     begin: Place
 
-    @property
+    @functools.cached_property
     def count(self) -> int:
         """The number of lines; the last one of a stream may lack its newline."""
         return self.data.count(b"\n") + (not self.data.endswith(b"\n"))
@@ -107,7 +108,7 @@ class RowStream:
 
         self.name = path
         try:
-            self.file = pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
+            self.file = pq.ParquetFile(path, pre_buffer=False)
             with open(path, "rb") as file:
                 file.seek(max(0, os.path.getsize(path) - SEAL))
                 self.sealed = hashlib.sha256(file.read()).hexdigest()
@@ -131,14 +132,13 @@ class RowStream:
         groups, skipped = self._groups_after(begin.lines)
         skip, place = begin.lines - skipped, begin
         try:
-            for batch in self.file.iter_batches(ROWS, row_groups=groups):
-                if skip >= batch.num_rows:
-                    skip -= batch.num_rows
-                    continue
-                for rows in _cut(Rows(batch.slice(skip), place), every):
-                    yield rows
-                    place = rows.end
-                skip = 0
+            # One thread: the batches before are turned into rows and learnt beside it.
+            for batch in self.file.iter_batches(8 * ROWS, groups, use_threads=False):
+                for at in range(skip, batch.num_rows, ROWS):
+                    for rows in _cut(Rows(batch.slice(at, ROWS), place), every):
+                        yield rows
+                        place = rows.end
+                skip = max(0, skip - batch.num_rows)
         except UNREADABLE as trouble:
             raise DataError(f"{self.name} is damaged: {one_line(trouble)}") from None
 
