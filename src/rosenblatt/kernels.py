@@ -255,7 +255,7 @@ def online(D, zero, m, answers):
             m.squared_radius[0] = max(m.squared_radius[0], squares(D, n))
         wrong = sign(s, zero) * D.step[n] <= 0
         at = c[SEEN] % len(window)
-        c[RECENT] += wrong - window[at]
+        c[RECENT] += int(wrong) - int(window[at])
         window[at] = wrong
         if len(m.pocket):
             watch_row(D, n, zero, m, wrong)
