@@ -124,7 +124,8 @@ class Model:
         return table
 
     def _encoded(self, frame: Any) -> Any:
-        table = pa.table(frame)
+        # Early versions of polars have their own way to Arrow and not yet the common one.
+        table = frame.to_arrow() if hasattr(frame, "to_arrow") else pa.table(frame)
         try:
             found = self.encoding.encode(table, "X")
         except BadCellError as bad:

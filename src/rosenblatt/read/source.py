@@ -110,7 +110,7 @@ class Source:
                     line += decoder.decode(block).count("\n")
                 except UnicodeDecodeError as bad:
                     return line + bad.object[: bad.start].count(b"\n")
-        return None
+        return line if decoder.getstate()[0] else None  # half a character is left over
 
     def head(self) -> bytes:
         """The first bytes, cut at the end of a line where the file goes on."""
