@@ -242,31 +242,35 @@ def online(D, zero, m, answers):
 
     Ends before a row that is too long or holds something that is no number.
     """
+    w, u, pocket, radius = m.w, m.u, m.pocket, m.squared_radius
     c, window = m.counts, m.window
+    at = c[SEEN] % len(window)
     for n in range(len(D.step)):
         q = roughly_squares(D, n)
         if not q < LONGEST_SQUARED:
             return n
-        s = in_order(D, n, m.w)
+        s = in_order(D, n, w)
         answers[n] = sign(asked(D, n, m, s), zero)
         if D.step[n] == 0:
             continue
-        if q > SURELY_SHORTER * m.squared_radius[0]:
-            m.squared_radius[0] = max(m.squared_radius[0], squares(D, n))
+        if q > SURELY_SHORTER * radius[0]:
+            radius[0] = max(radius[0], squares(D, n))
         wrong = sign(s, zero) * D.step[n] <= 0
-        at = c[SEEN] % len(window)
         c[RECENT] += int(wrong) - int(window[at])
         window[at] = wrong
-        if len(m.pocket):
+        if len(pocket):
             watch_row(D, n, zero, m, wrong)
         if wrong:
-            if len(m.u):
-                add(D, n, m.u, D.step[n] * c[SEEN])
-            add(D, n, m.w, D.step[n])
+            if len(u):
+                add(D, n, u, D.step[n] * c[SEEN])
+            add(D, n, w, D.step[n])
             c[MISTAKES] += 1
         c[SEEN] += 1
-        if len(m.pocket) and c[SEEN] % len(window) == 0:
-            end_window(m)
+        at += 1
+        if at == len(window):
+            at = 0
+            if len(pocket):
+                end_window(m)
     return len(D.step)
 
 

@@ -218,9 +218,12 @@ class Answers:
 
     def _strange(self, labels: Labels) -> int | None:
         """The first row whose answer is not among the labels."""
-        fine = np.zeros(len(self.values), dtype=bool) if self.missing is None else self.missing
-        for label in labels.met:
-            fine = fine | np.asarray(self.values == label, dtype=bool)
+        values, met = self.values, labels.met
+        if values.dtype == bool and met == (False, True):
+            return None
+        fine = np.zeros(len(values), dtype=bool) if self.missing is None else self.missing.copy()
+        for label in met:
+            fine |= np.asarray(values == label, dtype=bool)
         return None if fine.all() else int(fine.argmin())
 
 
