@@ -72,6 +72,13 @@ def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
     return numba.njit(nogil=True)(function)
 
 
+def overload(function: Callable[..., Any], **options: Any) -> Any:
+    """Numba's `overload`, for kernels in other rooms that have helpers of their own."""
+    from numba.extending import overload as bound
+
+    return bound(function, **options)
+
+
 @functools.cache
 def _bind_primitives() -> None:
     """Tell Numba which primitive serves which row format, and to compile the small helpers."""

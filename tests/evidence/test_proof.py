@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import rosenblatt as rb
-from rosenblatt.evidence.integers import fingerprint
-from rosenblatt.evidence.proof import Part, claim_of_mistakes, rank_at_least
+from rosenblatt.evidence.integers import fingerprint, rank_at_least
+from rosenblatt.evidence.proof import Part, claim_of_mistakes
 from rosenblatt.examples import Examples
 
 SEPARABLE = ([[0.0, 1.0], [1.0, 1.5], [3.0, 0.25], [4.0, 2.0]], [0, 0, 1, 1])

@@ -34,14 +34,14 @@ def decided(X, y, **how):
 
 
 def tight(rng, n, d, margin):
-    """Rows of length about 1, some of them just `margin` from a random plane."""
+    """Rows of length about 1, all within twice `margin` of a random plane."""
     w = rng.normal(size=d + 1)
+    w[0] *= 0.1  # so that both classes are large
     w /= np.linalg.norm(w)
     X = rng.normal(size=(n, d))
     score = X @ w[1:] + w[0]
     y = np.where(score > 0, 1, -1)
-    near = np.arange(n) < d + 3
-    wanted = np.where(near, y * margin * (1 + rng.random(n)), score + y * margin)
+    wanted = y * margin * (1 + rng.random(n))
     return X + np.outer(wanted - score, w[1:] / (w[1:] @ w[1:])), y
 
 
@@ -60,7 +60,7 @@ def test_planted_margins_down_to_1e_13_are_found(power, shape):
     X, y = tight(rng, *shape, 10.0**-power)
     s = decided(X, y)
     assert s.verdict == "separable"
-    assert s.margin >= 10.0**-power * 0.99  # the planted w is off by rounding, not by more
+    assert 0.99 < s.margin / 10.0**-power < 2  # the planted w is off by rounding, not by more
     assert s.gap <= 1e-9
 
 
@@ -348,6 +348,15 @@ def test_ctrl_c_returns_undecided_with_bounds(monkeypatch):
     assert 0 < s.upper < s.radius
     assert "interrupted" in s.explain()
     assert "interrupted" in repr(s)
+
+
+def test_ctrl_c_after_the_decision_keeps_it(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rosenblatt.evidence.separability.widest_from", interrupted)
+    s = decided([[0.0], [1.0], [3.0]], [0, 0, 1])
+    assert s.verdict == "separable"
 
 
 def test_progress_is_shown_on_a_terminal_from_two_seconds_on(monkeypatch):

@@ -17,6 +17,7 @@ from rosenblatt.examples import Examples
 
 BLOCK = 2**16  # numbers in a block of rows: a block stays in the cache
 MANY_ROWS = 2**18
+PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)  # a remainder's square fits in 64 bits
 
 
 def dimension_of(examples: Examples) -> int:
@@ -98,6 +99,33 @@ def column_sums(examples: Examples, unit: int) -> list[int]:
         for j, column in enumerate(zip(*integer_rows(examples, rows, unit), strict=True)):
             sums[j] += sum(column)
     return sums
+
+
+def rank_at_least(rows: Sequence[Sequence[int]]) -> int:
+    """A lower bound on the rank over the rationals, nearly always exact: ranks modulo primes."""
+    full = min(len(rows), len(rows[0])) if rows else 0
+    best = 0
+    for prime in PRIMES:
+        if best < full:
+            best = max(best, _rank_modulo(rows, prime))
+    return best
+
+
+def _rank_modulo(rows: Sequence[Sequence[int]], prime: int) -> int:
+    left = np.array([[v % prime for v in row] for row in rows], dtype=np.int64)
+    rank = 0
+    for j in range(left.shape[1]):
+        pivots = np.flatnonzero(left[rank:, j])
+        if len(pivots) == 0:
+            continue
+        left[[rank, rank + pivots[0]]] = left[[rank + pivots[0], rank]]
+        left[rank] = left[rank] * pow(int(left[rank, j]), -1, prime) % prime
+        below = left[rank + 1 :]
+        below[:] = (below - below[:, j : j + 1] * left[rank] % prime) % prime
+        rank += 1
+        if rank == len(left):
+            break
+    return rank
 
 
 def merged(examples: Examples) -> Examples:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rosenblatt.engine import REORDER, Kernel
+from rosenblatt.engine import REORDER, Kernel, overload
 from rosenblatt.kernels import Sparse
 
 EPSILON = 2.0**-52
@@ -279,7 +279,6 @@ def add(Z, n, w, a):
 @functools.cache
 def bind() -> None:
     """Tell Numba which primitive serves which row format, and to compile the helpers."""
-    from numba.extending import overload
 
     def sparse(Z: Any) -> bool:
         return Z.instance_class is Sparse

@@ -31,13 +31,13 @@ from rosenblatt.evidence.integers import (
     fingerprint,
     integer_rows,
     merged,
+    rank_at_least,
     unit_of,
 )
 from rosenblatt.examples import Examples
 
 FORMAT = "rosenblatt proof 1"
 VERDICTS = ("separable", "quasi-separable", "inseparable")
-PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)  # a remainder's square fits in 64 bits
 
 Vector = tuple[int, ...]
 
@@ -348,30 +348,3 @@ def _check_span(part: Part, examples: Examples) -> None:
             f"the rows with multipliers have rank {rank}, not {dimension}: some w may be zero "
             "on them and positive on others."
         )
-
-
-def rank_at_least(rows: Sequence[Sequence[int]]) -> int:
-    """A lower bound on the rank over the rationals, nearly always exact: ranks modulo primes."""
-    full = min(len(rows), len(rows[0])) if rows else 0
-    best = 0
-    for prime in PRIMES:
-        if best < full:
-            best = max(best, _rank_modulo(rows, prime))
-    return best
-
-
-def _rank_modulo(rows: Sequence[Sequence[int]], prime: int) -> int:
-    left = np.array([[v % prime for v in row] for row in rows], dtype=np.int64)
-    rank = 0
-    for j in range(left.shape[1]):
-        pivots = np.flatnonzero(left[rank:, j])
-        if len(pivots) == 0:
-            continue
-        left[[rank, rank + pivots[0]]] = left[[rank + pivots[0], rank]]
-        left[rank] = left[rank] * pow(int(left[rank, j]), -1, prime) % prime
-        below = left[rank + 1 :]
-        below[:] = (below - below[:, j : j + 1] * left[rank] % prime) % prime
-        rank += 1
-        if rank == len(left):
-            break
-    return rank

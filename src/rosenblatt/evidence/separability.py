@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -208,10 +209,11 @@ def _decided(examples: Examples, look: Look, widest: bool, telling: Telling) -> 
     if decision.verdict != "separable":
         return _not_separable(plain, look, decision)
     point = decision.point if signed is plain else None
+    found = as_found(plain, decision.weights, point)
     if widest:
-        found = widest_from(plain, decision.weights, point, telling.tell)
-    else:
-        found = as_found(plain, decision.weights, point)
+        # From here on it is proved: an impatient person still gets the separator and its gap.
+        with contextlib.suppress(KeyboardInterrupt):
+            found = widest_from(plain, found, point, telling.tell)
     return _separable(plain, look, found)
 
 

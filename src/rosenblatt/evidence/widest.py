@@ -12,7 +12,7 @@ from rosenblatt.evidence.proof import Vector
 from rosenblatt.evidence.signed import Signed
 
 SMALL = 2**19  # entries of data that exact passes may go through
-FEW = 64  # members of a corral that fractions can carry
+FEW = 32  # members of a corral that fractions can carry
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,25 +29,24 @@ def as_found(plain: Signed, weights: Vector, point: Point | None) -> Separator:
     return Separator(weights, measured(plain, weights, hull))
 
 
-def widest_from(plain: Signed, weights: Vector, point: Point | None, watch: Watch) -> Separator:
+def widest_from(plain: Signed, best: Separator, point: Point | None, watch: Watch) -> Separator:
     """The widest separator that can be had.
 
     Parameters
     ----------
     plain : Signed
         The rows in one unit, where lengths mean what they say.
-    weights : tuple of int
+    best : Separator
         Weights that separate.
     point : Point, optional
         Where the solver stood if it was asked about these very rows for the widest margin.
     watch : callable
         Told of progress.
     """
-    best = as_found(plain, weights, point)
     if best.measured.gap > GAP and point is None:
         point = nearest_point(plain, GAP, watch)
         found = separator(plain, point)
-        nearer = weights if found is None else tall_integers(plain, found.weights)
+        nearer = best.weights if found is None else tall_integers(plain, found.weights)
         best = max(best, as_found(plain, nearer, point), key=_narrowness)
     if best.measured.gap > GAP and point is not None and _can_walk(plain, point):
         best = max(best, _exactly(plain, point) or best, key=_narrowness)
