@@ -171,13 +171,11 @@ class OnlinePerceptron:
             Named features, or features named 0, 1, … by their place.
         """
         s, row = self._score(x)
-        memory = self._memory
         if self.predict_with != "last":
-            s = stream.asked(memory, row, self._x0, self.predict_with, s)
-        met = self._labels.met
-        if not met:
-            return None
-        return met[-1] if s > 0 or (s == 0 and self.zero == "positive") else met[0]
+            s = stream.asked(self._memory, row, self._x0, self.predict_with, s)
+        if s > 0 or (s == 0 and self.zero == "positive"):
+            return self._yes
+        return self._no
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn the answer of one example.
@@ -361,6 +359,7 @@ class OnlinePerceptron:
     def _take_labels(self, labels: Labels) -> None:
         """Know these labels from now on; one alone counts as +1 and as what sign(0) is not."""
         self._labels = labels
+        self._no, self._yes = (labels.met[0], labels.met[-1]) if labels.met else (None, None)
         self._steps = {label: self.eta0 * (labels.sign(label) or 0) for label in labels.met}
         self._zero = ZEROS[self.zero] if labels.both else 0
 

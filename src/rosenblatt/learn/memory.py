@@ -46,6 +46,7 @@ class Memory:
         self.count = [0] * 8
         self.count[LONGEST] = -1
         self.squared_radius = 0.0
+        self.surely_shorter = 0.0  # features shorter than this leave the radius as it is
 
     @property
     def holds_pocket(self) -> bool:
@@ -93,6 +94,7 @@ class Memory:
         self.window = bytearray(packed.window)
         self.count = packed.counts.tolist()
         self.squared_radius = float(packed.squared_radius[0])
+        self.surely_shorter = 0.0
 
     def turn(self) -> None:
         """Exchange +1 and -1: every weight changes its sign."""

@@ -93,7 +93,12 @@ def learn_row(memory: Memory, x: Row, x0: float, step: tuple[float, int], s: flo
     s : float
         `score` of x by w.
     """
-    _measure(memory, x, x0)
+    try:
+        length = hypot(*x.values())
+    except (TypeError, OverflowError):
+        raise NotNumbersError from None
+    if not length < memory.surely_shorter:
+        _measure(memory, x, x0)
     a, zero = step
     count, window, vectors = memory.count, memory.window, memory.vectors
     seen = count[SEEN]
@@ -115,19 +120,14 @@ def learn_row(memory: Memory, x: Row, x0: float, step: tuple[float, int], s: flo
 
 def _measure(memory: Memory, x: Row, x0: float) -> None:
     """Let the radius grow; refuse what cannot be learnt from before anything has changed."""
-    try:
-        length = hypot(*x.values())
-    except (TypeError, OverflowError):
-        raise NotNumbersError from None
-    squared = memory.squared_radius
-    if length < SURELY_SHORTER * sqrt(max(squared - x0 * x0, 0.0)):
-        return
     q = x0 * x0
     for value in x.values():
         q += value * value
     if type(q) is not float or not q < LONGEST_SQUARED:
         raise NotNumbersError
-    memory.squared_radius = max(squared, q)
+    memory.squared_radius = max(memory.squared_radius, q)
+    rest = max(memory.squared_radius - x0 * x0, 0.0)
+    memory.surely_shorter = SURELY_SHORTER * sqrt(rest)
 
 
 def _add(w: Vector, x: Row, x0: float, a: float) -> None:
