@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -29,6 +28,14 @@ FEW_VECTORS = 16  # not worth a second thread
 BLOCK_ENTRIES = 2**22
 BLOCK_WORK = 2**34
 RANKS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """For each thread and each vector: what its mistakes weigh so far, and scores in doubt."""
+
+    wrong: Floats
+    doubtful: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +77,7 @@ class Judge:
         """
         v = self.examples.y * self.hypothesis(w).scores(self.examples.X)
         with np.errstate(over="ignore", invalid="ignore"):
-            rank = np.nan_to_num(v / (np.abs(v).mean() + SMALLEST)) * RANKS / 4
+            rank = (np.nan_to_num(v / (np.abs(v).mean() + SMALLEST)) + 4) * RANKS / 8
         return np.argsort(np.clip(rank, 0, RANKS - 1).astype(np.uint8), kind="stable")
 
     def improvements(
@@ -81,7 +88,7 @@ class Judge:
         `order` says in which order to look at the examples; it changes the time, not the answer.
         """
         found: list[tuple[int, float]] = []
-        for b, certain in self._all_survivors(W, best, order):
+        for b, certain in self._survivors(W, best, order):
             count = self.alone(W[b]) if certain is None else certain
             if count < best:
                 best = count
@@ -95,42 +102,48 @@ class Judge:
         most = min(BLOCK_ENTRIES // (self.examples.d + 1), BLOCK_WORK // work, VECTORS_AT_ONCE)
         return max(1, most)
 
-    def _all_survivors(self, W: Floats, best: float, order: Rows | None) -> list[Survivor]:
-        """The vectors that may beat `best`, each thread looking at its share of them."""
+    def _survivors(self, W: Floats, best: float, order: Rows | None) -> list[Survivor]:
+        """The vectors that may beat `best`, with their counts where those are certain."""
         threads = min(self.threads, max(1, len(W) // FEW_VECTORS))
+        tally = Tally(np.zeros((threads, len(W))), np.zeros((threads, len(W))))
+        if self.examples.weights is not None:  # sums of weights are rounded, counts are not
+            best *= 1 + 4 * self.examples.n * UNIT_ROUNDOFF
         with engine.one_blas_thread():
             if threads == 1:
-                return self._survivors(np.arange(len(W)), W, best, order)
-            shares = [np.arange(i, len(W), threads) for i in range(threads)]
-            with ThreadPoolExecutor(threads) as pool:
-                parts = pool.map(lambda b: self._survivors(b, W[b], best, order), shares)
-                return sorted(itertools.chain(*parts))
+                self._look(0, tally, W, (best, order))
+            else:
+                with ThreadPoolExecutor(threads) as pool:
+                    looks = range(threads)
+                    list(pool.map(lambda k: self._look(k, tally, W, (best, order)), looks))
+        wrong, doubtful = tally.wrong.sum(axis=0), tally.doubtful.sum(axis=0)
+        certain = (doubtful == 0) & (self.examples.weights is None)
+        return [
+            (int(b), int(wrong[b]) if certain[b] else None) for b in np.flatnonzero(wrong < best)
+        ]
 
-    def _survivors(self, alive: Rows, W: Floats, best: float, order: Rows | None) -> list[Survivor]:
-        """The vectors that may beat `best`, with their counts where those are certain."""
-        examples = self.examples
-        wrong, doubtful = np.zeros(len(W)), np.zeros(len(W))
-        slack = self._slack(W)
-        enough = (
-            best * (1 + 4 * examples.n * UNIT_ROUNDOFF) if examples.weights is not None else best
-        )
+    def _look(self, k: int, tally: Tally, W: Floats, way: tuple[float, Rows | None]) -> None:
+        """Judge W on the k-th thread's share of the rows, dropping what cannot win.
+
+        The counts of other threads may be old: they are still counts of mistakes made.
+        """
+        best, order = way
+        examples, threads = self.examples, len(tally.wrong)
+        slack, w0 = self._slack(W), W[:, 0] * examples.x0
+        alive = np.arange(len(W))
         C = max(1, SCORES_AT_ONCE // len(W))
-        for start in range(0, examples.n, C):
+        for start in range(k * C, examples.n, threads * C):
             rows: Any = slice(start, min(start + C, examples.n))
             rows = rows if order is None else order[rows]
-            S, y, s = _product(examples.X[rows], W), examples.y[rows], self._sizes(rows, C)
-            engine.judge(S, W[:, 0] * examples.x0, y, s, slack, wrong, doubtful)
-            left = wrong < enough
-            if left.mean() < 0.9:
-                alive, wrong, doubtful = alive[left], wrong[left], doubtful[left]
-                W, slack = W[left], slack[left]
+            wrong, doubtful = np.zeros(len(alive)), np.zeros(len(alive))
+            S, y, s = _product(examples.X, rows, W), examples.y[rows], self._sizes(rows, C)
+            engine.judge(S, w0, y, s, slack, wrong, doubtful)
+            tally.wrong[k, alive] += wrong
+            tally.doubtful[k, alive] += doubtful
+            left = tally.wrong[:, alive].sum(axis=0) < best
+            if np.count_nonzero(left) < 0.9 * len(left):
+                alive, W, slack, w0 = alive[left], W[left], slack[left], w0[left]
                 if len(alive) == 0:
-                    return []
-        certain = (doubtful == 0) & (examples.weights is None)
-        return [
-            (int(b), int(count) if sure else None)
-            for b, count, sure in zip(alive, wrong, certain, strict=True)
-        ]
+                    return
 
     def _sizes(self, rows: Any, most: int) -> Floats:
         return np.ones(most) if self.examples.weights is None else self.examples.weights[rows]
@@ -149,8 +162,9 @@ class Judge:
         return slack
 
 
-def _product(X: Any, W: Floats) -> Floats:
+def _product(X: Any, rows: Any, W: Floats) -> Floats:
     """The scores of a few rows by many w, x0 left out; the sums are those of doubles."""
     if not isinstance(X, np.ndarray):
-        return np.ascontiguousarray(X.astype(np.float64, copy=False) @ W[:, 1:].T)
-    return X.astype(np.float64, copy=False) @ W[:, 1:].T
+        return np.ascontiguousarray(X[rows].astype(np.float64, copy=False) @ W[:, 1:].T)
+    some = X[rows] if isinstance(rows, slice) else X.take(rows, axis=0)
+    return np.asarray(some.astype(np.float64, copy=False) @ W[:, 1:].T)

@@ -40,7 +40,7 @@ def online(examples: Examples, rule: Rule, start: NDArray[np.float64] | None = N
     order = examples.kept
     k = 0
     try:
-        while walk.goes_on:
+        while walk.goes_on and len(order):
             k, _, _ = visit(walk, order, (k, 0), cycles=1)
     except KeyboardInterrupt:
         raise Interrupted(walk.run("interrupted")) from None

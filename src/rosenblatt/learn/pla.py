@@ -48,9 +48,9 @@ def pla(
     walk = Walk(examples, rule, budget, start, watch)
     try:
         WALKS[rule.order](walk)
+        return walk.run()
     except KeyboardInterrupt:
         raise Interrupted(walk.run("interrupted")) from None
-    return walk.run()
 
 
 def naive_cycle(walk: Walk) -> None:

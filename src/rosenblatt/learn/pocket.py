@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rosenblatt import engine, orders
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.learn.judge import Judge, Rows
+from rosenblatt.learn.judge import FEW_VECTORS, Judge, Rows
 from rosenblatt.learn.pla import WALKS
 from rosenblatt.learn.run import Budget, Reason, Rule, Run
 from rosenblatt.learn.walk import Ints, Progress, Walk
@@ -154,7 +154,6 @@ class PocketWalk(Walk):
         seconds = math.inf if budget.seconds is None else budget.seconds
         self.deadline = time.monotonic() + seconds
         self.pocket = Pocket(self.start, ((0, self.judge.alone(self.start)),))
-        self.ranked: tuple[Pocket | None, Rows | None] = (None, None)
         self.confirmed = self.pocket.mistakes == 0
 
     @property
@@ -209,21 +208,17 @@ class PocketWalk(Walk):
         W = np.empty((len(corrected), len(before.w)))
         engine.keep(self.rows, corrected, before.w.copy(), W)
         W *= self.examples.unit
-        found = self.judge.improvements(W, self.pocket.mistakes, self._order())
+        found = self.judge.improvements(W, self.pocket.mistakes, self._order(W))
         if not found:
             return self.pocket
         news = tuple((before.corrections + 1 + b, mistakes) for b, mistakes in found)
         return Pocket(W[found[-1][0]].copy(), self.pocket.history + news)
 
-    def _order(self) -> Rows | None:
-        """The examples with the pocket's mistakes first; not worth its cost on few examples."""
-        if self.examples.n < FEW:
+    def _order(self, W: NDArray[np.float64]) -> Rows | None:
+        """The examples that most of W get wrong first; not worth its cost on few examples."""
+        if self.examples.n < FEW or len(W) < FEW_VECTORS:
             return None
-        ranked_by, order = self.ranked
-        if ranked_by is not self.pocket:
-            order = self.judge.hardest_first(self.pocket.w)
-            self.ranked = (self.pocket, order)
-        return order
+        return self.judge.hardest_first(W.mean(axis=0))
 
     def _why(self, mistakes: Ints) -> Reason:
         if len(mistakes) == 0:

@@ -62,6 +62,8 @@ class Walk:
         self.examples, self.rule, self.budget, self.watch = examples, rule, budget, watch
         self.rows = examples.rows(rule.eta)
         self.start = np.zeros(examples.d + 1) if start is None else start
+        if len(self.start) != examples.d + 1:  # kernels do not look where an array ends
+            raise ValueError(f"{len(self.start) - 1} weights do not fit {examples.d} features.")
         self.corrected: list[Ints] = [np.empty(0, dtype=examples.row_type)]
         self.ends: list[Ints] = [np.empty(0, dtype=np.int64)]
         self.so_far = Progress(self.start / examples.unit)
@@ -101,7 +103,7 @@ class Walk:
     ) -> None:
         """Keep what a block of work did."""
         if not np.isfinite(self._in_data_units(w)).all():
-            raise _overflow(self.examples)
+            raise _overflow(self.examples, self.rule.eta)
         old = self.so_far
         # A block may be a small part of the space it was given: keep only that part.
         self.corrected.append(corrected.copy())
@@ -121,12 +123,13 @@ class Walk:
         mistakes = self._hypothesis().mistakes(self.examples)
         if len(mistakes) == 0:
             self.confirmed = True
-        elif self.corrections_left > 0:
+        elif self.corrections_left > 0 and self.cycles_left > 0:
             w, trace, _ = self.room(1)
-            trace[0] = mistakes[0]
+            chance = self.rule.order == "random"
+            trace[0] = mistakes[self.rng.integers(len(mistakes)) if chance else 0]
             engine.replay(self.rows, trace, w)
             ends = np.ones(int(ends_cycle), dtype=np.int64)
-            self.record(w, trace, ends, self.so_far.within_cycle and not ends_cycle)
+            self.record(w, trace, ends, within_cycle=not ends_cycle)
 
     def run(self, reason: Reason | None = None, look: bool = True) -> Run:
         """What happened, once the walk is over, after a last look for mistakes."""
@@ -155,11 +158,13 @@ class Walk:
             return w * self.examples.unit
 
 
-def _overflow(examples: Examples) -> ValueError:
+def _overflow(examples: Examples, eta: float) -> ValueError:
     flat = examples.numbers.reshape(-1)
     at = int(max(flat.argmax(), flat.argmin(), key=lambda i: abs(flat[i])))
     row, column = place(examples.X, at)
+    longest = eta * (1.0 if examples.weights is None else float(examples.weights.max()))
+    steps = "" if longest == 1 else f", and a correction adds up to {longest:.3g} times a row"
     return ValueError(
         "learning overflowed: the weights grew past the largest float. "
-        f"X, row {row}, column {column} is {flat[at]:.3g}; scale the columns first."
+        f"X, row {row}, column {column} is {flat[at]:.3g}{steps}; scale the columns first."
     )
