@@ -19,6 +19,7 @@ _HOMES = {
     "guarantee": "rosenblatt.evidence.guarantee",
     "Guarantee": "rosenblatt.evidence.guarantee",
     "squeeze": "rosenblatt.evidence.guarantee",
+    "Squeeze": "rosenblatt.evidence.guarantee",
     "OnlinePerceptron": "rosenblatt.online",
     "Model": "rosenblatt.model",
     "separability": "rosenblatt.evidence.separability",
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from rosenblatt.estimators import PocketPerceptron as PocketPerceptron
     from rosenblatt.estimators import fewest_mistakes as fewest_mistakes
     from rosenblatt.evidence.guarantee import Guarantee as Guarantee
+    from rosenblatt.evidence.guarantee import Squeeze as Squeeze
     from rosenblatt.evidence.guarantee import guarantee as guarantee
     from rosenblatt.evidence.guarantee import squeeze as squeeze
     from rosenblatt.evidence.proof import Proof as Proof

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.tables import missing
+
 
 def signs(y: Any, known: NDArray[Any] | None) -> tuple[NDArray[np.int8], NDArray[Any]]:
     """The answers as -1 and +1, and the two labels they stand for."""
@@ -41,13 +43,11 @@ def _one_dimension(y: Any) -> NDArray[Any]:
     if answers.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(answers))
     elif answers.dtype.kind == "O":
-        bad = np.flatnonzero([cell is None or cell != cell for cell in answers])
+        bad = np.flatnonzero([missing(cell) for cell in answers])
     else:
         bad = np.array([], dtype=np.intp)
     if len(bad):
-        what = (
-            "NaN" if answers[bad[0]] is None or answers[bad[0]] != answers[bad[0]] else "infinity"
-        )
+        what = "NaN" if missing(answers[bad[0]]) else "infinity"
         raise ValueError(f"Input y contains {what} in row {bad[0]}; each row needs an answer.")
     return answers
 

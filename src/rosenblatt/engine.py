@@ -26,34 +26,43 @@ WORTH_A_THREAD = 2**21  # multiplications: about two milliseconds
 
 
 class Kernel:
-    """A function of `kernels`, compiled when it is first called."""
+    """A function of `kernels`, compiled when it is first called with rows of some format."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.ready = False
+        self.ready: set[Any] = set()
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        if self.ready:
-            return self._run(arguments)
+        kind = _kind(arguments[0])
+        if kind in self.ready:
+            return _jit(self.function)(*arguments)
         with _told_when_slow(self.function.__name__):
-            result = self._run(arguments)
-        self.ready = True
+            result = self._first_call(arguments)
+        self.ready.add(kind)
         return result
 
-    def _run(self, arguments: tuple[Any, ...]) -> Any:
+    def _first_call(self, arguments: tuple[Any, ...]) -> Any:
         try:
             return _jit(self.function)(*arguments)
         except Exception as trouble:
             if self.function in _without_cache:
                 raise
-            # Kernels raise nothing themselves: this is a cache that is full, foreign or damaged.
+            # Kernels raise nothing themselves: this is a cache that is full, foreign or damaged,
+            # found so before the kernel ran.
             log.info(
                 "cache of %s unusable (%s); compiling in memory", self.function.__name__, trouble
             )
             _jit.cache_clear()
             _without_cache.add(self.function)
             return _jit(self.function)(*arguments)
+
+
+def _kind(argument: Any) -> Any:
+    """What decides whether a kernel must be compiled again: the format and type of its rows."""
+    if isinstance(argument, tuple):
+        return type(argument), *(getattr(part, "dtype", None) for part in argument[:2])
+    return getattr(argument, "dtype", type(argument))
 
 
 _without_cache: set[Callable[..., Any]] = set()
@@ -181,7 +190,8 @@ def _told_when_slow(name: str) -> Iterator[None]:
 
     def tell() -> None:
         log.info("compiling the kernel %s", name)
-        if sys.stderr is not None and sys.stderr.isatty():
+        watched = sys.stderr is not None and sys.stderr.isatty()
+        if watched or "ipykernel" in sys.modules:
             print("rosenblatt: compiling, once on this machine …", file=sys.stderr, flush=True)
 
     timer = threading.Timer(SILENT_SECONDS, tell)

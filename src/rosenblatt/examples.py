@@ -94,21 +94,19 @@ class Examples:
             refuse_non_finite(table, names)
         return examples
 
-    def weighted(self, weights: Any) -> Examples:
-        """Take the same examples with a weight for each row."""
-        try:
-            s = np.ascontiguousarray(weights, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"sample_weight is not a list of numbers: {error}.") from None
-        if s.shape != self.y.shape:
-            raise ValueError(
-                f"sample_weight has shape {s.shape}; give one weight for each of the {self.n} rows."
-            )
-        bad = np.flatnonzero(~(np.isfinite(s) & (s >= 0)))
-        if len(bad):
-            raise ValueError(
-                f"sample_weight of row {bad[0]} is {s[bad[0]]}; weights are numbers from 0 up."
-            )
+    def weighted(self, weights: Any, *, stream: bool = False) -> Examples:
+        """Take the same examples with a weight for each row.
+
+        Parameters
+        ----------
+        weights : sequence of n numbers, or one number
+            From 0 up; 0 leaves the row out.
+        stream : bool
+            Whether these rows are a block of a stream, which may lack a class or have no weight.
+        """
+        s = row_weights(weights, self.n)
+        if stream:
+            return replace(self, weights=s)
         if not s.any():
             raise ValueError("every sample_weight is zero; give a positive weight to some rows.")
         left = np.unique(self.y[s > 0])
@@ -164,6 +162,28 @@ class Examples:
         return sum_of_squares(self.numbers)
 
     @functools.cached_property
+    def length(self) -> float:
+        """No tall row is longer than this."""
+        low, high = _PLAIN_SQUARES
+        size = max(self.numbers.size, 1)
+        if low < self.squares / size < high:
+            return math.sqrt(1.01 * self.squares) + abs(self.x0)
+        return self.largest * math.sqrt(1.01 * size) + abs(self.x0)
+
+    @property
+    def largest(self) -> float:
+        """The largest absolute entry of X."""
+        numbers = self.numbers
+        return max(float(numbers.max()), -float(numbers.min())) if numbers.size else 0.0
+
+    @functools.cached_property
+    def longest(self) -> int:
+        """How many products a score adds up at the most."""
+        if not self.is_sparse:
+            return self.d + 1
+        return 1 + int(np.diff(self.X.indptr).max(initial=0))
+
+    @functools.cached_property
     def unit(self) -> float:
         """A power of two near the largest entry where entries are extreme, else 1.
 
@@ -174,8 +194,7 @@ class Examples:
         typical = self.squares / max(numbers.size, 1) + self.x0 * self.x0
         if _PLAIN_SQUARES[0] < typical < _PLAIN_SQUARES[1] or numbers.size == 0:
             return 1.0
-        largest = max(float(numbers.max()), -float(numbers.min()), abs(self.x0))
-        exponent = math.frexp(largest)[1]
+        exponent = math.frexp(max(self.largest, abs(self.x0)))[1]
         # Twenty bits of room above for sums; none below, where precision is what is short.
         return math.ldexp(1.0, min(exponent + 20, 1020) if exponent > 0 else max(exponent, -1000))
 
@@ -190,10 +209,39 @@ class Examples:
         """The weights that a person sees: w0 first, or no w0 where there is no intercept."""
         return weights if self.x0 else weights[1:]
 
+    def entries(self, n: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Row n as it is stored: places in a w with its slot, and values; places may repeat."""
+        if self.is_sparse:
+            part = slice(self.X.indptr[n], self.X.indptr[n + 1])
+            places, values = self.X.indices[part].astype(np.intp), self.X.data[part]
+        else:
+            places, values = np.arange(self.d), self.X[n]
+        return np.append(places + 1, 0), np.append(values.astype(np.float64), self.x0)
+
     def tall_row(self, n: int) -> NDArray[np.float64]:
         """Row n as a tall vector, with the w0 slot that kernels use."""
         row = self.X[[n]].toarray()[0] if self.is_sparse else self.X[n]
         return np.concatenate(([self.x0], row.astype(np.float64)))
+
+
+def row_weights(weights: Any, n: int) -> NDArray[np.float64]:
+    """Check one weight for each row, or one for all."""
+    try:
+        s = np.ascontiguousarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight is not a list of numbers: {error}.") from None
+    if s.ndim == 0 or np.ndim(weights) == 0:
+        s = np.full(n, float(s.ravel()[0]))
+    if s.shape != (n,):
+        raise ValueError(
+            f"sample_weight has shape {s.shape}; give one weight for each of the {n} rows."
+        )
+    bad = np.flatnonzero(~(np.isfinite(s) & (s >= 0)))
+    if len(bad):
+        raise ValueError(
+            f"sample_weight of row {bad[0]} is {s[bad[0]]}; weights are numbers from 0 up."
+        )
+    return s
 
 
 def kernel_rows(

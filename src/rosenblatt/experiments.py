@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import sys
 from dataclasses import dataclass
 
@@ -184,9 +185,9 @@ def _area(polygon: Polygon) -> float:
 
 def _check(n_examples: int, runs: int, dim: int, order: str, noise: float) -> None:
     for name, value in (("n_examples", n_examples), ("runs", runs), ("dim", dim)):
-        if not isinstance(value, int | np.integer) or value < 1:
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name} is {value!r}; give a whole number from 1 up.")
     if order not in orders.NAMES:
         raise ValueError(f"order is {order!r}; give one of {', '.join(map(repr, orders.NAMES))}.")
-    if not 0 <= noise <= 1:
+    if not isinstance(noise, numbers.Real) or not 0 <= float(noise) <= 1:
         raise ValueError(f"noise is {noise!r}; give a chance from 0 to 1.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from rosenblatt.examples import Examples, kernel_rows
 from rosenblatt.tables import sum_of_squares
 
 NO_STEPS = np.empty(0)
+ROWS = 2**12  # rows looked at more closely are taken so many at a time
 UNIT_ROUNDOFF = 2.0**-53
 SMALLEST = 2.0**-1000  # far above what underflow can take away, far below any plain score
 
@@ -76,7 +76,8 @@ class Hypothesis:
         wrong = self._wrong(s, examples.y)
         if self.w.any():
             for n in self._doubtful(s, ~wrong, examples):
-                sign = _exact_sign(self.w, examples.tall_row(n))
+                places, values = examples.entries(n)
+                sign = _exact_sign(self.w[places], values)
                 wrong[n] = self._wrong(np.array([sign]), examples.y[n : n + 1])[0]
         if examples.weights is not None:
             wrong &= examples.weights > 0
@@ -97,6 +98,8 @@ class Hypothesis:
         return np.ldexp(self.w, -math.frexp(largest)[1])
 
     def _products(self, X: Any, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        if X.shape[1] + 1 != len(w):
+            raise ValueError(f"{len(w) - 1} weights cannot score rows of {X.shape[1]} features.")
         result = np.empty(X.shape[0])
 
         def part(rows: slice) -> None:
@@ -120,21 +123,34 @@ class Hypothesis:
         A sum of k products is off by at most k·u·Σ|w·x| in any order of summation; 4 (k + 1)
         also covers the rounding of this bound. Lengths give a bound without a pass over X.
         """
-        share = 4 * (len(self.w) + 1) * UNIT_ROUNDOFF
-        with np.errstate(over="ignore", invalid="ignore"):
-            length = np.sqrt(examples.squares + self.x0 * self.x0) * np.sqrt(
-                sum_of_squares(self._plain)
-            )
+        share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
+        with np.errstate(all="ignore"):
+            length = examples.length * np.sqrt(1.01 * sum_of_squares(self._plain))
             near = np.flatnonzero(right & ~(np.abs(s) > share * length + SMALLEST))
-            if len(near) == 0:
-                return near
-            sizes: NDArray[np.float64] = abs(examples.X[near]) @ np.abs(self._plain[1:])
-            sizes += abs(self._plain[0] * self.x0)
-            doubt = ~(np.abs(s[near]) > share * sizes + SMALLEST)
-        return near[doubt]
+        blocks = (near[i : i + ROWS] for i in range(0, len(near), ROWS))
+        kept = [rows[self._unsure(examples.X[rows], s[rows], share)] for rows in blocks]
+        return np.concatenate(kept) if kept else near
+
+    def _unsure(self, X: Any, s: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
+        """Which of a few rows need exact arithmetic."""
+        w, sizes = self._plain, abs(X)
+        touched: NDArray[Any] = (sizes != 0) @ (w[1:] != 0) | bool(w[0] * self.x0)
+        with np.errstate(all="ignore"):
+            sizes = sizes @ np.abs(w[1:]) + abs(w[0] * self.x0)
+            doubt = ~(np.abs(s) > share * sizes + SMALLEST) & touched
+        whole = (w == np.rint(w)).all() and self.x0 == np.rint(self.x0)
+        if whole and doubt.any():  # sums of whole numbers below 2^53 are exact
+            parts = (np.rint(X) if isinstance(X, np.ndarray) else X.rint()) != X
+            doubt &= (np.asarray(parts.sum(axis=1)).ravel() > 0) | ~(sizes < 2.0**53)
+        return np.asarray(doubt)
 
 
 def _exact_sign(w: NDArray[np.float64], x: NDArray[np.float64]) -> float:
-    used = np.flatnonzero(x)
-    s = sum((Fraction(w[i]) * Fraction(x[i]) for i in used), Fraction(0))
-    return float((s > 0) - (s < 0))
+    """The sign of Σ w·x in integers: a float is a whole number times a power of two."""
+    (a, i), (b, j) = np.frexp(w), np.frexp(x)
+    wholes, exponents = (np.ldexp(a, 53), np.ldexp(b, 53)), (i + j).tolist()
+    lowest = min(exponents)
+    total = 0
+    for u, v, exponent in zip(wholes[0].tolist(), wholes[1].tolist(), exponents, strict=True):
+        total += (int(u) * int(v)) << (exponent - lowest)
+    return float((total > 0) - (total < 0))

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine import in_threads
 
+RUN = 2**12  # squares are added up so many at a time
+
 
 def as_table(X: Any) -> Any:
     """Check X and return it as a C-contiguous float array or a CSR matrix."""
@@ -32,14 +34,31 @@ def column_names(X: Any) -> tuple[str, ...] | None:
 
 
 def sum_of_squares(numbers: NDArray[Any]) -> float:
-    """One fast pass; not finite if any number is not (or where squares overflow)."""
+    """One fast pass, right to a thousandth; not finite if any number is not, or squares overflow.
+
+    Squares are added up in short runs, so that float32 stays right; where its range is too
+    narrow they are added up again in float64.
+    """
     flat = numbers.reshape(-1)
+    total = _sum_of_squares(flat)
+    narrow = flat.dtype == np.float32 and len(flat) > 0
+    if narrow and not 1e-30 < total / len(flat) < 1e30:
+        runs = range(0, len(flat), 2**20)
+        total = sum(_sum_of_squares(flat[i : i + 2**20].astype(np.float64)) for i in runs)
+    return total
+
+
+def _sum_of_squares(flat: NDArray[Any]) -> float:
     sums = [0.0]
 
     def add(part: slice) -> None:
+        piece = flat[part]
+        runs = piece[: len(piece) // RUN * RUN].reshape(-1, RUN)
+        rest = piece[runs.size :]
         # Not np.dot: its threads go on spinning for a while and slow down what comes next.
-        with np.errstate(over="ignore", invalid="ignore"):
-            sums.append(float(np.einsum("i,i->", flat[part], flat[part])))
+        with np.errstate(all="ignore"):
+            sums.append(float(np.einsum("ij,ij->i", runs, runs).sum(dtype=np.float64)))
+            sums.append(float(np.einsum("i,i->", rest, rest)))
 
     in_threads(add, len(flat), len(flat))
     return sum(sums)
@@ -49,6 +68,8 @@ def floats(X: Any) -> Any:
     """X as a float array or a CSR matrix, its shape and types checked but not its values."""
     if hasattr(X, "tocsr"):
         return _as_csr(X)
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError("X is masked: rows with masked values cannot be learnt from; fill them.")
     array = X if isinstance(X, np.ndarray) else _as_array(X)
     _check_shape(array.shape, array.ndim)
     if array.dtype not in (np.float32, np.float64) or not array.dtype.isnative:
@@ -57,14 +78,24 @@ def floats(X: Any) -> Any:
 
 
 def _as_array(X: Any) -> NDArray[Any]:
+    if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
+        raise ValueError("X is a lazy frame; call X.collect() first.")
     if hasattr(X, "column_names") and hasattr(X, "column"):
-        return np.column_stack([np.asarray(X.column(i)) for i in range(X.num_columns)])
+        return np.column_stack([_arrow_column(X.column(i)) for i in range(X.num_columns)])
     if hasattr(X, "to_numpy"):
         return np.asarray(X.to_numpy())
     try:
         return np.asarray(X)
     except ValueError as error:
         raise ValueError(f"X is not a table: {error}") from None
+
+
+def _arrow_column(column: Any) -> NDArray[Any]:
+    """An Arrow column as numbers, or where Arrow has none (decimals), as cells."""
+    try:
+        return np.asarray(column)
+    except (ValueError, TypeError, NotImplementedError):
+        return np.array(column.to_pylist(), dtype=object)
 
 
 def _as_csr(X: Any) -> Any:
@@ -75,7 +106,7 @@ def _as_csr(X: Any) -> Any:
     csr = X.tocsr()
     _check_shape(csr.shape, csr.ndim)
     if csr.dtype not in (np.float32, np.float64):
-        if csr.dtype.kind not in "iub":
+        if csr.dtype.kind not in "iubf":
             raise ValueError(f"X holds {csr.dtype}: Complex data not supported, nor other types.")
         csr = csr.astype(np.float64)
     return csr
@@ -110,21 +141,40 @@ def _asfloats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.
 
 
 def _cells_as_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.float64]:
-    result = np.empty(array.shape)
-    for (row, column), cell in np.ndenumerate(array):
-        where = f"X, row {row}, {_column(column, names)}"
-        if isinstance(cell, str | bytes):
-            bad = next(
-                (r for r, c in enumerate(array[:, column]) if not _looks_like_a_number(c)), row
-            )
-            raise _text(array[bad, column], bad, column, names)
-        if isinstance(cell, complex | np.complexfloating):
-            raise ValueError(f"{where}: {cell!r} is complex. Complex data not supported.")
+    if not any(isinstance(cell, str | bytes | complex) for cell in array.flat):
         try:
-            result[row, column] = np.nan if cell is None else cell
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"{where}: {error}; argument must be a string or number.") from None
+            return array.astype(np.float64)
+        except (TypeError, ValueError):
+            pass  # some cell is not a number: find it
+    result = np.empty(array.shape)
+    for at, cell in enumerate(array.flat):
+        result.flat[at] = _cell_as_float(array, at, cell, names)
     return result
+
+
+def _cell_as_float(array: NDArray[Any], at: int, cell: Any, names: tuple[str, ...] | None) -> float:
+    row, column = place(array, at)
+    where = f"X, row {row}, {_column(column, names)}"
+    if isinstance(cell, str | bytes):
+        cells = array[:, column]
+        bad = next((r for r, c in enumerate(cells) if not _looks_like_a_number(c)), row)
+        raise _text(cells[bad], bad, column, names)
+    if isinstance(cell, complex | np.complexfloating):
+        raise ValueError(f"{where}: {cell!r} is complex. Complex data not supported.")
+    try:
+        return math.nan if missing(cell) else float(cell)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{where}: {error}; argument must be a string or number.") from None
+
+
+def missing(cell: Any) -> bool:
+    """Whether a cell stands for no value: None, NaN, or pandas' NA and NaT."""
+    try:
+        return cell is None or bool(cell != cell)
+    except TypeError:  # pandas' NA is neither equal nor different
+        return True
+    except ValueError:  # an array in a cell is something, though not a number
+        return False
 
 
 def _looks_like_a_number(cell: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,8 +40,8 @@ class Trace:
     ends : int64 array
         How many corrections had been made when each cycle ended.
     origin : Origin, optional
-        The data to rebuild weights from. It is not pickled: a saved model does not carry the
-        examples it was learnt from. `with_origin` puts it back.
+        The data to rebuild weights from: X itself, not a copy, so change X in place and w(t)
+        changes with it. It is not pickled: a saved model does not carry its examples.
 
     Examples
     --------
@@ -91,16 +91,11 @@ class Trace:
             engine.replay(rows, self.examples[t : t + 1], w)
             yield w * unit
 
-    def with_origin(self, origin: Origin) -> Trace:
-        """The same corrections with the data they were made on."""
-        return replace(self, origin=origin)
-
     def known_origin(self) -> Origin:
         """The data this trace was made on, or a sentence saying that it is gone."""
         if self.origin is None:
             raise ValueError(
-                "this trace was loaded without the examples it was made on; "
-                "fit again, or give them back with trace.with_origin(...)."
+                "this trace was loaded without the examples it was made on; fit again to replay it."
             )
         return self.origin
 

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rosenblatt import learn, orders
 from rosenblatt.estimators import checks
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, row_weights
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.tables import as_table
 
@@ -26,8 +25,11 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     intercept_scaling: float
     zero: str
     classes_: NDArray[Any]
+    coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
     weights_: NDArray[np.float64]
     n_features_in_: int
+    _zero: int
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score each row: w·x, positive for the second of `classes_`.
@@ -74,13 +76,15 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _hypothesis(self) -> Hypothesis:
-        slot = self.weights_ if self.fit_intercept else np.concatenate(([0.0], self.weights_))
-        return Hypothesis(slot, self._x0(), ZEROS[self.zero])
+        """What was fitted, whatever parameters were set since: coef_ and intercept_."""
+        w = np.concatenate((np.ravel(self.intercept_), np.ravel(self.coef_)))
+        return Hypothesis(w, 1.0, self._zero)
 
     def _take(self, hypothesis: Hypothesis) -> None:
         """Set the weights under scikit-learn's names and the lecture's."""
         w = hypothesis.w
-        self.weights_ = w if self.fit_intercept else w[1:]
+        self._zero = hypothesis.zero
+        self.weights_ = w if hypothesis.x0 else w[1:]
         self.coef_ = w[1:].reshape(1, -1).copy()
         with np.errstate(over="ignore"):  # an x0 of 1e200 may have an intercept past all floats
             self.intercept_ = w[:1] * hypothesis.x0
@@ -109,6 +113,7 @@ class Corrector(LinearAnswers):
         checks.one_of("zero", self.zero, tuple(ZEROS))
         eta = checks.positive_number("eta0", self.eta0)
         checks.positive_number("intercept_scaling", self.intercept_scaling)
+        checks.flag("fit_intercept", self.fit_intercept)
         chance = None if self.order in orders.FIXED else checks.generator(self.random_state)
         return learn.Rule(self.order, ZEROS[self.zero], eta, chance)
 
@@ -121,37 +126,39 @@ class Corrector(LinearAnswers):
     def _examples(
         self, X: Any, y: Any, sample_weight: Any, labels: NDArray[Any] | None = None
     ) -> Examples:
+        """The examples with their weights; where the labels are known, a block of a stream."""
         examples = Examples.from_arrays(X, checks.column_or_1d(y), x0=self._x0(), labels=labels)
-        weights = sample_weight
+        if sample_weight is None and self.class_weight is None:
+            return examples
+        weights = row_weights(1.0 if sample_weight is None else sample_weight, examples.n)
         if self.class_weight is not None:
-            weights = self._class_weights(examples) * (
-                1.0 if weights is None else np.asarray(weights)
-            )
-        return examples if weights is None else examples.weighted(weights)
+            each = checks.class_weights(self.class_weight, examples, stream=labels is not None)
+            weights = weights * np.where(examples.y > 0, each[1], each[0])
+        return examples.weighted(weights, stream=labels is not None)
 
-    def _class_weights(self, examples: Examples) -> NDArray[np.float64]:
-        y = examples.labels[(examples.y > 0).astype(np.intp)]
-        each: NDArray[np.float64] = compute_class_weight(
-            self.class_weight, classes=examples.labels, y=y
-        )
-        return np.asarray(np.where(examples.y > 0, each[1], each[0]))
+    def _last_weights(self, examples: Examples) -> NDArray[np.float64]:
+        """The weights of the last fit, with the w0 slot that these examples need."""
+        last = self._hypothesis().w
+        if len(last) != examples.d + 1 or not np.array_equal(self.classes_, examples.labels):
+            raise ValueError(
+                f"the last fit had {len(last) - 1} features and classes "
+                f"{self.classes_.tolist()}, these examples have {examples.d} and "
+                f"{examples.labels.tolist()}; set warm_start=False to start afresh."
+            )
+        w0 = last[:1] / examples.x0 if examples.x0 else np.zeros(1)
+        return np.concatenate((w0, last[1:]))
 
     def _start(self, examples: Examples, coef: Any, intercept: Any) -> NDArray[np.float64] | None:
         """w(0) with its w0 slot: as given, or the last fit's on a warm start, or None for 0."""
         start = None
-        if self.warm_start and hasattr(self, "weights_"):
-            start = self._hypothesis().w.copy()
-            if len(start) != examples.d + 1 or not np.array_equal(self.classes_, examples.labels):
-                raise ValueError(
-                    f"warm_start: the last fit had {len(start) - 1} features and classes "
-                    f"{self.classes_.tolist()}, these examples have {examples.d} and "
-                    f"{examples.labels.tolist()}; set warm_start=False to start afresh."
-                )
+        if self.warm_start and hasattr(self, "coef_"):
+            start = self._last_weights(examples)
         if coef is None and intercept is None:
             return start
         start = np.zeros(examples.d + 1) if start is None else start
         if coef is not None:
             start[1:] = checks.finite("coef_init", coef, examples.d)
-        if intercept is not None and self.fit_intercept:
-            start[0] = checks.finite("intercept_init", intercept, 1)[0] / self._x0()
+        if intercept is not None:
+            given = checks.finite("intercept_init", intercept, 1)[0]
+            start[0] = given / examples.x0 if examples.x0 else 0.0
         return start

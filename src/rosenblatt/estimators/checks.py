@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
 from rosenblatt import engine
+from rosenblatt.examples import Examples
 
 
 def column_or_1d(y: Any) -> Any:
     """Take a column of answers as one dimension, with scikit-learn's warning."""
+    if isinstance(y, list) and y and isinstance(y[0], list | tuple):
+        y = np.asarray(y)
     shape: tuple[int, ...] = getattr(y, "shape", ())
     if len(shape) == 2 and shape[1] == 1:
         warnings.warn(
@@ -35,11 +38,13 @@ def generator(random_state: Any) -> np.random.Generator:
         random_state = np.random.mtrand._rand
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31, size=4))
-    if random_state is None or isinstance(random_state, numbers.Integral):
+    if random_state is None or (
+        isinstance(random_state, numbers.Integral) and int(random_state) >= 0
+    ):
         return np.random.default_rng(None if random_state is None else int(random_state))
     raise ValueError(
         f"random_state is {random_state!r}; "
-        "give None, a whole number, a RandomState or a Generator."
+        "give None, a whole number from 0 up, a RandomState or a Generator."
     )
 
 
@@ -50,16 +55,49 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name} is {value!r}; give one of {shown}.")
 
 
+def flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} is {value!r}; give True or False.")
+
+
+def class_weights(given: Any, examples: Examples, stream: bool) -> NDArray[np.float64]:
+    """The weights of the two classes, the negative first."""
+    labels = examples.labels.tolist()
+    if given == "balanced" and not stream:
+        counts = np.array([np.sum(examples.y < 0), np.sum(examples.y > 0)])
+        return np.asarray(examples.n / (2.0 * counts))
+    if not isinstance(given, dict):
+        hint = "'balanced' needs all the data; " if given == "balanced" else ""
+        raise ValueError(f"class_weight is {given!r}; {hint}give weights as {{label: weight}}.")
+    strange = [key for key in given if key not in labels]
+    if strange:
+        raise ValueError(f"class_weight names {strange[0]!r}; the classes are {labels}.")
+    each = np.array([_number(given.get(label, 1.0)) for label in labels])
+    for label, weight in zip(labels, each, strict=True):
+        if not 0 <= weight < math.inf:
+            raise ValueError(
+                f"class_weight of {label!r} is {given[label]!r}; give a number from 0 up."
+            )
+    return each
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, numbers.Real) else math.nan
+
+
 def positive_number(name: str, value: Any) -> float:
     """Refuse what is not a number above 0."""
-    if not isinstance(value, numbers.Real) or not 0 < float(value) < math.inf:
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not number or not 0 < float(value) < math.inf:
         raise ValueError(f"{name} is {value!r}; give a number above 0.")
     return float(value)
 
 
 def whole_number(name: str, value: Any, least: int) -> None:
     """Refuse what is not a whole number from `least` up."""
-    if not isinstance(value, numbers.Integral) or int(value) < least:
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or int(value) < least:
         raise ValueError(f"{name} is {value!r}; give a whole number from {least} up.")
 
 

@@ -78,6 +78,9 @@ class Perceptron(Corrector):
     ['yes', 'no']
     """
 
+    n_updates_: int
+    n_iter_: int
+
     def __init__(
         self,
         order: str = "cycle",
@@ -133,9 +136,10 @@ class Perceptron(Corrector):
         except learn.Interrupted as stop:
             self._remember(X, examples, stop.run)
             raise
+        self._remember(X, examples, run)
         if not run.separated:
             warnings.warn(_advice(run, examples), ConvergenceWarning, stacklevel=2)
-        return self._remember(X, examples, run)
+        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Pass over a block of a stream once, correcting mistakes as they are met.
@@ -157,16 +161,13 @@ class Perceptron(Corrector):
         examples = self._examples(X, y, sample_weight, labels)
         if fitted:
             self._check_columns(X, examples.d, reset=False)
-        updates, cycles = (self.n_updates_, self.n_iter_) if fitted else (0, 0)
-        start = self._hypothesis().w if fitted else None
+        start = self._last_weights(examples) if fitted else None
         try:
             run = learn.online(examples, rule, start)
         except learn.Interrupted as stop:
-            self._remember(X, examples, stop.run, first=not fitted)
+            self._remember(X, examples, stop.run, streaming=True)
             raise
-        self._remember(X, examples, run, first=not fitted)
-        self.n_updates_ += updates
-        self.n_iter_ += cycles
+        self._remember(X, examples, run, streaming=True)
         return self
 
     def _known_labels(self, classes: Any) -> NDArray[Any]:
@@ -187,16 +188,19 @@ class Perceptron(Corrector):
             )
         return labels
 
-    def _remember(self, X: Any, examples: Examples, run: learn.Run, first: bool = True) -> Self:
-        self._check_columns(X, examples.d, reset=first)
+    def _remember(
+        self, X: Any, examples: Examples, run: learn.Run, streaming: bool = False
+    ) -> None:
+        goes_on = streaming and hasattr(self, "classes_")
+        updates, cycles = (self.n_updates_, self.n_iter_) if goes_on else (0, 0)
+        self._check_columns(X, examples.d, reset=not goes_on)
         self.classes_ = examples.labels
-        self.n_iter_ = max(run.cycles, 1)
-        self.n_updates_ = len(run.trace)
+        self.n_iter_ = cycles + max(run.cycles, 1)
+        self.n_updates_ = updates + len(run.trace)
         self.n_mistakes_ = len(run.mistakes)
         self.separated_ = run.separated
         self.trace_ = run.trace
         self._take(run.hypothesis)
-        return self
 
 
 def _advice(run: learn.Run, examples: Examples) -> str:

@@ -115,7 +115,15 @@ class Squeeze:
         return bool(self.inner_holds.all() and self.squared_holds.all())
 
 
-def guarantee(X: Any, y: Any, weights: Any, *, fit_intercept: bool = True) -> Guarantee:
+def guarantee(
+    X: Any,
+    y: Any,
+    weights: Any,
+    *,
+    fit_intercept: bool = True,
+    intercept_scaling: float = 1.0,
+    sample_weight: Any = None,
+) -> Guarantee:
     """What the convergence theorem promises, given weights that answer every example rightly.
 
     Parameters
@@ -125,7 +133,11 @@ def guarantee(X: Any, y: Any, weights: Any, *, fit_intercept: bool = True) -> Gu
     weights : array
         Any tall w_f, w0 first (no w0 without intercept).
     fit_intercept : bool, default=True
-        Whether the examples have x0 = 1.
+        Whether the examples have an x0.
+    intercept_scaling : float, default=1.0
+        x0, as it was while learning.
+    sample_weight : sequence, optional
+        Weights of the rows while learning; the theorem then holds for the rows scaled by them.
 
     Examples
     --------
@@ -133,7 +145,10 @@ def guarantee(X: Any, y: Any, weights: Any, *, fit_intercept: bool = True) -> Gu
     >>> rb.guarantee([[3.0], [-4.0]], [1, -1], [0.0, 1.0]).bound
     1.8888888888888888
     """
-    examples = Examples.from_arrays(X, y, x0=1.0 if fit_intercept else 0.0)
+    x0 = float(intercept_scaling) if fit_intercept else 0.0
+    examples = Examples.from_arrays(X, y, x0=x0, one_class=True)
+    if sample_weight is not None:
+        examples = examples.weighted(sample_weight, stream=True)
     return guarantee_with_scaling(examples, with_slot(examples, weights))
 
 
@@ -148,8 +163,8 @@ def guarantee_of(examples: Examples, w: NDArray[np.float64]) -> Guarantee:
         The weights that answer them.
     """
     lengths = lengths_of(examples)
-    products = examples.y * Hypothesis(w / np.abs(w).max(), examples.x0).scores(examples.X)
-    products /= np.linalg.norm(w / np.abs(w).max())
+    w = _near_one(w)
+    products = examples.y * Hypothesis(w, examples.x0).scores(examples.X) / np.linalg.norm(w)
     if examples.weights is not None:
         counts = examples.weights > 0
         lengths = (lengths * examples.weights)[counts]
@@ -170,10 +185,12 @@ def guarantee_with_scaling(examples: Examples, w: NDArray[np.float64]) -> Guaran
     scales = _largest(examples.X)
     scales[scales == 0] = 1.0
     # In place of scaled examples: scores stay, lengths shrink, w grows by the same factors.
+    w = _near_one(w)
     before = guarantee_of(examples, w)
     tall = w * np.concatenate(([1.0], scales))
     shrunk = np.sqrt(_squares(examples.X, 1 / scales) + examples.x0 * examples.x0)
-    grown = before.margin * (np.linalg.norm(w) / np.linalg.norm(tall))
+    growth = float(np.abs(tall).max())
+    grown = before.margin * (np.linalg.norm(w) / np.linalg.norm(tall / growth) / growth)
     if examples.weights is not None:
         shrunk = shrunk * examples.weights
     return replace(before, scaled=Guarantee(float(shrunk.max()), float(grown)))
@@ -253,6 +270,11 @@ def lengths_of(examples: Examples) -> NDArray[np.float64]:
         return np.zeros(examples.n)
     scaled = _squares(examples.X, np.full(examples.d, 1 / largest)) + (examples.x0 / largest) ** 2
     return np.asarray(np.sqrt(scaled) * largest)
+
+
+def _near_one(w: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same direction with its largest entry from 1/2 to 1."""
+    return np.ldexp(w, -int(np.frexp(np.abs(w).max())[1]))
 
 
 def _squares(X: Any, factors: NDArray[np.float64] | None) -> NDArray[np.float64]:

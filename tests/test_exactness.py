@@ -1,0 +1,123 @@
+"""What rounding hides is seen: separated_ and n_mistakes_ are true in exact arithmetic."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rosenblatt as rb
+from rosenblatt import learn
+from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
+
+
+def cancelling(seed, d=6):
+    """A row and weights whose exact product is all but zero, so that rounding decides."""
+    rng = np.random.default_rng(seed)
+    x, w = rng.standard_normal(d), rng.standard_normal(d)
+    w[-1] = -(w[:-1] @ x[:-1]) / x[-1]
+    return x, w
+
+
+def exact(w, x):
+    pairs = zip(w.tolist(), x.tolist(), strict=True)
+    return sum((Fraction(a) * Fraction(b) for a, b in pairs), Fraction(0))
+
+
+FORMATS = {
+    "dense": lambda X: X,
+    "CSR": scipy.sparse.csr_array,
+    "CSR with every entry split in two": lambda X: scipy.sparse.csr_array(
+        (
+            np.repeat(X.ravel() / 2, 2),
+            np.repeat(np.tile(np.arange(X.shape[1]), len(X)), 2),
+            np.arange(len(X) + 1) * 2 * X.shape[1],
+        ),
+        X.shape,
+    ),
+}
+
+
+def cases_where_floats_are_wrong():
+    wrong = []
+    for seed in range(300):
+        x, w = cancelling(seed)
+        s = Hypothesis(np.append(0.0, w), 0.0).scores(x.reshape(1, -1))[0]
+        if s * float(np.sign(exact(w, x))) < 0:
+            wrong.append(seed)
+    return wrong
+
+
+def test_there_are_rows_whose_computed_sign_is_wrong():
+    assert len(cases_where_floats_are_wrong()) >= 5
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("scale", [2.0**-600, 2.0**-60, 1.0, 2.0**400])
+def test_a_row_right_by_rounding_alone_is_a_mistake(form, scale):
+    for seed in cases_where_floats_are_wrong()[:5]:
+        x, w = cancelling(seed)
+        y = 1 if exact(w, x) < 0 else -1  # floats say right, integers say wrong
+        X = FORMATS[form](np.array([x, -x]) * scale)
+        clf = rb.Perceptron(fit_intercept=False).fit(X, [y, -y], coef_init=w * scale)
+        assert clf.n_updates_ >= 1
+        assert clf.separated_
+        assert exact(clf.weights_, x) * y > 0
+
+
+@pytest.mark.parametrize("scale", [1e-24, 1.0])
+def test_float32_is_taken_as_the_fractions_it_is(scale):
+    for seed in range(40):
+        x, w = cancelling(seed)
+        x = (x * scale).astype(np.float32)
+        w[-1] = -(w[:-1] @ x[:-1].astype(float)) / float(x[-1])
+        y = 1 if exact(w, x) < 0 else -1
+        found = Hypothesis(np.append(0.0, w), 0.0).mistakes(
+            Examples.from_arrays(np.array([x, -x]), [y, -y], x0=0.0)
+        )
+        assert found.tolist() == [0, 1]
+
+
+@given(st.integers(0, 10_000), st.sampled_from([-1, 0, 1]), st.sampled_from([1.0, 2.0**-500]))
+def test_mistakes_are_counted_as_fractions_count_them(seed, zero, scale):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.uniform(-1, 1, (30, 4)), 1)
+    w = np.round(rng.uniform(-1, 1, 5), 1)
+    y = rng.permutation(np.repeat([-1, 1], 15))
+    examples = Examples.from_arrays(X * scale, y, x0=scale)
+    found = set(Hypothesis(w, scale, zero).mistakes(examples).tolist())
+    for n in range(30):
+        s = exact(w, np.append(1.0, X[n]))
+        answer = (s > 0) - (s < 0) or zero
+        if answer * y[n] <= 0:
+            assert n in found
+        elif n in found:  # right, but the number a person sees is not
+            s = Hypothesis(w, scale, zero).sides(examples.X[n : n + 1])[0]
+            assert s * y[n] <= 0
+
+
+@pytest.mark.slow_without_jit
+def test_many_rows_at_exactly_zero_cost_no_more_than_others(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (20_000, 20)).astype(float)
+    y = X[:, 0] > 0
+    settled = []
+    monkeypatch.setattr(
+        "rosenblatt.hypothesis._exact_sign", lambda *given: settled.append(given) or 1.0
+    )
+    clf = rb.Perceptron(zero="negative", fit_intercept=False)
+    clf.fit(scipy.sparse.csr_array(X), y, coef_init=[1.0] + [0.0] * 19)
+    assert clf.separated_
+    assert clf.n_updates_ == 0
+    assert settled == []
+
+
+def test_weights_of_another_length_never_reach_a_kernel():
+    examples = Examples.from_arrays(np.eye(3), [0, 1, 1])
+    with pytest.raises(ValueError, match="5 weights do not fit 3 features"):
+        learn.pla(examples, start=np.zeros(6))
+    with pytest.raises(ValueError, match="5 weights cannot score rows of 3 features"):
+        Hypothesis(np.ones(6)).scores(np.eye(3))

@@ -1,0 +1,162 @@
+"""A fitted estimator answers by what it learnt, whatever parameters are set afterwards."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import rosenblatt as rb
+from rosenblatt import learn
+
+
+@pytest.fixture
+def examples():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (60, 3))
+    s = X @ [1.0, -2.0, 0.5] + 0.2
+    keep = np.abs(s) > 0.1
+    return X[keep], np.where(s[keep] > 0, "yes", "no")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"fit_intercept": False}, {"intercept_scaling": 100.0}, {"zero": "positive"}, {"zero": "?"}],
+)
+def test_parameters_set_after_fit_change_no_answer(examples, changed):
+    X, y = examples
+    clf = rb.Perceptron().fit(X, y)
+    scores = clf.decision_function(X)
+    clf.set_params(**changed)
+    assert (clf.predict(X) == y).all()
+    assert clf.decision_function(X).tolist() == scores.tolist()
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_changed_intercept_is_taken_up_by_partial_fit(examples, before):
+    X, y = examples
+    clf = rb.Perceptron(fit_intercept=before, max_iter=10**5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        clf.fit(X, y)
+    clf.set_params(fit_intercept=not before)
+    for _ in range(20):
+        clf.partial_fit(X, y)
+    assert clf.coef_.shape == (1, 3)
+    assert clf.weights_.shape == (4 - before,)
+
+
+def test_a_warm_start_goes_on_from_the_same_line_with_another_x0(examples):
+    X, y = examples
+    clf = rb.Perceptron(warm_start=True).fit(X, y)
+    assert clf.set_params(intercept_scaling=100.0).fit(X, y).n_updates_ == 0
+    assert clf.separated_
+
+
+def test_coef_can_be_changed_by_hand(examples):
+    X, y = examples
+    clf = rb.Perceptron().fit(X, y)
+    clf.coef_ *= -1
+    clf.intercept_ *= -1
+    assert not (clf.predict(X) == y).any()
+
+
+def test_a_warning_turned_into_an_error_loses_no_work(examples):
+    X, y = examples
+    clf = rb.Perceptron(max_updates=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        with pytest.raises(ConvergenceWarning, match="mistakes left"):
+            clf.fit(X, y)
+    assert clf.n_updates_ == 1
+
+
+@pytest.mark.parametrize("class_weight", [None, {"yes": 2.0}])
+def test_a_block_of_one_class_may_have_weights(examples, class_weight):
+    X, y = examples
+    yes = y == "yes"
+    clf = rb.Perceptron(class_weight=class_weight)
+    clf.partial_fit(X[yes], y[yes], classes=["no", "yes"], sample_weight=np.ones(yes.sum()))
+    clf.partial_fit(X, y, sample_weight=np.zeros(len(y)))
+    assert clf.n_mistakes_ == 0
+
+
+def test_balanced_weights_need_all_the_data(examples):
+    X, y = examples
+    with pytest.raises(ValueError, match="'balanced' needs all the data"):
+        rb.Perceptron(class_weight="balanced").partial_fit(X, y, classes=["no", "yes"])
+
+
+def test_an_interrupted_block_keeps_the_counts_of_those_before(examples, monkeypatch):
+    X, y = examples
+    clf = rb.Perceptron().partial_fit(X, y, classes=["no", "yes"])
+    made, passes = clf.n_updates_, clf.n_iter_
+
+    def interrupted(examples, rule, start):
+        raise learn.Interrupted(learn.pla(examples, rule, learn.Budget(1, 2), start))
+
+    monkeypatch.setattr(learn, "online", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        clf.partial_fit(X, y)
+    assert made <= clf.n_updates_ <= made + 2
+    assert clf.n_iter_ == passes + 1
+
+
+def test_nullable_and_lazy_and_masked_data_are_told_of_by_name(examples):
+    X, y = examples
+    gap = pd.DataFrame(X, columns=list("abc")).astype("Float64")
+    assert rb.Perceptron().fit(gap, y).separated_
+    gap.iloc[5, 1] = pd.NA
+    with pytest.raises(ValueError, match='row 5, column "b": NaN'):
+        rb.Perceptron().fit(gap, y)
+    answers = pd.Series(y, dtype="string")
+    answers[3] = pd.NA
+    with pytest.raises(ValueError, match="y contains NaN in row 3"):
+        rb.Perceptron().fit(X, answers)
+    with pytest.raises(ValueError, match=r"lazy frame; call X.collect\(\)"):
+        rb.Perceptron().fit(pl.DataFrame(X).lazy(), y)
+    with pytest.raises(ValueError, match="X is masked"):
+        rb.Perceptron().fit(np.ma.masked_greater(X, 0.5), y)
+
+
+def test_arrow_tables_with_decimals_are_numbers():
+    column = pa.array([1, -1, 2, -2]).cast(pa.decimal128(21, 2))
+    clf = rb.Perceptron().fit(pa.table({"a": column}), [1, 0, 1, 0])
+    assert clf.separated_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "said"),
+    [
+        ({"class_weight": {0: 1.0}}, {"sample_weight": [1.0] * 5}, "sample_weight has shape"),
+        ({"class_weight": {0: -1.0}}, {}, "class_weight of 0 is -1.0"),
+        ({"class_weight": {7: 1.0}}, {}, "class_weight names 7"),
+        ({"class_weight": "odd"}, {}, "class_weight is 'odd'"),
+        ({"order": "random", "random_state": -1}, {}, "random_state is -1"),
+        ({"fit_intercept": "no"}, {}, "fit_intercept is 'no'"),
+        ({"eta0": True}, {}, "eta0 is True"),
+        ({"max_iter": True}, {}, "max_iter is True"),
+        ({}, {"intercept_init": np.nan}, "intercept_init, position 0"),
+    ],
+)
+def test_each_wrong_argument_is_named(parameters, arguments, said):
+    X, y = [[1.0], [-1.0], [2.0]], [1, 0, 1]
+    with pytest.raises(ValueError, match=said):
+        rb.Perceptron(**parameters).fit(X, y, **arguments)
+
+
+def test_one_weight_for_all_rows_is_enough(examples):
+    X, y = examples
+    one, all_ = rb.Perceptron().fit(X, y, sample_weight=2.0), rb.Perceptron(eta0=2.0).fit(X, y)
+    assert one.weights_.tolist() == all_.weights_.tolist()
+
+
+def test_the_guarantee_knows_x0_and_weights(examples):
+    X, y = examples
+    s = np.random.default_rng(1).uniform(0.5, 2, len(y))
+    clf = rb.Perceptron(intercept_scaling=0.1, max_iter=10**6).fit(X, y, sample_weight=s)
+    promise = rb.guarantee(X, y, clf.weights_, intercept_scaling=0.1, sample_weight=s)
+    assert clf.n_updates_ <= promise.bound
