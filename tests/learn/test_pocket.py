@@ -80,7 +80,7 @@ def test_blocks_and_chunks_do_not_change_the_answer(kind, monkeypatch):
     X = sp.csr_array(X) if kind == "sparse" else X
     for chunk in (1, 100, judging.SCORES_AT_ONCE):
         monkeypatch.setattr(judging, "SCORES_AT_ONCE", chunk)
-        monkeypatch.setattr(judging, "FEW_VECTORS", 2)
+        monkeypatch.setattr(judging, "FEW_PAIRS", 2)
         clf = rb.PocketPerceptron(60, "shuffle", random_state=1, n_jobs=2).fit(X, y)
         judge = Judge(Examples.from_arrays(X, y))
         counts = [judge.alone(clf.trace_.weights(t)) for t in range(61)]

@@ -23,7 +23,8 @@ Survivor = tuple[int, int | None]
 # Scores are made for so many pairs of a row and a vector at a time: they stay in the cache.
 SCORES_AT_ONCE = 2**17
 VECTORS_AT_ONCE = 256
-FEW_VECTORS = 16  # not worth a second thread
+FEW_PAIRS = 2**20  # of a row and a vector: not worth a second thread
+FEW_VECTORS = 16  # not worth ordering the rows for
 # The weights of a block, and the multiplications to judge it, are kept to about these numbers.
 BLOCK_ENTRIES = 2**22
 BLOCK_WORK = 2**34
@@ -104,7 +105,8 @@ class Judge:
 
     def _survivors(self, W: Floats, best: float, order: Rows | None) -> list[Survivor]:
         """The vectors that may beat `best`, with their counts where those are certain."""
-        threads = min(self.threads, max(1, len(W) // FEW_VECTORS))
+        pairs = self.examples.n * len(W)
+        threads = min(self.threads, max(1, pairs // FEW_PAIRS))
         tally = Tally(np.zeros((threads, len(W))), np.zeros((threads, len(W))))
         if self.examples.weights is not None:  # sums of weights are rounded, counts are not
             best *= 1 + 4 * self.examples.n * UNIT_ROUNDOFF
