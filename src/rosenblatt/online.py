@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import checkpoint
-from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.kernels import LONGEST_SQUARED, MISTAKES, RECENT, SEEN
 from rosenblatt.labels import Labels
 from rosenblatt.learn import stream
@@ -159,8 +158,7 @@ class OnlinePerceptron:
         """
         if not isinstance(margin, numbers.Real) or not 0 < float(margin) < math.inf:
             raise ValueError(f"margin is {margin!r}; give a number above 0.")
-        bound = Guarantee(self.radius, float(margin)).bound
-        return math.inf if bound is None else bound
+        return self._memory.squared_radius / float(margin) / float(margin)
 
     def predict_one(self, x: Any) -> Any:
         """Answer one example with a label, or None before any label is known.
