@@ -171,9 +171,8 @@ class Signed:
     def take(self, rows: Rows) -> Any:
         """Some rows as an array, or as a CSR matrix where the data are one."""
         X, signs = self.examples.X[rows], self.signs[rows]
-        if self.examples.is_sparse and self.quotient is None:
+        if self.examples.is_sparse:
             return self._take_sparse(X, signs)
-        X = X.toarray() if self.examples.is_sparse else X
         Z = X.astype(np.float64)
         if self.examples.x0:
             Z = np.column_stack((np.full(len(rows), self.examples.x0), Z))
@@ -192,7 +191,10 @@ class Signed:
             Z = sparse.hstack((sparse.csr_array(ones), Z), format="csr")
         Z.data *= self.scale.columns[Z.indices]
         Z.data *= np.repeat(signs, np.diff(Z.indptr))
-        return Z
+        if self.quotient is None:
+            return Z
+        fill = sparse.csr_array(self.quotient.floats)
+        return (Z[:, self.quotient.others] - Z[:, self.quotient.pivots] @ fill).tocsr()
 
     def _whole(self, w: Floats) -> Floats:
         if self.quotient is None:
