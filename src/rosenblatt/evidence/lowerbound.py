@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.evidence.integers import fingerprint, merged
+from rosenblatt.evidence.integers import fingerprint, merged, row_codes
 from rosenblatt.evidence.proof import Part, Proof, claim_of_mistakes
 from rosenblatt.evidence.separability import blocking_part, separability_of
 from rosenblatt.examples import Examples
@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 NEAREST = 4096  # right rows to choose among; more would only take longer
+MOST_FEATURES = 150  # beyond them exact multipliers take too long to be worth waiting for
 MOST_ROWS = 4 * NEAREST  # for branch and bound, which looks at all of them again and again
 
 
@@ -95,7 +96,8 @@ def lower_bound(
             parts = (*parts, part)
             ledger.know(part)
         exhausted = sum(map(ledger.price, parts)) >= ledger.cost
-        if branch and not exhausted and examples.n <= MOST_ROWS:
+        small = examples.n <= MOST_ROWS and examples.d <= MOST_FEATURES
+        if branch and not exhausted and small:
             exhausted = ledger.nothing_better()
     except OutOfTimeError:
         pass
@@ -141,6 +143,11 @@ class Ledger:
         """Blocking rows, each with one mistake of the best weights where that can be."""
         free = np.ones(self.examples.n, dtype=bool)
         free[self.prices == 0] = False
+        for part in self._contradictions():
+            free[list(part.rows)] = False
+            yield part
+        if self.examples.d > MOST_FEATURES:
+            return
         near = self._near()
         for m in self._worst_first():
             rows = near[free[near]]
@@ -152,6 +159,16 @@ class Ledger:
         while isinstance(answer := self.ask(left[free[left]]), Part):
             free[list(answer.rows)] = False
             yield answer
+
+    def _contradictions(self) -> Iterator[Part]:
+        """Pairs of rows that are alike and have different answers: the smallest parts."""
+        codes, y = row_codes(self.examples), self.examples.y * (self.prices > 0)
+        for code in np.intersect1d(codes[y > 0], codes[y < 0]).tolist():
+            alike = np.flatnonzero(codes == code)
+            yes, no = alike[y[alike] > 0].tolist(), alike[y[alike] < 0].tolist()
+            for a, b in zip(yes, no, strict=False):
+                if np.array_equal(self.examples.tall_row(a), self.examples.tall_row(b)):
+                    yield Part((min(a, b), max(a, b)), (1, 1))
 
     def _near(self) -> Rows:
         """Rows the best weights answer rightly, those nearest to the line."""
