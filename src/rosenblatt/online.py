@@ -357,7 +357,8 @@ class OnlinePerceptron:
     def _take_labels(self, labels: Labels) -> None:
         """Know these labels from now on; one alone counts as +1 and as what sign(0) is not."""
         self._labels = labels
-        self._no, self._yes = (labels.met[0], labels.met[-1]) if labels.met else (None, None)
+        self._no: Any = labels.met[0] if labels.met else None
+        self._yes: Any = labels.met[-1] if labels.met else None
         self._steps = {label: self.eta0 * (labels.sign(label) or 0) for label in labels.met}
         self._zero = ZEROS[self.zero] if labels.both else 0
 

@@ -229,6 +229,13 @@ def ahead(chunks: Iterator[Any], read: Callable[[Any], Batch]) -> Iterator[Batch
             waiting.put(trouble)
 
     threading.Thread(target=submit, daemon=True).start()
+    try:
+        yield from _taken(waiting)
+    finally:
+        readers.shutdown(wait=False)
+
+
+def _taken(waiting: queue.Queue[Future[Batch] | BaseException | None]) -> Iterator[Batch | None]:
     while True:
         try:
             batch = waiting.get(timeout=0.2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -175,13 +176,23 @@ class CsvFeed:
                 return
             why = "it is not one row"
         except (pa.ArrowException, UnicodeDecodeError) as trouble:
-            why = one_line(trouble).removeprefix("CSV conversion error to double: ")
+            why = re.sub(
+                r"^CSV (conversion|parse) error[^:]*: (Row #\d+: )?", "", one_line(trouble)
+            )
         if count > 1:
             first, second = chunk.split(count // 2)
             yield from self._tables(first, at, bad)
             yield from self._tables(second, at + count // 2, bad)
         elif chunk.data.strip():
             bad.append(BadLine(chunk.begin.lines + 1, chunk.data, why.rstrip(".")))
+
+    def _why(self, said: str) -> str:
+        """PyArrow's complaint about one line, with the name of the column."""
+        said = re.sub(r"Row #\d+: |CSV (conversion|parse) error[^:]*: ", "", said)
+        column = re.match(r"In CSV column #(\d+): ", said)
+        if column is None:
+            return said
+        return f'column "{self.names[int(column[1])]}": {said[column.end() :]}'
 
     def _parse(self, data: bytes) -> Any:
         blanks = self.separator == BLANKS
