@@ -227,11 +227,11 @@ class Examples:
 def row_weights(weights: Any, n: int) -> NDArray[np.float64]:
     """Check one weight for each row, or one for all."""
     try:
-        s = np.ascontiguousarray(weights, dtype=np.float64)
+        s = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight is not a list of numbers: {error}.") from None
-    if s.ndim == 0 or np.ndim(weights) == 0:
-        s = np.full(n, float(s.ravel()[0]))
+    if s.ndim == 0:
+        s = np.full(n, float(s))
     if s.shape != (n,):
         raise ValueError(
             f"sample_weight has shape {s.shape}; give one weight for each of the {n} rows."
@@ -241,7 +241,7 @@ def row_weights(weights: Any, n: int) -> NDArray[np.float64]:
         raise ValueError(
             f"sample_weight of row {bad[0]} is {s[bad[0]]}; weights are numbers from 0 up."
         )
-    return s
+    return np.ascontiguousarray(s)
 
 
 def kernel_rows(
