@@ -176,9 +176,7 @@ class CsvFeed:
                 return
             why = "it is not one row"
         except (pa.ArrowException, UnicodeDecodeError) as trouble:
-            why = re.sub(
-                r"^CSV (conversion|parse) error[^:]*: (Row #\d+: )?", "", one_line(trouble)
-            )
+            why = self._why(one_line(trouble))
         if count > 1:
             first, second = chunk.split(count // 2)
             yield from self._tables(first, at, bad)
