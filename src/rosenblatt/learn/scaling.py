@@ -28,11 +28,11 @@ class Scaling:
 
     Examples
     --------
-    >>> examples = Examples.from_arrays([[2000.0, 1.0], [2016.0, 3.0]], ["no", "yes"])
+    >>> examples = Examples.from_arrays([[2000.0, 1.0], [2016.0, 6.0]], ["no", "yes"])
     >>> scaling = Scaling.of(examples)
     >>> scaling.apply(examples).X
-    array([[-1. , -0.5],
-           [ 1. ,  0.5]])
+    array([[-1.  , -1.25],
+           [ 1.  ,  1.25]])
     """
 
     centre: NDArray[np.float64]

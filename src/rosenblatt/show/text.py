@@ -101,7 +101,7 @@ def whole_edges(values: NDArray[Any], bins: int) -> NDArray[np.float64]:
 
 
 def _draws_blocks() -> bool:
-    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # none: text kept in memory
     try:
         EIGHTHS.encode(encoding)
     except (UnicodeEncodeError, LookupError):
