@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# These hold fixtures, not doctests, and share a name.
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 # Compiling takes seconds in the first example and pure Python is slow: no deadline.

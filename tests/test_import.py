@@ -7,6 +7,7 @@ import rosenblatt as rb
 
 PUBLIC = {
     "Experiment",
+    "FewestMistakes",
     "Guarantee",
     "Model",
     "OnlinePerceptron",
@@ -15,9 +16,11 @@ PUBLIC = {
     "Proof",
     "ProofError",
     "Separability",
+    "Squeeze",
     "Trace",
     "__version__",
     "experiment",
+    "fewest_mistakes",
     "guarantee",
     "load",
     "save",
