@@ -27,7 +27,7 @@ $(VENV)/installed: pyproject.toml
 
 demo: $(VENV)/installed  ## set up, then the main job on built-in data
 	mkdir -p build
-	$(BIN)/rosenblatt learn -o build/credit.json --report build/credit.html
+	$(BIN)/rosenblatt learn -o build/credit.json --report
 
 test: $(VENV)/installed lint  ## everything that must be true
 	$(RUN) -m pytest -n 2

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine
+from rosenblatt import engine, kernels
 from rosenblatt.engine import in_threads
 from rosenblatt.examples import Examples, kernel_rows
 from rosenblatt.tables import sum_of_squares
@@ -72,13 +72,13 @@ class Hypothesis:
         A row counts when its computed score is on the wrong side or when its exact score is:
         no mistakes means that both the numbers a person sees and the real ones are right.
         """
-        s = self.sides(examples.X)
-        wrong = self._wrong(s, examples.y)
-        if self.w.any():
-            for n in self._doubtful(s, ~wrong, examples):
-                places, values = examples.entries(n)
-                sign = _exact_sign(self.w[places], values)
-                wrong[n] = self._wrong(np.array([sign]), examples.y[n : n + 1])[0]
+        share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
+        seen = self._look(examples, share)
+        wrong = seen == kernels.WRONG
+        for n in self._doubtful(examples, np.flatnonzero(seen == kernels.DOUBTFUL), share):
+            places, values = examples.entries(n)
+            sign = _exact_sign(self.w[places], values)
+            wrong[n] = (sign or self.zero) * examples.y[n] <= 0
         if examples.weights is not None:
             wrong &= examples.weights > 0
         return np.flatnonzero(wrong)
@@ -98,42 +98,48 @@ class Hypothesis:
         return np.ldexp(self.w, -math.frexp(largest)[1])
 
     def _products(self, X: Any, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        if X.shape[1] + 1 != len(w):
-            raise ValueError(f"{len(w) - 1} weights cannot score rows of {X.shape[1]} features.")
         result = np.empty(X.shape[0])
 
         def part(rows: slice) -> None:
-            engine.scores(kernel_rows(X, self.x0, NO_STEPS, rows), w, result[rows])
+            engine.scores(self._rows(X, rows), w, result[rows])
 
         in_threads(part, X.shape[0], X.size)
         return result
 
-    def _wrong(self, s: NDArray[np.float64], y: NDArray[np.int8]) -> NDArray[np.bool_]:
-        # As the kernels say it: sign(s, zero)·y ≤ 0; a score that is no number is wrong too.
-        right = s * y > 0
-        if self.zero:
-            right |= (s == 0) & (y == self.zero)
-        return np.asarray(~right)
+    def _rows(self, X: Any, part: slice) -> Any:
+        if X.shape[1] + 1 != len(self.w):  # kernels do not look where an array ends
+            raise ValueError(f"{len(self.w) - 1} weights cannot score {X.shape[1]} features.")
+        return kernel_rows(X, self.x0, NO_STEPS, part)
 
-    def _doubtful(
-        self, s: NDArray[np.float64], right: NDArray[np.bool_], examples: Examples
-    ) -> NDArray[np.intp]:
-        """The rows among `right` whose sign rounding might have changed.
+    def _look(self, examples: Examples, share: float) -> NDArray[np.uint8]:
+        """Each row right, wrong, or so near to 0 that rounding might have changed its sign.
 
         A sum of k products is off by at most k·u·Σ|w·x| in any order of summation; 4 (k + 1)
-        also covers the rounding of this bound. Lengths give a bound without a pass over X.
+        also covers the rounding of this bound, and lengths stand for Σ|w·x|.
         """
-        share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
         with np.errstate(all="ignore"):
             length = examples.length * np.sqrt(1.01 * sum_of_squares(self._plain))
-            near = np.flatnonzero(right & ~(np.abs(s) > share * length + SMALLEST))
+            slack = float(share * length + SMALLEST)
+        seen = np.empty(examples.n, dtype=np.uint8)
+
+        def part(rows: slice) -> None:
+            D, y = self._rows(examples.X, rows), examples.y[rows]
+            engine.look(D, self._plain, y, self.zero, slack, seen[rows])
+
+        in_threads(part, examples.n, examples.numbers.size)
+        return seen
+
+    def _doubtful(
+        self, examples: Examples, near: NDArray[np.intp], share: float
+    ) -> NDArray[np.intp]:
+        """The rows among those near to 0 that need exact arithmetic."""
         blocks = (near[i : i + ROWS] for i in range(0, len(near), ROWS))
-        kept = [rows[self._unsure(examples.X[rows], s[rows], share)] for rows in blocks]
+        kept = [rows[self._unsure(examples.X[rows], share)] for rows in blocks]
         return np.concatenate(kept) if kept else near
 
-    def _unsure(self, X: Any, s: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
-        """Which of a few rows need exact arithmetic."""
-        w, sizes = self._plain, abs(X)
+    def _unsure(self, X: Any, share: float) -> NDArray[np.bool_]:
+        """Which of a few rows need exact arithmetic, by their own lengths."""
+        w, s, sizes = self._plain, self.sides(X), abs(X)
         touched: NDArray[Any] = (sizes != 0) @ (w[1:] != 0) | bool(w[0] * self.x0)
         with np.errstate(all="ignore"):
             sizes = sizes @ np.abs(w[1:]) + abs(w[0] * self.x0)

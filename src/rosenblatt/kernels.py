@@ -156,6 +156,22 @@ def scores(D, w, s):
         s[n] = score(D, n, w)
 
 
+# What a look finds of a row.
+RIGHT, WRONG, DOUBTFUL = range(3)
+
+
+def look(D, w, y, zero, slack, seen):
+    """seen[n] = whether w answers row n right or wrong, or within slack of 0."""
+    for n in range(len(y)):
+        s = score(D, n, w)
+        if sign(s, zero) * y[n] <= 0:
+            seen[n] = WRONG
+        elif abs(s) > slack:
+            seen[n] = RIGHT
+        else:
+            seen[n] = DOUBTFUL
+
+
 def replay(D, trace, w):
     """Make the corrections of a trace again."""
     for n in trace:
