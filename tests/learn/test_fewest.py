@@ -116,6 +116,7 @@ def test_two_thousand_points_in_the_plane_are_no_trouble():
     assert result.mistakes == result.lower_bound == len(result.wrong)
 
 
+@pytest.mark.slow_without_jit
 def test_xor_and_contradictions_have_their_sentences():
     xor = [[0, 0], [0, 1], [1, 0], [1, 1]]
     assert str(rb.fewest_mistakes(xor, [0, 1, 1, 0])) == "1 mistake; no line makes fewer"
@@ -146,6 +147,7 @@ def test_the_sentence_says_both_bounds():
     assert len(result.proof.parts) == result.lower_bound
 
 
+@pytest.mark.slow_without_jit
 @given(its.labelled(max_rows=9, max_columns=4), st.booleans())
 @settings(max_examples=20)
 def test_mistakes_are_exactly_those_of_the_weights(xy, intercept):
@@ -169,6 +171,7 @@ def test_separable_examples_cost_nothing(planted):
     assert result.stop_reason == "no mistakes"
 
 
+@pytest.mark.slow_without_jit
 @given(its.labelled(), its.seeds)
 @settings(max_examples=20)
 def test_the_search_is_never_worse_than_its_start(xy, seed):
@@ -209,6 +212,7 @@ def test_large_data_make_progress_without_a_board_of_all_rows(kind, monkeypatch)
     assert wide.mistakes < 0.6 * start.sum()
 
 
+@pytest.mark.slow_without_jit
 def test_weights_count_and_zero_weights_leave_rows_out():
     X, y = noisy(60, 3)
     s = np.random.default_rng(0).integers(0, 4, 60)

@@ -171,6 +171,8 @@ def test_no_budget_leaves_the_start():
 def test_ctrl_c_keeps_the_best_so_far(restarts, monkeypatch):
     X, y = noisy()
     clf = rb.PocketPerceptron(10**9, restarts=restarts, time_limit=60, random_state=0)
+    # Compile first: before there is a pocket Ctrl-C is an ordinary KeyboardInterrupt.
+    rb.PocketPerceptron(200, restarts=restarts, random_state=0).fit(X, y)
     real = Judge.improvements
 
     def interrupted(self, W, best, order=None):
