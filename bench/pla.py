@@ -73,7 +73,7 @@ def against_peer(X: Any, y: Any, least: float, name: str, repeats: int = 5) -> d
 def heavy_tailed(n: int, d: int) -> tuple[Any, Any]:
     """Rows of about 67 entries whose columns are as unevenly used as words are."""
     rng = np.random.default_rng(1)
-    counts = np.maximum(1, rng.lognormal(4.0, 0.6, n).astype(int))
+    counts = np.maximum(1, rng.lognormal(4.25, 0.6, n).astype(int))
     popularity = 1.0 / np.arange(1, d + 1)
     columns = rng.choice(d, size=counts.sum(), p=popularity / popularity.sum())
     rows = np.repeat(np.arange(n), counts)
