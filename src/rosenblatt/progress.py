@@ -11,7 +11,43 @@ from typing import Any, Self
 SILENT_SECONDS = 2.0
 
 
-class Teller:
+class Line:
+    """One line on the terminal that changes while work goes on, and goes away at its end."""
+
+    def __init__(self) -> None:
+        self.begun = time.monotonic()
+        self.terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._status: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    @property
+    def due(self) -> bool:
+        """Whether there is a terminal and the work has taken long enough to say so."""
+        return self.terminal and time.monotonic() - self.begun >= SILENT_SECONDS
+
+    def show(self, line: str) -> None:
+        """Put a line in place of the last."""
+        if self._status is None:
+            from rich.console import Console
+            from rich.status import Status
+
+            self._status = Status(line, console=Console(stderr=True))
+            self._status.start()
+        self._status.update(line)
+
+
+class Teller(Line):
     """Shows mistakes so far, corrections (or other steps) a second, and the time left.
 
     On a terminal a line appears after two seconds and goes away at the end; elsewhere, with
@@ -24,24 +60,11 @@ class Teller:
     """
 
     def __init__(self, verbose: int, seconds: float | None, unit: str = "corrections") -> None:
+        super().__init__()
         self.unit, self.seconds = unit, seconds
-        self.begun = self.last = time.monotonic()
-        self.terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.last = self.begun
         self.verbose = bool(verbose)
-        self.bar: Any = None
         self.lock = threading.Lock()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self.bar is not None:
-            self.bar.stop()
 
     def tell(self, mistakes: float, steps: int) -> None:
         """Take the state of the run; say it if it is time to."""
@@ -49,8 +72,8 @@ class Teller:
             return
         with self.lock:
             now = time.monotonic()
-            if self.terminal and now - self.begun >= SILENT_SECONDS:
-                self._show(self._line(now, mistakes, steps))
+            if self.due:
+                self.show(self._line(now, mistakes, steps))
             elif not self.terminal and now - self.last >= 1.0:
                 self.last = now
                 print(f"rosenblatt: {self._line(now, mistakes, steps)}", file=sys.stderr)
@@ -61,12 +84,3 @@ class Teller:
         if self.seconds is None:
             return f"{line}, {elapsed:.0f} s"
         return f"{line}, {max(0.0, self.seconds - elapsed):.0f} s left"
-
-    def _show(self, line: str) -> None:
-        if self.bar is None:
-            from rich.console import Console
-            from rich.status import Status
-
-            self.bar = Status(line, console=Console(stderr=True))
-            self.bar.start()
-        self.bar.update(line)

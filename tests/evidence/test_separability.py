@@ -15,7 +15,6 @@ from scipy.optimize import linprog
 from sklearn.datasets import load_iris, load_svmlight_file
 
 import rosenblatt as rb
-from rosenblatt.evidence import telling
 from rosenblatt.evidence.separability import blocking_part
 from rosenblatt.evidence.signed import Signed
 from rosenblatt.examples import Examples
@@ -376,7 +375,7 @@ def test_progress_is_shown_on_a_terminal_from_two_seconds_on(monkeypatch):
             lines.append("stopped")
 
     monkeypatch.setattr("rich.status.Status", Shown)
-    monkeypatch.setattr(telling, "SILENT_SECONDS", 0.0)
+    monkeypatch.setattr("rosenblatt.progress.SILENT_SECONDS", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     rb.separability([[0.0], [1.0], [3.0]], [0, 0, 1])
     assert "passes" in lines[0]
