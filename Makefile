@@ -6,7 +6,8 @@ RUN    := $(BIN)/python
 UV     := $(shell command -v uv 2>/dev/null)
 EXTRAS ?= test,plot,river
 # What the oldest versions must pass: the algorithms, their evidence and their faces.
-LOWEST ?= tests/test_published.py tests/test_estimators.py tests/test_trace.py
+LOWEST ?= tests/test_published.py tests/test_estimators.py tests/test_trace.py tests/test_model.py \
+	tests/test_river.py tests/evidence/test_proof.py tests/read
 # Numba keeps compiled kernels here, so that the second run starts at once.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 from rosenblatt import engine
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import SMALLEST, UNIT_ROUNDOFF, Hypothesis
-from rosenblatt.tables import sum_of_squares
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -150,17 +148,12 @@ class Judge:
     def _sizes(self, rows: Any, most: int) -> Floats:
         return np.ones(most) if self.examples.weights is None else self.examples.weights[rows]
 
-    @cached_property
-    def _length(self) -> float:
-        X = self.examples.X
-        numbers = X.data if self.examples.is_sparse else X
-        return math.sqrt(sum_of_squares(numbers) + self.examples.x0**2)
-
     def _slack(self, W: Floats) -> Floats:
         """How far from 0 a score must be for every way of summing it to agree on its sign."""
-        share = 4 * (W.shape[1] + 1) * UNIT_ROUNDOFF
+        share = 4 * (self.examples.longest + 1) * UNIT_ROUNDOFF
         with np.errstate(over="ignore", invalid="ignore"):
-            slack: Floats = share * self._length * np.sqrt((W * W).sum(axis=1)) + SMALLEST
+            lengths = self.examples.length * np.sqrt((W * W).sum(axis=1))
+            slack: Floats = share * lengths + SMALLEST
         return slack
 
 
