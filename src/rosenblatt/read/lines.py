@@ -132,8 +132,8 @@ class RowStream:
         groups, skipped = self._groups_after(begin.lines)
         skip, place = begin.lines - skipped, begin
         try:
-            # One thread: the batches before are turned into rows and learnt beside it.
-            for batch in self.file.iter_batches(8 * ROWS, groups, use_threads=False):
+            # Reading is what a stream of Parquet waits for: columns are decoded side by side.
+            for batch in self.file.iter_batches(8 * ROWS, groups, use_threads=True):
                 for at in range(skip, batch.num_rows, ROWS):
                     for rows in _cut(Rows(batch.slice(at, ROWS), place), every):
                         yield rows
