@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import rosenblatt as rb
+from bench.measure import row
 
 # The best of five 0-1 searches published at ICML 2013, and what is to be reached here.
 PUBLISHED = {"breast": 10, "heart": 25, "pima": 156}
@@ -35,10 +36,6 @@ def heart(folder):
 def pima(folder):
     table = np.loadtxt(folder / "pima-indians-diabetes.csv", delimiter=",")
     return table[:, :-1], table[:, -1]
-
-
-def row(work, target, figure, passed):
-    return {"work": work, "target": target, "figure": figure, "pass": bool(passed)}
 
 
 def search(name, X, y, seconds):

@@ -43,14 +43,16 @@ def ratio(slow: Times, fast: Times) -> tuple[float, str]:
     return slow.median / fast.median, f"{rounds.min():.2f} to {rounds.max():.2f}"
 
 
-def row(work: str, target: str, figure: float, good: bool, spread: str = "") -> dict[str, Any]:
-    """One line of the table of results."""
+def row(
+    work: str, target: str, figure: float | str, good: bool, spread: str = ""
+) -> dict[str, Any]:
+    """One line of the table of results; a figure in words is shown as it is."""
     return {
         "work": work,
         "target": target,
-        "figure": round(figure, 3),
+        "figure": figure if isinstance(figure, str) else round(figure, 3),
         "spread": spread,
-        "pass": good,
+        "pass": bool(good),
     }
 
 

@@ -9,6 +9,7 @@ import tracemalloc
 import numpy as np
 
 import rosenblatt as rb
+from bench.measure import row
 
 NOISE = 0.05
 
@@ -66,10 +67,6 @@ def timed(work):
     begun = time.perf_counter()
     result = work()
     return time.perf_counter() - begun, result
-
-
-def row(work, target, figure, passed):
-    return {"work": work, "target": target, "figure": figure, "pass": bool(passed)}
 
 
 def against_loops(quick):

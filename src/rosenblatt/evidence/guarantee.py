@@ -265,7 +265,7 @@ def lengths_of(examples: Examples) -> NDArray[np.float64]:
     if np.isfinite(squares).all() and (squares > 1e-200).all():
         return np.sqrt(squares)
     # Extreme entries: measure them in units of the largest.
-    largest = max(float(_largest(examples.X).max()), examples.x0)
+    largest = max(examples.largest, examples.x0)
     if largest == 0:
         return np.zeros(examples.n)
     scaled = _squares(examples.X, np.full(examples.d, 1 / largest)) + (examples.x0 / largest) ** 2
