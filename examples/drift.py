@@ -49,7 +49,7 @@ def draw(path):
         "the target turns", (TURN, 96), xytext=(-6, 0), textcoords="offset points", ha="right"
     )
     axes.set_xlabel("examples seen")
-    axes.set_ylabel(f"mistakes in the last {WINDOW}, %")
+    axes.set_ylabel(f"mistakes about the target in the last {WINDOW}, %")
     axes.set_title(
         "After a turn the pocket recovers in a few windows; the average takes as long again",
         loc="left",
