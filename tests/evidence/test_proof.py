@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import rosenblatt as rb
-from rosenblatt.evidence.integers import fingerprint, rank_at_least
+from rosenblatt.evidence.fingerprint import fingerprint
+from rosenblatt.evidence.integers import rank_at_least
 from rosenblatt.evidence.proof import Part, claim_of_mistakes
 from rosenblatt.examples import Examples
 

@@ -1,12 +1,10 @@
-"""The data as the integers that floats are, and a fingerprint of them.
+"""The data as the integers that floats are.
 
 A float is an integer times a power of two, so rows can be taken exactly in a common unit.
 """
 
 from __future__ import annotations
 
-import functools
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,7 +14,6 @@ from numpy.typing import NDArray
 from rosenblatt.examples import Examples
 
 BLOCK = 2**16  # numbers in a block of rows: a block stays in the cache
-MANY_ROWS = 2**18
 PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)  # a remainder's square fits in 64 bits
 
 
@@ -135,67 +132,3 @@ def merged(examples: Examples) -> Examples:
     X = examples.X.copy()
     X.sum_duplicates()
     return Examples(X, examples.y, examples.labels, examples.names, examples.x0)
-
-
-def fingerprint(examples: Examples, codes: NDArray[np.uint64] | None = None) -> str:
-    """A digest of the numbers and answers, the same for dense, CSR, float32 and float64."""
-    codes = row_codes(examples) if codes is None else codes
-    digest = hashlib.sha256(f"{examples.n} {examples.d} {examples.x0.hex()}".encode())
-    digest.update(examples.y.tobytes())
-    digest.update(codes.tobytes())
-    return digest.hexdigest()
-
-
-def row_codes(examples: Examples) -> NDArray[np.uint64]:
-    """A 64-bit code of each row: the bits of its numbers times odd constants, summed.
-
-    Zeros add nothing, so dense and CSR agree; a change of one number always changes the code.
-    """
-    codes = np.zeros(examples.n, dtype=np.uint64)
-    odd = _odd_constants(examples.d)
-    for start, X, _ in blocks(examples):
-        if isinstance(X, np.ndarray):
-            codes[start : start + len(X)] = _bits(X) @ odd
-        elif X.nnz:
-            stored = np.flatnonzero(np.diff(X.indptr))
-            terms = _bits(X.data) * odd[X.indices]
-            codes[start + stored] = np.add.reduceat(terms, X.indptr[stored])
-    return codes
-
-
-def contradictions_of(
-    examples: Examples, codes: NDArray[np.uint64], most: int = 8
-) -> list[tuple[int, int]]:
-    """Pairs of rows that are alike in every number and have different answers, by their codes.
-
-    Not looked for among very many rows, where sorting codes takes longer than deciding.
-    """
-    if examples.n > MANY_ROWS:
-        return []
-    ordered = np.sort(codes)
-    if not (ordered[1:] == ordered[:-1]).any():
-        return []
-    yes, no = np.flatnonzero(examples.y > 0), np.flatnonzero(examples.y < 0)
-    _, at_yes, at_no = np.intersect1d(codes[yes], codes[no], return_indices=True)
-    found = zip(yes[at_yes].tolist(), no[at_no].tolist(), strict=True)
-    pairs = sorted((min(pair), max(pair)) for pair in found)
-    return [pair for pair in pairs[: 4 * most] if _alike(examples, *pair)][:most]
-
-
-def _alike(examples: Examples, a: int, b: int) -> bool:
-    return not (examples.tall_row(a) != examples.tall_row(b)).any()
-
-
-def _bits(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
-    bits = (numbers + 0.0).view(np.uint64)  # adding 0.0 turns -0.0 into 0.0
-    bits ^= bits >> np.uint64(32)
-    return bits
-
-
-@functools.lru_cache(maxsize=8)
-def _odd_constants(count: int) -> NDArray[np.uint64]:
-    """The steps of splitmix64, made odd so that multiplication loses nothing."""
-    z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (z ^ (z >> np.uint64(31))) | np.uint64(1)

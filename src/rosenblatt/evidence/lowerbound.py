@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.evidence.integers import fingerprint, merged, row_codes
+from rosenblatt.evidence.fingerprint import fingerprint, row_codes
+from rosenblatt.evidence.integers import merged
 from rosenblatt.evidence.proof import Part, Proof, claim_of_mistakes
 from rosenblatt.evidence.separability import blocking_part, separability_of
 from rosenblatt.examples import Examples

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.evidence.fingerprint import fingerprint
 from rosenblatt.evidence.integers import (
     blocks,
     column_sums,
     dimension_of,
     exact_products,
-    fingerprint,
     integer_rows,
     merged,
     rank_at_least,

@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 from rosenblatt import learn
 from rosenblatt.evidence.decide import ANY, Decision, decide, first_part
 from rosenblatt.evidence.explain import explanation, summary
+from rosenblatt.evidence.fingerprint import contradictions_of, fingerprint, row_codes
 from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.integers import (
     as_integers,
-    contradictions_of,
-    fingerprint,
     merged,
-    row_codes,
     smallest_exponent,
 )
 from rosenblatt.evidence.margin import scaled_guarantee, unit_length
