@@ -1,0 +1,106 @@
+"""A fingerprint of the data: what ties a proof to the numbers it was made on."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.engine import Kernel, in_threads
+from rosenblatt.evidence.integers import BLOCK, blocks
+from rosenblatt.examples import Examples
+
+MANY_ROWS = 2**18
+ZERO, HALF, MINUS_ZERO = np.uint64(0), np.uint64(32), np.uint64(1 << 63)
+
+
+def fingerprint(examples: Examples, codes: NDArray[np.uint64] | None = None) -> str:
+    """A digest of the numbers and answers, the same for dense, CSR, float32 and float64."""
+    codes = row_codes(examples) if codes is None else codes
+    digest = hashlib.sha256(f"{examples.n} {examples.d} {examples.x0.hex()}".encode())
+    digest.update(examples.y.tobytes())
+    digest.update(codes.tobytes())
+    return digest.hexdigest()
+
+
+def row_codes(examples: Examples) -> NDArray[np.uint64]:
+    """A 64-bit code of each row: the bits of its numbers times odd constants, summed.
+
+    Zeros add nothing, so dense and CSR agree; a change of one number always changes the code.
+    """
+    codes = np.zeros(examples.n, dtype=np.uint64)
+    odd = _odd_constants(examples.d)
+    if examples.is_sparse:
+        _sparse_codes(examples, odd, codes)
+        return codes
+
+    def part(rows: slice) -> None:
+        for start in range(rows.start, rows.stop, step):
+            some = slice(start, min(start + step, rows.stop))
+            bits = np.ascontiguousarray(examples.X[some], dtype=np.float64).view(np.uint64)
+            with np.errstate(over="ignore"):  # codes are taken modulo 2^64
+                add_up_bits(bits, odd, codes[some])
+
+    step = max(1, BLOCK // examples.d)
+    in_threads(part, examples.n, examples.X.size)
+    return codes
+
+
+def _sparse_codes(examples: Examples, odd: NDArray[np.uint64], codes: NDArray[np.uint64]) -> None:
+    for start, X, _ in blocks(examples):
+        if X.nnz:
+            stored = np.flatnonzero(np.diff(X.indptr))
+            terms = _bits(X.data) * odd[X.indices]
+            codes[start + stored] = np.add.reduceat(terms, X.indptr[stored])
+
+
+def codes_of_bits(bits, odd, codes):  # type: ignore[no-untyped-def]
+    """codes[n] = the bits of row n, folded, times odd constants; -0.0 has the bits of 0."""
+    for n in range(len(codes)):
+        for j in range(len(odd)):
+            b = bits[n, j]
+            b = b if b != MINUS_ZERO else ZERO
+            codes[n] += (b ^ (b >> HALF)) * odd[j]
+
+
+add_up_bits = Kernel(codes_of_bits)
+
+
+def contradictions_of(
+    examples: Examples, codes: NDArray[np.uint64], most: int = 8
+) -> list[tuple[int, int]]:
+    """Pairs of rows that are alike in every number and have different answers, by their codes.
+
+    Not looked for among very many rows, where sorting codes takes longer than deciding.
+    """
+    if examples.n > MANY_ROWS:
+        return []
+    ordered = np.sort(codes)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return []
+    yes, no = np.flatnonzero(examples.y > 0), np.flatnonzero(examples.y < 0)
+    _, at_yes, at_no = np.intersect1d(codes[yes], codes[no], return_indices=True)
+    found = zip(yes[at_yes].tolist(), no[at_no].tolist(), strict=True)
+    pairs = sorted((min(pair), max(pair)) for pair in found)
+    return [pair for pair in pairs[: 4 * most] if _alike(examples, *pair)][:most]
+
+
+def _alike(examples: Examples, a: int, b: int) -> bool:
+    return not (examples.tall_row(a) != examples.tall_row(b)).any()
+
+
+def _bits(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
+    bits = (numbers + 0.0).view(np.uint64)  # adding 0.0 turns -0.0 into 0.0
+    bits ^= bits >> np.uint64(32)
+    return bits
+
+
+@functools.lru_cache(maxsize=8)
+def _odd_constants(count: int) -> NDArray[np.uint64]:
+    """The steps of splitmix64, made odd so that multiplication loses nothing."""
+    z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (z ^ (z >> np.uint64(31))) | np.uint64(1)
