@@ -49,8 +49,9 @@ class Judge:
     >>> judge = Judge(Examples.from_arrays([[1.0], [2.0], [3.0]], [0, 1, 1]))
     >>> judge.alone(np.array([-1.0, 1.0])), judge.alone(np.array([-1.5, 1.0]))
     (1, 0)
-    >>> judge.improvements(np.array([[0.0, 0.0], [-1.0, 1.0], [-1.5, 1.0]]), 3)
-    [(1, 1), (2, 0)]
+    >>> W = np.array([[0.0, 0.0], [-1.0, 1.0], [-1.5, 1.0]])
+    >>> judge.improvements(W, 3), judge.counts(W).tolist()
+    ([(1, 1), (2, 0)], [3.0, 1.0, 0.0])
     """
 
     examples: Examples
@@ -93,6 +94,15 @@ class Judge:
                 best = count
                 found.append((b, count))
         return found
+
+    def counts(self, W: Floats) -> Floats:
+        """The mistakes of every vector of W."""
+        counts = np.empty(len(W))
+        for begin in range(0, len(W), self.block):
+            part = W[begin : begin + self.block]
+            for b, certain in self._survivors(part, math.inf, None):
+                counts[begin + b] = self.alone(part[b]) if certain is None else certain
+        return counts
 
     @property
     def block(self) -> int:

@@ -1,0 +1,81 @@
+// Facts: what is true at t, in words and numbers.
+import { clear, make } from "./elements.js";
+import { counted, say, saySigned } from "./numbers.js";
+
+const SHOWN = 6; // weights that are written out
+
+export function factsPanel() {
+  const panel = make("section", { class: "rb-facts", "aria-label": "What is true at t" });
+  const lead = make("p", { class: "rb-lead" });
+  const numbers = make("dl", { class: "rb-numbers" });
+  const sum = make("table", { class: "rb-sum" });
+  panel.append(lead, numbers, sum);
+  return { panel, lead, numbers, sum };
+}
+
+export function showFacts(facts, story, t) {
+  facts.lead.textContent = sentenceAt(story, t);
+  const entries = [
+    ["t", `${t.toLocaleString("en-US")} of ${story.T.toLocaleString("en-US")}`, "t"],
+    ["mistakes left", `${story.counts[t].toLocaleString("en-US")} of ${story.answers.length}`, "mistakes"],
+  ];
+  const pocket = story.pocketAt(t);
+  if (pocket) entries.push(["in the pocket", `${counted(pocket.mistakes, "mistake")}, from t = ${pocket.t}`, "pocket"]);
+  if (story.T) entries.push(["cycle", String(story.cycle(Math.max(t, 1))), "cycle"]);
+  clear(facts.numbers, ...entries.flatMap(([name, value, key]) => [
+    make("dt", {}, name), make("dd", { "data-fact": key }, value)]));
+  showSum(facts.sum, story, t);
+}
+
+// w(t − 1), what is added, and w(t), one under the other.
+function showSum(table, story, t) {
+  const after = story.weights(t);
+  if (!after) return clear(table);
+  const before = t > 0 ? story.weights(t - 1) : null;
+  const head = after.map((_, i) => nameOf(story, i)).slice(0, SHOWN);
+  const rows = [row("th", "", head)];
+  if (before) {
+    const sign = story.answers[story.corrected(t)] > 0 ? "+" : "−";
+    const eta = story.json.eta === 1 ? "" : "η ";
+    rows.push(row("td", `w(${t - 1})`, before.slice(0, SHOWN).map((v) => say(v))));
+    rows.push(row("td", `${sign} ${eta}x`, added(story, t).slice(0, SHOWN).map(saySigned), "rb-added"));
+  }
+  rows.push(row("td", `w(${t})`, after.slice(0, SHOWN).map((v) => say(v)), "rb-now"));
+  clear(table, make("caption", { class: "rb-hidden" }, "The weights and the correction"), ...rows);
+  table.dataset.exact = JSON.stringify(after);
+  return table;
+}
+
+function row(cell, name, values, kind = "") {
+  const first = make("th", { scope: "row" }, name);
+  const rest = values.map((value) => make(cell, cell === "th" ? { scope: "col" } : {}, value));
+  return make("tr", { class: kind }, cell === "th" ? make("td") : first, ...rest);
+}
+
+function nameOf(story, i) {
+  if (!story.json.intercept) return `w${i + 1}`;
+  return `w${i}`;
+}
+
+function added(story, t) {
+  const n = story.corrected(t);
+  const x0 = story.json.intercept;
+  const d = story.size - (x0 ? 1 : 0);
+  const x = story.flat ? story.points[n] : story.table ? story.table.subarray(n * d, (n + 1) * d) : [];
+  const step = story.json.eta * story.answers[n];
+  return (x0 ? [x0, ...x] : [...x]).map((value) => step * value);
+}
+
+export function sentenceAt(story, t) {
+  if (t === 0 && story.T === 0) return story.json.told + ".";
+  if (t === 0) {
+    const start = story.json.start.every((value) => value === 0) ? "All weights are zero" : "The start";
+    return `${start}: ${counted(story.counts[0], "mistake")}. Step to correct the first.`;
+  }
+  const n = story.corrected(t);
+  const sign = story.answers[n] > 0 ? "○" : "×";
+  const step = story.json.eta === 1 ? "" : `${say(story.json.eta)}·`;
+  const rule = story.answers[n] > 0 ? `w + ${step}x` : `w − ${step}x`;
+  const told = `Correction ${t}: ${sign} example ${n + 1} was a mistake, so w becomes ${rule}.`;
+  return t === story.T ? `${told} ${story.json.told}.` : told;
+}

@@ -1,0 +1,53 @@
+// Numbers: unpacking them with all their bits, saying them, and the sign of a sum without rounding.
+
+export function unpack(packed) {
+  const kind = Object.keys(packed)[0];
+  const text = atob(packed[kind]);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return kind === "f8" ? new Float64Array(bytes.buffer) : new Uint32Array(bytes.buffer);
+}
+
+export function say(number, digits = 4) {
+  if (number === null || number === undefined || Number.isNaN(number)) return "–";
+  const size = Math.abs(number);
+  if (size >= 1e6 || (size > 0 && size < 1e-3)) return minus(number.toExponential(2));
+  if (size >= 1000) return minus(Math.round(number).toLocaleString("en-US"));
+  return minus(String(Number(number.toPrecision(digits))));
+}
+
+export function saySigned(number) {
+  return number < 0 ? say(number) : "+" + say(number);
+}
+
+export function counted(count, thing) {
+  return `${count.toLocaleString("en-US")} ${thing}${count === 1 ? "" : "s"}`;
+}
+
+function minus(text) {
+  return text.replace("-", "−");
+}
+
+// A double is a whole number times a power of two: its parts.
+function wholeAndPower(number) {
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, number);
+  const bits = view.getBigUint64(0);
+  const exponent = Number((bits >> 52n) & 0x7ffn);
+  const fraction = bits & 0xfffffffffffffn;
+  const whole = exponent ? fraction | 0x10000000000000n : fraction;
+  return [bits >> 63n ? -whole : whole, Math.max(exponent, 1) - 1075];
+}
+
+// The sign of Σ a[i]·b[i] in whole numbers: what Python calls in exact arithmetic.
+export function exactSign(a, b) {
+  const terms = a.map((value, i) => {
+    const [u, i2] = wholeAndPower(value);
+    const [v, j2] = wholeAndPower(b[i]);
+    return [u * v, i2 + j2];
+  });
+  const lowest = Math.min(...terms.map((term) => term[1]));
+  let total = 0n;
+  for (const [product, power] of terms) total += product << BigInt(power - lowest);
+  return total > 0n ? 1 : total < 0n ? -1 : 0;
+}

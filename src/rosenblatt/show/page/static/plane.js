@@ -1,0 +1,233 @@
+// Plane: the examples, the line, both half-planes, w, the correction and the proof, drawn once
+// for a canvas and for SVG alike.
+import { clipped, ends, ticks } from "./frame.js";
+import { say } from "./numbers.js";
+
+// A scene is {story, t, part, frame, palette, wrong, proof, ghost}; `part` from 0 to 1 is how far
+// the correction that leads to t has gone.
+export function drawPlane(pen, scene, layPoints) {
+  const line = lineOf(scene);
+  drawHalfPlanes(pen, scene, line);
+  drawGrid(pen, scene);
+  if (scene.proof) drawProofBelow(pen, scene);
+  drawOldLine(pen, scene);
+  drawPocketLine(pen, scene);
+  if (line) drawLine(pen, scene, line);
+  if (layPoints) layPoints();
+  else drawPoints(pen, scene.story, scene.frame, scene.palette);
+  drawMistakes(pen, scene);
+  drawCorrected(pen, scene);
+  if (scene.proof) drawProofAbove(pen, scene);
+}
+
+export function radiusFor(count, frame) {
+  const room = Math.min(frame.width, frame.height) / 560;
+  const size = count <= 80 ? 8 : count <= 300 ? 6 : count <= 1000 ? 4 : 3;
+  return size * Math.min(1.6, Math.max(0.75, room));
+}
+
+export function drawPoints(pen, story, frame, palette) {
+  const r = radiusFor(story.points.length, frame);
+  const [yes, no] = [[], []];
+  story.points.forEach(([x, y], n) => {
+    const [px, py] = [frame.x(x), frame.y(y)];
+    if (story.answers[n] > 0) yes.push([px, py]);
+    else no.push([px - 0.8 * r, py - 0.8 * r, px + 0.8 * r, py + 0.8 * r],
+                 [px - 0.8 * r, py + 0.8 * r, px + 0.8 * r, py - 0.8 * r]);
+  });
+  const width = Math.max(1.2, r / 3);
+  pen.circles(yes, r * 0.9, { stroke: palette.yes, width, fill: palette.paper });
+  pen.strokes(no, { stroke: palette.paper, width: width + 2.5 });
+  pen.strokes(no, { stroke: palette.no, width: width * 1.15 });
+}
+
+// The line on its way from w(t − 1) to w(t); null while all weights are zero.
+function lineOf({ story, t, part }) {
+  const now = story.line(t);
+  let line = Array.from(now);
+  if (part < 1 && t > 0) {
+    const before = story.line(t - 1);
+    line = line.map((value, i) => before[i] + part * (value - before[i]));
+  }
+  return line[1] || line[2] || line[0] ? line : null;
+}
+
+function drawHalfPlanes(pen, { frame, palette }, line) {
+  const corners = frame.corners();
+  const there = (polygon) => polygon.map(([x, y]) => [frame.x(x), frame.y(y)]);
+  pen.polygon(there(corners), { fill: palette.paper });
+  if (!line) return;
+  const opposite = line.map((value) => -value);
+  pen.polygon(there(clipped(corners, line)), { fill: palette.yesArea });
+  pen.polygon(there(clipped(corners, opposite)), { fill: palette.noArea });
+}
+
+function drawGrid(pen, { frame, palette, story }) {
+  const { box, width, height } = frame;
+  const size = Math.max(11, Math.min(palette.size * 0.75, 20));
+  const style = { size, font: palette.font, fill: palette.soft, halo: palette.paper };
+  const across = ticks(box.left, box.right, Math.min(8, width / 110));
+  const up = ticks(box.bottom, box.top, Math.min(8, height / 90));
+  const grid = { stroke: palette.faint, width: 1 };
+  pen.strokes(across.map((x) => [frame.x(x), 0, frame.x(x), height]), grid);
+  pen.strokes(up.map((y) => [0, frame.y(y), width, frame.y(y)]), grid);
+  across.slice(1, -1).forEach((x) =>
+    pen.text(say(x), frame.x(x), height - 8, { ...style, align: "center" }));
+  up.slice(1, -1).forEach((y) => pen.text(say(y), 8, frame.y(y) - 4, style));
+  pen.text(story.names[0], width - 10, height - 8 - 1.4 * size,
+    { ...style, align: "right", weight: 600 });
+  pen.text(story.names[1], 8, size + 8, { ...style, weight: 600 });
+}
+
+function pixelEnds(frame, line) {
+  const found = ends(frame.corners(), line);
+  return found && found.map(([x, y]) => [frame.x(x), frame.y(y)]);
+}
+
+function drawLine(pen, scene, line) {
+  const { frame, palette } = scene;
+  const found = pixelEnds(frame, line);
+  if (!found) return;
+  pen.lines(found, { stroke: palette.ink, width: 2.5 });
+  drawNormal(pen, scene, line, found);
+}
+
+// w is drawn on its line, pointing to where the answer is yes.
+function drawNormal(pen, { frame, palette }, line, [[x1, y1], [x2, y2]]) {
+  const [dx, dy] = [line[1] / frame.kx, -line[2] / frame.ky];
+  const [ux, uy] = [y2 - y1, x1 - x2];
+  const length = Math.hypot(ux, uy) || 1;
+  const side = ux * dx + uy * dy >= 0 ? 1 : -1;
+  const reach = 0.085 * Math.min(frame.width, frame.height) + 12;
+  const from = [(x1 + x2) / 2, (y1 + y2) / 2];
+  const to = [from[0] + (side * reach * ux) / length, from[1] + (side * reach * uy) / length];
+  drawArrow(pen, from, to, { stroke: palette.ink, width: 2.5 });
+  pen.text("w", to[0] + 8, to[1] - 6,
+    { size: palette.size, font: palette.font, weight: 700, fill: palette.ink, halo: palette.paper });
+}
+
+export function drawArrow(pen, from, to, style) {
+  const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+  const length = Math.hypot(dx, dy);
+  if (length < 1) return;
+  const head = Math.min(11, 0.6 * length);
+  const [ux, uy] = [dx / length, dy / length];
+  const base = [to[0] - head * ux, to[1] - head * uy];
+  const wing = 0.45 * head;
+  pen.lines([from, base], style);
+  pen.polygon([to, [base[0] - wing * uy, base[1] + wing * ux],
+    [base[0] + wing * uy, base[1] - wing * ux]], { fill: style.stroke });
+}
+
+function drawOldLine(pen, { story, t, frame, palette, ghost }) {
+  if (t === 0 || ghost === false) return;
+  const found = pixelEnds(frame, story.line(t - 1));
+  if (found) pen.lines(found, { stroke: palette.soft, width: 1.75, dash: [3, 6] });
+}
+
+function drawPocketLine(pen, { story, t, frame, palette }) {
+  const pocket = story.pocketAt(t);
+  const found = pocket && pixelEnds(frame, story.line(pocket.t));
+  if (!found) return;
+  pen.lines(found, { stroke: palette.pocket, width: 3.5, dash: [12, 6] });
+  const [[x1, y1], [x2, y2]] = found;
+  const [x, y] = [x1 + 0.84 * (x2 - x1), y1 + 0.84 * (y2 - y1)];
+  const room = Math.min(Math.max(x, 40), frame.width - 40);
+  pen.text("pocket", room, Math.min(Math.max(y - 9, 20), frame.height - 12), {
+    size: palette.size * 0.85, font: palette.font, weight: 700, align: "center",
+    fill: palette.pocket, halo: palette.paper });
+}
+
+function drawMistakes(pen, { story, frame, palette, wrong }) {
+  const r = radiusFor(story.points.length, frame);
+  const places = wrong.map((n) => [frame.x(story.points[n][0]), frame.y(story.points[n][1])]);
+  pen.circles(places, r * 1.75, { stroke: palette.mark, width: Math.max(1, r / 5) });
+}
+
+function drawCorrected(pen, { story, t, frame, palette }) {
+  const n = story.corrected(t);
+  if (n === null) return;
+  const r = Math.max(6, radiusFor(story.points.length, frame));
+  const place = [frame.x(story.points[n][0]), frame.y(story.points[n][1])];
+  pen.circles([place], r * 2.6, { stroke: palette.paper, width: 6 });
+  pen.circles([place], r * 2.6, { stroke: palette.ink, width: 3 });
+}
+
+function drawProofBelow(pen, scene) {
+  const { story, frame, palette } = scene;
+  const verdict = story.verdict;
+  if (!verdict) return;
+  if (verdict.name === "separable" && story.flat) drawBand(pen, scene);
+  const part = verdict.blocking[0];
+  if (!part) return;
+  for (const sign of [1, -1]) {
+    const members = part.rows.filter((n) => story.answers[n] === sign);
+    const shape = hull(members.map((n) => story.points[n]))
+      .map(([x, y]) => [frame.x(x), frame.y(y)]);
+    const colour = sign > 0 ? palette.yes : palette.no;
+    pen.polygon(shape, { fill: colour, opacity: 0.14 });
+    pen.polygon(shape, { stroke: colour, width: 3 });
+  }
+}
+
+function drawBand(pen, { story, frame, palette }) {
+  const { line, margin } = story.verdict;
+  const [c, a, b] = line;
+  const inside = clipped(clipped(frame.corners(), [margin + c, a, b]), [margin - c, -a, -b]);
+  pen.polygon(inside.map(([x, y]) => [frame.x(x), frame.y(y)]), { fill: palette.band, opacity: 0.4 });
+  for (const shift of [margin, -margin]) {
+    const found = pixelEnds(frame, [c + shift, a, b]);
+    if (found) pen.lines(found, { stroke: palette.pocket, width: 1.5 });
+  }
+  const middle = pixelEnds(frame, line);
+  if (middle) pen.lines(middle, { stroke: palette.pocket, width: 1.5, dash: [2, 5] });
+}
+
+function drawProofAbove(pen, { story, frame, palette }) {
+  const verdict = story.verdict;
+  if (!verdict) return;
+  const r = Math.max(5, radiusFor(story.points.length, frame));
+  const at = (n) => [frame.x(story.points[n][0]), frame.y(story.points[n][1])];
+  const squares = (verdict.name === "separable" ? verdict.support : []).map(at);
+  for (const [x, y] of squares) {
+    const s = 1.9 * r;
+    pen.polygon([[x - s, y - s], [x + s, y - s], [x + s, y + s], [x - s, y + s]],
+      { stroke: palette.pocket, width: 2.5 });
+  }
+  const part = verdict.blocking[0];
+  if (!part) return;
+  const style = { size: palette.size * 0.9, font: palette.font, weight: 700, fill: palette.ink,
+    halo: palette.paper };
+  part.rows.slice(0, 8).forEach((n, i) => {
+    const [x, y] = at(n);
+    pen.text(`λ = ${multiplier(part, i)}`, x + 2 * r, y - 1.6 * r, style);
+  });
+  if (!part.common) return;
+  const [x, y] = [frame.x(part.common[0]), frame.y(part.common[1])];
+  const k = 2.1 * r;
+  pen.polygon([[x, y - k], [x + k, y], [x, y + k], [x - k, y]],
+    { stroke: palette.paper, width: 6 });
+  pen.polygon([[x, y - k], [x + k, y], [x, y + k], [x - k, y]], { stroke: palette.ink, width: 3 });
+  pen.text("in both hulls", x + 1.3 * k, y + 0.9 * k, style);
+}
+
+// A multiplier as it is where it is short, else its share of its side.
+export function multiplier(part, i) {
+  const whole = part.multipliers[i];
+  return whole.length <= 4 ? whole : say(part.shares[i], 3);
+}
+
+function hull(points) {
+  const sorted = [...points].sort((p, q) => p[0] - q[0] || p[1] - q[1]);
+  if (sorted.length < 3) return sorted;
+  const turn = (o, p, q) => (p[0] - o[0]) * (q[1] - o[1]) - (p[1] - o[1]) * (q[0] - o[0]);
+  const half = (list) => {
+    const chain = [];
+    for (const p of list) {
+      while (chain.length > 1 && turn(chain.at(-2), chain.at(-1), p) <= 0) chain.pop();
+      chain.push(p);
+    }
+    return chain.slice(0, -1);
+  };
+  return [...half(sorted), ...half(sorted.reverse())];
+}

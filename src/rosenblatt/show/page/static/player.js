@@ -1,0 +1,324 @@
+// Player: mounts a story on any element and plays it. It needs no server and nothing but itself.
+//
+//   const player = mountPlayer(element, storyJson, { t: 0, proof: false });
+//   player.show(t); player.play(); player.setStory(json); player.redraw(); player.end();
+//
+// `element` gets the class "rb-player"; theme.css and player.css style it. Options: `t`, `proof`,
+// `speed` (corrections a second), `moved(t)` called after each move, `frameOf(points, w, h)` for
+// a box of one's own. `player.parts` has the elements, for a page that adds to them.
+import { Sheet } from "./canvas.js";
+import { mistakesChart, squeezeChart } from "./charts.js";
+import { ICONS, button, icon, make } from "./elements.js";
+import { factsPanel, sentenceAt, showFacts } from "./facts.js";
+import { Frame, boxAround } from "./frame.js";
+import { counted, say } from "./numbers.js";
+import { CanvasPen, SvgPen } from "./pens.js";
+import { drawPlane, drawPoints } from "./plane.js";
+import { Story } from "./story.js";
+import { paletteOf } from "./theme.js";
+import { Timeline } from "./timeline.js";
+import { drawVectors } from "./vectors.js";
+import { showVerdict, verdictPanel } from "./verdict.js";
+
+export const SPEEDS = [0.5, 1, 2, 5, 20, 100, 1000];
+const SWING = 420; // milliseconds that the line takes to turn
+
+export function mountPlayer(element, json, options = {}) {
+  return new Player(element, json, options);
+}
+
+export class Player {
+  constructor(element, json, options) {
+    this.options = options;
+    this.proof = Boolean(options.proof);
+    this.speed = options.speed || 2;
+    this.playing = false;
+    this.part = 1;
+    this.element = element;
+    element.classList.add("rb-player");
+    this.build();
+    this.setStory(json, options.t || 0);
+    this.scheme = window.matchMedia("(prefers-color-scheme: dark)");
+    this.recolour = () => this.redraw();
+    this.scheme.addEventListener("change", this.recolour);
+  }
+
+  build() {
+    const again = () => this.redraw();
+    const plane = make("canvas", { class: "rb-plane", role: "img" });
+    const stage = make("div", { class: "rb-stage" }, plane);
+    const transport = this.buildTransport();
+    const facts = factsPanel();
+    const vectors = make("canvas", { class: "rb-vectors", role: "img" });
+    const squeeze = chartFigure("squeeze");
+    const mistakes = chartFigure("mistakes");
+    const verdict = verdictPanel((on) => this.setProof(on));
+    const live = make("p", { class: "rb-hidden", role: "status" });
+    facts.panel.append(vectors);
+    const side = make("div", { class: "rb-side" }, facts.panel, verdict.panel, squeeze.figure, mistakes.figure);
+    this.element.replaceChildren(make("div", { class: "rb-main" }, stage, transport), side, live);
+    this.parts = { ...this.parts, stage, plane, transport, facts, vectors, squeeze, mistakes, verdict, live, side };
+    this.sheets = {
+      plane: new Sheet(plane, again),
+      vectors: new Sheet(vectors, again),
+      squeeze: new Sheet(squeeze.canvas, again),
+      mistakes: new Sheet(mistakes.canvas, again),
+      marks: new Sheet(this.parts.marks, again),
+    };
+    this.timeline = new Timeline(this.sheets.marks, this.parts.slider);
+  }
+
+  buildTransport() {
+    const slider = make("input", { type: "range", min: 0, max: 0, step: 1, value: 0,
+      "aria-label": "Correction t", oninput: () => this.go(Number(slider.value)) });
+    const marks = make("canvas", { class: "rb-marks", "aria-hidden": "true" });
+    const first = button(icon(ICONS.first), "Back to the start", () => this.go(0));
+    const back = button(icon(ICONS.back), "One correction back", () => this.go(this.t - 1));
+    const play = button("Play", "Play", () => (this.playing ? this.pause() : this.play()));
+    play.className = "rb-play";
+    const step = button("Step", "Step: make one correction", () => this.step());
+    step.className = "rb-step";
+    const last = button(icon(ICONS.last), "To the last correction", () => this.go(this.story.T));
+    const speed = make("select", { "aria-label": "Speed", onchange: () => this.setSpeed(Number(speed.value)) },
+      ...SPEEDS.map((s) => make("option", { value: s, selected: s === this.speed }, `${s} a second`)));
+    const where = make("output", { class: "rb-where" });
+    this.parts = { slider, marks, first, back, play, step, last, speed, where };
+    return make("div", { class: "rb-transport", role: "group", "aria-label": "Player" },
+      make("div", { class: "rb-track" }, marks, slider),
+      make("div", { class: "rb-buttons" }, first, back, play, step, last, where, speed));
+  }
+
+  setStory(json, t = 0) {
+    this.pause();
+    this.story = json instanceof Story ? json : new Story(json);
+    this.t = Math.max(0, Math.min(t, this.story.T));
+    this.part = 1;
+    this.redraw();
+    this.tell();
+  }
+
+  setProof(on) {
+    this.proof = on;
+    this.draw();
+    if (this.options.moved) this.options.moved(this.t);
+  }
+
+  setSpeed(speed) {
+    this.speed = speed;
+    this.parts.speed.value = String(speed);
+    if (this.options.moved) this.options.moved(this.t);
+  }
+
+  // Show w(t) at once.
+  show(t) {
+    this.t = Math.max(0, Math.min(Math.round(t), this.story.T));
+    this.part = 1;
+    this.draw();
+    if (this.options.moved) this.options.moved(this.t);
+  }
+
+  go(t) {
+    this.pause();
+    this.show(t);
+    this.tell();
+  }
+
+  // One correction forward, the line turning on its way.
+  step() {
+    this.pause();
+    if (this.t >= this.story.T) return this.tell();
+    this.show(this.t + 1);
+    this.tell();
+    if (calm()) return undefined;
+    this.swing(SWING);
+    return undefined;
+  }
+
+  swing(duration) {
+    const begin = performance.now();
+    const turn = (now) => {
+      this.part = Math.min(1, (now - begin) / duration);
+      this.draw();
+      if (this.part < 1) this.request = requestAnimationFrame(turn);
+    };
+    this.part = 0;
+    this.request = requestAnimationFrame(turn);
+  }
+
+  play() {
+    if (this.story.T === 0) return;
+    if (this.t >= this.story.T) this.show(0);
+    this.playing = true;
+    this.nameButton();
+    const begun = { t: this.t, now: performance.now() };
+    const turn = (now) => {
+      if (!this.playing) return;
+      const passed = begun.t + ((now - begun.now) / 1000) * this.speed + (calm() ? 0 : 1);
+      const t = Math.min(this.story.T, Math.floor(passed));
+      // The line turns in the first half of its time and rests in the second.
+      this.part = calm() || this.speed > 10 ? 1 : Math.min(1, 2 * (passed - Math.floor(passed)));
+      if (passed > this.story.T + 1) this.part = 1;
+      const moved = t !== this.t;
+      this.t = t;
+      this.draw();
+      if (moved && this.options.moved) this.options.moved(t);
+      if (t >= this.story.T && this.part === 1) return this.finished();
+      this.request = requestAnimationFrame(turn);
+    };
+    this.request = requestAnimationFrame(turn);
+  }
+
+  finished() {
+    this.pause();
+    this.tell();
+  }
+
+  pause() {
+    this.playing = false;
+    cancelAnimationFrame(this.request);
+    if (this.part < 1 && this.story) {
+      this.part = 1;
+      this.draw();
+    }
+    this.nameButton();
+  }
+
+  nameButton() {
+    const { play } = this.parts;
+    play.replaceChildren(icon(this.playing ? ICONS.pause : ICONS.play), this.playing ? " Pause" : " Play");
+    play.setAttribute("aria-label", this.playing ? "Pause" : "Play");
+    play.title = this.playing ? "Pause" : "Play";
+  }
+
+  tell() {
+    this.parts.live.textContent = `${sentenceAt(this.story, this.t)} ${counted(this.story.counts[this.t], "mistake")} left.`;
+  }
+
+  // Everything anew: another size, theme or story.
+  redraw() {
+    if (!this.story) return;
+    this.palette = paletteOf(this.element);
+    this.frame = this.makeFrame(this.sheets.plane.width, this.sheets.plane.height);
+    const layer = this.sheets.plane.behind();
+    drawPoints(new CanvasPen(layer.context), this.story, this.frame, this.palette);
+    this.layer = layer.canvas;
+    this.timeline.draw(this.story, this.palette);
+    this.charts = {
+      squeeze: this.chart(this.parts.squeeze, this.sheets.squeeze, this.story.squeeze && squeezeChart),
+      mistakes: this.chart(this.parts.mistakes, this.sheets.mistakes, mistakesChart),
+    };
+    this.draw();
+  }
+
+  makeFrame(width, height) {
+    const boxOf = this.options.frameOf || boxAround;
+    return new Frame(boxOf(this.story.points, width || 1, height || 1), width || 1, height || 1);
+  }
+
+  chart(parts, sheet, kind) {
+    parts.figure.hidden = !kind;
+    if (!kind || sheet.width === 0) return null;
+    const chart = kind({ width: sheet.width, height: sheet.height, palette: this.palette }, this.story);
+    const layer = sheet.behind();
+    chart.below(new CanvasPen(layer.context));
+    return { ...chart, sheet, layer: layer.canvas };
+  }
+
+  scene(frame = this.frame, palette = this.palette) {
+    return { story: this.story, t: this.t, part: this.part, frame, palette,
+      wrong: this.story.mistaken(this.t), proof: this.proof };
+  }
+
+  // What depends on t.
+  draw() {
+    const { story, t, sheets, palette } = this;
+    if (sheets.plane.width) {
+      const pen = new CanvasPen(sheets.plane.clean());
+      drawPlane(pen, this.scene(), () => sheets.plane.lay(this.layer));
+      if (this.options.overlay) this.options.overlay(pen, this);
+    }
+    if (sheets.vectors.width) {
+      const { width, height } = sheets.vectors;
+      drawVectors(new CanvasPen(sheets.vectors.clean()), { story, t, part: this.part, palette, width, height });
+    }
+    for (const chart of Object.values(this.charts)) {
+      if (!chart) continue;
+      const context = chart.sheet.clean();
+      chart.sheet.lay(chart.layer);
+      chart.above(new CanvasPen(context), t);
+    }
+    this.showWords();
+  }
+
+  showWords() {
+    const { story, t, parts } = this;
+    if (this.shownAt === t && this.shownStory === story && this.shownProof === this.proof) return;
+    const other = this.shownStory !== story || this.shownProof !== this.proof;
+    [this.shownAt, this.shownStory, this.shownProof] = [t, story, this.proof];
+    showFacts(parts.facts, story, t);
+    if (other) showVerdict(parts.verdict, story, this.proof);
+    this.timeline.show(t, story.T, `t = ${t} of ${story.T}, ${counted(story.counts[t], "mistake")} left`);
+    parts.where.textContent = `t = ${t.toLocaleString("en-US")}`;
+    parts.plane.setAttribute("aria-label", planeLabel(story, t));
+    parts.vectors.setAttribute("aria-label", "The correction as an addition of arrows");
+    parts.squeeze.caption.textContent = squeezeCaption(story, t);
+    parts.mistakes.caption.textContent = mistakesCaption(story, t);
+    parts.first.disabled = parts.back.disabled = t === 0;
+    parts.step.disabled = parts.last.disabled = t === story.T;
+    parts.play.disabled = story.T === 0;
+  }
+
+  // The picture as SVG text, in the colours of now.
+  svg(width = 800, height = 800) {
+    const pen = new SvgPen(width, height);
+    drawPlane(pen, this.scene(this.makeFrame(width, height)));
+    return pen.finished(planeLabel(this.story, this.t));
+  }
+
+  // The picture as a canvas of its own, `scale` pixels for one.
+  picture(width = 800, height = 800, scale = 2) {
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [scale * width, scale * height];
+    const context = canvas.getContext("2d");
+    context.scale(scale, scale);
+    drawPlane(new CanvasPen(context), this.scene(this.makeFrame(width, height)));
+    return canvas;
+  }
+
+  end() {
+    this.pause();
+    this.scheme.removeEventListener("change", this.recolour);
+    Object.values(this.sheets).forEach((sheet) => sheet.end());
+    this.element.replaceChildren();
+  }
+}
+
+function chartFigure(kind) {
+  const canvas = make("canvas", { class: "rb-chart", "aria-hidden": "true" });
+  const caption = make("figcaption", {});
+  return { canvas, caption, figure: make("figure", { class: `rb-figure rb-${kind}` }, canvas, caption) };
+}
+
+function calm() {
+  return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+function planeLabel(story, t) {
+  const yes = story.answers.filter((y) => y > 0).length;
+  return `${counted(yes, "circle")} and ${counted(story.answers.length - yes, "cross").replace("crosss", "crosses")}; ` +
+    `t = ${t}, ${counted(story.counts[t], "mistake")}`;
+}
+
+function squeezeCaption(story, t) {
+  const s = story.squeeze;
+  if (!s) return "";
+  const angle = (Math.acos(Math.max(-1, Math.min(1, s.cosine[t]))) * 180) / Math.PI;
+  const turned = t === 0 || s.squared[t] === 0 ? "" : ` w is ${say(angle, 3)}° from the widest line's.`;
+  return `The squeeze: t²ρ² ≤ ‖w(t)‖² ≤ tR². Now ‖w‖² = ${say(s.squared[t])}.${turned}`;
+}
+
+function mistakesCaption(story, t) {
+  const pocket = story.pocketAt(t);
+  const kept = pocket ? ` and of the pocket (${pocket.mistakes}), which never rises` : "";
+  return `Mistakes of w(t) (${story.counts[t]})${kept}.`;
+}

@@ -1,0 +1,101 @@
+// Story: what Python sent about a run, asked for t by t. See show/story.py for the contract.
+import { exactSign, unpack } from "./numbers.js";
+
+const ROUNDING = 2 ** -50;
+
+export class Story {
+  constructor(json) {
+    this.json = json;
+    this.points = json.points;
+    this.answers = json.answers;
+    this.names = json.names;
+    this.labels = json.labels;
+    this.T = json.corrections;
+    this.rows = unpack(json.rows);
+    this.ends = unpack(json.ends);
+    this.all = json.weights && unpack(json.weights);
+    this.cuts = json.lines ? unpack(json.lines) : this.all;
+    this.table = json.table && unpack(json.table);
+    this.counts = unpack(json.mistakes);
+    this.pocket = json.pocket;
+    this.verdict = json.verdict;
+    this.squeeze = json.squeeze && {
+      ...json.squeeze,
+      squared: unpack(json.squeeze.squared),
+      cosine: unpack(json.squeeze.cosine),
+    };
+    this.size = this.all ? this.all.length / (this.T + 1) : 0;
+  }
+
+  // The tall w(t), or null where there are too many weights to send.
+  weights(t) {
+    return this.all && Array.from(this.all.subarray(t * this.size, (t + 1) * this.size));
+  }
+
+  // c, a, b of the line c + a·x1 + b·x2 = 0 that w(t) draws.
+  line(t) {
+    return this.cuts.subarray(3 * t, 3 * t + 3);
+  }
+
+  // The example that was corrected to reach t; null at the start.
+  corrected(t) {
+    return t > 0 ? this.rows[t - 1] : null;
+  }
+
+  // The cycle, counted from 1, that correction t fell in.
+  cycle(t) {
+    let low = 0;
+    let high = this.ends.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.ends[middle] <= t - 1) low = middle + 1;
+      else high = middle;
+    }
+    return low + 1;
+  }
+
+  // When the weights that are in the pocket at t went into it, and their mistakes.
+  pocketAt(t) {
+    if (!this.pocket) return null;
+    let best = this.pocket[0];
+    for (const entry of this.pocket) {
+      if (entry[0] > t) break;
+      best = entry;
+    }
+    return { t: best[0], mistakes: best[1] };
+  }
+
+  get flat() {
+    return !this.json.features;
+  }
+
+  // The examples that w(t) answers wrongly, exact where rounding could decide.
+  mistaken(t) {
+    const w = this.all && this.all.subarray(t * this.size, (t + 1) * this.size);
+    if (!w || (!this.flat && !this.table)) return [];
+    const wrong = [];
+    for (let n = 0; n < this.answers.length; n++) {
+      if (this.isMistaken(w, n)) wrong.push(n);
+    }
+    return wrong;
+  }
+
+  isMistaken(w, n) {
+    const x0 = this.json.intercept;
+    const d = this.size - (x0 ? 1 : 0);
+    const row = this.flat ? this.points[n] : this.table.subarray(n * d, (n + 1) * d);
+    let score = x0 ? w[0] * x0 : 0;
+    let sizes = Math.abs(score);
+    for (let i = 0; i < d; i++) {
+      const product = w[i + (x0 ? 1 : 0)] * row[i];
+      score += product;
+      sizes += Math.abs(product);
+    }
+    const y = this.answers[n];
+    const side = Math.sign(score) || this.json.zero;
+    if (side * y <= 0) return true;
+    if (Math.abs(score) > ROUNDING * sizes) return false;
+    const tall = x0 ? [x0, ...row] : Array.from(row);
+    return (exactSign(Array.from(w), tall) || this.json.zero) * y <= 0;
+  }
+}

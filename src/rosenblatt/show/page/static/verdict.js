@@ -1,0 +1,85 @@
+// Verdict: can any line answer every example, and the proof of it, in words and on the picture.
+import { clear, make } from "./elements.js";
+import { multiplier } from "./plane.js";
+import { say } from "./numbers.js";
+
+const TITLES = {
+  separable: "Separable",
+  "quasi-separable": "Quasi-separable",
+  inseparable: "Inseparable",
+  undecided: "Undecided",
+};
+
+export function verdictPanel(toggled) {
+  const panel = make("section", { class: "rb-verdict", "aria-label": "Verdict" });
+  const title = make("h2", {});
+  const bound = make("p", { class: "rb-bound" });
+  const box = make("input", { type: "checkbox", onchange: () => toggled(box.checked) });
+  const choice = make("label", { class: "rb-choice" }, box, "Show the proof in the picture");
+  const details = make("div", { class: "rb-proof" });
+  panel.append(title, bound, choice, details);
+  return { panel, title, bound, box, choice, details };
+}
+
+export function showVerdict(parts, story, proof) {
+  const verdict = story.verdict;
+  parts.panel.hidden = !verdict;
+  if (!verdict) return;
+  parts.panel.dataset.verdict = verdict.name;
+  parts.title.textContent = TITLES[verdict.name];
+  clear(parts.bound, ...boundSentence(story));
+  parts.box.checked = proof;
+  parts.choice.hidden = verdict.name === "undecided";
+  clear(parts.details);
+  if (proof) parts.details.append(...proofLines(story));
+}
+
+// The guarantee, before the first step: R²/ρ² corrections at the most.
+function boundSentence(story) {
+  const verdict = story.verdict;
+  if (verdict.name === "separable") {
+    if (verdict.bound === null) return ["PLA halts, but its bound R²/ρ² is past all numbers."];
+    const parts = ["PLA needs at most R²/ρ² = ", make("strong", { "data-fact": "bound" },
+      Math.floor(verdict.bound).toLocaleString("en-US")), " corrections from w = 0."];
+    const s = story.squeeze;
+    if (s && story.json.start.some((value) => value !== 0) && s.bound !== null) {
+      parts.push(` From this start: at most ${Math.floor(s.bound).toLocaleString("en-US")}.`);
+    }
+    return parts;
+  }
+  if (verdict.name === "undecided") return [verdict.told[0]];
+  const ring = verdict.name === "inseparable" ? "No line answers every example, so PLA never halts."
+    : "A line is wrong nowhere, but some examples lie on it.";
+  return [ring];
+}
+
+function proofLines(story) {
+  const verdict = story.verdict;
+  if (verdict.name === "separable") {
+    return [
+      make("p", {}, `The widest band has ρ = ${say(verdict.margin)} on either side (x0 included), ` +
+        `the longest example R = ${say(verdict.radius)}.`),
+      make("p", {}, `${verdict.support.length} examples hold it in place, marked □: ` +
+        `${numbered(verdict.support)}. Checked in exact arithmetic.`),
+    ];
+  }
+  const part = verdict.blocking[0];
+  if (!part) return verdict.told.slice(1).map((line) => make("p", {}, line));
+  const rows = part.rows.slice(0, 8).map((n, i) => make("tr", {},
+    make("td", {}, story.answers[n] > 0 ? "○" : "×"), make("td", {}, `example ${n + 1}`),
+    make("td", { "data-multiplier": n }, `λ = ${multiplier(part, i)}`)));
+  const more = part.rows.length - rows.length;
+  const lines = [
+    make("p", {}, `These ${part.rows.length} examples block every line: weighted by λ, the ○ and ` +
+      "the × have one common middle, the point ◇ in both hulls. Checked in exact arithmetic."),
+    make("table", { class: "rb-blocking" },
+      make("caption", { class: "rb-hidden" }, "Blocking examples and their multipliers"), ...rows),
+  ];
+  if (more > 0) lines.push(make("p", {}, `… and ${more} more.`));
+  return lines;
+}
+
+function numbered(rows) {
+  const names = rows.slice(0, 6).map((n) => n + 1).join(", ");
+  return rows.length > 6 ? `${names} and ${rows.length - 6} more` : names;
+}

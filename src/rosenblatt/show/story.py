@@ -1,0 +1,320 @@
+"""Story: a run with all that the player draws of it; the contract between Python and the page.
+
+`Story.to_json` is what `mountPlayer(element, story)` of ``page/static/player.js`` takes, on the
+page, in a report and in a notebook alike. Everything is computed here; the player only draws.
+
+====================  ============================================================================
+key                   what it holds
+====================  ============================================================================
+format                "rosenblatt story 1"
+algorithm             "pla", "pocket", "ratchet" or "online"; `order` is its order of visits
+eta, zero, start      the length of a correction, the meaning of sign(0) as 0, -1 or 1, and w(0)
+points, answers       where each example is drawn, [x1, x2], and its answer, -1 or 1
+names, labels         what the two axes are called, and what -1 and 1 are called in the data
+features              null, or with other than two features their names; the points are then a
+                      projection, and `lines` holds where each w(t) cuts its plane
+corrections           T, the number of corrections
+rows                  packed u4 [T]: the example corrected at each t
+ends                  packed u4: how many corrections had been made when each cycle ended
+weights               packed f8 [(T + 1)·k]: the tall w(t), w0 first; null where they are too many
+lines                 packed f8 [(T + 1)·3]: c, a, b of each line c + a·x1 + b·x2 = 0; null where
+                      they are the weights
+table                 packed f8 [n·d]: all features of the examples, to ring mistakes by; null
+                      where the points are they, or where they are too many
+mistakes              packed u4 [T + 1]: the mistakes of w(t) on all examples
+pocket                null, or [t, mistakes] each time that w(t) went into the pocket
+reason, told          why the run ended, in one word and in one sentence
+verdict               null, or what `separability` found: see `verdict_json`
+squeeze               null, or the two inequalities of the proof along the trace: see
+                      `squeeze_json`
+====================  ============================================================================
+
+A packed array is ``{"f8": text}`` or ``{"u4": text}``: little-endian numbers in base64, so that
+every double arrives with all its bits.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import engine
+from rosenblatt.evidence.guarantee import Squeeze, squeeze
+from rosenblatt.evidence.proof import Part
+from rosenblatt.evidence.separability import Separability
+from rosenblatt.examples import Examples
+from rosenblatt.learn.judge import Judge
+from rosenblatt.learn.pocket import PocketRun
+from rosenblatt.learn.run import Run
+from rosenblatt.show.projection import Projection
+from rosenblatt.trace import Trace
+
+FORMAT = "rosenblatt story 1"
+MOST_NUMBERS = 2**21  # of one array; more are left out, and the player does without them
+FLOATS, COUNTS = "<f8", "<u4"
+
+
+@dataclass(frozen=True, eq=False)
+class Story:
+    """What happened in a run and what is proved of its examples, to be drawn.
+
+    Parameters
+    ----------
+    examples : Examples
+        The rows that were learnt from.
+    run : Run
+        What a learner made of them.
+    verdict : Separability, optional
+        What is proved of them; without it neither bound nor squeeze is drawn.
+    algorithm : str
+        "pla", "pocket", "ratchet" or "online".
+    order : str
+        The order of visits.
+
+    Examples
+    --------
+    >>> from rosenblatt import learn
+    >>> from rosenblatt.evidence.separability import separability_of
+    >>> examples = Examples.from_arrays([[1.0, 1.0], [-1.0, 0.0]], [1, -1])
+    >>> story = Story(examples, learn.pla(examples), separability_of(examples)).to_json()
+    >>> story["points"], story["answers"], story["corrections"], story["verdict"]["name"]
+    ([[1.0, 1.0], [-1.0, 0.0]], [1, -1], 2, 'separable')
+    """
+
+    examples: Examples
+    run: Run
+    verdict: Separability | None = None
+    algorithm: str = "pla"
+    order: str = "cycle"
+
+    @functools.cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """w(0) … w(T), each with its w0 slot: the numbers of `trace_.weights(t)`."""
+        return weights_along(self.run.trace)
+
+    @functools.cached_property
+    def plane(self) -> Projection | None:
+        """The plane the examples are drawn in; None where they have two features."""
+        if self.examples.d == 2 and not self.examples.is_sparse:
+            return None
+        return Projection.of(self.examples.X, self.run.hypothesis.w[1:])
+
+    def to_json(self) -> dict[str, Any]:
+        """The story as the player takes it."""
+        examples, trace, plane = self.examples, self.run.trace, self.plane
+        origin = trace.known_origin()
+        names = examples.names or tuple(f"x{i + 1}" for i in range(examples.d))
+        few = self.weights.size <= MOST_NUMBERS
+        table = examples.X if plane is not None and examples.numbers.size <= MOST_NUMBERS else None
+        return {
+            "format": FORMAT,
+            "algorithm": self.algorithm,
+            "order": self.order,
+            "eta": origin.eta,
+            "zero": self.run.hypothesis.zero,
+            "start": examples.tall(origin.start).tolist(),
+            "intercept": examples.x0,
+            "points": self._points().tolist(),
+            "answers": examples.y.tolist(),
+            "names": list(names) if plane is None else ["along w", "first remaining direction"],
+            "labels": [str(label) for label in examples.labels.tolist()],
+            "features": None if plane is None else list(names[:50]),
+            "corrections": len(trace),
+            "rows": packed(trace.examples, COUNTS),
+            "ends": packed(trace.ends, COUNTS),
+            "weights": packed(self._tall(), FLOATS) if few else None,
+            "lines": None if self._drawn else packed(self._lines(), FLOATS),
+            "table": None if table is None or not few else packed(_dense(table), FLOATS),
+            "mistakes": packed(self._mistakes(), COUNTS),
+            "pocket": self._pocket(),
+            "reason": self.run.reason,
+            "told": told(self.run, examples.n, self.algorithm),
+            "verdict": None if self.verdict is None else self._verdict(),
+            "squeeze": self._squeeze(),
+        }
+
+    @property
+    def _drawn(self) -> bool:
+        """Whether the weights are the lines: two features and x0 = 1."""
+        return self.plane is None and self.examples.x0 == 1.0
+
+    def _points(self) -> NDArray[np.float64]:
+        X = self.examples.X
+        return np.asarray(X, dtype=np.float64) if self.plane is None else self.plane.points(X)
+
+    def _lines(self) -> NDArray[np.float64]:
+        return self._as_lines(self.weights)
+
+    def _as_lines(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.plane is not None:
+            return self.plane.lines(W, self.examples.x0)
+        return np.asarray(W * np.array([self.examples.x0, 1.0, 1.0]))
+
+    def _tall(self) -> NDArray[np.float64]:
+        return self.weights if self.examples.x0 else self.weights[:, 1:]
+
+    def _mistakes(self) -> NDArray[np.float64]:
+        plain = replace(self.examples, weights=None)
+        return Judge(plain, self.run.hypothesis.zero).counts(self.weights)
+
+    def _pocket(self) -> list[list[float]] | None:
+        if not isinstance(self.run, PocketRun):
+            return None
+        return [[t, float(mistakes)] for t, mistakes in self.run.pocket.history]
+
+    def _verdict(self) -> dict[str, Any]:
+        assert self.verdict is not None
+        line = None
+        if self.verdict.weights is not None:
+            w = np.asarray(self.verdict.weights, dtype=np.float64)
+            w = w if self.examples.x0 else np.concatenate(([0.0], w))
+            line = self._as_lines(w[None, :])[0].tolist()
+        return {**verdict_json(self.verdict, self._points(), self.examples.y), "line": line}
+
+    def _squeeze(self) -> dict[str, Any] | None:
+        v, trace = self.verdict, self.run.trace
+        if not v or v.weights is None or v.margin is None:
+            return None
+        return squeeze_json(squeeze(trace, v.weights), v, trace)
+
+
+def packed(numbers: NDArray[Any], kind: str) -> dict[str, str]:
+    """Numbers as text that keeps every bit.
+
+    Examples
+    --------
+    >>> packed(np.array([1.0]), FLOATS)
+    {'f8': 'AAAAAAAA8D8='}
+    """
+    raw = np.ascontiguousarray(numbers, dtype=kind).tobytes()
+    return {kind[1:]: base64.b64encode(raw).decode("ascii")}
+
+
+def weights_along(trace: Trace) -> NDArray[np.float64]:
+    """w(0) … w(T) as rows with their w0 slot, the same numbers as `trace.weights(t)`.
+
+    Parameters
+    ----------
+    trace : Trace
+        With the examples it was made on.
+    """
+    origin = trace.known_origin()
+    unit = origin.examples.unit
+    W = np.empty((len(trace) + 1, origin.examples.d + 1))
+    W[0] = origin.start / unit
+    engine.keep(origin.examples.rows(origin.eta), trace.examples, W[0].copy(), W[1:])
+    return W * unit
+
+
+def verdict_json(
+    verdict: Separability, points: NDArray[np.float64], answers: NDArray[Any]
+) -> dict[str, Any]:
+    """What is proved, and what to draw of the proof.
+
+    `line` is added by the story: c, a, b of the widest (or quasi-separating) line. `margin` is
+    the distance in the tall space, so the band is where c + a·x1 + b·x2 is from -margin to margin.
+    """
+    bound = verdict.bound
+    return {
+        "name": verdict.verdict,
+        "told": verdict.explain().splitlines(),
+        "margin": verdict.margin,
+        "radius": verdict.radius,
+        "bound": bound if bound is not None and np.isfinite(bound) else None,
+        "support": verdict.support.tolist(),
+        "blocking": [blocking_json(part, points, answers) for part in verdict.blocking[:3]],
+        "proof": None if verdict.proof is None else verdict.proof.to_json(),
+    }
+
+
+def blocking_json(part: Part, points: NDArray[np.float64], answers: NDArray[Any]) -> dict[str, Any]:
+    """Rows that cannot all be right, the shares of each side, and the point of both hulls.
+
+    Σ λ y (1, x) = 0 says that the yes rows weighted by λ and the no rows weighted by λ have one
+    common middle. Shares sum to 1 on each side.
+    """
+    rows, multipliers = _whole(part, len(answers))
+    yes = sum(m for n, m in zip(rows, multipliers, strict=True) if answers[n] > 0)
+    no = sum(multipliers) - yes
+    shares = [
+        float(Fraction(m, (yes if answers[n] > 0 else no) or 1))
+        for n, m in zip(rows, multipliers, strict=True)
+    ]
+    common = None
+    if yes and no:
+        weighted = [s * points[n] for n, s in zip(rows, shares, strict=True) if answers[n] > 0]
+        common = np.sum(weighted, axis=0).tolist()
+    # Integers of any size: as text, for JavaScript's numbers end at 2^53.
+    return {
+        "rows": list(rows),
+        "multipliers": [str(m) for m in multipliers],
+        "shares": shares,
+        "common": common,
+    }
+
+
+def _whole(part: Part, n: int) -> tuple[Sequence[int], Sequence[int]]:
+    """The rows and multipliers of a part, with those that it does not list."""
+    if not part.rest:
+        return part.rows, part.multipliers
+    known = dict(zip(part.rows, part.multipliers, strict=True))
+    return range(n), [known.get(row, part.rest) for row in range(n)]
+
+
+def squeeze_json(squeezed: Squeeze, verdict: Separability, trace: Trace) -> dict[str, Any]:
+    """‖w(t)‖² between its two bounds, and the cosine of the angle to the widest w.
+
+    At t the bounds are max(0, first + t·least)² and squared0 + t·most; `bound` is the last t at
+    which they leave room, R²/rho² from w(0) = 0.
+    """
+    origin = trace.known_origin()
+    assert verdict.margin is not None
+    size = float(np.linalg.norm(np.asarray(verdict.weights, dtype=np.float64)))
+    first, squared0 = float(squeezed.inner[0]) / size, float(squeezed.squared[0])
+    least, most = origin.eta * verdict.margin, (origin.eta * verdict.radius) ** 2
+    # (first + t·least)² = squared0 + t·most, its larger root.
+    half = (most - 2 * first * least) / 2
+    root = half + np.sqrt(max(0.0, half * half + least * least * (squared0 - first * first)))
+    bound = float(root / least**2) if least**2 > 0 else float("inf")
+    return {
+        "squared": packed(squeezed.squared, FLOATS),
+        "cosine": packed(np.nan_to_num(squeezed.cosine, nan=0.0), FLOATS),
+        "first": first,
+        "squared0": squared0,
+        "least": least,
+        "most": most,
+        "bound": bound if np.isfinite(bound) else None,
+        "holds": squeezed.holds,
+    }
+
+
+_ENDED = {
+    "no mistakes": "a whole look at the examples found no mistake",
+    "max_iter": "the cycles that were allowed are used up",
+    "max_updates": "the corrections that were allowed are used up",
+    "time_limit": "the time that was allowed is used up",
+    "interrupted": "it was interrupted",
+    "end of stream": "every example has come once",
+}
+
+
+def told(run: Run, n: int, algorithm: str) -> str:
+    """Why a run ended and what it leaves, in one sentence."""
+    corrections = f"{len(run.trace):,} correction{'' if len(run.trace) == 1 else 's'}"
+    left = f"{len(run.mistakes):,} of {n:,}"
+    if algorithm == "online":
+        return f"Ended after {corrections}: {_ENDED[run.reason]}; {left} were mistaken as they came"
+    whose = "the pocket has" if isinstance(run, PocketRun) else "there are"
+    rest = "" if run.separated else f"; {whose} mistakes on {left} examples"
+    return f"Ended after {corrections}: {_ENDED[run.reason]}{rest}"
+
+
+def _dense(X: Any) -> NDArray[np.float64]:
+    return np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
