@@ -6,6 +6,11 @@ import sys
 import rosenblatt as rb
 
 PUBLIC = {
+    "BoundaryDisplay",
+    "ExperimentDisplay",
+    "GuaranteeDisplay",
+    "PocketDisplay",
+    "TraceDisplay",
     "Experiment",
     "FewestMistakes",
     "Guarantee",
@@ -27,7 +32,18 @@ PUBLIC = {
     "separability",
     "squeeze",
 }
-HEAVY = {"numpy", "numba", "scipy", "sklearn", "pyarrow", "flint", "rich", "click", "pandas"}
+HEAVY = {
+    "numpy",
+    "numba",
+    "scipy",
+    "sklearn",
+    "pyarrow",
+    "flint",
+    "rich",
+    "click",
+    "pandas",
+    "matplotlib",
+}
 
 
 def test_public_names_are_pinned():

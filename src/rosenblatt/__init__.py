@@ -10,6 +10,11 @@ __version__ = "0.1.0"
 
 # Public name -> the module that defines it.
 _HOMES = {
+    "BoundaryDisplay": "rosenblatt.show.plot",
+    "ExperimentDisplay": "rosenblatt.show.plot",
+    "GuaranteeDisplay": "rosenblatt.show.plot",
+    "PocketDisplay": "rosenblatt.show.plot",
+    "TraceDisplay": "rosenblatt.show.plot",
     "Perceptron": "rosenblatt.estimators",
     "PocketPerceptron": "rosenblatt.estimators",
     "FewestMistakes": "rosenblatt.estimators",
@@ -52,6 +57,11 @@ if TYPE_CHECKING:
     from rosenblatt.model import load as load
     from rosenblatt.model import save as save
     from rosenblatt.online import OnlinePerceptron as OnlinePerceptron
+    from rosenblatt.show.plot import BoundaryDisplay as BoundaryDisplay
+    from rosenblatt.show.plot import ExperimentDisplay as ExperimentDisplay
+    from rosenblatt.show.plot import GuaranteeDisplay as GuaranteeDisplay
+    from rosenblatt.show.plot import PocketDisplay as PocketDisplay
+    from rosenblatt.show.plot import TraceDisplay as TraceDisplay
     from rosenblatt.trace import Trace as Trace
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rosenblatt import learn, orders
 from rosenblatt.examples import Examples
+from rosenblatt.polygon import area, clip
 
 FRESH_EXAMPLES = 10_000
 
@@ -155,32 +156,9 @@ def disagree(f: NDArray[np.float64], g: NDArray[np.float64], rng: np.random.Gene
     if dim == 1:  # the same square, with a feature that no weight looks at
         f, g = np.append(f, 0.0), np.append(g, 0.0)
     square = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
-    f_only = _area(_clip(_clip(square, f), -g))
-    g_only = _area(_clip(_clip(square, -f), g))
+    f_only = area(clip(clip(square, f), -g))
+    g_only = area(clip(clip(square, -f), g))
     return (f_only + g_only) / 4
-
-
-Polygon = list[tuple[float, float]]
-
-
-def _clip(polygon: Polygon, w: NDArray[np.float64]) -> Polygon:
-    """The part of a convex polygon where w·x ≥ 0."""
-    kept: Polygon = []
-    sides = [float(w[0] + w[1] * a + w[2] * b) for a, b in polygon]
-    for i, (a, b) in enumerate(polygon):
-        (c, d), s, s_before = polygon[i - 1], sides[i], sides[i - 1]
-        if (s >= 0) != (s_before >= 0):
-            share = s_before / (s_before - s)
-            kept.append((c + share * (a - c), d + share * (b - d)))
-        if s >= 0:
-            kept.append((a, b))
-    return kept
-
-
-def _area(polygon: Polygon) -> float:
-    """The shoelace formula."""
-    corners = zip(polygon[-1:] + polygon[:-1], polygon, strict=True)
-    return abs(sum(a * d - c * b for (a, b), (c, d) in corners)) / 2
 
 
 def _check(n_examples: int, runs: int, dim: int, order: str, noise: float) -> None:

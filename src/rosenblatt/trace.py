@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,14 +81,14 @@ class Trace:
         origin = self.known_origin()
         return origin.examples.tall(origin.replay(self.examples[:t]))
 
-    def walk(self) -> Iterator[NDArray[np.float64]]:
-        """w(0), w(1), … w(T), each a new array with its w0 slot."""
+    def walk(self, at: Iterable[int] | None = None) -> Iterator[NDArray[np.float64]]:
+        """w(0), w(1), … w(T), or those at some ascending t, each a new array with its w0 slot."""
         origin = self.known_origin()
         unit = origin.examples.unit
-        rows, w = origin.examples.rows(origin.eta), origin.start / unit
-        yield w * unit
-        for t in range(len(self)):
-            engine.replay(rows, self.examples[t : t + 1], w)
+        rows, w, done = origin.examples.rows(origin.eta), origin.start / unit, 0
+        for t in range(len(self) + 1) if at is None else at:
+            engine.replay(rows, self.examples[done:t], w)
+            done = t
             yield w * unit
 
     def known_origin(self) -> Origin:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from rosenblatt.errors import UsageError
+from rosenblatt.show.plot.experiment import ExperimentDisplay
 from rosenblatt.write import replacing
 
 
@@ -27,11 +28,8 @@ def draw_experiment(
         An image file; its end tells the format.
     """
     figure = Figure(figsize=(8, 3.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    left.hist(updates, bins=30, color="#31688e")
-    left.set(xlabel="corrections", ylabel="runs", title=f"{len(updates):,} runs, N = {n_examples}")
-    right.hist(disagreement, bins=30, color="#35b779")
-    right.set(xlabel="P[f ≠ g]", ylabel="runs")
+    title = f"{len(updates):,} runs, N = {n_examples}"
+    ExperimentDisplay(updates, disagreement).plot(axes=figure.subplots(1, 2), title=title)
     kind = Path(path).suffix.lstrip(".").lower() or "png"
     if kind not in figure.canvas.get_supported_filetypes():
         raise UsageError(f"--plot {path}: cannot draw .{kind} files; give .png, .svg or .pdf.")

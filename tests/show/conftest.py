@@ -1,0 +1,33 @@
+import pytest
+from clouds import cloud
+
+import rosenblatt as rb
+
+
+@pytest.fixture(autouse=True)
+def drawing():
+    """Matplotlib without a screen, and no figure left open."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    yield
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+
+
+@pytest.fixture
+def separable():
+    X, y = cloud()
+    return rb.Perceptron().fit(X, y), X, y
+
+
+@pytest.fixture
+def noisy():
+    X, y = cloud(noise=6)
+    return rb.PocketPerceptron(max_updates=60, random_state=0).fit(X, y), X, y
+
+
+@pytest.fixture
+def many():
+    X, y = cloud(n=80, d=6)
+    return rb.Perceptron().fit(X, y), X, y

@@ -1,0 +1,99 @@
+"""Displays look as they did: small pictures compared with tolerance, whatever the fonts.
+
+`ROSENBLATT_DRAW_AGAIN=1 pytest tests/show/test_pictures.py` draws the kept pictures anew; look
+at each one before it is committed.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from clouds import cloud
+from PIL import Image
+
+import rosenblatt as rb
+
+KEPT = Path(__file__).parent / "pictures"
+SMALL = 96  # points wide: lines and colours are left, letters are not
+FAR = 9.0  # of 255, the root of the mean square; another line or colour is above it
+
+
+def boundary():
+    X, y = cloud()
+    return rb.BoundaryDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y)
+
+
+def mistakes():
+    X, y = cloud(noise=6)
+    clf = rb.PocketPerceptron(max_updates=60, random_state=0).fit(X, y)
+    return rb.BoundaryDisplay.from_estimator(clf, X, y)
+
+
+def projection():
+    X, y = cloud(n=80, d=6)
+    return rb.BoundaryDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y)
+
+
+def one_feature():
+    X, y = cloud(d=1)
+    return rb.BoundaryDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y)
+
+
+def trace():
+    X, y = cloud()
+    return rb.TraceDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y, t=[1, 2, 3])
+
+
+def guarantee():
+    X, y = cloud()
+    return rb.GuaranteeDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y)
+
+
+def pocket():
+    X, y = cloud(noise=6)
+    clf = rb.PocketPerceptron(max_updates=60, random_state=0).fit(X, y)
+    return rb.PocketDisplay.from_estimator(clf, X, y)
+
+
+def experiment():
+    return rb.ExperimentDisplay.from_experiment(rb.experiment(15, 300, random_state=0))
+
+
+def small(display, path):
+    """The picture as colours of small squares."""
+    display.figure_.savefig(path, dpi=60)
+    with Image.open(path) as picture:
+        size = (SMALL, round(SMALL * picture.height / picture.width))
+        return picture.convert("RGB").resize(size, Image.Resampling.BOX)
+
+
+def distance(one, other):
+    if one.size != other.size:
+        return np.inf
+    difference = np.asarray(one, dtype=float) - np.asarray(other, dtype=float)
+    return float(np.sqrt((difference**2).mean()))
+
+
+PICTURES = [boundary, mistakes, projection, one_feature, trace, guarantee, pocket, experiment]
+
+
+@pytest.mark.parametrize("draw", PICTURES, ids=lambda draw: draw.__name__)
+def test_a_display_looks_as_it_did(draw, tmp_path):
+    kept = KEPT / f"{draw.__name__}.png"
+    got = small(draw(), tmp_path / "drawn.png")
+    if os.environ.get("ROSENBLATT_DRAW_AGAIN"):
+        got.save(kept, optimize=True)
+    with Image.open(kept) as before:
+        far = distance(got, before.convert("RGB"))
+    assert far < FAR, f"look at {tmp_path / 'drawn.png'}; if it is right, draw the kept one anew"
+
+
+def test_the_comparison_notices_another_line(tmp_path):
+    X, y = cloud()
+    turned = rb.Perceptron(max_updates=1)
+    with pytest.warns(UserWarning, match="mistakes left"):
+        turned.fit(X, y)
+    got = small(rb.BoundaryDisplay.from_estimator(turned, X, y), tmp_path / "drawn.png")
+    with Image.open(KEPT / "boundary.png") as before:
+        assert distance(got, before.convert("RGB")) > FAR
