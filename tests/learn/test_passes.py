@@ -8,8 +8,12 @@ from hypothesis import strategies as st
 
 import rosenblatt as rb
 from rosenblatt import learn
+from rosenblatt.blocks import InOrder
 from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.learn.passes import passes
+from rosenblatt.learn.pocketpasses import pocket_passes
+from rosenblatt.learn.tally import Judging, count_mistakes
 
 LABELS = np.array([-1, 1])
 
@@ -40,6 +44,42 @@ def test_batches_are_corrected_as_all_rows_at_once_are(examples, size, cycles, c
     assert (parts.corrections, parts.cycles) == (len(whole.trace), whole.cycles)
     assert (parts.mistakes, parts.reason) == (len(whole.mistakes), whole.reason)
     assert parts.rows == len(X)
+
+
+@given(
+    strategies.labelled(max_rows=20),
+    st.integers(1, 20),
+    st.integers(0, 600),
+    st.sampled_from([-1, 0]),
+)
+def test_a_pocket_over_batches_is_that_of_all_rows_at_once(examples, size, corrections, zero):
+    X, y = examples
+    rule, budget = learn.Rule("cycle", zero=zero), learn.Budget(2**62, corrections)
+    whole = learn.pocket(Examples.from_arrays(X, y), rule, budget)
+    corrected = []
+    parts = pocket_passes(cut(X, y, size), rule, budget, lambda rows: corrected.extend(rows))
+    assert corrected == whole.trace.examples.tolist()
+    assert parts.pocket.history == whole.pocket.history
+    assert parts.hypothesis.w.tolist() == whole.hypothesis.w.tolist()
+    assert parts.last.w.tolist() == whole.last.w.tolist()
+    assert (parts.mistakes, parts.reason) == (len(whole.mistakes), whole.reason)
+    assert parts.rows == len(X)
+
+
+@given(strategies.labelled(max_rows=20), st.integers(1, 20), strategies.seeds)
+def test_mistakes_counted_over_blocks_are_those_of_all_rows(examples, size, seed):
+    X, y = examples
+    W = np.random.default_rng(seed).integers(-3, 4, size=(7, X.shape[1] + 1)).astype(float)
+    counts = [len(Hypothesis(w).mistakes(Examples.from_arrays(X, y))) for w in W]
+    blocks = InOrder(cut(X, y, size))
+    assert [count_mistakes(blocks, Hypothesis(w)) for w in W] == counts
+    assert Judging(W, np.inf).over(blocks).tolist() == counts
+
+
+def test_a_pocket_in_no_time_is_still_judged():
+    X, y = np.array([[1.0], [-2.0], [-1.0], [2.0]]), np.array([1, -1, 1, -1])
+    done = pocket_passes(cut(X, y, 2), budget=learn.Budget(2**62, 1000, seconds=0.0))
+    assert (done.reason, done.mistakes, done.rows) == ("time_limit", 4, 4)
 
 
 def test_real_numbers_too():

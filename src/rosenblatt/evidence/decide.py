@@ -80,7 +80,7 @@ def decide(signed: Signed, gap: float, watch: Watch) -> Decision:
             weights = short_weights(signed, found)
             if not carried:
                 return Decision("separable", weights, point=first)
-            blocking = _part(signed, carried[0])
+            blocking = part_of(signed, carried[0])
             return Decision("quasi-separable", weights, blocking, blocking, first)
         carried.append(found)
         signed, carried_all = _divide(signed, carried)
@@ -93,7 +93,7 @@ def first_part(signed: Signed) -> Part | None:
     found: Found | None = next(iter(_zero_rows(signed)), None)
     if found is None:
         found = resolve(signed, nearest_point(signed, ANY, lambda point, passes: None))
-    return None if found is None or found.weights else _part(signed, found)
+    return None if found is None or found.weights else part_of(signed, found)
 
 
 def resolve(signed: Signed, point: Point) -> Found | None:
@@ -189,42 +189,35 @@ def _inseparable(signed: Signed, carried: list[Found], first: Point | None) -> D
     """Join the multipliers of all rounds; if they do not span everything, give all rows one."""
     rows, multipliers = list(carried[0].rows), list(carried[0].multipliers)
     for found in carried[1:]:
-        rows, multipliers = _joined(signed, (rows, multipliers), found)
+        multipliers = lifted(signed, rows, multipliers, _sum(signed, found))
+        rows, multipliers = [*rows, *found.rows], [*multipliers, *found.multipliers]
     rest = 0
-    listed = Found(rows=rows, multipliers=multipliers)
     Z = signed.exact_whole(rows)
     if Z.rank() < Z.ncols() and len(rows) < signed.examples.n:
         others = np.setdiff1d(np.arange(signed.examples.n), rows).tolist()
         ones = [1 / signed.row_power(n) for n in others]
-        total = Found(rows=others, multipliers=ones)
-        rows, multipliers = _joined(signed, (rows, multipliers), total)
-        rest = 1
-        listed = Found(rows=rows[: len(listed.rows)], multipliers=multipliers[: len(listed.rows)])
-    part = _part(signed, listed, rest)
-    return Decision("inseparable", (), part, _part(signed, carried[0]), first)
+        total = _sum(signed, Found(rows=others, multipliers=ones))
+        multipliers, rest = lifted(signed, rows, multipliers, total), 1
+    part = part_of(signed, Found(rows=rows, multipliers=multipliers), rest)
+    return Decision("inseparable", (), part, part_of(signed, carried[0]), first)
 
 
-def _joined(
-    signed: Signed, old: tuple[list[int], Fractions], new: Found
-) -> tuple[list[int], Fractions]:
-    """Multipliers for old and new rows with sum zero, where Σ over the new is in the old's span.
+def lifted(signed: Signed, rows: list[int], multipliers: Fractions, total: Fractions) -> Fractions:
+    """Multipliers for rows whose sum is zero, so that with a total in their span it is zero again.
 
-    That sum is -Σ c z over the old rows; enough of the old multipliers make all of them positive.
+    The total is -Σ c z over these rows; enough of the multipliers make all of them positive.
     """
-    rows, multipliers = old
     Z = signed.exact_whole(rows)
-    v = _sum(signed, new)
     keep = independent_columns(Z.transpose())
     kept = [rows[i] for i in keep]
     K = signed.exact_whole(kept)
     at = independent_columns(K)
     square = columns_of(K, np.array(at)).transpose()
-    right = flint.fmpq_mat(len(at), 1, [v[j] for j in at])
+    right = flint.fmpq_mat(len(at), 1, [total[j] for j in at])
     c = dict(zip(keep, solved(square, right).entries(), strict=True))
     enough = 1 + max((c[i] / multipliers[i] for i in keep), default=flint.fmpq(0))
     enough = max(enough, flint.fmpq(1))
-    lifted = [enough * m - c.get(i, flint.fmpq(0)) for i, m in enumerate(multipliers)]
-    return [*rows, *new.rows], [*lifted, *new.multipliers]
+    return [enough * m - c.get(i, flint.fmpq(0)) for i, m in enumerate(multipliers)]
 
 
 def _sum(signed: Signed, found: Found) -> Fractions:
@@ -236,7 +229,7 @@ def _sum(signed: Signed, found: Found) -> Fractions:
     return list(total.entries())
 
 
-def _part(signed: Signed, found: Found, rest: int = 0) -> Part:
+def part_of(signed: Signed, found: Found, rest: int = 0) -> Part:
     """Multipliers of the rows as they were given, in integers; the last is that of the rest."""
     true = [m * signed.row_power(n) for n, m in zip(found.rows, found.multipliers, strict=True)]
     whole = without_denominators([*true, flint.fmpq(rest)])

@@ -114,13 +114,20 @@ def scaled_guarantee(examples: Examples, look: Look, result: Measured) -> Guaran
 
     Its products stay what they are, and its weights grow by what the columns shrink by.
     """
+    return scaled_guarantee_of(look, result, bool(examples.x0), scaled_radius(examples, look))
+
+
+def scaled_guarantee_of(
+    look: Look, result: Measured, has_x0: bool, scaled_radius: float
+) -> Guarantee:
+    """The same where the radius of the scaled examples is known."""
     scales = np.where(look.columns > 0, look.columns, 1.0)
-    if examples.x0:
+    if has_x0:
         scales[0] = 1.0
     with np.errstate(over="ignore", under="ignore"):
         grown = float(np.linalg.norm(result.weights * (scales / scales.max())))
         margin = result.margin / scales.max() / grown if grown > 0 else 0.0
-    return Guarantee(scaled_radius(examples, look), margin)
+    return Guarantee(scaled_radius, margin)
 
 
 def unit_length(weights: Sequence[int]) -> Floats:

@@ -121,7 +121,7 @@ class _Work:
         """Take in the worst row of each block, where it would bring the point nearer."""
         corral = self.corral
         level = np.inf if not len(corral.u) else corral.height * (1.0 - tolerance)
-        worst = _worst_of_blocks(s, self.blocks)
+        worst = worst_of_parts(s, self.blocks)
         new = np.setdiff1d(worst[s[worst] < level], self.rows)
         if len(new) == 0:
             return False
@@ -158,9 +158,9 @@ def _first_direction(signed: Signed) -> Floats:
     return w if w.any() else np.ones(signed.dimension)
 
 
-def _worst_of_blocks(s: Floats, blocks: int) -> Rows:
-    """The row with the least score in each of so many blocks of rows."""
-    width = -(-len(s) // blocks)
+def worst_of_parts(s: Floats, parts: int) -> Rows:
+    """The row with the least score in each of so many parts of the rows."""
+    width = -(-len(s) // parts)
     whole = len(s) // width
     least: Rows = s[: whole * width].reshape(whole, width).argmin(axis=1) + np.arange(whole) * width
     if whole * width < len(s):

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,10 +40,13 @@ FORMAT = "rosenblatt proof 1"
 VERDICTS = ("separable", "quasi-separable", "inseparable")
 
 Vector = tuple[int, ...]
+Total = tuple[list[int], int]
 
 
 class ProofError(ValueError):
     """A proof does not hold for the data; the message names the row or sum that fails."""
+
+    row: int | None = None  # where a product fails
 
 
 @dataclass(frozen=True)
@@ -134,15 +137,17 @@ class Proof:
 
     def check_evidence(self, examples: Examples) -> bool:
         """Check the evidence alone, whatever data the proof was made for."""
-        _check_shape(self)
-        _check_parts(self.parts, examples)
-        if self.claim == "separable":
-            check_products(self.weights, examples, strict=True)
-        elif self.claim == "quasi-separable":
-            check_products(self.weights, examples, strict=False)
-        elif self.claim == "inseparable":
-            _check_span(self.parts[0], examples)
+        total = sum_of_rows(examples) if any(part.rest for part in self.parts) else None
+        check_parts(self, Listed(examples, examples.n, total=total))
+        if self.weights:
+            positive = check_products(self.weights, examples, strict=self.strict)
+            check_positive(positive)
         return True
+
+    @property
+    def strict(self) -> bool:
+        """Whether every w·z must be positive, and not merely none negative."""
+        return self.claim == "separable"
 
     def to_json(self) -> str:
         """The proof as JSON text; integers are hexadecimal, so nothing is rounded."""
@@ -225,10 +230,12 @@ def _check_shape(proof: Proof) -> None:
         raise ProofError(f"a proof of {proof.claim!r} has {parts} set(s) of multipliers.")
 
 
-def check_products(weights: Sequence[int], examples: Examples, *, strict: bool) -> None:
-    """Every w·z_n is positive; if not strict, none is negative and at least one positive.
+def check_products(
+    weights: Sequence[int], examples: Examples, *, strict: bool, first: int = 0
+) -> bool:
+    """No w·z_n is negative, and if strict none is zero; returns whether any is positive.
 
-    Floats settle most rows, integers the rest.
+    Floats settle most rows, integers the rest. `first` is the number of the first row.
     """
     w = _as_floats(weights, dimension_of(examples))
     positive = False
@@ -239,8 +246,15 @@ def check_products(weights: Sequence[int], examples: Examples, *, strict: bool) 
         for n, product in zip(doubtful, exact_products(weights, examples, doubtful), strict=True):
             if product < 0 or (strict and product == 0):
                 sign = "zero" if product == 0 else "negative"
-                raise ProofError(f"row {n}: w·z is {sign}, not positive.")
+                wrong = ProofError(f"row {first + n}: w·z is {sign}, not positive.")
+                wrong.row = first + n
+                raise wrong
             positive |= product > 0
+    return positive
+
+
+def check_positive(positive: bool) -> None:
+    """Weights that are zero on every row prove nothing."""
     if not positive:
         raise ProofError("no row has w·z > 0: the weights prove nothing.")
 
@@ -286,11 +300,55 @@ def _scores(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
     return np.asarray(s + w[0] * x0 if x0 else s)
 
 
-def _check_parts(parts: Sequence[Part], examples: Examples) -> None:
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """What the multipliers are checked against: the rows they name, and the sum of all rows.
+
+    Parameters
+    ----------
+    examples : Examples
+        Some rows of the data, or all.
+    n : int
+        How many rows the data have.
+    places : mapping, optional
+        Where the row of a number is among the examples; in its own place if not given.
+    total : (list of int, int), optional
+        The sum of every column of Z over all rows, and its unit; needed where `rest` is not 0.
+    """
+
+    examples: Examples
+    n: int
+    places: Mapping[int, int] | None = None
+    total: Total | None = None
+
+    def rows(self, numbers: Sequence[int], unit: int | None = None) -> list[list[int]]:
+        """Rows z_n as integers in one unit."""
+        places = numbers if self.places is None else [self.places[n] for n in numbers]
+        return integer_rows(self.examples, places, unit)
+
+
+def sum_of_rows(examples: Examples) -> Total:
+    """The sum of every column of Z, and the unit it is in."""
+    unit = unit_of(examples)
+    return column_sums(examples, unit), unit
+
+
+def check_parts(proof: Proof, listed: Listed) -> None:
+    """The evidence is of the kind that the claim needs, and its multipliers hold."""
+    _check_shape(proof)
+    check_numbers(proof.parts, listed.n)
+    for part in proof.parts:
+        _check_sum(part, listed)
+    if proof.claim == "inseparable":
+        _check_span(proof.parts[0], listed)
+
+
+def check_numbers(parts: Sequence[Part], n_rows: int) -> None:
+    """Each part has rows that are there, in one part once, each with a positive integer."""
     seen: set[int] = set()
     for part in parts:
         for n in part.rows:
-            if type(n) is not int or not 0 <= n < examples.n:
+            if type(n) is not int or not 0 <= n < n_rows:
                 raise ProofError(f"row {n!r}: the data have no such row.")
             if n in seen:
                 raise ProofError(f"row {n} is used twice.")
@@ -302,47 +360,44 @@ def _check_parts(parts: Sequence[Part], examples: Examples) -> None:
                 raise ProofError(f"row {n}: its multiplier is not a positive integer.")
         if type(part.rest) is not int or part.rest < 0 or (part.rest and len(parts) > 1):
             raise ProofError("the multiplier of the rest is not a positive integer, or 0.")
-        _check_sum(part, examples)
 
 
-def _check_sum(part: Part, examples: Examples) -> None:
+def _check_sum(part: Part, listed: Listed) -> None:
     """Σ λ z = 0, column by column, in integers."""
     if part.rest:
+        assert listed.total is not None
+        every, unit = listed.total
         excess = [m - part.rest for m in part.multipliers]
-        unit = unit_of(examples)
-        every = column_sums(examples, unit)
         sums = [
             s + part.rest * e
-            for s, e in zip(_sums(part.rows, excess, examples, unit), every, strict=True)
+            for s, e in zip(_sums(listed.rows(part.rows, unit), excess), every, strict=True)
         ]
     else:
-        sums = _sums(part.rows, part.multipliers, examples, None)
+        sums = _sums(listed.rows(part.rows), part.multipliers)
     for j, s in enumerate(sums):
         if s != 0:
-            name = "x0" if examples.x0 and j == 0 else f"column {j - bool(examples.x0)}"
+            x0 = bool(listed.examples.x0)
+            name = "x0" if x0 and j == 0 else f"column {j - x0}"
             raise ProofError(f"the sum of multipliers times rows is not zero in {name}.")
 
 
-def _sums(
-    rows: Sequence[int], multipliers: Sequence[int], examples: Examples, unit: int | None
-) -> list[int]:
-    table = integer_rows(examples, rows, unit)
+def _sums(table: list[list[int]], multipliers: Sequence[int]) -> list[int]:
     return [
         sum(m * a for m, a in zip(multipliers, column, strict=True) if a)
         for column in zip(*table, strict=True)
     ]
 
 
-def _check_span(part: Part, examples: Examples) -> None:
+def _check_span(part: Part, listed: Listed) -> None:
     """No w has w·z ≥ 0 everywhere and > 0 somewhere.
 
     Such a w has w·z = 0 on all rows of the part. If these are all rows, or if their rank is
     the dimension, nothing is left for it. A rank modulo a prime is never too large.
     """
-    if part.rest or len(part.rows) == examples.n:
+    if part.rest or len(part.rows) == listed.n:
         return
-    dimension = dimension_of(examples)
-    rank = rank_at_least(integer_rows(examples, part.rows))
+    dimension = dimension_of(listed.examples)
+    rank = rank_at_least(listed.rows(part.rows))
     if rank < dimension:
         raise ProofError(
             f"the rows with multipliers have rank {rank}, not {dimension}: some w may be zero "

@@ -60,6 +60,17 @@ def scaled_radius(examples: Examples, look: Look) -> float:
     return math.hypot(math.sqrt(squares.max()), examples.x0)
 
 
+@dataclass(frozen=True, eq=False)
+class ScaledRadius:
+    """The work of finding the scaled radius of a block."""
+
+    look: Look
+
+    def __call__(self, block: Examples, first: int) -> float:
+        """R of the block."""
+        return scaled_radius(block, self.look)
+
+
 def _look(examples: Examples, scales: Floats) -> tuple[Floats, Floats]:
     squares, columns = np.zeros(examples.n), np.zeros(examples.d)
     X = examples.X

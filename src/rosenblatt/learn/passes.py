@@ -6,7 +6,7 @@ same rows in the same order, and a clean cycle is confirmed in exact arithmetic 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
+from rosenblatt.blocks import Batches
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.learn.run import Budget, Reason, Rule
 
-Batches = Callable[[], Iterable[Examples]]
 Record = Callable[[NDArray[Any]], None]
 
 
@@ -76,21 +76,14 @@ def passes(
     >>> passes(lambda: halves).corrections
     1
     """
-    walk = _Passes(batches, rule, budget, record)
-    mistakes: int | None = None
-    try:
-        while walk.goes_on:
-            walk.cycle()
-        mistakes = 0 if walk.confirmed else walk.look()[0]
-    except KeyboardInterrupt:
-        if len(walk.w) == 0:
-            raise
+    walk = Passes(batches, rule, budget, record)
+    mistakes = walk.through()
     return Passed(
         walk.hypothesis(), walk.corrections, walk.cycles, walk.rows, mistakes, walk.reason(mistakes)
     )
 
 
-class _Passes:
+class Passes:
     """The state of PLA between batches: w, and how many examples in a row were right."""
 
     def __init__(self, batches: Batches, rule: Rule, budget: Budget, record: Record | None) -> None:
@@ -100,6 +93,17 @@ class _Passes:
         self.corrections = self.cycles = self.whole = self.clean = 0
         self.rows = 0  # known after the first cycle
         self.confirmed = False
+
+    def through(self) -> int | None:
+        """Go through the batches until the end; the mistakes left, or None after Ctrl-C."""
+        try:
+            while self.goes_on:
+                self.cycle()
+            return 0 if self.confirmed else self.look()[0]
+        except KeyboardInterrupt:
+            if len(self.w) == 0:
+                raise
+            return None
 
     @property
     def goes_on(self) -> bool:
@@ -117,7 +121,7 @@ class _Passes:
         self.cycles += 1
         done = 0
         for examples in self.batches():
-            self._begin(examples)
+            self.begin(examples)
             if self.left <= 0 or not self._visit(examples, done):
                 return
             done += examples.n
@@ -132,7 +136,7 @@ class _Passes:
         """The mistakes left, and the first of them: its batch, its row there, its number."""
         count, first, done = 0, None, 0
         for examples in self.batches():
-            self._begin(examples)
+            self.begin(examples)
             wrong = self.hypothesis().mistakes(examples)
             if len(wrong) and first is None:
                 first = (examples, int(wrong[0]), done + int(wrong[0]))
@@ -153,7 +157,8 @@ class _Passes:
             return "no mistakes"
         return "max_iter" if self.whole >= self.budget.cycles else "max_updates"
 
-    def _begin(self, examples: Examples) -> None:
+    def begin(self, examples: Examples) -> None:
+        """Make room for the weights of the first batch; refuse a batch that does not fit."""
         if examples.unit != 1.0:
             raise ValueError("the numbers are extreme; scale the columns to learn in batches.")
         if len(self.w) == 0:
@@ -172,11 +177,11 @@ class _Passes:
             if self.rows:
                 visits = min(visits, self.rows - self.clean)
             part = order[k : k + visits]
-            trace = np.empty(min(visits, self.left), dtype=order.dtype)
+            trace = np.empty(min(visits, self.room), dtype=order.dtype)
             ends = np.empty(1, dtype=np.int64)
             w = self.w.copy()
             at, _, t, ended = engine.pla(rows, part, self.rule.zero, w, (0, 0, visits), trace, ends)
-            self._take(w, trace[:t], done)
+            self.take(w, trace[:t], examples, done)
             went = visits if ended else int(at)
             last = int(np.searchsorted(part, trace[t - 1])) if t else -1
             self.clean = went - 1 - last if t else self.clean + went
@@ -185,7 +190,15 @@ class _Passes:
                 self._confirm()
         return k == len(order) and not self.confirmed
 
-    def _take(self, w: NDArray[np.float64], corrected: NDArray[Any], done: int) -> None:
+    @property
+    def room(self) -> int:
+        """How many corrections to make before they are taken note of."""
+        return self.left
+
+    def take(
+        self, w: NDArray[np.float64], corrected: NDArray[Any], examples: Examples, done: int
+    ) -> None:
+        """Take note of corrections by rows of a batch that begins after so many rows."""
         if not np.isfinite(w).all():
             raise ValueError("learning overflowed; scale the columns first.")
         self.w = w
@@ -203,4 +216,4 @@ class _Passes:
             examples, row, number = first
             w = self.w.copy()
             engine.replay(examples.rows(self.rule.eta), np.array([row], dtype=np.uint32), w)
-            self._take(w, np.array([row]), number - row)
+            self.take(w, np.array([row], dtype=np.uint32), examples, number - row)

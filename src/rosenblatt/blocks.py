@@ -1,0 +1,124 @@
+"""Blocks: examples that are gone through a block of rows at a time, as often as needed.
+
+What is asked of all rows is asked of each block, and the answers are put together in the order
+of the rows. It does not matter where blocks are: in a file, or on other machines. Work is a
+small picklable value, so that it can travel to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.examples import Examples
+
+T = TypeVar("T")
+Batches = Callable[[], Iterable[Examples]]
+Work = Callable[[Examples, int], T]
+
+
+class Blocks(Protocol):
+    """Rows in blocks, all with the same columns and labels."""
+
+    def each(self, work: Work[T]) -> Iterator[T]:
+        """One pass: work(block, number of its first row), in the order of the rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class InOrder:
+    """Blocks that come one after another, from a file or a list, the same each time.
+
+    Parameters
+    ----------
+    batches : callable
+        Gives the blocks from the first one on.
+
+    Examples
+    --------
+    >>> halves = [Examples.from_arrays([[x]], [1], labels=np.array([0, 1])) for x in (2.0, 3.0)]
+    >>> list(InOrder(lambda: halves).each(lambda block, first: (first, block.X.sum())))
+    [(0, np.float64(2.0)), (1, np.float64(3.0))]
+    """
+
+    batches: Batches
+
+    def each(self, work: Work[T]) -> Iterator[T]:
+        """One pass, in order."""
+        first = 0
+        for block in self.batches():
+            yield work(block, first)
+            first += block.n
+
+
+@dataclass(frozen=True, eq=False)
+class Picked:
+    """Some rows as examples, and their numbers among all rows."""
+
+    numbers: NDArray[np.intp]
+    examples: Examples
+
+    def joined(self, others: Sequence[Picked]) -> Picked:
+        """These rows and others, in the order of their numbers, each once."""
+        parts = [self, *others]
+        numbers, at = np.unique(np.concatenate([p.numbers for p in parts]), return_index=True)
+        return Picked(numbers, _taken(_stacked([p.examples for p in parts]), at))
+
+    def some(self, at: Any) -> Picked:
+        """Some of them, by their places here or by a mask."""
+        at = np.flatnonzero(at) if np.asarray(at).dtype == bool else np.asarray(at, dtype=np.intp)
+        return Picked(self.numbers[at], _taken(self.examples, at))
+
+
+def picked(block: Examples, first: int, at: Any) -> Picked:
+    """Some rows of a block, by their places in it."""
+    at = np.asarray(at, dtype=np.intp)
+    return Picked(at + first, _taken(block, at))
+
+
+@dataclass(frozen=True, eq=False)
+class Pick:
+    """The work of taking rows by their numbers."""
+
+    numbers: NDArray[np.intp]
+
+    def __call__(self, block: Examples, first: int) -> Picked:
+        """Those of them that are in a block."""
+        here = (self.numbers >= first) & (self.numbers < first + block.n)
+        return picked(block, first, self.numbers[here] - first)
+
+
+def take(blocks: Blocks, numbers: Sequence[int]) -> Picked:
+    """Rows by their numbers, in one pass; in the order of the rows."""
+    parts = list(blocks.each(Pick(np.unique(np.asarray(numbers, dtype=np.intp)))))
+    return parts[0].joined(parts[1:])
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Several works in one pass."""
+
+    works: tuple[Work[Any], ...]
+
+    def __call__(self, block: Examples, first: int) -> tuple[Any, ...]:
+        """What each of them gives."""
+        return tuple(work(block, first) for work in self.works)
+
+
+def _taken(examples: Examples, at: NDArray[np.intp]) -> Examples:
+    weights = None if examples.weights is None else examples.weights[at]
+    return replace(examples, X=examples.X[at], y=examples.y[at], weights=weights)
+
+
+def _stacked(parts: Sequence[Examples]) -> Examples:
+    if len(parts) == 1:
+        return parts[0]
+    y = np.concatenate([part.y for part in parts])
+    if parts[0].is_sparse:
+        from scipy import sparse
+
+        return replace(parts[0], X=sparse.vstack([part.X for part in parts], format="csr"), y=y)
+    return replace(parts[0], X=np.concatenate([part.X for part in parts]), y=y)

@@ -1,0 +1,280 @@
+"""Separable or not, in passes over blocks: data larger than memory, or on many machines.
+
+A working set of rows is decided about in memory, exactly. One pass over all rows then looks
+for those that the answer is wrong about; they join the working set, until there are none. A
+line that is right about all rows is proved by its products; rows that cannot all be right
+are proved by themselves, whatever the other rows are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import flint
+import numpy as np
+
+from rosenblatt.blocks import Blocks, Picked, Together, take
+from rosenblatt.evidence.checking import Answered, added, answers_of, evidence_in, total_of
+from rosenblatt.evidence.decide import lifted, part_of
+from rosenblatt.evidence.exact import Found
+from rosenblatt.evidence.integers import dimension_of, integer_rows, merged, rank_at_least
+from rosenblatt.evidence.margin import measured, scaled_guarantee_of, unit_length
+from rosenblatt.evidence.nearest import GAP
+from rosenblatt.evidence.proof import Part, Proof, ProofError
+from rosenblatt.evidence.separability import Separability, separability_of
+from rosenblatt.evidence.sifting import Lowest, Off, Sample, Sifted, slack_of
+from rosenblatt.evidence.signed import Look, Scale, ScaledRadius, Signed, look_at
+from rosenblatt.examples import Examples
+from rosenblatt.progress import Line
+
+PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
+ROOM = 4096  # rows of a working set, or more where there are many features
+
+
+def separability_of_blocks(blocks: Blocks, *, widest: bool = True) -> Separability:
+    """Decide about the rows of blocks, with a proof that `check_blocks` confirms.
+
+    The verdict is that of `separability_of` on all rows at once. The rows said to be on the
+    margin, or to block, are some of those.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The rows and their answers.
+    widest : bool, default=True
+        Whether to go on to the widest margin once some w separates.
+    """
+    with Line() as line:
+        search = _Search(blocks, widest, line)
+        try:
+            search.begin()
+            while (done := search.step()) is None:
+                pass
+            return done
+        except KeyboardInterrupt:
+            if search.look is None:
+                raise
+            return search.undecided(f"interrupted after {search.passes} passes over the data")
+
+
+def look_over(block: Examples, first: int) -> Look:
+    """What one look at a block tells."""
+    return look_at(merged(block))
+
+
+class _Search:
+    """The working set, and what is known of all rows."""
+
+    def __init__(self, blocks: Blocks, widest: bool, line: Line) -> None:
+        self.blocks, self.widest, self.line = blocks, widest, line
+        self.look: Look | None = None
+        self.passes = self.waits = 0
+        self.nearest = np.inf
+
+    def begin(self) -> None:
+        """The first pass: the answers, the largest entries, some rows to begin with."""
+        looks, answers, samples = [], [], []
+        for look, answered, sample in self.blocks.each(Together((look_over, answers_of, Sample()))):
+            looks.append(look)
+            answers.append(answered)
+            samples.append(sample)
+        self.answered = Answered.joined(answers)
+        columns = np.max([look.columns for look in looks], axis=0)
+        self.look = Look(max(look.radius for look in looks), columns, False)
+        self.working = _thinned(samples)
+        self.dimension = dimension_of(self.working.examples)
+        self.room = max(ROOM, 24 * min(self.dimension, 400))
+        self.passes = 1
+
+    def step(self) -> Separability | None:
+        """Decide about the working set and see what all rows say to it."""
+        if self.line.due:
+            size = len(self.working.numbers)
+            self.line.show(f"{self.passes} passes; {size:,} rows in the working set")
+        answer = separability_of(self.working.examples, widest=self.widest)
+        if answer.proof is None:
+            return self.undecided(answer.reason)
+        if answer.verdict == "separable":
+            return self._all_right(answer)
+        if answer.verdict == "quasi-separable":
+            return self._none_wrong(answer)
+        return self._all_spanned(answer)
+
+    def undecided(self, reason: str) -> Separability:
+        """What is left to say when nothing was proved."""
+        assert self.look is not None
+        return Separability("undecided", self.look.radius, passes=self.passes, reason=reason)
+
+    def _all_right(self, answer: Separability) -> Separability | None:
+        """A line that separates the working set: does it separate all rows, as widely?"""
+        assert answer.margin is not None
+        assert answer.upper is not None
+        sifted = self._sift(self._lowest(answer))
+        enough = answer.upper * (1 - GAP) if self.widest else 0.0
+        self.waits = 0 if answer.upper < self.nearest * (1 - 1e-12) else self.waits + 1
+        self.nearest = min(self.nearest, answer.upper)
+        tolerance = GAP / 8 if self.widest else 0.0
+        lower = sifted.low.some(sifted.scores * self._unit < answer.margin * (1 - tolerance))
+        good = sifted.least * self._unit >= enough and sifted.least > slack_of(self.dimension)
+        if not good and self.waits < PATIENCE and self._join(lower, answer.support):
+            return None
+        assert answer.proof is not None
+        proof = self._proved("separable", answer.proof.weights)
+        return None if proof is None else self._separable(proof, answer, sifted.near)
+
+    def _separable(self, proof: Proof, answer: Separability, near: Picked) -> Separability:
+        """The verdict, and the margin measured on the rows that are nearest to the line."""
+        assert self.look is not None
+        rows = self.working.joined([near])
+        plain = Signed(rows.examples, Scale.plain(look_at(rows.examples)))
+        result = measured(plain, proof.weights, None)
+        return Separability(
+            "separable",
+            self.look.radius,
+            result.weights,
+            result.margin,
+            answer.upper,
+            support=rows.numbers[result.support],
+            passes=self.passes,
+            proof=proof,
+            scaled=scaled_guarantee_of(
+                self.look, result, bool(self.answered.x0), self.scaled_radius
+            ),
+        )
+
+    def _none_wrong(self, answer: Separability) -> Separability | None:
+        """A line that is wrong about no row of the working set: is it about others?"""
+        assert answer.proof is not None
+        sifted = self._sift(self._lowest(answer))
+        wrong = sifted.low.some(sifted.scores < -slack_of(self.dimension))
+        if self._join(wrong):
+            return None
+        proof = self._proved("quasi-separable", answer.proof.weights, answer.proof.parts)
+        return None if proof is None else self._blocked(proof, answer)
+
+    def _all_spanned(self, answer: Separability) -> Separability | None:
+        """Rows that cannot all be right: is every other row in their span?"""
+        assert answer.proof is not None
+        part = answer.proof.parts[0]
+        rows = integer_rows(self.working.examples, part.rows)
+        if part.rest or rank_at_least(rows) < self.dimension:
+            part = _every(part, len(self.working.numbers))
+            sifted = self._sift(Off(_orthogonal(self.working.examples, part.rows), self._unit))
+            if self._join(sifted.low):
+                return None
+            part = self._with_the_rest(part)
+        proof = self._proved("inseparable", (), (part,))
+        return None if proof is None else self._blocked(proof, answer)
+
+    def _with_the_rest(self, part: Part) -> Part:
+        """All rows are in the span: give those that are not listed the multiplier 1."""
+        if len(part.rows) == self.answered.n:
+            return part
+        examples = self.working.examples
+        signed = Signed(examples, Scale.plain(look_at(examples)))
+        rows, ones = list(part.rows), Part(part.rows, (1,) * len(part.rows))
+        every, unit = added(list(self.blocks.each(total_of)))
+        self.passes += 1
+        listed = integer_rows(examples, ones.rows, unit)
+        others = [a - sum(column) for a, *column in zip(every, *listed, strict=True)]
+        powers = (np.frexp(signed.scale.columns)[1] - 1 + unit - 53).tolist()
+        two = flint.fmpq(2)
+        total = [flint.fmpq(v) * two**e for v, e in zip(others, powers, strict=True)]
+        multipliers = lifted(signed, rows, [flint.fmpq(m) for m in part.multipliers], total)
+        return part_of(signed, Found(rows=rows, multipliers=multipliers), 1)
+
+    def _blocked(self, proof: Proof, answer: Separability) -> Separability:
+        assert self.look is not None
+        return Separability(
+            proof.claim,
+            self.look.radius,
+            unit_length(proof.weights) if proof.weights else None,
+            blocking=tuple(self._numbered(part) for part in answer.blocking),
+            passes=self.passes,
+            proof=proof,
+        )
+
+    def _proved(
+        self, claim: str, weights: tuple[int, ...], parts: Sequence[Part] = ()
+    ) -> Proof | None:
+        """The proof about all rows, checked; None where a row that it fails on has joined."""
+        numbered = tuple(self._numbered(part) for part in parts)
+        proof = Proof(claim, "", self.answered.x0, weights, numbered)
+        self.passes += 1
+        assert self.look is not None
+        try:
+            radius = ScaledRadius(self.look)
+            data, radii = evidence_in(proof, self.blocks, self.answered, radius)
+        except ProofError as wrong:
+            row = wrong.row
+            if row is None or row in self.working.numbers:
+                raise
+            self.working = self.working.joined([take(self.blocks, [row])])
+            self.passes += 1
+            return None
+        self.scaled_radius = max(radii)
+        return replace(proof, data=data)
+
+    def _numbered(self, part: Part) -> Part:
+        return Part(
+            tuple(self.working.numbers[list(part.rows)].tolist()), part.multipliers, part.rest
+        )
+
+    @property
+    def _unit(self) -> float:
+        """A power of two that no row is longer than: scores in it neither overflow nor vanish."""
+        assert self.look is not None
+        return float(np.ldexp(1.0, min(int(np.frexp(self.look.radius)[1]), 1023)))
+
+    @property
+    def share(self) -> float:
+        """How many rows of a block to look at more closely, as a share of them."""
+        return max(16, min(self.dimension, 400)) / self.answered.n
+
+    def _lowest(self, answer: Separability) -> Lowest:
+        assert answer.weights is not None
+        return Lowest(answer.weights, self._unit, self.share)
+
+    def _sift(self, work: Lowest | Off) -> Sifted:
+        self.passes += 1
+        return Sifted.joined(list(self.blocks.each(work)))
+
+    def _join(self, rows: Picked, keep: Any = ()) -> bool:
+        """Take rows into the working set; False if all are there already."""
+        new = rows.some(~np.isin(rows.numbers, self.working.numbers))
+        if len(new.numbers) == 0:
+            return False
+        if len(keep) and len(self.working.numbers) + len(new.numbers) > self.room:
+            self._make_room(keep)
+        self.working = self.working.joined([new])
+        return True
+
+    def _make_room(self, keep: Any) -> None:
+        """Leave out the older half of the rows, never those on the margin."""
+        stay = np.zeros(len(self.working.numbers), dtype=bool)
+        stay[np.arange(0, len(stay), 2)] = True
+        stay[np.asarray(keep, dtype=np.intp)] = True
+        self.working = self.working.some(stay)
+
+
+def _thinned(samples: Sequence[Picked]) -> Picked:
+    every = samples[0].joined(samples[1:])
+    step = -(-len(every.numbers) // (ROOM // 4))
+    return every.some(np.arange(0, len(every.numbers), step))
+
+
+def _every(part: Part, count: int) -> Part:
+    """The part with all rows of the working set listed, where the rest has a multiplier."""
+    if not part.rest:
+        return part
+    listed = dict(zip(part.rows, part.multipliers, strict=True))
+    return Part(tuple(range(count)), tuple(listed.get(n, part.rest) for n in range(count)))
+
+
+def _orthogonal(examples: Examples, rows: Sequence[int]) -> tuple[int, ...]:
+    """A direction drawn at random among those orthogonal to some rows, in integers."""
+    table, nullity = flint.fmpz_mat(integer_rows(examples, rows)).nullspace()
+    chance = np.random.default_rng(0).integers(1, 2**10, size=nullity).tolist()
+    return tuple(int(sum(c * int(row[j]) for j, c in enumerate(chance))) for row in table.tolist())

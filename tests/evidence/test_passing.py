@@ -1,0 +1,142 @@
+"""Separability in passes over blocks against all rows at once."""
+
+import pickle
+
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import rosenblatt as rb
+from rosenblatt.blocks import InOrder, take
+from rosenblatt.evidence.checking import check_blocks
+from rosenblatt.evidence.passing import separability_of_blocks
+from rosenblatt.examples import Examples
+
+LABELS = np.array([-1, 1])
+
+
+def cut(X, y, size, x0=1.0):
+    return InOrder(
+        lambda: (
+            Examples.from_arrays(X[i : i + size], y[i : i + size], labels=LABELS, x0=x0)
+            for i in range(0, X.shape[0], size)
+        )
+    )
+
+
+class Travelling(InOrder):
+    """Blocks to which work travels, as to another machine."""
+
+    def each(self, work):
+        return super().each(pickle.loads(pickle.dumps(work)))
+
+
+def agree(X, y, size, intercept=True):
+    """The verdict, the margin and a proof that holds, the same as on all rows at once."""
+    whole = rb.separability(X, y, fit_intercept=intercept)
+    blocks = cut(X, y, size, float(intercept))
+    parts = separability_of_blocks(blocks)
+    assert parts.verdict == whole.verdict
+    assert parts.radius == whole.radius
+    assert parts.proof.data == whole.proof.data
+    assert parts.proof.check(X, y)
+    assert check_blocks(parts.proof, blocks)
+    assert check_blocks(whole.proof, blocks)
+    if whole:
+        assert parts.margin == pytest.approx(whole.margin, rel=1e-8)
+        assert parts.scaled.radius == pytest.approx(whole.scaled.radius)
+    return parts
+
+
+@settings(max_examples=25)
+@given(strategies.labelled(max_rows=20), st.integers(1, 20), st.booleans())
+def test_a_verdict_in_passes_is_that_of_all_rows_at_once(examples, size, intercept):
+    agree(*examples, size, intercept)
+
+
+def planted(n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.where(X @ rng.normal(size=d) > 0.1, 1, -1), rng
+
+
+def test_separable_rows_are_separated_as_widely():
+    X, y, _ = planted(6000, 6)
+    parts = agree(X, y, 700)
+    assert parts.gap < 1e-8
+    assert set(rb.separability(X, y).support) == set(parts.support)
+
+
+def test_a_few_wrong_answers_are_found_by_the_rows_that_block():
+    X, y, rng = planted(6000, 6)
+    wrong = rng.choice(6000, 5, replace=False)
+    y[wrong] *= -1
+    parts = agree(X, y, 700)
+    assert parts.verdict == "inseparable"
+    assert set(parts.blocking[0].rows) & set(wrong.tolist())
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_rows_on_the_line_make_it_quasi_separable(intercept):
+    rng = np.random.default_rng(1)
+    X = rng.integers(-2, 3, size=(3000, 4)).astype(float)
+    s = X @ np.array([1.0, -1.0, 0.0, 2.0])
+    y = np.where(s == 0, rng.choice([-1, 1], 3000), np.sign(s)).astype(int)
+    assert agree(X, y, 450, intercept).verdict == "quasi-separable"
+
+
+def test_columns_that_depend_on_each_other_are_no_obstacle():
+    rng = np.random.default_rng(2)
+    X = np.eye(4)[rng.integers(0, 4, 800)]  # the columns sum to x0
+    y = rng.choice([-1, 1], 800)
+    parts = agree(X, y, 130)
+    assert (parts.verdict, parts.proof.parts[0].rest > 0) == ("inseparable", True)
+
+
+def test_csr_and_extreme_numbers_too():
+    X, y, _ = planted(300, 4)
+    agree(sparse.csr_array(np.where(np.abs(X) < 0.5, 0.0, X)), y, 70)
+    agree(X * 1e200, y, 70)
+    agree(X * np.array([1e12, 1.0, 1e-12, 1.0]), y, 70)
+
+
+def test_work_travels():
+    X, y, _ = planted(500, 3)
+    y[::50] *= -1
+    blocks = Travelling(cut(X, y, 90).batches)
+    assert separability_of_blocks(blocks).verdict == "inseparable"
+    assert take(blocks, [499, 3, 91]).numbers.tolist() == [3, 91, 499]
+
+
+def test_a_proof_about_other_rows_is_refused_in_passes():
+    X, y, _ = planted(500, 3)
+    proof = separability_of_blocks(cut(X, y, 90)).proof
+    worse = y.copy()
+    worse[7] *= -1
+    with pytest.raises(rb.ProofError, match="row 7: w·z is negative"):
+        check_blocks(proof, cut(X, worse, 90))
+    other = X.copy()
+    other[7] *= 2.0
+    with pytest.raises(rb.ProofError, match="about other data"):
+        check_blocks(proof, cut(other, y, 90))
+    with pytest.raises(rb.ProofError, match="x0"):
+        check_blocks(proof, cut(X, y, 90, 0.0))
+
+
+def test_ctrl_c_leaves_it_undecided():
+    X, y, _ = planted(500, 3)
+    asked = 0
+
+    def batches():
+        nonlocal asked
+        asked += 1
+        if asked == 2:
+            raise KeyboardInterrupt
+        yield from cut(X, y, 90).batches()
+
+    answer = separability_of_blocks(InOrder(batches))
+    assert (answer.verdict, answer.proof) == ("undecided", None)
+    assert "interrupted after 2 passes" in answer.reason
