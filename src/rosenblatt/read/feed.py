@@ -254,12 +254,18 @@ def usable(batch: Batch) -> Batch:
 
 def in_rows(columns: list[Any]) -> NDArray[np.float64]:
     """Columns of Arrow as rows of an array, NaN where a number is missing."""
-    arrays = [np.asarray(column.to_numpy(zero_copy_only=False), np.float64) for column in columns]
-    X = np.empty((len(columns[0]), len(columns)))
+    arrays = [_numbers(column) for column in columns]
+    X = np.empty((len(arrays[0]), len(arrays)))
     for begin in range(0, len(X), ROWS):  # few enough rows to stay in a cache
         part = slice(begin, begin + ROWS)
         np.stack([array[part] for array in arrays], axis=1, out=X[part])
     return X
+
+
+def _numbers(column: Any) -> NDArray[np.float64]:
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
 
 
 def labels_of(column: Any) -> NDArray[Any]:

@@ -22,6 +22,7 @@ from rosenblatt.read.source import UNREADABLE, cannot_open, one_line
 CHUNK = 1 << 20
 ROWS = 1 << 13  # of thirty doubles: two megabytes, which stay in a cache
 LONGEST_LINE = 1 << 28
+NEWLINE = ord("\n")
 POLL_SECONDS = 0.1
 SEAL = 1 << 16  # bytes before a place by which it is recognised
 
@@ -47,7 +48,8 @@ class Chunk:
     @functools.cached_property
     def count(self) -> int:
         """The number of lines; the last one of a stream may lack its newline."""
-        return self.data.count(b"\n") + (not self.data.endswith(b"\n"))
+        newlines = np.count_nonzero(np.frombuffer(self.data, dtype=np.uint8) == NEWLINE)
+        return int(newlines) + (not self.data.endswith(b"\n"))
 
     @property
     def end(self) -> Place:
@@ -60,7 +62,7 @@ class Chunk:
 
     def split(self, lines: int) -> tuple[Chunk, Chunk]:
         """The first so many lines, and the rest."""
-        ends = np.flatnonzero(np.frombuffer(self.data, dtype=np.uint8) == 10)
+        ends = np.flatnonzero(np.frombuffer(self.data, dtype=np.uint8) == NEWLINE)
         at = int(ends[lines - 1]) + 1
         first = Chunk(self.data[:at], self.begin)
         return first, Chunk(self.data[at:], first.end)
@@ -218,21 +220,23 @@ class LineStream:
 
     def chunks(self, begin: Place, every: int | None) -> Iterator[Chunk]:
         """Whole lines from here on, cut also where the number of lines is a multiple of `every`."""
-        rest, self.first = self.first, b""
-        while True:
-            lines, newline, rest = rest.rpartition(b"\n")
-            if newline:
-                for chunk in _cut(Chunk(lines + newline, begin), every):
+        block, self.first = self.first, b""
+        rest: list[bytes] = []
+        while block or (block := self._read()):
+            at = block.rfind(b"\n") + 1
+            if at:
+                lines = b"".join((*rest, memoryview(block)[:at]))  # copied once, and no more
+                rest.clear()
+                for chunk in _cut(Chunk(lines, begin), every):
                     yield chunk
                     begin = chunk.end
-            block = self._read()
-            if not block:
-                break
-            if len(rest) > LONGEST_LINE:
+            if at < len(block):
+                rest.append(block[at:])
+            if sum(map(len, rest)) > LONGEST_LINE:
                 raise DataError(f"{self.name}, line {begin.lines + 1} is longer than can be read.")
-            rest += block
+            block = b""
         if rest:
-            yield Chunk(rest, begin)
+            yield Chunk(b"".join(rest), begin)
 
     def passed(self, chunk: Chunk) -> None:
         """Note that a chunk has been dealt with, so that the place after it can be sealed."""
