@@ -1,54 +1,124 @@
-"""`python -m bench [part …]`: run the parts and show one table with every promise."""
+"""`python -m bench [part …] [--quick] [--out FOLDER]`: run the parts and write one table.
+
+The figures go to results.json, part by part, and RESULTS.md is rendered from it. `--quick` takes
+smoke sizes, says so in the table, and leaves the kept results alone.
+"""
 
 from __future__ import annotations
 
-import importlib
+import argparse
 import json
-import platform
+import os
+import signal
+import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from bench import machine, render
+from bench.line import Line
+from bench.promises import PROMISES
 
 HERE = Path(__file__).parent
-NOT_PARTS = {"__init__", "__main__", "measure"}
-
-
-def parts() -> list[str]:
-    return sorted(path.stem for path in HERE.glob("*.py") if path.stem not in NOT_PARTS)
-
-
-def show(name: str, rows: list[dict[str, Any]], console: Console) -> None:
-    table = Table(title=name, title_justify="left")
-    for column in ("work", "target", "figure", "spread", ""):
-        table.add_column(column, justify="right" if column == "figure" else "left")
-    for row in rows:
-        verdict = "[green]pass[/]" if row["pass"] else "[red]short[/]"
-        table.add_row(
-            row["work"], row["target"], str(row["figure"]), row.get("spread", ""), verdict
-        )
-    console.print(table)
+PARTS = (
+    "pla", "separability", "pocket", "fewest", "cli", "online",
+    "page", "big", "dask", "growth", "quality",
+)  # fmt: skip
+PATIENCE = 400.0  # seconds a part may take before it is ended and the others go on
 
 
 def main(arguments: list[str]) -> int:
-    quick = "--quick" in arguments
-    wanted = [name for name in arguments if not name.startswith("-")] or parts()
-    unknown = sorted(set(wanted) - set(parts()))
-    if unknown:
-        print(f"bench: no part {unknown[0]!r}; there are {', '.join(parts())}.", file=sys.stderr)
-        return 64
-    console = Console()
-    console.print(
-        f"{platform.processor() or platform.machine()}, Python {platform.python_version()}"
-    )
-    results = {}
-    for name in wanted:
-        results[name] = importlib.import_module(f"bench.{name}").run(quick)
-        show(name, results[name], console)
-    (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n")
-    return 0
+    asked = _asked(arguments)
+    folder = asked.out or (HERE.parent / "build" / "bench" if asked.quick else HERE)
+    folder.mkdir(parents=True, exist_ok=True)
+    failed = False
+    for name in asked.parts or PARTS:
+        print(f"bench: {name} …", flush=True)
+        told = run_part(name, asked.quick)
+        failed |= any(missing.get("failed") for missing in told["missing"])
+        write(folder, name, told)
+        render.show(told)
+    print(f"bench: {folder / 'RESULTS.md'} and results.json written.")
+    return int(failed)
+
+
+def _asked(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
+    parser.add_argument("--quick", action="store_true", help="smoke sizes")
+    parser.add_argument("--out", type=Path, help="folder of results.json and RESULTS.md")
+    asked = parser.parse_args(arguments)
+    for name in asked.parts:
+        if name not in PARTS:
+            parser.error(f"no part {name!r}; there are {', '.join(PARTS)}.")
+    return asked
+
+
+def run_part(name: str, quick: bool) -> dict[str, Any]:
+    """Run one part in a process of its own, so that none can slow or end another."""
+    told: dict[str, Any] = {**machine.stamp(), "quick": quick, "lines": [], "tables": []}
+    told |= {"missing": [], "took": {}}
+    begin = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "results"
+        out.touch()
+        command = [sys.executable, "-m", "bench.part", name, str(out), *["--quick"] * quick]
+        ended = _patiently(command)
+        for text in out.read_text(encoding="utf-8").splitlines():
+            _take(json.loads(text), told)
+    if ended:
+        told["missing"].append({"ids": [name], "why": ended, "failed": True})
+    told["seconds"] = round(time.perf_counter() - begin, 1)
+    told["lines"] += [line.to_json() for line in unmeasured(name, told)]
+    return told
+
+
+def _patiently(command: list[str]) -> str:
+    """Run to the end, or for so long; say why when it did not end well."""
+    # A group of its own: browsers and workers that it started end with it.
+    process = subprocess.Popen(command, cwd=HERE.parent, start_new_session=True)
+    try:
+        status = process.wait(PATIENCE)
+    except BaseException as interruption:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if not isinstance(interruption, subprocess.TimeoutExpired):
+            raise
+        return f"not done after {PATIENCE:g} s"
+    return f"ended with status {status}" if status else ""
+
+
+def _take(result: dict[str, Any], told: dict[str, Any]) -> None:
+    for kind, value in result.items():
+        if kind == "took":
+            told["took"].update([value])
+        elif kind == "missing":
+            told["missing"].append(value)
+        else:
+            told[kind + "s"].append(value)
+
+
+def unmeasured(name: str, told: dict[str, Any]) -> list[Line]:
+    """A line without a figure, and with the reason, for every promise of a part still open."""
+    there = {line["id"] for line in told["lines"]}
+    lines = []
+    for promise in PROMISES.values():
+        if promise.part == name and promise.id not in there:
+            gaps = [gap for gap in told["missing"] if promise.id.startswith(tuple(gap["ids"]))]
+            lines.append(Line(promise, None, note=gaps[0]["why"] if gaps else "not run"))
+    return lines
+
+
+def write(folder: Path, name: str, told: dict[str, Any]) -> None:
+    """Put one part's results in the place of its former ones, and render all."""
+    path = folder / "results.json"
+    results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    results[name] = told
+    results = {part: results[part] for part in PARTS if part in results}
+    path.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / "RESULTS.md").write_text(render.markdown(results), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,60 +5,47 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from bench.measure import at_most, interleaved, row
+from bench.line import Line
+from bench.measure import at_most, figure, interleaved
 
 PROGRAM = str(Path(sys.executable).parent / "rosenblatt")
 COLUMNS = 30
-MEMORY = 500  # MB
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        return [
-            learn_against_import(place, repeats=5 if quick else 15),
-            help_against_python(place, repeats=5 if quick else 15),
-            *predict_in_memory(place, 200_000 if quick else 2_000_000),
-        ]
-
-
-def learn_against_import(place: Path, repeats: int) -> dict[str, Any]:
+def learn(quick: bool) -> Iterator[Line]:
     """Both in fresh processes with warm caches."""
-    works = {
-        "learn": lambda: _process(place, PROGRAM, "learn"),
-        "import": lambda: _process(place, sys.executable, "-c", "import sklearn.linear_model"),
-    }
-    times = interleaved(works, repeats)
-    work = "rosenblatt learn, built-in credit, against python -c 'import sklearn.linear_model'"
-    return at_most(work, times["learn"], times["import"], 1.0)
+    with tempfile.TemporaryDirectory() as folder:
+        works = {
+            "ours": lambda: _process(folder, PROGRAM, "learn"),
+            "import": lambda: _process(folder, sys.executable, "-c", "import sklearn.linear_model"),
+        }
+        times = interleaved(works, 3 if quick else 15)
+    yield at_most("cli.learn", times["ours"], times["import"], f"{times['ours'].median:.2f} s")
 
 
-def help_against_python(place: Path, repeats: int) -> dict[str, Any]:
-    works = {
-        "help": lambda: _process(place, PROGRAM, "--help"),
-        "numpy": lambda: _process(place, sys.executable, "-c", "import numpy"),
-    }
-    times = interleaved(works, repeats)
-    return at_most(
-        "rosenblatt --help against python -c 'import numpy'", times["help"], times["numpy"], 1.0
-    )
+def usage(quick: bool) -> Iterator[Line]:
+    with tempfile.TemporaryDirectory() as folder:
+        works = {
+            "ours": lambda: _process(folder, PROGRAM, "--help"),
+            "numpy": lambda: _process(folder, sys.executable, "-c", "import numpy"),
+        }
+        times = interleaved(works, 3 if quick else 15)
+    yield at_most("cli.help", times["ours"], times["numpy"], f"{times['ours'].median:.2f} s")
 
 
-def predict_in_memory(place: Path, rows: int) -> list[dict[str, Any]]:
+def predict(quick: bool) -> Iterator[Line]:
     """The most memory that the process ever held, as the system counts it."""
-    _write_parquet(place / "big.parquet", rows)
-    _process(place, PROGRAM, "learn", "small.csv", "--test-size", "0")
-    result = []
-    for output in ("answers.parquet", "answers.csv"):
-        megabytes = _peak(place, "predict", "model.json", "big.parquet", "-o", output)
-        work = f"predict {rows:,} × {COLUMNS} Parquet to {output}, peak memory in MB"
-        result.append(row(work, f"< {MEMORY}", megabytes, megabytes < MEMORY))
-    return result
+    with tempfile.TemporaryDirectory() as folder:
+        _write_parquet(Path(folder) / "big.parquet", 100_000 if quick else 2_000_000)
+        _process(folder, PROGRAM, "learn", "small.csv", "--test-size", "0")
+        for kind in ("parquet", "csv"):
+            megabytes = _peak(folder, "predict", "model.json", "big.parquet", "-o", f"out.{kind}")
+            yield figure(f"cli.predict-{kind}", megabytes, note="the system's own count (VmHWM)")
 
 
 def _write_parquet(path: Path, rows: int) -> None:
@@ -75,11 +62,11 @@ def _write_parquet(path: Path, rows: int) -> None:
     (path.parent / "small.csv").write_text("\n".join(lines) + "\n")
 
 
-def _process(place: Path, *command: str) -> None:
-    subprocess.run(command, cwd=place, check=True, capture_output=True)
+def _process(folder: str, *command: str) -> None:
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 
-def _peak(place: Path, *arguments: str) -> float:
+def _peak(folder: str, *arguments: str) -> float:
     code = (
         "import sys\n"
         "from rosenblatt.cli import main\n"
@@ -91,6 +78,9 @@ def _peak(place: Path, *arguments: str) -> float:
         "print(int(line.split()[1]) / 1024)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=place, check=True, capture_output=True, text=True
+        [sys.executable, "-c", code], cwd=folder, check=True, capture_output=True, text=True
     )
     return float(done.stdout.splitlines()[-1])
+
+
+WORKS = {learn: ("cli.learn",), usage: ("cli.help",), predict: ("cli.predict",)}

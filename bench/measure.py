@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from bench.line import Line, MissingError
+from bench.promises import PROMISES
 
 
 @dataclass(frozen=True)
@@ -23,12 +29,20 @@ class Times:
     def median(self) -> float:
         return float(np.median(self.seconds))
 
+    def scaled(self, factor: float) -> Times:
+        return Times(tuple(second * factor for second in self.seconds))
+
 
 def interleaved(works: dict[str, Callable[[], Any]], repeats: int = 7) -> dict[str, Times]:
     """Time each piece of work once a round, so that a busy moment hits all alike."""
-    seconds: dict[str, list[float]] = {name: [] for name in works}
     for work in works.values():
         work()
+    return rounds(works, repeats)
+
+
+def rounds(works: dict[str, Callable[[], Any]], repeats: int) -> dict[str, Times]:
+    """The same, for work that needs no warming up or cannot afford it."""
+    seconds: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(repeats):
         for name, work in works.items():
             begin = time.perf_counter()
@@ -37,38 +51,48 @@ def interleaved(works: dict[str, Callable[[], Any]], repeats: int = 7) -> dict[s
     return {name: Times(tuple(values)) for name, values in seconds.items()}
 
 
-def ratio(slow: Times, fast: Times) -> tuple[float, str]:
-    """How many times slower one is than the other: of the medians, and round by round."""
-    rounds = np.array(slow.seconds) / np.array(fast.seconds)
-    return slow.median / fast.median, f"{rounds.min():.2f} to {rounds.max():.2f}"
+def figure(
+    id: str, value: float, values: tuple[float, ...] = (), note: str = "", **seconds: Times
+) -> Line:
+    """The line of a promise: its figure, the values it is the median of, and how it was got."""
+    low, high = (min(values), max(values)) if len(values) > 1 else (None, None)
+    kept = {name: times.seconds for name, times in seconds.items()}
+    return Line(PROMISES[id], float(value), low, high, note, kept)
 
 
-def row(
-    work: str, target: str, figure: float | str, good: bool, spread: str = ""
-) -> dict[str, Any]:
-    """One line of the table of results; a figure in words is shown as it is."""
-    return {
-        "work": work,
-        "target": target,
-        "figure": figure if isinstance(figure, str) else round(figure, 3),
-        "spread": spread,
-        "pass": bool(good),
-    }
+def faster(id: str, peer: Times, ours: Times, note: str = "") -> Line:
+    """How many times faster we are than a peer: of the medians, and round by round."""
+    return figure(id, peer.median / ours.median, _by_round(peer, ours), note, ours=ours, peer=peer)
 
 
-def faster(work: str, peer: Times, ours: Times, least: float) -> dict[str, Any]:
-    """A line that says how many times faster we are than a peer."""
-    figure, spread = ratio(peer, ours)
-    return row(work, f"≥ {least:g} × faster", figure, figure >= least, spread)
+def at_most(id: str, ours: Times, peer: Times, note: str = "") -> Line:
+    """How many times a peer's time we take: of the medians, and round by round."""
+    return figure(id, ours.median / peer.median, _by_round(ours, peer), note, ours=ours, peer=peer)
 
 
-def at_most(work: str, ours: Times, peer: Times, most: float) -> dict[str, Any]:
-    """A line that says how many times a peer's time we take."""
-    figure, spread = ratio(ours, peer)
-    return row(work, f"≤ {most:g} ×", figure, figure <= most, spread)
+def _by_round(above: Times, below: Times) -> tuple[float, ...]:
+    return tuple(a / b for a, b in zip(above.seconds, below.seconds, strict=True))
 
 
 def in_new_process(code: str) -> Any:
     """Run code that prints one JSON value, in a process of its own."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1])
     return json.loads(done.stdout)
+
+
+def peer(module: str, package: str) -> Any:
+    """A peer's module, or a word that its package is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as trouble:
+        raise MissingError(f"{package} is not installed ({trouble})") from None
+
+
+def published_data() -> Path:
+    """The folder of the published data sets."""
+    folder = os.environ.get("ROSENBLATT_DATA")
+    if not folder:
+        raise MissingError("ROSENBLATT_DATA is not set to the folder of the published data sets")
+    return Path(folder)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import statistics
-import time
+import tempfile
 import tracemalloc
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 import rosenblatt as rb
-from bench.measure import row
+from bench.line import Line
+from bench.measure import faster, figure, interleaved, peer, rounds
 
 NOISE = 0.05
 
@@ -63,94 +65,90 @@ def by_numpy(X, y, rows):
     return history
 
 
-def timed(work):
-    begun = time.perf_counter()
-    result = work()
-    return time.perf_counter() - begun, result
-
-
-def against_loops(quick):
-    n, d, T = (20_000, 50, 500) if quick else (50_000, 50, 2000)
-    X, y = examples(n, d)
-    fit = lambda: rb.PocketPerceptron(T, random_state=0).fit(X, y)  # noqa: E731
-    loop = compiled()
-    trace = fit().trace_.examples
+def beside_loops(quick: bool) -> Iterator[Line]:
+    """The same corrections, each vector judged on its own; the pockets must be the same."""
+    n, T = (20_000, 500) if quick else (50_000, 2000)
+    X, y = examples(n, 50)
+    clf = rb.PocketPerceptron(T, random_state=0).fit(X, y)
+    trace, loop = clf.trace_.examples, compiled()
+    few = trace[: T // 20]
     loop(X[:100], y[:100], trace[:0])
-    few = trace[: T // 10]
-    ours, theirs, numpys = [], [], []
-    for _ in range(3):
-        seconds, clf = timed(fit)
-        ours.append(seconds)
-        seconds, history = timed(lambda: loop(X, y, trace))
-        theirs.append(seconds)
-        assert [tuple(pair) for pair in history] == clf.history_
-        seconds, history = timed(lambda: by_numpy(X, y, few))
-        numpys.append(seconds * T / len(few))
-        assert history == [pair for pair in clf.history_ if pair[0] <= len(few)]
-    mine = statistics.median(ours)
-    ratios = [statistics.median(other) / mine for other in (theirs, numpys)]
-    size = f"pocket, {n:,} × {d}, {T:,} corrections"
-    return [
-        row(f"{size}, against one vector at a time, compiled", "≥ 10 ×",
-            f"{ratios[0]:.1f} × ({mine:.2f} s)", ratios[0] >= 10),
-        row(f"{size}, against NumPy a vector at a time", "≥ 100 ×",
-            f"{ratios[1]:.1f} × (from {len(few)} corrections)", ratios[1] >= 100),
-    ]  # fmt: skip
+    assert [tuple(pair) for pair in loop(X, y, trace)] == clf.history_
+    assert by_numpy(X, y, few) == [pair for pair in clf.history_ if pair[0] <= len(few)]
+    works = {
+        "ours": lambda: rb.PocketPerceptron(T, random_state=0).fit(X, y),
+        "compiled": lambda: loop(X, y, trace),
+        "numpy": lambda: by_numpy(X, y, few),
+    }
+    times = rounds(works, 3 if quick else 5)
+    note = f"the same pocket at the same corrections; {times['ours'].median:.2f} s"
+    yield faster("pocket.compiled-50000x50", times["compiled"], times["ours"], note)
+    note = f"NumPy from its first {len(few)} corrections, times {T // len(few)}; the same pocket"
+    yield faster("pocket.numpy-50000x50", times["numpy"].scaled(T / len(few)), times["ours"], note)
 
 
-def large(quick):
-    n, d, T, block = (200_000, 30, 500, 256) if quick else (1_000_000, 30, 1000, 256)
-    X, y = examples(n, d)
-    W = np.random.default_rng(0).normal(size=(d, block))
-    rb.PocketPerceptron(10, random_state=0).fit(X[:1000], y[:1000])
-    product = statistics.median(timed(lambda: _product(X, W))[0] for _ in range(3))
+def large(quick: bool) -> Iterator[Line]:
+    """The whole run in matrix products of as many vectors as a block has, and its memory."""
+    n, T, block = (100_000, 500, 256) if quick else (1_000_000, 1000, 256)
+    X, y = examples(n, 30)
+    W = np.random.default_rng(0).normal(size=(30, block))
+    works = {
+        "ours": lambda: rb.PocketPerceptron(T, random_state=0).fit(X, y),
+        "product": lambda: product(X, W),
+    }
+    times = interleaved(works, 3)
+    each = times["product"].scaled(T / block)
+    values = tuple(a / b for a, b in zip(times["ours"].seconds, each.seconds, strict=True))
+    note = f"blocks of {block}, products of 4,096 rows at a time; {times['ours'].median:.1f} s"
+    yield figure(
+        "pocket.products-1000000x30", times["ours"].median / each.median, values, note, **times
+    )
     tracemalloc.start()
-    seconds, _ = timed(lambda: rb.PocketPerceptron(T, random_state=0).fit(X, y))
+    works["ours"]()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    products = seconds / product / (T / block)
-    share = 1 + peak / X.nbytes
-    size = f"pocket, {n:,} × {d}, {T:,} corrections"
-    return [
-        row(f"{size}: matrix products of {block} vectors", "≤ 3 a block",
-            f"{products:.2f} a block ({seconds:.1f} s)", products <= 3),
-        row(f"{size}: memory", "≤ 1.5 × the data", f"{share:.2f} ×", share <= 1.5),
-    ]  # fmt: skip
+    yield figure("pocket.memory-1000000x30", 1 + peak / X.nbytes, note="by tracemalloc")
 
 
-def _product(X, W):
+def product(X: Any, W: Any) -> None:
     for start in range(0, len(X), 4096):
         X[start : start + 4096] @ W
 
 
-def against_fukuml(quick):
-    try:
-        from FukuML import PocketPLA
-    except ImportError:
-        return [row("pocket against FukuML", "≥ 500 ×", "FukuML is not installed here", False)]
-    import tempfile
+def by_fukuml(quick: bool) -> Iterator[Line]:
+    """Its naive cycle starts over after each correction, as order="first" does: same weights."""
+    fukuml = peer("FukuML.PocketPLA", "FukuML")
+    n, T = (500, 20) if quick else (5000, 100)
+    X, y = examples(n, 10)
 
-    n, d, T = (500, 10, 50) if quick else (5000, 10, 200)
-    X, y = examples(n, d)
+    def theirs(loop_mode: str) -> Any:
+        pla = fukuml.BinaryClassifier()
+        pla.load_train_data(file.name)
+        pla.set_param(loop_mode=loop_mode, step_alpha=1, updates=T)
+        pla.init_W()
+        pla.train()
+        return pla
+
     with tempfile.NamedTemporaryFile("w", suffix=".dat") as file:
         np.savetxt(file.name, np.column_stack([X, y]), fmt="%.17g")
-
-        def theirs():
-            pla = PocketPLA.BinaryClassifier()
-            pla.load_train_data(file.name)
-            pla.set_param(loop_mode="random", step_alpha=1, updates=T)
-            pla.init_W()
-            return pla.train()
-
-        rb.PocketPerceptron(T, random_state=0).fit(X, y)
-        other = statistics.median(timed(theirs)[0] for _ in range(3))
-    mine = statistics.median(
-        timed(lambda: rb.PocketPerceptron(T, random_state=0).fit(X, y))[0] for _ in range(9)
+        ours = rb.PocketPerceptron(T, "first").fit(X, y)
+        peers = theirs("naive_cycle")
+        assert np.allclose(ours.weights_, peers.W, rtol=1e-9), "FukuML has another pocket"
+        assert ours.n_mistakes_ == round(peers.temp_avg_error * n)
+        works = {
+            "ours": lambda: rb.PocketPerceptron(T, random_state=0).fit(X, y),
+            "peer": lambda: theirs("random"),
+        }
+        times = interleaved(works, 3)
+    note = (
+        "the same pocket where both start over after each correction; timed with random mistakes; "
+        f"{times['peer'].median:.2f} s against {times['ours'].median:.4f} s"
     )
-    ratio = other / mine
-    return [row(f"pocket against FukuML, {n:,} × {d}, {T} corrections", "≥ 500 ×",
-                f"{ratio:.0f} × ({other:.2f} s against {mine:.4f} s)", ratio >= 500)]  # fmt: skip
+    yield faster("pocket.fukuml", times["peer"], times["ours"], note)
 
 
-def run(quick: bool) -> list[dict]:
-    return [*against_loops(quick), *large(quick), *against_fukuml(quick)]
+WORKS = {
+    beside_loops: ("pocket.compiled", "pocket.numpy"),
+    large: ("pocket.products", "pocket.memory"),
+    by_fukuml: ("pocket.fukuml",),
+}

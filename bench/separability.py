@@ -5,9 +5,8 @@ Our times include Examples' checks, the decision, the widest margin, the proof a
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,17 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import rosenblatt as rb
-from bench.measure import Times, at_most, faster, in_new_process, interleaved, row
+from bench.line import Line
+from bench.measure import (
+    Times,
+    at_most,
+    faster,
+    figure,
+    in_new_process,
+    interleaved,
+    published_data,
+    rounds,
+)
 
 PATIENCE = 60.0  # seconds that HiGHS is given; beyond them its time counts as this much
 
@@ -57,38 +66,45 @@ def proved(X: Any, y: Any, **how: Any) -> rb.Separability:
     return s
 
 
-def beside_highs(work: str, X: Any, y: Any, least: float, **how: Any) -> dict[str, Any]:
-    """Ours beside HiGHS, interleaved; few rounds where HiGHS is slow."""
+def beside_highs(id: str, X: Any, y: Any, **how: Any) -> Line:
+    """Ours beside HiGHS: first the verdicts, then the times; few rounds where HiGHS is slow."""
     begin = time.perf_counter()
-    status = highs(X, y)
+    said = {0: "separable", 2: "inseparable"}.get(highs(X, y))
     slow = time.perf_counter() - begin
     ours = proved(X, y, **how)
-    rounds = 7 if slow < 2 else 3
+    assert said in (ours.verdict, None), f"ours says {ours.verdict}, HiGHS {said}"
+    works = {"peer": lambda: highs(X, y), "ours": lambda: proved(X, y, **how)}
     if slow < 20:
-        times = interleaved(
-            {"peer": lambda: highs(X, y), "ours": lambda: proved(X, y, **how)}, rounds
-        )
-    else:
-        times = interleaved({"ours": lambda: proved(X, y, **how)}, 3)
-        times["peer"] = Times((slow,) * 3)
-    said = {0: "separable", 2: "inseparable"}.get(status, f"no answer in {slow:.0f} s")
-    result = faster(f"{work}: {ours.verdict} (HiGHS: {said})", times["peer"], times["ours"], least)
-    result["seconds"] = {name: round(value.median, 4) for name, value in times.items()}
-    return result
+        times = rounds(works, 7 if slow < 2 else 3)
+    else:  # once is enough: the spread is ours alone
+        times = rounds({"ours": works["ours"]}, 3) | {"peer": Times((slow,) * 3)}
+    theirs = f"HiGHS {said}" if said else f"HiGHS gave no answer in {slow:.0f} s, which count"
+    note = f"ours {ours.verdict}, {theirs}; {times['ours'].median:.3f} s"
+    return faster(id, times["peer"], times["ours"], note)
 
 
-def many_rows(n: int, flipped: int) -> list[dict[str, Any]]:
+def beside(quick: bool) -> Iterator[Line]:
+    for d in (20, 100):
+        for flipped, kind in ((0, "separable"), (3, "flipped")):
+            X, y = planted(2_000 if quick else 20_000, d, flipped)
+            yield beside_highs(f"separability.20000x{d}-{kind}", X, y)
+
+
+def many_rows(quick: bool) -> Iterator[Line]:
     """Time against the passes reported, and memory, on many rows."""
-    X, y = planted(n, 30, flipped)
-    w = np.ones(30)
-    s = rb.separability(X, y)
-    times = interleaved({"ours": lambda: rb.separability(X, y), "pass": lambda: X @ w}, 5)
-    passes = Times(tuple(t * s.passes for t in times["pass"].seconds))
-    work = f"{n:,} × 30, {s.verdict}"
-    time_row = at_most(f"{work}, {s.passes} passes of X @ w", times["ours"], passes, 1.5)
-    time_row["seconds"] = {name: round(value.median, 4) for name, value in times.items()}
-    figure = in_new_process(MEMORY.format(n=n, flipped=flipped))
-    return [time_row, row(f"{work}, memory", "≤ 1.3 × data", figure, figure <= 1.3)]
+    n, w = 100_000 if quick else 1_000_000, np.ones(30)
+    for flipped, kind in ((0, "separable"), (3, "flipped")):
+        id = f"separability.1000000x30-{kind}"
+        X, y = planted(n, 30, flipped)
+        s = rb.separability(X, y)
+        assert s.verdict == ("inseparable" if flipped else "separable"), s.verdict
+        times = interleaved(
+            {"ours": lambda X=X, y=y: rb.separability(X, y), "pass": lambda X=X: X @ w}, 5
+        )
+        note = f"{s.passes} passes, {times['ours'].median:.2f} s"
+        yield at_most(f"{id}-time", times["ours"], times["pass"].scaled(s.passes), note)
+        share = in_new_process(MEMORY.format(n=n, flipped=flipped))
+        yield figure(f"{id}-memory", share, note="the data and the most that the call adds to it")
 
 
 # Linux can forget a process's peak and count anew: what the call adds to the data.
@@ -114,23 +130,19 @@ def messages() -> tuple[Any, Any]:
     """Word counts of the SMS messages."""
     from sklearn.feature_extraction.text import CountVectorizer
 
-    path = Path(os.environ["ROSENBLATT_DATA"]) / "SMSSpamCollection"
+    path = published_data() / "SMSSpamCollection"
     pairs = [line.split("\t", 1) for line in path.read_text(encoding="utf-8").splitlines()]
     X = CountVectorizer().fit_transform([text for _, text in pairs]).astype(np.float64)
     return X, np.array([1 if label == "spam" else -1 for label, _ in pairs])
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
-    """Every line of the table; `quick` takes a tenth of the rows."""
-    n = 2000 if quick else 20000
-    results = []
-    for d, least in ((20, 15), (100, 10)):
-        for flipped in (0, 3):
-            results.append(beside_highs(f"{n:,} × {d}", *planted(n, d, flipped), least))
-    for flipped in (0, 3):
-        results += many_rows(n * 50, flipped)
-    if "ROSENBLATT_DATA" in os.environ:
-        X, y = messages()
-        work = f"SMS word counts {X.shape[0]:,} × {X.shape[1]:,}, any separator"
-        results.append(beside_highs(work, X, y, 2, widest=False))
-    return results
+def words(quick: bool) -> Iterator[Line]:
+    X, y = messages()
+    yield beside_highs("separability.sms", X, y, widest=False)
+
+
+WORKS = {
+    beside: ("separability.20000",),
+    many_rows: ("separability.1000000",),
+    words: ("separability.sms",),
+}

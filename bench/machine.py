@@ -1,0 +1,45 @@
+"""What the figures were measured on: machine, versions, date."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = (
+    "rosenblatt", "numpy", "scipy", "numba", "scikit-learn", "pyarrow", "python-flint",
+    "river", "vowpalwabbit", "mlxtend", "FukuML", "dask", "distributed", "dask-ml", "playwright",
+)  # fmt: skip
+
+
+def stamp() -> dict[str, Any]:
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "machine": _machine(),
+        "versions": {"Python": platform.python_version(), **{p: _version(p) for p in PACKAGES}},
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _machine() -> str:
+    gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        f"{_processor()}, {len(os.sched_getaffinity(0))} cores, {gigabytes:.0f} GB, "
+        f"{platform.system()} {platform.machine()}"
+    )
+
+
+def _processor() -> str:
+    path = Path("/proc/cpuinfo")
+    names = path.read_text().splitlines() if path.exists() else []
+    found = [line.partition(":")[2].strip() for line in names if line.startswith("model name")]
+    return found[0] if found else platform.processor() or "processor unknown"

@@ -1,0 +1,120 @@
+"""Every line of speed, memory and quality that the issues ask for, with its target and its id."""
+
+from __future__ import annotations
+
+from bench.line import Promise, Target
+
+
+def least(number: float) -> Target:
+    return Target("≥", number)
+
+
+def most(number: float) -> Target:
+    return Target("≤", number)
+
+
+def under(number: float) -> Target:
+    return Target("<", number)
+
+
+PLA = (
+    Promise("pla.clean-1000000x30", 2, "one clean cycle, 1,000,000 × 30 float64, against one-thread X @ w", most(1.3)),
+    Promise("pla.clean-50000x784", 2, "one clean cycle, 50,000 × 784 float32, against one-thread X @ w", most(1.3)),
+    Promise("pla.dense-100000x10", 2, "5 cycles in file order, 100,000 × 10 float64, against scikit-learn's Perceptron", least(5), "× faster"),
+    Promise("pla.dense-1000000x30", 2, "5 cycles in file order, 1,000,000 × 30 float64, against scikit-learn's Perceptron", least(3), "× faster"),
+    Promise("pla.dense-200000x100", 2, "5 cycles in file order, 200,000 × 100 float64, against scikit-learn's Perceptron", least(2.5), "× faster"),
+    Promise("pla.csr-100000x47000", 2, "5 cycles in file order, CSR 100,000 × 47,000, about 67 entries a row, against scikit-learn's Perceptron", least(1.7), "× faster"),
+    Promise("pla.fit-1000x10", 2, "fit of 1,000 × 10 once compiled, against scikit-learn's Perceptron", least(3), "× faster"),
+    Promise("pla.memory-1000000x30", 2, "extra memory while fitting 1,000,000 × 30 float64 (10 % of X and 16 bytes a row)", most(40), "bytes a row"),
+    Promise("pla.import", 2, "a process that imports rosenblatt, against one that imports numpy", most(1.2)),
+    Promise("pla.import-heavy", 2, "modules of numba, scikit-learn and pyarrow loaded by import rosenblatt", most(0), "modules"),
+    Promise("pla.first-call", 2, "the first fit of a new process, compiled before on this machine", most(0.5), "s"),
+    Promise("pla.experiment-1000", 2, "1,000 experiments of N = 100 once compiled (well under two seconds)", under(1), "s"),
+    Promise("pla.separated-200", 2, "separable sets separated by default, of 200 (N = 300, d = 10, margin 0.02)", least(200), "sets"),
+    Promise("pla.peer-sgd", 9, "5 cycles, 100,000 × 10, against scikit-learn's SGDClassifier(loss='perceptron')", None, "× faster"),
+    Promise("pla.peer-linearsvc", 9, "fit until separated, 100,000 × 10 with margin 0.3, against scikit-learn's LinearSVC", None, "× faster"),
+    Promise("pla.peer-mlxtend", 9, "5 cycles, 5,000 × 10, against mlxtend's Perceptron", None, "× faster"),
+)  # fmt: skip
+
+SEPARABILITY = (
+    Promise("separability.20000x20-separable", 3, "20,000 × 20, margin 0.02, proof and check included, against SciPy's HiGHS", least(15), "× faster"),
+    Promise("separability.20000x20-flipped", 3, "20,000 × 20, three flipped labels, proof and check included, against SciPy's HiGHS", least(15), "× faster"),
+    Promise("separability.20000x100-separable", 3, "20,000 × 100, margin 0.02, proof and check included, against SciPy's HiGHS", least(10), "× faster"),
+    Promise("separability.20000x100-flipped", 3, "20,000 × 100, three flipped labels, proof and check included, against SciPy's HiGHS", least(10), "× faster"),
+    Promise("separability.1000000x30-separable-time", 3, "1,000,000 × 30, separable: time, against (passes reported) × one X @ w", most(1.5)),
+    Promise("separability.1000000x30-separable-memory", 3, "1,000,000 × 30, separable: memory", most(1.3), "× the data"),
+    Promise("separability.1000000x30-flipped-time", 3, "1,000,000 × 30, three flipped labels: time, against (passes reported) × one X @ w", most(1.5)),
+    Promise("separability.1000000x30-flipped-memory", 3, "1,000,000 × 30, three flipped labels: memory", most(1.3), "× the data"),
+    Promise("separability.sms", 3, "word counts of SMSSpamCollection, widest=False, against SciPy's HiGHS", least(2), "× faster"),
+)  # fmt: skip
+
+POCKET = (
+    Promise("pocket.compiled-50000x50", 4, "lecture's pocket, 50,000 × 50, 2,000 corrections, against the loop compiled, a vector judged at a time", least(10), "× faster"),
+    Promise("pocket.numpy-50000x50", 4, "lecture's pocket, 50,000 × 50, 2,000 corrections, against the loop in NumPy, a vector at a time", least(100), "× faster"),
+    Promise("pocket.products-1000000x30", 4, "lecture's pocket, 1,000,000 × 30, 1,000 corrections: the whole run", most(3), "matrix products a block"),
+    Promise("pocket.memory-1000000x30", 4, "lecture's pocket, 1,000,000 × 30, 1,000 corrections: memory", most(1.5), "× the data"),
+    Promise("pocket.fukuml", 4, "lecture's pocket, 5,000 × 10, 100 corrections, against FukuML's PocketPLA", least(500), "× faster"),
+)  # fmt: skip
+
+FEWEST = (
+    Promise("fewest.breast", 4, "breast with id, 10 s (published: 10)", most(10), "mistakes"),
+    Promise("fewest.heart", 4, "heart, 10 s (published: 25)", most(25), "mistakes"),
+    Promise("fewest.pima", 4, "pima, 10 s (published: 156)", most(148), "mistakes"),
+    Promise("fewest.plane-2000", 4, "the optimum in the plane, 2,000 points: mistakes above the proved lower bound", most(0), "mistakes"),
+    Promise("fewest.1000000x30", 4, "1,000,000 × 30, 10 s: mistakes, as a share of the pocket's in 2 s", under(1), "× the pocket's"),
+)  # fmt: skip
+
+CLI = (
+    Promise("cli.learn", 5, "rosenblatt learn on the built-in credit data, against python -c 'import sklearn.linear_model'", most(1)),
+    Promise("cli.help", 5, "rosenblatt --help, against python -c 'import numpy'", most(1)),
+    Promise("cli.predict-parquet", 5, "predict 2,000,000 × 30 Parquet to Parquet, peak memory", under(500), "MB"),
+    Promise("cli.predict-csv", 5, "predict 2,000,000 × 30 Parquet to CSV, peak memory", under(500), "MB"),
+)  # fmt: skip
+
+ONLINE = (
+    Promise("online.one-river", 6, "predict_one + learn_one, dict of 30 features, against River's Perceptron", least(2), "× faster"),
+    Promise("online.block-river", 6, "learn_many on 1,000-row blocks, a row, against River's learn_one", least(100), "× faster"),
+    Promise("online.block-sklearn", 6, "learn_many on 1,000-row blocks, a row, against scikit-learn's partial_fit of one row", least(20), "× faster"),
+    Promise("online.csv-vw", 6, "rosenblatt stream on CSV, 30 columns, rows a second against Vowpal Wabbit", least(2), "× faster"),
+    Promise("online.parquet-vw", 6, "rosenblatt stream on Parquet, 30 columns, rows a second against Vowpal Wabbit", least(15), "× faster"),
+    Promise("online.memory-10000000", 6, "growth of memory between the first and the last of 10,000,000 rows", under(20), "MB"),
+)  # fmt: skip
+
+PAGE = (
+    Promise("page.frame-100000", 7, "median frame time while the slider moves, 2,000 points and 100,000 corrections", under(16), "ms"),
+    Promise("page.first-step", 7, "from the click to the first step drawn, 2,000 points and 100,000 corrections", most(1), "s"),
+)  # fmt: skip
+
+BIG = (
+    Promise("big.pass-32000000x30", 8, "a pass over 32,000,000 × 30 Parquet on one process, against reading it with PyArrow alone", most(1.3)),
+    Promise("big.limit-4gb", 8, "a file of 4 GB, 8 × the memory limit of the process: the most memory held, of the limit", most(1), "× the limit"),
+)  # fmt: skip
+
+DASK = (
+    Promise("dask.round-2000000x30", 8, "a round on 2,000,000 × 30 float32, 8 shards in the workers' memory, over the kernel's own time", most(70), "ms"),
+    Promise("dask.incremental", 8, "one pass, against dask_ml's Incremental with scikit-learn's Perceptron", least(4), "× faster"),
+)  # fmt: skip
+
+GROWTH = tuple(
+    Promise(f"growth.{what}-{along}", 9, f"{work}: time ∝ {letter}^b, {letter} doubled four times; b", None, "exponent")
+    for what, work in (
+        ("pla", "PLA, five cycles"),
+        ("pocket", "pocket, 500 corrections"),
+        ("separability", "separability with its proof"),
+        ("stream", "learn_many in blocks of 1,000"),
+    )
+    for along, letter in (("rows", "N"), ("columns", "d"))
+)  # fmt: skip
+
+QUALITY = (
+    Promise("quality.separated-ours", 9, "separable sets separated by default, of 200, margins from 0.1 to 1e-6", None, "sets"),
+    Promise("quality.separated-sklearn", 9, "the same sets separated by scikit-learn's default Perceptron", None, "sets"),
+    Promise("quality.decided", 9, "the same sets found separable by rb.separability, proof checked", least(200), "sets"),
+)  # fmt: skip
+
+PROMISES = {
+    promise.id: promise
+    for promise in (
+        *PLA, *SEPARABILITY, *POCKET, *FEWEST, *CLI, *ONLINE, *PAGE, *BIG, *DASK, *GROWTH, *QUALITY
+    )
+}  # fmt: skip

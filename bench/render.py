@@ -1,0 +1,126 @@
+"""The table of results: Markdown from results.json, and the same lines on the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+
+from bench.line import Line, Table
+
+HEADINGS = ("id", "work", "target", "figure", "spread", "", "compared how")
+VERDICTS = {"pass": "pass", "short": "**short**", "not measured": "**not measured**", "": "—"}
+
+
+def markdown(results: dict[str, Any]) -> str:
+    """The whole of RESULTS.md."""
+    lines = [Line.from_json(line) for told in results.values() for line in told["lines"]]
+    tables = [Table.from_json(table) for told in results.values() for table in told["tables"]]
+    blocks = [
+        "# What was promised, and what was measured",
+        "Written by `make bench` from `results.json`, where the seconds of every repeat are. "
+        "Figures are medians of interleaved repeats; the spread is the smallest and the largest "
+        "of the rounds. The answers of both sides are compared before their times are.",
+        *_circumstances(results),
+        _summary(lines),
+        _grid(HEADINGS, (_cells(line) for line in lines)),
+        *(block for table in tables for block in _table(table)),
+        "## How long it took",
+        _grid(("part", "seconds", "date"), _durations(results)),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _circumstances(results: dict[str, Any]) -> list[str]:
+    """Machine and versions, once where all parts share them."""
+    kinds: dict[str, list[str]] = {}
+    for name, told in results.items():
+        versions = ", ".join(
+            f"{package} {version}" for package, version in told["versions"].items()
+        )
+        kinds.setdefault(f"{told['machine']}. {versions}.", []).append(name)
+    blocks = [
+        text if len(kinds) == 1 else f"{', '.join(names)}: {text}" for text, names in kinds.items()
+    ]
+    quick = [name for name, told in results.items() if told["quick"]]
+    if quick:
+        blocks.append(f"**Smoke sizes, no figures to quote**: {', '.join(quick)}.")
+    return blocks
+
+
+def _summary(lines: list[Line]) -> str:
+    aimed = [line for line in lines if line.promise.target]
+    count = {verdict: [x for x in aimed if x.verdict == verdict] for verdict in VERDICTS}
+    text = f"Of {len(aimed)} lines with a target, {len(count['pass'])} pass"
+    for verdict in ("short", "not measured"):
+        if count[verdict]:
+            ids = ", ".join(f"`{line.id}`" for line in count[verdict])
+            text += f"; {len(count[verdict])} {verdict} ({ids})"
+    return text + "."
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    return (
+        f"`{line.id}`",
+        line.promise.work,
+        f"{line.promise.target} {line.promise.unit}" if line.promise.target else "—",
+        f"{number(line.figure)} {line.promise.unit}" if line.figure is not None else "—",
+        f"{number(line.low)} to {number(line.high)}" if line.low is not None else "",
+        VERDICTS[line.verdict],
+        line.note,
+    )
+
+
+def _table(table: Table) -> list[str]:
+    grid = _grid(table.columns, ([_word(cell) for cell in row] for row in table.rows))
+    return [f"## {table.title}", *[table.note] * bool(table.note), grid]
+
+
+def _durations(results: dict[str, Any]) -> Iterable[tuple[str, ...]]:
+    for name, told in results.items():
+        yield name, f"{told['seconds']:.0f}", told["date"]
+    yield "all", f"{sum(told['seconds'] for told in results.values()):.0f}", ""
+
+
+def _grid(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    headings = tuple(headings)
+    lines = [headings, ("---",) * len(headings), *rows]
+    return "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in lines)
+
+
+def _word(cell: str | float | None) -> str:
+    return cell if isinstance(cell, str) else "—" if cell is None else number(cell)
+
+
+def number(value: float | None) -> str:
+    """Three digits of a figure, all of a count; no more than can be meant.
+
+    >>> [number(x) for x in (0.42712, 13.26, 512.7, 148.0, 1234567.0)]
+    ['0.427', '13.3', '513', '148', '1,234,567']
+    """
+    if value is None or math.isnan(value):
+        return "—"
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def show(told: dict[str, Any]) -> None:
+    """One part's lines, on the terminal."""
+    colours = {"pass": "[green]pass[/]", "short": "[red]short[/]"}
+    grid = Grid(box=None)
+    for column in ("", "target", "figure", "spread", ""):
+        grid.add_column(column, no_wrap=not column, overflow="fold")
+    for line in map(Line.from_json, told["lines"]):
+        _, _, target, figure, spread, _, note = map(escape, _cells(line))
+        verdict = note if line.figure is None else colours.get(line.verdict, "")
+        grid.add_row(line.id, target, figure, spread, verdict)
+    for table in told["tables"]:
+        grid.add_row(escape(table["id"]), "", f"{len(table['rows'])} rows")
+    console = Console()
+    console.print(grid)
+    console.print(f"{told['seconds']:.0f} s")

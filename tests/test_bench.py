@@ -1,0 +1,139 @@
+"""What the bench writes is whole, and says so where it is not."""
+
+import importlib
+import io
+import json
+import sys
+import types
+
+import pytest
+
+from bench import __main__ as bench
+from bench import part, render
+from bench.line import Line, MissingError, Promise, Table, Target
+from bench.measure import Times, at_most, faster, figure
+from bench.promises import PROMISES
+
+# The speed, memory and quality lines of the issues, as they are written there.
+ISSUES = {
+    2: "≤1.3 ≤1.3 ≥5 ≥3 ≥2.5 ≥1.7 ≥3 ≤40 ≤1.2 ≤0 ≤0.5 <1 ≥200",
+    3: "≥15 ≥15 ≥10 ≥10 ≤1.5 ≤1.3 ≤1.5 ≤1.3 ≥2",
+    4: "≥10 ≥100 ≤3 ≤1.5 ≥500 ≤10 ≤25 ≤148 ≤0 <1",
+    5: "≤1 ≤1 <500 <500",
+    6: "≥2 ≥100 ≥20 ≥2 ≥15 <20",
+    7: "<16 ≤1",
+    8: "≤1.3 ≤1 ≤70 ≥4",
+}
+
+
+@pytest.mark.parametrize("issue", ISSUES)
+def test_every_target_of_the_issues_is_promised(issue):
+    targets = [str(p.target).replace(" ", "") for p in PROMISES.values() if p.issue == issue]
+    assert targets == ISSUES[issue].split()
+
+
+def test_every_promise_belongs_to_a_part_and_its_id_is_a_slug():
+    for name in PROMISES:
+        assert name.partition(".")[0] in bench.PARTS
+        assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-")
+
+
+@pytest.mark.parametrize("name", [p for p in bench.PARTS if (bench.HERE / f"{p}.py").exists()])
+def test_every_promise_of_a_part_has_work_that_measures_it(name):
+    works = importlib.import_module(f"bench.{name}").WORKS
+    ids = tuple(beginning for beginnings in works.values() for beginning in beginnings)
+    assert [id for id in PROMISES if id.startswith(f"{name}.") and not id.startswith(ids)] == []
+
+
+def test_a_ratio_is_of_the_medians_and_its_spread_by_rounds():
+    line = faster("pla.fit-1000x10", Times((2.0, 4.0, 9.0)), Times((1.0, 1.0, 3.0)))
+    assert (line.figure, line.low, line.high, line.verdict) == (4.0, 2.0, 4.0, "pass")
+    line = at_most("pla.import", Times((3.0,)), Times((1.0,)))
+    assert (line.figure, line.verdict) == (3.0, "short")
+
+
+def test_lines_and_tables_survive_json():
+    line = figure("pla.memory-1000000x30", 16, (15.0, 17.0), "by hand", ours=Times((1.0, 2.0)))
+    told = json.loads(json.dumps(line.to_json()))
+    assert told["verdict"] == "pass"
+    assert Line.from_json(told) == line
+    table = Table("quality.any", "Any", ("set", "ours"), (("iris", 0.5), ("wine", None)))
+    assert Table.from_json(json.loads(json.dumps(table.to_json()))) == table
+
+
+def part_of(monkeypatch, works):
+    module = types.ModuleType("bench.fake")
+    module.WORKS = works
+    monkeypatch.setitem(sys.modules, "bench.fake", module)
+    out = io.StringIO()
+    part.run("fake", True, out)
+    return [json.loads(text) for text in out.getvalue().splitlines()]
+
+
+def test_work_that_fails_or_lacks_a_peer_is_told_and_the_rest_goes_on(monkeypatch, capsys):
+    promise = Promise("fake.good", 9, "good work", Target("≥", 2))
+
+    def failing(quick):
+        yield 1 / 0
+
+    def lacking(quick):
+        raise MissingError("Peer is not installed")
+
+    def good(quick):
+        yield Line(promise, 3.0)
+
+    works = {failing: ("fake.bad",), lacking: ("fake.peer",), good: ("fake.good",)}
+    results = part_of(monkeypatch, works)
+    said = [result["missing"]["why"] for result in results if "missing" in result]
+    assert said == ["ZeroDivisionError: division by zero", "Peer is not installed"]
+    assert [result["line"]["id"] for result in results if "line" in result] == ["fake.good"]
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def told(*lines, missing=(), tables=()):
+    stamp = {"date": "today", "machine": "one", "versions": {"Python": "3"}, "quick": False}
+    lists = {"lines": [line.to_json() for line in lines], "tables": list(tables)}
+    return {**stamp, **lists, "missing": list(missing), "took": {}, "seconds": 1.0}
+
+
+def test_a_promise_without_a_figure_says_why():
+    missing = told(missing=[{"ids": ["page.frame"], "why": "no browser"}])
+    notes = {line.id: line.note for line in bench.unmeasured("page", missing)}
+    assert notes == {"page.frame-100000": "no browser", "page.first-step": "not run"}
+
+
+def test_the_table_says_pass_short_and_not_measured():
+    lines = [
+        figure("pla.import", 0.25, (0.2, 0.3)),
+        figure("pla.first-call", 0.75),
+        Line(PROMISES["pla.fit-1000x10"], None, note="Peer is not installed"),
+        figure("pla.peer-sgd", 4321.0),
+    ]
+    text = render.markdown({"pla": told(*lines)})
+    assert "1 pass; 1 short (`pla.first-call`); 1 not measured (`pla.fit-1000x10`)" in text
+    rows = {row.split("`")[1]: row for row in text.splitlines() if row.startswith("| `")}
+    assert rows["pla.import"].endswith("| ≤ 1.2 × | 0.25 × | 0.2 to 0.3 | pass |  |")
+    assert rows["pla.first-call"].endswith("| ≤ 0.5 s | 0.75 s |  | **short** |  |")
+    assert rows["pla.fit-1000x10"].endswith("| **not measured** | Peer is not installed |")
+    assert rows["pla.peer-sgd"].endswith("| — | 4,321 × faster |  | — |  |")
+
+
+def test_one_part_is_written_beside_the_others(tmp_path):
+    bench.write(tmp_path, "pocket", told(figure("pocket.fukuml", 600)))
+    bench.write(tmp_path, "pla", told(figure("pla.import", 0.5)))
+    bench.write(tmp_path, "pla", told(figure("pla.import", 0.25)))
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    figures = {name: kept["lines"][0]["figure"] for name, kept in results.items()}
+    assert figures == {"pla": 0.25, "pocket": 600}
+    assert (tmp_path / "RESULTS.md").read_text(encoding="utf-8") == render.markdown(results)
+
+
+def test_work_runs_at_smoke_size(monkeypatch):
+    from bench import cli
+
+    monkeypatch.setattr(cli, "WORKS", {cli.usage: ("cli.help",)})
+    out = io.StringIO()
+    part.run("cli", True, out)
+    line = Line.from_json(json.loads(out.getvalue().splitlines()[0])["line"])
+    assert line.low <= line.figure <= line.high
+    assert len(line.seconds["ours"]) == len(line.seconds["peer"]) == 3
