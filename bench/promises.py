@@ -106,10 +106,17 @@ GROWTH = tuple(
     for along, letter in (("rows", "N"), ("columns", "d"))
 )  # fmt: skip
 
-QUALITY = (
-    Promise("quality.separated-ours", 9, "separable sets separated by default, of 200, margins from 0.1 to 1e-6", None, "sets"),
-    Promise("quality.separated-sklearn", 9, "the same sets separated by scikit-learn's default Perceptron", None, "sets"),
-    Promise("quality.decided", 9, "the same sets found separable by rb.separability, proof checked", least(200), "sets"),
+QUALITY = tuple(
+    Promise(f"quality.{kind}-{who}", 9, f"of 200 sets {said}, margins from 0.1 to 1e-6: separated by {way}", target, "sets")
+    for kind, said in (
+        ("exact", "where no plane leaves more room than the margin"),
+        ("planted", "where some plane leaves the margin or more"),
+    )
+    for who, way, target in (
+        ("ours", "rb.Perceptron()", None),
+        ("sklearn", "scikit-learn's Perceptron()", None),
+        ("proved", "rb.separability, proof checked", least(200)),
+    )
 )  # fmt: skip
 
 PROMISES = {
