@@ -10,6 +10,10 @@ LOWEST ?= tests/test_published.py tests/test_estimators.py tests/test_trace.py t
 	tests/test_river.py tests/evidence/test_proof.py tests/read
 # Numba keeps compiled kernels here, so that the second run starts at once.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
+# The published data sets, where they lie beside the clone.
+ifneq ($(wildcard ../shared/data),)
+export ROSENBLATT_DATA ?= $(abspath ../shared/data)
+endif
 
 .PHONY: demo test lowest lint bench clean
 
