@@ -15,7 +15,7 @@ ifneq ($(wildcard ../shared/data),)
 export ROSENBLATT_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lowest lint bench clean
+.PHONY: demo test lowest lint bench docs quotes clean
 
 ifdef UV
 INSTALL  = $(UV) pip install -q --python $(RUN)
@@ -65,6 +65,15 @@ $(PEERS)/installed: pyproject.toml
 
 bench: $(PEERS)/installed  ## every promise beside its peers, to bench/RESULTS.md (WHAT=one part)
 	$(PEERS)/bin/python -m bench $(WHAT)
+
+docs: $(VENV)/installed  ## the manual, strictly, into build/docs
+	$(INSTALL) -e ".[docs]"
+	$(RUN) docs/pictures.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "The manual is in build/docs/index.html."
+
+quotes: $(VENV)/installed  ## the figures of bench/results.json into README and manual
+	$(RUN) -m bench.quotes
 
 clean:
 	rm -rf $(VENV) .cache build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

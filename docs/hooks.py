@@ -1,0 +1,56 @@
+"""What MkDocs does for the manual: show source as it is, and refuse anything fetched.
+
+`<!-- source: rosenblatt.kernels.pla -->` in a page becomes the source of that name, so that
+what the manual shows cannot go stale; `<!-- help: learn -->` becomes what that verb says with
+--help.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+from mkdocs.exceptions import PluginError
+
+HELP = re.compile(r"<!-- help: (\w+) -->")
+SOURCE = re.compile(r"<!-- source: ([\w.]+) -->")
+# Scripts, styles, fonts and pictures from elsewhere; plain links are the reader's choice.
+FETCHED = re.compile(
+    r"<(?:script|img|iframe|source)\b[^>]*?src=[\"']?(?:https?:)?//"
+    r"|<link\b(?=[^>]*rel=[\"']?(?:stylesheet|preload|preconnect|icon))[^>]*?href=[\"']?(?:https?:)?//"
+    r"|url\([\"']?(?:https?:)?//|@import [\"'](?:https?:)?//",
+    re.IGNORECASE,
+)
+
+
+def source_of(name: str) -> str:
+    """The source of a function or class, as a block with the file's name for a title."""
+    module, _, attribute = name.rpartition(".")
+    source = inspect.getsource(getattr(importlib.import_module(module), attribute)).rstrip()
+    return f'```python title="src/{module.replace(".", "/")}.py"\n{source}\n```'
+
+
+def help_of(verb: str) -> str:
+    """What a verb says of itself."""
+    command = getattr(importlib.import_module(f"rosenblatt.cli.{verb}"), verb)
+    with click.Context(command, info_name=f"rosenblatt {verb}", max_content_width=90) as context:
+        return f"## {verb}\n\n```text\n{command.get_help(context)}\n```"
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put the source of each name, and the help of each verb, in its place."""
+    markdown = HELP.sub(lambda found: help_of(found[1]), markdown)
+    return SOURCE.sub(lambda found: source_of(found[1]), markdown)
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Refuse a site that would fetch anything: it must open without a network."""
+    for path in sorted(Path(config["site_dir"]).rglob("*")):
+        if path.suffix in (".html", ".css"):
+            found = FETCHED.search(path.read_text(encoding="utf-8"))
+            if found:
+                raise PluginError(f"{path} would fetch something from elsewhere: {found[0]}")

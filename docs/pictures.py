@@ -1,0 +1,174 @@
+"""The pictures of the manual, drawn by the library itself: `python docs/pictures.py`.
+
+`make docs` runs this first. Pictures of the page come from `make screenshots`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+
+import rosenblatt as rb
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+HERE = Path(__file__).parent
+INK, BLUE, ORANGE, GREY = "#222222", "#1b6ca8", "#c05a00", "#8a8a8a"
+
+
+def separable() -> tuple[Any, Any]:
+    """The points of the lecture pages: thirty, on both sides of 2a + 3b = 0.4."""
+    X = np.random.default_rng(7).uniform(-1, 1, (30, 2))
+    return X, np.where(X @ [2, 3] > 0.4, 1, -1)
+
+
+def noisy() -> tuple[Any, Any]:
+    """The points of the pocket's page: two hundred, about one answer in ten turned around."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 2))
+    y = np.where(X @ [1, -2] + 0.5 > 0, 1, -1)
+    y[rng.random(200) < 0.1] *= -1
+    return X, y
+
+
+def hypothesis() -> Any:
+    X, y = separable()
+    return rb.BoundaryDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y).figure_
+
+
+def trace() -> Any:
+    X, y = separable()
+    return rb.TraceDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y).figure_
+
+
+def guarantee() -> Any:
+    X, y = separable()
+    return rb.GuaranteeDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y).figure_
+
+
+def pocket() -> Any:
+    X, y = noisy()
+    clf = rb.PocketPerceptron(max_updates=500, random_state=0).fit(X, y)
+    return rb.PocketDisplay.from_estimator(clf, X, y).figure_
+
+
+def proof() -> Any:
+    """Signed examples without x0, so that they lie in the plane, and their convex hulls."""
+    figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
+    sets = {
+        "separable: the nearest point of the hull is w": (
+            [[2.0, 0.6], [1.2, 2.0], [-1.4, 1.0], [-2.2, -1.8]],
+            [1, 1, 1, -1],
+        ),
+        "inseparable: the hull holds the origin": (
+            [[2.0, 0.4], [-0.4, 1.8], [1.6, 1.8], [1.3, 0.2]],
+            [1, 1, -1, -1],
+        ),
+    }
+    for ax, (title, (X, y)) in zip(axes, sets.items(), strict=True):
+        draw_hull(ax, np.array(X), np.array(y))
+        ax.set_title(title, loc="left", fontsize=10, color=INK)
+    return figure
+
+
+def draw_hull(ax: Any, X: Any, y: Any) -> None:
+    from scipy.spatial import ConvexHull
+
+    found = rb.separability(X, y, fit_intercept=False)
+    Z = y[:, None] * X
+    corners = Z[ConvexHull(Z).vertices]
+    ax.fill(*corners.T, color=BLUE, alpha=0.15, linewidth=0)
+    ax.plot(*np.vstack((corners, corners[:1])).T, color=BLUE, linewidth=1)
+    for sign, marker in ((1, "o"), (-1, "X")):
+        ax.scatter(*Z[y == sign].T, marker=marker, s=60, color=BLUE if sign > 0 else ORANGE)
+    ax.plot(0, 0, "+", color=INK, markersize=12)
+    ax.annotate("0", (0, 0), xytext=(-12, -12), textcoords="offset points", color=INK)
+    if found:
+        nearest = found.weights * found.margin
+        ax.annotate("", nearest, (0, 0), arrowprops={"arrowstyle": "-|>", "color": INK})
+        ax.annotate(
+            f"ρ = {found.margin:.2f}", nearest / 2, xytext=(8, -4), textcoords="offset points"
+        )
+    else:
+        part = found.blocking[0]
+        share = np.array(part.multipliers) / sum(part.multipliers)
+        for row, part_of in zip(part.rows, share, strict=True):
+            ax.plot(*np.vstack(((0, 0), Z[row])).T, color=GREY, linewidth=1, linestyle=":")
+            ax.annotate(
+                f"λ = {part_of:.2f}", Z[row], xytext=(8, 6), textcoords="offset points", fontsize=9
+            )
+    ax.set(aspect="equal", xlim=(-2.7, 2.9), ylim=(-2.2, 2.4))
+    ax.set_axis_off()
+
+
+def fewest() -> Any:
+    """What the pocket, the search and the proof say of the same noisy points."""
+    X, y = noisy()
+    clf = rb.PocketPerceptron(max_updates=500, random_state=0).fit(X, y)
+    result = rb.fewest_mistakes(X, y, random_state=0)
+    figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
+    t, mistakes = (np.array(part) for part in zip(*clf.history_, strict=True))
+    ends = np.append(t, clf.n_updates_), np.append(mistakes, mistakes[-1])
+    ax.step(*ends, where="post", color=ORANGE)
+    proved = len(result.proof.parts)
+    said = {
+        "the pocket": (mistakes[-1], ORANGE),
+        f"the search, {result.mistakes:g}: no line makes fewer": (result.mistakes, BLUE),
+        f"{proved} disjoint sets that cannot all be right": (proved, GREY),
+    }
+    for place, (text, (height, colour)) in enumerate(said.items()):
+        if place:
+            ax.axhline(height, color=colour, linestyle="-" if place == 1 else "--")
+        above = place == 1 or (place == 0 and mistakes[-1] - result.mistakes > 3)
+        ax.annotate(
+            text if place else f"the pocket, {mistakes[-1]}",
+            (clf.n_updates_, height),
+            xytext=(0, 5 if above else -5),
+            textcoords="offset points",
+            ha="right",
+            va="bottom" if above else "top",
+            color=colour,
+        )
+    ax.set_ylim(proved - 6, 70)
+    ax.set_xlabel("corrections")
+    ax.set_ylabel("mistakes on 200 examples")
+    ax.margins(x=0.01)
+    ax.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def drift() -> Any:
+    sys.path.insert(0, str(HERE.parent / "examples"))
+    import drift as example
+
+    example.draw(HERE / "images" / "drift.png")
+
+
+PICTURES: dict[str, Callable[[], Any]] = {
+    "hypothesis.svg": hypothesis,
+    "trace.svg": trace,
+    "guarantee.svg": guarantee,
+    "pocket.svg": pocket,
+    "proof.svg": proof,
+    "fewest.svg": fewest,
+    "drift.png": drift,
+}
+
+
+def main() -> None:
+    (HERE / "images").mkdir(exist_ok=True)
+    for name, draw in PICTURES.items():
+        figure = draw()
+        if figure is not None:
+            figure.savefig(HERE / "images" / name, bbox_inches="tight", dpi=150)
+        plt.close("all")
+
+
+if __name__ == "__main__":
+    main()

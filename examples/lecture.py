@@ -1,0 +1,44 @@
+"""The pictures of a lecture, made from your own points or from ours.
+
+Run it as `python examples/lecture.py [FOLDER]`; it needs matplotlib (the extra `plot`). It writes
+what the four steps of the lecture need: the hypothesis, the corrections one by one and as an
+animation, the guarantee, and the pocket on noisy answers. For the live page: `rosenblatt watch`.
+"""
+
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+
+import rosenblatt as rb
+
+mpl.use("Agg")
+
+
+def points(noise=0.0, n=40):
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-1, 1, (n, 2))
+    right = X @ [1.0, -1.5] > 0.1
+    return X, np.where(right ^ (rng.random(n) < noise), "yes", "no")
+
+
+def main(folder="lecture"):
+    place = Path(folder)
+    place.mkdir(exist_ok=True)
+    X, y = points()
+    pla = rb.Perceptron().fit(X, y)
+    trace = rb.TraceDisplay.from_estimator(pla, X, y)
+    rb.BoundaryDisplay.from_estimator(pla, X, y).figure_.savefig(place / "1-hypothesis.png")
+    trace.figure_.savefig(place / "2-corrections.png")
+    trace.animate(place / "2-corrections.gif")
+    rb.GuaranteeDisplay.from_estimator(pla, X, y).figure_.savefig(place / "3-guarantee.png")
+    X, y = points(noise=0.15, n=100)
+    pocket = rb.PocketPerceptron(max_updates=300, random_state=0).fit(X, y)
+    rb.PocketDisplay.from_estimator(pocket, X, y).figure_.savefig(place / "4-pocket.png")
+    for file in sorted(place.iterdir()):
+        print(file)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

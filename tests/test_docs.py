@@ -1,0 +1,126 @@
+"""What README and manual show runs, prints what they say, and links to what exists."""
+
+import os
+import re
+import unicodedata
+
+import pytest
+from pages import PAGES, ROOT, Session, blocks, same
+
+DOCS = ROOT / "docs"
+IMAGE_OR_LINK = re.compile(r"\]\(<?([^)>\s]+)>?(?:\s+\"[^\"]*\")?\)|(?:src|href)=\"([^\"]+)\"")
+FENCED = re.compile(r"^( *)```.*?^\1```$", re.DOTALL | re.MULTILINE)
+
+
+def name(page):
+    return str(page.relative_to(ROOT))
+
+
+def read(page):
+    return page.read_text(encoding="utf-8")
+
+
+def run(page, need, capfd, monkeypatch, folder):
+    monkeypatch.chdir(folder)
+    session = Session(capfd)
+    for block in blocks(page):
+        if block.need != need and not (need and block.title):
+            continue
+        printed = session.do(block)
+        if block.prints is not None:
+            assert same(block.prints, printed), f"{block} prints:\n{printed}"
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if any(b.runs and not b.need for b in blocks(page))], ids=name
+)
+def test_what_a_page_shows_runs_and_prints_what_it_says(page, capfd, monkeypatch, tmp_path):
+    run(page, "", capfd, monkeypatch, tmp_path)
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if any(b.need == "data" for b in blocks(page))], ids=name
+)
+def test_what_a_page_shows_of_published_data_runs(page, data, capfd, monkeypatch, tmp_path):
+    for file in data.iterdir():
+        os.symlink(file, tmp_path / file.name)
+    run(page, "data", capfd, monkeypatch, tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_block_is_of_a_kind_that_is_run_or_only_read(page):
+    for block in blocks(page):
+        assert block.language in ("python", "sh", "text", "csv", "json", "bibtex"), str(block)
+        if block.includes:
+            assert (ROOT / block.includes).exists(), f"{block} shows a file that is not there"
+        if block.need:
+            assert block.need == "data", str(block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_and_pictures_lead_somewhere(page):
+    broken = [target for target in links(page) if not leads_somewhere(page, target)]
+    assert broken == []
+
+
+def test_a_broken_link_is_found(tmp_path):
+    page = DOCS / "index.md"
+    assert not leads_somewhere(page, "no-such-page.md")
+    assert not leads_somewhere(page, "limits.md#no-such-heading")
+    assert not leads_somewhere(page, "images/no-such-picture.png")
+    assert leads_somewhere(page, "limits.md")
+
+
+def test_every_page_of_the_manual_is_in_its_contents():
+    listed = set(re.findall(r"([\w/-]+\.md)", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+    assert {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} == listed
+
+
+def test_every_source_shown_exists():
+    import importlib
+
+    shown = {n for page in PAGES for n in re.findall(r"<!-- source: ([\w.]+) -->", read(page))}
+    assert "rosenblatt.kernels.pla" in shown
+    for dotted in shown:
+        module, _, attribute = dotted.rpartition(".")
+        assert hasattr(importlib.import_module(module), attribute), dotted
+
+
+def links(page):
+    text = FENCED.sub("", read(page))
+    text = re.sub(r"`[^`\n]*`", "", text)
+    return [a or b for a, b in IMAGE_OR_LINK.findall(text)]
+
+
+def leads_somewhere(page, target):
+    """Links to elsewhere are not followed; those within must hold, their headings too."""
+    if re.match(r"https?://|mailto:", target):
+        return True
+    path, _, anchor = target.partition("#")
+    file = (page.parent / path).resolve() if path else page
+    if file.name in made_by_script():
+        return True
+    if not file.exists():
+        return False
+    return not anchor or anchor in anchors(file)
+
+
+def made_by_script():
+    """Pictures that `make docs` draws."""
+    script = DOCS / "pictures.py"
+    return set(re.findall(r"\"([\w-]+\.(?:png|svg|gif))\"", read(script)))
+
+
+def anchors(page):
+    """The headings of a page as MkDocs names them, and the names of the reference."""
+    text = FENCED.sub("", read(page))
+    headings = re.findall(r"^#+ (.+?)(?: \{#([\w-]+)\})?$", text, re.MULTILINE)
+    named = {given or slug(title) for title, given in headings}
+    return named | set(re.findall(r"^::: ([\w.]+)", text, re.MULTILINE))
+
+
+def slug(title):
+    plain = unicodedata.normalize("NFKD", re.sub(r"[`*]", "", title)).encode("ascii", "ignore")
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain.decode()).strip().lower())

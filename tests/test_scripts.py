@@ -1,0 +1,90 @@
+"""Every script in examples/ runs, at a small size, and says what it should."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pages import ROOT
+
+EXAMPLES = ROOT / "examples"
+# What is given to each script, and something it must say.
+SCRIPTS = {
+    "credit": ((), "The first five rows"),
+    "drift": ((), ""),
+    "lecture": (("slides",), "2-corrections.gif"),
+    "logistic": ((), "the first ten: inseparable"),
+    "memory": ((4000,), "the same weights: True"),
+    "spam": ((), "strongest words for spam"),
+    "stream": ((4000,), "model.json: the same bytes"),
+}
+pytestmark = pytest.mark.slow_without_jit
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_script_is_tried_here():
+    assert set(SCRIPTS) == {path.stem for path in EXAMPLES.glob("*.py")}
+
+
+@pytest.mark.parametrize("name", sorted(set(SCRIPTS) - {"drift"}))
+def test_a_script_runs(name, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ROSENBLATT_DATA", raising=False)
+    given, says = SCRIPTS[name]
+    load(name).main(*given)
+    assert says in capfd.readouterr().out
+
+
+def test_the_drift_picture_is_drawn(tmp_path):
+    load("drift").draw(tmp_path / "drift.png")
+    assert (tmp_path / "drift.png").stat().st_size > 10_000
+
+
+def course(*arguments):
+    command = [sys.executable, str(EXAMPLES / "course"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_learning_from_data_agrees_with_what_was_published():
+    done = course(7, 8, 9, 10, "--runs", 100)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("yes") == 8
+
+
+def test_the_course_s_homework_agrees_with_what_was_published(data):
+    done = course(15, 16, 17, 18, 19, 20, "--runs", 25, "--data", data)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("yes") == 10
+
+
+def test_the_course_s_homework_asks_for_its_files(tmp_path):
+    done = course(15, "--data", tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.strip().endswith("name their folder with --data or ROSENBLATT_DATA.")
+
+
+def test_a_value_that_differs_is_told():
+    sys.path.insert(0, str(EXAMPLES / "course"))
+    try:
+        from line import Line
+    finally:
+        sys.path.pop(0)
+    assert not Line.exact("corrections", 45, 46).agrees
+    assert not Line.mean("mean", 40.1, 0.26, [50, 51, 52]).agrees
+    assert not Line.median("median", 5, [7] * 50).agrees
+    assert Line.median("median", 5, range(11)).agrees
+    assert not Line.choice("choice", 15, (1, 15, 300), 290).agrees
+    assert Line.choice("choice", 15, (1, 15, 300), 9).agrees
+
+
+def test_a_page_shows_each_script():
+    shown = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md"))
+    for path in (*EXAMPLES.glob("*.py"), EXAMPLES / "course"):
+        assert str(Path("examples") / path.name) in shown, path
