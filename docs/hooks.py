@@ -1,8 +1,8 @@
 """What MkDocs does for the manual: show source as it is, and refuse anything fetched.
 
 `<!-- source: rosenblatt.kernels.pla -->` in a page becomes the source of that name, so that
-what the manual shows cannot go stale; `<!-- help: learn -->` becomes what that verb says with
---help.
+what the manual shows cannot go stale; `<!-- script: examples/credit.py -->` becomes that file, and
+`<!-- help: learn -->` what that verb says with --help.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import Any
 import click
 from mkdocs.exceptions import PluginError
 
+ROOT = Path(__file__).parents[1]
 HELP = re.compile(r"<!-- help: (\w+) -->")
+SCRIPT = re.compile(r"<!-- script: ([\w./]+) -->")
 SOURCE = re.compile(r"<!-- source: ([\w.]+) -->")
 # Scripts, styles, fonts and pictures from elsewhere; plain links are the reader's choice.
 FETCHED = re.compile(
@@ -34,6 +36,12 @@ def source_of(name: str) -> str:
     return f'```python title="src/{module.replace(".", "/")}.py"\n{source}\n```'
 
 
+def script(path: str) -> str:
+    """A script of ours, whole."""
+    text = (ROOT / path).read_text(encoding="utf-8").rstrip()
+    return f'```python title="{path}"\n{text}\n```'
+
+
 def help_of(verb: str) -> str:
     """What a verb says of itself."""
     command = getattr(importlib.import_module(f"rosenblatt.cli.{verb}"), verb)
@@ -42,7 +50,8 @@ def help_of(verb: str) -> str:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the source of each name, and the help of each verb, in its place."""
+    """Put sources, scripts and the help of verbs in their places."""
+    markdown = SCRIPT.sub(lambda found: script(found[1]), markdown)
     markdown = HELP.sub(lambda found: help_of(found[1]), markdown)
     return SOURCE.sub(lambda found: source_of(found[1]), markdown)
 

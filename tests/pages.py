@@ -50,14 +50,8 @@ class Block:
         return found[1] if found else None
 
     @property
-    def includes(self):
-        """The file that a block shows instead of text of its own."""
-        found = re.match(r'--8<-- "([^"]+)"', self.text.strip())
-        return found[1] if found else None
-
-    @property
     def runs(self):
-        return self.language in RUNS and not self.includes and not self.title
+        return self.language in RUNS and not self.title
 
     def __str__(self):
         return f"{self.page.relative_to(ROOT)}:{self.line}"

@@ -1,5 +1,6 @@
 """What README and manual show runs, prints what they say, and links to what exists."""
 
+import importlib
 import os
 import re
 import unicodedata
@@ -53,8 +54,6 @@ def test_what_a_page_shows_of_published_data_runs(page, data, capfd, monkeypatch
 def test_every_block_is_of_a_kind_that_is_run_or_only_read(page):
     for block in blocks(page):
         assert block.language in ("python", "sh", "text", "csv", "json", "bibtex"), str(block)
-        if block.includes:
-            assert (ROOT / block.includes).exists(), f"{block} shows a file that is not there"
         if block.need:
             assert block.need == "data", str(block)
 
@@ -78,9 +77,10 @@ def test_every_page_of_the_manual_is_in_its_contents():
     assert {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} == listed
 
 
-def test_every_source_shown_exists():
-    import importlib
-
+def test_every_source_and_script_shown_exists():
+    scripts = {n for page in PAGES for n in re.findall(r"<!-- script: ([\w./]+) -->", read(page))}
+    assert scripts
+    assert [script for script in scripts if not (ROOT / script).exists()] == []
     shown = {n for page in PAGES for n in re.findall(r"<!-- source: ([\w.]+) -->", read(page))}
     assert "rosenblatt.kernels.pla" in shown
     for dotted in shown:

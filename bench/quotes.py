@@ -1,0 +1,111 @@
+"""`python -m bench.quotes`: put the figures of results.json where README and manual quote them.
+
+`<!-- bench:ID -->…<!-- /bench -->` holds one figure, `<!-- bench-table: ID … -->` to
+`<!-- /bench-table -->` a table of lines (`pla.*` is all lines of a part), and
+`<!-- bench-quality: ID -->` to `<!-- /bench-quality -->` one of the tables of results. What
+stands between the marks is written here and nowhere else; `--check` only compares.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench.render import number
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "bench" / "results.json"
+MISSING = "not measured yet"
+ONE = re.compile(r"(<!-- bench:([\w.-]+) -->).*?(<!-- /bench -->)", re.DOTALL)
+LINES = re.compile(r"(<!-- bench-table: ([\w.* -]+) -->).*?(<!-- /bench-table -->)", re.DOTALL)
+TABLE = re.compile(r"(<!-- bench-quality: ([\w.-]+) -->).*?(<!-- /bench-quality -->)", re.DOTALL)
+
+Results = dict[str, Any]
+
+
+def pages() -> list[Path]:
+    """Where figures are quoted."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def read(path: Path = RESULTS) -> Results:
+    """The results by part; smoke sizes are no figures to quote."""
+    if not path.exists():
+        return {}
+    results = json.loads(path.read_text(encoding="utf-8"))
+    return {part: told for part, told in results.items() if not told["quick"]}
+
+
+def filled(text: str, results: Results) -> str:
+    """A page with every quoted figure as the results have it."""
+    lines = {line["id"]: line for told in results.values() for line in told["lines"]}
+    tables = {table["id"]: table for told in results.values() for table in told["tables"]}
+    text = _between(ONE, lambda name: figure(lines.get(name)), text)
+    text = _between(LINES, lambda names: f"\n{lines_table(names.split(), lines)}\n", text)
+    return _between(TABLE, lambda name: f"\n{quality(tables.get(name))}\n", text)
+
+
+def _between(mark: re.Pattern[str], say: Callable[[str], str], text: str) -> str:
+    return mark.sub(lambda found: found[1] + say(found[2]) + found[3], text)
+
+
+def figure(line: Results | None) -> str:
+    """A figure with its unit, to as many digits as can be meant."""
+    if line is None or line["figure"] is None:
+        return MISSING
+    return f"{number(line['figure'])} {line['unit']}"
+
+
+def lines_table(names: list[str], lines: Results) -> str:
+    """Work, figure, spread, target and whether it is met."""
+    rows = [("Work", "Measured", "Spread", "Target", "")]
+    rows.append(("---",) * 5)
+    for name in names:
+        ids = [name] if not name.endswith(".*") else [i for i in lines if i.startswith(name[:-1])]
+        rows += [_cells(i, lines.get(i)) for i in ids or [name]]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def _cells(name: str, line: Results | None) -> tuple[str, ...]:
+    if line is None:
+        return f"`{name}`", MISSING, "", "", ""
+    spread = "" if line["low"] is None else f"{number(line['low'])} to {number(line['high'])}"
+    target = line["target"]
+    aim = "" if target is None else f"{target['way']} {target['number']:g}"
+    said = {"pass": "met", "short": "**short**"}.get(line["verdict"], "")
+    return line["work"].replace("|", "\\|"), figure(line), spread, aim, said
+
+
+def quality(table: Results | None) -> str:
+    """A table of results as it stands in RESULTS.md."""
+    if table is None:
+        return MISSING
+    rows = [table["columns"], ["---"] * len(table["columns"]), *table["rows"]]
+    return "\n".join("| " + " | ".join(map(_word, row)) + " |" for row in rows)
+
+
+def _word(cell: str | float | None) -> str:
+    return cell if isinstance(cell, str) else "—" if cell is None else number(cell)
+
+
+def main(arguments: list[str]) -> int:
+    """Fill all pages, or say which are not filled."""
+    results, stale = read(), []
+    for page in pages():
+        text = page.read_text(encoding="utf-8")
+        new = filled(text, results)
+        if new != text:
+            stale.append(page)
+            if "--check" not in arguments:
+                page.write_text(new, encoding="utf-8")
+    for page in stale:
+        print(f"quotes: {page.relative_to(ROOT)}")
+    return int(bool(stale) and "--check" in arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,64 @@
+"""The figures quoted in README and manual are those that `make bench` wrote."""
+
+import pytest
+from pages import ROOT
+
+from bench import quotes
+from bench.promises import PROMISES
+
+RESULTS = {
+    "pla": {
+        "quick": False,
+        "lines": [
+            {
+                "id": "pla.dense-100000x10",
+                "work": "5 cycles",
+                "figure": 7.654,
+                "low": 7.0,
+                "high": 8.0,
+                "unit": "× faster",
+                "target": {"way": "≥", "number": 5},
+                "verdict": "pass",
+            }
+        ],
+        "tables": [{"id": "q", "columns": ["a", "b"], "rows": [["x", 0.5]]}],
+    }
+}
+
+
+@pytest.mark.parametrize("page", quotes.pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_quoted_figures_are_those_of_the_results(page):
+    text = page.read_text(encoding="utf-8")
+    assert quotes.filled(text, quotes.read()) == text, "run `make quotes`"
+
+
+def test_quotes_are_of_lines_that_the_bench_has():
+    known = {*PROMISES, *(f"{promise.part}.*" for promise in PROMISES.values())}
+    for page in quotes.pages():
+        text = page.read_text(encoding="utf-8")
+        one = [found[1] for found in quotes.ONE.findall(text)]
+        many = [name for found in quotes.LINES.findall(text) for name in found[1].split()]
+        for name in one + many:
+            known = (
+                PROMISES if not name.endswith(".*") else {p.part + ".*" for p in PROMISES.values()}
+            )
+            assert name in known, f"{page}: {name}"
+
+
+def test_a_changed_figure_is_put_right():
+    text = "It is <!-- bench:pla.dense-100000x10 -->99 × faster<!-- /bench -->, we say."
+    good = "It is <!-- bench:pla.dense-100000x10 -->7.65 × faster<!-- /bench -->, we say."
+    assert quotes.filled(text, RESULTS) == good
+    assert quotes.filled(good, RESULTS) == good
+
+
+def test_what_is_not_measured_is_not_quoted(tmp_path):
+    assert quotes.MISSING in quotes.filled("<!-- bench:pla.import -->3<!-- /bench -->", RESULTS)
+    assert quotes.read(tmp_path / "none.json") == {}
+
+
+def test_tables_are_written_between_their_marks():
+    text = "<!-- bench-table: pla.* -->\nold\n<!-- /bench-table -->"
+    assert "| 5 cycles | 7.65 × faster | 7 to 8 | ≥ 5 | met |" in quotes.filled(text, RESULTS)
+    text = "<!-- bench-quality: q -->\nold\n<!-- /bench-quality -->"
+    assert "| x | 0.5 |" in quotes.filled(text, RESULTS)
