@@ -334,6 +334,29 @@ def test_bad_arguments_of_fit_are_refused_by_name(arguments, message):
     assert_refused(message, rb.Perceptron(), TABLE, ANSWERS, **arguments)
 
 
+@pytest.mark.parametrize("order", ["cycle", "random-cycle", "shuffle", "first", "random"])
+@pytest.mark.parametrize("zero", ["mistake", "negative", "positive"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_no_number_is_refused_whatever_way_it_is_come_upon(order, zero, value):
+    """Cycles find it as they learn and others look first; weights may leave its row unvisited."""
+    X = np.vstack((TABLE, np.tile(TABLE, (99, 1))))
+    X[1234, 1] = value
+    y, few = np.tile(ANSWERS, 100), np.arange(3000) != 1234
+    model = rb.Perceptron(order=order, zero=zero, max_iter=20, random_state=0)
+    place = r"row 1234, column 1: (NaN|infinity)"
+    assert_refused(place, model, X, y)
+    assert_refused(place, model, sparse.csr_array(X), y, sample_weight=few)
+    assert_refused(place, model, X, y, coef_init=[2.0, -1.0, 3.0], intercept_init=-1.0)
+
+
+def test_a_few_huge_numbers_among_plain_ones_are_learnt_in_a_unit_of_their_own():
+    X, y = np.tile(TABLE, (99, 1)), np.tile(ANSWERS, 99)
+    X[1234] *= 2.0**1000
+    clf = rb.Perceptron(max_iter=200_000).fit(X, y)
+    assert clf.separated_
+    assert np.array_equal(clf.predict(X), y)
+
+
 @pytest.mark.parametrize("form", ["float64", "CSR"])
 def test_weights_that_would_overflow_are_refused(form):
     X = np.array([[1.5e308, 1.0], [-1.5e308, 2.0]])

@@ -100,6 +100,10 @@ def _bind_primitives() -> None:
     def score(D, n, w):  # type: ignore[no-untyped-def]
         return kernels.score_sparse if sparse(D) else kernels.score_dense
 
+    @overload(kernels.weigh, jit_options={"fastmath": REORDER})
+    def weigh(D, n, w):  # type: ignore[no-untyped-def]
+        return kernels.weigh_sparse if sparse(D) else kernels.weigh_dense
+
     # No reordering in `add`: a fused multiply-add would make a replay differ in the last bit.
     @overload(kernels.add)
     def add(D, n, w, a):  # type: ignore[no-untyped-def]

@@ -19,6 +19,7 @@ from rosenblatt.tables import column_names, floats, refuse_non_finite, sum_of_sq
 
 # Between these the square of a typical entry neither overflows nor vanishes.
 _PLAIN_SQUARES = (1e-200, 1e200)
+SAMPLE = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,7 @@ class Examples:
         x0: float = 1.0,
         labels: NDArray[Any] | None = None,
         one_class: bool = False,
+        looked_at: bool = True,
     ) -> Examples:
         """Check arrays, frames or sparse matrices and take them as examples.
 
@@ -79,6 +81,8 @@ class Examples:
         one_class : bool
             Whether answers of one class only are allowed; they are taken as yes, except
             0, -1 and False, which are no.
+        looked_at : bool
+            Whether to look for NaN and infinity now; else whoever learns will come upon them.
         """
         table, names = floats(X), column_names(X)
         if one_class and labels is None:
@@ -90,9 +94,28 @@ class Examples:
                 "inconsistent numbers of samples: give one answer for each row."
             )
         examples = cls(table, answers, labels, names, float(x0))
-        if not math.isfinite(examples.squares):
-            refuse_non_finite(table, names)
+        if looked_at or not examples._seem_plain():
+            examples.look()
         return examples
+
+    def look(self) -> None:
+        """Refuse NaN and infinity anywhere, and have the unit fit all numbers, not only a few."""
+        self.__dict__.pop("unit", None)
+        if not math.isfinite(self.squares):
+            refuse_non_finite(self.X, self.names)
+
+    def _seem_plain(self) -> bool:
+        """Take the unit to be 1 where a few of the numbers are of usual size."""
+        numbers = self.numbers.reshape(-1)
+        some = np.ascontiguousarray(numbers[:: max(1, len(numbers) // SAMPLE)])
+        plain = self._plain(sum_of_squares(some) / max(1, len(some)))
+        if plain:
+            self.__dict__["unit"] = 1.0
+        return plain
+
+    def _plain(self, square: float) -> bool:
+        low, high = _PLAIN_SQUARES
+        return low < square + self.x0 * self.x0 < high
 
     def weighted(self, weights: Any, *, stream: bool = False) -> Examples:
         """Take the same examples with a weight for each row.
@@ -191,8 +214,7 @@ class Examples:
         nor vanish when the features are around 1e200 or 1e-200.
         """
         numbers = self.numbers
-        typical = self.squares / max(numbers.size, 1) + self.x0 * self.x0
-        if _PLAIN_SQUARES[0] < typical < _PLAIN_SQUARES[1] or numbers.size == 0:
+        if numbers.size == 0 or self._plain(self.squares / numbers.size):
             return 1.0
         exponent = math.frexp(max(self.largest, abs(self.x0)))[1]
         # Twenty bits of room above for sums; none below, where precision is what is short.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rosenblatt import engine, kernels
 from rosenblatt.engine import in_threads
 from rosenblatt.examples import Examples, kernel_rows
-from rosenblatt.tables import sum_of_squares
+from rosenblatt.tables import refuse_non_finite, sum_of_squares
 
 NO_STEPS = np.empty(0)
 ROWS = 2**12  # rows looked at more closely are taken so many at a time
@@ -115,16 +115,13 @@ class Hypothesis:
         """Each row right, wrong, or so near to 0 that rounding might have changed its sign.
 
         A sum of k products is off by at most k·u·Σ|w·x| in any order of summation; 4 (k + 1)
-        also covers the rounding of this bound, and lengths stand for Σ|w·x|.
+        also covers the rounding of this bound. A NaN or infinity in a row leaves it in doubt.
         """
-        with np.errstate(all="ignore"):
-            length = examples.length * np.sqrt(1.01 * sum_of_squares(self._plain))
-            slack = float(share * length + SMALLEST)
         seen = np.empty(examples.n, dtype=np.uint8)
 
         def part(rows: slice) -> None:
             D, y = self._rows(examples.X, rows), examples.y[rows]
-            engine.look(D, self._plain, y, self.zero, slack, seen[rows])
+            engine.look(D, self._plain, y, self.zero, share, SMALLEST, seen[rows])
 
         in_threads(part, examples.n, examples.numbers.size)
         return seen
@@ -134,11 +131,16 @@ class Hypothesis:
     ) -> NDArray[np.intp]:
         """The rows among those near to 0 that need exact arithmetic."""
         blocks = (near[i : i + ROWS] for i in range(0, len(near), ROWS))
-        kept = [rows[self._unsure(examples.X[rows], share)] for rows in blocks]
+        kept = [rows[self._unsure(examples, rows, share)] for rows in blocks]
         return np.concatenate(kept) if kept else near
 
-    def _unsure(self, X: Any, share: float) -> NDArray[np.bool_]:
-        """Which of a few rows need exact arithmetic, by their own lengths."""
+    def _unsure(
+        self, examples: Examples, rows: NDArray[np.intp], share: float
+    ) -> NDArray[np.bool_]:
+        """Which of a few rows need exact arithmetic; refuses numbers that are none."""
+        X = examples.X[rows]
+        if not math.isfinite(sum_of_squares(X if isinstance(X, np.ndarray) else X.data)):
+            refuse_non_finite(examples.X, examples.names)
         w, s, sizes = self._plain, self.sides(X), abs(X)
         touched: NDArray[Any] = (sizes != 0) @ (w[1:] != 0) | bool(w[0] * self.x0)
         with np.errstate(all="ignore"):

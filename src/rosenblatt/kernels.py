@@ -160,16 +160,46 @@ def scores(D, w, s):
 RIGHT, WRONG, DOUBTFUL = range(3)
 
 
-def look(D, w, y, zero, slack, seen):
-    """seen[n] = whether w answers row n right or wrong, or within slack of 0."""
+def look(D, w, y, zero, share, least, seen):
+    """seen[n] = whether w answers row n right or wrong, or nearer to 0 than a share of Σ|w·x|."""
     for n in range(len(y)):
-        s = score(D, n, w)
-        if sign(s, zero) * y[n] <= 0:
+        s, size = weigh(D, n, w)
+        if not size < np.inf:
+            seen[n] = DOUBTFUL
+        elif sign(s, zero) * y[n] <= 0:
             seen[n] = WRONG
-        elif abs(s) > slack:
+        elif abs(s) > share * size + least:
             seen[n] = RIGHT
         else:
             seen[n] = DOUBTFUL
+
+
+def weigh_dense(D, n, w):
+    """w·x of row n, and Σ|w·x|, by which its rounding is bounded."""
+    x = D.X[n]
+    s = w[0] * D.x0
+    size = abs(s)
+    for i in range(len(x)):
+        p = w[i + 1] * x[i]
+        s += p
+        size += abs(p)
+    return s, size
+
+
+def weigh_sparse(D, n, w):
+    """w·x of row n, and Σ|w·x|, over its stored entries."""
+    s = w[0] * D.x0
+    size = abs(s)
+    for j in range(D.indptr[n], D.indptr[n + 1]):
+        p = w[1 + D.indices[j]] * D.data[j]
+        s += p
+        size += abs(p)
+    return s, size
+
+
+def weigh(D, n, w):
+    """w·x and Σ|w·x| of row n in either format; `engine` binds it when compiling."""
+    return weigh_sparse(D, n, w) if isinstance(D, Sparse) else weigh_dense(D, n, w)
 
 
 def replay(D, trace, w):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 Rows = NDArray[np.unsignedinteger[Any]]
 
 FIXED = ("cycle", "first")
+CYCLES = ("cycle", "random-cycle", "shuffle")
 NAMES = ("cycle", "random-cycle", "shuffle", "first", "random")
 
 

@@ -124,10 +124,18 @@ class Corrector(LinearAnswers):
         return learn.Budget(int(self.max_iter), self.max_updates)
 
     def _examples(
-        self, X: Any, y: Any, sample_weight: Any, labels: NDArray[Any] | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        labels: NDArray[Any] | None = None,
+        looked_at: bool = True,
     ) -> Examples:
         """The examples with their weights; where the labels are known, a block of a stream."""
-        examples = Examples.from_arrays(X, checks.column_or_1d(y), x0=self._x0(), labels=labels)
+        answers = checks.column_or_1d(y)
+        examples = Examples.from_arrays(
+            X, answers, x0=self._x0(), labels=labels, looked_at=looked_at
+        )
         if sample_weight is None and self.class_weight is None:
             return examples
         weights = row_weights(1.0 if sample_weight is None else sample_weight, examples.n)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rosenblatt import learn
+from rosenblatt import learn, orders
 from rosenblatt.estimators.base import Corrector
 from rosenblatt.examples import Examples
 from rosenblatt.learn.walk import Progress
@@ -129,10 +129,10 @@ class Perceptron(Corrector):
             Where to start instead of 0.
         """
         rule, budget = self._rule(), self._budget()
-        examples = self._examples(X, y, sample_weight)
+        examples = self._examples(X, y, sample_weight, looked_at=not self._meets_all(rule))
         start = self._start(examples, coef_init, intercept_init)
         try:
-            run = learn.pla(examples, rule, budget, start, _teller(self.verbose))
+            run = self._learn(examples, rule, budget, start)
         except learn.Interrupted as stop:
             self._remember(X, examples, stop.run)
             raise
@@ -140,6 +140,29 @@ class Perceptron(Corrector):
         if not run.separated:
             warnings.warn(_advice(run, examples), ConvergenceWarning, stacklevel=2)
         return self
+
+    def _meets_all(self, rule: learn.Rule) -> bool:
+        """Whether learning comes upon a NaN or infinity by itself, in its first cycle.
+
+        It does where every row is visited before any a second time and a score that is no
+        number is a mistake: w is then none either. That saves a look at X.
+        """
+        return rule.order in orders.CYCLES and rule.zero == 0 and not self.warm_start
+
+    def _learn(
+        self,
+        examples: Examples,
+        rule: learn.Rule,
+        budget: learn.Budget,
+        start: NDArray[np.float64] | None,
+    ) -> learn.Run:
+        try:
+            return learn.pla(examples, rule, budget, start, _teller(self.verbose))
+        except learn.WeightsOverflowError:
+            examples.look()
+            if examples.unit == 1.0:
+                raise
+        return learn.pla(examples, rule, budget, start, _teller(self.verbose))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Pass over a block of a stream once, correcting mistakes as they are met.

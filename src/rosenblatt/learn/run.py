@@ -51,6 +51,10 @@ class Run:
         return len(self.mistakes) == 0
 
 
+class WeightsOverflowError(ValueError):
+    """The weights grew past the largest float, or met something that is no number."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a run; `run` is what it had reached."""
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rosenblatt import engine
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.learn.run import Budget, Reason, Rule, Run
+from rosenblatt.learn.run import Budget, Reason, Rule, Run, WeightsOverflowError
 from rosenblatt.tables import place
 from rosenblatt.trace import Origin, Trace
 
@@ -158,13 +158,13 @@ class Walk:
             return w * self.examples.unit
 
 
-def _overflow(examples: Examples, eta: float) -> ValueError:
+def _overflow(examples: Examples, eta: float) -> WeightsOverflowError:
     flat = examples.numbers.reshape(-1)
     at = int(max(flat.argmax(), flat.argmin(), key=lambda i: abs(flat[i])))
     row, column = place(examples.X, at)
     longest = eta * (1.0 if examples.weights is None else float(examples.weights.max()))
     steps = "" if longest == 1 else f", and a correction adds up to {longest:.3g} times a row"
-    return ValueError(
+    return WeightsOverflowError(
         "learning overflowed: the weights grew past the largest float. "
         f"X, row {row}, column {column} is {flat[at]:.3g}{steps}; scale the columns first."
     )
