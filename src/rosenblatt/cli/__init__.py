@@ -20,6 +20,7 @@ VERBS = {
     "verify": "Check a proof against a file, in exact arithmetic.",
     "stream": "Predict each line of a stream as it comes, then learn it.",
     "experiment": "Learn many random targets, as exercise 1.4 does.",
+    "watch": "Show the line turning, correction by correction, on a page.",
 }
 INTERRUPTED = 130
 COMPLETION = """Completion: put one of these in your shell's start-up file.

@@ -16,14 +16,14 @@ export function factsPanel() {
 export function showFacts(facts, story, t) {
   facts.lead.textContent = sentenceAt(story, t);
   const entries = [
-    ["t", `${t.toLocaleString("en-US")} of ${story.T.toLocaleString("en-US")}`, "t"],
-    ["mistakes left", `${story.counts[t].toLocaleString("en-US")} of ${story.answers.length}`, "mistakes"],
+    ["correction", t, `of ${story.T.toLocaleString("en-US")}`, "t"],
+    ["mistakes left", story.counts[t], `of ${story.answers.length.toLocaleString("en-US")}`, "mistakes"],
   ];
   const pocket = story.pocketAt(t);
-  if (pocket) entries.push(["in the pocket", `${counted(pocket.mistakes, "mistake")}, from t = ${pocket.t}`, "pocket"]);
-  if (story.T) entries.push(["cycle", String(story.cycle(Math.max(t, 1))), "cycle"]);
-  clear(facts.numbers, ...entries.flatMap(([name, value, key]) => [
-    make("dt", {}, name), make("dd", { "data-fact": key }, value)]));
+  if (pocket) entries.push(["in the pocket", pocket.mistakes, `from t = ${pocket.t.toLocaleString("en-US")}`, "pocket"]);
+  else entries.push(["cycle", story.cycle(Math.max(t, 1)), "", "cycle"]);
+  clear(facts.numbers, ...entries.map(([name, value, more, key]) => make("div", { class: `rb-tile rb-${key}` },
+    make("dt", {}, name), make("dd", {}, make("b", { "data-fact": key }, value.toLocaleString("en-US")), ` ${more}`))));
   showSum(facts.sum, story, t);
 }
 

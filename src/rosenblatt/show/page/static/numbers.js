@@ -1,6 +1,7 @@
 // Numbers: unpacking them with all their bits, saying them, and the sign of a sum without rounding.
 
 export function unpack(packed) {
+  if (Array.isArray(packed)) return Float64Array.from(packed);
   const kind = Object.keys(packed)[0];
   const text = atob(packed[kind]);
   const bytes = new Uint8Array(text.length);

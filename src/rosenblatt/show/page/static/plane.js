@@ -198,17 +198,20 @@ function drawProofAbove(pen, { story, frame, palette }) {
   if (!part) return;
   const style = { size: palette.size * 0.9, font: palette.font, weight: 700, fill: palette.ink,
     halo: palette.paper };
+  const [x, y] = part.common ? [frame.x(part.common[0]), frame.y(part.common[1])] : [0, 0];
   part.rows.slice(0, 8).forEach((n, i) => {
-    const [x, y] = at(n);
-    pen.text(`λ = ${multiplier(part, i)}`, x + 2 * r, y - 1.6 * r, style);
+    // Away from the common point, where the hulls leave room.
+    const [px, py] = at(n);
+    const right = px >= x;
+    pen.text(`λ = ${multiplier(part, i)}`, px + (right ? 2 : -2) * r, py + (py >= y ? 3.2 : -1.8) * r,
+      { ...style, align: right ? "left" : "right" });
   });
   if (!part.common) return;
-  const [x, y] = [frame.x(part.common[0]), frame.y(part.common[1])];
   const k = 2.1 * r;
   pen.polygon([[x, y - k], [x + k, y], [x, y + k], [x - k, y]],
     { stroke: palette.paper, width: 6 });
   pen.polygon([[x, y - k], [x + k, y], [x, y + k], [x - k, y]], { stroke: palette.ink, width: 3 });
-  pen.text("in both hulls", x + 1.3 * k, y + 0.9 * k, style);
+  pen.text("in both hulls", x, y - 1.4 * k, { ...style, align: "center" });
 }
 
 // A multiplier as it is where it is short, else its share of its side.

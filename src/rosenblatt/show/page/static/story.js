@@ -99,3 +99,14 @@ export class Story {
     return (exactSign(Array.from(w), tall) || this.json.zero) * y <= 0;
   }
 }
+
+// A story without examples, for a page that begins empty.
+export function emptyStory(start) {
+  return {
+    algorithm: "pla", order: "cycle", eta: 1, zero: 0, start, intercept: 1,
+    points: [], answers: [], names: ["x1", "x2"], labels: ["×", "○"], features: null,
+    corrections: 0, rows: [], ends: [], weights: [...start], lines: null, table: null,
+    mistakes: [0], pocket: null, reason: "no examples", verdict: null, squeeze: null,
+    told: "There are no examples yet: click in the picture to add some",
+  };
+}

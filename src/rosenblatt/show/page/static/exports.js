@@ -1,0 +1,43 @@
+// Exports: the picture as PNG or SVG, the examples as CSV, the run as Python lines.
+
+const SIZE = 900;
+
+export function save(name, blob) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+export function savePng(player) {
+  player.picture(SIZE, SIZE).toBlob((blob) => save("rosenblatt.png", blob), "image/png");
+}
+
+export function saveSvg(player) {
+  save("rosenblatt.svg", new Blob([player.svg(SIZE, SIZE)], { type: "image/svg+xml" }));
+}
+
+export function saveCsv(story) {
+  save("rosenblatt.csv", new Blob([csvOf(story)], { type: "text/csv" }));
+}
+
+export function savePython(lines) {
+  save("rosenblatt_run.py", new Blob([lines], { type: "text/x-python" }));
+}
+
+// Numbers are written so that they read back to the same bits.
+export function csvOf(story) {
+  const d = story.flat ? 2 : story.table ? story.table.length / story.answers.length : 0;
+  const names = story.flat ? story.names : story.json.features;
+  const head = [...names, "answer"].map(quoted).join(",");
+  const rows = story.answers.map((answer, n) => {
+    const x = story.flat ? story.points[n] : Array.from(story.table.subarray(n * d, (n + 1) * d));
+    return [...x, answer].join(",");
+  });
+  return [head, ...rows, ""].join("\r\n");
+}
+
+function quoted(text) {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,288 @@
+// Page: connects the address, the settings, the picture and the server.
+import { USUAL, fromAddress, toAddress } from "./address.js";
+import { Refused, askAbout, askColumns, askPreset, askStory } from "./api.js";
+import { Editor } from "./editor.js";
+import { saveCsv, savePng, savePython, saveSvg } from "./exports.js";
+import { boxAround } from "./frame.js";
+import { SPEEDS, mountPlayer } from "./player.js";
+import { Settings, isProjected } from "./settings.js";
+import { emptyStory } from "./story.js";
+import { TOUR, Tour } from "./tour.js";
+import { Toolbar, pageTools, pythonWindow } from "./toolbar.js";
+
+const KEYS = "Keys: space plays, → and ← step, Home rewinds; o, x, m, e choose a tool, z undoes; " +
+  "l large type, d dark. In the picture: arrows and Enter.";
+const LEARNING = ["points", "algorithm", "order", "eta", "zero", "start", "chance", "corrections", "data", "seed", "x", "y"];
+const byId = (name) => document.getElementById(name);
+
+class Page {
+  constructor(about) {
+    this.about = about;
+    this.state = fromAddress(location.hash);
+    if (about.file && !location.hash) this.state = { ...this.state, ...fileState(about.file) };
+    this.past = [];
+    this.build();
+    byId("keys").textContent = KEYS;
+    window.addEventListener("hashchange", () => this.hashChanged());
+    document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  build() {
+    this.player = mountPlayer(byId("player"), emptyStory(USUAL.start), {
+      moved: (t) => this.moved(t),
+      overlay: (pen, player) => this.editor?.draw(pen, player.palette, player.frame),
+      frameOf: (points, width, height) => boxAround(this.fitted || points, width, height),
+      speed: this.state.speed,
+    });
+    this.toolbar = new Toolbar((tool) => this.set({ tool }), () => this.undo(), () => this.change([], true));
+    this.player.parts.stage.before(this.toolbar.element);
+    this.editor = new Editor(this.player, {
+      points: () => this.points,
+      tool: () => this.state.tool,
+      canEdit: () => !isProjected(this.state),
+      change: (points, done, before) => this.change(points, done, before),
+      say: (text) => (byId("note").textContent = text),
+    });
+    this.settings = new Settings(byId("settings"), this.about.file, (values) => this.set({ t: 0, ...values }));
+    this.tour = new Tour(byId("tour"), { go: (step) => this.goTour(step), close: () => this.set({ tour: 0 }) });
+    this.tools = pageTools(byId("tools"), {
+      png: () => savePng(this.player),
+      svg: () => saveSvg(this.player),
+      csv: () => saveCsv(this.player.story),
+      python: () => this.showPython(),
+      link: () => this.copyLink(),
+      tour: () => this.goTour(1),
+      large: () => this.set({ type: this.state.type === "large" ? "normal" : "large" }),
+      theme: () => this.set({ theme: isDark(this.state.theme) ? "light" : "dark" }),
+    });
+    this.points = [];
+  }
+
+  // Take new values of the state, and do what follows from them.
+  async set(values) {
+    const learnAgain = LEARNING.some((name) => name in values);
+    this.state = { ...this.state, ...values };
+    this.show();
+    if (learnAgain) await this.load();
+    else this.player.draw();
+    this.remember();
+  }
+
+  show() {
+    const { state } = this;
+    const root = document.documentElement;
+    root.classList.toggle("rb-large", state.type === "large");
+    root.classList.toggle("rb-dark", state.theme === "dark");
+    root.classList.toggle("rb-light", state.theme === "light");
+    this.tools.large.setAttribute("aria-pressed", String(state.type === "large"));
+    this.tools.theme.textContent = isDark(state.theme) ? "Light" : "Dark";
+    this.settings.show(state);
+    this.toolbar.show(state.tool, !isProjected(state), this.past.length > 0);
+    this.player.proof = state.proof;
+    if (this.player.speed !== state.speed && SPEEDS.includes(state.speed)) this.player.setSpeed(state.speed);
+    this.tour.show(state.tour);
+    this.player.redraw();
+  }
+
+  // The examples of the state, and then their story.
+  async load() {
+    const { state } = this;
+    const wanted = JSON.stringify([state.data, state.seed, state.x, state.y, state.points]);
+    try {
+      if (state.points) this.points = state.points;
+      else if (isProjected(state)) this.points = [];
+      else if (this.loaded !== wanted) await this.fetchPoints();
+      this.loaded = wanted;
+      this.fitted = null;
+      await this.learn(state.t);
+    } catch (error) {
+      this.tell(error);
+    }
+  }
+
+  async fetchPoints() {
+    const { data, seed, x, y } = this.state;
+    const plane = data === "file" && this.about.file ? await askColumns(x, y) : await askPreset(data, seed);
+    this.plane = plane;
+    this.points = plane.points.map(([a, b], n) => [a, b, plane.answers[n]]);
+  }
+
+  // Ask for the story of the examples as they are; of many wishes only the last is asked.
+  async learn(t) {
+    this.wish = { t };
+    if (this.asking) return this.asking;
+    this.asking = this.askLast();
+    try {
+      await this.asking;
+    } finally {
+      this.asking = null;
+    }
+    return undefined;
+  }
+
+  async askLast() {
+    while (this.wish) {
+      const { t } = this.wish;
+      this.wish = null;
+      const story = await this.storyNow();
+      byId("trouble").textContent = "";
+      if (!this.wish) this.take(story, t === "end" ? story.corrections : t);
+    }
+  }
+
+  async storyNow() {
+    const { state } = this;
+    const projected = isProjected(state);
+    if (!projected && this.points.length === 0) {
+      this.python = null;
+      return emptyStory(state.start);
+    }
+    const examples = projected ? { source: "file" }
+      : { points: this.points.map(([x, y]) => [x, y]), answers: this.points.map((point) => point[2]) };
+    const start = projected ? [] : state.start;
+    const { algorithm, eta, zero, corrections } = state;
+    const order = algorithm === "online" ? "cycle" : state.order;
+    const { story, python } = await askStory({ ...examples, algorithm, order, eta, zero, start, seed: state.chance, corrections });
+    this.python = python;
+    if (!projected && this.plane) [story.names, story.labels] = [this.plane.names, this.plane.labels];
+    return story;
+  }
+
+  take(story, t) {
+    this.player.setStory(story, t);
+    this.state.t = this.player.t;
+    this.toolbar.show(this.state.tool, !isProjected(this.state), this.past.length > 0);
+    document.body.dataset.ready = String(Number(document.body.dataset.ready || 0) + 1);
+    this.remember();
+  }
+
+  // Other examples: shown at once, learnt from as soon as the server can.
+  change(points, done, before = this.points) {
+    const { player, state } = this;
+    const atEnd = player.t > 0 && player.t === player.story.T;
+    this.fitted ||= player.story.points;
+    if (done) {
+      this.past = [...this.past.slice(-49), before];
+      this.fitted = null;
+    }
+    this.points = points;
+    this.state = { ...state, points };
+    this.loaded = null;
+    if (points.length === player.story.points.length) {
+      points.forEach(([x, y], n) => (player.story.points[n] = [x, y]));
+      player.redraw();
+    }
+    if (done) this.settings.show(this.state);
+    this.learn(atEnd ? "end" : player.t).catch((error) => this.tell(error));
+  }
+
+  undo() {
+    if (!this.past.length || isProjected(this.state)) return;
+    const before = this.past.pop();
+    this.change(before, true);
+    this.past.pop();
+    this.toolbar.show(this.state.tool, true, this.past.length > 0);
+  }
+
+  moved(t) {
+    this.state = { ...this.state, t, proof: this.player.proof, speed: this.player.speed };
+    this.remember();
+  }
+
+  // The address follows, not faster than browsers allow.
+  remember() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.writeAddress(), this.player.playing ? 400 : 120);
+  }
+
+  writeAddress() {
+    clearTimeout(this.timer);
+    const address = toAddress(this.state);
+    if (address !== location.hash) history.replaceState(null, "", address === "#" ? location.pathname : address);
+  }
+
+  async hashChanged() {
+    if (toAddress(this.state) === location.hash) return;
+    this.state = fromAddress(location.hash);
+    this.show();
+    await this.load();
+  }
+
+  async goTour(step) {
+    const { state } = TOUR[step - 1];
+    await this.set({ ...state, tour: step, corrections: USUAL.corrections, ...(state.corrections ? { corrections: state.corrections } : {}) });
+    this.tour.show(step, true);
+  }
+
+  async copyLink() {
+    this.writeAddress();
+    await this.copy(location.href, "The link is copied: it leads to exactly this.");
+  }
+
+  async copy(text, told) {
+    try {
+      await navigator.clipboard.writeText(text);
+      byId("note").textContent = told;
+    } catch {
+      byId("note").textContent = "Copying is not allowed here; the address of this page is the link.";
+    }
+  }
+
+  showPython() {
+    if (!this.python) byId("note").textContent = "There is nothing to learn yet: add both ○ and ×.";
+    else pythonWindow(this.python, savePython, (lines) => this.copy(lines, "The lines are copied."));
+  }
+
+  tell(error) {
+    if (!(error instanceof Refused)) throw error;
+    byId("trouble").textContent = error.message;
+  }
+
+  key(event) {
+    const { target } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey || target.closest("dialog")) return;
+    if (target.matches("input:not([type=checkbox]), select, textarea")) return;
+    const { player } = this;
+    const actions = {
+      " ": () => (player.playing ? player.pause() : player.play()),
+      ArrowRight: () => player.step(),
+      ArrowLeft: () => player.go(player.t - 1),
+      Home: () => player.go(0),
+      End: () => player.go(player.story.T),
+      o: () => this.set({ tool: "o" }),
+      x: () => this.set({ tool: "x" }),
+      m: () => this.set({ tool: "move" }),
+      e: () => this.set({ tool: "erase" }),
+      z: () => this.undo(),
+      l: () => this.set({ type: this.state.type === "large" ? "normal" : "large" }),
+      d: () => this.set({ theme: isDark(this.state.theme) ? "light" : "dark" }),
+    };
+    if (!(event.key in actions)) return;
+    // Space presses the button that has the focus.
+    if (event.key === " " && target.matches("button, summary, input, a")) return;
+    event.preventDefault();
+    actions[event.key]();
+  }
+}
+
+function isDark(theme) {
+  return theme === "dark" || (theme === "auto" && window.matchMedia("(prefers-color-scheme: dark)").matches);
+}
+
+function fileState(file) {
+  return { data: "file", x: file.columns[0], y: file.columns[1] || file.columns[0] };
+}
+
+async function begin() {
+  try {
+    const page = new Page(await askAbout());
+    window.rosenblatt = page;
+    page.show();
+    await page.load();
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    byId("trouble").textContent = error.message;
+  }
+}
+
+begin();

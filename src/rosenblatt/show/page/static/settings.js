@@ -1,0 +1,140 @@
+// Settings: the form that chooses the examples and the algorithm.
+import { clear, make } from "./elements.js";
+
+const DATA = [
+  ["separable", "Separable"],
+  ["narrow", "Narrow margin"],
+  ["noisy", "Noisy"],
+  ["xor", "XOR"],
+  ["ring", "Ring"],
+  ["credit", "Credit, two features"],
+];
+const ALGORITHMS = [
+  ["pla", "PLA"],
+  ["pocket", "Pocket"],
+  ["ratchet", "Pocket with ratchet"],
+  ["online", "Online, one pass"],
+];
+const ORDERS = [
+  ["cycle", "Cycle"],
+  ["random-cycle", "One random cycle"],
+  ["shuffle", "New shuffle each cycle"],
+  ["first", "First mistake"],
+  ["random", "Random mistake"],
+];
+const ZEROS = [
+  ["mistake", "always a mistake"],
+  ["negative", "−1"],
+  ["positive", "+1"],
+];
+const PROJECTION = "*";
+
+// `changed(values)` is called with the part of the state that a person has changed.
+export class Settings {
+  constructor(form, file, changed) {
+    this.form = form;
+    this.file = file;
+    this.changed = changed;
+    form.addEventListener("submit", (event) => event.preventDefault());
+    this.build();
+  }
+
+  build() {
+    const { changed } = this;
+    const data = this.file ? [...DATA, ["file", this.file.name]] : DATA;
+    const columns = this.file ? this.file.columns.map((name) => [name, name]) : [];
+    this.data = choice("Begin with", [...data, ["own", "My own"]], (value) => changed(this.chosen(value)));
+    this.own = this.data.select.querySelector('option[value="own"]');
+    this.again = make("button", { type: "button", onclick: () => changed({ points: null, seed: this.seed + 1 }) }, "Draw others");
+    this.x = choice("Across", [...columns, [PROJECTION, "all, projected"]], (value) =>
+      changed(value === PROJECTION ? { x: value, y: value } : { x: value, y: this.y.select.value === PROJECTION ? columns[1]?.[0] || value : this.y.select.value }));
+    this.y = choice("Up", columns, (value) => changed({ y: value }));
+    this.algorithm = choice("Algorithm", ALGORITHMS, (value) => changed({ algorithm: value, ...usualOrder(value) }));
+    this.order = choice("Order of visits", ORDERS, (value) => changed({ order: value }));
+    this.zero = choice("sign(0) is", ZEROS, (value) => changed({ zero: value }));
+    this.eta = number("η, length of a correction", { min: 0.000001, max: 1000000, step: "any" }, (value) => changed({ eta: value }));
+    this.start = [0, 1, 2].map((i) => number(`w${i} at the start`, { min: -1e9, max: 1e9, step: "any" }, () =>
+      changed({ start: this.start.map((field) => Number(field.input.value) || 0) })));
+    this.corrections = number("Corrections at most", { min: 1, max: 100000, step: 1 }, (value) => changed({ corrections: Math.round(value) }));
+    this.chance = number("Seed of chance", { min: 0, max: 2147483647, step: 1 }, (value) => changed({ chance: Math.round(value) }));
+    this.note = make("p", { class: "small" });
+    clear(this.form,
+      make("h2", {}, "Examples"), this.data.field, this.again, this.x.field, this.y.field, this.note,
+      make("h2", {}, "Algorithm"), this.algorithm.field, this.order.field, this.chance.field,
+      this.eta.field, this.zero.field,
+      make("fieldset", {}, make("legend", {}, "Start w(0)"), ...this.start.map((field) => short(field))),
+      this.corrections.field);
+  }
+
+  chosen(value) {
+    if (value === "file") return { data: value, points: null, x: this.file.columns[0], y: this.file.columns[1] || PROJECTION };
+    return { data: value, points: null };
+  }
+
+  show(state) {
+    this.seed = state.seed;
+    const file = state.data === "file" && !state.points;
+    const projected = file && (state.x === PROJECTION || state.y === PROJECTION);
+    this.own.hidden = this.own.disabled = !state.points;
+    this.data.select.value = state.points ? "own" : state.data;
+    this.again.hidden = file || Boolean(state.points) || state.data === "xor";
+    this.x.field.hidden = !file;
+    this.y.field.hidden = !file || projected;
+    if (file) [this.x.select.value, this.y.select.value] = [projected ? PROJECTION : state.x, state.y];
+    this.note.textContent = file ? fileNote(this.file, projected) : "";
+    this.note.hidden = !file;
+    this.algorithm.select.value = state.algorithm;
+    this.order.select.value = state.algorithm === "online" ? "cycle" : state.order;
+    this.order.select.disabled = state.algorithm === "online";
+    this.chance.field.hidden = state.algorithm === "online" || ["cycle", "first"].includes(state.order);
+    this.zero.select.value = state.zero;
+    keep(this.eta.input, state.eta);
+    keep(this.chance.input, state.chance);
+    keep(this.corrections.input, state.corrections);
+    this.corrections.field.hidden = state.algorithm === "online";
+    this.start.forEach((field, i) => {
+      keep(field.input, state.start[i]);
+      field.input.disabled = projected;
+    });
+  }
+}
+
+export function isProjected(state) {
+  return state.data === "file" && !state.points && (state.x === PROJECTION || state.y === PROJECTION);
+}
+
+// The pocket is usually run on random mistakes, PLA in a cycle.
+function usualOrder(algorithm) {
+  return { order: algorithm === "pocket" || algorithm === "ratchet" ? "random" : "cycle" };
+}
+
+function fileNote(file, projected) {
+  const some = file.shown < file.rows ? `${file.shown.toLocaleString("en-US")} of ${file.rows.toLocaleString("en-US")} rows, chosen at random. ` : "";
+  const how = projected
+    ? `Learnt in all ${file.columns.length} features; drawn along w and the first direction that remains. Points cannot be moved.`
+    : "Learnt in these two features alone.";
+  return some + how;
+}
+
+function keep(input, value) {
+  if (document.activeElement !== input || Number(input.value) !== value) input.value = String(value);
+}
+
+function choice(label, options, changed) {
+  const select = make("select", { onchange: () => changed(select.value) },
+    ...options.map(([value, text]) => make("option", { value }, text)));
+  return { select, field: make("label", { class: "field" }, make("span", {}, label), select) };
+}
+
+function number(label, limits, changed) {
+  const input = make("input", { type: "number", ...limits, onchange: () => {
+    if (input.value !== "" && input.checkValidity()) changed(Number(input.value));
+    else input.reportValidity();
+  } });
+  return { input, label, field: make("label", { class: "field" }, make("span", {}, label), input) };
+}
+
+function short({ input, label }) {
+  input.setAttribute("aria-label", label);
+  return input;
+}
