@@ -4,10 +4,10 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 RUN    := $(BIN)/python
 UV     := $(shell command -v uv 2>/dev/null)
-EXTRAS ?= test,plot,river
+EXTRAS ?= test,plot,river,web
 # What the oldest versions must pass: the algorithms, their evidence and their faces.
 LOWEST ?= tests/test_published.py tests/test_estimators.py tests/test_trace.py tests/test_model.py \
-	tests/test_river.py tests/evidence/test_proof.py tests/read
+	tests/test_river.py tests/evidence/test_proof.py tests/read tests/show/test_page_server.py
 # Numba keeps compiled kernels here, so that the second run starts at once.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 # The published data sets, where they lie beside the clone.
@@ -15,7 +15,7 @@ ifneq ($(wildcard ../shared/data),)
 export ROSENBLATT_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lowest lint bench docs quotes clean
+.PHONY: demo test lowest lint bench docs quotes screenshots clean
 
 ifdef UV
 INSTALL  = $(UV) pip install -q --python $(RUN)
@@ -44,7 +44,7 @@ lowest: $(VENV)/installed  ## the oldest versions the package says it works with
 	test -n "$(UV)" || $(INSTALL) uv
 	$(or $(UV),$(BIN)/uv) venv -q --clear --python $(RUN) .cache/lowest
 	$(or $(UV),$(BIN)/uv) pip install -q --python .cache/lowest/bin/python \
-		--resolution lowest-direct -e ".[test]"
+		--resolution lowest-direct -e ".[test,web]"
 	.cache/lowest/bin/python -m pytest -q -n 2 $(LOWEST)
 
 lint: $(VENV)/installed
@@ -74,6 +74,9 @@ docs: $(VENV)/installed  ## the manual, strictly, into build/docs
 
 quotes: $(VENV)/installed  ## the figures of bench/results.json into README and manual
 	$(RUN) -m bench.quotes
+
+screenshots: $(VENV)/installed  ## pictures of the page for the README, into docs/images
+	$(RUN) docs/screenshots.py
 
 clean:
 	rm -rf $(VENV) .cache build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
 
 from rosenblatt.cli import VERBS
-from rosenblatt.cli.options import Reading, reading_options
-from rosenblatt.errors import DataError, UsageError
+from rosenblatt.cli.options import Reading, json_option, reading_options
+from rosenblatt.cli.say import Voice
+from rosenblatt.errors import DataError, UsageError, column_called
 from rosenblatt.read import Source
 from rosenblatt.read.data import read_data
 
@@ -25,16 +27,25 @@ from rosenblatt.read.data import read_data
 )
 @click.option("--browser/--no-browser", default=True, help="Whether to open the page at once.")
 @reading_options
-def watch(data: str | None, host: str, port: int, browser: bool, reading: Reading) -> int:
+@json_option
+def watch(data: str | None, browser: bool, reading: Reading, as_json: bool, **at: Any) -> int:
     """Show the line turning, correction by correction, on a page of your own.
 
     The page is served by this program to this machine alone, until Ctrl-C. Click to add
-    examples, or give DATA to see your own.
+    examples, or give DATA to see your own. With --json the address is printed as an object.
     """
     house, serve = _rooms()
-    own = None if data is None else _own(data, reading)
-    serve(house(own, host, port), browser=browser, told=_tell)
-    click.echo("rosenblatt: stopped.", err=True)
+    voice = Voice(as_json)
+    own = None if data is None else _own(data, reading, voice)
+
+    def told(address: str) -> None:
+        voice.step("page", address)
+        voice.step("", "Ctrl-C ends it")
+        voice.result({"address": address, "data": data})
+        sys.stdout.flush()
+
+    serve(house(own, at["host"], at["port"]), browser=browser, told=told)
+    voice.note("stopped.")
     return 0
 
 
@@ -53,16 +64,17 @@ def _rooms() -> tuple[Any, Any]:
     return (lambda own, host, port: House(Door(host, port), own)), serve
 
 
-def _own(data: str, reading: Reading) -> Any:
+def _own(data: str, reading: Reading, voice: Voice) -> Any:
     from rosenblatt.show.page.limits import AskError
     from rosenblatt.show.page.own import Own
 
+    found = read_data(Source.find(data), reading.layout, reading.wishes)
+    if found.plan.guessed:
+        where = column_called(found.plan.answers.column)
+        voice.note(f"{where} taken as the answers: only it has two values.")
+    for note in found.plan.notes:
+        voice.note(f"{note}.")
     try:
-        return Own.of(read_data(Source.find(data), reading.layout, reading.wishes))
+        return Own.of(found)
     except AskError as trouble:
         raise DataError(str(trouble)) from None
-
-
-def _tell(address: str) -> None:
-    click.echo(f"rosenblatt: the page is at {address}", err=True)
-    click.echo("rosenblatt: Ctrl-C ends it.", err=True)

@@ -39,7 +39,10 @@ def _separable(s: Separability) -> Iterable[str]:
     yield f"{width} rho = {s.margin:.6g}; the longest example has R = {s.radius:.6g}."
     if s.gap is not None and s.gap > 1e-9:
         yield f"No margin is wider than {s.upper:.6g} (relative gap {s.gap:.2g})."
-    yield f"PLA from w = 0 needs at most R²/rho² = {s.bound:,.1f} corrections."
+    if s.bound is None:
+        yield "That is too small for a bound on the corrections of PLA in floats."
+    else:
+        yield f"PLA from w = 0 needs at most R²/rho² = {s.bound:,.1f} corrections."
     yield f"On the margin: {rows_named(s.support.tolist())}."
     if s.scaled is not None and s.scaled.bound is not None and s.bound is not None:
         yield (

@@ -280,9 +280,10 @@ def squeeze_json(squeezed: Squeeze, verdict: Separability, trace: Trace) -> dict
     first, squared0 = float(squeezed.inner[0]) / size, float(squeezed.squared[0])
     least, most = origin.eta * verdict.margin, (origin.eta * verdict.radius) ** 2
     # (first + t·least)² = squared0 + t·most, its larger root.
-    half = (most - 2 * first * least) / 2
-    root = half + np.sqrt(max(0.0, half * half + least * least * (squared0 - first * first)))
-    bound = float(root / least**2) if least**2 > 0 else float("inf")
+    with np.errstate(all="ignore"):  # a margin like 1e-160 has a bound past all floats
+        half = np.float64(most - 2 * first * least) / 2
+        root = half + np.sqrt(max(0.0, half * half + least * least * (squared0 - first * first)))
+        bound = float(root / least**2) if least**2 > 0 else float("inf")
     return {
         "squared": packed(squeezed.squared, FLOATS),
         "cosine": packed(np.nan_to_num(squeezed.cosine, nan=0.0), FLOATS),

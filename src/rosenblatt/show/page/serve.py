@@ -56,6 +56,7 @@ def _socket(host: str, port: int) -> socket.socket:
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
+        listening.listen(128)  # a browser that is faster than the server waits
     except (OSError, OverflowError) as trouble:
         why = getattr(trouble, "strerror", None) or trouble
         raise UsageError(

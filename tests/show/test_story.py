@@ -1,0 +1,127 @@
+"""The story holds what the trace and the evidence say, number by number."""
+
+import base64
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rosenblatt import learn
+from rosenblatt.evidence.separability import separability_of
+from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.show.page.assets import player_script, player_style, static_files, text_of
+from rosenblatt.show.projection import Projection
+from rosenblatt.show.story import Story, weights_along
+
+POINT = st.tuples(st.integers(-8, 8), st.integers(-8, 8)).map(lambda p: [p[0] / 8, p[1] / 10])
+
+
+def unpacked(packed):
+    ((kind, text),) = packed.items()
+    return np.frombuffer(base64.b64decode(text), dtype={"f8": "<f8", "u4": "<u4"}[kind])
+
+
+@st.composite
+def planes(draw):
+    points = draw(st.lists(POINT, min_size=2, max_size=12))
+    answers = draw(st.lists(st.sampled_from([-1, 1]), min_size=len(points), max_size=len(points)))
+    answers[:2] = [-1, 1]
+    return Examples.from_arrays(points, answers)
+
+
+@given(planes(), st.sampled_from([0.1, 1.0, 3.0]), st.sampled_from([0, -1, 1]))
+def test_every_t_has_the_weights_and_mistakes_of_the_trace(examples, eta, zero):
+    rule = learn.Rule(eta=eta, zero=zero)
+    run = learn.pla(examples, rule, learn.Budget(10**9, 40), np.array([0.1, 0.0, -0.3]))
+    story = Story(examples, run).to_json()
+    weights = unpacked(story["weights"]).reshape(-1, 3)
+    counts = unpacked(story["mistakes"])
+    assert len(weights) == len(counts) == len(run.trace) + 1
+    for t in range(len(run.trace) + 1):
+        assert weights[t].tolist() == run.trace.weights(t).tolist()
+        assert counts[t] == len(Hypothesis(run.trace.weights(t), 1.0, zero).mistakes(examples))
+    assert unpacked(story["rows"]).tolist() == run.trace.examples.tolist()
+
+
+@given(planes())
+def test_the_proof_that_is_drawn_is_the_proof(examples):
+    verdict = separability_of(examples)
+    drawn = Story(examples, learn.pla(examples, budget=learn.Budget(5)), verdict).to_json()
+    shown = drawn["verdict"]
+    assert shown["name"] == verdict.verdict
+    if verdict:
+        c, a, b = shown["line"]
+        scores = examples.y * (c + examples.X @ [a, b])
+        assert scores.min() == pytest.approx(shown["margin"], rel=1e-6)
+        assert scores[shown["support"]] == pytest.approx(shown["margin"], rel=1e-6)
+        assert drawn["squeeze"]["bound"] == pytest.approx(shown["bound"], rel=1e-6)
+    for part in shown["blocking"]:
+        rows, shares = np.array(part["rows"]), np.array(part["shares"])
+        for sign in (1, -1):
+            side = examples.y[rows] == sign
+            assert shares[side].sum() == pytest.approx(1.0)
+            middle = shares[side] @ examples.X[rows[side]]
+            assert middle == pytest.approx(np.array(part["common"]), abs=1e-9)
+
+
+def test_the_pocket_of_the_story_is_in_the_trace():
+    examples = Examples.from_arrays([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
+    rule = learn.Rule("random", rng=np.random.default_rng(1))
+    run = learn.pocket(examples, rule, learn.Budget(10**9, 50))
+    story = Story(examples, run, separability_of(examples), "pocket", "random").to_json()
+    t, mistakes = story["pocket"][-1]
+    assert unpacked(story["mistakes"])[t] == mistakes == len(run.mistakes)
+    assert weights_along(run.trace)[t].tolist() == run.hypothesis.w.tolist()
+    assert story["squeeze"] is None
+    assert story["verdict"]["name"] == "inseparable"
+    assert story["verdict"]["blocking"][0]["common"] == [0.5, 0.5]
+
+
+def test_many_features_are_drawn_where_the_hyperplane_cuts_the_plane():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5)) * [1, 2, 3, 4, 5] + 10
+    examples = Examples.from_arrays(X, np.where(X @ [1, -1, 1, -1, 1] > 10, "yes", "no"))
+    run = learn.pla(examples)
+    story = Story(examples, run, separability_of(examples)).to_json()
+    assert story["features"] == ["x1", "x2", "x3", "x4", "x5"]
+    assert story["labels"] == ["no", "yes"]
+    assert len(unpacked(story["weights"])) == 6 * (len(run.trace) + 1)
+    c, a, b = unpacked(story["lines"]).reshape(-1, 3)[-1]
+    # The last w is the first axis: its scores are those of the points in the plane.
+    drawn = c + np.array(story["points"]) @ [a, b]
+    assert drawn == pytest.approx(run.hypothesis.scores(X), abs=1e-9)
+    assert unpacked(story["table"]).reshape(60, 5).tolist() == X.tolist()
+
+
+def test_the_second_axis_is_the_first_remaining_direction_for_few_and_for_many_features():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 6)) * [1, 9, 3, 1, 1, 1]
+    plane = Projection.of(X, np.array([0.0, 0, 1, 0, 0, 0]))
+    assert abs(plane.across[1]) > 0.95
+    assert plane.along @ plane.across == pytest.approx(0)
+    wide = np.hstack((X, np.zeros((50, 500))))
+    many = Projection.of(wide, np.eye(506)[2])
+    assert np.abs(many.across[:6]) == pytest.approx(np.abs(plane.across), abs=1e-4)
+
+
+def test_modules_can_be_put_into_one_file():
+    """No name is used twice at the top of a module, no import or export is left."""
+    script = player_script()
+    assert not re.search(r"^(import|export) ", script, re.MULTILINE)
+    names = re.findall(r"^(?:async )?(?:function|class|const|let) (\w+)", script, re.MULTILINE)
+    assert "mountPlayer" in names
+    assert len(names) == len(set(names))
+    assert ".rb-player" in player_style()
+
+
+def test_static_files_are_our_own_and_small():
+    for name, (content, _) in static_files().items():
+        text = content.decode()
+        assert len(text.splitlines()) <= 400, name
+        for module in re.findall(r'from "([^"]+)"', text):
+            assert module.removeprefix("./") in static_files(), (name, module)
+        assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text), name
+    assert "innerHTML" not in "".join(text_of(n) for n in static_files() if n.endswith(".js"))
