@@ -15,6 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bench.line import Line
+from bench.promises import PROMISES
 from bench.render import number
 
 ROOT = Path(__file__).parents[1]
@@ -45,8 +47,8 @@ def filled(text: str, results: Results) -> str:
     lines = {line["id"]: line for told in results.values() for line in told["lines"]}
     tables = {table["id"]: table for told in results.values() for table in told["tables"]}
     text = _between(ONE, lambda name: figure(lines.get(name)), text)
-    text = _between(LINES, lambda names: f"\n{lines_table(names.split(), lines)}\n", text)
-    return _between(TABLE, lambda name: f"\n{quality(tables.get(name))}\n", text)
+    text = _between(LINES, lambda names: f"\n\n{lines_table(names.split(), lines)}\n\n", text)
+    return _between(TABLE, lambda name: f"\n\n{quality(tables.get(name))}\n\n", text)
 
 
 def _between(mark: re.Pattern[str], say: Callable[[str], str], text: str) -> str:
@@ -65,14 +67,15 @@ def lines_table(names: list[str], lines: Results) -> str:
     rows = [("Work", "Measured", "Spread", "Target", "")]
     rows.append(("---",) * 5)
     for name in names:
-        ids = [name] if not name.endswith(".*") else [i for i in lines if i.startswith(name[:-1])]
-        rows += [_cells(i, lines.get(i)) for i in ids or [name]]
+        of_part = name.endswith(".*")
+        ids = [i for i in PROMISES if i.startswith(name[:-1])] if of_part else [name]
+        rows += [_cells(i, lines.get(i)) for i in ids]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def _cells(name: str, line: Results | None) -> tuple[str, ...]:
     if line is None:
-        return f"`{name}`", MISSING, "", "", ""
+        line = {**Line(PROMISES[name], None).to_json(), "verdict": ""}
     spread = "" if line["low"] is None else f"{number(line['low'])} to {number(line['high'])}"
     target = line["target"]
     aim = "" if target is None else f"{target['way']} {target['number']:g}"

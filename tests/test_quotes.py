@@ -59,6 +59,9 @@ def test_what_is_not_measured_is_not_quoted(tmp_path):
 
 def test_tables_are_written_between_their_marks():
     text = "<!-- bench-table: pla.* -->\nold\n<!-- /bench-table -->"
-    assert "| 5 cycles | 7.65 × faster | 7 to 8 | ≥ 5 | met |" in quotes.filled(text, RESULTS)
+    table = quotes.filled(text, RESULTS)
+    assert "| 5 cycles | 7.65 × faster | 7 to 8 | ≥ 5 | met |" in table
+    assert "old" not in table
+    assert table.count(quotes.MISSING) == len([i for i in PROMISES if i.startswith("pla.")]) - 1
     text = "<!-- bench-quality: q -->\nold\n<!-- /bench-quality -->"
     assert "| x | 0.5 |" in quotes.filled(text, RESULTS)
