@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 RUN    := $(BIN)/python
 UV     := $(shell command -v uv 2>/dev/null)
-EXTRAS ?= test,plot,river,web
+EXTRAS ?= test,plot,river,web,dask
 # What the oldest versions must pass: the algorithms, their evidence and their faces.
 LOWEST ?= tests/test_published.py tests/test_estimators.py tests/test_trace.py tests/test_model.py \
 	tests/test_river.py tests/evidence/test_proof.py tests/read tests/show/test_page_server.py

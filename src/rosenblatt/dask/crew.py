@@ -1,0 +1,268 @@
+"""The workers of a cluster and the shards they hold: asking, placing, and what to say when lost.
+
+Shards are futures of loads, so Dask computes them again when their worker is lost. Nothing
+here waits without a limit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dask.distributed import KilledWorker, default_client, wait
+from numpy.typing import NDArray
+
+from rosenblatt.dask.sources import Source
+from rosenblatt.dask.tasks import as_it_is
+from rosenblatt.errors import UserError, listed
+
+WIDE = 2**20  # bytes of w from which it is sent to the workers once, not with every task
+TRIES = 8  # of a question whose scattered w was lost with a worker
+
+
+class ClusterError(UserError, RuntimeError):
+    """The cluster cannot go on: its scheduler or all workers are lost, or a shard kills them."""
+
+    exit_code = 69
+
+
+@dataclass(frozen=True)
+class Move:
+    """A shard that should go to another worker."""
+
+    shard: int
+    to: str
+
+
+class Crew:
+    """Shards in the memory of workers, and questions put to all of them at once.
+
+    Parameters
+    ----------
+    client : Client, optional
+        The connection to the cluster; Dask's default client if not given.
+    limit : float
+        The most seconds without any shard finishing.
+    """
+
+    def __init__(self, client: Any, limit: float) -> None:
+        self.client = client if client is not None else _default()
+        self.address = str(getattr(self.client.scheduler, "address", "")) or "an unknown address"
+        self.limit = limit
+        self.names: list[str] = []
+        self.shards: list[Any] = []
+        self.homes: list[str] = []
+
+    def load(self, sources: Sequence[Source]) -> None:
+        """Let the workers load the parts; they are the shards until `become`."""
+        self.names = [source.name for source in sources]
+        with self.told():
+            self.shards = self.client.compute([source.load for source in sources])
+            self.settle(self.shards)
+            self.homes = self._where()
+
+    def keep(self, numbers: Sequence[int]) -> None:
+        """Go on with some of the shards only."""
+        self.names, self.shards, self.homes = (
+            [values[i] for i in numbers] for values in (self.names, self.shards, self.homes)
+        )
+
+    def become(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Put function(name, shard, *arguments) in the place of each shard, where it is."""
+        with self.told():
+            names = list(self.names)
+            self.shards = self._spread(
+                lambda part, **where: self.client.map(
+                    function,
+                    [names[i] for i in part],
+                    [self.shards[i] for i in part],
+                    *([argument] * len(part) for argument in arguments),
+                    pure=False,
+                    **where,
+                )
+            )
+            self.settle(self.shards)
+            self.homes = self._where()
+
+    def ask(
+        self,
+        function: Callable[..., Any],
+        each: Sequence[Any],
+        w: NDArray[np.float64],
+    ) -> list[Any]:
+        """function(shard, each[shard], w) of every shard, in their order.
+
+        A small w travels with each task; a wide one is sent once, and sent again where a lost
+        worker took it along.
+        """
+        with self.told():
+            for _ in range(TRIES):
+                try:
+                    return self._answers(function, each, w)
+                except CancelledError:
+                    self._must_be_there()
+            raise ClusterError(f"workers were lost {TRIES} times in one round; see their logs.")
+
+    def _answers(
+        self, function: Callable[..., Any], each: Sequence[Any], w: NDArray[np.float64]
+    ) -> list[Any]:
+        sent = self.client.scatter(w, hash=False) if w.nbytes >= WIDE else w
+        futures = self._spread(
+            lambda part, **where: self.client.map(
+                function,
+                [self.shards[i] for i in part],
+                [each[i] for i in part],
+                w=sent,
+                pure=False,
+                **where,
+            )
+        )
+        self.settle(futures)
+        for name, future in zip(self.names, futures, strict=True):
+            if future.status == "error" and isinstance(future.exception(), ValueError):
+                raise ValueError(f"{name}: {future.exception()}")
+        return list(self.client.gather(futures))
+
+    def _spread(self, submit: Callable[..., list[Any]]) -> list[Any]:
+        """Submit for the shards of each worker together: one message a worker, run where they are.
+
+        If the worker is lost, any other may do it.
+        """
+        futures: list[Any] = [None] * len(self.shards)
+        for home in sorted(set(self.homes)):
+            part = [i for i, at in enumerate(self.homes) if at == home]
+            where = {"workers": [home], "allow_other_workers": True} if home else {}
+            for i, future in zip(part, submit(part, **where), strict=True):
+                futures[i] = future
+        return futures
+
+    def settle(self, futures: Sequence[Any]) -> None:
+        """Wait until all are done; where workers died over some, try these once more, alone.
+
+        Dask blames every task that was on a worker when it died; only a shard that kills its
+        worker when it is alone is guilty.
+        """
+        self._wait(futures)
+        for i, future in enumerate(futures):
+            if future.status == "error" and isinstance(future.exception(), KilledWorker):
+                self.client.retry([future])
+                self._wait([future])
+                if future.status == "error" and isinstance(future.exception(), KilledWorker):
+                    raise ClusterError(
+                        f"{self.names[i]} kills every worker that works on it, also when it is "
+                        "alone there; it may need more memory than a worker has: give it in "
+                        "smaller parts, or look into it."
+                    )
+
+    def _wait(self, futures: Sequence[Any]) -> None:
+        left = list(futures)
+        while left:
+            try:
+                wait(left, timeout=self.limit)
+                return
+            except TimeoutError:
+                before, left = len(left), [f for f in left if f.status == "pending"]
+                if len(left) == before:
+                    raise self._standstill(futures, left) from None
+
+    def _standstill(self, futures: Sequence[Any], left: Sequence[Any]) -> ClusterError:
+        if not self.threads():
+            return ClusterError(f"no worker was there for {self.limit:g} s; start some.")
+        late = {future.key for future in left}
+        names = [self.names[i] for i, future in enumerate(futures) if future.key in late]
+        return ClusterError(
+            f"no shard was done within {self.limit:g} s; still missing: {listed(names, most=3)}. "
+            "Look at the workers, or give a longer timeout."
+        )
+
+    def threads(self) -> dict[str, int]:
+        """How many threads each worker has that is there now."""
+        return dict(self.client.nthreads())
+
+    def seen_at(self, workers: Sequence[str]) -> None:
+        """Take note of where the shards were found in the last round."""
+        self.homes = [now or before for now, before in zip(workers, self.homes, strict=True)]
+
+    def place(self) -> int:
+        """Move shards to workers that have too few, as after a lost one came back; how many."""
+        with self.told():
+            moves = moves_of(self.homes, self.threads())
+            for move in moves:
+                self.shards[move.shard] = self.client.submit(
+                    as_it_is,
+                    self.shards[move.shard],
+                    workers=[move.to],
+                    allow_other_workers=True,
+                    pure=False,
+                )
+                self.homes[move.shard] = move.to
+            if moves:
+                self.settle([self.shards[move.shard] for move in moves])
+        return len(moves)
+
+    def _where(self) -> list[str]:
+        at = self.client.who_has(self.shards)
+        return [min(at.get(shard.key) or [""]) for shard in self.shards]
+
+    def _must_be_there(self) -> None:
+        """Raise where the scheduler is gone and the shards with it; else tasks can be retried."""
+        if self.client.status != "running" or any(s.status == "cancelled" for s in self.shards):
+            raise self.lost()
+
+    def lost(self) -> ClusterError:
+        """What to say when the scheduler does not answer any more."""
+        return ClusterError(f"the connection to the Dask scheduler at {self.address} was lost.")
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Turn what Dask raises when a cluster is lost into one sentence."""
+        try:
+            yield
+        except ClusterError:
+            raise
+        except (CancelledError, OSError, RuntimeError, TimeoutError) as error:
+            if self.client.status != "running" or isinstance(error, CancelledError):
+                raise self.lost() from error
+            raise
+
+
+def _default() -> Any:
+    try:
+        return default_client()
+    except ValueError:
+        raise ClusterError(
+            "there is no Dask client; give client=Client(...) or make one first with "
+            "dask.distributed.Client()."
+        ) from None
+
+
+def moves_of(homes: Sequence[str], threads: Mapping[str, int]) -> list[Move]:
+    """The fewest moves after which no worker has more shards than its share of threads.
+
+    Examples
+    --------
+    >>> moves_of(["a", "a", "a", "a"], {"a": 1, "b": 1})
+    [Move(shard=2, to='b'), Move(shard=3, to='b')]
+    >>> moves_of(["a", "a", "b"], {"a": 1, "b": 1})
+    []
+    """
+    total = sum(threads.values())
+    count = Counter(homes)
+    moves: list[Move] = []
+    if total == 0:
+        return moves
+    share = {worker: len(homes) * n / total for worker, n in threads.items()}
+    for shard in range(len(homes) - 1, -1, -1):
+        home = homes[shard]
+        to = max(sorted(share), key=lambda worker: share[worker] - count[worker])
+        if count[home] > math.ceil(share.get(home, 0.0)) and count[to] < share[to]:
+            moves.append(Move(shard, to))
+            count[home] -= 1
+            count[to] += 1
+    return moves[::-1]

@@ -1,0 +1,215 @@
+"""Where shards come from: blocks of Dask collections and row groups of Parquet files.
+
+A source is a load that any worker can do, and do again when the worker that did it is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.dask.parquet import Piece, are_paths, pieces_of
+from rosenblatt.tables import column_names, floats
+
+
+@dataclass(frozen=True, eq=False)
+class Raw:
+    """A part of the data as it was loaded: a checked table, and answers as they were given."""
+
+    X: Any
+    y: Any
+    weights: Any
+    names: tuple[str, ...] | None
+
+    @property
+    def n(self) -> int:
+        """The number of rows; an empty part has none."""
+        return 0 if self.X is None else int(self.X.shape[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A part of the data that a worker can load: what it is called, and a Delayed `Raw`."""
+
+    name: str
+    load: Any
+
+
+def sources_of(X: Any, y: Any, sample_weight: Any = None) -> list[Source]:
+    """The parts of a Dask array, a Dask dataframe or Parquet files, in the order of their rows.
+
+    Parameters
+    ----------
+    X : Dask array, Dask dataframe, path or list of paths
+        The features.
+    y : Dask array or series, sequence, or str
+        The answers; for dataframes and Parquet, also the name of a column.
+    sample_weight : Dask array or series, sequence, or str, optional
+        The weights, likewise.
+    """
+    if are_paths(X):
+        return _of_parquet(X, y, sample_weight)
+    if isinstance(X, da.Array):
+        return _of_array(X, y, sample_weight)
+    if is_frame(X):
+        return _of_frame(X, y, sample_weight)
+    raise ValueError(
+        f"X is a {type(X).__name__}; give a Dask array, a Dask dataframe or the path of Parquet "
+        "files, or use the plain estimator of rosenblatt."
+    )
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a Dask dataframe."""
+    return dask.is_dask_collection(X) and hasattr(X, "columns") and hasattr(X, "to_delayed")
+
+
+def _of_array(X: Any, y: Any, weights: Any) -> list[Source]:
+    if X.ndim != 2:
+        raise ValueError(f"X has {X.ndim} dimension(s); give an array with rows and columns.")
+    if X.numblocks[1] != 1:
+        X = X.rechunk({1: -1})
+    parts = X.to_delayed()[:, 0].tolist()
+    rows = X.chunks[0]
+    ends = np.cumsum([0, *rows])
+    names = [
+        f"shard {i} (rows {ends[i]:.0f} to {ends[i + 1] - 1:.0f})"
+        if np.isfinite(ends[i + 1])
+        else f"shard {i} (block {i} of X)"
+        for i in range(len(parts))
+    ]
+    answers, sizes = _column(y, "y", rows), _column(weights, "sample_weight", rows)
+    return _joined(names, parts, answers, sizes)
+
+
+def _of_frame(X: Any, y: Any, weights: Any) -> list[Source]:
+    inside = [name for name in (y, weights) if isinstance(name, str)]
+    _check_inside(inside, list(X.columns))
+    parts = X.to_delayed()
+    rows = (np.nan,) * len(parts)
+    names = [f"shard {i} (partition {i} of X)" for i in range(len(parts))]
+    answers = y if isinstance(y, str) else _column(y, "y", rows)
+    sizes = weights if isinstance(weights, str) else _column(weights, "sample_weight", rows)
+    return _joined(names, parts, answers, sizes)
+
+
+def _joined(names: list[str], parts: list[Any], y: Any, weights: Any) -> list[Source]:
+    load = dask.delayed(raw_of, pure=False)
+    answers = [y] * len(parts) if y is None or isinstance(y, str) else y
+    sizes = [weights] * len(parts) if weights is None or isinstance(weights, str) else weights
+    for what, column in (("y", answers), ("sample_weight", sizes)):
+        if len(column) != len(parts):
+            raise ValueError(
+                f"X comes in {len(parts)} parts but {what} in {len(column)}; "
+                "give both the same partitions."
+            )
+    return [
+        Source(name, load(name, part, answer, size))
+        for name, part, answer, size in zip(names, parts, answers, sizes, strict=True)
+    ]
+
+
+def _column(values: Any, what: str, rows: Sequence[float]) -> list[Any] | None:
+    """A column in as many parts as X, as delayed arrays; None where there is none."""
+    if values is None and what == "sample_weight":
+        return None
+    if isinstance(values, da.Array):
+        return _blocks(values, what, rows)
+    if dask.is_dask_collection(values) and hasattr(values, "to_delayed"):
+        return list(values.to_delayed())
+    array = np.asarray(values)
+    if not np.isfinite(rows).all() or array.ndim == 0:
+        kind = type(values).__name__
+        raise ValueError(f"{what} is a {kind}; give a Dask array or series parted as X is.")
+    if len(array) != sum(rows):
+        raise _inconsistent(int(sum(rows)), what, len(array))
+    ends = np.cumsum(rows, dtype=int)
+    return [array[end - int(n) : end] for n, end in zip(rows, ends, strict=True)]
+
+
+def _blocks(values: Any, what: str, rows: Sequence[float]) -> list[Any]:
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"{what} should be a 1d array, got an array of shape {values.shape}.")
+    known = np.isfinite(rows).all() and np.isfinite(values.chunks[0]).all()
+    if known and sum(rows) != values.shape[0]:
+        raise _inconsistent(int(sum(rows)), what, values.shape[0])
+    if known and values.chunks[0] != tuple(rows):
+        values = values.rechunk((tuple(rows),))
+    return list(values.to_delayed())
+
+
+def _inconsistent(rows: int, what: str, given: int) -> ValueError:
+    return ValueError(
+        f"X has {rows} rows but {what} has {given}; inconsistent numbers of samples: "
+        "give one for each row."
+    )
+
+
+def raw_of(name: str, part: Any, y: Any, weights: Any) -> Raw:
+    """Check a part of the data where it is loaded; says which part has something wrong."""
+    if isinstance(y, str):
+        part, y = _without(part, y)
+    if isinstance(weights, str):
+        part, weights = _without(part, weights)
+    if part.shape[0] == 0:
+        return Raw(None, None, None, column_names(part))
+    try:
+        raw = Raw(floats(part), y, weights, column_names(part))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name}: {error}") from None
+    if len(y) != raw.n:
+        raise ValueError(f"{name}: X has {raw.n} rows there but y has {len(y)}.")
+    return raw
+
+
+def _without(part: Any, name: str) -> tuple[Any, Any]:
+    if hasattr(part, "column_names"):  # an Arrow table
+        return part.drop_columns([name]), part.column(name)
+    return part.drop(columns=[name]), part[name]
+
+
+def _check_inside(wanted: list[str], columns: list[str]) -> None:
+    for name in wanted:
+        if name not in columns:
+            shown = ", ".join(map(str, columns[:6])) + (", …" if len(columns) > 6 else "")
+            raise ValueError(f"there is no column {name!r}; the columns are {shown}.")
+
+
+def _of_parquet(paths: Any, y: Any, weights: Any) -> list[Source]:
+    if not isinstance(y, str) or not (weights is None or isinstance(weights, str)):
+        raise ValueError(
+            f"y is a {type(y).__name__}; with Parquet files, y and sample_weight are names of "
+            "columns."
+        )
+    pieces = pieces_of(paths)
+    if not pieces:
+        raise ValueError(f"{paths}: there are no rows to learn from.")
+    _check_inside([y] if weights is None else [y, weights], list(pieces[0].columns))
+    read = dask.delayed(_read, pure=False)
+    names = [f"shard {i} ({piece.name})" for i, piece in enumerate(pieces)]
+    return [
+        Source(name, read(name, piece, y, weights))
+        for name, piece in zip(names, pieces, strict=True)
+    ]
+
+
+def _read(name: str, piece: Piece, y: str, weights: str | None) -> Raw:
+    return raw_of(name, piece.read(), y, weights)
+
+
+def answers_of(raw: Raw) -> NDArray[Any]:
+    """The answers as an array."""
+    y = raw.y
+    return np.asarray(y.to_numpy() if hasattr(y, "to_numpy") and not _is_arrow(y) else y)
+
+
+def _is_arrow(y: Any) -> bool:
+    return type(y).__module__.startswith("pyarrow")
