@@ -7,6 +7,7 @@ here waits without a limit.
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -14,22 +15,31 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from dask.distributed import KilledWorker, default_client, wait
-from numpy.typing import NDArray
 
 from rosenblatt.dask.sources import Source
 from rosenblatt.dask.tasks import as_it_is
 from rosenblatt.errors import UserError, listed
 
 WIDE = 2**20  # bytes of w from which it is sent to the workers once, not with every task
-TRIES = 8  # of a question whose scattered w was lost with a worker
 
 
 class ClusterError(UserError, RuntimeError):
     """The cluster cannot go on: its scheduler or all workers are lost, or a shard kills them."""
 
     exit_code = 69
+
+
+class _TaskError(Exception):
+    """What a task raised, as against what the cluster did."""
+
+    def __init__(self, name: str, error: BaseException) -> None:
+        self.name, self.error = name, error
+
+    def named(self) -> BaseException:
+        """The error, with the shard's name where it is a sentence about data."""
+        plain = type(self.error) is ValueError and not str(self.error).startswith(self.name)
+        return ValueError(f"{self.name}: {self.error}") if plain else self.error
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,7 @@ class Crew:
         self.names = [source.name for source in sources]
         with self.told():
             self.shards = self.client.compute([source.load for source in sources])
-            self.settle(self.shards)
+            self._settle(self.shards, lambda i: self.client.compute(sources[i].load))
             self.homes = self._where()
 
     def keep(self, numbers: Sequence[int]) -> None:
@@ -76,57 +86,60 @@ class Crew:
     def become(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Put function(name, shard, *arguments) in the place of each shard, where it is."""
         with self.told():
-            names = list(self.names)
-            self.shards = self._spread(
-                lambda part, **where: self.client.map(
-                    function,
-                    [names[i] for i in part],
-                    [self.shards[i] for i in part],
-                    *([argument] * len(part) for argument in arguments),
-                    pure=False,
-                    **where,
-                )
-            )
-            self.settle(self.shards)
+            before = list(self.shards)
+
+            def submit(part: Sequence[int], **where: Any) -> list[Any]:
+                names, shards = [self.names[i] for i in part], [before[i] for i in part]
+                more = ([argument] * len(part) for argument in arguments)
+                mapped = self.client.map(function, names, shards, *more, pure=False, **where)
+                return list(mapped)
+
+            self.shards = self._spread(submit)
+            self._settle(self.shards, lambda i: submit([i])[0])
             self.homes = self._where()
 
     def ask(
         self,
         function: Callable[..., Any],
         each: Sequence[Any],
-        w: NDArray[np.float64],
+        w: Any,
     ) -> list[Any]:
         """function(shard, each[shard], w) of every shard, in their order.
 
         A small w travels with each task; a wide one is sent once, and sent again where a lost
         worker took it along.
         """
+        end = time.monotonic() + self.limit
         with self.told():
-            for _ in range(TRIES):
+            while True:
                 try:
-                    return self._answers(function, each, w)
+                    return self._answers(function, each, self._sent(w))
                 except CancelledError:
                     self._must_be_there()
-            raise ClusterError(f"workers were lost {TRIES} times in one round; see their logs.")
+                    if time.monotonic() > end:
+                        raise ClusterError(
+                            f"workers were lost again and again for {self.limit:g} s; "
+                            "see their logs."
+                        ) from None
 
-    def _answers(
-        self, function: Callable[..., Any], each: Sequence[Any], w: NDArray[np.float64]
-    ) -> list[Any]:
-        sent = self.client.scatter(w, hash=False) if w.nbytes >= WIDE else w
-        futures = self._spread(
-            lambda part, **where: self.client.map(
-                function,
-                [self.shards[i] for i in part],
-                [each[i] for i in part],
-                w=sent,
-                pure=False,
-                **where,
-            )
-        )
-        self.settle(futures)
+    def _sent(self, w: Any) -> Any:
+        if getattr(w, "nbytes", 0) < WIDE:
+            return w
+        try:
+            return self.client.scatter(w, hash=False)
+        except (OSError, TimeoutError):  # the worker it went to was lost, or there is none now
+            raise CancelledError from None
+
+    def _answers(self, function: Callable[..., Any], each: Sequence[Any], w: Any) -> list[Any]:
+        def submit(part: Sequence[int], **where: Any) -> list[Any]:
+            shards, own = [self.shards[i] for i in part], [each[i] for i in part]
+            return list(self.client.map(function, shards, own, w=w, pure=False, **where))
+
+        futures = self._spread(submit)
+        self._settle(futures, lambda i: submit([i])[0])
         for name, future in zip(self.names, futures, strict=True):
-            if future.status == "error" and isinstance(future.exception(), ValueError):
-                raise ValueError(f"{name}: {future.exception()}")
+            if future.status == "error":
+                raise _TaskError(name, future.exception())
         return list(self.client.gather(futures))
 
     def _spread(self, submit: Callable[..., list[Any]]) -> list[Any]:
@@ -142,23 +155,24 @@ class Crew:
                 futures[i] = future
         return futures
 
-    def settle(self, futures: Sequence[Any]) -> None:
-        """Wait until all are done; where workers died over some, try these once more, alone.
+    def _settle(self, futures: list[Any], again: Callable[[int], Any]) -> None:
+        """Wait until all are done; where workers died over some, try these again, each alone.
 
         Dask blames every task that was on a worker when it died; only a shard that kills its
         worker when it is alone is guilty.
         """
         self._wait(futures)
-        for i, future in enumerate(futures):
-            if future.status == "error" and isinstance(future.exception(), KilledWorker):
-                self.client.retry([future])
-                self._wait([future])
-                if future.status == "error" and isinstance(future.exception(), KilledWorker):
-                    raise ClusterError(
-                        f"{self.names[i]} kills every worker that works on it, also when it is "
-                        "alone there; it may need more memory than a worker has: give it in "
-                        "smaller parts, or look into it."
-                    )
+        for i in range(len(futures)):
+            if _killed(futures[i]):
+                futures[i].release()
+                futures[i] = again(i)
+                self._wait([futures[i]])
+            if _killed(futures[i]):
+                raise ClusterError(
+                    f"{self.names[i]} kills every worker that works on it, also when it is alone "
+                    "there; it may need more memory than a worker has: give it in smaller parts, "
+                    "or look into it."
+                )
 
     def _wait(self, futures: Sequence[Any]) -> None:
         left = list(futures)
@@ -202,8 +216,7 @@ class Crew:
                     pure=False,
                 )
                 self.homes[move.shard] = move.to
-            if moves:
-                self.settle([self.shards[move.shard] for move in moves])
+            self._wait([self.shards[move.shard] for move in moves])
         return len(moves)
 
     def _where(self) -> list[str]:
@@ -226,10 +239,14 @@ class Crew:
             yield
         except ClusterError:
             raise
-        except (CancelledError, OSError, RuntimeError, TimeoutError) as error:
-            if self.client.status != "running" or isinstance(error, CancelledError):
-                raise self.lost() from error
-            raise
+        except _TaskError as wrong:
+            raise wrong.named() from None
+        except (CancelledError, OSError, RuntimeError) as error:
+            raise self.lost() from error
+
+
+def _killed(future: Any) -> bool:
+    return future.status == "error" and isinstance(future.exception(), KilledWorker)
 
 
 def _default() -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 import warnings
 from collections.abc import Sequence
 from os import PathLike, fspath
@@ -12,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, EfficiencyWarning
+from sklearn.exceptions import ConvergenceWarning
 
 from rosenblatt import estimators, learn
 from rosenblatt.dask.crew import ClusterError, Crew
@@ -21,14 +19,13 @@ from rosenblatt.dask.lazily import Lazily
 from rosenblatt.dask.mixing import Mixed, Plan, Round, State, mix
 from rosenblatt.dask.saved import Checkpoint
 from rosenblatt.dask.tasks import Learnt
+from rosenblatt.dask.telling import Pace, Teller
 from rosenblatt.estimators import checks
 from rosenblatt.estimators.base import ZEROS, Corrector
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.learn.pocket import FOREVER
-from rosenblatt.progress import Line
 
 MIXINGS = ("uniform", "mistakes")
-SHORT_CYCLE = 0.05  # seconds: below this Dask costs more than the work
 # What the plain estimators do not have.
 OWN = ("client", "mixing", "checkpoint", "checkpoint_every", "timeout")
 
@@ -384,45 +381,6 @@ class PocketPerceptron(Mixer):
         self.n_mistakes_ = best.mistakes
         self.separated_ = best.mistakes == 0
         self.last_weights_ = sheet.stand_in().tall(mixed.end.w)
-
-
-class Pace:
-    """Warns once where a shard's cycle is too short to be worth a cluster."""
-
-    def __init__(self, shards: int) -> None:
-        self.rounds = 0
-        self.fastest = np.full(shards, np.inf)
-
-    def take(self, learnt: Sequence[Learnt]) -> None:
-        """Take the seconds of a round; the first includes loading compiled kernels."""
-        self.rounds += 1
-        self.fastest = np.minimum(self.fastest, [part.seconds for part in learnt])
-        if self.rounds == 2 and self.fastest.max() < SHORT_CYCLE:
-            warnings.warn(
-                f"a shard's cycle takes {1000 * self.fastest.max():.1f} ms, less than "
-                f"{1000 * SHORT_CYCLE:.0f} ms: Dask costs more than the work. Use fewer and larger "
-                "shards, or the plain estimator.",
-                EfficiencyWarning,
-                stacklevel=2,
-            )
-
-
-class Teller(Line):
-    """Shows the mistakes and the seconds of rounds: on a terminal, and with `verbose`."""
-
-    def __init__(self, verbose: int) -> None:
-        super().__init__()
-        self.verbose, self.last = bool(verbose), self.begun
-
-    def tell(self, state: State) -> None:
-        """Say how the last round went, if it is time to."""
-        step = state.history[-1]
-        line = f"round {state.rounds}: {step.mistakes:g} mistakes, {step.seconds:.2f} s"
-        if self.due:
-            self.show(line)
-        elif self.verbose and not self.terminal and time.monotonic() - self.last >= 1.0:
-            self.last = time.monotonic()
-            print(f"rosenblatt: {line}", file=sys.stderr)
 
 
 def _way_on(saved: Checkpoint | None) -> str:

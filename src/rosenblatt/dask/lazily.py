@@ -9,7 +9,7 @@ import dask.array as da
 import numpy as np
 
 from rosenblatt.dask.parquet import Piece, are_paths, pieces_of
-from rosenblatt.dask.sources import is_frame
+from rosenblatt.dask.sources import column_of, is_frame
 from rosenblatt.estimators.base import LinearAnswers
 
 
@@ -47,13 +47,14 @@ class Lazily(LinearAnswers):
         answers = self.predict(X)
         if not isinstance(answers, da.Array):
             return float(super().score(X, y, sample_weight))
-        truth = y.to_dask_array() if hasattr(y, "to_dask_array") else da.asarray(y)
-        right = (answers == truth).astype(np.float64)
-        if sample_weight is None:
-            return float(right.mean().compute())
-        weights = da.asarray(sample_weight)
-        top, bottom = dask.compute((right * weights).sum(), weights.sum())
-        return float(top / bottom)
+        rows = answers.chunks[0]
+        truths, sizes = (column_of(y, "y", rows), column_of(sample_weight, "sample_weight", rows))
+        count = dask.delayed(_right, pure=False)
+        sizes = [None] * len(rows) if sizes is None else sizes
+        parts = zip(answers.to_delayed(), truths or [], sizes, strict=True)
+        sums = np.array(dask.compute(*(count(*part) for part in parts)))
+        right, all_of_them = sums.sum(axis=0)
+        return float(right / all_of_them)
 
     def _answers(self, method: str, X: Any, dtype: np.dtype[Any]) -> Any:
         local = self.to_local()
@@ -88,3 +89,10 @@ def _part(part: Any, local: Any, method: str) -> Any:
     if part.shape[0] == 0:
         return np.empty(0, dtype=local.classes_.dtype if method == "predict" else np.float64)
     return getattr(local, method)(part)
+
+
+def _right(answers: Any, truth: Any, weights: Any) -> tuple[float, float]:
+    """What the right answers weigh, and all of them."""
+    right = np.asarray(answers) == np.asarray(truth)
+    sizes = np.ones(len(right)) if weights is None else np.asarray(weights, dtype=np.float64)
+    return float(sizes[right].sum()), float(sizes.sum())

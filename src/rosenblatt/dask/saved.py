@@ -39,8 +39,9 @@ class Checkpoint:
         write_sealed(self.path, KIND, {**content, "state": _content(state)})
 
     def after_round(self, plan: Plan, state: State) -> None:
-        """Write the state if it is time to."""
-        if state.rounds % self.every == 0:
+        """Write the state if it is time to, and the run is not over."""
+        over = state.history[-1].mistakes == 0 and state.history[-1].corrections == 0
+        if state.rounds % self.every == 0 and not over:
             self.write(plan, state)
 
     def read(self, plan: Plan) -> tuple[int, State]:

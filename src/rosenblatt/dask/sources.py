@@ -84,7 +84,7 @@ def _of_array(X: Any, y: Any, weights: Any) -> list[Source]:
         else f"shard {i} (block {i} of X)"
         for i in range(len(parts))
     ]
-    answers, sizes = _column(y, "y", rows), _column(weights, "sample_weight", rows)
+    answers, sizes = column_of(y, "y", rows), column_of(weights, "sample_weight", rows)
     return _joined(names, parts, answers, sizes)
 
 
@@ -94,8 +94,8 @@ def _of_frame(X: Any, y: Any, weights: Any) -> list[Source]:
     parts = X.to_delayed()
     rows = (np.nan,) * len(parts)
     names = [f"shard {i} (partition {i} of X)" for i in range(len(parts))]
-    answers = y if isinstance(y, str) else _column(y, "y", rows)
-    sizes = weights if isinstance(weights, str) else _column(weights, "sample_weight", rows)
+    answers = y if isinstance(y, str) else column_of(y, "y", rows)
+    sizes = weights if isinstance(weights, str) else column_of(weights, "sample_weight", rows)
     return _joined(names, parts, answers, sizes)
 
 
@@ -115,7 +115,7 @@ def _joined(names: list[str], parts: list[Any], y: Any, weights: Any) -> list[So
     ]
 
 
-def _column(values: Any, what: str, rows: Sequence[float]) -> list[Any] | None:
+def column_of(values: Any, what: str, rows: Sequence[float]) -> list[Any] | None:
     """A column in as many parts as X, as delayed arrays; None where there is none."""
     if values is None and what == "sample_weight":
         return None

@@ -1,0 +1,88 @@
+"""Clusters on this machine for tests, and ways to hurt them."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import dask
+from dask.distributed import Client, LocalCluster
+from distributed.utils import get_mp_context
+
+from rosenblatt.dask import crew
+
+# Workers fork from a process that has imported everything: they are back at once.
+QUICK = {
+    "distributed.worker.multiprocessing-method": "forkserver",
+    "distributed.scheduler.allowed-failures": 2,
+    "distributed.comm.timeouts.connect": "10s",
+    "distributed.nanny.pre-spawn-environ.OMP_NUM_THREADS": 1,
+}
+
+
+@contextlib.contextmanager
+def local_cluster(workers=2):
+    """A client of a LocalCluster of processes."""
+    with dask.config.set(QUICK):
+        get_mp_context().set_forkserver_preload(["distributed", "numba", "rosenblatt.dask.tasks"])
+        with (
+            LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            yield client
+
+
+def when_asked(monkeypatch, number, action):
+    """Do something a moment after the crew was asked for the n-th time."""
+    asked, plain = [], crew.Crew.ask
+
+    def ask(self, *arguments):
+        asked.append(list(self.homes))
+        if len(asked) == number:
+            threading.Timer(0.02 * random.random(), action).start()
+        return plain(self, *arguments)
+
+    monkeypatch.setattr(crew.Crew, "ask", ask)
+    return asked
+
+
+def kill_workers(client, count=1):
+    """Kill -9 some of the workers of a LocalCluster."""
+    pids = [nanny.pid for nanny in client.cluster.workers.values() if nanny.pid]
+    for pid in random.sample(pids, min(count, len(pids))):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+class Subprocesses:
+    """A scheduler and a worker in processes of their own."""
+
+    def __init__(self, folder):
+        self.file = str(folder / "scheduler.json")
+        scheduler = ("scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard")
+        self.scheduler = self._start(*scheduler, "--scheduler-file", self.file)
+        self.until(lambda: os.path.exists(self.file))
+        worker = ("worker", "--no-nanny", "--nthreads", "1", "--no-dashboard")
+        self.worker = self._start(*worker, "--scheduler-file", self.file)
+
+    def _start(self, *command):
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return subprocess.Popen([sys.executable, "-m", "dask", *command], **quiet)
+
+    def until(self, there, seconds=60):
+        end = time.monotonic() + seconds
+        while not there():
+            assert time.monotonic() < end, f"not there after {seconds} s"
+            time.sleep(0.05)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in (self.worker, self.scheduler):
+            process.kill()
+            process.wait(timeout=30)

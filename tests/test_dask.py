@@ -1,0 +1,237 @@
+"""Mixing on a Dask cluster: it halts where a line exists, and one shard is the local run."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import rosenblatt as rb
+
+pytest.importorskip("distributed")
+
+import dask.array as da
+import dask.dataframe as dd
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from clusters import local_cluster
+from dask.distributed import get_client
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, EfficiencyWarning
+from strategies import with_margin
+
+from rosenblatt.dask import Perceptron, PocketPerceptron
+from rosenblatt.errors import UsageError
+
+pytestmark = [
+    pytest.mark.slow_without_jit,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.EfficiencyWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with local_cluster() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return with_margin(np.random.default_rng(0), 480, 4, 0.06)
+
+
+def in_shards(X, y, shards):
+    rows = -(-len(X) // shards)
+    return da.from_array(X, chunks=(rows, X.shape[1])), da.from_array(y, chunks=rows)
+
+
+@pytest.mark.parametrize(
+    ("shards", "mixing"),
+    [(1, "uniform"), (2, "mistakes"), (3, "uniform"), (8, "mistakes"), (16, "uniform")],
+)
+def test_mixing_halts_without_mistakes_on_separable_examples(client, planted, shards, mixing):
+    X, y = planted
+    clf = Perceptron(client=client, mixing=mixing).fit(*in_shards(X, y, shards))
+    assert clf.separated_
+    assert clf.n_mistakes_ == 0
+    assert (clf.to_local().predict(X) == y).all()
+    assert clf.history_[-1].mistakes == clf.history_[-1].corrections == 0
+    assert clf.n_iter_ == len(clf.history_)
+    assert clf.n_updates_ == sum(step.corrections for step in clf.history_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"max_updates": 25}, {"max_iter": 2}, {"eta0": 0.3}],
+)
+def test_one_shard_is_the_local_run_bit_for_bit(client, planted, options):
+    X, y = planted
+    local = rb.Perceptron(**options).fit(X, y)
+    clf = Perceptron(client=client, **options).fit(*in_shards(X, y, 1))
+    assert clf.weights_.tobytes() == local.weights_.tobytes()
+    assert (clf.n_iter_, clf.n_updates_) == (local.n_iter_, local.n_updates_)
+    assert (clf.n_mistakes_, clf.separated_) == (local.n_mistakes_, local.separated_)
+
+
+@pytest.mark.parametrize("order", ["random-cycle", "shuffle", "random"])
+def test_random_orders_halt_and_repeat(client, planted, order):
+    X, y = in_shards(*planted, 3)
+    first, again = (Perceptron(order, random_state=7, client=client).fit(X, y) for _ in range(2))
+    assert first.separated_
+    assert first.weights_.tobytes() == again.weights_.tobytes()
+
+
+def test_the_first_mistake_of_one_shard_is_that_of_the_local_run(client):
+    X, y = with_margin(np.random.default_rng(1), 40, 2, 0.1)
+    local = rb.Perceptron("first").fit(X, y)
+    clf = Perceptron("first", client=client).fit(*in_shards(X, y, 1))
+    assert clf.weights_.tobytes() == local.weights_.tobytes()
+    assert clf.n_iter_ == local.n_iter_
+
+
+def test_frames_and_parquet_give_the_weights_of_arrays(client, planted, tmp_path):
+    X, y = planted
+    columns = ["a", "b", "c", "d"]
+    frame = pd.DataFrame(X, columns=columns).assign(label=np.where(y > 0, "yes", "no"))
+    for i in range(3):
+        part = pa.Table.from_pandas(frame[160 * i : 160 * (i + 1)], preserve_index=False)
+        pq.write_table(part, tmp_path / f"part-{i}.parquet")
+    lazy = dd.from_pandas(frame, npartitions=3)
+    assert lazy.npartitions == 3
+    of_array = Perceptron(client=client).fit(*in_shards(X, y, 3))
+    of_frame = Perceptron(client=client).fit(lazy[columns], lazy["label"])
+    of_column = Perceptron(client=client).fit(lazy, "label")
+    of_files = Perceptron(client=client).fit(tmp_path, "label")
+    for clf in (of_frame, of_column, of_files):
+        assert clf.weights_.tobytes() == of_array.weights_.tobytes()
+        assert clf.classes_.tolist() == ["no", "yes"]
+        assert clf.feature_names_in_.tolist() == columns
+    local = of_files.to_local()
+    assert type(local) is rb.Perceptron
+    expected = local.predict(frame[columns])
+    assert isinstance(of_files.predict(lazy[columns]), da.Array)
+    assert (of_files.predict(lazy[columns]).compute() == expected).all()
+    assert (of_files.predict(tmp_path).compute() == expected).all()
+    assert (of_files.predict(frame[columns]) == expected).all()
+    assert of_files.score(lazy[columns], lazy["label"]) == 1.0
+
+
+def test_answers_are_lazy_for_dask_arrays_and_plain_for_numpy(client, planted):
+    X, y = in_shards(*planted, 4)
+    clf = Perceptron(client=client).fit(X, y)
+    answers = clf.predict(X.rechunk((100, 2)))
+    assert isinstance(answers, da.Array)
+    assert answers.dtype == y.dtype
+    assert (answers.compute() == clf.predict(planted[0])).all()
+    assert np.allclose(clf.decision_function(X), clf.decision_function(planted[0]))
+    assert clf.score(X, y) == clf.score(*planted) == 1.0
+
+
+def test_the_pocket_keeps_the_best_of_the_weights_it_judged(client):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(600, 3))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=600) > 0, "b", "a")
+    clf = PocketPerceptron(2000, random_state=0, client=client).fit(*in_shards(X, y, 4))
+    assert clf.n_mistakes_ == np.sum(clf.to_local().predict(X) != y)
+    assert clf.n_mistakes_ <= min(step.mistakes for step in clf.history_)
+    assert clf.n_mistakes_ < 150
+    assert clf.n_updates_ <= 2000
+    assert clf.stop_reason_ == "max_updates"
+    assert clf.last_weights_.shape == clf.weights_.shape
+    assert type(clf.to_local()) is rb.PocketPerceptron
+
+
+def test_weights_of_rows_and_classes_count_as_in_the_local_run(client, planted):
+    X, y = planted
+    s = np.where(np.arange(len(y)) % 5 == 0, 0.0, 1 + np.arange(len(y)) % 3)
+    dX, dy = in_shards(X, y, 1)
+    for given in ({}, {"class_weight": {-1: 3.0}}):
+        local = rb.Perceptron(**given).fit(X, y, sample_weight=s)
+        clf = Perceptron(client=client, **given).fit(dX, dy, sample_weight=s)
+        assert clf.weights_.tobytes() == local.weights_.tobytes()
+    balanced = Perceptron(client=client, class_weight="balanced").fit(dX, dy)
+    assert np.array_equal(
+        balanced.weights_, rb.Perceptron(class_weight="balanced").fit(X, y).weights_
+    )
+
+
+def test_parameters_are_those_of_the_plain_estimators_and_a_few_more(client):
+    own = {"client", "mixing", "checkpoint", "checkpoint_every", "timeout"}
+    for ours, plain in ((Perceptron, rb.Perceptron), (PocketPerceptron, rb.PocketPerceptron)):
+        mine = ours(client=client).get_params()
+        assert {k: v for k, v in mine.items() if k not in own} == plain().get_params()
+        assert clone(ours(client=client, eta0=2.0)).client is client
+        assert ours(eta0=2.0).to_local().eta0 == 2.0
+
+
+def test_the_default_client_is_used_where_none_is_given(client, planted):
+    assert get_client() is client
+    assert Perceptron().fit(*in_shards(*planted, 2)).separated_
+
+
+def test_a_budget_that_ends_warns_with_the_mistakes_left(client, planted):
+    X, y = in_shards(*planted, 2)
+    with pytest.warns(ConvergenceWarning, match="max_iter after .* with .* mistakes left"):
+        clf = Perceptron(max_iter=1, client=client).fit(X, y)
+    wrong = np.sum(clf.to_local().predict(planted[0]) != planted[1])
+    assert clf.n_mistakes_ == wrong > 0
+    assert not clf.separated_
+
+
+def test_short_cycles_are_said_to_cost_more_than_the_work(client, planted):
+    with pytest.warns(EfficiencyWarning, match="less than 50 ms: Dask costs more than the work"):
+        Perceptron(client=client).fit(*in_shards(*planted, 2))
+
+
+def test_a_warm_start_goes_on_from_the_last_weights(client, planted):
+    X, y = in_shards(*planted, 2)
+    clf = Perceptron(client=client, warm_start=True).fit(X, y)
+    assert clf.fit(X, y).n_updates_ == 0
+
+
+def test_progress_is_told_when_asked_for(client, planted, capsys, monkeypatch):
+    monkeypatch.setattr("rosenblatt.dask.telling.SECONDS", 0.0)
+    Perceptron(client=client, verbose=1).fit(*in_shards(*planted, 2))
+    assert "rosenblatt: round 1: 480 mistakes, " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "said"),
+    [
+        (da.ones((4, 2), chunks=(2, 2)), [0, 1, 0], "X has 4 rows but y has 3"),
+        (da.ones((4, 2), chunks=(2, 2)), [0, 1, 2, 0], "more than two classes"),
+        (da.ones((4, 2), chunks=(2, 2)), [1, 1, 1, 1], "only one class"),
+        (np.ones((4, 2)), [0, 1, 0, 1], "X is a ndarray; give a Dask array"),
+        (
+            da.from_array(np.array([[1.0], [2.0], [3.0], [np.nan]]), chunks=(2, 1)),
+            [0, 1, 0, 1],
+            r"shard 1 \(rows 2 to 3\): X, row 1, column 0: NaN",
+        ),
+    ],
+)
+def test_bad_data_get_one_sentence(client, X, y, said):
+    with pytest.raises(ValueError, match=said):
+        Perceptron(client=client).fit(X, y)
+
+
+def test_a_checkpoint_is_resumed_by_the_same_data_and_rule_only(client, planted, tmp_path):
+    X, y = in_shards(*planted, 2)
+    file = tmp_path / "rounds.json"
+    whole = Perceptron(client=client, checkpoint=file, checkpoint_every=2).fit(X, y)
+    again = clone(whole).resume(X, y)
+    assert again.weights_.tobytes() == whole.weights_.tobytes()
+    assert (again.n_iter_, again.n_updates_) == (whole.n_iter_, whole.n_updates_)
+    with pytest.raises(UsageError, match="is of a run with rows"):
+        clone(whole).resume(*in_shards(*planted, 3))
+    with pytest.raises(UsageError, match="is of a run with eta"):
+        clone(whole).set_params(eta0=2.0).resume(X, y)
+    with pytest.raises(ValueError, match="no checkpoint"):
+        Perceptron(client=client).resume(X, y)
+
+
+def test_without_dask_the_extra_to_install_is_named():
+    code = "import sys; sys.modules['dask'] = None; import rosenblatt.dask"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "pip install 'rosenblatt[dask]'" in done.stderr
