@@ -420,3 +420,10 @@ def test_messages_are_separable(data):
     labels, texts = zip(*(line.split("\t", 1) for line in lines), strict=True)
     s = decided(CountVectorizer().fit_transform(texts), labels, widest=False)
     assert s.verdict == "separable"
+
+
+def test_rows_that_contradict_each_other_are_told_once():
+    found = rb.separability([[0.0], [1.0], [1.0], [3.0]], ["no", "no", "yes", "yes"])
+    assert found.verdict == "quasi-separable"
+    assert [part.rows for part in found.blocking] == [(1, 2)]
+    assert found.explain().count("Rows 1 and 2") == 1

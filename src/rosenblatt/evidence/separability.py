@@ -258,11 +258,12 @@ def _not_separable(plain: Signed, look: Look, decision: Decision) -> Separabilit
     except ProofError as error:
         return _undecided(look, f"the proof did not hold: {error}", None)
     pairs = [Part(pair, (1, 1)) for pair in contradictions_of(examples, codes)]
+    sets = {part.rows: part for part in (decision.blocking, *pairs)}  # each told once
     return Separability(
         decision.verdict,
         look.radius,
         unit_length(weights) if weights else None,
-        blocking=tuple(sorted([*pairs, decision.blocking], key=lambda part: len(part.rows))),
+        blocking=tuple(sorted(sets.values(), key=lambda part: len(part.rows))),
         passes=plain.passes + 1 + bool(weights),  # fingerprint, check of the products
         proof=proof,
     )
