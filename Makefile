@@ -7,7 +7,7 @@ UV     := $(shell command -v uv 2>/dev/null)
 EXTRAS ?= test,plot,river,web,dask
 # What the oldest versions must pass: the algorithms, their evidence and their faces.
 LOWEST ?= tests/test_published.py tests/test_estimators.py tests/test_trace.py tests/test_model.py \
-	tests/test_river.py tests/evidence/test_proof.py tests/read tests/show/test_page_server.py
+	tests/test_river.py tests/evidence/test_proof.py tests/read tests/page/test_page_server.py
 # Numba keeps compiled kernels here, so that the second run starts at once.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 # The published data sets, where they lie beside the clone.

@@ -241,7 +241,9 @@ class Page {
   key(event) {
     const { target } = event;
     if (event.ctrlKey || event.metaKey || event.altKey || target.closest("dialog")) return;
-    if (target.matches("input:not([type=checkbox]), select, textarea")) return;
+    if (target.matches("input[type=number], select")) return;
+    // A slider has its own arrows.
+    if (target.matches("input[type=range]") && event.key.length > 1) return;
     const { player } = this;
     const actions = {
       " ": () => (player.playing ? player.pause() : player.play()),
