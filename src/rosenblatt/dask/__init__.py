@@ -16,5 +16,13 @@ except ImportError as error:  # pragma: no cover (tested in a process of its own
 from rosenblatt.dask.crew import ClusterError
 from rosenblatt.dask.estimators import Perceptron, PocketPerceptron
 from rosenblatt.dask.mixing import Round
+from rosenblatt.dask.separability import check_proof, separability
 
-__all__ = ["ClusterError", "Perceptron", "PocketPerceptron", "Round"]
+__all__ = [
+    "ClusterError",
+    "Perceptron",
+    "PocketPerceptron",
+    "Round",
+    "check_proof",
+    "separability",
+]

@@ -206,7 +206,10 @@ class Crew:
     def place(self) -> int:
         """Move shards to workers that have too few, as after a lost one came back; how many."""
         with self.told():
-            moves = moves_of(self.homes, self.threads())
+            threads = self.threads()
+            if not set(self.homes) <= set(threads):
+                self.homes = self._where()
+            moves = moves_of(self.homes, threads)
             for move in moves:
                 self.shards[move.shard] = self.client.submit(
                     as_it_is,

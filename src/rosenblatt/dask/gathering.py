@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.answers import signs
+from rosenblatt.answers import one_or_two_labels, signs
 from rosenblatt.dask.crew import Crew
 from rosenblatt.dask.sources import sources_of
 from rosenblatt.dask.tasks import Reading, Survey, examples_of, survey
@@ -43,7 +43,7 @@ class Given:
     class_weight: Any = None
 
 
-def gather(crew: Crew, given: Given, x0: float) -> Sheet:
+def gather(crew: Crew, given: Given, x0: float, *, one_class: bool = False) -> Sheet:
     """Let the workers load the data, look at every part, and take it as examples."""
     crew.load(sources_of(given.X, given.y, given.sample_weight))
     surveys: list[Survey] = crew.ask(_survey, [None] * len(crew.shards), np.empty(0))
@@ -55,7 +55,7 @@ def gather(crew: Crew, given: Given, x0: float) -> Sheet:
     columns = sorted({part.columns for part in parts})
     if len(columns) > 1:
         raise ValueError(f"parts of X have {columns[0]} and {columns[-1]} columns; give them one.")
-    labels, counts = _labels(parts)
+    labels, counts = _labels(parts, one_class)
     each = None if given.class_weight is None else _each(given.class_weight, labels, counts)
     crew.become(examples_of, Reading(labels, x0, each))
     rows = tuple(part.rows for part in parts)
@@ -66,7 +66,7 @@ def _survey(raw: Any, _: None, w: Any) -> Survey:
     return survey(raw)
 
 
-def _labels(parts: list[Survey]) -> tuple[NDArray[Any], list[int]]:
+def _labels(parts: list[Survey], one_class: bool) -> tuple[NDArray[Any], list[int]]:
     """The two labels of all parts and how many rows have each."""
     count: Counter[Any] = Counter()
     for part in parts:
@@ -78,7 +78,7 @@ def _labels(parts: list[Survey]) -> tuple[NDArray[Any], list[int]]:
             "Only binary classification is supported. y has more than two classes "
             f"({shown}, …); give two kinds of answer."
         )
-    _, labels = signs(met, None)
+    _, labels = signs(met, one_or_two_labels(met) if one_class else None)
     labels = labels.astype(parts[0].labels.dtype) if labels.dtype.kind != "U" else labels
     return labels, [count[label] for label in labels.tolist()]
 
