@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from rosenblatt import orders
 from rosenblatt.cli import INTERRUPTED, VERBS
-from rosenblatt.cli.options import Reading, json_option, reading_options
+from rosenblatt.cli.learnpasses import learn_in_passes, tried_in_passes
+from rosenblatt.cli.options import Reading, convert_option, json_option, reading_options
+from rosenblatt.cli.passing import opened, too_large
 from rosenblatt.cli.result import Result
 from rosenblatt.cli.say import Voice, counted
 from rosenblatt.cli.strategy import ALGORITHMS, How, learn_line
@@ -20,11 +23,15 @@ from rosenblatt.cli.verdict import verdict_of
 from rosenblatt.errors import DataError, UsageError, UserError, column_called
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.learn import Budget
+from rosenblatt.model import Model
 from rosenblatt.read import Source
 from rosenblatt.read.credit import credit
 from rosenblatt.read.data import Data, of_table, read_data
 from rosenblatt.read.encoding import spelled
+from rosenblatt.read.guess import Plan
 from rosenblatt.show.report import report
+from rosenblatt.show.strength import Strength
 from rosenblatt.show.text import weights_table
 from rosenblatt.write import write_text
 
@@ -46,6 +53,21 @@ class Wanted:
     def page(self) -> str | None:
         """Where the report goes."""
         return str(Path(self.output).parent / "report.html") if self.report else None
+
+
+@dataclass(frozen=True)
+class Passing:
+    """How to go over a file in passes: whether that was asked for, cycles, conversion."""
+
+    asked: bool
+    cycles: int
+    convert: bool
+
+    def budget(self, seconds: float) -> Budget:
+        """The cycles, and the seconds if a person gave them: a pass may take longer than 5."""
+        source = click.get_current_context().get_parameter_source("time_limit")
+        given = source is not ParameterSource.DEFAULT
+        return Budget(self.cycles, seconds=seconds if given else None)
 
 
 @click.command(short_help=VERBS["learn"])
@@ -93,37 +115,42 @@ class Wanted:
 )
 @click.option("-o", "--output", type=click.Path(), default="model.json", show_default=True)
 @click.option("--report", is_flag=True, help="Write report.html too, beside the model.")
-@click.option("--stream", is_flag=True, help="PLA in passes over a file larger than memory.")
+@click.option("--stream", is_flag=True, help="In passes over the file, even if it fits in memory.")
 @click.option(
     "--cycles",
     type=click.IntRange(min=1),
     default=1000,
     show_default=True,
-    help="The most passes with --stream.",
+    help="The most passes of learning over a file larger than memory.",
 )
+@convert_option
 @reading_options
 @json_option
 def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> int:
     """Learn from DATA: say whether a line answers every row, find it, write a model.
 
-    DATA is CSV, Parquet, Arrow, JSON lines or LIBSVM, also compressed; - is standard input.
+    DATA is CSV, Parquet, Arrow, JSON lines, LIBSVM or .npy, also compressed; - is standard
+    input. What does not fit in half of the free memory is learnt from in passes, in file order.
     Without DATA, built-in examples of credit approval are used. In messages rows are counted
     from 1, a header not counted.
 
     The model is learnt from all rows; accuracy is measured on rows held out from a second
     model that is learnt in the same way from the others.
     """
-    in_passes, cycles = given.pop("stream"), given.pop("cycles")
+    passing = Passing(*(given.pop(key) for key in ("stream", "cycles", "convert")))
     noise = given.pop("noise")
-    if in_passes:
-        return _in_passes(data, reading, as_json, cycles, given)
     how = How(*(given.pop(key) for key in ("algorithm", "order", "scale", "time_limit", "seed")))
     wanted = Wanted(**given)
     voice = Voice(as_json)
     if data is not None and _same_file(data, wanted.output):
         raise UsageError(f"--output {wanted.output} is the data; give the model another name.")
+    if passing.asked and data is None:
+        raise UsageError("--stream is for a file; give DATA.")
+    source = None if data is None else Source.find(data)
+    if source is not None and (passing.asked or too_large(voice, source, reading, "learn")):
+        return _in_passes(voice, (source, reading), passing, how, wanted)
     with voice.patience(f"reading {data or BUILT_IN}"):
-        found = _read(data, noise, reading, how.seed)
+        found = _read(source, noise, reading, how.seed)
     _tell_reading(voice, found)
     try:
         result = _learnt(voice, found, how)
@@ -159,53 +186,60 @@ def _same_file(one: str, other: str) -> bool:
 
 
 def _in_passes(
-    data: str | None, reading: Reading, as_json: bool, cycles: int, given: dict[str, Any]
+    voice: Voice, file: tuple[Source, Reading], passing: Passing, how: How, wanted: Wanted
 ) -> int:
-    from rosenblatt.cli.passing import learn_in_passes
+    if how.order != "cycle" or how.algorithm == "fewest" or wanted.cv or wanted.report:
+        raise UsageError(
+            "in passes over a file there is PLA or the pocket, in file order, and no --cv or "
+            "--report; give --test FILE to measure accuracy."
+        )
+    batches = opened(voice, *file, passing.convert)
+    columns = _columns_told(batches.plan)
+    voice.step("read", f"{batches.source.name}, in passes: {columns}")
+    for note in batches.plan.notes:
+        voice.note(f"{note}.")
+    found = learn_in_passes(voice, batches, how, passing.budget(how.time_limit))
+    trial = None if wanted.test is None else tried_in_passes(found, wanted.test)
+    if trial is not None:
+        voice.step("tested", trial.sentence())
+    _save(voice, found.model, wanted)
+    _show(voice, found.model, found.strengths(), wanted)
+    accuracy = None if trial is None else trial.to_json()
+    voice.result({**found.to_json(), "accuracy": accuracy, "model": wanted.output})
+    return INTERRUPTED if found.passed.reason == "interrupted" else 0
 
-    if data is None:
-        raise UsageError("--stream is for a file; give DATA.")
-    if (
-        given["order"] != "cycle"
-        or given["algorithm"] not in ("auto", "pla")
-        or given["test"] is not None
-        or given["cv"] is not None
-        or given["report"]
-    ):
-        raise UsageError("--stream is PLA in file order; it has no other order, test or report.")
-    done = learn_in_passes(Voice(as_json), data, reading, cycles, given["output"])
-    return INTERRUPTED if done.reason == "interrupted" else 0
 
-
-def _read(data: str | None, noise: float | None, reading: Reading, seed: int) -> Data:
-    if data is not None:
+def _read(source: Source | None, noise: float | None, reading: Reading, seed: int) -> Data:
+    if source is not None:
         if noise is not None:
             raise UsageError("--noise is for the built-in examples; DATA was given.")
-        return read_data(Source.find(data), reading.layout, reading.wishes)
+        return read_data(source, reading.layout, reading.wishes)
     wishes = replace(reading.wishes, target=reading.wishes.target or "approved")
     return of_table(credit(noise=noise or 0.0, seed=seed), wishes, BUILT_IN)
 
 
 def _tell_reading(voice: Voice, found: Data) -> None:
-    kinds: dict[str, int] = {}
-    for column in found.plan.encoding.columns:
-        many = {"number": "numbers", "category": "categories", "flag": "flags"}
-        kind = many.get(column.kind, column.kind)
-        kinds[kind] = kinds.get(kind, 0) + (1 if kind == "categories" else len(column.features))
-    parts = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
-    answers = found.plan.answers
-    no, yes = spelled(answers.negative), spelled(answers.positive)
-    voice.step(
-        "read",
-        f"{found.name}: {counted(found.examples.n, 'row')}, {parts}; "
-        f"answers in {column_called(answers.column)} ({no} or {yes})"
-        + (", the only one with two values" if found.plan.guessed else ""),
-    )
+    rows = counted(found.examples.n, "row")
+    voice.step("read", f"{found.name}: {rows}, {_columns_told(found.plan)}")
     left_out = found.table.num_rows - found.examples.n
     if left_out:
         voice.note(f"{counted(left_out, 'row')} left out: something is missing there.")
     for note in found.plan.notes:
         voice.note(f"{note}.")
+
+
+def _columns_told(plan: Plan) -> str:
+    kinds: dict[str, int] = {}
+    for column in plan.encoding.columns:
+        many = {"number": "numbers", "category": "categories", "flag": "flags"}
+        kind = many.get(column.kind, column.kind)
+        kinds[kind] = kinds.get(kind, 0) + (1 if kind == "categories" else len(column.features))
+    parts = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
+    answers = plan.answers
+    no, yes = spelled(answers.negative), spelled(answers.positive)
+    return f"{parts}; answers in {column_called(answers.column)} ({no} or {yes})" + (
+        ", the only one with two values" if plan.guessed else ""
+    )
 
 
 def _tried(voice: Voice, result: Result, reading: Reading, wanted: Wanted) -> Trial | None:
@@ -237,14 +271,23 @@ def _write(voice: Voice, result: Result, wanted: Wanted) -> None:
             f"interrupted: kept the best so far, {counted(result.outcome.mistakes, 'mistake')}."
         )
     model = result.model
-    model.save(wanted.output)
-    voice.step(
-        "wrote", f"{wanted.output}: answer new rows with rosenblatt predict {wanted.output} FILE"
-    )
+    _save(voice, model, wanted)
     ranked = result.strengths()
     if wanted.page is not None:
         write_text(wanted.page, report(model, result.data.examples, ranked, result.facts()))
         voice.step("wrote", wanted.page)
+    _show(voice, model, ranked, wanted)
+    voice.result({**result.to_json(), "model": wanted.output, "report": wanted.page})
+
+
+def _save(voice: Voice, model: Model, wanted: Wanted) -> None:
+    model.save(wanted.output)
+    voice.step(
+        "wrote", f"{wanted.output}: answer new rows with rosenblatt predict {wanted.output} FILE"
+    )
+
+
+def _show(voice: Voice, model: Model, ranked: list[Strength], wanted: Wanted) -> None:
     if wanted.top:
         labels = [spelled(label) for label in model.classes_.tolist()]
         voice.show()
@@ -255,4 +298,3 @@ def _write(voice: Voice, result: Result, wanted: Wanted) -> None:
             f"The answer is {labels[1]} if the sum of weight × value is above "
             f"{model.hypothesis.threshold:.6g}."
         )
-    voice.result({**result.to_json(), "model": wanted.output, "report": wanted.page})

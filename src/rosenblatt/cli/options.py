@@ -92,6 +92,15 @@ def reading_options(function: F) -> F:
     return cast(F, _with(packed, (*COLUMNS, *LAYOUT)))
 
 
+def convert_option(function: F) -> F:
+    """Add --no-convert; the command gets `convert`."""
+    return click.option(
+        "--convert/--no-convert",
+        default=True,
+        help="Whether text larger than memory is converted once, to a Parquet file beside it.",
+    )(function)
+
+
 def json_option(function: F) -> F:
     """Add --json; the command gets `as_json`."""
     return click.option(

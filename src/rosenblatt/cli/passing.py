@@ -1,146 +1,113 @@
-"""`rosenblatt learn --stream`: PLA over a file larger than memory, pass after pass."""
+"""Files larger than memory: opened for passes, and told about."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
+from rosenblatt.blocks import InOrder
 from rosenblatt.cli.options import Reading
-from rosenblatt.cli.say import Voice, counted
-from rosenblatt.errors import BadCellError, DataError
-from rosenblatt.examples import Examples
-from rosenblatt.learn import Budget, Rule
-from rosenblatt.learn.passes import Passed, passes
-from rosenblatt.model import Model
-from rosenblatt.read import CSV, Layout, Source, read_stream, read_whole, reader_of
-from rosenblatt.read.data import told_where
-from rosenblatt.read.guess import Plan, plan
-from rosenblatt.read.layout import numbered
+from rosenblatt.cli.say import Voice
+from rosenblatt.cli.verdict import Verdict, line_of
+from rosenblatt.errors import DataError, UserError, WriteError
+from rosenblatt.evidence.passing import separability_of_blocks
+from rosenblatt.learn.tally import count_mistakes
+from rosenblatt.read import Source
+from rosenblatt.read.batches import FileBatches
+from rosenblatt.read.convert import beside, converted, is_text
+from rosenblatt.read.room import Room
 
-HEAD_BYTES = 8 << 20
-HEAD_ROWS = 1 << 16
+HOW = {"learn": "learning", "separable": "deciding", "verify": "checking"}
 
 
 @dataclass(frozen=True, eq=False)
-class Passing:
-    """A file and what its columns are, to be gone through as often as needed."""
+class Rows:
+    """The row of the file that each of some examples was, its cells, and how many there are."""
 
-    source: Source
-    layout: Layout
-    made: Plan
+    found: dict[int, tuple[int, dict[str, Any]]]
+    count: int
 
-    def batches(self) -> Iterator[Examples]:
-        """The rows as examples, a batch at a time."""
-        types = self.made.encoding.types(strict=self.layout.decimal != ".")
-        start = 0
-        with told_where(self.source, self.layout):  # reading counts rows from the first
-            for batch in read_stream(self.source, replace(self.layout, types=types)):
-                with told_where(self.source, self.layout, start):
-                    examples = self._examples(batch) if batch.num_rows else None
-                start += batch.num_rows
-                if examples is not None and examples.n:
-                    yield examples
+    def __getitem__(self, numbers: Any) -> Any:
+        """The rows of examples, as an array has them."""
+        if np.ndim(numbers) == 0:
+            return self.found[int(numbers)][0]
+        return np.array([self.found[int(n)][0] for n in numbers], dtype=np.intp)
 
-    def _examples(self, batch: Any) -> Examples:
-        encoding, answers = self.made.encoding, self.made.answers
-        found = encoding.encode(batch, self.source.name)
-        signs = answers.encode(batch.column(answers.column))[found.rows]
-        X, kept = found.X, signs != 0
-        if not kept.all():
-            if encoding.missing != "drop":
-                row = int(found.rows[np.flatnonzero(~kept)[0]])
-                raise BadCellError(row, answers.column, "", "an answer")
-            X, signs = X[kept], signs[kept]
-        return Examples(X, signs, answers.labels, encoding.features)
+    def cells(self, number: int) -> dict[str, Any]:
+        """What is in the row of an example."""
+        return self.found[number][1]
 
 
-def learn_in_passes(voice: Voice, data: str, reading: Reading, cycles: int, output: str) -> Passed:
-    """Learn from a file a batch at a time and write the model.
+def too_large(voice: Voice, source: Source, reading: Reading, verb: str) -> bool:
+    """Whether a file is to be gone through in passes, which is then said."""
+    room = Room.of(source, reading.layout)
+    if room.too_small:
+        voice.note(f"{source.name} needs {room}: {HOW[verb]} in passes over the file.")
+    return room.too_small
+
+
+def opened(voice: Voice, source: Source, reading: Reading, convert: bool) -> FileBatches:
+    """A file as batches; text is converted once, which is said.
 
     Parameters
     ----------
     voice : Voice
         What tells a person about it.
-    data : str
-        The file, or "-" for standard input, which is kept in a file of its own.
+    source : Source
+        The file.
     reading : Reading
         How to read it.
-    cycles : int
-        The most passes.
-    output : str
-        Where the model goes.
+    convert : bool
+        Whether a Parquet file may be written beside a text file.
     """
-    source = Source.find(data)
-    with told_where(source, reading.layout):
-        head, whole = _head(source, reading.layout)
-        made = plan(head, reading.wishes, source.name)
-    if not whole:
-        voice.note(f"what the columns are was found out from the first {head.num_rows:,} rows.")
-    passing = Passing(source, reading.layout, made)
-    with voice.patience(f"learning from {source.name}"):
-        try:
-            done = passes(passing.batches, Rule(), Budget(cycles))
-        except ValueError as trouble:
-            raise DataError(f"{source.name}: {trouble}") from None
-    voice.step("learnt", f"PLA, {counted(done.corrections, 'correction')} in {_cycles(done)}")
-    voice.step("found", _found(done))
-    width = len(head.column_names) if head.column_names == numbered(head.num_columns) else None
-    Model(made.encoding, done.hypothesis, made.answers, _learnt(done), width).save(output)
-    voice.step("wrote", f"{output}: answer new rows with rosenblatt predict {output} FILE")
-    voice.result({"data": source.name, **_learnt(done), "model": output})
-    return done
+    batches = FileBatches.of(source, reading.layout, reading.wishes)
+    if not batches.head.whole:
+        rows = batches.head.table.num_rows
+        voice.note(f"what the columns are was found out from {rows:,} rows.")
+    if not (convert and is_text(batches)) or source.kept is not None:
+        return batches
+    name = beside(source)
+    try:
+        with voice.patience(f"converting {source.name}"):
+            batches, again = converted(batches)
+    except WriteError as trouble:
+        voice.note(f"{str(trouble).rstrip('.')}; the text is parsed anew in every pass.")
+        return batches
+    if again:
+        voice.note(f"{name} holds the rows of {source.name}, which is unchanged: it is read.")
+    else:
+        voice.note(f"{source.name} was converted to {name}, which every pass reads.")
+    return batches
 
 
-def _head(source: Source, layout: Layout) -> tuple[Any, bool]:
-    """The first rows as a table with types, and whether they are all there are."""
-    if reader_of(source, layout) is CSV:
-        with source.open() as stream:
-            data = stream.read(HEAD_BYTES)
-            whole = not stream.read(1)
-        if not whole:
-            data = data[: data.rfind(b"\n") + 1]
-        first = Source._kept(source.name, io.BytesIO(data))
-        return read_whole(first, layout), whole
-    batches: list[Any] = []
-    rows = 0
-    for batch in read_stream(source, layout):
-        if rows >= HEAD_ROWS:
-            return pa.Table.from_batches(batches), False
-        batches.append(batch)
-        rows += batch.num_rows
-    if rows == 0:
-        raise DataError(f"{source.name} has no rows.")
-    return pa.Table.from_batches(batches), True
+def verdict_in_passes(batches: FileBatches, *, widest: bool) -> Verdict:
+    """Ask whether a line can answer every row of a file."""
+    blocks = InOrder(batches)
+    answer = separability_of_blocks(blocks, widest=widest)
+    line = line_of(answer, 1.0)
+    if line is not None and not widest and count_mistakes(blocks, line):
+        line = None
+    return Verdict(answer, Rows(*batches.places(_named(answer))), line)
 
 
-def _cycles(done: Passed) -> str:
-    return f"{counted(done.cycles, 'pass', 'passes')} over {counted(done.rows, 'row')}"
+def _named(answer: Any) -> NDArray[np.intp]:
+    """The examples that may be named to a person."""
+    blocking = answer.blocking[0].rows if answer.blocking else ()
+    return np.union1d(np.asarray(answer.support, np.intp), np.asarray(blocking, np.intp))
 
 
-def _found(done: Passed) -> str:
-    if done.mistakes == 0:
-        return f"a line that answers all {done.rows:,} rows"
-    if done.mistakes is None:
-        return "interrupted: kept the weights so far"
-    return (
-        f"a line with {counted(done.mistakes, 'mistake')} on {done.rows:,} rows; give --cycles "
-        "more of them, or try rosenblatt stream --predict-with average"
-    )
+class AboutFile:
+    """Turns what cannot be learnt from into a sentence with the name of the file."""
 
+    def __init__(self, source: Source) -> None:
+        self.name = source.name
 
-def _learnt(done: Passed) -> dict[str, Any]:
-    return {
-        "algorithm": "pla",
-        "order": "cycle",
-        "scaled for learning": False,
-        "examples": done.rows,
-        "corrections": done.corrections,
-        "cycles": done.cycles,
-        "mistakes": done.mistakes,
-        "stopped": done.reason,
-    }
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, trouble: BaseException | None, traceback: Any) -> None:
+        if isinstance(trouble, ValueError) and not isinstance(trouble, UserError):
+            raise DataError(f"{self.name}: {trouble}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -10,13 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from rosenblatt.cli import VERBS
-from rosenblatt.cli.options import Reading, json_option, reading_options
+from rosenblatt.cli.options import Reading, convert_option, json_option, reading_options
+from rosenblatt.cli.passing import AboutFile, opened, too_large, verdict_in_passes
 from rosenblatt.cli.say import Voice
 from rosenblatt.cli.verdict import Verdict, verdict_of
 from rosenblatt.errors import column_called
 from rosenblatt.modelfile import proof_to_json
 from rosenblatt.read import Source
 from rosenblatt.read.data import Data, read_data
+from rosenblatt.read.guess import Plan
 from rosenblatt.write import write_text
 
 EXIT = {"separable": 0, "quasi-separable": 1, "inseparable": 1, "undecided": 2}
@@ -26,44 +29,84 @@ SHOWN = 10
 @click.command(short_help=VERBS["separable"])
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option("--proof", type=click.Path(), metavar="FILE", help="Write the proof as JSON.")
+@convert_option
 @reading_options
 @json_option
-def separable(data: str, proof: str | None, reading: Reading, as_json: bool) -> int:
+def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_json: bool) -> int:
     """Say whether a line can answer every row of DATA (- for standard input), with a proof.
 
     Ends with exit code 0 if it can, 1 if not, 2 if that could not be decided.
     """
     voice = Voice(as_json)
-    found = read_data(Source.find(data), reading.layout, reading.wishes)
-    if found.plan.guessed:
-        where = column_called(found.plan.answers.column)
-        voice.note(f"{where} taken as the answers: only it has two values.")
-    for note in found.plan.notes:
-        voice.note(f"{note}.")
-    verdict = verdict_of(found.examples, found.rows)
+    source = Source.find(data)
+    in_passes = too_large(voice, source, reading, "separable")
+    question = _in_passes if in_passes else _in_memory
+    asked = question(voice, source, reading, convert)
+    verdict, plan, blocking = asked.verdict, asked.plan, asked.blocking
     voice.step("verdict", verdict.sentence)
     for line in verdict.explained():
         voice.step("", line)
-    blocking = blocking_rows(verdict, found)
     if blocking:
-        voice.show(_table(blocking, found, voice.out.width - 40))
+        voice.show(_table(blocking, plan.answers.column, voice.out.width - 40))
         if len(blocking) > SHOWN:
             voice.show(f"… and {len(blocking) - SHOWN} more rows, all of them in --json.")
     if proof is not None and verdict.answer.proof is not None:
-        write_text(proof, proof_to_json(found.plan, json.loads(verdict.answer.proof.to_json())))
+        write_text(proof, proof_to_json(plan, json.loads(verdict.answer.proof.to_json())))
         voice.step("wrote", f"{proof}: check it with rosenblatt verify {proof} {data}")
     elif proof is not None:
         voice.note("undecided: there is no proof to write.")
     voice.result(
         {
-            "data": found.name,
-            "rows": found.examples.n,
+            "data": source.name,
+            "rows": asked.rows,
             **verdict.to_json(),
             "blocking": blocking,
             "proof": proof if verdict.answer.proof is not None else None,
         }
     )
     return EXIT[verdict.name]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The verdict, what it is about, and the rows that block."""
+
+    verdict: Verdict
+    plan: Plan
+    rows: int
+    blocking: list[dict[str, Any]]
+
+
+def _in_memory(voice: Voice, source: Source, reading: Reading, convert: bool) -> Asked:
+    found = read_data(source, reading.layout, reading.wishes)
+    _tell(voice, found.plan)
+    verdict = verdict_of(found.examples, found.rows)
+    return Asked(verdict, found.plan, found.examples.n, blocking_rows(verdict, found))
+
+
+def _in_passes(voice: Voice, source: Source, reading: Reading, convert: bool) -> Asked:
+    batches = opened(voice, source, reading, convert)
+    _tell(voice, batches.plan)
+    with AboutFile(source):
+        verdict = verdict_in_passes(batches, widest=True)
+    blocking = [
+        {
+            "row": int(verdict.rows[n]) + 1,
+            "line": None,
+            "share": share,
+            "values": verdict.rows.cells(n),
+        }
+        for n, share in verdict.blocking()
+    ]
+    return Asked(verdict, batches.plan, verdict.rows.count, blocking)
+
+
+def _tell(voice: Voice, plan: Plan) -> None:
+    if plan.guessed:
+        where = column_called(plan.answers.column)
+        voice.note(f"{where} taken as the answers: only it has two values.")
+    for note in plan.notes:
+        voice.note(f"{note}.")
 
 
 def blocking_rows(verdict: Verdict, found: Data) -> list[dict[str, Any]]:
@@ -82,9 +125,8 @@ def blocking_rows(verdict: Verdict, found: Data) -> list[dict[str, Any]]:
     ]
 
 
-def _table(blocking: list[dict[str, Any]], found: Data, room: int) -> Table:
+def _table(blocking: list[dict[str, Any]], answer: str, room: int) -> Table:
     """The rows that block, with the answer and as many of their values as fit the line."""
-    answer = found.plan.answers.column
     has_lines = blocking[0]["line"] is not None
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("row", "line", "share", "answer") if has_lines else ("row", "share", "answer"):

@@ -31,28 +31,20 @@ class Verdict:
     ----------
     answer : Separability
         What was decided, and the proof.
-    examples : Examples
-        What it is about.
-    rows : array of int
+    rows : array of int, or what is indexed like one
         The row of the file, counted from 0, that each example was.
+    separator : Hypothesis, optional
+        A line without mistakes, where there is one.
     """
 
     answer: Separability
-    examples: Examples
-    rows: NDArray[np.intp]
+    rows: Any
+    separator: Hypothesis | None = None
 
     @property
     def name(self) -> str:
         """One of the four verdicts."""
         return self.answer.verdict
-
-    @property
-    def separator(self) -> Hypothesis | None:
-        """A line without mistakes, where there is one."""
-        if not self.answer or self.answer.weights is None:
-            return None
-        hypothesis = Hypothesis(np.asarray(self.answer.weights), self.examples.x0)
-        return None if len(hypothesis.mistakes(self.examples)) else hypothesis
 
     @property
     def sentence(self) -> str:
@@ -127,4 +119,15 @@ def verdict_of(examples: Examples, rows: NDArray[np.intp], *, widest: bool = Tru
     widest : bool
         Whether to go on to the line with the widest margin.
     """
-    return Verdict(separability_of(examples, widest=widest), examples, rows)
+    answer = separability_of(examples, widest=widest)
+    line = line_of(answer, examples.x0)
+    wrong = line is not None and len(line.mistakes(examples)) > 0
+    return Verdict(answer, rows, None if wrong else line)
+
+
+def line_of(answer: Separability, x0: float) -> Hypothesis | None:
+    """The line that separates, where there is one; rounding may have spoilt it."""
+    if not answer or answer.weights is None:
+        return None
+    w = np.asarray(answer.weights)
+    return Hypothesis(w if x0 else np.concatenate(([0.0], w)), x0)

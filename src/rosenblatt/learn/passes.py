@@ -6,6 +6,8 @@ same rows in the same order, and a clean cycle is confirmed in exact arithmetic 
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +67,7 @@ def passes(
     rule : Rule
         The meaning of sign(0) and eta; the order is the naive cycle.
     budget : Budget
-        The most cycles and corrections.
+        The most cycles, corrections and seconds.
     record : callable, optional
         Takes the numbers of the rows corrected, some at a time.
 
@@ -93,6 +95,8 @@ class Passes:
         self.corrections = self.cycles = self.whole = self.clean = 0
         self.rows = 0  # known after the first cycle
         self.confirmed = False
+        seconds = math.inf if budget.seconds is None else budget.seconds
+        self.deadline = time.monotonic() + seconds
 
     def through(self) -> int | None:
         """Go through the batches until the end; the mistakes left, or None after Ctrl-C."""
@@ -112,7 +116,9 @@ class Passes:
 
     @property
     def left(self) -> int:
-        """How many more corrections may be made."""
+        """How many more corrections may be made; none once the time is over."""
+        if time.monotonic() >= self.deadline:
+            return 0
         most = self.budget.corrections
         return 2**62 if most is None else most - self.corrections
 
@@ -155,7 +161,10 @@ class Passes:
             return "interrupted"
         if mistakes == 0:
             return "no mistakes"
-        return "max_iter" if self.whole >= self.budget.cycles else "max_updates"
+        if self.whole >= self.budget.cycles:
+            return "max_iter"
+        most = self.budget.corrections
+        return "time_limit" if most is None or self.corrections < most else "max_updates"
 
     def begin(self, examples: Examples) -> None:
         """Make room for the weights of the first batch; refuse a batch that does not fit."""

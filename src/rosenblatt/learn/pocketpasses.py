@@ -7,7 +7,6 @@ together in one pass over all rows. The pocket is that of `order="cycle"` on all
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +74,7 @@ def pocket_passes(
     assert walk.pocket is not None
     best = Hypothesis(walk.pocket.w, walk.x0, rule.zero)
     mistakes = int(walk.pocket.mistakes)
-    reason: Reason = "interrupted" if interrupted else walk.why(mistakes)
+    reason: Reason = "interrupted" if interrupted else walk.reason(mistakes)
     return PocketPassed(
         best,
         walk.corrections,
@@ -93,21 +92,9 @@ class _PocketPasses(Passes):
 
     def __init__(self, batches: Batches, rule: Rule, budget: Budget, record: Record | None) -> None:
         super().__init__(batches, rule, budget, record)
-        seconds = math.inf if budget.seconds is None else budget.seconds
-        self.deadline = time.monotonic() + seconds
         self.pocket: Pocket | None = None
         self.kept: list[NDArray[np.float64]] = []
         self.first = 0  # the t of the first of them
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether there may be a mistake left, and budget and time to correct it."""
-        return super().goes_on and time.monotonic() < self.deadline
-
-    @property
-    def left(self) -> int:
-        """How many more corrections may be made."""
-        return super().left if time.monotonic() < self.deadline else 0
 
     @property
     def room(self) -> int:
@@ -148,11 +135,3 @@ class _PocketPasses(Passes):
         self.pocket, self.first = pocket, self.first + len(W)
         self.kept.clear()
         self.confirmed = self.confirmed or best == 0
-
-    def why(self, mistakes: int) -> Reason:
-        """Why it stopped."""
-        if mistakes == 0:
-            return "no mistakes"
-        if super().left <= 0:
-            return "max_updates"
-        return "max_iter" if self.whole >= self.budget.cycles else "time_limit"

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.blocks import Blocks
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
+
+Floats = NDArray[np.float64]
+
+GRID = 16  # centres are multiples of this part of the width
+ENTRIES = 1 << 20  # looked at at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +47,28 @@ class Scaling:
     @classmethod
     def of(cls, examples: Examples) -> Scaling:
         """The scaling that suits some examples: centred, spread about 1."""
-        if examples.is_sparse:
-            return cls(np.zeros(examples.d), _power_of_two(_typical_entries(examples.X)))
-        if examples.x0 == 0:  # without w0 nothing could make up for a shift
-            return cls(np.zeros(examples.d), _power_of_two(np.abs(examples.X).max(axis=0)))
-        largest = np.abs(examples.X).max(axis=0)
-        unit = np.where(largest > 0, largest, 1.0)
-        X = examples.X / unit
-        centre, spread = X.mean(axis=0) * unit, X.std(axis=0) * unit
-        flat = spread <= 1e-12 * largest  # a constant column, up to rounding
-        return cls(np.where(flat, 0.0, centre), _power_of_two(np.where(flat, largest, spread)))
+        return cls.from_spreads(_spread_of(examples, 0), bool(examples.x0))
+
+    @classmethod
+    def over(cls, blocks: Blocks) -> Scaling:
+        """The same for the rows of blocks, in one pass."""
+        first, *others = blocks.each(_spread_of)
+        spread = functools.reduce(Spread.joined, others, first)
+        return cls.from_spreads(spread, spread.has_x0)
+
+    @classmethod
+    def from_spreads(cls, spread: Spread, centred: bool) -> Scaling:
+        """The scaling that suits columns so spread; centred only where a w0 can make up for it."""
+        zeros = np.zeros(len(spread.largest))
+        if spread.is_sparse:
+            return cls(zeros, _power_of_two(spread.typical))
+        if not centred:
+            return cls(zeros, _power_of_two(spread.largest))
+        flat = spread.deviation <= 1e-12 * spread.largest  # a constant column, up to rounding
+        width = _power_of_two(np.where(flat, spread.largest, spread.deviation))
+        # A coarse centre is as good, and does not depend on the order in which rows are added up.
+        centre = np.rint(spread.mean / width * GRID) / GRID * width
+        return cls(np.where(flat, 0.0, centre), width)
 
     def apply(self, examples: Examples) -> Examples:
         """The examples to learn from instead."""
@@ -70,12 +88,100 @@ class Scaling:
         return replace(hypothesis, w=w)
 
 
-def _typical_entries(X: Any) -> NDArray[np.float64]:
-    """The root mean square of each column's entries: 1 for words that come once a text."""
-    unit = float(np.abs(X.data).max(initial=0.0)) or 1.0
-    count = np.bincount(X.indices, minlength=X.shape[1])
-    squares = np.bincount(X.indices, (X.data / unit) ** 2, minlength=X.shape[1])
-    return np.asarray(np.sqrt(squares / np.maximum(count, 1)) * unit)
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How the entries of each column are spread: counts, and sums in a unit of each column.
+
+    Parameters
+    ----------
+    count : array
+        Entries, those stored where the rows are sparse.
+    unit : array
+        Powers of two that no entry of the column exceeds by much.
+    largest, sums, squares : arrays
+        The largest absolute entry; sums of entries and of their squares about `shift`, in units.
+    shift : array
+        What is taken from entries, in units, before they are squared.
+    is_sparse, has_x0 : bool
+        What the rows are like.
+    """
+
+    count: Floats
+    unit: Floats
+    largest: Floats
+    sums: Floats
+    squares: Floats
+    shift: Floats
+    is_sparse: bool
+    has_x0: bool
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of each column."""
+        return (self.shift + self.sums / np.maximum(self.count, 1)) * self.unit
+
+    @property
+    def deviation(self) -> Floats:
+        """The standard deviation of each column."""
+        n = np.maximum(self.count, 1)
+        variance = self.squares / n - (self.sums / n) ** 2
+        return np.sqrt(np.maximum(variance, 0.0)) * self.unit
+
+    @property
+    def typical(self) -> Floats:
+        """The root mean square of each column's entries: 1 for words that come once a text."""
+        n = np.maximum(self.count, 1)
+        return np.sqrt(self.squares / n) * self.unit
+
+    def joined(self, other: Spread) -> Spread:
+        """The spread of both blocks' rows."""
+        unit = np.maximum(self.unit, other.unit)
+        a, b = self._about(unit, self.shift * self.unit), other._about(unit, self.shift * self.unit)
+        return replace(
+            a,
+            count=a.count + b.count,
+            largest=np.maximum(a.largest, b.largest),
+            sums=a.sums + b.sums,
+            squares=a.squares + b.squares,
+        )
+
+    def _about(self, unit: Floats, centre: Floats) -> Spread:
+        """The same in another unit, about another centre."""
+        ratio, shift = self.unit / unit, centre / unit
+        move = self.shift * ratio - shift
+        sums = self.sums * ratio
+        squares = self.squares * ratio**2 + 2 * move * sums + self.count * move**2
+        return replace(self, unit=unit, shift=shift, sums=sums + self.count * move, squares=squares)
+
+
+def _spread_of(examples: Examples, first: int) -> Spread:
+    has_x0 = bool(examples.x0)
+    if examples.is_sparse:
+        return _sparse_spread(examples, has_x0)
+    X = examples.X
+    largest = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(np.float64)
+    unit = np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1000))
+    shift = X[0] / unit
+    count = np.full(examples.d, float(examples.n))
+    sums, squares = np.zeros(examples.d), np.zeros(examples.d)
+    step = max(1, ENTRIES // examples.d)
+    for begin in range(0, examples.n, step):
+        part = X[begin : begin + step] / unit - shift
+        sums += part.sum(axis=0)
+        squares += np.einsum("ij,ij->j", part, part)
+    return Spread(count, unit, largest, sums, squares, shift, False, has_x0)
+
+
+def _sparse_spread(examples: Examples, has_x0: bool) -> Spread:
+    X, d = examples.X, examples.d
+    largest = np.zeros(d)
+    np.maximum.at(largest, X.indices, np.abs(X.data))
+    unit = np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1000))
+    count = np.bincount(X.indices, minlength=d).astype(np.float64)
+    entries = (X.data / unit[X.indices]) ** 2
+    squares = np.bincount(X.indices, entries, minlength=d).astype(np.float64)
+    zeros = np.zeros(d)
+    return Spread(count, unit, largest, zeros, squares, zeros, True, has_x0)
 
 
 def _power_of_two(widths: NDArray[np.float64]) -> NDArray[np.float64]:

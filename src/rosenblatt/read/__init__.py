@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from rosenblatt.errors import DataError, UsageError
-from rosenblatt.read import columnar, csv, jsonlines, libsvm
+from rosenblatt.read import columnar, csv, jsonlines, libsvm, npy
 from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import Source
 
@@ -26,6 +26,7 @@ PARQUET = Reader("Parquet", columnar.parquet_whole, columnar.parquet_stream)
 ARROW = Reader("Arrow", columnar.arrow_whole, columnar.arrow_stream)
 JSON_LINES = Reader("JSON lines", jsonlines.read_whole, jsonlines.read_stream)
 LIBSVM = Reader("LIBSVM", libsvm.read_whole, libsvm.read_stream)
+NPY = Reader("NumPy", npy.read_whole, npy.read_stream)
 
 READERS = {
     ".csv": CSV,
@@ -41,8 +42,15 @@ READERS = {
     ".libsvm": LIBSVM,
     ".svmlight": LIBSVM,
     ".svm": LIBSVM,
+    ".npy": NPY,
 }
-MAGIC = {b"PAR1": PARQUET, b"ARROW1": ARROW, b"FEA1": ARROW, b"\xff\xff\xff\xff": ARROW}
+MAGIC = {
+    b"PAR1": PARQUET,
+    b"ARROW1": ARROW,
+    b"FEA1": ARROW,
+    b"\xff\xff\xff\xff": ARROW,
+    b"\x93NUMPY": NPY,
+}
 
 
 def read_whole(source: Source, layout: Layout = Layout()) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,8 @@ from rosenblatt.errors import DataError
 from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import UNREADABLE, Source, one_line
 
-ROWS = 1 << 14  # rows in a batch; thirty doubles each are 4 MB
+ROWS = 1 << 16  # in a batch at the most; fewer where they are wide
+BYTES = 1 << 22
 
 
 def parquet_stream(source: Source, layout: Layout) -> Iterator[Any]:
@@ -24,15 +26,49 @@ def parquet_stream(source: Source, layout: Layout) -> Iterator[Any]:
             pq.ParquetFile(file, buffer_size=1 << 16, pre_buffer=False) as parquet,
         ):
             yield _nothing(parquet.schema_arrow)
-            yield from map(_sound, parquet.iter_batches(ROWS, use_threads=False))
+            yield from map(_sound, parquet.iter_batches(_rows(_width_of(parquet))))
     except UNREADABLE as trouble:
         raise _damaged(source, "Parquet", trouble) from None
+
+
+def decoded_size(source: Source) -> int:
+    """About how many bytes the rows of a Parquet file are once they are read."""
+    import pyarrow.parquet as pq
+
+    try:
+        with source.open_anywhere() as file, pq.ParquetFile(file) as parquet:
+            size: float = parquet.metadata.num_rows * _width_of(parquet)
+            return int(size)
+    except UNREADABLE as trouble:
+        raise _damaged(source, "Parquet", trouble) from None
+
+
+def _width_of(parquet: Any) -> float:
+    """About how many bytes a row is: as stored, or as its types say where that is more."""
+    metadata = parquet.metadata
+    groups = range(metadata.num_row_groups)
+    stored = sum(metadata.row_group(i).total_byte_size for i in groups)
+    widths = [_width(kind) for kind in parquet.schema_arrow.types]
+    width: float = max(stored / max(1, metadata.num_rows), sum(widths))
+    return width
+
+
+def _width(kind: Any) -> int:
+    try:
+        return max(1, int(kind.bit_width) // 8)
+    except ValueError:  # of no fixed width
+        return 16
+
+
+def _rows(width: float) -> int:
+    """How many rows to read at a time."""
+    return min(ROWS, max(1024, int(BYTES // max(1.0, width))))
 
 
 def arrow_stream(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches of an Arrow (Feather) file or stream."""
     try:
-        with source.open_anywhere() as file:
+        with _mapped(source) as file:
             yield from map(_sound, _feather_one(file) or _ipc(file))
     except UNREADABLE as trouble:
         raise _damaged(source, "Arrow", trouble) from None
@@ -75,9 +111,18 @@ def _feather_one(file: Any) -> Iterator[Any] | None:
     return iter(batches)
 
 
+def _mapped(source: Source) -> Any:
+    """The file as part of memory, so that a batch of any size is read as it is used."""
+    if source.compression is None:
+        with suppress(*UNREADABLE):  # where addresses are limited, or the file is empty
+            return pa.memory_map(source.path)
+    return source.open_anywhere()
+
+
 def _small(batch: Any) -> Iterator[Any]:
-    for start in range(0, batch.num_rows, ROWS):
-        yield batch.slice(start, ROWS)
+    rows = _rows(batch.nbytes / max(1, batch.num_rows))
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
 
 
 def _sound(batch: Any) -> Any:

@@ -94,7 +94,7 @@ class Flag(Number):
         return pa.bool_()
 
     def encode(self, cells: Any) -> NDArray[np.float64]:
-        if _is_text(_plain(cells).type):
+        if _is_text(plain(cells).type):
             cells = _as_flags(cells)
         return super().encode(cells)
 
@@ -197,7 +197,7 @@ KINDS: dict[str, type[Number | Category | Words | Entries]] = {
 
 def as_numbers(cells: Any) -> Any:
     """Cells as doubles; null where there is none, and where text is not a number."""
-    cells = _plain(cells)
+    cells = plain(cells)
     if _is_text(cells.type):
         numeric = pc.match_substring_regex(cells, NUMBER)
         trimmed = pc.utf8_ltrim(pc.utf8_trim_whitespace(cells), "+")
@@ -207,7 +207,7 @@ def as_numbers(cells: Any) -> Any:
 
 def as_text(cells: Any) -> Any:
     """Cells as text without blanks around it; "" where there is none."""
-    cells = _plain(cells)
+    cells = plain(cells)
     return pc.utf8_trim_whitespace(pc.fill_null(cells.cast(pa.string()), ""))
 
 
@@ -221,6 +221,13 @@ def split_entries(
     cells: Any, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.intp], int]:
     """Index, value and row of each entry, and the number of rows."""
+    cells = plain(cells)
+    if pa.types.is_map(cells.type):  # as `convert` keeps them
+        counts = np.diff(cells.offsets.to_numpy())
+        begin, end = cells.offsets[0].as_py(), cells.offsets[-1].as_py()
+        index = cells.keys.to_numpy()[begin:end].astype(np.int64)
+        value = cells.items.to_numpy()[begin:end]
+        return index, value, np.repeat(np.arange(len(cells)), counts), len(cells)
     cells = as_text(cells)
     tokens = pc.utf8_split_whitespace(cells)
     counts = pc.if_else(pc.equal(cells, ""), 0, pc.list_value_length(tokens)).to_numpy()
@@ -253,7 +260,8 @@ def csr(
     return matrix
 
 
-def _plain(cells: Any) -> Any:
+def plain(cells: Any) -> Any:
+    """Cells as one array of their values."""
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.combine_chunks()
         cells = pa.concat_arrays(cells.chunks) if isinstance(cells, pa.ChunkedArray) else cells

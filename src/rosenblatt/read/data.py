@@ -65,8 +65,16 @@ def read_data(source: Source, layout: Layout, wishes: Wishes) -> Data:
         Which column is what, as far as that was said.
     """
     with told_where(source, layout):
-        table = read_whole(source, _with_types(source, layout, wishes))
+        wishes = wishes_for(source, layout, wishes)
+        table = read_whole(source, with_types(source, layout, wishes))
         return encoded(source, layout, table, plan(table, wishes, source.name))
+
+
+def wishes_for(source: Source, layout: Layout, wishes: Wishes) -> Wishes:
+    """What was said of the columns; a NumPy table has the answers in its last one."""
+    if wishes.target is None and reader_of(source, layout).name == "NumPy":
+        return replace(wishes, target="-1")
+    return wishes
 
 
 def of_table(table: Any, wishes: Wishes, name: str) -> Data:
@@ -159,7 +167,7 @@ def _advice(bad: BadCellError) -> str:
     return "Give --missing drop." if bad.promised == "an answer" else ""
 
 
-def _with_types(source: Source, layout: Layout, wishes: Wishes) -> Layout:
+def with_types(source: Source, layout: Layout, wishes: Wishes) -> Layout:
     """Columns that were said to be categories or text are read as they are written."""
     if reader_of(source, layout).name != "CSV" or not (wishes.categories or wishes.texts):
         return layout

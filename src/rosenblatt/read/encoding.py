@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rosenblatt.errors import BadCellError, DataError, column_called
-from rosenblatt.read.columns import Column, Entries, Number, Words, as_text
+from rosenblatt.read.columns import Column, Entries, Number, Words, as_text, plain
+from rosenblatt.read.turn import in_rows
+from rosenblatt.tables import sum_of_squares
 
 WIDE = 256  # from this many features on, columns that are mostly zeros stay sparse
 POLICIES = ("error", "drop", "mean")
@@ -68,6 +71,9 @@ class Encoding:
         name : str
             What messages call the data.
         """
+        X = self._plain(table, name)
+        if X is not None:
+            return Encoded(X, np.arange(table.num_rows))
         blocks = [column.encode(_cells(table, column, name)) for column in self.columns]
         keep = np.ones(table.num_rows, dtype=bool)
         for i, column in enumerate(self.columns):
@@ -76,6 +82,22 @@ class Encoding:
         rows = np.flatnonzero(keep)
         X = self._joined(blocks)
         return Encoded(X if len(rows) == len(keep) else X[rows], rows)
+
+    def _plain(self, table: Any, name: str) -> NDArray[Any] | None:
+        """The numbers where all columns are floats and all are there: nothing to settle.
+
+        Columns that are all of single precision stay so: it is half the memory.
+        """
+        if not all(type(column) is Number for column in self.columns):
+            return None
+        cells = [plain(_cells(table, column, name)) for column in self.columns]
+        kinds = {c.type for c in cells}
+        if not kinds <= {pa.float32(), pa.float64()} or any(c.null_count for c in cells):
+            return None
+        X = in_rows(
+            [c.to_numpy() for c in cells], np.float32 if kinds == {pa.float32()} else np.float64
+        )
+        return X if math.isfinite(sum_of_squares(X)) else None
 
     def _settled(
         self, numbers: NDArray[np.float64], column: Number, keep: NDArray[np.bool_]
@@ -122,6 +144,9 @@ class Answers:
 
     def encode(self, cells: Any) -> NDArray[np.int8]:
         """-1 or +1 for each cell, 0 where there is no answer; others are refused."""
+        signs = self._whole_numbers(cells)
+        if signs is not None:
+            return signs
         values = plain_labels(cells)
         yes, no = (_equal(values, label) for label in (self.positive, self.negative))
         strange = pc.and_(pc.is_valid(values), pc.invert(pc.or_kleene(yes, no)))
@@ -132,6 +157,20 @@ class Answers:
         signs = pc.if_else(yes, 1, pc.if_else(no, -1, 0))
         numbers: NDArray[np.int8] = pc.fill_null(signs, 0).to_numpy().astype(np.int8)
         return numbers
+
+    def _whole_numbers(self, cells: Any) -> NDArray[np.int8] | None:
+        """The signs of whole numbers that are all there and all answers, else None."""
+        cells = plain(cells)
+        if not (pa.types.is_integer(cells.type) and cells.null_count == 0):
+            return None
+        if type(self.positive) is not int or type(self.negative) is not int:
+            return None
+        values = cells.to_numpy()
+        yes = values == self.positive
+        if np.count_nonzero(yes) + np.count_nonzero(values == self.negative) < len(values):
+            return None
+        signs: NDArray[np.int8] = yes.astype(np.int8) * np.int8(2) - np.int8(1)
+        return signs
 
 
 def plain_labels(cells: Any) -> Any:
@@ -170,7 +209,7 @@ def _cells(table: Any, column: Column, name: str) -> Any:
         raise DataError(f"{name} has no {column_called(column.name)}, which is needed.")
     cells = table.column(column.name)
     refused = _refused(cells.type)
-    if refused:
+    if refused and not (isinstance(column, Entries) and pa.types.is_map(cells.type)):
         raise DataError(
             f"{name}, {column_called(column.name)} holds {refused}, not {column.kind}s."
         )

@@ -48,20 +48,21 @@ class Source:
     def find(cls, given: str) -> Source:
         """Look at a path, or at standard input for "-"."""
         if given == "-":
-            return cls._kept("standard input", sys.stdin.buffer)
+            return cls.keep("standard input", sys.stdin.buffer)
         try:
             kind = os.stat(given).st_mode
             if stat.S_ISDIR(kind):
                 raise OpenError(f"{given} is a directory; give a file.")
             if not stat.S_ISREG(kind):
                 with open(given, "rb") as pipe:
-                    return cls._kept(given, pipe)
+                    return cls.keep(given, pipe)
             return cls(given, given, _compression(given))
         except (*UNREADABLE, ValueError) as trouble:  # ValueError: a name with a null byte
             raise cannot_open(given, trouble) from None
 
     @classmethod
-    def _kept(cls, name: str, stream: IO[bytes]) -> Source:
+    def keep(cls, name: str, stream: IO[bytes]) -> Source:
+        """What a stream holds, in a temporary file."""
         kept = tempfile.NamedTemporaryFile(prefix="rosenblatt-")  # noqa: SIM115 (lives on)
         shutil.copyfileobj(stream, kept, HEAD)
         kept.flush()

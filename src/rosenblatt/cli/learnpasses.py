@@ -1,0 +1,236 @@
+"""`rosenblatt learn` on a file larger than memory: verdict, PLA or pocket, pass after pass."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rosenblatt.blocks import InOrder
+from rosenblatt.cli.passing import AboutFile, verdict_in_passes
+from rosenblatt.cli.say import Voice, counted
+from rosenblatt.cli.strategy import POCKET_CORRECTIONS, How
+from rosenblatt.cli.trial import Trial
+from rosenblatt.cli.verdict import Verdict
+from rosenblatt.evidence.accuracy import Accuracy
+from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.learn import Budget, Rule
+from rosenblatt.learn.passes import Passed, passes
+from rosenblatt.learn.pocketpasses import pocket_passes
+from rosenblatt.learn.scaling import Scaling
+from rosenblatt.learn.tally import Judging, count_mistakes
+from rosenblatt.model import Model
+from rosenblatt.read import Source
+from rosenblatt.read.batches import FileBatches
+from rosenblatt.read.layout import numbered
+from rosenblatt.show.strength import Strength, strengths
+
+AS_LONG_AGAIN = 5.0  # seconds that PLA gets at least where the answer is known already
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was learnt, in the values of the file.
+
+    Parameters
+    ----------
+    batches : FileBatches
+        What it was learnt from.
+    how : How
+        What was asked for.
+    verdict : Verdict
+        Whether a line answers every row.
+    passed : Passed
+        The run, with the weights for the values of the file.
+    algorithm : str
+        What found the line.
+    steps : tuple of str
+        What happened, a line each.
+    """
+
+    batches: FileBatches
+    how: How
+    verdict: Verdict
+    passed: Passed
+    algorithm: str
+    steps: tuple[str, ...]
+
+    @property
+    def model(self) -> Model:
+        """What is written as model.json."""
+        made, names = self.batches.plan, self.batches.head.table.column_names
+        width = len(names) if names == numbered(len(names)) else None
+        return Model(made.encoding, self.passed.hypothesis, made.answers, self.learnt(), width)
+
+    def learnt(self) -> dict[str, Any]:
+        """How it was learnt, as a model tells it."""
+        done = self.passed
+        return {
+            "algorithm": self.algorithm,
+            "order": "cycle",
+            "scaled for learning": self.how.scale,
+            "in passes": True,
+            "examples": done.rows,
+            "verdict": self.verdict.name,
+            "corrections": done.corrections,
+            "cycles": done.cycles,
+            "mistakes": done.mistakes,
+            "stopped": done.reason,
+        }
+
+    def sentence(self) -> str:
+        """What was found, in words."""
+        done = self.passed
+        if done.mistakes == 0:
+            return f"a line that answers all {done.rows:,} rows"
+        if done.mistakes is None:
+            return "interrupted: kept the weights so far"
+        return f"a line with {counted(done.mistakes, 'mistake')} on {done.rows:,} rows"
+
+    def strengths(self) -> list[Strength]:
+        """The features, strongest first, by the rows that the columns were found out from."""
+        made, name = self.batches.plan, self.batches.source.name
+        head = made.encoding.encode(self.batches.head.table, name)
+        y = np.ones(len(head.rows), dtype=np.int8)
+        examples = Examples(head.X, y, made.answers.labels, made.encoding.features)
+        return strengths(self.passed.hypothesis, examples)
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON."""
+        answers, done = self.batches.plan.answers, self.passed
+        return {
+            "data": self.batches.source.name,
+            "rows": done.rows,
+            "features": len(self.batches.plan.encoding.features),
+            "target": answers.column,
+            "target_guessed": self.batches.plan.guessed,
+            "negative": answers.negative,
+            "positive": answers.positive,
+            **self.learnt(),
+            "verdict": self.verdict.to_json(),
+            "interrupted": done.reason == "interrupted",
+            "threshold": done.hypothesis.threshold,
+            "weights": [asdict(strength) for strength in self.strengths()],
+        }
+
+
+def learn_in_passes(voice: Voice, batches: FileBatches, how: How, budget: Budget) -> Found:
+    """Learn from a file a batch at a time, in file order, telling it step by step.
+
+    Parameters
+    ----------
+    voice : Voice
+        What tells a person about it.
+    batches : FileBatches
+        The file.
+    how : How
+        The algorithm and whether to scale.
+    budget : Budget
+        The most cycles, and seconds where a person gave them.
+    """
+    with AboutFile(batches.source):
+        begun = time.monotonic()
+        with voice.patience("looking for a line that is right everywhere"):
+            verdict = verdict_in_passes(batches, widest=False)
+        voice.step("verdict", verdict.sentence)
+        task = _Task(batches, how, verdict, budget, time.monotonic() - begun)
+        algorithm = how.algorithm
+        if algorithm == "auto":
+            algorithm = "pocket" if verdict.separator is None else "pla"
+        with voice.patience(f"learning from {batches.source.name}"):
+            found = task.by_pla() if algorithm == "pla" else task.by_pocket()
+    for step in found.steps:
+        voice.step("learnt", step)
+    voice.step("found", found.sentence())
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    batches: FileBatches
+    how: How
+    verdict: Verdict
+    budget: Budget
+    seconds: float  # that the verdict took
+
+    def by_pla(self) -> Found:
+        """PLA in file order; the proof's line where PLA does not get there in time."""
+        separator, scaling, budget = self.verdict.separator, self._scaling(), self.budget
+        if self.how.algorithm == "auto" and budget.seconds is None:
+            budget = replace(budget, seconds=max(AS_LONG_AGAIN, self.seconds))
+        done = passes(lambda: self._scaled(scaling), Rule(), budget)
+        told = f"PLA, {counted(done.corrections, 'correction')} in {_cycles(done)}"
+        done = self._in_file_values(done, scaling)
+        if done.mistakes and separator is not None:
+            left = counted(done.mistakes, "mistake")
+            left = f"PLA had {left} left; took the proof's line instead"
+            done = replace(done, hypothesis=separator, mistakes=0)
+            return self._found(done, "widest margin", told, left)
+        return self._found(done, "PLA", told)
+
+    def by_pocket(self) -> Found:
+        """The pocket in file order, or one answer for all rows where that is better."""
+        scaling = self._scaling()
+        budget = Budget(self.budget.cycles, POCKET_CORRECTIONS, self.budget.seconds)
+        done: Passed = pocket_passes(lambda: self._scaled(scaling), Rule(), budget)
+        line = scaling.fold(done.hypothesis)
+        lines = [line.w, *(np.eye(1, len(line.w))[0] * sign for sign in (-1.0, 1.0))]
+        counts = Judging(np.stack(lines), np.inf).over(InOrder(self.batches))
+        best = int(counts.argmin())
+        hypothesis = replace(line, w=lines[best])
+        done = replace(done, hypothesis=hypothesis, mistakes=int(counts[best]))
+        told = (
+            f"the pocket kept {counted(int(counts[best]), 'mistake')} after "
+            f"{counted(done.corrections, 'correction')} in {_cycles(done)}"
+        )
+        return self._found(done, "pocket", told)
+
+    def _found(self, done: Passed, algorithm: str, *steps: str) -> Found:
+        if not np.isfinite(done.hypothesis.w).all():
+            raise ValueError("the weights are larger than any float; scale the columns first")
+        return Found(self.batches, self.how, self.verdict, done, algorithm, steps)
+
+    def _scaling(self) -> Scaling | _Plain:
+        return Scaling.over(InOrder(self.batches)) if self.how.scale else _Plain()
+
+    def _scaled(self, scaling: Scaling | _Plain) -> Iterator[Examples]:
+        return map(scaling.apply, self.batches())
+
+    def _in_file_values(self, done: Passed, scaling: Scaling | _Plain) -> Passed:
+        """The run with weights for the values of the file, and their mistakes counted there."""
+        if isinstance(scaling, _Plain):
+            return done
+        hypothesis = scaling.fold(done.hypothesis)
+        mistakes = None if done.mistakes is None else self._count(hypothesis)
+        return replace(done, hypothesis=hypothesis, mistakes=mistakes)
+
+    def _count(self, hypothesis: Hypothesis) -> int:
+        return count_mistakes(InOrder(self.batches), hypothesis)
+
+
+class _Plain:
+    """No scaling."""
+
+    def apply(self, examples: Examples) -> Examples:
+        return examples
+
+    def fold(self, hypothesis: Hypothesis) -> Hypothesis:
+        return hypothesis
+
+
+def tried_in_passes(found: Found, file: str) -> Trial:
+    """The accuracy on the rows of another file, whatever its size."""
+    other = FileBatches(
+        Source.find(file), found.batches.layout, found.batches.plan, found.batches.head
+    )
+    line = found.passed.hypothesis
+    each = tuple(Accuracy.of(line, examples) for examples in other())
+    return Trial("file", each, found.passed.rows)
+
+
+def _cycles(done: Passed) -> str:
+    return f"{counted(done.cycles, 'pass', 'passes')} over {counted(done.rows, 'row')}"
