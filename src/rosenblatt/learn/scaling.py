@@ -14,7 +14,7 @@ from rosenblatt.hypothesis import Hypothesis
 
 Floats = NDArray[np.float64]
 
-GRID = 16  # centres are multiples of this part of the width
+GRID = 2**32  # centres are multiples of this part of the width
 ENTRIES = 1 << 20  # looked at at a time
 
 
@@ -66,7 +66,7 @@ class Scaling:
             return cls(zeros, _power_of_two(spread.largest))
         flat = spread.deviation <= 1e-12 * spread.largest  # a constant column, up to rounding
         width = _power_of_two(np.where(flat, spread.largest, spread.deviation))
-        # A coarse centre is as good, and does not depend on the order in which rows are added up.
+        # Rounded to a grid, so that it does not depend on the order in which rows are added up.
         centre = np.rint(spread.mean / width * GRID) / GRID * width
         return cls(np.where(flat, 0.0, centre), width)
 
