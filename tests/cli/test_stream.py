@@ -467,7 +467,8 @@ def test_learning_in_passes_makes_the_corrections_of_order_cycle(tmp_path, capfd
         pq.write_table(pa.table({**columns, "label": y}), path, row_group_size=700)
     else:
         WRITERS[form](path, X, y)
-    assert run(["learn", "--stream", str(path), "-o", str(tmp_path / "m.json"), "--json"]) == 0
+    arguments = ["--no-scale", "-o", str(tmp_path / "m.json"), "--json"]
+    assert run(["learn", "--stream", str(path), *arguments]) == 0
     clf = rb.Perceptron().fit(X, y)
     result = json.loads(capfd.readouterr().out)
     assert result["corrections"] == clf.n_updates_
