@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, svds
 
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.polygon import Polygon, clip
-from rosenblatt.show.strength import spreads
+from rosenblatt.show.projection import Projection
 
 Floats = NDArray[np.float64]
 
@@ -116,12 +114,13 @@ def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> 
     along, size = _unit(h.w[1:])
     name = "distance from the line, along w"
     if not size:
-        along, name = _principal(examples, None), "first principal direction"
-    second = _unit(np.zeros(examples.d) if beside is None else _rest(beside, along))
-    left = _principal(examples, along) if not second[1] else second[0]
-    other = "first remaining principal direction" if not second[1] else "along the example"
+        along, name = _principal(examples, along).along, "first principal direction"
+    second, length = _unit(np.zeros(examples.d) if beside is None else _rest(beside, along))
+    other = "along the example"
+    if not length:
+        second, other = _principal(examples, along).across, "first remaining principal direction"
     offset = -float(h.w[0]) * h.x0 / size if size else 0.0
-    return View(np.column_stack((along, left)), np.array([offset, 0.0]), (name, other))
+    return View(np.column_stack((along, second)), np.array([offset, 0.0]), (name, other))
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,32 +274,6 @@ def _rest(v: Floats, along: Floats) -> Floats:
     return rest if np.linalg.norm(rest) > 1e-9 * np.linalg.norm(v) else np.zeros(len(v))
 
 
-def _principal(examples: Examples, along: Floats | None) -> Floats:
-    """The direction in which rows vary most, beside the one already taken."""
-    rows = sample(examples.n, MOST_ROWS)
-    some = replace(examples, X=examples.X[rows].astype(np.float64), y=examples.y[rows])
-    X, mean = some.X, np.asarray(some.X.mean(axis=0)).ravel()
-    u = np.zeros(X.shape[1]) if along is None else along
-    total = float((spreads(some) ** 2).sum())
-    if total - float(np.var(X @ u)) <= 1e-9 * total:
-        # Rows that do not vary elsewhere: any direction shows it.
-        any_other = np.eye(X.shape[1], 1, -int(np.abs(u).argmin())).ravel()
-        return _unit(any_other - u * (u @ any_other))[0]
-
-    def forth(v: Any) -> Any:
-        v = np.ravel(v) - u * (u @ np.ravel(v))
-        return X @ v - mean @ v
-
-    def back(s: Any) -> Any:
-        v = X.T @ np.ravel(s) - mean * np.sum(s)
-        return v - u * (u @ v)
-
-    operator = LinearOperator(X.shape, matvec=forth, rmatvec=back, dtype=np.float64)
-    start = (
-        forth(np.arange(1.0, X.shape[1] + 1))
-        if X.shape[0] < X.shape[1]
-        else back(X @ mean + np.arange(len(rows)))
-    )
-    v = svds(operator, k=1, v0=start)[2][0]
-    v = _unit(v - u * (u @ v))[0]
-    return np.asarray(v * np.sign(v[int(np.abs(v).argmax())]))
+def _principal(examples: Examples, along: Floats) -> Projection:
+    """The plane of a direction (where it is all zeros, that of most difference) and the next."""
+    return Projection.of(examples.X[sample(examples.n, MOST_ROWS)].astype(np.float64), along)

@@ -27,6 +27,8 @@ reason, told          why the run ended, in one word and in one sentence
 verdict               null, or what `separability` found: see `verdict_json`
 squeeze               null, or the two inequalities of the proof along the trace: see
                       `squeeze_json`
+numbers, total        absent, or where some examples are left out (see `excerpt.py`): packed u4,
+                      what each is called in the data, counted from 0; how many there are
 ====================  ============================================================================
 
 A packed array is ``{"f8": text}`` or ``{"u4": text}``: little-endian numbers in base64, so that

@@ -17,7 +17,7 @@ export function showFacts(facts, story, t) {
   facts.lead.textContent = sentenceAt(story, t);
   const entries = [
     ["correction", t, `of ${story.T.toLocaleString("en-US")}`, "t"],
-    ["mistakes left", story.counts[t], `of ${story.answers.length.toLocaleString("en-US")}`, "mistakes"],
+    ["mistakes left", story.counts[t], `of ${story.total.toLocaleString("en-US")}`, "mistakes"],
   ];
   const pocket = story.pocketAt(t);
   if (pocket) entries.push(["in the pocket", pocket.mistakes, `from t = ${pocket.t.toLocaleString("en-US")}`, "pocket"]);
@@ -76,6 +76,6 @@ export function sentenceAt(story, t) {
   const sign = story.answers[n] > 0 ? "○" : "×";
   const step = story.json.eta === 1 ? "" : `${say(story.json.eta)}·`;
   const rule = story.answers[n] > 0 ? `w + ${step}x` : `w − ${step}x`;
-  const told = `Correction ${t}: ${sign} example ${n + 1} was a mistake, so w becomes ${rule}.`;
+  const told = `Correction ${t}: ${sign} example ${story.name(n)} was a mistake, so w becomes ${rule}.`;
   return t === story.T ? `${told} ${story.json.told}.` : told;
 }

@@ -8,6 +8,8 @@ export class Story {
     this.json = json;
     this.points = json.points;
     this.answers = json.answers;
+    this.total = json.total || json.answers.length;
+    this.numbers = json.numbers ? unpack(json.numbers) : null;
     this.names = json.names;
     this.labels = json.labels;
     this.T = json.corrections;
@@ -35,6 +37,11 @@ export class Story {
   // c, a, b of the line c + a·x1 + b·x2 = 0 that w(t) draws.
   line(t) {
     return this.cuts.subarray(3 * t, 3 * t + 3);
+  }
+
+  // What example n is called: its number in the data, counted from 1.
+  name(n) {
+    return (this.numbers ? this.numbers[n] : n) + 1;
   }
 
   // The example that was corrected to reach t; null at the start.

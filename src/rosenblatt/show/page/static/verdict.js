@@ -60,13 +60,13 @@ function proofLines(story) {
       make("p", {}, `The widest band has ρ = ${say(verdict.margin)} on either side (x0 included), ` +
         `the longest example R = ${say(verdict.radius)}.`),
       make("p", {}, `${verdict.support.length} examples hold it in place, marked □: ` +
-        `${numbered(verdict.support)}. Checked in exact arithmetic.`),
+        `${numbered(story, verdict.support)}. Checked in exact arithmetic.`),
     ];
   }
   const part = verdict.blocking[0];
   if (!part) return verdict.told.slice(1).map((line) => make("p", {}, line));
   const rows = part.rows.slice(0, 8).map((n, i) => make("tr", {},
-    make("td", {}, story.answers[n] > 0 ? "○" : "×"), make("td", {}, `example ${n + 1}`),
+    make("td", {}, story.answers[n] > 0 ? "○" : "×"), make("td", {}, `example ${story.name(n)}`),
     make("td", { "data-multiplier": n }, `λ = ${multiplier(part, i)}`)));
   const more = part.rows.length - rows.length;
   const lines = [
@@ -79,7 +79,7 @@ function proofLines(story) {
   return lines;
 }
 
-function numbered(rows) {
-  const names = rows.slice(0, 6).map((n) => n + 1).join(", ");
+function numbered(story, rows) {
+  const names = rows.slice(0, 6).map((n) => story.name(n)).join(", ");
   return rows.length > 6 ? `${names} and ${rows.length - 6} more` : names;
 }
