@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 RUN    := $(BIN)/python
 UV     := $(shell command -v uv 2>/dev/null)
-EXTRAS ?= test,plot,river,web,dask
+EXTRAS ?= test,plot,river,web,widget,dask
 # What the oldest versions must pass: the algorithms, their evidence and their faces.
 LOWEST ?= tests/test_published.py tests/test_estimators.py tests/test_trace.py tests/test_model.py \
 	tests/test_river.py tests/evidence/test_proof.py tests/read tests/page/test_page_server.py

@@ -19,6 +19,7 @@ PUBLIC = {
     "Perceptron",
     "PocketPerceptron",
     "Proof",
+    "Report",
     "ProofError",
     "Separability",
     "Squeeze",
@@ -28,9 +29,11 @@ PUBLIC = {
     "fewest_mistakes",
     "guarantee",
     "load",
+    "report",
     "save",
     "separability",
     "squeeze",
+    "widget",
 }
 HEAVY = {
     "numpy",

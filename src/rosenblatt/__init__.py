@@ -33,7 +33,10 @@ _HOMES = {
     "ProofError": "rosenblatt.evidence.proof",
     "Trace": "rosenblatt.trace",
     "load": "rosenblatt.model",
+    "report": "rosenblatt.show.report",
+    "Report": "rosenblatt.show.report",
     "save": "rosenblatt.model",
+    "widget": "rosenblatt.show.notebook",
 }
 
 __all__ = ["__version__", *_HOMES]
@@ -57,11 +60,14 @@ if TYPE_CHECKING:
     from rosenblatt.model import load as load
     from rosenblatt.model import save as save
     from rosenblatt.online import OnlinePerceptron as OnlinePerceptron
+    from rosenblatt.show.notebook import widget as widget
     from rosenblatt.show.plot import BoundaryDisplay as BoundaryDisplay
     from rosenblatt.show.plot import ExperimentDisplay as ExperimentDisplay
     from rosenblatt.show.plot import GuaranteeDisplay as GuaranteeDisplay
     from rosenblatt.show.plot import PocketDisplay as PocketDisplay
     from rosenblatt.show.plot import TraceDisplay as TraceDisplay
+    from rosenblatt.show.report import Report as Report
+    from rosenblatt.show.report import report as report
     from rosenblatt.trace import Trace as Trace
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import learn, orders
+from rosenblatt.card import bars, card
 from rosenblatt.examples import Examples
 from rosenblatt.polygon import area, clip
 
@@ -45,6 +46,11 @@ class Experiment:
             f"{len(u)} runs: median {np.median(u):g} corrections (mean {u.mean():.1f}), "
             f"P[f≠g] {p.mean():.4f} on average, {self.separated.sum()} halted with no mistakes"
         )
+
+    def _repr_html_(self) -> str:
+        counts = np.histogram(self.updates, bins=60)[0].tolist()
+        told, rest = str(self).split(": ", 1)
+        return card(told, [("", rest)], bars(counts, "runs by their corrections"))
 
 
 def experiment(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
+from rosenblatt.card import bars, card
 from rosenblatt.examples import Examples
 
 
@@ -62,6 +63,17 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"Trace({len(self)} corrections in {len(self.ends)} whole cycles)"
+
+    def _repr_html_(self) -> str:
+        rows, often = np.unique(self.examples, return_counts=True)
+        most = np.argsort(-often, kind="stable")[:3]
+        facts = [("corrections", f"{len(self):,}"), ("whole cycles", f"{len(self.ends):,}")]
+        if len(rows):
+            facts.append(("examples corrected", f"{len(rows):,} different rows"))
+            named = ", ".join(f"row {rows[k]} ({often[k]:,} times)" for k in most)
+            facts.append(("most often", named))
+        each = np.diff(self.ends, prepend=0).tolist()
+        return card("Trace", facts, bars(each, "corrections in each cycle") if any(each) else "")
 
     @property
     def cycles(self) -> NDArray[np.intp]:

@@ -30,10 +30,9 @@ from rosenblatt.read.credit import credit
 from rosenblatt.read.data import Data, of_table, read_data
 from rosenblatt.read.encoding import spelled
 from rosenblatt.read.guess import Plan
-from rosenblatt.show.report import report
+from rosenblatt.show.report import Report
 from rosenblatt.show.strength import Strength
 from rosenblatt.show.text import weights_table
-from rosenblatt.write import write_text
 
 BUILT_IN = "the built-in credit approval"
 
@@ -274,7 +273,7 @@ def _write(voice: Voice, result: Result, wanted: Wanted) -> None:
     _save(voice, model, wanted)
     ranked = result.strengths()
     if wanted.page is not None:
-        write_text(wanted.page, report(model, result.data.examples, ranked, result.facts()))
+        Report.of(result.findings()).save(wanted.page)
         voice.step("wrote", wanted.page)
     _show(voice, model, ranked, wanted)
     voice.result({**result.to_json(), "model": wanted.output, "report": wanted.page})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rosenblatt.cli.say import counted
@@ -11,7 +11,10 @@ from rosenblatt.cli.trial import Trial
 from rosenblatt.cli.verdict import Verdict
 from rosenblatt.model import Model
 from rosenblatt.read.data import Data
+from rosenblatt.read.encoding import spelled
 from rosenblatt.read.layout import numbered
+from rosenblatt.show.findings import Findings
+from rosenblatt.show.story import Story
 from rosenblatt.show.strength import Strength, strengths
 
 
@@ -82,6 +85,30 @@ class Result:
         if self.trial is not None:
             facts.append(("tested", self.trial.sentence()))
         return facts
+
+    def findings(self) -> Findings:
+        """What the report tells."""
+        data, answers = self.data, self.data.plan.answers
+        no, yes = spelled(answers.negative), spelled(answers.positive)
+        return Findings(
+            f"Answering {answers.column or 'rows'}: {no} or {yes}",
+            self.facts(),
+            data.examples,
+            self.outcome.hypothesis,
+            self.verdict.answer,
+            self._story(),
+            data.rows,
+        )
+
+    def _story(self) -> Story | None:
+        """The run; where no line is right everywhere, with the verdict on the file's values.
+
+        Multipliers that sum to zero do so on scaled columns too; a line does not stay the same.
+        """
+        story, answer = self.outcome.story, self.verdict.answer
+        if story is None or story.verdict is not None or answer or answer.proof is None:
+            return story
+        return replace(story, verdict=replace(answer, weights=None))
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON."""

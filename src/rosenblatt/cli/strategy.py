@@ -14,13 +14,14 @@ import numpy as np
 from rosenblatt import learn
 from rosenblatt.cli.say import counted
 from rosenblatt.evidence.guarantee import guarantee_of
-from rosenblatt.evidence.separability import separability_of
+from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.learn.pocket import Plan, Pocket
 from rosenblatt.learn.scaling import Scaling
 from rosenblatt.learn.walk import Progress
 from rosenblatt.progress import Teller
+from rosenblatt.show.story import Story
 
 if TYPE_CHECKING:
     from rosenblatt.fewest import FewestMistakesResult
@@ -69,6 +70,8 @@ class Outcome:
         Whether Ctrl-C ended it early.
     steps : tuple of str
         What happened, a line each.
+    story : Story, optional
+        The run to be played, on the values it learnt from.
     """
 
     hypothesis: Hypothesis
@@ -79,6 +82,7 @@ class Outcome:
     bound: float | None = None
     interrupted: bool = False
     steps: tuple[str, ...] = ()
+    story: Story | None = None
 
 
 Patience = Callable[[str], AbstractContextManager[Any]]
@@ -139,7 +143,8 @@ def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
         hypothesis = _mended(task, hypothesis)
     corrections, mistakes = len(run.trace), task.count(hypothesis)
     told = f"PLA made {counted(corrections, 'correction')} in {counted(run.cycles, 'cycle')}"
-    separator, bound = _widest(task, separator)
+    answer = _widest(task, separator)
+    separator, bound = _folded_line(task, separator, answer)
     if bound is None:
         bound = _bound(task, (separator, None if mistakes else hypothesis))
     steps: tuple[str, ...] = (told + (f"; the bound allows {bound:,.0f}" if bound else ""),)
@@ -155,6 +160,7 @@ def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
         bound=bound,
         interrupted=stopped,
         steps=steps,
+        story=Story(task.scaled, run, answer, "pla", task.how.order),
     )
 
 
@@ -185,12 +191,19 @@ def _mended(task: Task, hypothesis: Hypothesis) -> Hypothesis:
     return run.hypothesis if run.separated else hypothesis
 
 
-def _widest(task: Task, separator: Hypothesis | None) -> tuple[Hypothesis | None, float | None]:
-    """The widest line on the values learnt from, and R²/rho² there; for many features, no."""
+def _widest(task: Task, separator: Hypothesis | None) -> Separability | None:
+    """The widest line on the values learnt from; for many features, none."""
     if separator is None or task.scaled.d > MANY_FEATURES:
-        return separator, None
+        return None
     answer = separability_of(task.scaled)
-    if not answer or answer.weights is None:
+    return answer if answer and answer.weights is not None else None
+
+
+def _folded_line(
+    task: Task, separator: Hypothesis | None, answer: Separability | None
+) -> tuple[Hypothesis | None, float | None]:
+    """The widest line in the values of the file, and R²/rho² where it was found."""
+    if answer is None:
         return separator, None
     line = task.folded(Hypothesis(np.asarray(answer.weights), task.scaled.x0))
     return (line if task.count(line) == 0 else separator), _finite(answer.bound)
@@ -234,7 +247,10 @@ def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
         f"the pocket kept {counted(mistakes, 'mistake')} after {counted(corrections, 'correction')}"
     )
     stopped = run.reason == "interrupted"
-    return Outcome(hypothesis, "pocket", mistakes, corrections, interrupted=stopped, steps=(told,))
+    story = Story(task.scaled, run, None, "pocket", rule.order)
+    return Outcome(
+        hypothesis, "pocket", mistakes, corrections, interrupted=stopped, steps=(told,), story=story
+    )
 
 
 def _constant(examples: Examples) -> Hypothesis:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
+from rosenblatt.card import card
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.trace import Trace
@@ -59,6 +60,17 @@ class Guarantee:
             f"(R = {self.radius:.6g}, rho = {self.margin:.6g})"
         )
         return plain if self.advice is None else f"{plain}; {self.advice}"
+
+    def _repr_html_(self) -> str:
+        facts = [("R, the longest example", f"{self.radius:.6g}")]
+        facts.append(("ρ, the margin", f"{self.margin:.6g}"))
+        if self.bound is not None:
+            facts.append(("R²/ρ²", f"{self.bound:,.6g}"))
+        if self.advice is not None:
+            facts.append(("advice", self.advice))
+        held = self.bound is not None and math.isfinite(self.bound)
+        promise = f"PLA from w = 0 needs at most {int(self.bound or 0):,} corrections"
+        return card(promise if held else str(self).split(" (")[0].capitalize(), facts)
 
     @property
     def advice(self) -> str | None:
@@ -113,6 +125,18 @@ class Squeeze:
     def holds(self) -> bool:
         """Whether both inequalities hold at every t."""
         return bool(self.inner_holds.all() and self.squared_holds.all())
+
+    def _repr_html_(self) -> str:
+        last = len(self.squared) - 1
+        return card(
+            f"The squeeze of {last:,} correction{'' if last == 1 else 's'}",
+            [
+                ("both inequalities", "hold at every t" if self.holds else "do not hold"),
+                ("w_f·w(T)", f"{self.inner[-1]:.6g} ≥ {self.inner_least[-1]:.6g}"),
+                ("‖w(T)‖²", f"{self.squared[-1]:.6g} ≤ {self.squared_most[-1]:.6g}"),
+                ("cosine of w(T) and w_f", f"{self.cosine[-1]:.6g}"),
+            ],
+        )
 
 
 def guarantee(

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.card import card
 from rosenblatt.evidence.fingerprint import fingerprint
 from rosenblatt.evidence.integers import (
     blocks,
@@ -105,6 +106,16 @@ class Proof:
     x0: float = 1.0
     weights: Vector = ()
     parts: tuple[Part, ...] = ()
+
+    def _repr_html_(self) -> str:
+        facts = [("claim", self.claim), ("about the data", self.data)]
+        if self.weights:
+            facts.append(("weights", f"{len(self.weights):,} whole numbers, w0 first"))
+        rows = sum(len(part.rows) for part in self.parts)
+        if self.parts:
+            facts.append(("multipliers", f"on {rows:,} rows in {len(self.parts):,} set(s)"))
+        facts.append(("to check it", "proof.check(X, y)"))
+        return card("Proof", facts)
 
     def check(self, X: Any, y: Any) -> bool:
         """Check the proof against the data in exact arithmetic.

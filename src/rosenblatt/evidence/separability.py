@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import html
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import learn
+from rosenblatt.card import card
 from rosenblatt.evidence.decide import ANY, Decision, decide, first_part
 from rosenblatt.evidence.explain import explanation, summary
 from rosenblatt.evidence.fingerprint import contradictions_of, fingerprint, row_codes
@@ -100,7 +100,11 @@ class Separability:
         return f"<Separability: {summary(self)}>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(self.explain())}</p>".replace("\n", "<br>")
+        first, *rest = self.explain().split("\n")
+        facts = [("", line) for line in rest]
+        if self.proof is not None:
+            facts.append(("", "Proved in exact arithmetic: proof.check(X, y) checks it again."))
+        return card(first, facts)
 
 
 def separability(

@@ -67,7 +67,7 @@ def excerpt(
     >>> examples = Examples.from_arrays(X, y)
     >>> json, cuts = excerpt(Story(examples, learn.pla(examples)), Room(examples=10))
     >>> len(json["points"]), json["total"], cuts
-    (10, 40, ['10 of 40 examples are drawn.'])
+    (10, 40, ['10 of 40 examples are drawn, all that are corrected among them.'])
     """
     examples, run = story.examples, story.run
     kept = _corrections(story, room)
@@ -96,7 +96,8 @@ def _cuts(corrections: tuple[int, int], examples: tuple[int, int]) -> Iterator[s
     if corrections[0] < corrections[1]:
         yield f"The first {corrections[0]:,} of {corrections[1]:,} corrections can be played."
     if examples[0] < examples[1]:
-        yield f"{examples[0]:,} of {examples[1]:,} examples are drawn."
+        drawn = f"{examples[0]:,} of {examples[1]:,} examples are drawn"
+        yield f"{drawn}, all that are corrected among them."
 
 
 def _stops(run: Run, kept: int) -> str:

@@ -1,96 +1,137 @@
-"""The report: one self-contained page with the verdict, the weights and a picture."""
+"""The report: one self-contained page with the verdict, the run to play, weights and mistakes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from html import escape
+from pathlib import Path
+from typing import Any
 
-import numpy as np
+from rosenblatt.show import pieces
+from rosenblatt.show.findings import Findings, findings_of
+from rosenblatt.show.play import style
+from rosenblatt.write import write_text
 
-from rosenblatt.examples import Examples
-from rosenblatt.model import Model
-from rosenblatt.show import svg
-from rosenblatt.show.strength import Strength
-
-MOST = 40
+# Nothing is fetched from anywhere: what is in the file is all there is.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;
-color:#1a1a1a;background:#fff}
-h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.2rem .6rem .2rem 0;
-vertical-align:top}td.n{text-align:right;font-variant-numeric:tabular-nums}
-.bar{display:inline-block;height:.8em;border-radius:2px}.yes{background:#1b7f5c}
-.no{background:#c2452d}svg{width:100%;height:auto}figcaption{color:#555;font-size:.9rem}
-@media (prefers-color-scheme:dark){body{background:#16181c;color:#e6e6e6}figcaption{color:#aaa}}
+body{font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;max-width:72rem;margin:2rem auto;
+padding:0 1rem;color:var(--ink);background:var(--page)}
+h1{font-size:1.6rem}body>h2{font-size:1.25rem;margin:2.2rem 0 .6rem}
+body>p,body>table,body>figure,body>details,.wide{max-width:46rem}
+body>table,.wide table{border-collapse:collapse}
+body>table td,body>table th,.wide td,.wide th{text-align:left;padding:.25rem .9rem .25rem 0;
+vertical-align:top;border-bottom:1px solid var(--faint)}
+td.n,th.n{text-align:right!important;font-variant-numeric:tabular-nums}
+.wide,.rb-sum{overflow-x:auto}.rb-sum{display:block}.rb-side,.rb-side>*{min-width:0}
+.bar{display:inline-block;height:.7em;border-radius:2px}
+.yes{background:var(--yes)}.no{background:var(--no)}
+figure{margin:0}figure svg{width:100%;height:auto;background:var(--paper);
+border:1px solid var(--edge);border-radius:.75rem}
+figcaption,.note{color:var(--soft);font-size:.92rem}
+pre{white-space:pre-wrap;overflow-wrap:anywhere;max-height:20rem;overflow:auto;font-size:.8rem}
 """
 
 
-def report(
-    model: Model, examples: Examples, ranked: Sequence[Strength], facts: Sequence[tuple[str, str]]
-) -> str:
-    """A page that needs no network: what was found, the weights, the scores of all rows.
+@dataclass(frozen=True)
+class Report:
+    """A page that needs no server and no network.
 
     Parameters
     ----------
-    model : Model
-        What was learnt.
-    examples : Examples
-        The rows it was learnt from.
-    ranked : sequence of Strength
-        The features, strongest first.
-    facts : sequence of (name, sentence)
-        What was found, in order.
+    html : str
+        All of it.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"]
+    >>> page = rb.report(rb.Perceptron().fit(X, y), X, y)
+    >>> page.html.startswith("<!doctype html>"), "separable" in page.html
+    (True, True)
     """
-    no, yes = (escape(str(label)) for label in model.classes_.tolist())
-    parts = [
-        f"<h1>Answering {escape(model.answers.column or 'rows')}: {no} or {yes}</h1>",
-        _facts(facts),
-        "<h2>How far rows are from the line</h2>",
-        _figure(svg.scores(model, examples), f"Scores of all rows: left of 0 {no}, right {yes}."),
-    ]
-    if examples.d == 2 and not examples.is_sparse:
-        parts += ["<h2>The line</h2>", _figure(svg.plane(model, examples), "Each dot is a row.")]
-    parts += ["<h2>Weights</h2>", _weights(ranked, (no, yes)), _rule(model, yes)]
-    body = "\n".join(parts)
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>rosenblatt report</title><style>{STYLE}</style></head>\n<body>\n{body}\n"
-        "</body></html>\n"
-    )
 
+    html: str
 
-def _facts(facts: Sequence[tuple[str, str]]) -> str:
-    rows = "".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in facts
-    )
-    return f"<table>{rows}</table>"
+    def save(self, path: str | Path) -> None:
+        """Write the page, whole or not at all.
 
+        Parameters
+        ----------
+        path : path
+            Where to; any browser opens it.
+        """
+        write_text(path, self.html)
 
-def _figure(picture: str, caption: str) -> str:
-    return f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
+    def __repr__(self) -> str:
+        return f"<Report: {len(self.html) // 1000:,} kB of HTML; save(path) writes it>"
 
-
-def _weights(ranked: Sequence[Strength], labels: tuple[str, str]) -> str:
-    largest = max((abs(s.strength) for s in ranked), default=0.0) or 1.0
-    rows = [
-        "<tr><th>feature</th><th>weight</th><th>for</th>"
-        "<th>a typical change moves the score by</th></tr>"
-    ]
-    for s in ranked[:MOST]:
-        side = "yes" if s.weight > 0 else "no"
-        width = 100 * abs(s.strength) / largest
-        rows.append(
-            f'<tr><td>{escape(s.feature)}</td><td class="n">{s.weight:.6g}</td>'
-            f"<td>{labels[int(s.weight > 0)] if s.weight else ''}</td>"
-            f'<td><span class="bar {side}" style="width:{width:.1f}px"></span> '
-            f"{s.strength:+.3g}</td></tr>"
+    def _repr_html_(self) -> str:
+        inside = escape(self.html, quote=True)
+        return (
+            f'<iframe title="rosenblatt report" srcdoc="{inside}" width="100%" height="900" '
+            'style="border:0"></iframe>'
         )
-    left = len(ranked) - MOST
-    more = f"<p>… and {left:,} more in the model file.</p>" if left > 0 else ""
-    return f"<table>{''.join(rows)}</table>{more}"
+
+    @classmethod
+    def of(cls, found: Findings) -> Report:
+        """The report of what was found.
+
+        Parameters
+        ----------
+        found : Findings
+            All that it tells.
+        """
+        body = "\n".join(_parts(found))
+        return cls(
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+            '<meta name="viewport" content="width=device-width,initial-scale=1">'
+            f"<title>{escape(found.title)}: rosenblatt report</title>"
+            f"<style>{style()}{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
+        )
 
 
-def _rule(model: Model, yes: str) -> str:
-    threshold = np.format_float_positional(model.hypothesis.threshold, precision=6, trim="-")
-    return f"<p>The answer is {yes} if the sum of weight × value is above {threshold}.</p>"
+def report(clf: Any, X: Any, y: Any) -> Report:
+    """One self-contained page about a fitted estimator and its examples.
+
+    It has the verdict and what it proves, the run to be played correction by correction, the
+    squeeze of the convergence proof, the margins, the weights and the mistakes. Of very many
+    examples or corrections it carries a part, and says so.
+
+    Parameters
+    ----------
+    clf : Perceptron, PocketPerceptron, FewestMistakes or any linear classifier
+        Fitted on two classes.
+    X : array, sparse matrix or frame of shape (n, d)
+        What it was fitted on; the run is left out where X is something else.
+    y : sequence of n answers
+        The answers.
+
+    Returns
+    -------
+    Report
+        With `save(path)`; a notebook shows it in place.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "yes", "yes", "no"]
+    >>> rb.report(rb.PocketPerceptron(random_state=0).fit(X, y), X, y)  # doctest: +ELLIPSIS
+    <Report: ... kB of HTML; save(path) writes it>
+    """
+    return Report.of(findings_of(clf, X, y))
+
+
+def _parts(found: Findings) -> Iterator[str]:
+    """The page from top to bottom."""
+    yield f"<h1>{escape(found.title)}</h1>"
+    yield pieces.facts(found)
+    yield from pieces.proof(found)
+    yield from pieces.run(found)
+    yield from pieces.line(found)
+    yield from pieces.squeeze(found)
+    yield from pieces.margins(found)
+    yield from pieces.weights(found)
+    yield from pieces.mistakes(found)

@@ -1,39 +1,44 @@
-"""Small pictures as SVG text: the scores of rows, and the line in the plane."""
+"""Small pictures as SVG text: margins, the squeeze, and the line in the plane."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rosenblatt.evidence.guarantee import Squeeze
 from rosenblatt.examples import Examples
-from rosenblatt.model import Model
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.show.scene import Scene
 
-WIDTH, HEIGHT, EDGE = 640, 240, 28
-YES, NO = "#1b7f5c", "#c2452d"
-DOTS = 2000  # more rows than this are drawn from a sample
+WIDTH, HEIGHT, EDGE = 640, 240, 30
+YES, NO = "var(--yes)", "var(--no)"
+BARS = 40  # an even number: none reaches over 0, where mistakes begin
+MOST = 400  # moments of a run that are drawn
 
 
-def scores(model: Model, examples: Examples) -> str:
-    """A histogram of the scores, rows of the two answers in two colours.
+def margins(h: Hypothesis, examples: Examples) -> str:
+    """A histogram of how far rows are on their right side, the two answers in two colours.
 
     Parameters
     ----------
-    model : Model
-        What scores the rows.
+    h : Hypothesis
+        What answers the rows.
     examples : Examples
         The rows.
     """
-    s = model.hypothesis.scores(examples.X)
-    top = float(np.percentile(np.abs(s), 99.5)) or 1.0
-    s = np.clip(s, -top, top)
-    edges = np.linspace(-top, top, 41)
-    counts = {sign: np.histogram(s[examples.y == sign], edges)[0] for sign in (-1, 1)}
+    distances = examples.y * h.sides(examples.X)
+    unit = float(np.abs(distances).max(initial=0.0)) or 1.0
+    far = float(np.percentile(np.abs(distances) / unit, 99.5)) or 1.0
+    share = np.clip(distances / unit / far, -1, 1)
+    edges = np.linspace(-1, 1, BARS + 1)
+    counts = {sign: np.histogram(share[examples.y == sign], edges)[0] for sign in (-1, 1)}
     highest = max(1, int((counts[-1] + counts[1]).max()))
-    bars, step = [], (WIDTH - 2 * EDGE) / 40
-    for k in range(40):
-        floor = HEIGHT - EDGE
+    bars, step = [], (WIDTH - 2 * EDGE) / BARS
+    for k in range(BARS):
+        floor = float(HEIGHT - EDGE)
         for sign, colour in ((-1, NO), (1, YES)):
             height = (HEIGHT - 2 * EDGE) * counts[sign][k] / highest
             floor -= height
@@ -43,72 +48,128 @@ def scores(model: Model, examples: Examples) -> str:
                     f'height="{height:.1f}" fill="{colour}"/>'
                 )
     middle = WIDTH / 2
-    axis = (
-        f'<line x1="{middle}" x2="{middle}" y1="{EDGE / 2}" y2="{HEIGHT - EDGE}" '
-        'stroke="currentColor" stroke-dasharray="4 3"/>'
-    )
-    marks = _text(middle, HEIGHT - 8, "0") + _text(EDGE, HEIGHT - 8, f"{-top:.3g}")
-    marks += _text(WIDTH - EDGE, HEIGHT - 8, f"{top:.3g}")
-    return _picture(HEIGHT, "Scores of all rows", "".join(bars) + axis + marks)
+    axis = _stroke([(middle, EDGE / 2), (middle, HEIGHT - EDGE)], dash="4 3")
+    size = float(np.linalg.norm(h.w[1:]))
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        end = float(np.abs(h.scores(examples.X)).max(initial=0.0)) * far / size
+    told = f"{end:.3g}" if np.isfinite(end) else "far"
+    marks = _text(middle, HEIGHT - 8, "0") + _text(EDGE, HEIGHT - 8, f"−{told}")
+    marks += _text(WIDTH - EDGE, HEIGHT - 8, told)
+    return _picture(HEIGHT, "Margins of all examples", "".join(bars) + axis + marks)
 
 
-def plane(model: Model, examples: Examples) -> str:
-    """The rows as dots in the plane of two features, and the line between the answers.
+def squeezed(squeeze: Squeeze, bound: float | None) -> str:
+    """‖w(t)‖² between its two bounds, on logarithmic axes, where both are straight.
 
     Parameters
     ----------
-    model : Model
-        With two features.
-    examples : Examples
-        The rows.
+    squeeze : Squeeze
+        Along a run that began at 0, for a w_f of length 1.
+    bound : float, optional
+        Where the two meet.
     """
-    X, y = examples.X, examples.y
-    if len(X) > DOTS:
-        chosen = np.random.default_rng(0).choice(len(X), DOTS, replace=False)
-        X, y = X[chosen], y[chosen]
-    low, high = X.min(axis=0), X.max(axis=0)
-    span = np.where(high > low, high - low, 1.0)
-    size = WIDTH - 2 * EDGE
-    at = EDGE + size * (X - low) / span
-    dots = "".join(
-        f'<circle cx="{a:.1f}" cy="{WIDTH - b:.1f}" r="3.5" fill="{YES if sign > 0 else NO}" '
-        'fill-opacity="0.7"/>'
-        for (a, b), sign in zip(at, y, strict=True)
+    last = len(squeeze.squared) - 1
+    end = max(last, 2.0, 1.2 * bound if bound is not None and np.isfinite(bound) else 0.0)
+    t = np.unique(np.rint(np.geomspace(1, last, MOST)).astype(int)) if last > MOST else None
+    t = np.arange(1, last + 1) if t is None else t
+    ends = np.array([1.0, end])
+    least, most = (ends * squeeze.inner_least[1]) ** 2, ends * squeeze.squared_most[1]
+    low = np.log(min(least[0], squeeze.squared[t].min()))
+    high = np.log(max(most[1], least[1]))
+
+    def place(times: Any, values: Any) -> list[tuple[float, float]]:
+        x = EDGE + (WIDTH - 2 * EDGE) * np.log(times) / np.log(end)
+        y = HEIGHT - EDGE - (HEIGHT - 2 * EDGE) * (np.log(values) - low) / (high - low)
+        return list(zip(x.tolist(), y.tolist(), strict=True))
+
+    parts = [
+        _stroke(place(ends, most), colour=NO),
+        _stroke(place(ends, least), colour=YES, dash="7 4"),
+        _stroke(place(t, squeeze.squared[t]), width=2.5),
+        _text(EDGE, HEIGHT - 8, "t = 1"),
+    ]
+    if bound is not None and 1 < bound < end:
+        (x, _), *_ = place(np.array([bound]), most[:1])
+        parts.append(_stroke([(x, EDGE / 2), (x, HEIGHT - EDGE)], dash="2 3"))
+        parts.append(_text(min(x, WIDTH - 2 * EDGE), HEIGHT - 8, f"R²/ρ² = {bound:,.0f}"))
+    middle = np.sqrt(ends[:1] * end)
+    for name, colour, values, lift in (
+        ("t·R²", NO, middle * squeeze.squared_most[1], -10),
+        ("t²·ρ²", YES, (middle * squeeze.inner_least[1]) ** 2, 20),
+    ):
+        ((x, y),) = place(middle, values)
+        parts.append(_text(x, y + lift, name, colour))
+    return _picture(HEIGHT, "The squeeze of the convergence proof", "".join(parts))
+
+
+def plane(scene: Scene) -> str:
+    """The rows as ○ and ×, the line between the answers, and a ring around each mistake.
+
+    Parameters
+    ----------
+    scene : Scene
+        What there is to draw.
+    """
+    height = WIDTH * 0.3 if scene.facts.flat else WIDTH * 0.75
+    (left, bottom), _, (right, top), _ = scene.box
+
+    def place(points: Any) -> list[tuple[float, float]]:
+        xy = np.asarray(points, dtype=np.float64)
+        x = EDGE + (WIDTH - 2 * EDGE) * (xy[:, 0] - left) / (right - left)
+        y = height - EDGE - (height - 2 * EDGE) * (xy[:, 1] - bottom) / (top - bottom)
+        return list(zip(x.tolist(), y.tolist(), strict=True))
+
+    marks, r = [], 4 if len(scene.points) <= 300 else 2.5
+    for (x, y), sign, wrong in zip(place(scene.points), scene.answers, scene.wrong, strict=True):
+        if sign > 0:
+            marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" fill="none" stroke="{YES}"/>')
+        else:
+            cross = f"M{x - r:.1f} {y - r:.1f}l{2 * r} {2 * r}m0-{2 * r}l-{2 * r} {2 * r}"
+            marks.append(f'<path d="{cross}" fill="none" stroke="{NO}"/>')
+        if wrong:
+            ring = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r + 4.5}" fill="none" '
+            marks.append(f'{ring}stroke="currentColor"/>')
+    ends = scene.line.ends(scene.box)
+    line = _stroke(place(ends), width=2) if ends else ""
+    areas = "".join(
+        f'<polygon points="{_way(place(part))}" fill="var(--{name}-area)"/>'
+        for sign, name in ((1, "yes"), (-1, "no"))
+        if ends and (part := scene.line.side(scene.box, 0.0, sign))
     )
-    names = model.feature_names_
-    labels = _text(WIDTH / 2, WIDTH - 6, names[0]) + _text(EDGE, 16, names[1])
-    return _picture(WIDTH, "The rows and the line", dots + _line(model, low, span, size) + labels)
+    names = _text(WIDTH / 2, height - 8, scene.facts.names[0])
+    if not scene.facts.flat:
+        names += _text(EDGE, 18, scene.facts.names[1], anchor="start")
+    content = f'{areas}<g stroke-width="1.5">{"".join(marks)}</g>{line}{names}'
+    return _picture(height, "The examples and the line", content)
 
 
-def _line(model: Model, low: NDArray[np.float64], span: NDArray[np.float64], size: float) -> str:
-    """The part of a·x1 + b·x2 + c = 0 inside the picture, in units of the picture."""
-    a, b, c = model.hypothesis.line()
-    c, a, b = c + a * low[0] + b * low[1], a * span[0], b * span[1]
-    ends = []
-    if b:
-        ends += [(u, -(c + a * u) / b) for u in (0.0, 1.0)]
-    if a:
-        ends += [(-(c + b * v) / a, v) for v in (0.0, 1.0)]
-    inside = sorted({(u, v) for u, v in ends if -1e-9 <= u <= 1 + 1e-9 and -1e-9 <= v <= 1 + 1e-9})
-    if len(inside) < 2:
-        return ""
-    (u1, v1), (u2, v2) = inside[0], inside[-1]
+def _stroke(
+    points: Sequence[tuple[float, float]],
+    *,
+    colour: str = "currentColor",
+    width: float = 1.5,
+    dash: str = "",
+) -> str:
+    dashes = f' stroke-dasharray="{dash}"' if dash else ""
+    look = f'fill="none" stroke="{colour}" stroke-width="{width}"{dashes}'
+    return f'<polyline points="{_way(points)}" {look}/>'
+
+
+def _way(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
+def _text(
+    x: float, y: float, text: str, colour: str = "currentColor", *, anchor: str = "middle"
+) -> str:
     return (
-        f'<line x1="{EDGE + size * u1:.1f}" y1="{WIDTH - EDGE - size * v1:.1f}" '
-        f'x2="{EDGE + size * u2:.1f}" y2="{WIDTH - EDGE - size * v2:.1f}" '
-        'stroke="currentColor" stroke-width="2"/>'
-    )
-
-
-def _text(x: float, y: float, text: str) -> str:
-    return (
-        f'<text x="{x:.0f}" y="{y:.0f}" font-size="13" text-anchor="middle" '
-        f'fill="currentColor">{escape(text)}</text>'
+        f'<text x="{x:.0f}" y="{y:.0f}" font-size="13" text-anchor="{anchor}" '
+        f'fill="{colour}">{escape(text)}</text>'
     )
 
 
 def _picture(height: float, title: str, content: str) -> str:
     return (
-        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{title}">'
+        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{title}">'
         f"<title>{title}</title>{content}</svg>"
     )

@@ -1,0 +1,93 @@
+"""The player in a notebook: Jupyter, marimo or VS Code, through anywidget (extra `widget`)."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from rosenblatt import learn
+from rosenblatt.evidence.separability import separability_of
+from rosenblatt.examples import Examples
+from rosenblatt.show.excerpt import excerpt
+from rosenblatt.show.findings import story_of
+from rosenblatt.show.play import widget_script, widget_style
+from rosenblatt.show.story import Story
+
+FOREVER = 2**62
+CORRECTIONS = 1000
+
+
+def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
+    """Play a run of corrections in a notebook.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n, d)
+        The examples.
+    y : sequence of n answers
+        Two kinds of answer; the larger in sort order is ○.
+    clf : Perceptron, PocketPerceptron, optional
+        Fitted on them: the run to play. Without it PLA runs until it halts where a line answers
+        every example, and the pocket makes 1,000 corrections where none does.
+
+    Returns
+    -------
+    anywidget.AnyWidget
+        With traits `t`, the moment shown, which can be set and observed, and `story`, all that is
+        drawn. Of very many examples or corrections it carries a part; `cuts` says which.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> player = rb.widget([[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"])
+    >>> player.t, player.story["corrections"]
+    (0, 18)
+    """
+    kind = _kind()
+    story = _learnt(X, y) if clf is None else story_of(clf, X, y)
+    json, cuts = excerpt(story)
+    return kind(story=json, cuts=tuple(cuts))
+
+
+def _learnt(X: Any, y: Any) -> Story:
+    """A run that suits the examples: PLA where it halts, else the pocket."""
+    examples = Examples.from_arrays(X, y)
+    verdict = separability_of(examples)
+    if verdict:
+        run: learn.Run = learn.pla(examples, budget=learn.Budget(FOREVER))
+        return Story(examples, run, verdict, "pla", "cycle")
+    rule = learn.Rule("random", rng=np.random.default_rng(0))
+    run = learn.pocket(examples, rule, learn.Budget(FOREVER, CORRECTIONS))
+    return Story(examples, run, verdict, "pocket", "random")
+
+
+@functools.cache
+def _kind() -> Any:
+    """The class of the widget, made when the first is wanted: anywidget is an extra."""
+    try:
+        import anywidget
+        import traitlets
+    except ImportError as error:
+        raise ImportError(
+            "rosenblatt.widget needs anywidget; install it with: pip install 'rosenblatt[widget]'"
+        ) from error
+
+    class PlayerWidget(anywidget.AnyWidget):  # type: ignore[misc]
+        """The player with a story."""
+
+        _esm = widget_script()
+        _css = widget_style()
+        story = traitlets.Dict().tag(sync=True)
+        t = traitlets.Int(0).tag(sync=True)
+        cuts: Any = traitlets.Tuple(())
+
+        @traitlets.validate("t")
+        def _in_the_run(self, proposal: Any) -> int:
+            last = self.story.get("corrections", 0)
+            if not 0 <= proposal["value"] <= last:
+                raise ValueError(f"t is {proposal['value']}; this run has t from 0 to {last}.")
+            return int(proposal["value"])
+
+    return PlayerWidget
