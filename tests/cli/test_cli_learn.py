@@ -1,5 +1,6 @@
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -148,17 +149,39 @@ def test_what_a_person_reads(told, credit_files):
     assert "current debt" in out
     assert "█" in out
     assert "The answer is yes if the sum of weight × value is above" in out
-    page = Path("report.html").read_text()
-    assert "<svg" in page
-    assert "http" not in page.replace("http-equiv", "")
+    page = Path("report.html").read_text(encoding="utf-8")
+    for heading in ("The run", "The line", "The squeeze", "Margins", "Weights", "Mistakes"):
+        assert f"<h2>{heading}" in page
+    assert "Columns are shown as they were learnt from, brought to one scale." in page
+    # The name of a namespace is no address: nothing is fetched from it.
+    assert set(re.findall(r"https?:[^\s\"'`<]*", page)) <= {"http://www.w3.org/2000/svg"}
 
 
-def test_two_features_are_drawn_as_a_line(told, tmp_path):
+def test_two_features_are_drawn_and_played_as_they_are(told, tmp_path):
     rows = [f"{x},{y},{'yes' if x + y > 5 else 'no'}" for x in range(6) for y in range(5)]
     (tmp_path / "plane.csv").write_text("x,y,answer\n" + "\n".join(rows) + "\n")
-    code, _, err = told("learn", "plane.csv", "--report", "-o", "here.json")
+    code, _, err = told("learn", "plane.csv", "--no-scale", "--report", "-o", "here.json")
     assert code == 0, err
-    assert Path("report.html").read_text().count("<svg") == 2
+    page = Path("report.html").read_text(encoding="utf-8")
+    story = json.loads(re.search(r'id="player-story">(.*?)</script>', page).group(1))
+    assert story["points"] == [[x, y] for x in range(6) for y in range(5)]
+    assert story["names"] == ["x", "y"]
+    assert story["verdict"]["name"] == "separable"
+    assert "projection" not in page.split("<script")[0]
+
+
+@pytest.mark.slow_without_jit
+def test_a_report_on_noise_shows_what_blocks_every_line(told, tmp_path):
+    rows = ["0,0,no", "0,1,yes", "", "1,0,yes", "1,1,no", "3,3,no", "4,4,no", "5,5,no"]
+    (tmp_path / "xor.csv").write_text("x,y,answer\n" + "\n".join(rows) + "\n")
+    code, _, err = told("learn", "xor.csv", "--time-limit", 0.3, "--report", "--test-size", 0)
+    assert code == 0, err
+    page = Path("report.html").read_text(encoding="utf-8")
+    story = json.loads(re.search(r'id="player-story">(.*?)</script>', page).group(1))
+    assert (story["algorithm"], story["verdict"]["name"]) == ("pocket", "inseparable")
+    assert story["verdict"]["blocking"]
+    assert "farthest" not in page
+    assert '<th scope="col">answered' in page
 
 
 def test_positive_turns_the_answers_around(answer, credit_files):

@@ -3,16 +3,13 @@
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 
-import pytest
+from browsers import browsing
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-sync",
-         "--disable-background-networking", "--disable-component-update"]  # fmt: skip
+__all__ = ["browsing", "serving"]
 
 
 @contextlib.contextmanager
@@ -36,19 +33,3 @@ def serving(*arguments):
     assert process.returncode == 0, err
     assert err.splitlines()[-1] == "rosenblatt: stopped."
     assert "Traceback" not in err
-
-
-@contextlib.contextmanager
-def browsing():
-    """A Chromium of the system, driven by Playwright; in CI it must be there."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        told = f"no browser: none of {', '.join(BROWSERS)} is installed"
-        if os.environ.get("CI"):
-            pytest.fail(told)
-        pytest.skip(told)
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=found, args=FLAGS)
-        yield browser
-        browser.close()

@@ -1,4 +1,5 @@
 import pytest
+from browsers import browsing
 from clouds import cloud
 
 import rosenblatt as rb
@@ -31,3 +32,17 @@ def noisy():
 def many():
     X, y = cloud(n=80, d=6)
     return rb.Perceptron().fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with browsing() as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser):
+    """A new page of the size of a laptop's."""
+    opened = browser.new_page(viewport={"width": 1200, "height": 900})
+    yield opened
+    opened.close()

@@ -111,8 +111,9 @@ def _corrections(story: Story, room: Room) -> int:
     examples = story.examples
     by_size = room.numbers // (examples.d + 1)
     by_work = int(room.work / (examples.n * examples.entries_per_row))
-    by_rows = _distinct(story.run.trace.examples, room.examples)
-    return min(len(story.run.trace), room.corrections, by_size, by_work, by_rows)
+    rows = story.run.trace.examples
+    by_rows = len(rows) if examples.n <= room.examples else _distinct(rows, room.examples)
+    return min(len(rows), room.corrections, by_size, by_work, by_rows)
 
 
 def _distinct(rows: NDArray[Any], most: int) -> int:

@@ -13,7 +13,7 @@ from rosenblatt.show import svg
 from rosenblatt.show.excerpt import excerpt
 from rosenblatt.show.findings import PROVES, Findings
 from rosenblatt.show.play import embedded
-from rosenblatt.show.scene import scene_of
+from rosenblatt.show.scene import distances, scene_of
 from rosenblatt.show.strength import strengths
 
 MOST_FEATURES = 40
@@ -87,15 +87,18 @@ def line(found: Findings) -> Iterator[str]:
 def squeeze(found: Findings) -> Iterator[str]:
     """The two inequalities of the convergence proof along the run."""
     story = found.story
-    if story is None or not story.verdict or story.verdict.weights is None:
+    if story is None or not _drawable(found):
+        return
+    if not story.verdict or story.verdict.weights is None:
         return
     trace = story.run.trace
     if len(trace) == 0 or trace.known_origin().start.any():
         return
     few = replace(trace, examples=trace.examples[:MOST_SQUEEZED])
     followed = squeeze_of(few, story.verdict.weights)
-    if not followed.inner_least[1] > 0 or not np.isfinite(followed.squared_most[1]):
-        return
+    ends = followed.inner_least[1] ** 2, followed.squared_most[-1]
+    if not (ends[0] > 0 and np.isfinite(ends).all() and (followed.squared[1:] > 0).all()):
+        return  # numbers too extreme to be drawn
     made, bound = len(trace), story.verdict.bound
     most = f"{bound:,.0f}" if bound is not None and np.isfinite(bound) else "beyond all numbers"
     yield "<h2>The squeeze</h2>"
@@ -153,25 +156,24 @@ def mistakes(found: Findings) -> Iterator[str]:
     if len(wrong) == 0:
         yield f"<p>None: the line answers all {examples.n:,} examples rightly.</p>"
         return
-    sides = np.abs(h.sides(examples.X[wrong]))
-    shown = wrong[np.argsort(-sides, kind="stable")][:MOST_MISTAKES]
+    off = np.abs(distances(h, examples.X[wrong]))
+    farthest = np.argsort(-off, kind="stable")[:MOST_MISTAKES]
+    shown, off = wrong[farthest], off[farthest]
     ranked = strengths(h, examples)[:SOME_FEATURES]
     names = examples.names or tuple(f"x{i}" for i in range(1, examples.d + 1))
     columns = [names.index(s.feature) for s in ranked]
-    size = float(np.linalg.norm(h.w[1:])) or 1.0
     head = "".join(f'<th scope="col" class="n">{escape(s.feature)}</th>' for s in ranked)
     rows = [
         '<tr><th scope="col" class="n">example</th><th scope="col">is</th><th scope="col">answered'
         f'</th><th scope="col" class="n">off by</th>{head}</tr>'
     ]
-    for n in shown.tolist():
+    for n, far in zip(shown.tolist(), off.tolist(), strict=True):
         x = examples.tall_row(n)[1:]
-        off = float(np.abs(h.scores(examples.X[[n]])[0])) / size
         is_yes = int(examples.y[n] > 0)
         cells = "".join(f'<td class="n">{x[k]:.6g}</td>' for k in columns)
         rows.append(
             f'<tr><td class="n">{found.number(n):,}</td><td>{escape(found.labels[is_yes])}</td>'
-            f'<td>{escape(_answered(found, n))}</td><td class="n">{off:.3g}</td>{cells}</tr>'
+            f'<td>{escape(_answered(found, n))}</td><td class="n">{far:.3g}</td>{cells}</tr>'
         )
     told = f"{len(wrong):,} of {examples.n:,} examples"
     if len(wrong) > len(shown):

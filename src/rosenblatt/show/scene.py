@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,10 +223,9 @@ def scene_of(
     wrong = np.zeros(examples.n, dtype=np.bool_)
     wrong[mistakes] = True
     margin, nearest = None, must
-    size = float(np.linalg.norm(h.w[1:]))
-    if not len(mistakes) and size:
-        distances = np.abs(h.scores(examples.X)) / size
-        margin, nearest = float(distances.min()), (*must, int(distances.argmin()))
+    if not len(mistakes) and h.w[1:].any():
+        far = np.abs(distances(h, examples.X))
+        margin, nearest = float(far.min()), (*must, int(far.argmin()))
     rows = sample(examples.n, MOST_POINTS, nearest)
     labels = (str(examples.labels[0]), str(examples.labels[1]))
     return Scene(
@@ -236,6 +236,28 @@ def scene_of(
         view.line(h),
         Facts(examples.n, len(mistakes), margin, view.names, labels, view.flat),
     )
+
+
+def distances(h: Hypothesis, X: Any) -> Floats:
+    """How far rows are from the line, negative where it says no; mere sides where it has none.
+
+    Parameters
+    ----------
+    h : Hypothesis
+        The line.
+    X : array or CSR matrix of shape (n, d)
+        The rows.
+
+    Examples
+    --------
+    >>> distances(Hypothesis(np.array([0.0, 3e300, 4e300])), np.array([[5.0, 0.0], [0.0, -5.0]]))
+    array([ 3., -4.])
+    """
+    largest = float(np.abs(h.w).max()) or 1.0
+    near_one = Hypothesis(h.w / largest, h.x0)
+    size = _unit(near_one.w[1:])[1]
+    with np.errstate(over="ignore"):
+        return near_one.scores(X) / (size or 1.0)
 
 
 def sample(n: int, most: int, must: tuple[int, ...] = ()) -> NDArray[np.intp]:

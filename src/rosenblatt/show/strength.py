@@ -34,7 +34,8 @@ def strengths(hypothesis: Hypothesis, examples: Examples) -> list[Strength]:
         The rows to take the standard deviations from.
     """
     weights = hypothesis.w[1:]
-    strength = weights * spreads(examples)
+    with np.errstate(over="ignore"):
+        strength = np.nan_to_num(weights * spreads(examples))
     names = examples.names or tuple(f"x{i}" for i in range(1, examples.d + 1))
     order = np.argsort(-np.abs(strength), kind="stable")
     return [Strength(names[i], float(weights[i]), float(strength[i])) for i in order]

@@ -11,7 +11,7 @@ import numpy as np
 from rosenblatt.evidence.guarantee import Squeeze
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.show.scene import Scene
+from rosenblatt.show.scene import Scene, distances
 
 WIDTH, HEIGHT, EDGE = 640, 240, 30
 YES, NO = "var(--yes)", "var(--no)"
@@ -29,10 +29,9 @@ def margins(h: Hypothesis, examples: Examples) -> str:
     examples : Examples
         The rows.
     """
-    distances = examples.y * h.sides(examples.X)
-    unit = float(np.abs(distances).max(initial=0.0)) or 1.0
-    far = float(np.percentile(np.abs(distances) / unit, 99.5)) or 1.0
-    share = np.clip(distances / unit / far, -1, 1)
+    away = np.nan_to_num(examples.y * distances(h, examples.X))
+    far = float(np.percentile(np.abs(away), 99.5, method="higher")) or 1.0
+    share = np.clip(away / far, -1, 1)
     edges = np.linspace(-1, 1, BARS + 1)
     counts = {sign: np.histogram(share[examples.y == sign], edges)[0] for sign in (-1, 1)}
     highest = max(1, int((counts[-1] + counts[1]).max()))
@@ -49,12 +48,8 @@ def margins(h: Hypothesis, examples: Examples) -> str:
                 )
     middle = WIDTH / 2
     axis = _stroke([(middle, EDGE / 2), (middle, HEIGHT - EDGE)], dash="4 3")
-    size = float(np.linalg.norm(h.w[1:]))
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        end = float(np.abs(h.scores(examples.X)).max(initial=0.0)) * far / size
-    told = f"{end:.3g}" if np.isfinite(end) else "far"
-    marks = _text(middle, HEIGHT - 8, "0") + _text(EDGE, HEIGHT - 8, f"−{told}")
-    marks += _text(WIDTH - EDGE, HEIGHT - 8, told)
+    marks = _text(middle, HEIGHT - 8, "0") + _text(EDGE, HEIGHT - 8, f"−{far:.3g}")
+    marks += _text(WIDTH - EDGE, HEIGHT - 8, f"{far:.3g}")
     return _picture(HEIGHT, "Margins of all examples", "".join(bars) + axis + marks)
 
 

@@ -1,0 +1,180 @@
+"""In notebooks: cards that suit light and dark, the player as a widget, scikit-learn's diagram."""
+
+import json
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from browsers import watched
+from clouds import cloud
+from traitlets import TraitError
+
+import rosenblatt as rb
+from rosenblatt.card import bars, card
+from rosenblatt.show import notebook, play
+
+VOID = {"rect", "br", "path"}
+
+
+class Balanced(HTMLParser):
+    """Knows whether every element that is opened is closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+        self.text = ""
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data + " "
+
+
+def text_of(value):
+    html = value._repr_html_()
+    parser = Balanced()
+    parser.feed(html)
+    assert parser.open == []
+    assert len(html) < 10_000
+    # Neither a colour of its own nor a style that would leak out.
+    assert "#" not in html
+    assert "<style" not in html
+    return parser.text
+
+
+def test_values_have_cards(separable, noisy):
+    clf, X, y = separable
+    decided = rb.separability(X, y)
+    promise = rb.guarantee(X, y, decided.weights)
+    assert f"{clf.n_updates_}" in text_of(clf.trace_)
+    assert text_of(decided).startswith("Separable: some w answers every example rightly.")
+    assert f"at most {int(promise.bound)} corrections" in text_of(promise)
+    assert "hold at every t" in text_of(rb.squeeze(clf.trace_, decided.weights))
+    assert "separable" in text_of(decided.proof)
+    assert text_of(rb.experiment(10, 50, random_state=0)).startswith("50 runs")
+    _, X, y = noisy
+    assert "cannot all be right" in text_of(rb.separability(X, y))
+    assert "No guarantee" in text_of(rb.guarantee(X, y, decided.weights))
+    assert "multipliers" in text_of(rb.separability(X, y).proof)
+
+
+def test_an_empty_trace_has_a_card():
+    clf = rb.PocketPerceptron(max_updates=0).fit([[0.0], [1.0]], [0, 1])
+    assert "corrections" in text_of(clf.trace_)
+
+
+def test_a_card_escapes_what_it_is_given():
+    html = card("<script>", [("<b>", "a & b")], bars([1, 2], '"><script>'))
+    assert "<script>" not in html
+    assert "<b>" not in html
+    assert "a &amp; b" in html
+
+
+def test_many_bars_become_sixty():
+    assert 30 <= bars(list(range(1000)), "many").count("<rect") <= 60
+
+
+@pytest.mark.parametrize(
+    "make", [rb.Perceptron, rb.PocketPerceptron, lambda: rb.FewestMistakes(time_limit=1)]
+)
+def test_estimators_keep_scikit_learns_diagram(make):
+    X, y = cloud()
+    for clf in (make(), make().fit(X, y)):
+        html = clf._repr_html_()
+        assert "sk-estimator" in html
+        assert type(clf).__name__ in html
+
+
+def test_a_widget_plays_pla_where_a_line_exists_and_the_pocket_where_none_does(separable, noisy):
+    pytest.importorskip("anywidget")
+    _, X, y = separable
+    player = rb.widget(X, y)
+    assert player.story["algorithm"] == "pla"
+    assert player.story["verdict"]["name"] == "separable"
+    assert player.story["corrections"] == rb.Perceptron().fit(X, y).n_updates_
+    _, X, y = noisy
+    player = rb.widget(X, y)
+    assert (player.story["algorithm"], player.story["corrections"]) == ("pocket", 1000)
+    assert player.cuts == ()
+
+
+def test_a_widget_plays_the_run_of_an_estimator(noisy):
+    pytest.importorskip("anywidget")
+    clf, X, y = noisy
+    player = rb.widget(X, y, clf=clf)
+    assert player.story["corrections"] == clf.n_updates_
+    assert [tuple(entry) for entry in player.story["pocket"]] == clf.history_
+    player.t = 3
+    with pytest.raises((ValueError, TraitError), match="this run has t from 0 to 60"):
+        player.t = 61
+    assert player.t == 3
+    with pytest.raises(ValueError, match="not what the trace was made on"):
+        rb.widget(X[:9], y[:9], clf=clf)
+
+
+def test_without_anywidget_the_extra_is_named(separable, monkeypatch):
+    notebook._kind.cache_clear()
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    with pytest.raises(ImportError, match=r"pip install 'rosenblatt\[widget\]'"):
+        rb.widget(*separable[1:])
+
+
+def test_the_style_of_a_widget_stays_within_it():
+    assert ":root" not in play.widget_style()
+    assert "body" not in play.widget_style()
+
+
+HOST = """<!doctype html><meta charset="utf-8"><style>%s</style><div id="cell"></div>
+<script type="module">
+const module = await import("data:text/javascript;base64," + "%s");
+const heard = {};
+window.model = {
+  state: { story: %s, t: 0 },
+  get(name) { return this.state[name]; },
+  set(name, value) { this.state[name] = value; },
+  save_changes() { window.saved = this.state.t; },
+  on(name, call) { (heard[name] ||= []).push(call); },
+  off(name, call) { heard[name] = heard[name].filter((other) => other !== call); },
+  change(name, value) { this.state[name] = value; heard["change:" + name].forEach((c) => c()); },
+};
+window.left = module.default.render({ model: window.model, el: document.getElementById("cell") });
+</script>"""
+
+
+@pytest.mark.slow_without_jit
+def test_a_widget_shows_t_and_tells_of_it_in_a_browser(noisy, page, tmp_path):
+    """With the model that anywidget's hosts give to `render`."""
+    pytest.importorskip("anywidget")
+    import base64
+
+    clf, X, y = noisy
+    player = rb.widget(X, y, clf=clf)
+    module = base64.b64encode(player._esm.encode()).decode()
+    host = HOST % (player._css, module, json.dumps(player.story))
+    (tmp_path / "host.html").write_text(host, encoding="utf-8")
+    said, _ = watched(page)
+    page.goto((tmp_path / "host.html").as_uri())
+    page.get_by_label("Step: make one correction").click()
+    page.wait_for_function("window.saved === 1")
+    page.evaluate("window.model.change('t', 7)")
+    shown = json.loads(page.locator(".rb-sum").get_attribute("data-exact"))
+    assert shown == clf.trace_.weights(7).tolist()
+    page.evaluate("window.left()")
+    assert page.locator("#cell button").count() == 0
+    assert said == []
+
+
+def test_the_widget_is_one_module_without_imports():
+    script = play.widget_script()
+    assert "\nimport " not in script
+    assert script.count("export ") == 1
+    assert "</script" not in script
+    assert np.char.count(script, "mountPlayer(") >= 2

@@ -1,0 +1,193 @@
+"""The report is one file that tells, draws and plays without a server or a network."""
+
+import json
+import pickle
+import re
+import warnings
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from browsers import watched
+from clouds import cloud
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+import rosenblatt as rb
+from rosenblatt import learn
+from rosenblatt.evidence.separability import separability_of
+from rosenblatt.examples import Examples
+from rosenblatt.show.excerpt import Room, excerpt
+from rosenblatt.show.story import Story
+
+HEADINGS = ["The run, correction by correction", "The line", "Margins", "Weights", "Mistakes"]
+
+
+def headings(html):
+    return re.findall(r"<h2>(.*?)</h2>", html)
+
+
+def story_in(html):
+    found = re.search(r'<script type="application/json" id="player-story">(.*?)</script>', html)
+    return found and json.loads(found.group(1))
+
+
+def mistakes_in(html):
+    return [int(n) for n in re.findall(r'<tr><td class="n">([\d,]+)</td><td>', html)]
+
+
+def test_it_has_every_part(separable, noisy):
+    assert headings(rb.report(*separable).html) == [*HEADINGS[:2], "The squeeze", *HEADINGS[2:]]
+    assert headings(rb.report(*noisy).html) == HEADINGS
+
+
+def test_the_verdict_comes_with_a_proof_that_can_be_checked(noisy):
+    clf, X, y = noisy
+    html = rb.report(clf, X, y).html
+    assert "inseparable: no line answers every example" in html
+    assert "sum to exactly zero" in html
+    text = re.search(r"<pre>(.*?)</pre>", html, re.DOTALL).group(1)
+    proof = rb.Proof.from_json(text.replace("&quot;", '"'))
+    assert proof.check(X, y)
+
+
+def test_the_mistakes_are_those_of_the_line(noisy):
+    clf, X, y = noisy
+    wrong = np.flatnonzero(clf.predict(X) != y)
+    assert sorted(mistakes_in(rb.report(clf, X, y).html)) == (wrong + 1).tolist()
+
+
+def test_without_mistakes_it_says_so(separable):
+    assert "the line answers all 60 examples rightly" in rb.report(*separable).html
+
+
+def test_a_search_has_no_run_but_all_the_rest():
+    X, y = cloud(noise=4)
+    html = rb.report(rb.FewestMistakes(time_limit=1).fit(X, y), X, y).html
+    assert headings(html) == HEADINGS[1:]
+    assert "<script" not in html
+
+
+@pytest.mark.parametrize("shape", [np.asarray, sparse.csr_array])
+def test_any_number_of_features_and_any_line(shape):
+    for d in (1, 5):
+        X, y = cloud(d=d, noise=2)
+        for clf in (rb.PocketPerceptron(max_updates=20, random_state=0), LogisticRegression()):
+            html = rb.report(clf.fit(shape(X), y), shape(X), y).html
+            assert ("a projection of 5 features" in html) == (d == 5 and "n_updates_" in vars(clf))
+
+
+def test_other_examples_are_told_without_the_run(separable):
+    clf, X, y = separable
+    html = rb.report(clf, X[:30], y[:30]).html
+    assert "is not shown: these X and y are not what the trace was made on" in html
+    html = rb.report(pickle.loads(pickle.dumps(clf)), X, y).html
+    assert "loaded without the examples" in html
+
+
+def test_names_and_labels_cannot_become_html():
+    pd = pytest.importorskip("pandas")
+    nasty = "</script><script>alert(1)</script>"
+    X, y = cloud()
+    frame = pd.DataFrame(X, columns=[nasty, "b"])
+    answers = np.where(y == "good", "<b>good", nasty)
+    html = rb.report(rb.Perceptron().fit(frame, answers), frame, answers).html
+    assert nasty not in html
+    assert "<b>good" not in html
+    assert story_in(html)["names"] == [nasty, "b"]
+
+    class Scripts(HTMLParser):
+        count = 0
+
+        def handle_starttag(self, tag, attrs):
+            self.count += tag == "script"
+
+    parser = Scripts()
+    parser.feed(html)
+    assert parser.count == 2
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+def test_entries_that_cannot_be_drawn_are_told(size):
+    X, y = np.array([[1.0, 2], [2, 1], [-1, -1], [-2, 0.5]]) * size, [1, 1, 0, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf = rb.Perceptron(max_iter=50, intercept_scaling=1.0).fit(X, y)
+    html = rb.report(clf, X, y).html
+    assert "cannot be drawn; scale the columns first" in html
+    assert "The run" not in html
+
+
+def test_an_excerpt_keeps_what_it_shows_true():
+    X, y = cloud(n=300, noise=20)
+    examples = Examples.from_arrays(X, y)
+    run = learn.pocket(examples, learn.Rule("random", rng=np.random.default_rng(0)))
+    story = Story(examples, run, separability_of(examples), "pocket", "random")
+    whole, none = excerpt(story, Room(examples=300))
+    part, cuts = excerpt(story, Room(examples=60, corrections=25))
+    assert none == []
+    assert cuts == [
+        "The first 25 of 1,000 corrections can be played.",
+        "60 of 300 examples are drawn, all that are corrected among them.",
+    ]
+    assert (part["corrections"], part["total"], len(part["points"])) == (25, 300, 60)
+    numbers, rows = unpacked(part["numbers"]), unpacked(part["rows"])
+    assert numbers[rows].tolist() == run.trace.examples[:25].tolist()
+    assert part["points"] == X[numbers].tolist()
+    # Weights and mistakes are those of the whole run, number by number.
+    for key in ("weights", "mistakes"):
+        got, all_ = unpacked(part[key]), unpacked(whole[key])
+        assert got.tolist() == all_[: len(got)].tolist()
+    assert "975 more corrections" in part["told"]
+    for kept, full in zip(part["verdict"]["blocking"], whole["verdict"]["blocking"], strict=False):
+        assert numbers[kept["rows"]].tolist() == full["rows"]
+        assert kept["common"] == pytest.approx(full["common"])
+
+
+def unpacked(packed):
+    import base64
+
+    ((kind, text),) = packed.items()
+    return np.frombuffer(base64.b64decode(text), dtype=f"<{kind}")
+
+
+def test_a_very_large_report_is_small_and_says_so():
+    X, y = cloud(n=20_000, noise=200)
+    clf = rb.PocketPerceptron(max_updates=6000, random_state=0).fit(X, y)
+    html = rb.report(clf, X, y).html
+    assert len(html) < 1_000_000
+    assert "of 6,000 corrections can be played" in html
+    assert "of 20,000 examples are drawn" in html
+    assert "the 50 farthest on the wrong side are shown" in html
+
+
+def test_it_is_saved_whole_and_shown_in_a_frame(separable, tmp_path):
+    made = rb.report(*separable)
+    made.save(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == made.html
+    shown = made._repr_html_()
+    assert shown.startswith("<iframe")
+    assert "<script" not in shown
+    assert repr(made).startswith("<Report: ")
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("kind", ["separable", "noisy", "many"])
+def test_it_plays_in_a_browser_from_a_file(kind, request, page, tmp_path):
+    clf, X, y = request.getfixturevalue(kind)
+    path = tmp_path / "report.html"
+    rb.report(clf, X, y).save(path)
+    said, asked = watched(page)
+    page.goto(path.as_uri())
+    shown = page.locator(".rb-sum")
+    for t in (0, 1, 2, clf.n_updates_):
+        page.evaluate("t => window.player.go(t)", t)
+        assert json.loads(shown.get_attribute("data-exact")) == clf.trace_.weights(t).tolist()
+    page.get_by_label("Back to the start").click()
+    page.get_by_label("Step: make one correction").click()
+    assert page.locator(".rb-where").text_content() == "t = 1"
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert said == []
+    assert asked == [path.as_uri()]
