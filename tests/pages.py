@@ -23,7 +23,8 @@ from sklearn.exceptions import ConvergenceWarning
 from rosenblatt.cli import run as rosenblatt
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+OTHERS = ("README.md", "CONTRIBUTING.md", "bench/README.md", "examples/course/README.md")
+PAGES = [*(ROOT / name for name in OTHERS), *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(
     r"(?P<needs><!-- needs: (?P<need>\w+) -->\n+)?"
     r"^(?P<indent> *)```(?P<language>\w*)(?P<options>[^\n]*)\n(?P<text>.*?)^(?P=indent)```$",
