@@ -78,6 +78,7 @@ quotes: $(VENV)/installed  ## the figures of bench/results.json into README and 
 
 screenshots: $(VENV)/installed  ## pictures of the page for the README, into docs/images
 	$(RUN) docs/screenshots.py
+	$(RUN) docs/animation.py
 
 clean:
 	rm -rf $(VENV) .cache build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -96,7 +96,7 @@ class BoundaryDisplay:
         draw_points(ax, scene)
         draw_arrow(ax, line, box)
         if own:
-            legend(figure, [ax])
+            legend(figure, ax.get_legend_handles_labels()[0])
         else:
             legend_inside(ax)
         return self

@@ -74,17 +74,12 @@ def tidy(ax: Axes, labels: tuple[str, str] = ("", ""), title: str = "") -> None:
         ax.set_title(title, fontsize=10, color=INK, loc="left")
 
 
-def legend(figure: Figure, axes: Sequence[Axes]) -> None:
-    """One legend below all axes: everything that any of them names, without a frame."""
-    pairs = [pair for ax in axes for pair in zip(*ax.get_legend_handles_labels(), strict=True)]
-    named = {str(name): mark for mark, name in pairs}
-    for old in figure.legends:
-        old.remove()
+def legend(figure: Figure, marks: Sequence[Any], columns: int = 4) -> None:
+    """A legend below all axes, without a frame."""
     figure.legend(
-        list(named.values()),
-        list(named),
+        handles=list(marks),
         loc="outside lower center",
-        ncols=4 if len(axes) == 1 else 7,
+        ncols=columns,
         frameon=False,
         fontsize=8,
         handletextpad=0.5,

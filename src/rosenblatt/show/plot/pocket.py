@@ -81,7 +81,7 @@ class PocketDisplay:
         ax.set_ylim(0, 1.05 * max(curve.mistakes[1:].max(initial=1), 1))
         ax.set_xlim(0, max(int(curve.t[-1]), 1))
         if own:
-            legend(figure, [ax])
+            legend(figure, ax.get_legend_handles_labels()[0])
         else:
             legend_inside(ax)
         return self

@@ -10,12 +10,23 @@ from typing import Any, Self
 
 from rosenblatt.show.fitted import trace_of
 from rosenblatt.show.frames import Frame, Replay, spread
-from rosenblatt.show.plot.paper import INK, PALE, POCKET, given_axes, legend, plotting, sheet
+from rosenblatt.show.plot.paper import (
+    INK,
+    NO,
+    PALE,
+    POCKET,
+    YES,
+    given_axes,
+    legend,
+    plotting,
+    sheet,
+)
 from rosenblatt.show.plot.plane import draw_arrow, draw_line, draw_points, draw_sides, prepare
 from rosenblatt.write import replacing
 
 PANELS, COLUMNS = 6, 3
 FRAMES = 60
+HELD = 3  # frames that the last one stays, to be looked at
 SPOT = "#f0e442"
 
 
@@ -103,7 +114,7 @@ class TraceDisplay:
             draw_frame(ax, frame)
         self.figure_, self.axes_ = figure, found
         if axes is None:
-            legend(figure, found)
+            legend(figure, self._marks(), columns=7)
         return self
 
     def animate(
@@ -127,6 +138,7 @@ class TraceDisplay:
         at = self.replay.chosen(moments)
         pyplot, writer = plotting(), _writer(Path(path), fps)
         figure, grid = sheet(size=(4.6, 5.0))
+        legend(figure, self._marks(), columns=3)
         try:
             with tempfile.TemporaryDirectory() as folder:
                 made = Path(folder) / f"frames{Path(path).suffix.lower()}"
@@ -134,13 +146,38 @@ class TraceDisplay:
                     for frame in self.replay.frames(at):
                         grid[0, 0].clear()
                         draw_frame(grid[0, 0], frame)
-                        legend(figure, [grid[0, 0]])
+                        figure.draw_without_rendering()
+                        figure.set_layout_engine("none")  # laid out once: no frame jumps
+                        writer.grab_frame()
+                    for _ in range(HELD):
                         writer.grab_frame()
                 with replacing(path) as beside:
                     shutil.copyfile(made, beside)
         finally:
             pyplot.close(figure)
         return self
+
+    def _marks(self) -> list[Any]:
+        """What is drawn, named once for all frames, so that none of them moves."""
+        from matplotlib.lines import Line2D
+
+        no, yes = self.replay.trace.known_origin().examples.labels.tolist()
+
+        def point(label: str, size: float, colour: str, **look: Any) -> Any:
+            look = {"marker": "o", "markerfacecolor": "none", **look}
+            return Line2D([], [], ls="none", label=label, ms=size, markeredgecolor=colour, **look)
+
+        marks = [
+            point(str(yes), 6, YES, markeredgewidth=1.5),
+            point(str(no), 6, NO, marker="x", markeredgewidth=1.5),
+            point("mistake", 11, INK, markeredgewidth=0.8),
+            point("corrected", 11, INK, markerfacecolor=SPOT),
+            Line2D([], [], color=PALE, linestyle="--", label="line before"),
+            Line2D([], [], color=INK, linewidth=1.6, label="line after"),
+        ]
+        if self.replay.pocketed:
+            marks.append(Line2D([], [], color=POCKET, linewidth=3, alpha=0.55, label="pocket"))
+        return marks
 
 
 def draw_frame(ax: Any, frame: Frame) -> None:
