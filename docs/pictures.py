@@ -143,11 +143,17 @@ def fewest() -> Any:
     return figure
 
 
-def drift() -> Any:
+def drift() -> None:
     sys.path.insert(0, str(HERE.parent / "examples"))
     import drift as example
 
     example.draw(HERE / "images" / "drift.png")
+
+
+def run() -> None:
+    """A page of its own: the run of the lecture pages, to be played."""
+    X, y = separable()
+    rb.report(rb.Perceptron().fit(X, y), X, y).save(HERE / "images" / "run.html")
 
 
 PICTURES: dict[str, Callable[[], Any]] = {
@@ -158,6 +164,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "proof.svg": proof,
     "fewest.svg": fewest,
     "drift.png": drift,
+    "run.html": run,
 }
 
 

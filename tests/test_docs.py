@@ -110,7 +110,7 @@ def leads_somewhere(page, target):
 def made_by_script():
     """Pictures that `make docs` draws."""
     script = DOCS / "pictures.py"
-    return set(re.findall(r"\"([\w-]+\.(?:png|svg|gif))\"", read(script)))
+    return set(re.findall(r"\"([\w-]+\.(?:png|svg|gif|html))\"", read(script)))
 
 
 def anchors(page):
