@@ -184,7 +184,7 @@ def test_step_play_pause_and_rewind(opened):
     page.get_by_role("button", name="Step: make one correction").click()
     assert (screen.t, screen.fact("t")) == (1, "1")
     assert "Correction 1" in page.locator(".rb-lead").inner_text()
-    page.get_by_label("Speed").select_option("20")
+    page.get_by_label("Speed, corrections a second").select_option("20")
     page.get_by_role("button", name="Play", exact=True).click()
     screen.until("() => window.rosenblatt.player.t >= 3")
     if screen.ask("() => window.rosenblatt.player.playing"):

@@ -83,6 +83,7 @@ def excerpt(
     # Counted on all examples, drawn or not.
     judge = Judge(replace(examples, weights=None), run.hypothesis.zero)
     json["mistakes"] = packed(judge.counts(weights_along(trace)), COUNTS)
+    json["every"] = 1
     json["told"] = (
         told(run, examples.n, story.algorithm) if kept == len(run.trace) else _stops(run, kept)
     )

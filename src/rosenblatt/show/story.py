@@ -21,7 +21,8 @@ lines                 packed f8 [(T + 1)·3]: c, a, b of each line c + a·x1 + b
                       they are the weights
 table                 packed f8 [n·d]: all features of the examples, to ring mistakes by; null
                       where the points are they, or where they are too many
-mistakes              packed u4 [T + 1]: the mistakes of w(t) on all examples
+mistakes              packed u4: the mistakes of w(t) on all examples, for t = 0, k, 2k, …
+every                 that k: 1, or more where counting all would take longer than drawing
 pocket                null, or [t, mistakes] each time that w(t) went into the pocket
 reason, told          why the run ended, in one word and in one sentence
 verdict               null, or what `separability` found: see `verdict_json`
@@ -60,6 +61,7 @@ from rosenblatt.trace import Trace
 
 FORMAT = "rosenblatt story 1"
 MOST_NUMBERS = 2**21  # of one array; more are left out, and the player does without them
+MOST_PAIRS = 2**25  # of a w(t) and an example; above, the player counts what it shows itself
 FLOATS, COUNTS = "<f8", "<u4"
 
 
@@ -135,6 +137,7 @@ class Story:
             "lines": None if self._drawn else packed(self._lines(), FLOATS),
             "table": None if table is None or not few else packed(_dense(table), FLOATS),
             "mistakes": packed(self._mistakes(), COUNTS),
+            "every": self._every,
             "pocket": self._pocket(),
             "reason": self.run.reason,
             "told": told(self.run, examples.n, self.algorithm),
@@ -162,9 +165,15 @@ class Story:
     def _tall(self) -> NDArray[np.float64]:
         return self.weights if self.examples.x0 else self.weights[:, 1:]
 
+    @property
+    def _every(self) -> int:
+        """One, or with two features and very many pairs of w(t) and example, some more."""
+        pairs = len(self.weights) * self.examples.n
+        return 1 if self.plane is not None else max(1, pairs // MOST_PAIRS)
+
     def _mistakes(self) -> NDArray[np.float64]:
         plain = replace(self.examples, weights=None)
-        return Judge(plain, self.run.hypothesis.zero).counts(self.weights)
+        return Judge(plain, self.run.hypothesis.zero).counts(self.weights[:: self._every])
 
     def _pocket(self) -> list[list[float]] | None:
         if not isinstance(self.run, PocketRun):

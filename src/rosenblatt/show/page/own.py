@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class Own:
         X = np.ascontiguousarray(X, dtype=np.float64)
         if not (np.abs(X) <= 1e100).all():
             raise AskError(f"{data.name} has numbers past 1e100, which cannot be drawn.")
-        return cls(data.name, replace(examples, X=X), rows)
+        return cls(PurePath(data.name).name, replace(examples, X=X), rows)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ import { say } from "./numbers.js";
 
 function chartFrame(size, right, top) {
   const text = Math.max(11, Math.min(size.palette.size * 0.72, 20));
-  const edge = { left: 3.6 * text, right: 12, top: 10, bottom: 2 * text };
+  const widest = Math.max(...ticks(0, top, 3).map((y) => say(y, 3).length));
+  const edge = { left: 12 + 0.62 * text * widest, right: 12, top: 10, bottom: 2 * text };
   const frame = new Frame({ left: 0, right, bottom: 0, top }, size.width, size.height, edge);
   return { frame, text };
 }
@@ -19,7 +20,8 @@ function drawAxes(pen, { frame, text }, palette) {
     pen.text(say(y, 3), edge.left - 6, frame.y(y) + 0.35 * text, { ...style, align: "right" });
   }
   for (const x of ticks(0, box.right, 4).filter(Number.isInteger)) {
-    pen.text(say(x), frame.x(x), floor + 1.3 * text, { ...style, align: "center" });
+    const end = frame.x(x) > width - 2.5 * text;
+    pen.text(say(x), end ? width - 2 : frame.x(x), floor + 1.3 * text, { ...style, align: end ? "right" : "center" });
   }
   pen.strokes([[edge.left, floor, width - edge.right, floor]], { stroke: palette.soft, width: 1 });
 }
@@ -59,7 +61,7 @@ export function mistakesChart(size, story) {
   const top = story.counts.reduce((a, b) => Math.max(a, b), 1);
   const chart = chartFrame(size, last, 1.08 * top);
   const { frame } = chart;
-  const points = thinned(story.counts, frame);
+  const points = thinned(story.counts, frame, story.every);
   return {
     below(pen) {
       drawAxes(pen, chart, size.palette);
@@ -77,7 +79,7 @@ export function mistakesChart(size, story) {
         stairs.push([frame.x(t), stairs.at(-1)[1]]);
         pen.lines(stairs, { stroke: palette.pocket, width: 3 });
       }
-      dot(pen, frame, t, story.counts[t], palette.ink);
+      dot(pen, frame, t, story.count(t), palette.ink);
     },
   };
 }
@@ -87,7 +89,7 @@ function dot(pen, frame, t, value, colour) {
 }
 
 // One point for each t; with many more t than pixels the least and the most of each pixel.
-function thinned(values, frame) {
+function thinned(values, frame, every = 1) {
   const columns = Math.max(50, Math.round(frame.width));
   const points = [];
   const each = Math.ceil(values.length / columns);
@@ -99,7 +101,7 @@ function thinned(values, frame) {
       if (values[t] > values[high]) high = t;
     }
     for (const t of low < high ? [low, high] : low > high ? [high, low] : [low]) {
-      points.push([t, frame.x(t), frame.y(values[t])]);
+      points.push([every * t, frame.x(every * t), frame.y(values[t])]);
     }
   }
   return points;

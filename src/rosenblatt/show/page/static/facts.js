@@ -1,8 +1,8 @@
 // Facts: what is true at t, in words and numbers.
 import { clear, make } from "./elements.js";
-import { counted, say, saySigned } from "./numbers.js";
+import { counted, grouped, say, sayShort, saySigned } from "./numbers.js";
 
-const SHOWN = 6; // weights that are written out
+const SHOWN = 4; // weights that are written out
 
 export function factsPanel() {
   const panel = make("section", { class: "rb-facts", "aria-label": "What is true at t" });
@@ -16,14 +16,14 @@ export function factsPanel() {
 export function showFacts(facts, story, t) {
   facts.lead.textContent = sentenceAt(story, t);
   const entries = [
-    ["correction", t, `of ${story.T.toLocaleString("en-US")}`, "t"],
-    ["mistakes left", story.counts[t], `of ${story.total.toLocaleString("en-US")}`, "mistakes"],
+    ["correction", t, `of ${grouped(story.T)}`, "t"],
+    ["mistakes left", story.count(t), `of ${grouped(story.total)}`, "mistakes"],
   ];
   const pocket = story.pocketAt(t);
-  if (pocket) entries.push(["in the pocket", pocket.mistakes, `from t = ${pocket.t.toLocaleString("en-US")}`, "pocket"]);
+  if (pocket) entries.push(["in the pocket", pocket.mistakes, `from t = ${grouped(pocket.t)}`, "pocket"]);
   else entries.push(["cycle", story.cycle(Math.max(t, 1)), "", "cycle"]);
   clear(facts.numbers, ...entries.map(([name, value, more, key]) => make("div", { class: `rb-tile rb-${key}` },
-    make("dt", {}, name), make("dd", {}, make("b", { "data-fact": key }, value.toLocaleString("en-US")), ` ${more}`))));
+    make("dt", {}, name), make("dd", {}, make("b", { "data-fact": key }, grouped(value)), ` ${more}`))));
   showSum(facts.sum, story, t);
 }
 
@@ -33,14 +33,15 @@ function showSum(table, story, t) {
   if (!after) return clear(table);
   const before = t > 0 ? story.weights(t - 1) : null;
   const head = after.map((_, i) => nameOf(story, i)).slice(0, SHOWN);
+  if (after.length > SHOWN) head[SHOWN - 1] += " …";
   const rows = [row("th", "", head)];
   if (before) {
     const sign = story.answers[story.corrected(t)] > 0 ? "+" : "−";
     const eta = story.json.eta === 1 ? "" : "η ";
-    rows.push(row("td", `w(${t - 1})`, before.slice(0, SHOWN).map((v) => say(v))));
+    rows.push(row("td", t < 1000 ? `w(${t - 1})` : "w(t−1)", before.slice(0, SHOWN).map(sayShort)));
     rows.push(row("td", `${sign} ${eta}x`, added(story, t).slice(0, SHOWN).map(saySigned), "rb-added"));
   }
-  rows.push(row("td", `w(${t})`, after.slice(0, SHOWN).map((v) => say(v)), "rb-now"));
+  rows.push(row("td", t < 1000 ? `w(${t})` : "w(t)", after.slice(0, SHOWN).map(sayShort), "rb-now"));
   clear(table, make("caption", { class: "rb-hidden" }, "The weights and the correction"), ...rows);
   table.dataset.exact = JSON.stringify(after);
   return table;
@@ -70,12 +71,12 @@ export function sentenceAt(story, t) {
   if (t === 0 && story.T === 0) return story.json.told + ".";
   if (t === 0) {
     const start = story.json.start.every((value) => value === 0) ? "All weights are zero" : "The start";
-    return `${start}: ${counted(story.counts[0], "mistake")}. Step to correct the first.`;
+    return `${start}: ${counted(story.count(0), "mistake")}. Step to correct the first.`;
   }
   const n = story.corrected(t);
   const sign = story.answers[n] > 0 ? "○" : "×";
   const step = story.json.eta === 1 ? "" : `${say(story.json.eta)}·`;
   const rule = story.answers[n] > 0 ? `w + ${step}x` : `w − ${step}x`;
-  const told = `Correction ${t}: ${sign} example ${story.name(n)} was a mistake, so w becomes ${rule}.`;
+  const told = `Correction ${grouped(t)}: ${sign} example ${story.name(n)} was a mistake, so w becomes ${rule}.`;
   return t === story.T ? `${told} ${story.json.told}.` : told;
 }

@@ -9,20 +9,35 @@ export function unpack(packed) {
   return kind === "f8" ? new Float64Array(bytes.buffer) : new Uint32Array(bytes.buffer);
 }
 
+const GROUPED = new Intl.NumberFormat("en-US"); // made once: making it costs more than a picture
+
+export function grouped(count) {
+  return GROUPED.format(count);
+}
+
 export function say(number, digits = 4) {
   if (number === null || number === undefined || Number.isNaN(number)) return "–";
   const size = Math.abs(number);
-  if (size >= 1e6 || (size > 0 && size < 1e-3)) return minus(number.toExponential(2));
-  if (size >= 1000) return minus(Math.round(number).toLocaleString("en-US"));
+  if (size >= 1e6 || (size > 0 && size < 1e-3)) return minus(short(number.toExponential(2)));
+  if (size >= 1000) return minus(grouped(Math.round(number)));
   return minus(String(Number(number.toPrecision(digits))));
 }
 
+// For a narrow column.
+export function sayShort(number) {
+  return Math.abs(number) >= 1e5 ? minus(short(number.toExponential(2))) : say(number);
+}
+
 export function saySigned(number) {
-  return number < 0 ? say(number) : "+" + say(number);
+  return number < 0 ? sayShort(number) : "+" + sayShort(number);
 }
 
 export function counted(count, thing) {
-  return `${count.toLocaleString("en-US")} ${thing}${count === 1 ? "" : "s"}`;
+  return `${grouped(count)} ${thing}${count === 1 ? "" : "s"}`;
+}
+
+function short(text) {
+  return text.replace(/\.?0*e/, "e").replace("e+", "e");
 }
 
 function minus(text) {

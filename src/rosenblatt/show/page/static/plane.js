@@ -15,6 +15,7 @@ export function drawPlane(pen, scene, layPoints) {
   if (line) drawLine(pen, scene, line);
   if (layPoints) layPoints();
   else drawPoints(pen, scene.story, scene.frame, scene.palette);
+  drawPocketName(pen, scene);
   drawMistakes(pen, scene);
   drawCorrected(pen, scene);
   if (scene.proof) drawProofAbove(pen, scene);
@@ -26,7 +27,9 @@ export function radiusFor(count, frame) {
   return size * Math.min(1.6, Math.max(0.75, room));
 }
 
+// What is the same at every t: the player draws it once and lays it over the rest.
 export function drawPoints(pen, story, frame, palette) {
+  drawLabels(pen, story, frame, palette);
   const r = radiusFor(story.points.length, frame);
   const [yes, no] = [[], []];
   story.points.forEach(([x, y], n) => {
@@ -62,15 +65,26 @@ function drawHalfPlanes(pen, { frame, palette }, line) {
   pen.polygon(there(clipped(corners, opposite)), { fill: palette.noArea });
 }
 
-function drawGrid(pen, { frame, palette, story }) {
-  const { box, width, height } = frame;
-  const size = Math.max(11, Math.min(palette.size * 0.75, 20));
-  const style = { size, font: palette.font, fill: palette.soft, halo: palette.paper };
-  const across = ticks(box.left, box.right, Math.min(8, width / 110));
-  const up = ticks(box.bottom, box.top, Math.min(8, height / 90));
+function drawGrid(pen, { frame, palette }) {
+  const { width, height } = frame;
   const grid = { stroke: palette.faint, width: 1 };
+  const [across, up] = marks(frame);
   pen.strokes(across.map((x) => [frame.x(x), 0, frame.x(x), height]), grid);
   pen.strokes(up.map((y) => [0, frame.y(y), width, frame.y(y)]), grid);
+}
+
+function marks({ box, width, height }) {
+  return [
+    ticks(box.left, box.right, Math.min(8, width / 110)),
+    ticks(box.bottom, box.top, Math.min(8, height / 90)),
+  ];
+}
+
+function drawLabels(pen, story, frame, palette) {
+  const { width, height } = frame;
+  const size = Math.max(11, Math.min(palette.size * 0.75, 20));
+  const style = { size, font: palette.font, fill: palette.soft, halo: palette.paper };
+  const [across, up] = marks(frame);
   across.slice(1, -1).forEach((x) =>
     pen.text(say(x), frame.x(x), height - 8, { ...style, align: "center" }));
   up.slice(1, -1).forEach((y) => pen.text(say(y), 8, frame.y(y) - 4, style));
@@ -130,6 +144,12 @@ function drawPocketLine(pen, { story, t, frame, palette }) {
   const found = pocket && pixelEnds(frame, story.line(pocket.t));
   if (!found) return;
   pen.lines(found, { stroke: palette.pocket, width: 3.5, dash: [12, 6] });
+}
+
+function drawPocketName(pen, { story, t, frame, palette }) {
+  const pocket = story.pocketAt(t);
+  const found = pocket && pixelEnds(frame, story.line(pocket.t));
+  if (!found) return;
   const [[x1, y1], [x2, y2]] = found;
   const [x, y] = [x1 + 0.84 * (x2 - x1), y1 + 0.84 * (y2 - y1)];
   const room = Math.min(Math.max(x, 40), frame.width - 40);
@@ -149,7 +169,6 @@ function drawCorrected(pen, { story, t, frame, palette }) {
   if (n === null) return;
   const r = Math.max(6, radiusFor(story.points.length, frame));
   const place = [frame.x(story.points[n][0]), frame.y(story.points[n][1])];
-  pen.circles([place], r * 2.6, { stroke: palette.paper, width: 6 });
   pen.circles([place], r * 2.6, { stroke: palette.ink, width: 3 });
 }
 

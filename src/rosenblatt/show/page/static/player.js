@@ -11,7 +11,7 @@ import { mistakesChart, squeezeChart } from "./charts.js";
 import { ICONS, button, icon, make } from "./elements.js";
 import { factsPanel, sentenceAt, showFacts } from "./facts.js";
 import { Frame, boxAround } from "./frame.js";
-import { counted, say } from "./numbers.js";
+import { counted, grouped, say } from "./numbers.js";
 import { CanvasPen, SvgPen } from "./pens.js";
 import { drawPlane, drawPoints } from "./plane.js";
 import { Story } from "./story.js";
@@ -79,8 +79,8 @@ export class Player {
     const step = button("Step", "Step: make one correction", () => this.step());
     step.className = "rb-step";
     const last = button(icon(ICONS.last), "To the last correction", () => this.go(this.story.T));
-    const speed = make("select", { "aria-label": "Speed", onchange: () => this.setSpeed(Number(speed.value)) },
-      ...SPEEDS.map((s) => make("option", { value: s, selected: s === this.speed }, `${s} a second`)));
+    const speed = make("select", { "aria-label": "Speed, corrections a second", onchange: () => this.setSpeed(Number(speed.value)) },
+      ...SPEEDS.map((s) => make("option", { value: s, selected: s === this.speed }, `${s} / s`)));
     const where = make("output", { class: "rb-where" });
     this.parts = { slider, marks, first, back, play, step, last, speed, where };
     return make("div", { class: "rb-transport", role: "group", "aria-label": "Player" },
@@ -191,7 +191,7 @@ export class Player {
   }
 
   tell() {
-    this.parts.live.textContent = `${sentenceAt(this.story, this.t)} ${counted(this.story.counts[this.t], "mistake")} left.`;
+    this.parts.live.textContent = `${sentenceAt(this.story, this.t)} ${counted(this.story.count(this.t), "mistake")} left.`;
   }
 
   // Everything anew: another size, theme or story.
@@ -257,8 +257,8 @@ export class Player {
     [this.shownAt, this.shownStory, this.shownProof] = [t, story, this.proof];
     showFacts(parts.facts, story, t);
     if (other) showVerdict(parts.verdict, story, this.proof);
-    this.timeline.show(t, story.T, `t = ${t} of ${story.T}, ${counted(story.counts[t], "mistake")} left`);
-    parts.where.textContent = `t = ${t.toLocaleString("en-US")}`;
+    this.timeline.show(t, story.T, `t = ${t} of ${story.T}, ${counted(story.count(t), "mistake")} left`);
+    parts.where.textContent = `t = ${grouped(t)}`;
     parts.plane.setAttribute("aria-label", planeLabel(story, t));
     parts.vectors.setAttribute("aria-label", "The correction as an addition of arrows");
     parts.squeeze.caption.textContent = squeezeCaption(story, t);
@@ -306,7 +306,7 @@ function calm() {
 function planeLabel(story, t) {
   const yes = story.answers.filter((y) => y > 0).length;
   return `${counted(yes, "circle")} and ${counted(story.answers.length - yes, "cross").replace("crosss", "crosses")}; ` +
-    `t = ${t}, ${counted(story.counts[t], "mistake")}`;
+    `t = ${t}, ${counted(story.count(t), "mistake")}`;
 }
 
 function squeezeCaption(story, t) {
@@ -320,5 +320,5 @@ function squeezeCaption(story, t) {
 function mistakesCaption(story, t) {
   const pocket = story.pocketAt(t);
   const kept = pocket ? ` and of the pocket (${pocket.mistakes}), which never rises` : "";
-  return `Mistakes of w(t) (${story.counts[t]})${kept}.`;
+  return `Mistakes of w(t) (${story.count(t)})${kept}.`;
 }

@@ -1,5 +1,6 @@
 // Settings: the form that chooses the examples and the algorithm.
 import { clear, make } from "./elements.js";
+import { grouped } from "./numbers.js";
 
 const DATA = [
   ["separable", "Separable"],
@@ -109,7 +110,7 @@ function usualOrder(algorithm) {
 }
 
 function fileNote(file, projected) {
-  const some = file.shown < file.rows ? `${file.shown.toLocaleString("en-US")} of ${file.rows.toLocaleString("en-US")} rows, chosen at random. ` : "";
+  const some = file.shown < file.rows ? `${grouped(file.shown)} of ${grouped(file.rows)} rows, chosen at random. ` : "";
   const how = projected
     ? `Learnt in all ${file.columns.length} features; drawn along w and the first direction that remains. Points cannot be moved.`
     : "Learnt in these two features alone.";

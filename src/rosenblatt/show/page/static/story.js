@@ -19,6 +19,7 @@ export class Story {
     this.cuts = json.lines ? unpack(json.lines) : this.all;
     this.table = json.table && unpack(json.table);
     this.counts = unpack(json.mistakes);
+    this.every = json.every || 1;
     this.pocket = json.pocket;
     this.verdict = json.verdict;
     this.squeeze = json.squeeze && {
@@ -72,6 +73,13 @@ export class Story {
     return { t: best[0], mistakes: best[1] };
   }
 
+  // How many mistakes w(t) makes; of very many only some were counted before.
+  count(t) {
+    if (t % this.every === 0) return this.counts[t / this.every];
+    if (this.countedAt !== t) [this.countedAt, this.counted] = [t, this.mistaken(t).length];
+    return this.counted;
+  }
+
   get flat() {
     return !this.json.features;
   }
@@ -113,7 +121,7 @@ export function emptyStory(start) {
     algorithm: "pla", order: "cycle", eta: 1, zero: 0, start, intercept: 1,
     points: [], answers: [], names: ["x1", "x2"], labels: ["×", "○"], features: null,
     corrections: 0, rows: [], ends: [], weights: [...start], lines: null, table: null,
-    mistakes: [0], pocket: null, reason: "no examples", verdict: null, squeeze: null,
+    mistakes: [0], every: 1, pocket: null, reason: "no examples", verdict: null, squeeze: null,
     told: "There are no examples yet: click in the picture to add some",
   };
 }

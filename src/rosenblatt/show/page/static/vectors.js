@@ -23,8 +23,8 @@ export function drawVectors(pen, { story, t, part, palette, width, height }) {
       { size, font: palette.font, weight: 600, fill, halo: palette.paper, align: away > 0 ? "left" : "right" });
   };
   const apart = Math.hypot(place(before)[0] - place(after)[0], place(before)[1] - place(after)[1]);
-  if (t > 0 && part === 1 && apart > 1.3 * size) name(`w(${t - 1})`, place(before), palette.soft);
-  if (now.some((value) => value !== 0) && part === 1) name(`w(${t})`, place(after), palette.ink);
+  if (t > 0 && part === 1 && apart > 1.3 * size) name(t < 1000 ? `w(${t - 1})` : "w(t−1)", place(before), palette.soft);
+  if (now.some((value) => value !== 0) && part === 1) name(t < 1000 ? `w(${t})` : "w(t)", place(after), palette.ink);
 }
 
 // All arrows in the middle of the picture, with room at their ends for names.

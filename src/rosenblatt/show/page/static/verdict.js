@@ -1,7 +1,7 @@
 // Verdict: can any line answer every example, and the proof of it, in words and on the picture.
 import { clear, make } from "./elements.js";
 import { multiplier } from "./plane.js";
-import { say } from "./numbers.js";
+import { grouped, say } from "./numbers.js";
 
 const TITLES = {
   separable: "Separable",
@@ -9,6 +9,8 @@ const TITLES = {
   inseparable: "Inseparable",
   undecided: "Undecided",
 };
+
+const LARGE = 10000; // corrections; above, advice on scaling is worth a line
 
 export function verdictPanel(toggled) {
   const panel = make("section", { class: "rb-verdict", "aria-label": "Verdict" });
@@ -34,17 +36,23 @@ export function showVerdict(parts, story, proof) {
   if (proof) parts.details.append(...proofLines(story));
 }
 
+function wholeBound(bound) {
+  return bound < 1e9 ? grouped(Math.floor(bound)) : say(bound, 3);
+}
+
 // The guarantee, before the first step: R²/ρ² corrections at the most.
 function boundSentence(story) {
   const verdict = story.verdict;
   if (verdict.name === "separable") {
     if (verdict.bound === null) return ["PLA halts, but its bound R²/ρ² is past all numbers."];
     const parts = ["PLA needs at most R²/ρ² = ", make("strong", { "data-fact": "bound" },
-      Math.floor(verdict.bound).toLocaleString("en-US")), " corrections from w = 0."];
+      wholeBound(verdict.bound)), " corrections from w = 0."];
     const s = story.squeeze;
     if (s && story.json.start.some((value) => value !== 0) && s.bound !== null) {
-      parts.push(` From this start: at most ${Math.floor(s.bound).toLocaleString("en-US")}.`);
+      parts.push(` From this start: at most ${wholeBound(s.bound)}.`);
     }
+    const advice = verdict.told.find((line) => line.includes("would lower the bound"));
+    if (advice && verdict.bound > LARGE) parts.push(` ${advice}`);
     return parts;
   }
   if (verdict.name === "undecided") return [verdict.told[0]];

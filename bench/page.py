@@ -1,0 +1,121 @@
+"""The page in a browser: how long a frame takes while the slider moves, and the first step."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.line import Line, MissingError
+from bench.measure import figure, peer
+
+POINTS = 2_000
+CORRECTIONS = 100_000
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# Without these a frame is never shorter than the screen's 16.7 ms, whatever it costs.
+FLAGS = ("--no-sandbox", "--disable-gpu-vsync", "--disable-frame-rate-limit")
+
+# The slider is moved once a frame, as a hand does; frames follow each other as fast as they can.
+FRAMES = """(count) => new Promise((done) => {
+  const slider = document.querySelector("input[type=range]");
+  const times = [];
+  let last = performance.now();
+  const turn = (k) => {
+    slider.value = String(Math.round((Number(slider.max) * k) / count));
+    slider.dispatchEvent(new Event("input"));
+    requestAnimationFrame(() => {
+      const now = performance.now();
+      times.push(now - last);
+      last = now;
+      if (k < count) turn(k + 1);
+      else done(times);
+    });
+  };
+  requestAnimationFrame(() => { last = performance.now(); turn(0); });
+})"""
+
+# A click that makes the server learn anew, then Step; drawn once the frame after it has come.
+FIRST_STEP = """() => new Promise((done) => {
+  const page = window.rosenblatt;
+  const begin = performance.now();
+  page.set({ chance: page.state.chance + 1, t: 0 }).then(() => {
+    const learnt = performance.now();
+    document.querySelector(".rb-step").click();
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      const now = performance.now();
+      done([(now - begin) / 1000, (now - learnt) / 1000, page.player.t]);
+    }));
+  });
+})"""
+
+
+def frame(quick: bool) -> Iterator[Line]:
+    """Milliseconds from frame to frame while the slider goes through all corrections."""
+    with _page() as page:
+        page.evaluate(FRAMES, 20)
+        times = page.evaluate(FRAMES, 60 if quick else 400)
+    low, middle, high = np.percentile(times, [5, 50, 95])
+    note = f"95 of 100 frames under {high:.1f} ms; frame rate not limited by the screen"
+    yield figure("page.frame-100000", middle, (low, high), note)
+
+
+def first_step(quick: bool) -> Iterator[Line]:
+    """Seconds from a click to the first step drawn, the run learnt and sent in between."""
+    with _page() as page:
+        rounds = [page.evaluate(FIRST_STEP) for _ in range(3 if quick else 9)]
+    assert all(t == 1 for *_, t in rounds)
+    whole, alone = ([round_[k] for round_ in rounds] for k in (0, 1))
+    note = f"learning and sending the run included; Step alone {np.median(alone):.3f} s"
+    yield figure("page.first-step", float(np.median(whole)), tuple(whole), note)
+
+
+WORKS = {frame: ("page.frame",), first_step: ("page.first",)}
+
+
+@contextmanager
+def _page() -> Iterator[Any]:
+    """The page with 2,000 points that no line answers, and 100,000 corrections of PLA."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        raise MissingError(f"none of {', '.join(BROWSERS)} is installed")
+    playwright = peer("playwright.sync_api", "playwright")
+    with _server() as address, playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=found, args=list(FLAGS))
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        wish = f"order=shuffle&corrections={CORRECTIONS}"
+        page.goto(f"{address}#data=file&x=a&y=b&{wish}")
+        page.wait_for_selector("body[data-ready]")
+        made = page.evaluate("() => window.rosenblatt.player.story.T")
+        assert made == CORRECTIONS, f"{made} corrections"
+        yield page
+        browser.close()
+
+
+@contextmanager
+def _server() -> Iterator[str]:
+    """The address of a server that shows the points."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "points.csv"
+        file.write_text(_points())
+        command = [sys.executable, "-m", "rosenblatt", "watch", str(file), "--no-browser", "--json"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            yield json.loads(process.stdout.readline())["address"]
+            process.send_signal(signal.SIGINT)
+
+
+def _points() -> str:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (POINTS, 2)).round(4)
+    yes = (X @ [1.0, -2.0] + 0.1 > 0) ^ (rng.random(POINTS) < 0.1)
+    rows = [f"{a},{b},{'yes' if y else 'no'}" for (a, b), y in zip(X.tolist(), yes, strict=True)]
+    return "a,b,answer\n" + "\n".join(rows) + "\n"

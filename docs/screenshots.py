@@ -1,0 +1,89 @@
+"""Pictures of the page for README and manual, into docs/images: `make screenshots`.
+
+They are made by the page itself in a browser, from links that say everything about the state.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+IMAGES = Path(__file__).parent / "images"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+COLOURS = 128  # enough for flat pictures, and a third of the bytes
+
+# name: width, height, colour scheme, and the state behind the # of the address
+SHOTS = {
+    "page-light": (1280, 800, "light", "data=separable&t=7&proof=1"),
+    "page-dark": (
+        1280,
+        800,
+        "dark",
+        "data=noisy&algorithm=pocket&order=random&corrections=200&t=54",
+    ),
+    "page-xor": (
+        1280,
+        800,
+        "light",
+        "data=xor&algorithm=pocket&order=random&corrections=40&t=6&proof=1",
+    ),
+    "page-phone": (390, 780, "light", "data=separable&t=9"),
+}
+
+
+def main() -> int:
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        print(f"screenshots: none of {', '.join(BROWSERS)} is installed.", file=sys.stderr)
+        return 69
+    IMAGES.mkdir(exist_ok=True)
+    with served() as address, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        for name in SHOTS:
+            size = take(browser, address, name)
+            print(f"docs/images/{name}.png: {size / 1000:.0f} kB")
+        browser.close()
+    return 0
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The page's address, from a server of its own."""
+    command = [sys.executable, "-m", "rosenblatt", "watch", "--no-browser", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield json.loads(process.stdout.readline())["address"]
+        process.send_signal(signal.SIGINT)
+
+
+def take(browser: Browser, address: str, name: str) -> int:
+    """One picture, with few colours; its size in bytes."""
+    width, height, scheme, state = SHOTS[name]
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme=scheme,  # type: ignore[arg-type]
+        device_scale_factor=1.5,
+        reduced_motion="reduce",
+    )
+    page = context.new_page()
+    page.goto(f"{address}#{state}")
+    page.wait_for_selector("body[data-ready]")
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    context.close()
+    path = IMAGES / f"{name}.png"
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    return path.stat().st_size
+
+
+if __name__ == "__main__":
+    sys.exit(main())
