@@ -8,6 +8,9 @@ import unicodedata
 import pytest
 from pages import PAGES, ROOT, Session, blocks, same
 
+import rosenblatt as rb
+from rosenblatt.cli import VERBS
+
 DOCS = ROOT / "docs"
 IMAGE_OR_LINK = re.compile(r"\]\(<?([^)>\s]+)>?(?:\s+\"[^\"]*\")?\)|(?:src|href)=\"([^\"]+)\"")
 FENCED = re.compile(r"^( *)```.*?^\1```$", re.DOTALL | re.MULTILINE)
@@ -64,7 +67,7 @@ def test_links_and_pictures_lead_somewhere(page):
     assert broken == []
 
 
-def test_a_broken_link_is_found(tmp_path):
+def test_a_broken_link_is_found():
     page = DOCS / "index.md"
     assert not leads_somewhere(page, "no-such-page.md")
     assert not leads_somewhere(page, "limits.md#no-such-heading")
@@ -75,6 +78,17 @@ def test_a_broken_link_is_found(tmp_path):
 def test_every_page_of_the_manual_is_in_its_contents():
     listed = set(re.findall(r"([\w/-]+\.md)", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
     assert {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} == listed
+
+
+def test_every_public_name_is_in_the_reference():
+    reference = "".join(read(page) for page in (DOCS / "api").glob("*.md"))
+    told = set(re.findall(r"^::: rosenblatt\.(\w+)$", reference, re.MULTILINE))
+    assert told >= set(rb.__all__) - {"__version__"}
+
+
+def test_every_verb_is_in_the_reference():
+    told = re.findall(r"<!-- help: (\w+) -->", read(DOCS / "api" / "cli.md"))
+    assert told == list(VERBS)
 
 
 def test_every_source_and_script_shown_exists():
@@ -104,6 +118,8 @@ def leads_somewhere(page, target):
         return True
     if not file.exists():
         return False
+    if file.suffix in (".png", ".gif"):  # Material's #only-light and #only-dark
+        return anchor in ("", "only-light", "only-dark")
     return not anchor or anchor in anchors(file)
 
 
