@@ -96,8 +96,11 @@ class FewestMistakes(Corrector):
     Attributes
     ----------
     coef_ : array of shape (1, d)
+        The weights of the features, without w0.
     intercept_ : array of shape (1,)
+        w0·x0, what is added to every score.
     classes_ : array of shape (2,)
+        The two labels, that of -1 first.
     weights_ : array of shape (d + 1,)
         Tall w, w0 first; without intercept, of shape (d,).
     n_mistakes_ : int or float

@@ -52,8 +52,11 @@ class Perceptron(Corrector):
     Attributes
     ----------
     coef_ : array of shape (1, d)
+        The weights of the features, without w0.
     intercept_ : array of shape (1,)
+        w0·x0, what is added to every score.
     classes_ : array of shape (2,)
+        The two labels, that of -1 first.
     n_iter_ : int
         Cycles begun.
     weights_ : array of shape (d + 1,)
