@@ -80,6 +80,8 @@ class _Search:
             looks.append(look)
             answers.append(answered)
             samples.append(sample)
+            if sum(len(some.numbers) for some in samples) > ROOM:
+                samples = [_thinned(samples)]
         self.answered = Answered.joined(answers)
         columns = np.max([look.columns for look in looks], axis=0)
         self.look = Look(max(look.radius for look in looks), columns, False)

@@ -26,9 +26,9 @@ from rosenblatt.read import (
 from rosenblatt.read import read_whole as whole_table
 from rosenblatt.read.ahead import ahead
 from rosenblatt.read.data import told_where, wishes_for, with_types
+from rosenblatt.read.free import batch_bytes
 from rosenblatt.read.guess import Plan, Wishes, plan
 
-HEAD_BYTES = 8 << 20
 HEAD_ROWS = 1 << 16
 PIECES = 64  # of a file, to find out what comes later in it
 LINES = (CSV, JSON_LINES, LIBSVM)
@@ -155,12 +155,12 @@ def _head(source: Source, layout: Layout) -> Head:
     if reader in LINES:
         return _first_lines(source, layout)
     batches: list[Any] = []
-    rows = 0
+    rows = size = 0
     for batch in read_stream(source, layout):
-        if rows >= HEAD_ROWS:
+        if rows >= HEAD_ROWS or size >= batch_bytes():
             return Head(_joined(batches), False)
         batches.append(batch)
-        rows += batch.num_rows
+        rows, size = rows + batch.num_rows, size + batch.nbytes
     if rows == 0:
         raise DataError(f"{source.name} has no rows.")
     return Head(_joined(batches), True)
@@ -168,7 +168,7 @@ def _head(source: Source, layout: Layout) -> Head:
 
 def _first_lines(source: Source, layout: Layout) -> Head:
     with source.open() as stream:
-        data = stream.read(HEAD_BYTES)
+        data = stream.read(batch_bytes())
         whole = not stream.read(1)
     if not whole:
         data = data[: data.rfind(b"\n") + 1]
@@ -185,7 +185,7 @@ def _from_all_over(source: Source, layout: Layout) -> Head:
 
 
 def _some_lines(source: Source, layout: Layout) -> Head:
-    pieces, size = [], HEAD_BYTES // PIECES
+    pieces, size = [], batch_bytes() // PIECES
     with source.open() as stream:
         pieces.append(stream.read(size).rpartition(b"\n")[0])
         step = max(size, os.path.getsize(source.path) // PIECES)

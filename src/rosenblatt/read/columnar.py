@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from rosenblatt.errors import DataError
+from rosenblatt.read.free import batch_bytes
 from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import UNREADABLE, Source, one_line
 
 ROWS = 1 << 16  # in a batch at the most; fewer where they are wide
-BYTES = 1 << 22
 
 
 def parquet_stream(source: Source, layout: Layout) -> Iterator[Any]:
@@ -62,7 +62,7 @@ def _width(kind: Any) -> int:
 
 def _rows(width: float) -> int:
     """How many rows to read at a time."""
-    return min(ROWS, max(1024, int(BYTES // max(1.0, width))))
+    return min(ROWS, max(256, int(batch_bytes() // max(1.0, width))))
 
 
 def arrow_stream(source: Source, layout: Layout) -> Iterator[Any]:
@@ -137,4 +137,6 @@ def _nothing(schema: Any) -> Any:
 
 
 def _damaged(source: Source, kind: str, trouble: BaseException) -> DataError:
+    if isinstance(trouble, MemoryError):  # PyArrow's own is both
+        raise trouble
     return DataError(f"{source.name} is not a whole {kind} file: {one_line(trouble)}")

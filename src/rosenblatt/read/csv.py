@@ -127,6 +127,8 @@ def _check_column(cells: Any, kind: Any, name: str, start: int) -> None:
 
 def _explained(source: Source, dialect: Dialect, trouble: BaseException) -> DataError:
     """Turn PyArrow's complaint into a sentence with the row, found by reading again."""
+    if isinstance(trouble, MemoryError):  # PyArrow's own is both
+        raise trouble
     text = str(trouble)
     if dialect.encoding == "utf-8":
         line = source.first_undecodable()

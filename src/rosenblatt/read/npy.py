@@ -12,10 +12,9 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rosenblatt.errors import DataError
+from rosenblatt.read.free import batch_bytes
 from rosenblatt.read.layout import Layout, numbered
 from rosenblatt.read.source import Source, cannot_open, one_line
-
-BYTES = 1 << 22  # in a batch
 
 
 class Header(NamedTuple):
@@ -31,7 +30,7 @@ def read_stream(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches of a table, its columns numbered as in a file without header."""
     header = header_of(source)
     names = numbered(header.shape[1])
-    step = max(1, BYTES // max(1, header.shape[1] * header.dtype.itemsize))
+    step = max(1, batch_bytes() // max(1, header.shape[1] * header.dtype.itemsize))
     yield _batch(np.empty((0, header.shape[1]), header.dtype), names)
     for rows in _tables(source, header, step):
         yield _batch(rows, names)

@@ -1,0 +1,318 @@
+"""Files larger than memory: the same corrections, verdicts and proofs, pass after pass."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+import rosenblatt as rb
+from rosenblatt import learn
+from rosenblatt.blocks import InOrder
+from rosenblatt.evidence.checking import check_blocks
+from rosenblatt.evidence.passing import separability_of_blocks
+from rosenblatt.evidence.separability import separability_of
+from rosenblatt.learn.passes import passes
+from rosenblatt.learn.pocketpasses import pocket_passes
+from rosenblatt.learn.scaling import Scaling
+from rosenblatt.read import (
+    Layout,
+    Source,
+    batches,
+    columnar,
+    csv,
+    free,
+    jsonlines,
+    libsvm,
+    npy,
+    room,
+)
+from rosenblatt.read.batches import FileBatches
+from rosenblatt.read.convert import converted
+from rosenblatt.read.data import read_data
+from rosenblatt.read.guess import Wishes
+
+FORMS = ["csv", "jsonl", "libsvm", "parquet", "feather", "npy", "fortran.npy", "float32.npy"]
+N, D = 700, 4
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    """Batches of a few rows, so that a small file has many of them."""
+    for module in (csv, jsonlines, libsvm):
+        monkeypatch.setattr(module, "BLOCK", 4096)
+    monkeypatch.setattr(columnar, "ROWS", 90)
+    monkeypatch.setattr(npy, "batch_bytes", lambda: 4096)
+
+
+@pytest.fixture
+def no_memory(monkeypatch):
+    """A machine on which no file fits in memory."""
+    monkeypatch.setattr(room, "free_memory", lambda: 1000)
+
+
+def examples(seed=0, wrong=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, D)) * [1.0, 30.0, 0.1, 1.0] + [0.0, 100.0, 0.0, 2.0]
+    score = (X - [0.0, 100.0, 0.0, 2.0]) @ [1.0, 0.1, -20.0, 0.5]
+    X, score = X[np.abs(score) > 0.2], score[np.abs(score) > 0.2]
+    y = np.where(score > 0, 1, -1)
+    y[rng.choice(len(y), wrong, replace=False)] *= -1
+    return X, y
+
+
+def write(path, X, y):
+    form = path.suffix
+    table = pa.table({**{f"f{j}": X[:, j] for j in range(X.shape[1])}, "label": y})
+    if form == ".csv":
+        pa.csv.write_csv(table, path)
+    elif form == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    elif form == ".libsvm":
+        lines = (
+            f"{a:+d} " + " ".join(f"{j}:{v!r}" for j, v in enumerate(x, 1))
+            for x, a in zip(X.tolist(), y.tolist(), strict=True)
+        )
+        path.write_text("\n".join(lines) + "\n")
+    elif form == ".parquet":
+        pq.write_table(table, path, row_group_size=200)
+    elif form == ".feather":
+        pa.feather.write_feather(table, path, chunksize=150)
+    else:
+        array = np.column_stack([X, y])
+        array = array.astype(np.float32) if "float32" in path.name else array
+        np.save(path, np.asfortranarray(array) if "fortran" in path.name else array)
+    return str(path)
+
+
+def opened(path, **wishes):
+    return FileBatches.of(Source.find(path), Layout(), Wishes(**wishes))
+
+
+def in_memory(path, **wishes):
+    return read_data(Source.find(path), Layout(), Wishes(**wishes)).examples
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("form", FORMS)
+def test_every_format_gives_the_corrections_of_the_run_in_memory(
+    tmp_path, small_batches, form, stored
+):
+    wishes = {} if form in ("libsvm", "npy") or "npy" in form else {"target": "label"}
+    path = write(tmp_path / f"d.{form}", *examples(wrong=5))
+    blocks, whole = opened(path, **wishes), in_memory(path, **wishes)
+    if stored and form not in ("csv", "jsonl", "libsvm"):
+        return  # only text is converted
+    blocks = converted(blocks)[0] if stored else blocks
+    assert sum(1 for _ in blocks()) > 3
+    budget = learn.Budget(20)
+    run, corrected = learn.pla(whole, budget=budget), []
+    done = passes(blocks, budget=budget, record=lambda rows: corrected.extend(rows.tolist()))
+    assert corrected == run.trace.examples.tolist()
+    assert done.hypothesis.w.tolist() == run.hypothesis.w.tolist()
+    assert (done.mistakes, done.rows) == (len(run.mistakes), whole.n)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_the_pocket_and_the_scaling_are_those_in_memory(tmp_path, small_batches, form):
+    path = write(tmp_path / f"d.{form}", *examples(wrong=40))
+    blocks, whole = opened(path, target="label"), in_memory(path, target="label")
+    scaling = Scaling.over(InOrder(blocks))
+    assert scaling.centre.tolist() == Scaling.of(whole).centre.tolist()
+    assert scaling.width.tolist() == Scaling.of(whole).width.tolist()
+    budget = learn.Budget(2**62, 300)
+    run = learn.pocket(scaling.apply(whole), learn.Rule("cycle"), budget)
+    done = pocket_passes(lambda: map(scaling.apply, blocks()), budget=budget)
+    assert done.pocket.history == run.pocket.history
+    assert done.hypothesis.w.tolist() == run.hypothesis.w.tolist()
+
+
+@pytest.mark.parametrize("form", ["csv", "libsvm", "parquet", "feather", "npy"])
+@pytest.mark.parametrize("wrong", [0, 3])
+def test_a_verdict_over_a_file_is_that_in_memory_and_its_proof_holds(
+    tmp_path, small_batches, form, wrong
+):
+    path = write(tmp_path / f"d.{form}", *examples(wrong=wrong))
+    wishes = {} if form in ("libsvm", "npy") else {"target": "label"}
+    blocks, whole = opened(path, **wishes), in_memory(path, **wishes)
+    ours, theirs = separability_of_blocks(InOrder(blocks)), separability_of(whole)
+    assert ours.verdict == theirs.verdict == ("inseparable" if wrong else "separable")
+    assert ours.proof.check_examples(whole)
+    assert check_blocks(theirs.proof, InOrder(blocks))
+    if not wrong:
+        assert ours.margin == pytest.approx(theirs.margin, rel=1e-8)
+
+
+def test_learn_goes_over_a_file_in_passes_by_itself_and_says_so(told, tmp_path, no_memory):
+    path = write(tmp_path / "d.parquet", *examples())
+    code, out, err = told("learn", "d.parquet", "--target", "label")
+    assert code == 0, err
+    assert "d.parquet needs about" in err
+    assert "more than half of the 0.0 MB that is free: learning in passes over the file" in err
+    steps = [line.split()[0] for line in out.splitlines() if line and line[0] != " "]
+    assert steps[:5] == ["read", "verdict", "learnt", "found", "wrote"]
+    assert "a line that answers all" in out
+    assert "a typical change moves the score by" in out
+    code, out, _ = told("predict", "model.json", path)
+    assert code == 0
+    assert not list(tmp_path.glob("*.rosenblatt.parquet"))
+
+
+def test_what_fits_is_read_into_memory_without_a_word(told, tmp_path, monkeypatch):
+    write(tmp_path / "d.parquet", *examples())
+    needed = room.Room.of(Source.find("d.parquet"), Layout()).needed
+    monkeypatch.setattr(room, "free_memory", lambda: 2 * needed)
+    assert "passes" not in told("separable", "d.parquet", "--target", "label")[2]
+    monkeypatch.setattr(room, "free_memory", lambda: 2 * needed - 1)
+    assert "deciding in passes" in told("separable", "d.parquet", "--target", "label")[2]
+
+
+def test_an_inseparable_file_gets_the_pocket(answer, told, tmp_path, no_memory):
+    X, y = examples(wrong=20)
+    path = write(tmp_path / "d.csv", X, y)
+    got = answer("learn", path, "--target", "label", "--test", path)
+    assert (got["verdict"]["verdict"], got["algorithm"]) == ("inseparable", "pocket")
+    line = rb.load("model.json")
+    assert got["mistakes"] == np.count_nonzero(line.predict(X) != y)
+    assert got["accuracy"]["right"] == len(y) - got["mistakes"]
+    assert got["rows"] == len(y)
+
+
+def test_separable_and_verify_in_passes(answer, told, tmp_path, no_memory, monkeypatch):
+    X, y = examples(wrong=2)
+    path = write(tmp_path / "d.csv", X, y)
+    got = answer("separable", path, "--target", "label", "--proof", "p.json", code=1)
+    assert (got["verdict"], got["rows"]) == ("inseparable", len(y))
+    for one in got["blocking"]:
+        row = one["row"] - 1
+        assert [one["values"][f"f{j}"] for j in range(D)] == X[row].tolist()
+    assert told("verify", "p.json", path)[0] == 0
+    monkeypatch.setattr(room, "free_memory", lambda: 10**12)
+    assert told("verify", "p.json", path)[0] == 0
+    assert answer("separable", path, "--target", "label", code=1)["verdict"] == "inseparable"
+
+
+def test_rows_left_out_keep_the_numbers_of_the_others(answer, tmp_path, no_memory):
+    (tmp_path / "d.csv").write_text("x,y\n,1\n0,0\n,0\n1,1\nn/a,1\n2,0\n")
+    got = answer("separable", "d.csv", "--target", "y", "--missing", "drop", code=1)
+    assert sorted(one["row"] for one in got["blocking"]) == [2, 4, 6]
+    assert got["rows"] == 3
+
+
+def test_text_is_converted_once_and_again_when_it_changes(told, tmp_path, no_memory):
+    path = tmp_path / "d.csv"
+    write(path, *examples())
+    kept = tmp_path / "d.csv.rosenblatt.parquet"
+    ask = ("separable", "d.csv", "--target", "label")
+    code, out, err = told(*ask)
+    assert code == 0
+    assert "d.csv was converted to d.csv.rosenblatt.parquet, which every pass reads" in err
+    written = kept.stat().st_mtime_ns
+    code, again, err = told(*ask)
+    assert (code, again) == (0, out)
+    assert "holds the rows of d.csv, which is unchanged: it is read" in err
+    assert kept.stat().st_mtime_ns == written
+    write(path, *examples(seed=1, wrong=3))
+    code, _, err = told(*ask)
+    assert code == 1
+    assert "was converted" in err
+    kept.write_bytes(b"damaged")
+    assert "was converted" in told(*ask)[2]
+    assert not list(tmp_path.glob(".d.csv*"))  # nothing half written is left
+
+
+def test_conversion_can_be_refused_or_impossible(told, tmp_path, no_memory):
+    write(tmp_path / "d.csv", *examples())
+    code, out, err = told("separable", "d.csv", "--target", "label", "--no-convert")
+    assert (code, "convert" in err) == (0, False)
+    assert not (tmp_path / "d.csv.rosenblatt.parquet").exists()
+    (tmp_path / "d.csv.rosenblatt.parquet").mkdir()  # so that it cannot be written
+    code, also, err = told("separable", "d.csv", "--target", "label")
+    assert (code, also) == (0, out)
+    assert "cannot write d.csv.rosenblatt.parquet" in err
+    assert "the text is parsed anew in every pass" in err
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "npy"])
+def test_answers_may_come_sorted(answer, tmp_path, monkeypatch, no_memory, small_batches, form):
+    monkeypatch.setattr(batches, "HEAD_ROWS", 50)
+    monkeypatch.setattr(batches, "batch_bytes", lambda: 8192)
+    X, y = examples()
+    order = np.argsort(y)
+    path = write(tmp_path / f"d.{form}", X[order], y[order])
+    target = () if form == "npy" else ("--target", "label")
+    assert answer("separable", path, *target)["rows"] == len(y)
+
+
+def test_what_passes_cannot_do_is_said(told, tmp_path, no_memory):
+    write(tmp_path / "d.csv", *examples())
+    for more in (["--algorithm", "fewest"], ["--report"], ["--order", "random"], ["--cv", 3]):
+        code, _, err = told("learn", "d.csv", "--target", "label", *more)
+        assert code == 64
+        assert "in file order" in err
+    (tmp_path / "d.csv").write_text("x,y\n1,1\n2,0\nthree,1\n")
+    code, _, err = told("learn", "d.csv", "--target", "y", "--number", "x")
+    assert code == 65
+    assert 'd.csv, row 3, column "x": "three" is not a number' in err
+    assert not (tmp_path / "d.csv.rosenblatt.parquet").exists()
+
+
+def test_free_memory_is_what_the_tightest_limit_leaves(monkeypatch, tmp_path):
+    assert 0 < free.free_memory() <= free._machine()
+    (tmp_path / "here").mkdir()
+    for name, text in (("memory.max", "5000"), ("memory.current", "4500")):
+        (tmp_path / "here" / name).write_text(text + "\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "here" / "memory.stat").write_text("inactive_file 100\n")
+    lines = free._lines
+    told = {"/proc/self/cgroup": ["0::/here"]}
+    monkeypatch.setattr(free, "CGROUP", tmp_path)
+    monkeypatch.setattr(free, "_lines", lambda path: told.get(str(path)) or lines(path))
+    assert free.free_memory() == 600
+
+
+LIMITED = """
+import resource, sys
+from rosenblatt.cli import run
+
+path, small, limit, out = sys.argv[1:]
+assert run(["learn", "--stream", small, "--target", "label", "--no-scale", "-o", out]) == 0
+data = [line for line in open("/proc/self/status") if line.startswith("VmData")]
+most = 1024 * int(data[0].split()[1]) + int(limit)
+resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+sys.exit(run(["learn", path, "--target", "label", "--no-scale", "-o", out, "--cycles", "3"]))
+"""
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the data of a process")
+def test_a_file_of_eight_times_the_memory_is_learnt_from(tmp_path):
+    rng, w, rows = np.random.default_rng(0), np.ones(12), 1 << 17
+    path, names = tmp_path / "big.parquet", [f"f{j}" for j in range(12)]
+    schema = pa.schema([*((name, pa.float64()) for name in names), ("label", pa.int8())])
+    with pq.ParquetWriter(path, schema, compression=None, use_dictionary=False) as writer:
+        X = rng.normal(size=(rows, 12))
+        y = np.where(X @ w > 0, 1, -1).astype(np.int8)
+        X += 0.1 * np.outer(y, w)
+        for _ in range(31):
+            X *= 1.0001  # other rows, quickly
+            writer.write_table(pa.table([*X.T.copy(), y], schema=schema))
+    small = tmp_path / "small.parquet"
+    pq.write_table(pq.ParquetFile(path).read_row_group(0).slice(0, 8000), small)
+    limit = path.stat().st_size // 8
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, path, small, str(limit), tmp_path / "m.json"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "jemalloc"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "learning in passes over the file" in done.stderr
+    assert f"a line that answers all {31 * rows:,} rows" in done.stdout
