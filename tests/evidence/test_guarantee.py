@@ -146,6 +146,12 @@ def test_weights_that_cannot_be_are_refused(weights):
         rb.guarantee(X, y, weights)
 
 
+def test_lengths_past_all_numbers_are_told():
+    clf = rb.Perceptron().fit([[3e300], [-4e300]], [1, -1])
+    with pytest.raises(ValueError, match=r"an example is 4e\+300 long, .*; scale the columns"):
+        rb.squeeze(clf.trace_, [0.0, 1.0])
+
+
 def test_a_trace_without_its_examples_says_so():
     import pickle
 

@@ -82,6 +82,7 @@ def test_many_bars_become_sixty():
     assert 30 <= bars(list(range(1000)), "many").count("<rect") <= 60
 
 
+@pytest.mark.slow_without_jit
 @pytest.mark.parametrize(
     "make", [rb.Perceptron, rb.PocketPerceptron, lambda: rb.FewestMistakes(time_limit=1)]
 )

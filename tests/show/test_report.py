@@ -61,6 +61,7 @@ def test_without_mistakes_it_says_so(separable):
     assert "the line answers all 60 examples rightly" in rb.report(*separable).html
 
 
+@pytest.mark.slow_without_jit
 def test_a_search_has_no_run_but_all_the_rest():
     X, y = cloud(noise=4)
     html = rb.report(rb.FewestMistakes(time_limit=1).fit(X, y), X, y).html
@@ -118,6 +119,7 @@ def test_entries_that_cannot_be_drawn_are_told(size):
     assert "The run" not in html
 
 
+@pytest.mark.slow_without_jit
 def test_an_excerpt_keeps_what_it_shows_true():
     X, y = cloud(n=300, noise=20)
     examples = Examples.from_arrays(X, y)
@@ -151,13 +153,14 @@ def unpacked(packed):
     return np.frombuffer(base64.b64decode(text), dtype=f"<{kind}")
 
 
+@pytest.mark.slow_without_jit
 def test_a_very_large_report_is_small_and_says_so():
-    X, y = cloud(n=20_000, noise=200)
+    X, y = cloud(n=6_000, noise=100)
     clf = rb.PocketPerceptron(max_updates=6000, random_state=0).fit(X, y)
     html = rb.report(clf, X, y).html
     assert len(html) < 1_000_000
     assert "of 6,000 corrections can be played" in html
-    assert "of 20,000 examples are drawn" in html
+    assert "of 6,000 examples are drawn" in html
     assert "the 50 farthest on the wrong side are shown" in html
 
 

@@ -242,10 +242,16 @@ def squeeze(trace: Trace, weights: Any) -> Squeeze:
     examples, t = origin.examples, np.arange(len(trace) + 1)
     w = with_slot(examples, weights)
     promise = guarantee_of(examples, w)
+    reach = origin.eta * promise.radius
+    if not math.isfinite(len(t) * reach * reach):
+        raise ValueError(
+            f"an example is {promise.radius:.3g} long, and ‖w(t)‖² is past all numbers; "
+            "scale the columns first."
+        )
     inner, squared = np.zeros(len(t)), np.zeros(len(t))
     start = origin.start / examples.unit
     engine.along(examples.rows(origin.eta), trace.examples, start.copy(), w, inner, squared)
-    inner, squared = inner * examples.unit, squared * examples.unit**2
+    inner, squared = inner * examples.unit, squared * examples.unit * examples.unit
     size = float(np.linalg.norm(w))
     with np.errstate(invalid="ignore", divide="ignore"):
         cosine = inner / (size * np.sqrt(squared))
@@ -254,7 +260,7 @@ def squeeze(trace: Trace, weights: Any) -> Squeeze:
         squared,
         cosine,
         inner[0] + t * origin.eta * promise.margin * size,
-        squared[0] + t * (origin.eta * promise.radius) ** 2,
+        squared[0] + t * reach * reach,
     )
 
 
