@@ -1,7 +1,6 @@
 """Everyone can use the page: names, roles, contrast and focus, in the manner of axe-core."""
 
 import pytest
-from test_page_browser import address, browser, opened  # noqa: F401  (fixtures)
 
 pytest.importorskip("uvicorn", reason="the extra `web` is not installed")
 pytestmark = pytest.mark.slow_without_jit
@@ -78,7 +77,7 @@ STRUCTURE = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_and_picture_have_contrast(opened, scheme):  # noqa: F811
+def test_text_and_picture_have_contrast(opened, scheme):
     screen = opened(STATE, color_scheme=scheme)
     found = screen.ask(CONTRASTS)
     assert found["seen"] > 60
@@ -87,7 +86,7 @@ def test_text_and_picture_have_contrast(opened, scheme):  # noqa: F811
     assert {pair: ratio for pair, ratio in drawn.items() if ratio < 4.5} == {}
 
 
-def test_every_control_has_a_role_and_a_name(opened):  # noqa: F811
+def test_every_control_has_a_role_and_a_name(opened):
     screen = opened(STATE)
     session = screen.page.context.new_cdp_session(screen.page)
     nodes = session.send("Accessibility.getFullAXTree")["nodes"]
@@ -107,7 +106,7 @@ def test_every_control_has_a_role_and_a_name(opened):  # noqa: F811
     assert len(names) == len(set(names)), "two controls of one name"
 
 
-def test_the_structure_is_sound(opened):  # noqa: F811
+def test_the_structure_is_sound(opened):
     found = opened(STATE).ask(STRUCTURE)
     assert found["lang"] == "en"
     assert found["title"]
@@ -119,7 +118,7 @@ def test_the_structure_is_sound(opened):  # noqa: F811
     assert "user-scalable=no" not in found["zoom"]
 
 
-def test_tab_reaches_everything_and_the_focus_is_seen(opened):  # noqa: F811
+def test_tab_reaches_everything_and_the_focus_is_seen(opened):
     screen = opened("#data=noisy&algorithm=pocket&order=random&corrections=60&t=7")
     wanted = screen.ask("""() => [...document.querySelectorAll(
       "button, select, input, summary, a[href], [tabindex='0']")]
@@ -142,7 +141,7 @@ def test_tab_reaches_everything_and_the_focus_is_seen(opened):  # noqa: F811
     assert unseen == []
 
 
-def test_what_happens_is_told_to_a_screen_reader(opened):  # noqa: F811
+def test_what_happens_is_told_to_a_screen_reader(opened):
     screen = opened("#data=separable")
     screen.page.get_by_role("button", name="Step: make one correction").click()
     live = screen.page.locator(".rb-player [role=status]").inner_text()

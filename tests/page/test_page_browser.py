@@ -1,17 +1,11 @@
 """The page in a real browser: everything a person does with it, and what it never does."""
 
-import contextlib
 import csv
 import io
 import json
-import time
-import warnings
 import xml.etree.ElementTree as ElementTree
-from urllib.parse import urlsplit
 
 import pytest
-from serving import browsing, serving
-from sklearn.exceptions import ConvergenceWarning
 
 import rosenblatt as rb
 
@@ -21,115 +15,6 @@ pytestmark = pytest.mark.slow_without_jit
 POCKET = (
     "#data=noisy&algorithm=pocket&order=random&chance=3&eta=0.3&start=0.5,-1,0.25&corrections=80"
 )
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    file = tmp_path_factory.mktemp("own") / "flowers.csv"
-    rows = [f"{i % 7},{(i * 5) % 11},{(i * 3) % 13},{['no', 'yes'][i % 7 > 3]}" for i in range(40)]
-    file.write_text("long,wide,high,kind\n" + "\n".join(rows) + "\n")
-    with serving(file) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with browsing() as found:
-        yield found
-
-
-class Screen:
-    """A page that is open, and what went wrong on it."""
-
-    def __init__(self, context, address, hash):
-        self.page = context.new_page()
-        self.troubles, self.requests = [], []
-        self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
-        self.page.on("console", self._console)
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(address + hash)
-        self.page.wait_for_selector("body[data-ready]")
-
-    def _console(self, message):
-        if message.type in ("error", "warning"):
-            self.troubles.append(message.text)
-
-    def ask(self, script):
-        return self.page.evaluate(script)
-
-    def until(self, script):
-        """Wait for something to be true (a policy forbids the page to evaluate text)."""
-        end = time.monotonic() + 20
-        while not self.ask(script):
-            assert time.monotonic() < end, f"never true: {script}"
-            time.sleep(0.02)
-
-    @contextlib.contextmanager
-    def learning(self):
-        """Wait until what is done inside has been learnt from."""
-        before = self.ask("() => Number(document.body.dataset.ready)")
-        yield
-        self.until(f"() => Number(document.body.dataset.ready) > {before}")
-
-    def fact(self, name):
-        return self.page.locator(f"[data-fact={name}]").inner_text()
-
-    @property
-    def t(self):
-        return self.ask("() => window.rosenblatt.player.t")
-
-    @property
-    def points(self):
-        return self.ask("() => window.rosenblatt.points")
-
-    def click(self, x, y, **how):
-        """Click at a place given in the numbers of the examples."""
-        self.page.locator(".rb-plane").click(position=self.place(x, y), **how)
-
-    def place(self, x, y):
-        script = (
-            "([x, y]) => { const f = window.rosenblatt.player.frame; return [f.x(x), f.y(y)]; }"
-        )
-        px, py = self.page.evaluate(script, [x, y])
-        return {"x": px + 1, "y": py + 1}  # the border is one pixel wide
-
-    def python(self):
-        """The exported Python lines, run: the trace of their run."""
-        self.page.get_by_text("Export", exact=True).click()
-        self.page.get_by_role("button", name="Python lines").click()
-        lines = self.page.locator("dialog pre").inner_text()
-        self.page.keyboard.press("Escape")
-        space = {}
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            exec(compile(lines, "exported", "exec"), space)
-        return space
-
-    def exported(self, name):
-        self.page.get_by_text("Export", exact=True).click()
-        with self.page.expect_download() as download:
-            self.page.get_by_role("button", name=name).click()
-        return download.value.path().read_bytes()
-
-
-@pytest.fixture
-def opened(browser, address):
-    """Opens the page; at the end nothing may have gone wrong, or elsewhere."""
-    contexts, screens = [], []
-
-    def open_page(hash="#data=separable", **given):
-        given = {"viewport": {"width": 1280, "height": 860}, **given}
-        contexts.append(browser.new_context(reduced_motion="reduce", **given))
-        screens.append(Screen(contexts[-1], address, hash))
-        return screens[-1]
-
-    yield open_page
-    for screen in screens:
-        assert screen.troubles == []
-        served = {urlsplit(url).netloc for url in screen.requests if not url.startswith("blob:")}
-        assert served == {urlsplit(address).netloc}
-    for context in contexts:
-        context.close()
 
 
 def test_examples_are_added_by_clicking_and_learnt_from_at_once(opened):

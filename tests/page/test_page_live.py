@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from serving import serving
 
 pytest.importorskip("uvicorn", reason="the extra `web` is not installed")
 pytestmark = pytest.mark.slow_without_jit
@@ -24,10 +23,9 @@ ASKED = {
 }
 
 
-@pytest.fixture(scope="module")
-def server():
-    with serving() as address:
-        yield urlsplit(address)
+@pytest.fixture
+def server(address):
+    return urlsplit(address)
 
 
 def spoken(server, raw, *, close=False):
