@@ -175,6 +175,24 @@ def test_a_link_reproduces_the_state(opened):
     assert "token" not in link
 
 
+@pytest.mark.parametrize("data", ["credit", "file&x=wide&y=high"])
+def test_a_link_to_changed_or_no_examples_keeps_what_they_are_called(opened, data):
+    first = opened(f"#data={data}&algorithm=pocket&order=random&t=3")
+    with first.learning():
+        first.page.locator(".rb-plane").click(position={"x": 100, "y": 100})
+    first.until("() => location.hash.includes('points=')")
+    second = opened("#" + first.page.url.partition("#")[2])
+    svg = "() => window.rosenblatt.player.svg()"
+    assert second.ask(svg) == first.ask(svg)
+    with second.learning():
+        second.page.get_by_role("button", name="Take all examples away").click()
+    second.until("() => location.hash.includes('points=none')")
+    assert opened("#" + second.page.url.partition("#")[2]).points == []
+    with second.learning():
+        second.page.get_by_role("button", name="Undo").click()
+    assert second.points == first.points
+
+
 def test_a_link_that_says_nonsense_is_taken_as_usual(opened):
     screen = opened("#algorithm=magic&eta=-&points=o1,x&start=1&t=99999&data=separable&%%%=&x")
     assert screen.ask("() => window.rosenblatt.state.algorithm") == "pla"

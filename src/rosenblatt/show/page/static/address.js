@@ -22,6 +22,8 @@ export const USUAL = {
   tour: 0,
 };
 
+const NONE = "none"; // all examples taken away
+
 const CHOICES = {
   algorithm: ["pla", "pocket", "ratchet", "online"],
   order: ["cycle", "random-cycle", "shuffle", "first", "random"],
@@ -57,6 +59,7 @@ export function fromAddress(hash) {
 
 function written(name, value) {
   if (value === null) return "";
+  if (name === "points" && value.length === 0) return NONE;
   if (name === "points") return value.map(([x, y, answer]) => `${answer > 0 ? "o" : "x"}${x},${y}`).join("");
   if (name === "start") return value.join(",");
   if (typeof value === "boolean") return value ? "1" : "";
@@ -79,7 +82,8 @@ function numbersIn(text, count) {
 }
 
 function pointsIn(text) {
+  if (text === NONE) return [];
   const points = [...text.matchAll(/([ox])([^ox,]+),([^ox,]+)/g)].map(([, sign, x, y]) => [
     Number(x), Number(y), sign === "o" ? 1 : -1]);
-  return points.every((point) => point.every(Number.isFinite)) ? points : undefined;
+  return points.length && points.every((point) => point.every(Number.isFinite)) ? points : undefined;
 }

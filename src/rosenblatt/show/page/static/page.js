@@ -34,7 +34,7 @@ class Page {
       frameOf: (points, width, height) => boxAround(this.fitted || points, width, height),
       speed: this.state.speed,
     });
-    this.toolbar = new Toolbar((tool) => this.set({ tool }), () => this.undo(), () => this.change([], true));
+    this.toolbar = new Toolbar((tool) => this.set({ tool }), () => this.undo(), () => this.clearAll());
     this.player.parts.stage.before(this.toolbar.element);
     this.editor = new Editor(this.player, {
       points: () => this.points,
@@ -87,12 +87,9 @@ class Page {
   // The examples of the state, and then their story.
   async load() {
     const { state } = this;
-    const wanted = JSON.stringify([state.data, state.seed, state.x, state.y, state.points]);
     try {
-      if (state.points) this.points = state.points;
-      else if (isProjected(state)) this.points = [];
-      else if (this.loaded !== wanted) await this.fetchPoints();
-      this.loaded = wanted;
+      const plane = isProjected(state) ? { points: [] } : await this.planeOf(state);
+      this.points = state.points || plane.points.map(([a, b], n) => [a, b, plane.answers[n]]);
       this.fitted = null;
       await this.learn(state.t);
     } catch (error) {
@@ -100,11 +97,14 @@ class Page {
     }
   }
 
-  async fetchPoints() {
-    const { data, seed, x, y } = this.state;
-    const plane = data === "file" && this.about.file ? await askColumns(x, y) : await askPreset(data, seed);
-    this.plane = plane;
-    this.points = plane.points.map(([a, b], n) => [a, b, plane.answers[n]]);
+  // What the state begins with; examples that a person has changed keep its names.
+  async planeOf({ data, seed, x, y }) {
+    const wanted = JSON.stringify([data, seed, x, y]);
+    if (this.wanted !== wanted) {
+      this.plane = data === "file" && this.about.file ? await askColumns(x, y) : await askPreset(data, seed);
+      this.wanted = wanted;
+    }
+    return this.plane;
   }
 
   // Ask for the story of the examples as they are; of many wishes only the last is asked.
@@ -167,13 +167,17 @@ class Page {
     }
     this.points = points;
     this.state = { ...state, points };
-    this.loaded = null;
     if (points.length === player.story.points.length) {
       points.forEach(([x, y], n) => (player.story.points[n] = [x, y]));
       player.redraw();
     }
     if (done) this.settings.show(this.state);
     this.learn(atEnd ? "end" : player.t).catch((error) => this.tell(error));
+  }
+
+  clearAll() {
+    this.past = [...this.past.slice(-49), this.points];
+    this.set({ data: USUAL.data, points: [], t: 0 });
   }
 
   undo() {

@@ -68,7 +68,8 @@ function proofLines(story) {
       make("p", {}, `The widest band has ρ = ${say(verdict.margin)} on either side (x0 included), ` +
         `the longest example R = ${say(verdict.radius)}.`),
       make("p", {}, `${verdict.support.length} examples hold it in place, marked □: ` +
-        `${numbered(story, verdict.support)}. Checked in exact arithmetic.`),
+        `${numbered(story, verdict.support)}. Checked in exact arithmetic.` +
+        (story.flat ? "" : " The band itself does not lie in a projection.")),
     ];
   }
   const part = verdict.blocking[0];
