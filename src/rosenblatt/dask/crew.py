@@ -21,7 +21,7 @@ from rosenblatt.dask.sources import Source
 from rosenblatt.dask.tasks import as_it_is
 from rosenblatt.errors import UserError, listed
 
-WIDE = 2**20  # bytes of w from which it is sent to the workers once, not with every task
+WIDE = 2**17  # bytes of w from which it is sent to the workers once, not with every task
 
 
 class ClusterError(UserError, RuntimeError):
@@ -69,13 +69,20 @@ class Crew:
         self.shards: list[Any] = []
         self.homes: list[str] = []
 
-    def load(self, sources: Sequence[Source]) -> None:
-        """Let the workers load the parts; they are the shards until `become`."""
+    def load(self, sources: Sequence[Source], look: Callable[[Any], Any]) -> list[Any]:
+        """Let the workers load the parts, and give look(part) of each.
+
+        The parts are the shards until `become`.
+        """
         self.names = [source.name for source in sources]
         with self.told():
             self.shards = self.client.compute([source.load for source in sources])
+            looks = self.client.map(look, self.shards, pure=False)
             self._settle(self.shards, lambda i: self.client.compute(sources[i].load))
+            self._settle(looks, lambda i: self.client.submit(look, self.shards[i], pure=False))
+            answers = self._gathered(looks)
             self.homes = self._where()
+        return answers
 
     def keep(self, numbers: Sequence[int]) -> None:
         """Go on with some of the shards only."""
@@ -133,10 +140,15 @@ class Crew:
     def _answers(self, function: Callable[..., Any], each: Sequence[Any], w: Any) -> list[Any]:
         def submit(part: Sequence[int], **where: Any) -> list[Any]:
             shards, own = [self.shards[i] for i in part], [each[i] for i in part]
-            return list(self.client.map(function, shards, own, w=w, pure=False, **where))
+            # Not as a keyword: Dask makes a task called "w" of a large one, for all calls alike.
+            mapped = self.client.map(function, shards, own, [w] * len(part), pure=False, **where)
+            return list(mapped)
 
         futures = self._spread(submit)
         self._settle(futures, lambda i: submit([i])[0])
+        return self._gathered(futures)
+
+    def _gathered(self, futures: Sequence[Any]) -> list[Any]:
         for name, future in zip(self.names, futures, strict=True):
             if future.status == "error":
                 raise _TaskError(name, future.exception())

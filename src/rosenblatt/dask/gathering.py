@@ -45,8 +45,7 @@ class Given:
 
 def gather(crew: Crew, given: Given, x0: float, *, one_class: bool = False) -> Sheet:
     """Let the workers load the data, look at every part, and take it as examples."""
-    crew.load(sources_of(given.X, given.y, given.sample_weight))
-    surveys: list[Survey] = crew.ask(_survey, [None] * len(crew.shards), np.empty(0))
+    surveys: list[Survey] = crew.load(sources_of(given.X, given.y, given.sample_weight), survey)
     some = [i for i, part in enumerate(surveys) if part.counts.sum() > 0]
     if not some:
         raise ValueError("there are no rows to learn from.")
@@ -60,10 +59,6 @@ def gather(crew: Crew, given: Given, x0: float, *, one_class: bool = False) -> S
     crew.become(examples_of, Reading(labels, x0, each))
     rows = tuple(part.rows for part in parts)
     return Sheet(labels, columns[0], parts[0].names, x0, rows)
-
-
-def _survey(raw: Any, _: None, w: Any) -> Survey:
-    return survey(raw)
 
 
 def _labels(parts: list[Survey], one_class: bool) -> tuple[NDArray[Any], list[int]]:

@@ -108,7 +108,9 @@ def mix(crew: Crew, plan: Plan, state: State, watch: Watch) -> Mixed:
     while True:
         reason = _budget_ended(plan, state)
         try:
-            after, learnt = _round(crew, plan, state, only_look=reason is not None)
+            if reason is None and state.history:
+                crew.place()
+            after, learnt = one_round(crew, plan, state, only_look=reason is not None)
         except KeyboardInterrupt:
             if state.last is None:
                 raise
@@ -122,7 +124,6 @@ def mix(crew: Crew, plan: Plan, state: State, watch: Watch) -> Mixed:
         if now.mistakes == 0 and state.history[-1].corrections == 0:
             return Mixed(state, now, "no mistakes")
         crew.seen_at([part.worker for part in learnt])
-        crew.place()
 
 
 def _budget_ended(plan: Plan, state: State) -> Reason | None:
@@ -136,19 +137,22 @@ def _budget_ended(plan: Plan, state: State) -> Reason | None:
     return None
 
 
-def _round(crew: Crew, plan: Plan, state: State, only_look: bool) -> tuple[State, list[Learnt]]:
-    begin = time.perf_counter()
-    shares = [0] * len(crew.shards) if only_look else shares_of(plan, state, len(crew.shards))
-    turns = [
-        Turn(
-            replace(plan.rule, rng=None),
-            (plan.seed, state.rounds, shard),
-            plan.budget.cycles - state.rounds,
-            share,
-            state.clean,
-        )
+def turns_of(plan: Plan, state: State, shards: int, only_look: bool = False) -> list[Turn]:
+    """What each shard is asked in the next round."""
+    shares = [0] * shards if only_look else shares_of(plan, state, shards)
+    left = plan.budget.cycles - state.rounds
+    return [
+        Turn(plan.rule, (plan.seed, state.rounds, shard), left, share, state.clean)
         for shard, share in enumerate(shares)
     ]
+
+
+def one_round(
+    crew: Crew, plan: Plan, state: State, only_look: bool = False
+) -> tuple[State, list[Learnt]]:
+    """Every shard runs one cycle, or only counts mistakes; the state after, and their answers."""
+    begin = time.perf_counter()
+    turns = turns_of(plan, state, len(crew.shards), only_look)
     try:
         learnt: list[Learnt] = crew.ask(one_cycle, turns, state.w)
     except ClusterError as error:

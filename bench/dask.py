@@ -1,0 +1,132 @@
+"""A round on Dask over the kernel's own time, and one pass beside dask-ml's Incremental."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from bench.line import Line
+from bench.measure import faster, figure, interleaved, peer
+
+SHARDS, WORKERS = 8, 2
+
+
+@contextmanager
+def cluster(workers: int = WORKERS) -> Iterator[Any]:
+    distributed = peer("dask.distributed", "dask[distributed]")
+    with (
+        distributed.LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as there,
+        distributed.Client(there) as client,
+    ):
+        yield client
+
+
+def examples(client: Any, n: int, d: int = 30, shards: int = SHARDS) -> tuple[Any, Any]:
+    """float32 rows in the workers' memory, one answer in ten by chance."""
+    da = peer("dask.array", "dask[array]")
+    rng = da.random.default_rng(0)
+    rows = -(-n // shards)
+    X = rng.standard_normal((n, d), chunks=(rows, d)).astype(np.float32)
+    w = np.random.default_rng(1).standard_normal(d).astype(np.float32)
+    right = rng.random(n, chunks=rows) >= 0.1
+    y = ((X @ w > 0) == right).astype(np.int8)
+    X, y = client.persist([X, y])
+    peer("dask.distributed", "dask[distributed]").wait([X, y], timeout=300)
+    return X, y
+
+
+def a_round(quick: bool) -> Iterator[Line]:
+    """The same cycles from the same w, by Dask and by two threads of one process."""
+    from rosenblatt.dask.tasks import one_cycle
+
+    n = 100_000 if quick else 2_000_000
+    with cluster() as client:
+        rounds = Rounds(client, n)
+        shards = rounds.at_home()
+        with ThreadPoolExecutor(WORKERS) as pool:
+
+            def kernel() -> list[Any]:
+                turns = rounds.turns()
+                return list(pool.map(one_cycle, shards, turns, [rounds.state.w] * len(turns)))
+
+            here, there = kernel(), rounds.once()
+            assert all(a.corrections == b.corrections for a, b in zip(here, there, strict=True))
+            times = interleaved({"round": rounds.once, "kernel": kernel}, 5 if quick else 15)
+    pairs = zip(times["round"].seconds, times["kernel"].seconds, strict=True)
+    over = tuple(1000 * (a - b) for a, b in pairs)
+    note = (
+        f"the same corrections in every shard; a round {1000 * times['round'].median:.0f} ms, "
+        f"the kernel in two threads {1000 * times['kernel'].median:.0f} ms"
+    )
+    yield figure("dask.round-2000000x30", float(np.median(over)), over, note, **times)
+
+
+class Rounds:
+    """The second round of a run, again and again from the same state."""
+
+    def __init__(self, client: Any, n: int, d: int = 30, shards: int = SHARDS) -> None:
+        from rosenblatt.dask import mixing
+        from rosenblatt.dask.crew import Crew
+        from rosenblatt.dask.gathering import Given, gather
+        from rosenblatt.learn.run import Budget, Rule
+
+        self.mixing = mixing
+        self.X, self.y = examples(client, n, d, shards)
+        self.crew = Crew(client, 300.0)
+        gather(self.crew, Given(self.X, self.y), 1.0)
+        self.plan = mixing.Plan(Rule(), Budget())
+        self.state, _ = mixing.one_round(self.crew, self.plan, mixing.State(np.zeros(d + 1)))
+
+    def turns(self) -> list[Any]:
+        return list(self.mixing.turns_of(self.plan, self.state, len(self.crew.shards)))
+
+    def once(self) -> list[Any]:
+        _, learnt = self.mixing.one_round(self.crew, self.plan, self.state)
+        self.crew.seen_at([part.worker for part in learnt])
+        self.crew.place()
+        return list(learnt)
+
+    def at_home(self) -> list[Any]:
+        """The shards, copied to this process."""
+        return list(self.crew.client.gather(self.crew.shards))
+
+
+def beside_incremental(quick: bool) -> Iterator[Line]:
+    """One pass over data in the workers' memory: a round here, block after block there."""
+    from sklearn.linear_model import Perceptron as Peer
+
+    from rosenblatt.dask import Perceptron
+
+    wrappers = peer("dask_ml.wrappers", "dask-ml")
+    n = 100_000 if quick else 2_000_000
+    with cluster() as client, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rounds = Rounds(client, n)
+        X, y = rounds.X, rounds.y
+        theirs = wrappers.Incremental(Peer(), shuffle_blocks=False)
+        works = {
+            "ours": rounds.once,
+            "peer": lambda: theirs.fit(X, y, classes=[0, 1]),
+            "fit": lambda: Perceptron(max_iter=1, client=client).fit(X, y),
+        }
+        times = interleaved(works, 3 if quick else 5)
+        mine = 1 - sum(part.mistakes for part in rounds.once()) / n
+        other = float((theirs.predict(X) == y).mean().compute())
+    assert mine > other - 0.05, f"right on {mine:.3f} of the rows, the peer on {other:.3f}"
+    note = (
+        f"a round, which also counts mistakes; right on {mine:.3f} of the rows after one, the peer "
+        f"on {other:.3f}; {times['ours'].median:.2f} s against {times['peer'].median:.2f} s; "
+        f"all of fit(max_iter=1), with checks and a last count, {times['fit'].median:.2f} s"
+    )
+    yield faster("dask.incremental", times["peer"], times["ours"], note)
+
+
+WORKS = {
+    a_round: ("dask.round",),
+    beside_incremental: ("dask.incremental",),
+}
