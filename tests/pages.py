@@ -18,7 +18,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, EfficiencyWarning
 
 from rosenblatt.cli import run as rosenblatt
 
@@ -111,7 +111,8 @@ class Session:
         printed = io.StringIO()
         code = compile("\n" * block.line + block.text, str(block.page), "exec")
         with contextlib.redirect_stdout(printed), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            for what_small_examples_get in (ConvergenceWarning, EfficiencyWarning):
+                warnings.simplefilter("ignore", what_small_examples_get)
             exec(code, self.names)
         return printed.getvalue()
 
