@@ -52,7 +52,7 @@ class Block:
 
     @property
     def runs(self):
-        return self.language in RUNS and not self.title
+        return self.language in RUNS
 
     def __str__(self):
         return f"{self.page.relative_to(ROOT)}:{self.line}"
@@ -100,7 +100,7 @@ class Session:
 
     def do(self, block):
         """Run a block, or write the file that it is; what it printed."""
-        if block.title and block.language not in RUNS:
+        if block.title and not block.runs:
             Path(block.title).write_text(block.text, encoding="utf-8")
             return ""
         if not block.runs:
