@@ -1,3 +1,5 @@
+from importlib.util import find_spec
+
 import pytest
 from browsers import browsing
 from clouds import cloud
@@ -8,11 +10,13 @@ import rosenblatt as rb
 @pytest.fixture(autouse=True)
 def drawing():
     """Matplotlib without a screen, and no figure left open."""
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    yield
+    if find_spec("matplotlib") is None:
+        yield
+        return
     from matplotlib import pyplot
 
+    pyplot.switch_backend("Agg")
+    yield
     pyplot.close("all")
 
 

@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from clouds import cloud
-from matplotlib import pyplot
-from matplotlib.animation import FFMpegWriter
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
@@ -19,7 +17,10 @@ from rosenblatt.show.fitted import examples_of, hypothesis_of
 from rosenblatt.show.frames import Replay
 from rosenblatt.show.scene import Line, scene_of, view_of
 
-DISPLAYS = [rb.BoundaryDisplay, rb.TraceDisplay, rb.GuaranteeDisplay]
+pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
+
+from matplotlib import pyplot
+from matplotlib.animation import FFMpegWriter
 
 
 def title(ax):

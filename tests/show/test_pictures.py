@@ -10,9 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from clouds import cloud
-from PIL import Image
 
 import rosenblatt as rb
+
+pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
+
+from PIL import Image
 
 KEPT = Path(__file__).parent / "pictures"
 SMALL = 40  # squares wide: lines and colours are left, letters are not

@@ -87,6 +87,8 @@ def findings_of(clf: Any, X: Any, y: Any) -> Findings:
     count = len(h.mistakes(examples))
     found = f"{count:,} mistake{'' if count == 1 else 's'} on {examples.n:,} examples"
     facts = [("verdict", _sentence(verdict)), ("found", found)]
+    if hasattr(clf, "result_"):
+        facts.append(("searched", str(clf.result_)))
     story = None
     if isinstance(getattr(clf, "trace_", None), Trace):
         try:

@@ -158,28 +158,33 @@ def mistakes(found: Findings) -> Iterator[str]:
         return
     off = np.abs(distances(h, examples.X[wrong]))
     farthest = np.argsort(-off, kind="stable")[:MOST_MISTAKES]
-    shown, off = wrong[farthest], off[farthest]
-    ranked = strengths(h, examples)[:SOME_FEATURES]
+    told = f"{len(wrong):,} of {examples.n:,} examples"
+    if len(wrong) > len(farthest):
+        told += f"; the {len(farthest)} farthest on the wrong side are shown"
+    yield f'<p class="note">{told}. Examples are counted from 1.</p>'
+    rows = "".join(_mistaken(found, wrong[farthest].tolist(), off[farthest].tolist()))
+    yield f'<div class="wide"><table>{rows}</table></div>'
+
+
+def _mistaken(found: Findings, rows: list[int], off: list[float]) -> Iterator[str]:
+    """A line for each example: what it is, how it is answered, and its strongest features."""
+    examples = found.examples
+    ranked = strengths(found.hypothesis, examples)[:SOME_FEATURES]
     names = examples.names or tuple(f"x{i}" for i in range(1, examples.d + 1))
     columns = [names.index(s.feature) for s in ranked]
     head = "".join(f'<th scope="col" class="n">{escape(s.feature)}</th>' for s in ranked)
-    rows = [
+    yield (
         '<tr><th scope="col" class="n">example</th><th scope="col">is</th><th scope="col">answered'
         f'</th><th scope="col" class="n">off by</th>{head}</tr>'
-    ]
-    for n, far in zip(shown.tolist(), off.tolist(), strict=True):
+    )
+    for n, far in zip(rows, off, strict=True):
         x = examples.tall_row(n)[1:]
-        is_yes = int(examples.y[n] > 0)
+        label = found.labels[int(examples.y[n] > 0)]
         cells = "".join(f'<td class="n">{x[k]:.6g}</td>' for k in columns)
-        rows.append(
-            f'<tr><td class="n">{found.number(n):,}</td><td>{escape(found.labels[is_yes])}</td>'
+        yield (
+            f'<tr><td class="n">{found.number(n):,}</td><td>{escape(label)}</td>'
             f'<td>{escape(_answered(found, n))}</td><td class="n">{far:.3g}</td>{cells}</tr>'
         )
-    told = f"{len(wrong):,} of {examples.n:,} examples"
-    if len(wrong) > len(shown):
-        told += f"; the {len(shown)} farthest on the wrong side are shown"
-    yield f'<p class="note">{told}. Examples are counted from 1.</p>'
-    yield f'<div class="wide"><table>{"".join(rows)}</table></div>'
 
 
 def _answered(found: Findings, n: int) -> str:

@@ -30,6 +30,7 @@ td.n,th.n{text-align:right!important;font-variant-numeric:tabular-nums}
 figure{margin:0}figure svg{width:100%;height:auto;background:var(--paper);
 border:1px solid var(--edge);border-radius:.75rem}
 figcaption,.note{color:var(--soft);font-size:.92rem}
+@media (max-width:30rem){figure svg text{font-size:22px}}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;max-height:20rem;overflow:auto;font-size:.8rem}
 """
 

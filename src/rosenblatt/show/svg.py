@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
@@ -34,23 +34,27 @@ def margins(h: Hypothesis, examples: Examples) -> str:
     share = np.clip(away / far, -1, 1)
     edges = np.linspace(-1, 1, BARS + 1)
     counts = {sign: np.histogram(share[examples.y == sign], edges)[0] for sign in (-1, 1)}
+    middle = WIDTH / 2
+    axis = _stroke([(middle, EDGE / 2), (middle, HEIGHT - EDGE)], dash="4 3")
+    marks = _text(middle, HEIGHT - 8, "0") + _text(EDGE, HEIGHT - 8, f"−{far:.3g}")
+    marks += _text(WIDTH - EDGE, HEIGHT - 8, f"{far:.3g}")
+    return _picture(HEIGHT, "Margins of all examples", "".join(_bars(counts)) + axis + marks)
+
+
+def _bars(counts: dict[int, Any]) -> Iterator[str]:
+    """Bars of both answers, one on the other."""
     highest = max(1, int((counts[-1] + counts[1]).max()))
-    bars, step = [], (WIDTH - 2 * EDGE) / BARS
+    step = (WIDTH - 2 * EDGE) / BARS
     for k in range(BARS):
         floor = float(HEIGHT - EDGE)
         for sign, colour in ((-1, NO), (1, YES)):
             height = (HEIGHT - 2 * EDGE) * counts[sign][k] / highest
             floor -= height
             if height:
-                bars.append(
+                yield (
                     f'<rect x="{EDGE + k * step:.1f}" y="{floor:.1f}" width="{step - 1:.1f}" '
                     f'height="{height:.1f}" fill="{colour}"/>'
                 )
-    middle = WIDTH / 2
-    axis = _stroke([(middle, EDGE / 2), (middle, HEIGHT - EDGE)], dash="4 3")
-    marks = _text(middle, HEIGHT - 8, "0") + _text(EDGE, HEIGHT - 8, f"−{far:.3g}")
-    marks += _text(WIDTH - EDGE, HEIGHT - 8, f"{far:.3g}")
-    return _picture(HEIGHT, "Margins of all examples", "".join(bars) + axis + marks)
 
 
 def squeezed(squeeze: Squeeze, bound: float | None) -> str:
@@ -114,16 +118,6 @@ def plane(scene: Scene) -> str:
         y = height - EDGE - (height - 2 * EDGE) * (xy[:, 1] - bottom) / (top - bottom)
         return list(zip(x.tolist(), y.tolist(), strict=True))
 
-    marks, r = [], 4 if len(scene.points) <= 300 else 2.5
-    for (x, y), sign, wrong in zip(place(scene.points), scene.answers, scene.wrong, strict=True):
-        if sign > 0:
-            marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" fill="none" stroke="{YES}"/>')
-        else:
-            cross = f"M{x - r:.1f} {y - r:.1f}l{2 * r} {2 * r}m0-{2 * r}l-{2 * r} {2 * r}"
-            marks.append(f'<path d="{cross}" fill="none" stroke="{NO}"/>')
-        if wrong:
-            ring = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r + 4.5}" fill="none" '
-            marks.append(f'{ring}stroke="currentColor"/>')
     ends = scene.line.ends(scene.box)
     line = _stroke(place(ends), width=2) if ends else ""
     areas = "".join(
@@ -134,8 +128,23 @@ def plane(scene: Scene) -> str:
     names = _text(WIDTH / 2, height - 8, scene.facts.names[0])
     if not scene.facts.flat:
         names += _text(EDGE, 18, scene.facts.names[1], anchor="start")
-    content = f'{areas}<g stroke-width="1.5">{"".join(marks)}</g>{line}{names}'
+    marks = "".join(_marks(scene, place(scene.points)))
+    content = f'{areas}<g stroke-width="1.5">{marks}</g>{line}{names}'
     return _picture(height, "The examples and the line", content)
+
+
+def _marks(scene: Scene, places: Sequence[tuple[float, float]]) -> Iterator[str]:
+    """○ and ×, with a ring around mistakes."""
+    r = 4 if len(places) <= 300 else 2.5
+    for (x, y), sign, wrong in zip(places, scene.answers, scene.wrong, strict=True):
+        at = f'cx="{x:.1f}" cy="{y:.1f}" fill="none"'
+        if sign > 0:
+            yield f'<circle {at} r="{r}" stroke="{YES}"/>'
+        else:
+            cross = f"M{x - r:.1f} {y - r:.1f}l{2 * r} {2 * r}m0-{2 * r}l-{2 * r} {2 * r}"
+            yield f'<path d="{cross}" fill="none" stroke="{NO}"/>'
+        if wrong:
+            yield f'<circle {at} r="{r + 4.5}" stroke="currentColor"/>'
 
 
 def _stroke(
