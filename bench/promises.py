@@ -28,7 +28,7 @@ PLA = (
     Promise("pla.memory-1000000x30", 2, "extra memory while fitting 1,000,000 × 30 float64 (10 % of X and 16 bytes a row)", most(40), "bytes a row"),
     Promise("pla.import", 2, "a process that imports rosenblatt, against one that imports numpy", most(1.2)),
     Promise("pla.import-heavy", 2, "modules of numba, scikit-learn and pyarrow loaded by import rosenblatt", most(0), "modules"),
-    Promise("pla.first-call", 2, "the first fit of a new process, compiled before on this machine", most(0.5), "s"),
+    Promise("pla.first-call", 2, "the first fit of a new process on a terminal, nothing compiled yet: silence", most(0.5), "s"),
     Promise("pla.experiment-1000", 2, "1,000 experiments of N = 100 once compiled (well under two seconds)", under(1), "s"),
     Promise("pla.separated-200", 2, "separable sets separated by default, of 200 (N = 300, d = 10, margin 0.02)", least(200), "sets"),
     Promise("pla.peer-sgd", 9, "5 cycles, 100,000 × 10, against scikit-learn's SGDClassifier(loss='perceptron')", None, "× faster"),

@@ -21,7 +21,7 @@ log = logging.getLogger("rosenblatt")
 
 # Sums may be reordered; NaN and infinity keep their meaning, so that overflow is seen.
 REORDER = {"reassoc", "contract", "nsz"}
-SILENT_SECONDS = 0.5
+SILENT_SECONDS = 0.4  # of a kernel: half a second with what comes before it
 WORTH_A_THREAD = 2**21  # multiplications: about two milliseconds
 
 
