@@ -65,7 +65,6 @@ $(PEERS)/installed: pyproject.toml
 
 bench: $(PEERS)/installed  ## every promise beside its peers, to bench/RESULTS.md (WHAT=one part)
 	$(PEERS)/bin/python -m bench $(WHAT)
-	$(PEERS)/bin/python -m bench.quotes
 
 docs: $(VENV)/installed  ## the manual, strictly, into build/docs
 	$(INSTALL) -e ".[docs]"

@@ -1,7 +1,7 @@
 """`python -m bench [part …] [--quick] [--out FOLDER]`: run the parts and write one table.
 
-The figures go to results.json, part by part, and RESULTS.md is rendered from it. `--quick` takes
-smoke sizes, says so in the table, and leaves the kept results alone.
+The figures go to results.json, part by part; RESULTS.md is rendered from it, and README and manual
+quote it. `--quick` takes smoke sizes, says so in the table, and leaves the kept results alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import machine, render
+from bench import machine, quotes, render
 from bench.line import Line
 from bench.promises import PROMISES
 
@@ -41,6 +41,8 @@ def main(arguments: list[str]) -> int:
         write(folder, name, told)
         render.show(told)
     print(f"bench: {folder / 'RESULTS.md'} and results.json written.")
+    if folder == HERE:
+        quotes.main([])
     return int(failed)
 
 

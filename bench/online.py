@@ -27,7 +27,7 @@ from sklearn.linear_model import Perceptron as SklearnPerceptron
 
 import rosenblatt as rb
 from bench.line import Line, MissingError
-from bench.measure import Times, faster, figure, interleaved, peer
+from bench.measure import Times, faster, figure, interleaved, peer, rounds
 
 D = 30
 NAMES = [f"f{j}" for j in range(D)]
@@ -174,7 +174,7 @@ def files(quick: bool) -> Iterator[Line]:
         for size in (few, n):
             write_files(folder, size)
         names = [f"{size}.{kind}" for size in (few, n) for kind in kinds]
-        times = interleaved({name: work(folder, name) for name in names}, 3)
+        times = rounds({name: work(folder, name) for name in names}, 3)
         outputs = [(folder / f"{n}.{kind}.out").read_bytes() for kind in ("csv", "parquet")]
         assert outputs[0] == outputs[1]
         shares = [right(folder, f"{n}.{kind}", n) for kind in ("csv", "vw")]

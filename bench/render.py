@@ -29,6 +29,7 @@ def markdown(results: dict[str, Any]) -> str:
         _summary(lines),
         _grid(HEADINGS, (_cells(line) for line in lines)),
         *(block for table in tables for block in _table(table)),
+        *_missing(results),
         "## How long it took",
         _grid(("part", "seconds", "date"), _durations(results)),
     ]
@@ -78,6 +79,12 @@ def _cells(line: Line) -> tuple[str, ...]:
 def _table(table: Table) -> list[str]:
     grid = _grid(table.columns, ([_word(cell) for cell in row] for row in table.rows))
     return [f"## {table.title}", *[table.note] * bool(table.note), grid]
+
+
+def _missing(results: dict[str, Any]) -> list[str]:
+    gaps = [gap for told in results.values() for gap in told["missing"]]
+    told = [f"- {', '.join(f'`{id}`' for id in gap['ids'])}: {gap['why']}" for gap in gaps]
+    return ["## What was not measured, and why", "\n".join(told)] if told else []
 
 
 def _durations(results: dict[str, Any]) -> Iterable[tuple[str, ...]]:

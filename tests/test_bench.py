@@ -128,6 +128,28 @@ def test_one_part_is_written_beside_the_others(tmp_path):
     assert (tmp_path / "RESULTS.md").read_text(encoding="utf-8") == render.markdown(results)
 
 
+def test_the_kept_results_are_rendered_as_they_are():
+    results = json.loads((bench.HERE / "results.json").read_text(encoding="utf-8"))
+    assert (bench.HERE / "RESULTS.md").read_text(encoding="utf-8") == render.markdown(results)
+
+
+def test_the_kept_results_have_every_promise_at_full_size():
+    results = json.loads((bench.HERE / "results.json").read_text(encoding="utf-8"))
+    lines = [line for kept in results.values() for line in kept["lines"]]
+    assert [line["id"] for line in lines if line["id"] not in PROMISES] == []
+    assert sorted(PROMISES) == sorted(line["id"] for line in lines)
+    assert not any(kept["quick"] for kept in results.values())
+    for line in lines:
+        target = PROMISES[line["id"]].target
+        assert line["target"] == (target and {"way": target.way, "number": target.number})
+
+
+def test_what_was_not_measured_is_told_with_the_reason():
+    gap = {"ids": ["quality.mistakes"], "why": "ROSENBLATT_DATA is not set"}
+    text = render.markdown({"quality": told(missing=[gap])})
+    assert "- `quality.mistakes`: ROSENBLATT_DATA is not set" in text
+
+
 def test_work_runs_at_smoke_size(monkeypatch):
     from bench import cli
 
