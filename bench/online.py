@@ -190,8 +190,7 @@ def files(quick: bool) -> Iterator[Line]:
 
 
 def a_row(long: Times, short: Times, rows: int) -> Times:
-    pairs = zip(long.seconds, short.seconds, strict=True)
-    return Times(tuple((all - start) / rows for all, start in pairs))
+    return Times(tuple((seconds - short.median) / rows for seconds in long.seconds))
 
 
 def memory(quick: bool) -> Iterator[Line]:

@@ -80,7 +80,7 @@ def beside_loops(quick: bool) -> Iterator[Line]:
         "compiled": lambda: loop(X, y, trace),
         "numpy": lambda: by_numpy(X, y, few),
     }
-    times = rounds(works, 3 if quick else 5)
+    times = rounds(works, 3)
     note = f"the same pocket at the same corrections; {times['ours'].median:.2f} s"
     yield faster("pocket.compiled-50000x50", times["compiled"], times["ours"], note)
     note = f"NumPy from its first {len(few)} corrections, times {T // len(few)}; the same pocket"
@@ -116,10 +116,16 @@ def product(X: Any, W: Any) -> None:
 
 
 def by_fukuml(quick: bool) -> Iterator[Line]:
+    for id, n, d, T in (
+        ("pocket.fukuml", 20_000, 10, 100),
+        ("pocket.fukuml-homework", 500, 4, 50),
+    ):
+        yield beside_fukuml(id, *examples(min(n, 1000) if quick else n, d), T)
+
+
+def beside_fukuml(id: str, X: Any, y: Any, T: int) -> Line:
     """Its naive cycle starts over after each correction, as order="first" does: same weights."""
     fukuml = peer("FukuML.PocketPLA", "FukuML")
-    n, T = (500, 20) if quick else (5000, 100)
-    X, y = examples(n, 10)
 
     def theirs(loop_mode: str) -> Any:
         pla = fukuml.BinaryClassifier()
@@ -131,20 +137,17 @@ def by_fukuml(quick: bool) -> Iterator[Line]:
 
     with tempfile.NamedTemporaryFile("w", suffix=".dat") as file:
         np.savetxt(file.name, np.column_stack([X, y]), fmt="%.17g")
-        ours = rb.PocketPerceptron(T, "first").fit(X, y)
-        peers = theirs("naive_cycle")
+        ours, peers = rb.PocketPerceptron(T, "first").fit(X, y), theirs("naive_cycle")
         assert np.allclose(ours.weights_, peers.W, rtol=1e-9), "FukuML has another pocket"
-        assert ours.n_mistakes_ == round(peers.temp_avg_error * n)
-        works = {
-            "ours": lambda: rb.PocketPerceptron(T, random_state=0).fit(X, y),
-            "peer": lambda: theirs("random"),
-        }
-        times = interleaved(works, 3)
+        assert ours.n_mistakes_ == round(peers.temp_avg_error * len(X))
+        random = rb.PocketPerceptron(T, random_state=0)
+        random.fit(X, y)
+        times = rounds({"ours": lambda: random.fit(X, y), "peer": lambda: theirs("random")}, 3)
     note = (
-        "the same pocket where both start over after each correction; timed with random mistakes; "
+        "the same pocket where both start over after each correction; timed with random mistakes: "
         f"{times['peer'].median:.2f} s against {times['ours'].median:.4f} s"
     )
-    yield faster("pocket.fukuml", times["peer"], times["ours"], note)
+    return faster(id, times["peer"], times["ours"], note)
 
 
 WORKS = {
