@@ -24,7 +24,7 @@ def learn(quick: bool) -> Iterator[Line]:
             "ours": lambda: _process(folder, PROGRAM, "learn"),
             "import": lambda: _process(folder, sys.executable, "-c", "import sklearn.linear_model"),
         }
-        times = interleaved(works, 3 if quick else 15)
+        times = interleaved(works, 3 if quick else 9)
     yield at_most("cli.learn", times["ours"], times["import"], f"{times['ours'].median:.2f} s")
 
 
@@ -34,7 +34,7 @@ def usage(quick: bool) -> Iterator[Line]:
             "ours": lambda: _process(folder, PROGRAM, "--help"),
             "numpy": lambda: _process(folder, sys.executable, "-c", "import numpy"),
         }
-        times = interleaved(works, 3 if quick else 15)
+        times = interleaved(works, 3 if quick else 9)
     yield at_most("cli.help", times["ours"], times["numpy"], f"{times['ours'].median:.2f} s")
 
 

@@ -19,6 +19,8 @@ def stamp() -> dict[str, Any]:
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "machine": _machine(),
+        "load": round(os.getloadavg()[0], 1),
+        "cores": _cores(),
         "versions": {"Python": platform.python_version(), **{p: _version(p) for p in PACKAGES}},
     }
 
@@ -33,9 +35,13 @@ def _version(package: str) -> str:
 def _machine() -> str:
     gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (
-        f"{_processor()}, {len(os.sched_getaffinity(0))} cores, {gigabytes:.0f} GB, "
+        f"{_processor()}, {_cores()} cores, {gigabytes:.0f} GB, "
         f"{platform.system()} {platform.machine()}"
     )
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 def _processor() -> str:

@@ -31,7 +31,7 @@ def markdown(results: dict[str, Any]) -> str:
         *(block for table in tables for block in _table(table)),
         *_missing(results),
         "## How long it took",
-        _grid(("part", "seconds", "date"), _durations(results)),
+        _grid(("part", "seconds", "load before", "date"), _durations(results)),
     ]
     return "\n\n".join(blocks) + "\n"
 
@@ -50,6 +50,10 @@ def _circumstances(results: dict[str, Any]) -> list[str]:
     quick = [name for name, told in results.items() if told["quick"]]
     if quick:
         blocks.append(f"**Smoke sizes, no figures to quote**: {', '.join(quick)}.")
+    # Our own parts leave a load of about one a core behind them.
+    busy = [name for name, told in results.items() if told["load"] > 2 * told["cores"]]
+    if busy:
+        blocks.append(f"**The machine was busy with other work**: {', '.join(busy)}.")
     return blocks
 
 
@@ -89,8 +93,8 @@ def _missing(results: dict[str, Any]) -> list[str]:
 
 def _durations(results: dict[str, Any]) -> Iterable[tuple[str, ...]]:
     for name, told in results.items():
-        yield name, f"{told['seconds']:.0f}", told["date"]
-    yield "all", f"{sum(told['seconds'] for told in results.values()):.0f}", ""
+        yield name, f"{told['seconds']:.0f}", number(told["load"]), told["date"]
+    yield "all", f"{sum(told['seconds'] for told in results.values()):.0f}", "", ""
 
 
 def _grid(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -93,6 +93,7 @@ def test_work_that_fails_or_lacks_a_peer_is_told_and_the_rest_goes_on(monkeypatc
 
 def told(*lines, missing=(), tables=()):
     stamp = {"date": "today", "machine": "one", "versions": {"Python": "3"}, "quick": False}
+    stamp |= {"load": 0.5, "cores": 2}
     lists = {"lines": [line.to_json() for line in lines], "tables": list(tables)}
     return {**stamp, **lists, "missing": list(missing), "took": {}, "seconds": 1.0}
 
@@ -117,6 +118,13 @@ def test_the_table_says_pass_short_and_not_measured():
     assert rows["pla.first-call"].endswith("| ≤ 0.5 s | 0.75 s |  | **short** |  |")
     assert rows["pla.fit-1000x10"].endswith("| **not measured** | Peer is not installed |")
     assert rows["pla.peer-sgd"].endswith("| — | 4,321 × faster |  | — |  |")
+
+
+def test_a_busy_machine_and_smoke_sizes_are_told():
+    busy = told(figure("pla.import", 0.5)) | {"load": 9.5, "quick": True}
+    text = render.markdown({"pla": busy})
+    assert "**The machine was busy with other work**: pla." in text
+    assert "**Smoke sizes, no figures to quote**: pla." in text
 
 
 def test_one_part_is_written_beside_the_others(tmp_path):
