@@ -173,6 +173,13 @@ print(json.dumps(tracemalloc.get_traced_memory()[1]))
     yield figure("pla.memory-1000000x30", in_new_process(code) / n, note="by tracemalloc")
 
 
+def trace_memory(quick: bool) -> Iterator[Line]:
+    X, y, _ = planted(10_000, 10)
+    clf = rb.Perceptron(max_iter=100).fit(X, noisy(X, y))
+    note = f"{clf.n_updates_:,} corrections in {len(clf.trace_.ends)} cycles of 8 bytes each"
+    yield figure("pla.trace-memory", clf.trace_.examples.nbytes / clf.n_updates_, note=note)
+
+
 IMPORTING = """
 import subprocess, sys, json, time
 def once(name):
@@ -257,6 +264,7 @@ WORKS = {
     sparse: ("pla.csr",),
     small: ("pla.fit",),
     memory: ("pla.memory",),
+    trace_memory: ("pla.trace-memory",),
     importing: ("pla.import",),
     first_call: ("pla.first-call",),
     experiments: ("pla.experiment",),

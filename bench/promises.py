@@ -26,6 +26,7 @@ PLA = (
     Promise("pla.csr-100000x47000", 2, "5 cycles in file order, CSR 100,000 × 47,000, about 67 entries a row, against scikit-learn's Perceptron", least(1.7), "× faster"),
     Promise("pla.fit-1000x10", 2, "fit of 1,000 × 10 once compiled, against scikit-learn's Perceptron", least(3), "× faster"),
     Promise("pla.memory-1000000x30", 2, "extra memory while fitting 1,000,000 × 30 float64 (10 % of X and 16 bytes a row)", most(40), "bytes a row"),
+    Promise("pla.trace-memory", 2, "the trace, its cycle ends aside", most(8), "bytes a correction"),
     Promise("pla.import", 2, "a process that imports rosenblatt, against one that imports numpy", most(1.2)),
     Promise("pla.import-heavy", 2, "modules of numba, scikit-learn and pyarrow loaded by import rosenblatt", most(0), "modules"),
     Promise("pla.first-call", 2, "the first fit of a new process on a terminal, nothing compiled yet: silence", most(0.5), "s"),
