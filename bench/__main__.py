@@ -117,10 +117,16 @@ def write(folder: Path, name: str, told: dict[str, Any]) -> None:
     """Put one part's results in the place of its former ones, and render all."""
     path = folder / "results.json"
     results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    results[name] = told
-    results = {part: results[part] for part in PARTS if part in results}
+    results = {part: results.get(part) or not_run(part) for part in PARTS} | {name: told}
     path.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     (folder / "RESULTS.md").write_text(render.markdown(results), encoding="utf-8")
+
+
+def not_run(name: str) -> dict[str, Any]:
+    """The promises of a part that was never run here: no figure, and the table says so."""
+    told: dict[str, Any] = {**machine.stamp(), "date": "", "load": None, "quick": False}
+    told |= {"seconds": 0.0, "lines": [], "tables": [], "missing": [], "took": {}}
+    return told | {"lines": [line.to_json() for line in unmeasured(name, told)]}
 
 
 if __name__ == "__main__":

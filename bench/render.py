@@ -51,9 +51,14 @@ def _circumstances(results: dict[str, Any]) -> list[str]:
     if quick:
         blocks.append(f"**Smoke sizes, no figures to quote**: {', '.join(quick)}.")
     # Our own parts leave a load of about one a core behind them.
-    busy = [name for name, told in results.items() if told["load"] > 2 * told["cores"]]
+    run = {name: told for name, told in results.items() if told["date"]}
+    known = {name: told for name, told in run.items() if told["load"] is not None}
+    busy = [name for name, told in known.items() if told["load"] > 2 * told["cores"]]
     if busy:
         blocks.append(f"**The machine was busy with other work**: {', '.join(busy)}.")
+    if len(known) < len(run):
+        names = ", ".join(name for name in run if name not in known)
+        blocks.append(f"**The load of the machine was not recorded**: {names}.")
     return blocks
 
 

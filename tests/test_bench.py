@@ -127,13 +127,20 @@ def test_a_busy_machine_and_smoke_sizes_are_told():
     assert "**Smoke sizes, no figures to quote**: pla." in text
 
 
+def test_a_load_that_nobody_recorded_is_told_as_such():
+    text = render.markdown({"pla": told(figure("pla.import", 0.5)) | {"load": None}})
+    assert "**The load of the machine was not recorded**: pla." in text
+    assert "busy" not in text
+
+
 def test_one_part_is_written_beside_the_others(tmp_path):
     bench.write(tmp_path, "pocket", told(figure("pocket.fukuml", 600)))
     bench.write(tmp_path, "pla", told(figure("pla.import", 0.5)))
     bench.write(tmp_path, "pla", told(figure("pla.import", 0.25)))
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    figures = {name: kept["lines"][0]["figure"] for name, kept in results.items()}
-    assert figures == {"pla": 0.25, "pocket": 600}
+    figures = {line["id"]: line["figure"] for kept in results.values() for line in kept["lines"]}
+    assert {id: x for id, x in figures.items() if x} == {"pla.import": 0.25, "pocket.fukuml": 600}
+    assert {"page.first-step", "growth.pla-rows", "quality.exact-proved"} <= set(figures)
     assert (tmp_path / "RESULTS.md").read_text(encoding="utf-8") == render.markdown(results)
 
 
