@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rosenblatt import learn
+from rosenblatt import engine, learn
 from rosenblatt.cli.say import counted
 from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.separability import Separability, separability_of
@@ -240,7 +240,9 @@ def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
         def watch(number: int, so_far: Progress, pocket: Pocket) -> None:
             teller.tell(pocket.mistakes, so_far.corrections)
 
-        run = learn.pocket(task.scaled, rule, budget, plan=Plan(watch=watch))
+        run = learn.pocket(
+            task.scaled, rule, budget, plan=Plan(threads=engine.cores(), watch=watch)
+        )
     hypothesis = min(task.folded(run.hypothesis), _constant(task.examples), key=task.count)
     mistakes, corrections = task.count(hypothesis), len(run.trace)
     told = (

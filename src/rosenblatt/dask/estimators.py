@@ -156,6 +156,8 @@ class Perceptron(Mixer):
         `max_iter` counts rounds; `max_updates` the corrections of all shards together.
     zero, class_weight, warm_start, random_state, verbose : as in Perceptron
         With `verbose` a line is printed every second or so.
+    n_jobs : int, optional
+        Changes nothing here but in `to_local()`: the workers' threads do the work.
     client : dask.distributed.Client, optional
         The connection to the cluster; the default client if not given.
     mixing : {"uniform", "mistakes"}, default="uniform"
@@ -202,6 +204,7 @@ class Perceptron(Mixer):
         warm_start: bool = False,
         random_state: Any = None,
         verbose: int = 0,
+        n_jobs: int | None = None,
         client: Any = None,
         mixing: str = "uniform",
         checkpoint: str | PathLike[str] | None = None,
@@ -219,6 +222,7 @@ class Perceptron(Mixer):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
+        self.n_jobs = n_jobs
         self.client = client
         self.mixing = mixing
         self.checkpoint = checkpoint

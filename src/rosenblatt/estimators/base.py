@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rosenblatt import learn, orders
+from rosenblatt import engine, learn, orders
 from rosenblatt.estimators import checks
 from rosenblatt.examples import Examples, row_weights
 from rosenblatt.hypothesis import Hypothesis
@@ -40,7 +40,8 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The rows to score.
         """
         table = self._table(X)
-        return self._hypothesis().scores(table)
+        with engine.at_most(self._threads):
+            return self._hypothesis().scores(table)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Answer each row with one of `classes_`.
@@ -51,8 +52,13 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The rows to answer.
         """
         table = self._table(X)
-        yes = self._hypothesis().answers(table) > 0
+        with engine.at_most(self._threads):
+            yes = self._hypothesis().answers(table) > 0
         return self.classes_[yes.astype(np.intp)]
+
+    @property
+    def _threads(self) -> int:
+        return checks.threads(getattr(self, "n_jobs", None))
 
     def _table(self, X: Any) -> Any:
         """X checked against what was fitted."""

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rosenblatt import learn, orders
+from rosenblatt import engine, learn, orders
+from rosenblatt.estimators import checks
 from rosenblatt.estimators.base import Corrector
 from rosenblatt.examples import Examples
 from rosenblatt.learn.walk import Progress
@@ -48,6 +49,8 @@ class Perceptron(Corrector):
         For the random orders.
     verbose : int, default=0
         1 prints a line to stderr every second or so.
+    n_jobs : int, optional
+        Threads that count mistakes and scores; None for one a core. Answers do not depend on it.
 
     Attributes
     ----------
@@ -97,6 +100,7 @@ class Perceptron(Corrector):
         warm_start: bool = False,
         random_state: Any = None,
         verbose: int = 0,
+        n_jobs: int | None = None,
     ) -> None:
         self.order = order
         self.max_iter = max_iter
@@ -109,6 +113,7 @@ class Perceptron(Corrector):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
+        self.n_jobs = n_jobs
 
     def fit(
         self,
@@ -132,8 +137,20 @@ class Perceptron(Corrector):
             Where to start instead of 0.
         """
         rule, budget = self._rule(), self._budget()
+        with engine.at_most(checks.threads(self.n_jobs)):
+            return self._fit(X, y, sample_weight, (rule, budget), (coef_init, intercept_init))
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        way: tuple[learn.Rule, learn.Budget],
+        begin: tuple[Any, Any],
+    ) -> Self:
+        rule, budget = way
         examples = self._examples(X, y, sample_weight, looked_at=not self._meets_all(rule))
-        start = self._start(examples, coef_init, intercept_init)
+        start = self._start(examples, *begin)
         try:
             run = self._learn(examples, rule, budget, start)
         except learn.Interrupted as stop:
@@ -141,7 +158,7 @@ class Perceptron(Corrector):
             raise
         self._remember(X, examples, run)
         if not run.separated:
-            warnings.warn(_advice(run, examples), ConvergenceWarning, stacklevel=2)
+            warnings.warn(_advice(run, examples), ConvergenceWarning, stacklevel=3)
         return self
 
     def _meets_all(self, rule: learn.Rule) -> bool:

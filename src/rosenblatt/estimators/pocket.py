@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from rosenblatt import learn
+from rosenblatt import engine, learn
 from rosenblatt.estimators import checks
 from rosenblatt.estimators.base import Corrector
 from rosenblatt.examples import Examples
@@ -149,7 +149,7 @@ class PocketPerceptron(Corrector):
         threads = checks.threads(self.n_jobs)
         examples = self._examples(X, y, sample_weight)
         start = self._start(examples, coef_init, intercept_init)
-        with Teller(self.verbose, self.time_limit) as teller:
+        with Teller(self.verbose, self.time_limit) as teller, engine.at_most(threads):
             plan = Plan(bool(self.ratchet), int(self.restarts), threads, _watch(teller))
             run = learn.pocket(examples, rule, budget, start, plan)
         self._remember(X, examples, run)

@@ -107,7 +107,8 @@ def _best_of(walks: list[PocketWalk], threads: int) -> PocketRun:
     """The restart with the fewest mistakes, the first of them, whatever the threads do."""
 
     def finish(walk: PocketWalk) -> None:
-        _one(walk)
+        with engine.at_most(walk.plan.threads):
+            _one(walk)
         if walk.confirmed:
             # Earlier restarts must go on: one of them may be the first without mistakes.
             for later in walks[walk.number + 1 :]:
