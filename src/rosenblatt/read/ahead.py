@@ -49,15 +49,20 @@ def ahead(items: Iterable[T]) -> Iterator[T]:
     maker = threading.Thread(target=make, daemon=True)
     maker.start()
     try:
-        yield from _taken(ready)
+        yield from _taken(ready, maker)
     finally:
         enough.set()
         maker.join()
 
 
-def _taken(ready: queue.Queue[Any]) -> Iterator[Any]:
+def _taken(ready: queue.Queue[Any], maker: threading.Thread) -> Iterator[Any]:
     while True:
-        item, trouble = ready.get()
+        try:
+            item, trouble = ready.get(timeout=1.0)
+        except queue.Empty:
+            if maker.is_alive() or not ready.empty():
+                continue
+            raise MemoryError("the thread that reads has ended") from None
         if isinstance(trouble, StopIteration):
             return
         if trouble is not None:

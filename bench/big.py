@@ -1,0 +1,120 @@
+"""Larger than memory: a pass beside PyArrow's own reading, and a file of 8 × the memory allowed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.line import Line
+from bench.measure import at_most, figure, interleaved
+
+D, ROWS = 30, 1 << 17  # features, and rows of a row group
+NAMES = [f"f{j}" for j in range(D)]
+
+
+@contextmanager
+def parquet(n: int) -> Iterator[Path]:
+    """float32 rows at a distance from a plane, in row groups, as PyArrow writes them."""
+    rng = np.random.default_rng(0)
+    w = rng.standard_normal(D, dtype=np.float32)
+    w /= np.linalg.norm(w)
+    schema = pa.schema([*((name, pa.float32()) for name in NAMES), ("label", pa.int8())])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "big.parquet"
+        with pq.ParquetWriter(path, schema) as writer:
+            for at in range(0, n, ROWS):
+                X = rng.standard_normal((min(ROWS, n - at), D), dtype=np.float32)
+                y = np.where(X @ w > 0, 1, -1).astype(np.int8)
+                X += np.outer(0.05 * y, w).astype(np.float32)
+                writer.write_table(pa.table([*np.ascontiguousarray(X.T), y], schema=schema))
+        yield path
+
+
+def one_pass(quick: bool) -> Iterator[Line]:
+    """A cycle of PLA in file order from w(0) = 0, and the same batches read and let go."""
+    from rosenblatt.learn import Budget, Rule
+    from rosenblatt.learn.passes import Passes
+    from rosenblatt.read import Layout, Source
+    from rosenblatt.read.batches import FileBatches
+    from rosenblatt.read.guess import Wishes
+
+    n = 2_000_000 if quick else 32_000_000
+    with parquet(n) as path:
+        batches = FileBatches.of(Source.find(str(path)), Layout(), Wishes(target="label"))
+        size = max(block.n for block in batches())
+
+        def ours() -> Any:
+            walk = Passes(batches, Rule(), Budget(1), None)
+            walk.cycle()
+            return walk
+
+        def reading(**options: Any) -> int:
+            with pq.ParquetFile(path, **options) as file:
+                return sum(batch.num_rows for batch in file.iter_batches(size))
+
+        assert reading() == ours().rows == n
+        works = {
+            "ours": ours,
+            "pyarrow": reading,
+            "without pre-buffering": lambda: reading(pre_buffer=False),
+        }
+        times = interleaved(works, 5 if quick else 3)
+    fastest = min(("pyarrow", "without pre-buffering"), key=lambda name: times[name].median)
+    note = f"{n:,} rows in batches of {size:,}; PyArrow at its faster ({fastest})"
+    yield at_most("big.pass-32000000x30", times["ours"], times[fastest], note)
+
+
+LIMITED = """
+import json, resource, sys, time
+from rosenblatt.cli import run
+
+path, limit, out = sys.argv[1:]
+resource.setrlimit(resource.RLIMIT_DATA, (int(limit), int(limit)))
+begin = time.perf_counter()
+code = run(["learn", path, "--target", "label", "--no-scale", "-o", out, "--top", "0", "--json"])
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+print(json.dumps([code, 1024 * int(status["VmHWM"].split()[0]), time.perf_counter() - begin]))
+"""
+
+
+def limited(quick: bool) -> Iterator[Line]:
+    """`rosenblatt learn` where the process may have an eighth of the file as data.
+
+    The libraries alone need a third of a gigabyte, so that the quick file is of other proportions.
+    """
+    n = 2_000_000 if quick else 33_500_000
+    with parquet(n) as path:
+        size = path.stat().st_size
+        limit = 700_000_000 if quick else size // 8
+        arguments = [str(path), str(limit), str(path.with_name("model.json"))]
+        done = subprocess.run(
+            [sys.executable, "-c", LIMITED, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            # The default pool reserves a gigabyte, which the limit would count as taken.
+            env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "jemalloc"},
+        )
+        if done.returncode:
+            raise RuntimeError(done.stderr.strip().splitlines()[-1])
+    *_, result, told = done.stdout.splitlines()
+    code, held, seconds = json.loads(told)
+    assert code == 0, done.stderr
+    assert json.loads(result)["mistakes"] == 0
+    assert "in passes over the file" in done.stderr
+    note = f"{size / 1e9:.1f} GB, {limit / 1e6:.0f} MB allowed, {held / 1e6:.0f} MB held at most"
+    yield figure("big.limit-4gb", held / limit, note=f"{note}, {seconds:.0f} s")
+
+
+WORKS = {one_pass: ("big.pass-",), limited: ("big.limit-",)}
