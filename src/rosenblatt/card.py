@@ -21,7 +21,7 @@ def card(title: str, facts: Iterable[tuple[str, str]], below: str = "") -> str:
     title : str
         What it is about.
     facts : iterable of (name, text)
-        A line each; an empty name goes on with the line above.
+        A line each; without a name the text takes the whole line.
     below : str
         HTML to put under them, a picture from `bars` say.
 
@@ -30,13 +30,16 @@ def card(title: str, facts: Iterable[tuple[str, str]], below: str = "") -> str:
     >>> "&lt;b&gt;" in card("Trace", [("corrections", "<b>")])
     True
     """
-    rows = "".join(
-        f'<tr style="background:none"><th style="{CELL};font-weight:500;opacity:.75">{escape(name)}'
-        f'</th><td style="{CELL}">{escape(text)}</td></tr>'
-        for name, text in facts
-    )
+    rows = "".join(f'<tr style="background:none">{_cells(*fact)}</tr>' for fact in facts)
     table = f'<table style="border-collapse:collapse;border:0;margin:.2em 0 0">{rows}</table>'
     return f'<div style="{BOX}"><strong>{escape(title)}</strong>{table}{below}</div>'
+
+
+def _cells(name: str, text: str) -> str:
+    if not name:
+        return f'<td colspan="2" style="{CELL}">{escape(text)}</td>'
+    head = f'<th style="{CELL};font-weight:500;opacity:.75">{escape(name)}</th>'
+    return f'{head}<td style="{CELL};overflow-wrap:anywhere">{escape(text)}</td>'
 
 
 def bars(counts: Sequence[int], name: str) -> str:

@@ -73,7 +73,9 @@ class Trace:
             named = ", ".join(f"row {rows[k]} ({often[k]:,} times)" for k in most)
             facts.append(("most often", named))
         each = np.diff(self.ends, prepend=0).tolist()
-        return card("Trace", facts, bars(each, "corrections in each cycle") if any(each) else "")
+        return card(
+            "Trace", facts, bars(each, "corrections in each cycle") if len(each) > 3 else ""
+        )
 
     @property
     def cycles(self) -> NDArray[np.intp]:

@@ -128,12 +128,14 @@ class Squeeze:
 
     def _repr_html_(self) -> str:
         last = len(self.squared) - 1
+        above = "≥" if self.inner_holds[-1] else "<"
+        below = "≤" if self.squared_holds[-1] else ">"
         return card(
             f"The squeeze of {last:,} correction{'' if last == 1 else 's'}",
             [
                 ("both inequalities", "hold at every t" if self.holds else "do not hold"),
-                ("w_f·w(T)", f"{self.inner[-1]:.6g} ≥ {self.inner_least[-1]:.6g}"),
-                ("‖w(T)‖²", f"{self.squared[-1]:.6g} ≤ {self.squared_most[-1]:.6g}"),
+                ("w_f·w(T)", f"{self.inner[-1]:.6g} {above} {self.inner_least[-1]:.6g}"),
+                ("‖w(T)‖²", f"{self.squared[-1]:.6g} {below} {self.squared_most[-1]:.6g}"),
                 ("cosine of w(T) and w_f", f"{self.cosine[-1]:.6g}"),
             ],
         )

@@ -108,7 +108,7 @@ class Proof:
     parts: tuple[Part, ...] = ()
 
     def _repr_html_(self) -> str:
-        facts = [("claim", self.claim), ("about the data", self.data)]
+        facts = [("claim", self.claim), ("about the data", f"{self.data[:16]}…")]
         if self.weights:
             facts.append(("weights", f"{len(self.weights):,} whole numbers, w0 first"))
         rows = sum(len(part.rows) for part in self.parts)
