@@ -197,6 +197,7 @@ _blas_limit: list[Any] = []
 
 @functools.cache
 def _blas() -> Any:
+    import scipy.linalg  # noqa: F401  (compiled kernels multiply with SciPy's BLAS, NumPy's is another)
     import threadpoolctl
 
     return threadpoolctl.ThreadpoolController()

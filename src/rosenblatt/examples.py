@@ -267,7 +267,7 @@ def row_weights(weights: Any, n: int) -> NDArray[np.float64]:
 
 
 def kernel_rows(
-    X: Any, x0: float, step: NDArray[np.float64], part: slice = slice(None)
+    X: Any, x0: float, step: NDArray[np.floating[Any]], part: slice = slice(None)
 ) -> kernels.Dense | kernels.Sparse:
     """Wrap rows of a checked table for the kernels, read-only: one compilation serves all."""
     if isinstance(X, np.ndarray):

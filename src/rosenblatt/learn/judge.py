@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,14 +14,15 @@ from numpy.typing import NDArray
 from rosenblatt import engine
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import SMALLEST, UNIT_ROUNDOFF, Hypothesis
+from rosenblatt.learn.sieve import Sieve, Survivor, double_slack, worth_sifting
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
-Survivor = tuple[int, int | None]
 
 # Scores are made for so many pairs of a row and a vector at a time: they stay in the cache.
 SCORES_AT_ONCE = 2**17
 VECTORS_AT_ONCE = 256
+VECTORS_TO_SIFT = 2048
 FEW_PAIRS = 2**20  # of a row and a vector: not worth a second thread
 FEW_VECTORS = 16  # not worth ordering the rows for
 # The weights of a block, and the multiplications to judge it, are kept to about these numbers.
@@ -88,7 +90,12 @@ class Judge:
         `order` says in which order to look at the examples; it changes the time, not the answer.
         """
         found: list[tuple[int, float]] = []
-        for b, certain in self._survivors(W, best, order):
+        bar = best
+        if self.examples.weights is not None:  # sums of weights are rounded, counts are not
+            bar *= 1 + 4 * self.examples.n * UNIT_ROUNDOFF
+        sieve = self.sieve
+        survivors = sieve.survivors(W, bar) if sieve else self._survivors(W, bar, order)
+        for b, certain in survivors:
             count = self.alone(W[b]) if certain is None else certain
             if count < best:
                 best = count
@@ -98,26 +105,30 @@ class Judge:
     def counts(self, W: Floats) -> Floats:
         """The mistakes of every vector of W."""
         counts = np.empty(len(W))
-        for begin in range(0, len(W), self.block):
-            part = W[begin : begin + self.block]
+        step = min(self.block, VECTORS_AT_ONCE)
+        for begin in range(0, len(W), step):
+            part = W[begin : begin + step]
             for b, certain in self._survivors(part, math.inf, None):
                 counts[begin + b] = self.alone(part[b]) if certain is None else certain
         return counts
+
+    @functools.cached_property
+    def sieve(self) -> Sieve | None:
+        """What drops most vectors after a look at some rows, where there are rows enough."""
+        return Sieve(self.examples, self.threads) if worth_sifting(self.examples) else None
 
     @property
     def block(self) -> int:
         """How many vectors to judge at once."""
         work = self.examples.n * self.examples.entries_per_row
-        most = min(BLOCK_ENTRIES // (self.examples.d + 1), BLOCK_WORK // work, VECTORS_AT_ONCE)
-        return max(1, most)
+        most = VECTORS_AT_ONCE if self.sieve is None else VECTORS_TO_SIFT
+        return max(1, min(BLOCK_ENTRIES // (self.examples.d + 1), BLOCK_WORK // work, most))
 
     def _survivors(self, W: Floats, best: float, order: Rows | None) -> list[Survivor]:
         """The vectors that may beat `best`, with their counts where those are certain."""
         pairs = self.examples.n * len(W)
         threads = min(self.threads, max(1, pairs // FEW_PAIRS))
         tally = Tally(np.zeros((threads, len(W))), np.zeros((threads, len(W))))
-        if self.examples.weights is not None:  # sums of weights are rounded, counts are not
-            best *= 1 + 4 * self.examples.n * UNIT_ROUNDOFF
         with engine.one_blas_thread():
             if threads == 1:
                 self._look(0, tally, W, (best, order))
@@ -138,7 +149,7 @@ class Judge:
         """
         best, order = way
         examples, threads = self.examples, len(tally.wrong)
-        slack, w0 = self._slack(W), W[:, 0] * examples.x0
+        slack, w0 = double_slack(examples, W), W[:, 0] * examples.x0
         alive = np.arange(len(W))
         C = max(1, SCORES_AT_ONCE // len(W))
         for start in range(k * C, examples.n, threads * C):
@@ -157,14 +168,6 @@ class Judge:
 
     def _sizes(self, rows: Any, most: int) -> Floats:
         return np.ones(most) if self.examples.weights is None else self.examples.weights[rows]
-
-    def _slack(self, W: Floats) -> Floats:
-        """How far from 0 a score must be for every way of summing it to agree on its sign."""
-        share = 4 * (self.examples.longest + 1) * UNIT_ROUNDOFF
-        with np.errstate(over="ignore", invalid="ignore"):
-            lengths = self.examples.length * np.sqrt((W * W).sum(axis=1))
-            slack: Floats = share * lengths + SMALLEST
-        return slack
 
 
 def _product(X: Any, rows: Any, W: Floats) -> Floats:

@@ -162,8 +162,10 @@ class PocketWalk(Walk):
         """How many more corrections the next block may make."""
         if self.plan.ratchet:
             return super().corrections_left
-        # Small blocks first: a pocket with few mistakes lets more of the next block be dropped.
-        block = min(self.judge.block, max(FIRST_BLOCK, self.so_far.corrections))
+        block = self.judge.block
+        if self.judge.sieve is None:
+            # Small blocks first: a pocket with few mistakes lets more of the next be dropped.
+            block = min(block, max(FIRST_BLOCK, self.so_far.corrections))
         return min(super().corrections_left, block)
 
     @property
@@ -217,7 +219,7 @@ class PocketWalk(Walk):
 
     def _order(self, W: NDArray[np.float64]) -> Rows | None:
         """The examples that most of W get wrong first; not worth its cost on few examples."""
-        if self.examples.n < FEW or len(W) < FEW_VECTORS:
+        if self.judge.sieve or self.examples.n < FEW or len(W) < FEW_VECTORS:
             return None
         return self.judge.hardest_first(W.mean(axis=0))
 
