@@ -48,7 +48,7 @@ Rows = NDArray[np.unsignedinteger[Any]]
 Places = NDArray[np.intp]
 Survivor = tuple[int, int | None]
 
-FLIGHT = 128  # vectors
+FLIGHT = 256  # vectors
 KEPT_ENTRIES = 2**23  # of rows in single precision: about as much as a cache holds
 FEW = 16  # a flight ends when one in so many is left
 MANY_ROWS = 2**14  # fewer are judged faster by plain products
