@@ -12,6 +12,7 @@ class Screen:
     """A page that is open, and what went wrong on it."""
 
     def __init__(self, context, address, hash):
+        context.set_default_timeout(15_000)
         self.page = context.new_page()
         self.troubles, self.requests = [], []
         self.page.on("pageerror", lambda error: self.troubles.append(str(error)))

@@ -120,7 +120,7 @@ def test_modules_can_be_put_into_one_file():
 def test_static_files_are_our_own_and_small():
     for name, (content, _) in static_files().items():
         text = content.decode()
-        assert len(text.splitlines()) <= 400, name
+        assert len(text.splitlines()) <= 350, name
         for module in re.findall(r'from "([^"]+)"', text):
             assert module.removeprefix("./") in static_files(), (name, module)
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text), name

@@ -15,8 +15,9 @@ from rosenblatt.examples import Examples
 from rosenblatt.learn.judge import Judge
 from rosenblatt.learn.pocket import Pocket, PocketRun
 from rosenblatt.learn.run import Run
+from rosenblatt.show.proofs import COUNTS, packed
 from rosenblatt.show.scene import sample
-from rosenblatt.show.story import COUNTS, Story, packed, told, weights_along
+from rosenblatt.show.story import Story, told, weights_along
 from rosenblatt.trace import Trace
 
 Rows = NDArray[np.intp]

@@ -37,7 +37,8 @@ export function toAddress(state) {
   const parts = [];
   for (const [name, usual] of Object.entries(USUAL)) {
     const text = written(name, state[name]);
-    if (text !== written(name, usual)) parts.push(`${name}=${encodeURIComponent(text).replace(/%2C/g, ",")}`);
+    if (text !== written(name, usual))
+      parts.push(`${name}=${encodeURIComponent(text).replace(/%2C/g, ",")}`);
   }
   return "#" + parts.join("&");
 }
@@ -60,7 +61,8 @@ export function fromAddress(hash) {
 function written(name, value) {
   if (value === null) return "";
   if (name === "points" && value.length === 0) return NONE;
-  if (name === "points") return value.map(([x, y, answer]) => `${answer > 0 ? "o" : "x"}${x},${y}`).join("");
+  if (name === "points")
+    return value.map(([x, y, answer]) => `${answer > 0 ? "o" : "x"}${x},${y}`).join("");
   if (name === "start") return value.join(",");
   if (typeof value === "boolean") return value ? "1" : "";
   return String(value);
@@ -84,6 +86,11 @@ function numbersIn(text, count) {
 function pointsIn(text) {
   if (text === NONE) return [];
   const points = [...text.matchAll(/([ox])([^ox,]+),([^ox,]+)/g)].map(([, sign, x, y]) => [
-    Number(x), Number(y), sign === "o" ? 1 : -1]);
-  return points.length && points.every((point) => point.every(Number.isFinite)) ? points : undefined;
+    Number(x),
+    Number(y),
+    sign === "o" ? 1 : -1,
+  ]);
+  return points.length && points.every((point) => point.every(Number.isFinite))
+    ? points
+    : undefined;
 }

@@ -15,13 +15,18 @@ function drawAxes(pen, { frame, text }, palette) {
   const style = { size: text, font: palette.font, fill: palette.soft };
   const floor = height - edge.bottom;
   for (const y of ticks(0, box.top, 3)) {
-    pen.strokes([[edge.left, frame.y(y), width - edge.right, frame.y(y)]],
-      { stroke: palette.faint, width: 1 });
+    pen.strokes([[edge.left, frame.y(y), width - edge.right, frame.y(y)]], {
+      stroke: palette.faint,
+      width: 1,
+    });
     pen.text(say(y, 3), edge.left - 6, frame.y(y) + 0.35 * text, { ...style, align: "right" });
   }
   for (const x of ticks(0, box.right, 4).filter(Number.isInteger)) {
     const end = frame.x(x) > width - 2.5 * text;
-    pen.text(say(x), end ? width - 2 : frame.x(x), floor + 1.3 * text, { ...style, align: end ? "right" : "center" });
+    pen.text(say(x), end ? width - 2 : frame.x(x), floor + 1.3 * text, {
+      ...style,
+      align: end ? "right" : "center",
+    });
   }
   pen.strokes([[edge.left, floor, width - edge.right, floor]], { stroke: palette.soft, width: 1 });
 }

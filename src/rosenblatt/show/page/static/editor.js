@@ -26,7 +26,10 @@ export class Editor {
 
   place(event) {
     const box = this.canvas.getBoundingClientRect();
-    return [event.clientX - box.left - this.canvas.clientLeft, event.clientY - box.top - this.canvas.clientTop];
+    return [
+      event.clientX - box.left - this.canvas.clientLeft,
+      event.clientY - box.top - this.canvas.clientTop,
+    ];
   }
 
   // The example nearest to a place in pixels, if it is near.
@@ -56,7 +59,10 @@ export class Editor {
     };
     const [x, y] = frame.back(px, py);
     const within = (v, a, b) => Math.min(b, Math.max(a, v));
-    return [round(within(x, left, right), right - left), round(within(y, bottom, top), top - bottom)];
+    return [
+      round(within(x, left, right), right - left),
+      round(within(y, bottom, top), top - bottom),
+    ];
   }
 
   press(event) {
@@ -100,7 +106,10 @@ export class Editor {
     const points = this.desk.points();
     if (tool === "erase") {
       if (n === null) return;
-      this.desk.change(points.filter((_, i) => i !== n), true);
+      this.desk.change(
+        points.filter((_, i) => i !== n),
+        true,
+      );
       this.desk.say(`Example ${n + 1} erased.`);
     } else if (tool !== "move") {
       const answer = (tool === "o") !== other ? 1 : -1;
@@ -121,10 +130,15 @@ export class Editor {
         Math.min(frame.width, Math.max(0, x + step * dx)),
         Math.min(frame.height, Math.max(0, y - step * dy)),
       ];
-      if (this.carried !== undefined) this.desk.change(this.moved(this.carried, ...this.rounded(this.cursor)), false);
+      if (this.carried !== undefined)
+        this.desk.change(this.moved(this.carried, ...this.rounded(this.cursor)), false);
     } else if (event.key === "Enter" && this.desk.canEdit()) {
       this.enter();
-    } else if ((event.key === "Delete" || event.key === "Backspace") && this.cursor && this.desk.canEdit()) {
+    } else if (
+      (event.key === "Delete" || event.key === "Backspace") &&
+      this.cursor &&
+      this.desk.canEdit()
+    ) {
       this.erase();
     } else return;
     event.preventDefault();
@@ -149,7 +163,10 @@ export class Editor {
   erase() {
     const n = this.near(this.cursor, 3 * this.reach());
     if (n === null) return;
-    this.desk.change(this.desk.points().filter((_, i) => i !== n), true);
+    this.desk.change(
+      this.desk.points().filter((_, i) => i !== n),
+      true,
+    );
     this.desk.say(`Example ${n + 1} erased.`);
   }
 
@@ -157,10 +174,27 @@ export class Editor {
   draw(pen, palette, frame) {
     if (!this.cursor || document.activeElement !== this.canvas) return;
     const [x, y] = this.cursor;
-    pen.strokes([[x - 14, y, x + 14, y], [x, y - 14, x, y + 14]], { stroke: palette.paper, width: 5 });
-    pen.strokes([[x - 14, y, x + 14, y], [x, y - 14, x, y + 14]], { stroke: palette.ink, width: 2 });
+    pen.strokes(
+      [
+        [x - 14, y, x + 14, y],
+        [x, y - 14, x, y + 14],
+      ],
+      { stroke: palette.paper, width: 5 },
+    );
+    pen.strokes(
+      [
+        [x - 14, y, x + 14, y],
+        [x, y - 14, x, y + 14],
+      ],
+      { stroke: palette.ink, width: 2 },
+    );
     const [a, b] = this.rounded(this.cursor);
-    pen.text(`${a}, ${b}`, Math.min(x + 16, frame.width - 90), Math.max(y - 12, 18),
-      { size: palette.size * 0.85, font: palette.font, weight: 600, fill: palette.ink, halo: palette.paper });
+    pen.text(`${a}, ${b}`, Math.min(x + 16, frame.width - 90), Math.max(y - 12, 18), {
+      size: palette.size * 0.85,
+      font: palette.font,
+      weight: 600,
+      fill: palette.ink,
+      halo: palette.paper,
+    });
   }
 }

@@ -13,14 +13,23 @@ export function make(tag, attributes = {}, ...children) {
 }
 
 export function button(text, label, pressed) {
-  return make("button", { type: "button", "aria-label": label, title: label, onclick: pressed }, text);
+  return make(
+    "button",
+    { type: "button", "aria-label": label, title: label, onclick: pressed },
+    text,
+  );
 }
 
 // A small picture on a button, drawn with one path in a box of 16 by 16.
 export function icon(path) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const shape = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  for (const [name, value] of Object.entries({ viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" })) {
+  for (const [name, value] of Object.entries({
+    viewBox: "0 0 16 16",
+    width: 16,
+    height: 16,
+    "aria-hidden": "true",
+  })) {
     svg.setAttribute(name, value);
   }
   shape.setAttribute("d", path);

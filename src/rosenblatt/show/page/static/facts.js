@@ -20,10 +20,20 @@ export function showFacts(facts, story, t) {
     ["mistakes left", story.count(t), `of ${grouped(story.total)}`, "mistakes"],
   ];
   const pocket = story.pocketAt(t);
-  if (pocket) entries.push(["in the pocket", pocket.mistakes, `from t = ${grouped(pocket.t)}`, "pocket"]);
+  if (pocket)
+    entries.push(["in the pocket", pocket.mistakes, `from t = ${grouped(pocket.t)}`, "pocket"]);
   else entries.push(["cycle", story.cycle(Math.max(t, 1)), "", "cycle"]);
-  clear(facts.numbers, ...entries.map(([name, value, more, key]) => make("div", { class: `rb-tile rb-${key}` },
-    make("dt", {}, name), make("dd", {}, make("b", { "data-fact": key }, grouped(value)), ` ${more}`))));
+  clear(
+    facts.numbers,
+    ...entries.map(([name, value, more, key]) =>
+      make(
+        "div",
+        { class: `rb-tile rb-${key}` },
+        make("dt", {}, name),
+        make("dd", {}, make("b", { "data-fact": key }, grouped(value)), ` ${more}`),
+      ),
+    ),
+  );
   showSum(facts.sum, story, t);
 }
 
@@ -39,9 +49,13 @@ function showSum(table, story, t) {
     const sign = story.answers[story.corrected(t)] > 0 ? "+" : "−";
     const eta = story.json.eta === 1 ? "" : "η ";
     rows.push(row("td", t < 1000 ? `w(${t - 1})` : "w(t−1)", before.slice(0, SHOWN).map(sayShort)));
-    rows.push(row("td", `${sign} ${eta}x`, added(story, t).slice(0, SHOWN).map(saySigned), "rb-added"));
+    rows.push(
+      row("td", `${sign} ${eta}x`, added(story, t).slice(0, SHOWN).map(saySigned), "rb-added"),
+    );
   }
-  rows.push(row("td", t < 1000 ? `w(${t})` : "w(t)", after.slice(0, SHOWN).map(sayShort), "rb-now"));
+  rows.push(
+    row("td", t < 1000 ? `w(${t})` : "w(t)", after.slice(0, SHOWN).map(sayShort), "rb-now"),
+  );
   clear(table, make("caption", { class: "rb-hidden" }, "The weights and the correction"), ...rows);
   table.dataset.exact = JSON.stringify(after);
   return table;
@@ -62,7 +76,11 @@ function added(story, t) {
   const n = story.corrected(t);
   const x0 = story.json.intercept;
   const d = story.size - (x0 ? 1 : 0);
-  const x = story.flat ? story.points[n] : story.table ? story.table.subarray(n * d, (n + 1) * d) : [];
+  const x = story.flat
+    ? story.points[n]
+    : story.table
+      ? story.table.subarray(n * d, (n + 1) * d)
+      : [];
   const step = story.json.eta * story.answers[n];
   return (x0 ? [x0, ...x] : [...x]).map((value) => step * value);
 }
@@ -70,7 +88,9 @@ function added(story, t) {
 export function sentenceAt(story, t) {
   if (t === 0 && story.T === 0) return story.json.told + ".";
   if (t === 0) {
-    const start = story.json.start.every((value) => value === 0) ? "All weights are zero" : "The start";
+    const start = story.json.start.every((value) => value === 0)
+      ? "All weights are zero"
+      : "The start";
     return `${start}: ${counted(story.count(0), "mistake")}. Step to correct the first.`;
   }
   const n = story.corrected(t);

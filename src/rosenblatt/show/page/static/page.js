@@ -4,15 +4,30 @@ import { Refused, askAbout, askColumns, askPreset, askStory } from "./api.js";
 import { Editor } from "./editor.js";
 import { saveCsv, savePng, savePython, saveSvg } from "./exports.js";
 import { boxAround } from "./frame.js";
-import { SPEEDS, mountPlayer } from "./player.js";
+import { mountPlayer } from "./player.js";
 import { Settings, isProjected } from "./settings.js";
 import { emptyStory } from "./story.js";
 import { TOUR, Tour } from "./tour.js";
+import { SPEEDS } from "./transport.js";
 import { Toolbar, pageTools, pythonWindow } from "./toolbar.js";
 
-const KEYS = "Keys: space plays, → and ← step, Home rewinds; o, x, m, e choose a tool, z undoes; " +
+const KEYS =
+  "Keys: space plays, → and ← step, Home rewinds; o, x, m, e choose a tool, z undoes; " +
   "l large type, d dark. In the picture: arrows and Enter.";
-const LEARNING = ["points", "algorithm", "order", "eta", "zero", "start", "chance", "corrections", "data", "seed", "x", "y"];
+const LEARNING = [
+  "points",
+  "algorithm",
+  "order",
+  "eta",
+  "zero",
+  "start",
+  "chance",
+  "corrections",
+  "data",
+  "seed",
+  "x",
+  "y",
+];
 const byId = (name) => document.getElementById(name);
 
 class Page {
@@ -34,7 +49,11 @@ class Page {
       frameOf: (points, width, height) => boxAround(this.fitted || points, width, height),
       speed: this.state.speed,
     });
-    this.toolbar = new Toolbar((tool) => this.set({ tool }), () => this.undo(), () => this.clearAll());
+    this.toolbar = new Toolbar(
+      (tool) => this.set({ tool }),
+      () => this.undo(),
+      () => this.clearAll(),
+    );
     this.player.parts.stage.before(this.toolbar.element);
     this.editor = new Editor(this.player, {
       points: () => this.points,
@@ -43,8 +62,13 @@ class Page {
       change: (points, done, before) => this.change(points, done, before),
       say: (text) => (byId("note").textContent = text),
     });
-    this.settings = new Settings(byId("settings"), this.about.file, (values) => this.set({ t: 0, ...values }));
-    this.tour = new Tour(byId("tour"), { go: (step) => this.goTour(step), close: () => this.set({ tour: 0 }) });
+    this.settings = new Settings(byId("settings"), this.about.file, (values) =>
+      this.set({ t: 0, ...values }),
+    );
+    this.tour = new Tour(byId("tour"), {
+      go: (step) => this.goTour(step),
+      close: () => this.set({ tour: 0 }),
+    });
     this.tools = pageTools(byId("tools"), {
       png: () => savePng(this.player),
       svg: () => saveSvg(this.player),
@@ -79,7 +103,8 @@ class Page {
     this.settings.show(state);
     this.toolbar.show(state.tool, !isProjected(state), this.past.length > 0);
     this.player.proof = state.proof;
-    if (this.player.speed !== state.speed && SPEEDS.includes(state.speed)) this.player.setSpeed(state.speed);
+    if (this.player.speed !== state.speed && SPEEDS.includes(state.speed))
+      this.player.setSpeed(state.speed);
     this.tour.show(state.tour);
     this.player.redraw();
   }
@@ -101,7 +126,8 @@ class Page {
   async planeOf({ data, seed, x, y }) {
     const wanted = JSON.stringify([data, seed, x, y]);
     if (this.wanted !== wanted) {
-      this.plane = data === "file" && this.about.file ? await askColumns(x, y) : await askPreset(data, seed);
+      this.plane =
+        data === "file" && this.about.file ? await askColumns(x, y) : await askPreset(data, seed);
       this.wanted = wanted;
     }
     return this.plane;
@@ -137,14 +163,28 @@ class Page {
       this.python = null;
       return emptyStory(state.start);
     }
-    const examples = projected ? { source: "file" }
-      : { points: this.points.map(([x, y]) => [x, y]), answers: this.points.map((point) => point[2]) };
+    const examples = projected
+      ? { source: "file" }
+      : {
+          points: this.points.map(([x, y]) => [x, y]),
+          answers: this.points.map((point) => point[2]),
+        };
     const start = projected ? [] : state.start;
     const { algorithm, eta, zero, corrections } = state;
     const order = algorithm === "online" ? "cycle" : state.order;
-    const { story, python } = await askStory({ ...examples, algorithm, order, eta, zero, start, seed: state.chance, corrections });
+    const { story, python } = await askStory({
+      ...examples,
+      algorithm,
+      order,
+      eta,
+      zero,
+      start,
+      seed: state.chance,
+      corrections,
+    });
     this.python = python;
-    if (!projected && this.plane) [story.names, story.labels] = [this.plane.names, this.plane.labels];
+    if (!projected && this.plane)
+      [story.names, story.labels] = [this.plane.names, this.plane.labels];
     return story;
   }
 
@@ -202,7 +242,8 @@ class Page {
   writeAddress() {
     clearTimeout(this.timer);
     const address = toAddress(this.state);
-    if (address !== location.hash) history.replaceState(null, "", address === "#" ? location.pathname : address);
+    if (address !== location.hash)
+      history.replaceState(null, "", address === "#" ? location.pathname : address);
   }
 
   async hashChanged() {
@@ -214,7 +255,12 @@ class Page {
 
   async goTour(step) {
     const { state } = TOUR[step - 1];
-    await this.set({ ...state, tour: step, corrections: USUAL.corrections, ...(state.corrections ? { corrections: state.corrections } : {}) });
+    await this.set({
+      ...state,
+      tour: step,
+      corrections: USUAL.corrections,
+      ...(state.corrections ? { corrections: state.corrections } : {}),
+    });
     this.tour.show(step, true);
   }
 
@@ -228,13 +274,15 @@ class Page {
       await navigator.clipboard.writeText(text);
       byId("note").textContent = told;
     } catch {
-      byId("note").textContent = "Copying is not allowed here; the address of this page is the link.";
+      byId("note").textContent =
+        "Copying is not allowed here; the address of this page is the link.";
     }
   }
 
   showPython() {
     if (!this.python) byId("note").textContent = "There is nothing to learn yet: add both ○ and ×.";
-    else pythonWindow(this.python, savePython, (lines) => this.copy(lines, "The lines are copied."));
+    else
+      pythonWindow(this.python, savePython, (lines) => this.copy(lines, "The lines are copied."));
   }
 
   tell(error) {
@@ -272,7 +320,10 @@ class Page {
 }
 
 function isDark(theme) {
-  return theme === "dark" || (theme === "auto" && window.matchMedia("(prefers-color-scheme: dark)").matches);
+  return (
+    theme === "dark" ||
+    (theme === "auto" && window.matchMedia("(prefers-color-scheme: dark)").matches)
+  );
 }
 
 function fileState(file) {

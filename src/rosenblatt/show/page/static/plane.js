@@ -35,8 +35,11 @@ export function drawPoints(pen, story, frame, palette) {
   story.points.forEach(([x, y], n) => {
     const [px, py] = [frame.x(x), frame.y(y)];
     if (story.answers[n] > 0) yes.push([px, py]);
-    else no.push([px - 0.8 * r, py - 0.8 * r, px + 0.8 * r, py + 0.8 * r],
-                 [px - 0.8 * r, py + 0.8 * r, px + 0.8 * r, py - 0.8 * r]);
+    else
+      no.push(
+        [px - 0.8 * r, py - 0.8 * r, px + 0.8 * r, py + 0.8 * r],
+        [px - 0.8 * r, py + 0.8 * r, px + 0.8 * r, py - 0.8 * r],
+      );
   });
   const width = Math.max(1.2, r / 3);
   pen.circles(yes, r * 0.9, { stroke: palette.yes, width, fill: palette.paper });
@@ -69,8 +72,14 @@ function drawGrid(pen, { frame, palette }) {
   const { width, height } = frame;
   const grid = { stroke: palette.faint, width: 1 };
   const [across, up] = marks(frame);
-  pen.strokes(across.map((x) => [frame.x(x), 0, frame.x(x), height]), grid);
-  pen.strokes(up.map((y) => [0, frame.y(y), width, frame.y(y)]), grid);
+  pen.strokes(
+    across.map((x) => [frame.x(x), 0, frame.x(x), height]),
+    grid,
+  );
+  pen.strokes(
+    up.map((y) => [0, frame.y(y), width, frame.y(y)]),
+    grid,
+  );
 }
 
 function marks({ box, width, height }) {
@@ -85,11 +94,15 @@ function drawLabels(pen, story, frame, palette) {
   const size = Math.max(11, Math.min(palette.size * 0.75, 20));
   const style = { size, font: palette.font, fill: palette.soft, halo: palette.paper };
   const [across, up] = marks(frame);
-  across.slice(1, -1).forEach((x) =>
-    pen.text(say(x), frame.x(x), height - 8, { ...style, align: "center" }));
+  across
+    .slice(1, -1)
+    .forEach((x) => pen.text(say(x), frame.x(x), height - 8, { ...style, align: "center" }));
   up.slice(1, -1).forEach((y) => pen.text(say(y), 8, frame.y(y) - 4, style));
-  pen.text(story.names[0], width - 10, height - 8 - 1.4 * size,
-    { ...style, align: "right", weight: 600 });
+  pen.text(story.names[0], width - 10, height - 8 - 1.4 * size, {
+    ...style,
+    align: "right",
+    weight: 600,
+  });
   pen.text(story.names[1], 8, size + 8, { ...style, weight: 600 });
 }
 
@@ -116,8 +129,13 @@ function drawNormal(pen, { frame, palette }, line, [[x1, y1], [x2, y2]]) {
   const from = [(x1 + x2) / 2, (y1 + y2) / 2];
   const to = [from[0] + (side * reach * ux) / length, from[1] + (side * reach * uy) / length];
   drawArrow(pen, from, to, { stroke: palette.ink, width: 2.5 });
-  pen.text("w", to[0] + 8, to[1] - 6,
-    { size: palette.size, font: palette.font, weight: 700, fill: palette.ink, halo: palette.paper });
+  pen.text("w", to[0] + 8, to[1] - 6, {
+    size: palette.size,
+    font: palette.font,
+    weight: 700,
+    fill: palette.ink,
+    halo: palette.paper,
+  });
 }
 
 export function drawArrow(pen, from, to, style) {
@@ -129,8 +147,10 @@ export function drawArrow(pen, from, to, style) {
   const base = [to[0] - head * ux, to[1] - head * uy];
   const wing = 0.45 * head;
   pen.lines([from, base], style);
-  pen.polygon([to, [base[0] - wing * uy, base[1] + wing * ux],
-    [base[0] + wing * uy, base[1] - wing * ux]], { fill: style.stroke });
+  pen.polygon(
+    [to, [base[0] - wing * uy, base[1] + wing * ux], [base[0] + wing * uy, base[1] - wing * ux]],
+    { fill: style.stroke },
+  );
 }
 
 function drawOldLine(pen, { story, t, frame, palette, ghost }) {
@@ -154,8 +174,13 @@ function drawPocketName(pen, { story, t, frame, palette }) {
   const [x, y] = [x1 + 0.84 * (x2 - x1), y1 + 0.84 * (y2 - y1)];
   const room = Math.min(Math.max(x, 40), frame.width - 40);
   pen.text("pocket", room, Math.min(Math.max(y - 9, 20), frame.height - 12), {
-    size: palette.size * 0.85, font: palette.font, weight: 700, align: "center",
-    fill: palette.pocket, halo: palette.paper });
+    size: palette.size * 0.85,
+    font: palette.font,
+    weight: 700,
+    align: "center",
+    fill: palette.pocket,
+    halo: palette.paper,
+  });
 }
 
 function drawMistakes(pen, { story, frame, palette, wrong }) {
@@ -181,8 +206,10 @@ function drawProofBelow(pen, scene) {
   if (!part) return;
   for (const sign of [1, -1]) {
     const members = part.rows.filter((n) => story.answers[n] === sign);
-    const shape = hull(members.map((n) => story.points[n]))
-      .map(([x, y]) => [frame.x(x), frame.y(y)]);
+    const shape = hull(members.map((n) => story.points[n])).map(([x, y]) => [
+      frame.x(x),
+      frame.y(y),
+    ]);
     const colour = sign > 0 ? palette.yes : palette.no;
     pen.polygon(shape, { fill: colour, opacity: 0.14 });
     pen.polygon(shape, { stroke: colour, width: 3 });
@@ -193,7 +220,10 @@ function drawBand(pen, { story, frame, palette }) {
   const { line, margin } = story.verdict;
   const [c, a, b] = line;
   const inside = clipped(clipped(frame.corners(), [margin + c, a, b]), [margin - c, -a, -b]);
-  pen.polygon(inside.map(([x, y]) => [frame.x(x), frame.y(y)]), { fill: palette.band, opacity: 0.4 });
+  pen.polygon(
+    inside.map(([x, y]) => [frame.x(x), frame.y(y)]),
+    { fill: palette.band, opacity: 0.4 },
+  );
   for (const shift of [margin, -margin]) {
     const found = pixelEnds(frame, [c + shift, a, b]);
     if (found) pen.lines(found, { stroke: palette.pocket, width: 1.5 });
@@ -210,26 +240,57 @@ function drawProofAbove(pen, { story, frame, palette }) {
   const squares = (verdict.name === "separable" ? verdict.support : []).map(at);
   for (const [x, y] of squares) {
     const s = 1.9 * r;
-    pen.polygon([[x - s, y - s], [x + s, y - s], [x + s, y + s], [x - s, y + s]],
-      { stroke: palette.pocket, width: 2.5 });
+    pen.polygon(
+      [
+        [x - s, y - s],
+        [x + s, y - s],
+        [x + s, y + s],
+        [x - s, y + s],
+      ],
+      { stroke: palette.pocket, width: 2.5 },
+    );
   }
   const part = verdict.blocking[0];
   if (!part) return;
-  const style = { size: palette.size * 0.9, font: palette.font, weight: 700, fill: palette.ink,
-    halo: palette.paper };
+  const style = {
+    size: palette.size * 0.9,
+    font: palette.font,
+    weight: 700,
+    fill: palette.ink,
+    halo: palette.paper,
+  };
   const [x, y] = part.common ? [frame.x(part.common[0]), frame.y(part.common[1])] : [0, 0];
   part.rows.slice(0, 8).forEach((n, i) => {
     // Away from the common point, where the hulls leave room.
     const [px, py] = at(n);
     const right = px >= x;
-    pen.text(`λ = ${multiplier(part, i)}`, px + (right ? 2 : -2) * r, py + (py >= y ? 3.2 : -1.8) * r,
-      { ...style, align: right ? "left" : "right" });
+    pen.text(
+      `λ = ${multiplier(part, i)}`,
+      px + (right ? 2 : -2) * r,
+      py + (py >= y ? 3.2 : -1.8) * r,
+      { ...style, align: right ? "left" : "right" },
+    );
   });
   if (!part.common) return;
   const k = 2.1 * r;
-  pen.polygon([[x, y - k], [x + k, y], [x, y + k], [x - k, y]],
-    { stroke: palette.paper, width: 6 });
-  pen.polygon([[x, y - k], [x + k, y], [x, y + k], [x - k, y]], { stroke: palette.ink, width: 3 });
+  pen.polygon(
+    [
+      [x, y - k],
+      [x + k, y],
+      [x, y + k],
+      [x - k, y],
+    ],
+    { stroke: palette.paper, width: 6 },
+  );
+  pen.polygon(
+    [
+      [x, y - k],
+      [x + k, y],
+      [x, y + k],
+      [x - k, y],
+    ],
+    { stroke: palette.ink, width: 3 },
+  );
   pen.text("in both hulls", x, y - 1.4 * k, { ...style, align: "center" });
 }
 

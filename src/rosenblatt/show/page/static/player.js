@@ -7,20 +7,21 @@
 // `speed` (corrections a second), `moved(t)` called after each move, `frameOf(points, w, h)` for
 // a box of one's own. `player.parts` has the elements, for a page that adds to them.
 import { Sheet } from "./canvas.js";
+import { mistakesCaption, planeLabel, squeezeCaption } from "./captions.js";
 import { mistakesChart, squeezeChart } from "./charts.js";
-import { ICONS, button, icon, make } from "./elements.js";
+import { make } from "./elements.js";
 import { factsPanel, sentenceAt, showFacts } from "./facts.js";
 import { Frame, boxAround } from "./frame.js";
-import { counted, grouped, say } from "./numbers.js";
+import { counted, grouped } from "./numbers.js";
 import { CanvasPen, SvgPen } from "./pens.js";
 import { drawPlane, drawPoints } from "./plane.js";
 import { Story } from "./story.js";
 import { paletteOf } from "./theme.js";
 import { Timeline } from "./timeline.js";
+import { namePlay, transportOf } from "./transport.js";
 import { drawVectors } from "./vectors.js";
 import { showVerdict, verdictPanel } from "./verdict.js";
 
-export const SPEEDS = [0.5, 1, 2, 5, 20, 100, 1000];
 const SWING = 420; // milliseconds that the line takes to turn
 
 export function mountPlayer(element, json, options = {}) {
@@ -47,7 +48,7 @@ export class Player {
     const again = () => this.redraw();
     const plane = make("canvas", { class: "rb-plane", role: "img" });
     const stage = make("div", { class: "rb-stage" }, plane);
-    const transport = this.buildTransport();
+    const { transport, ...controls } = transportOf(this);
     const facts = factsPanel();
     const vectors = make("canvas", { class: "rb-vectors", role: "img" });
     const squeeze = chartFigure("squeeze");
@@ -55,37 +56,36 @@ export class Player {
     const verdict = verdictPanel((on) => this.setProof(on));
     const live = make("p", { class: "rb-hidden", role: "status" });
     facts.panel.append(vectors);
-    const side = make("div", { class: "rb-side" }, facts.panel, verdict.panel, squeeze.figure, mistakes.figure);
+    const side = make(
+      "div",
+      { class: "rb-side" },
+      facts.panel,
+      verdict.panel,
+      squeeze.figure,
+      mistakes.figure,
+    );
     this.element.replaceChildren(make("div", { class: "rb-main" }, stage, transport), side, live);
-    this.parts = { ...this.parts, stage, plane, transport, facts, vectors, squeeze, mistakes, verdict, live, side };
+    this.parts = {
+      ...controls,
+      stage,
+      plane,
+      transport,
+      facts,
+      vectors,
+      squeeze,
+      mistakes,
+      verdict,
+      live,
+      side,
+    };
     this.sheets = {
       plane: new Sheet(plane, again),
       vectors: new Sheet(vectors, again),
       squeeze: new Sheet(squeeze.canvas, again),
       mistakes: new Sheet(mistakes.canvas, again),
-      marks: new Sheet(this.parts.marks, again),
+      marks: new Sheet(controls.marks, again),
     };
     this.timeline = new Timeline(this.sheets.marks, this.parts.slider);
-  }
-
-  buildTransport() {
-    const slider = make("input", { type: "range", min: 0, max: 0, step: 1, value: 0,
-      "aria-label": "Correction t", oninput: () => this.go(Number(slider.value)) });
-    const marks = make("canvas", { class: "rb-marks", "aria-hidden": "true" });
-    const first = button(icon(ICONS.first), "Back to the start", () => this.go(0));
-    const back = button(icon(ICONS.back), "One correction back", () => this.go(this.t - 1));
-    const play = button("Play", "Play", () => (this.playing ? this.pause() : this.play()));
-    play.className = "rb-play";
-    const step = button("Step", "Step: make one correction", () => this.step());
-    step.className = "rb-step";
-    const last = button(icon(ICONS.last), "To the last correction", () => this.go(this.story.T));
-    const speed = make("select", { "aria-label": "Speed, corrections a second", onchange: () => this.setSpeed(Number(speed.value)) },
-      ...SPEEDS.map((s) => make("option", { value: s, selected: s === this.speed }, `${s} / s`)));
-    const where = make("output", { class: "rb-where" });
-    this.parts = { slider, marks, first, back, play, step, last, speed, where };
-    return make("div", { class: "rb-transport", role: "group", "aria-label": "Player" },
-      make("div", { class: "rb-track" }, marks, slider),
-      make("div", { class: "rb-buttons" }, first, back, play, step, last, where, speed));
   }
 
   setStory(json, t = 0) {
@@ -149,7 +149,7 @@ export class Player {
     if (this.story.T === 0) return;
     if (this.t >= this.story.T) this.show(0);
     this.playing = true;
-    this.nameButton();
+    namePlay(this.parts.play, this.playing);
     const begun = { t: this.t, now: performance.now() };
     const turn = (now) => {
       if (!this.playing) return;
@@ -180,14 +180,7 @@ export class Player {
       this.part = 1;
       this.draw();
     }
-    this.nameButton();
-  }
-
-  nameButton() {
-    const { play } = this.parts;
-    play.replaceChildren(icon(this.playing ? ICONS.pause : ICONS.play), this.playing ? " Pause" : " Play");
-    play.setAttribute("aria-label", this.playing ? "Pause" : "Play");
-    play.title = this.playing ? "Pause" : "Play";
+    namePlay(this.parts.play, this.playing);
   }
 
   tell() {
@@ -204,7 +197,11 @@ export class Player {
     this.layer = layer.canvas;
     this.timeline.draw(this.story, this.palette);
     this.charts = {
-      squeeze: this.chart(this.parts.squeeze, this.sheets.squeeze, this.story.squeeze && squeezeChart),
+      squeeze: this.chart(
+        this.parts.squeeze,
+        this.sheets.squeeze,
+        this.story.squeeze && squeezeChart,
+      ),
       mistakes: this.chart(this.parts.mistakes, this.sheets.mistakes, mistakesChart),
     };
     this.draw();
@@ -218,15 +215,25 @@ export class Player {
   chart(parts, sheet, kind) {
     parts.figure.hidden = !kind;
     if (!kind || sheet.width === 0) return null;
-    const chart = kind({ width: sheet.width, height: sheet.height, palette: this.palette }, this.story);
+    const chart = kind(
+      { width: sheet.width, height: sheet.height, palette: this.palette },
+      this.story,
+    );
     const layer = sheet.behind();
     chart.below(new CanvasPen(layer.context));
     return { ...chart, sheet, layer: layer.canvas };
   }
 
   scene(frame = this.frame, palette = this.palette) {
-    return { story: this.story, t: this.t, part: this.part, frame, palette,
-      wrong: this.story.mistaken(this.t), proof: this.proof };
+    return {
+      story: this.story,
+      t: this.t,
+      part: this.part,
+      frame,
+      palette,
+      wrong: this.story.mistaken(this.t),
+      proof: this.proof,
+    };
   }
 
   // What depends on t.
@@ -239,7 +246,14 @@ export class Player {
     }
     if (sheets.vectors.width) {
       const { width, height } = sheets.vectors;
-      drawVectors(new CanvasPen(sheets.vectors.clean()), { story, t, part: this.part, palette, width, height });
+      drawVectors(new CanvasPen(sheets.vectors.clean()), {
+        story,
+        t,
+        part: this.part,
+        palette,
+        width,
+        height,
+      });
     }
     for (const chart of Object.values(this.charts)) {
       if (!chart) continue;
@@ -257,7 +271,11 @@ export class Player {
     [this.shownAt, this.shownStory, this.shownProof] = [t, story, this.proof];
     showFacts(parts.facts, story, t);
     if (other) showVerdict(parts.verdict, story, this.proof);
-    this.timeline.show(t, story.T, `t = ${t} of ${story.T}, ${counted(story.count(t), "mistake")} left`);
+    this.timeline.show(
+      t,
+      story.T,
+      `t = ${t} of ${story.T}, ${counted(story.count(t), "mistake")} left`,
+    );
     parts.where.textContent = `t = ${grouped(t)}`;
     parts.plane.setAttribute("aria-label", planeLabel(story, t));
     parts.vectors.setAttribute("aria-label", "The correction as an addition of arrows");
@@ -296,29 +314,13 @@ export class Player {
 function chartFigure(kind) {
   const canvas = make("canvas", { class: "rb-chart", "aria-hidden": "true" });
   const caption = make("figcaption", {});
-  return { canvas, caption, figure: make("figure", { class: `rb-figure rb-${kind}` }, canvas, caption) };
+  return {
+    canvas,
+    caption,
+    figure: make("figure", { class: `rb-figure rb-${kind}` }, canvas, caption),
+  };
 }
 
 function calm() {
   return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-}
-
-function planeLabel(story, t) {
-  const yes = story.answers.filter((y) => y > 0).length;
-  return `${counted(yes, "circle")} and ${counted(story.answers.length - yes, "cross").replace("crosss", "crosses")}; ` +
-    `t = ${t}, ${counted(story.count(t), "mistake")}`;
-}
-
-function squeezeCaption(story, t) {
-  const s = story.squeeze;
-  if (!s) return "";
-  const angle = (Math.acos(Math.max(-1, Math.min(1, s.cosine[t]))) * 180) / Math.PI;
-  const turned = t === 0 || s.squared[t] === 0 ? "" : ` w is ${say(angle, 3)}° from the widest line's.`;
-  return `The squeeze: t²ρ² ≤ ‖w(t)‖² ≤ tR². Now ‖w‖² = ${say(s.squared[t])}.${turned}`;
-}
-
-function mistakesCaption(story, t) {
-  const pocket = story.pocketAt(t);
-  const kept = pocket ? ` and of the pocket (${pocket.mistakes}), which never rises` : "";
-  return `Mistakes of w(t) (${story.count(t)})${kept}.`;
 }

@@ -44,31 +44,81 @@ export class Settings {
     const { changed } = this;
     const data = this.file ? [...DATA, ["file", this.file.name]] : DATA;
     const columns = this.file ? this.file.columns.map((name) => [name, name]) : [];
-    this.data = choice("Begin with", [...data, ["own", "My own"]], (value) => changed(this.chosen(value)));
+    this.data = choice("Begin with", [...data, ["own", "My own"]], (value) =>
+      changed(this.chosen(value)),
+    );
     this.own = this.data.select.querySelector('option[value="own"]');
-    this.again = make("button", { type: "button", onclick: () => changed({ points: null, seed: this.seed + 1 }) }, "Draw others");
+    this.again = make(
+      "button",
+      { type: "button", onclick: () => changed({ points: null, seed: this.seed + 1 }) },
+      "Draw others",
+    );
     this.x = choice("Across", [...columns, [PROJECTION, "all, projected"]], (value) =>
-      changed(value === PROJECTION ? { x: value, y: value } : { x: value, y: this.y.select.value === PROJECTION ? columns[1]?.[0] || value : this.y.select.value }));
+      changed(
+        value === PROJECTION
+          ? { x: value, y: value }
+          : {
+              x: value,
+              y:
+                this.y.select.value === PROJECTION ? columns[1]?.[0] || value : this.y.select.value,
+            },
+      ),
+    );
     this.y = choice("Up", columns, (value) => changed({ y: value }));
-    this.algorithm = choice("Algorithm", ALGORITHMS, (value) => changed({ algorithm: value, ...usualOrder(value) }));
+    this.algorithm = choice("Algorithm", ALGORITHMS, (value) =>
+      changed({ algorithm: value, ...usualOrder(value) }),
+    );
     this.order = choice("Order of visits", ORDERS, (value) => changed({ order: value }));
     this.zero = choice("sign(0) is", ZEROS, (value) => changed({ zero: value }));
-    this.eta = number("η, length of a correction", { min: 0.000001, max: 1000000, step: "any" }, (value) => changed({ eta: value }));
-    this.start = [0, 1, 2].map((i) => number(`w${i} at the start`, { min: -1e9, max: 1e9, step: "any" }, () =>
-      changed({ start: this.start.map((field) => Number(field.input.value) || 0) })));
-    this.corrections = number("Corrections at most", { min: 1, max: 100000, step: 1 }, (value) => changed({ corrections: Math.round(value) }));
-    this.chance = number("Seed of chance", { min: 0, max: 2147483647, step: 1 }, (value) => changed({ chance: Math.round(value) }));
+    this.eta = number(
+      "η, length of a correction",
+      { min: 0.000001, max: 1000000, step: "any" },
+      (value) => changed({ eta: value }),
+    );
+    this.start = [0, 1, 2].map((i) =>
+      number(`w${i} at the start`, { min: -1e9, max: 1e9, step: "any" }, () =>
+        changed({ start: this.start.map((field) => Number(field.input.value) || 0) }),
+      ),
+    );
+    this.corrections = number("Corrections at most", { min: 1, max: 100000, step: 1 }, (value) =>
+      changed({ corrections: Math.round(value) }),
+    );
+    this.chance = number("Seed of chance", { min: 0, max: 2147483647, step: 1 }, (value) =>
+      changed({ chance: Math.round(value) }),
+    );
     this.note = make("p", { class: "small" });
-    clear(this.form,
-      make("h2", {}, "Examples"), this.data.field, this.again, this.x.field, this.y.field, this.note,
-      make("h2", {}, "Algorithm"), this.algorithm.field, this.order.field, this.chance.field,
-      this.eta.field, this.zero.field,
-      make("fieldset", {}, make("legend", {}, "Start w(0)"), ...this.start.map((field) => short(field))),
-      this.corrections.field);
+    clear(
+      this.form,
+      make("h2", {}, "Examples"),
+      this.data.field,
+      this.again,
+      this.x.field,
+      this.y.field,
+      this.note,
+      make("h2", {}, "Algorithm"),
+      this.algorithm.field,
+      this.order.field,
+      this.chance.field,
+      this.eta.field,
+      this.zero.field,
+      make(
+        "fieldset",
+        {},
+        make("legend", {}, "Start w(0)"),
+        ...this.start.map((field) => short(field)),
+      ),
+      this.corrections.field,
+    );
   }
 
   chosen(value) {
-    if (value === "file") return { data: value, points: null, x: this.file.columns[0], y: this.file.columns[1] || PROJECTION };
+    if (value === "file")
+      return {
+        data: value,
+        points: null,
+        x: this.file.columns[0],
+        y: this.file.columns[1] || PROJECTION,
+      };
     return { data: value, points: null };
   }
 
@@ -81,13 +131,15 @@ export class Settings {
     this.again.hidden = file || Boolean(state.points) || state.data === "xor";
     this.x.field.hidden = !file;
     this.y.field.hidden = !file || projected;
-    if (file) [this.x.select.value, this.y.select.value] = [projected ? PROJECTION : state.x, state.y];
+    if (file)
+      [this.x.select.value, this.y.select.value] = [projected ? PROJECTION : state.x, state.y];
     this.note.textContent = file ? fileNote(this.file, projected) : "";
     this.note.hidden = !file;
     this.algorithm.select.value = state.algorithm;
     this.order.select.value = state.algorithm === "online" ? "cycle" : state.order;
     this.order.select.disabled = state.algorithm === "online";
-    this.chance.field.hidden = state.algorithm === "online" || ["cycle", "first"].includes(state.order);
+    this.chance.field.hidden =
+      state.algorithm === "online" || ["cycle", "first"].includes(state.order);
     this.zero.select.value = state.zero;
     keep(this.eta.input, state.eta);
     keep(this.chance.input, state.chance);
@@ -101,7 +153,9 @@ export class Settings {
 }
 
 export function isProjected(state) {
-  return state.data === "file" && !state.points && (state.x === PROJECTION || state.y === PROJECTION);
+  return (
+    state.data === "file" && !state.points && (state.x === PROJECTION || state.y === PROJECTION)
+  );
 }
 
 // The pocket is usually run on random mistakes, PLA in a cycle.
@@ -110,7 +164,10 @@ function usualOrder(algorithm) {
 }
 
 function fileNote(file, projected) {
-  const some = file.shown < file.rows ? `${grouped(file.shown)} of ${grouped(file.rows)} rows, chosen at random. ` : "";
+  const some =
+    file.shown < file.rows
+      ? `${grouped(file.shown)} of ${grouped(file.rows)} rows, chosen at random. `
+      : "";
   const how = projected
     ? `Learnt in all ${file.columns.length} features; drawn along w and the first direction that remains. Points cannot be moved.`
     : "Learnt in these two features alone.";
@@ -118,20 +175,28 @@ function fileNote(file, projected) {
 }
 
 function keep(input, value) {
-  if (document.activeElement !== input || Number(input.value) !== value) input.value = String(value);
+  if (document.activeElement !== input || Number(input.value) !== value)
+    input.value = String(value);
 }
 
 function choice(label, options, changed) {
-  const select = make("select", { onchange: () => changed(select.value) },
-    ...options.map(([value, text]) => make("option", { value }, text)));
+  const select = make(
+    "select",
+    { onchange: () => changed(select.value) },
+    ...options.map(([value, text]) => make("option", { value }, text)),
+  );
   return { select, field: make("label", { class: "field" }, make("span", {}, label), select) };
 }
 
 function number(label, limits, changed) {
-  const input = make("input", { type: "number", ...limits, onchange: () => {
-    if (input.value !== "" && input.checkValidity()) changed(Number(input.value));
-    else input.reportValidity();
-  } });
+  const input = make("input", {
+    type: "number",
+    ...limits,
+    onchange: () => {
+      if (input.value !== "" && input.checkValidity()) changed(Number(input.value));
+      else input.reportValidity();
+    },
+  });
   return { input, label, field: make("label", { class: "field" }, make("span", {}, label), input) };
 }
 

@@ -118,10 +118,29 @@ export class Story {
 // A story without examples, for a page that begins empty.
 export function emptyStory(start) {
   return {
-    algorithm: "pla", order: "cycle", eta: 1, zero: 0, start, intercept: 1,
-    points: [], answers: [], names: ["x1", "x2"], labels: ["×", "○"], features: null,
-    corrections: 0, rows: [], ends: [], weights: [...start], lines: null, table: null,
-    mistakes: [0], every: 1, pocket: null, reason: "no examples", verdict: null, squeeze: null,
+    algorithm: "pla",
+    order: "cycle",
+    eta: 1,
+    zero: 0,
+    start,
+    intercept: 1,
+    points: [],
+    answers: [],
+    names: ["x1", "x2"],
+    labels: ["×", "○"],
+    features: null,
+    corrections: 0,
+    rows: [],
+    ends: [],
+    weights: [...start],
+    lines: null,
+    table: null,
+    mistakes: [0],
+    every: 1,
+    pocket: null,
+    reason: "no examples",
+    verdict: null,
+    squeeze: null,
     told: "There are no examples yet: click in the picture to add some",
   };
 }

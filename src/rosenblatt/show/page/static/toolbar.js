@@ -10,11 +10,19 @@ const TOOLS = [
 
 export class Toolbar {
   constructor(chosen, undone, cleared) {
-    this.buttons = new Map(TOOLS.map(([name, text, label]) => [name, button(text, label, () => chosen(name))]));
+    this.buttons = new Map(
+      TOOLS.map(([name, text, label]) => [name, button(text, label, () => chosen(name))]),
+    );
     this.undo = button("Undo", "Undo the last change: key z", undone);
     this.clearAll = button("Clear", "Take all examples away", cleared);
-    this.element = make("div", { class: "toolbar", role: "toolbar", "aria-label": "Examples" },
-      ...this.buttons.values(), make("span", { class: "gap" }), this.undo, this.clearAll);
+    this.element = make(
+      "div",
+      { class: "toolbar", role: "toolbar", "aria-label": "Examples" },
+      ...this.buttons.values(),
+      make("span", { class: "gap" }),
+      this.undo,
+      this.clearAll,
+    );
   }
 
   show(tool, canEdit, canUndo) {
@@ -29,14 +37,32 @@ export class Toolbar {
 
 // The buttons at the top; `actions` names what each does.
 export function pageTools(nav, actions) {
-  const item = (text, action) => make("button", { type: "button", onclick: () => {
-    menu.open = false;
-    menu.querySelector("summary").focus();
-    action();
-  } }, text);
-  const menu = make("details", { class: "menu" }, make("summary", {}, "Export"),
-    make("div", {}, item("Picture (PNG)", actions.png), item("Picture (SVG)", actions.svg),
-      item("Examples (CSV)", actions.csv), item("Python lines", actions.python)));
+  const item = (text, action) =>
+    make(
+      "button",
+      {
+        type: "button",
+        onclick: () => {
+          menu.open = false;
+          menu.querySelector("summary").focus();
+          action();
+        },
+      },
+      text,
+    );
+  const menu = make(
+    "details",
+    { class: "menu" },
+    make("summary", {}, "Export"),
+    make(
+      "div",
+      {},
+      item("Picture (PNG)", actions.png),
+      item("Picture (SVG)", actions.svg),
+      item("Examples (CSV)", actions.csv),
+      item("Python lines", actions.python),
+    ),
+  );
   menu.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
       menu.open = false;
@@ -48,8 +74,14 @@ export function pageTools(nav, actions) {
   });
   const large = button("Large type", "Large type, for a projector: key l", actions.large);
   const theme = button("Dark", "Dark or light: key d", actions.theme);
-  clear(nav, button("Tour", "A tour in four steps", actions.tour),
-    button("Copy link", "Copy a link to exactly this", actions.link), menu, large, theme);
+  clear(
+    nav,
+    button("Tour", "A tour in four steps", actions.tour),
+    button("Copy link", "Copy a link to exactly this", actions.link),
+    menu,
+    large,
+    theme,
+  );
   return { large, theme, menu };
 }
 
@@ -60,9 +92,14 @@ export function pythonWindow(lines, saved, copied) {
   dialog.append(
     make("h2", {}, "The Python lines that do the same"),
     make("pre", { tabindex: 0 }, lines),
-    make("div", { class: "row" },
+    make(
+      "div",
+      { class: "row" },
       make("button", { type: "button", class: "strong", onclick: () => copied(lines) }, "Copy"),
-      make("button", { type: "button", onclick: () => saved(lines) }, "Save as file"), close));
+      make("button", { type: "button", onclick: () => saved(lines) }, "Save as file"),
+      close,
+    ),
+  );
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

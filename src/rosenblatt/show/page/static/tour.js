@@ -5,24 +5,51 @@ export const TOUR = [
   {
     title: "1. The hypothesis",
     spot: ".rb-stage",
-    state: { data: "separable", points: null, seed: 1, algorithm: "pla", order: "cycle", proof: false, t: 1e9 },
-    text: "Each example is a point with an answer, ○ for yes and × for no. The hypothesis is " +
+    state: {
+      data: "separable",
+      points: null,
+      seed: 1,
+      algorithm: "pla",
+      order: "cycle",
+      proof: false,
+      t: 1e9,
+    },
+    text:
+      "Each example is a point with an answer, ○ for yes and × for no. The hypothesis is " +
       "h(x) = sign(w·x): three weights draw a line, w points to the side where it says yes. " +
       "Drag a point across the line and watch a new line being found.",
   },
   {
     title: "2. The correction",
     spot: ".rb-facts",
-    state: { data: "separable", points: null, seed: 1, algorithm: "pla", order: "cycle", proof: false, t: 1 },
-    text: "The perceptron learning algorithm looks for a mistake, an example on the wrong side " +
+    state: {
+      data: "separable",
+      points: null,
+      seed: 1,
+      algorithm: "pla",
+      order: "cycle",
+      proof: false,
+      t: 1,
+    },
+    text:
+      "The perceptron learning algorithm looks for a mistake, an example on the wrong side " +
       "(ringed), and adds it to the weights: w becomes w + y·x. The dashed line is the one before. " +
       "Press Step again and again: each correction turns the line towards its example.",
   },
   {
     title: "3. The guarantee",
     spot: ".rb-verdict",
-    state: { data: "separable", points: null, seed: 1, algorithm: "pla", order: "cycle", proof: true, t: 0 },
-    text: "If any line can answer everything, PLA halts. The widest band without examples has " +
+    state: {
+      data: "separable",
+      points: null,
+      seed: 1,
+      algorithm: "pla",
+      order: "cycle",
+      proof: true,
+      t: 0,
+    },
+    text:
+      "If any line can answer everything, PLA halts. The widest band without examples has " +
       "half-width ρ, the longest example length R. Each correction lets ‖w‖² grow by at most R², while " +
       "its part along the best line grows by ρ: T²ρ² ≤ ‖w‖² ≤ TR² leaves room for at most " +
       "R²/ρ² corrections. Play, and see the trace between its two bounds.",
@@ -30,8 +57,18 @@ export const TOUR = [
   {
     title: "4. The pocket",
     spot: ".rb-mistakes",
-    state: { data: "noisy", points: null, seed: 1, algorithm: "pocket", order: "random", corrections: 200, proof: false, t: 12 },
-    text: "With noise no line answers everything, and PLA never halts. The pocket keeps the best " +
+    state: {
+      data: "noisy",
+      points: null,
+      seed: 1,
+      algorithm: "pocket",
+      order: "random",
+      corrections: 200,
+      proof: false,
+      t: 12,
+    },
+    text:
+      "With noise no line answers everything, and PLA never halts. The pocket keeps the best " +
       "weights met so far: its line, green and dashed, changes only when w makes fewer mistakes on " +
       "all examples. Tick “Show the proof” to see the examples that block every line.",
   },
@@ -52,10 +89,27 @@ export class Tour {
     document.querySelector(spot)?.classList.add("rb-spot");
     const heading = make("h2", { tabindex: -1 }, title);
     const move = (to) => () => this.desk.go(to);
-    clear(this.element, heading, make("p", {}, text), make("div", { class: "row" },
-      make("button", { type: "button", disabled: step === 1, onclick: move(step - 1) }, "Back"),
-      make("button", { type: "button", class: "strong", disabled: step === TOUR.length, onclick: move(step + 1) }, "Next"),
-      make("button", { type: "button", onclick: () => this.desk.close() }, "End the tour")));
+    clear(
+      this.element,
+      heading,
+      make("p", {}, text),
+      make(
+        "div",
+        { class: "row" },
+        make("button", { type: "button", disabled: step === 1, onclick: move(step - 1) }, "Back"),
+        make(
+          "button",
+          {
+            type: "button",
+            class: "strong",
+            disabled: step === TOUR.length,
+            onclick: move(step + 1),
+          },
+          "Next",
+        ),
+        make("button", { type: "button", onclick: () => this.desk.close() }, "End the tour"),
+      ),
+    );
     if (focus) heading.focus();
     return this.element;
   }

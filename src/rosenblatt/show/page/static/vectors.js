@@ -7,7 +7,10 @@ export function drawVectors(pen, { story, t, part, palette, width, height }) {
   const now = after.map((value, i) => before[i] + part * (value - before[i]));
   const place = fitting([[0, 0], before, after], width, height);
   const origin = place([0, 0]);
-  const axes = [[0, origin[1], width, origin[1]], [origin[0], 0, origin[0], height]];
+  const axes = [
+    [0, origin[1], width, origin[1]],
+    [origin[0], 0, origin[0], height],
+  ];
   pen.strokes(axes, { stroke: palette.faint, width: 1 });
   if (t > 0) {
     const colour = story.answers[story.corrected(t)] > 0 ? palette.yes : palette.no;
@@ -19,12 +22,20 @@ export function drawVectors(pen, { story, t, part, palette, width, height }) {
   const size = Math.max(11, 0.75 * palette.size);
   const name = (text, at, fill) => {
     const away = at[0] < origin[0] ? -1 : 1;
-    pen.text(text, at[0] + 8 * away, Math.min(height - 4, Math.max(size, at[1] + 0.35 * size)),
-      { size, font: palette.font, weight: 600, fill, halo: palette.paper, align: away > 0 ? "left" : "right" });
+    pen.text(text, at[0] + 8 * away, Math.min(height - 4, Math.max(size, at[1] + 0.35 * size)), {
+      size,
+      font: palette.font,
+      weight: 600,
+      fill,
+      halo: palette.paper,
+      align: away > 0 ? "left" : "right",
+    });
   };
   const apart = Math.hypot(place(before)[0] - place(after)[0], place(before)[1] - place(after)[1]);
-  if (t > 0 && part === 1 && apart > 1.3 * size) name(t < 1000 ? `w(${t - 1})` : "w(t−1)", place(before), palette.soft);
-  if (now.some((value) => value !== 0) && part === 1) name(t < 1000 ? `w(${t})` : "w(t)", place(after), palette.ink);
+  if (t > 0 && part === 1 && apart > 1.3 * size)
+    name(t < 1000 ? `w(${t - 1})` : "w(t−1)", place(before), palette.soft);
+  if (now.some((value) => value !== 0) && part === 1)
+    name(t < 1000 ? `w(${t})` : "w(t)", place(after), palette.ink);
 }
 
 // All arrows in the middle of the picture, with room at their ends for names.
@@ -32,6 +43,9 @@ function fitting(tips, width, height) {
   const [xs, ys] = [tips.map((tip) => tip[0]), tips.map((tip) => tip[1])];
   const middle = [(Math.min(...xs) + Math.max(...xs)) / 2, (Math.min(...ys) + Math.max(...ys)) / 2];
   const spans = [Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys)];
-  const scale = Math.min((width - 130) / (spans[0] || 1e-300), (height - 36) / (spans[1] || 1e-300));
+  const scale = Math.min(
+    (width - 130) / (spans[0] || 1e-300),
+    (height - 36) / (spans[1] || 1e-300),
+  );
   return ([x, y]) => [width / 2 + scale * (x - middle[0]), height / 2 - scale * (y - middle[1])];
 }

@@ -45,8 +45,11 @@ function boundSentence(story) {
   const verdict = story.verdict;
   if (verdict.name === "separable") {
     if (verdict.bound === null) return ["PLA halts, but its bound R²/ρ² is past all numbers."];
-    const parts = ["PLA needs at most R²/ρ² = ", make("strong", { "data-fact": "bound" },
-      wholeBound(verdict.bound)), " corrections from w = 0."];
+    const parts = [
+      "PLA needs at most R²/ρ² = ",
+      make("strong", { "data-fact": "bound" }, wholeBound(verdict.bound)),
+      " corrections from w = 0.",
+    ];
     const s = story.squeeze;
     if (s && story.json.start.some((value) => value !== 0) && s.bound !== null) {
       parts.push(` From this start: at most ${wholeBound(s.bound)}.`);
@@ -56,8 +59,10 @@ function boundSentence(story) {
     return parts;
   }
   if (verdict.name === "undecided") return [verdict.told[0]];
-  const ring = verdict.name === "inseparable" ? "No line answers every example, so PLA never halts."
-    : "A line is wrong nowhere, but some examples lie on it.";
+  const ring =
+    verdict.name === "inseparable"
+      ? "No line answers every example, so PLA never halts."
+      : "A line is wrong nowhere, but some examples lie on it.";
   return [ring];
 }
 
@@ -65,30 +70,57 @@ function proofLines(story) {
   const verdict = story.verdict;
   if (verdict.name === "separable") {
     return [
-      make("p", {}, `The widest band has ρ = ${say(verdict.margin)} on either side (x0 included), ` +
-        `the longest example R = ${say(verdict.radius)}.`),
-      make("p", {}, `${verdict.support.length} examples hold it in place, marked □: ` +
-        `${numbered(story, verdict.support)}. Checked in exact arithmetic.` +
-        (story.flat ? "" : " The band itself does not lie in a projection.")),
+      make(
+        "p",
+        {},
+        `The widest band has ρ = ${say(verdict.margin)} on either side (x0 included), ` +
+          `the longest example R = ${say(verdict.radius)}.`,
+      ),
+      make(
+        "p",
+        {},
+        `${verdict.support.length} examples hold it in place, marked □: ` +
+          `${numbered(story, verdict.support)}. Checked in exact arithmetic.` +
+          (story.flat ? "" : " The band itself does not lie in a projection."),
+      ),
     ];
   }
   const part = verdict.blocking[0];
   if (!part) return verdict.told.slice(1).map((line) => make("p", {}, line));
-  const rows = part.rows.slice(0, 8).map((n, i) => make("tr", {},
-    make("td", {}, story.answers[n] > 0 ? "○" : "×"), make("td", {}, `example ${story.name(n)}`),
-    make("td", { "data-multiplier": n }, `λ = ${multiplier(part, i)}`)));
+  const rows = part.rows
+    .slice(0, 8)
+    .map((n, i) =>
+      make(
+        "tr",
+        {},
+        make("td", {}, story.answers[n] > 0 ? "○" : "×"),
+        make("td", {}, `example ${story.name(n)}`),
+        make("td", { "data-multiplier": n }, `λ = ${multiplier(part, i)}`),
+      ),
+    );
   const more = part.rows.length - rows.length;
   const lines = [
-    make("p", {}, `These ${part.rows.length} examples block every line: weighted by λ, the ○ and ` +
-      "the × have one common middle, the point ◇ in both hulls. Checked in exact arithmetic."),
-    make("table", { class: "rb-blocking" },
-      make("caption", { class: "rb-hidden" }, "Blocking examples and their multipliers"), ...rows),
+    make(
+      "p",
+      {},
+      `These ${part.rows.length} examples block every line: weighted by λ, the ○ and ` +
+        "the × have one common middle, the point ◇ in both hulls. Checked in exact arithmetic.",
+    ),
+    make(
+      "table",
+      { class: "rb-blocking" },
+      make("caption", { class: "rb-hidden" }, "Blocking examples and their multipliers"),
+      ...rows,
+    ),
   ];
   if (more > 0) lines.push(make("p", {}, `… and ${more} more.`));
   return lines;
 }
 
 function numbered(story, rows) {
-  const names = rows.slice(0, 6).map((n) => story.name(n)).join(", ");
+  const names = rows
+    .slice(0, 6)
+    .map((n) => story.name(n))
+    .join(", ");
   return rows.length > 6 ? `${names} and ${rows.length - 6} more` : names;
 }
