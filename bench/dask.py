@@ -20,7 +20,7 @@ SHARDS, WORKERS = 8, 2
 def cluster(workers: int = WORKERS) -> Iterator[Any]:
     distributed = peer("dask.distributed", "dask[distributed]")
     with (
-        distributed.LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as there,
+        distributed.LocalCluster(workers, threads_per_worker=1, dashboard_address=":0") as there,
         distributed.Client(there) as client,
     ):
         yield client

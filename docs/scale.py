@@ -98,7 +98,7 @@ class Job:
 @contextmanager
 def cluster(workers: int) -> Iterator[Client]:
     with (
-        LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as there,
+        LocalCluster(workers, threads_per_worker=1, dashboard_address=":0") as there,
         Client(there) as client,
     ):
         yield client

@@ -30,7 +30,7 @@ def local_cluster(workers=2):
     with dask.config.set(QUICK):
         get_mp_context().set_forkserver_preload(["distributed", "numba", "rosenblatt.dask.tasks"])
         with (
-            LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster,
+            LocalCluster(workers, threads_per_worker=1, dashboard_address=":0") as cluster,
             Client(cluster) as client,
         ):
             yield client
@@ -66,7 +66,15 @@ class Subprocesses:
         scheduler = ("scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard")
         self.scheduler = self._start(*scheduler, "--scheduler-file", self.file)
         self.until(lambda: os.path.exists(self.file))
-        worker = ("worker", "--no-nanny", "--nthreads", "1", "--no-dashboard")
+        worker = (
+            "worker",
+            "--host",
+            "127.0.0.1",
+            "--no-nanny",
+            "--nthreads",
+            "1",
+            "--no-dashboard",
+        )
         self.worker = self._start(*worker, "--scheduler-file", self.file)
 
     def _start(self, *command):

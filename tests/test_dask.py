@@ -1,5 +1,6 @@
 """Mixing on a Dask cluster: it halts where a line exists, and one shard is the local run."""
 
+import pickle
 import subprocess
 import sys
 
@@ -164,6 +165,7 @@ def test_parameters_are_those_of_the_plain_estimators_and_a_few_more(client):
         assert {k: v for k, v in mine.items() if k not in own} == plain().get_params()
         assert clone(ours(client=client, eta0=2.0)).client is client
         assert ours(eta0=2.0).to_local().eta0 == 2.0
+        assert pickle.loads(pickle.dumps(ours(client=client))).client is None
 
 
 def test_the_default_client_is_used_where_none_is_given(client, planted):

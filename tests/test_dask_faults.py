@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.EfficiencyWarning"),
 ]
 LIMIT = 60.0  # seconds that any wait may take
-BACK = 30.0
+BACK = 60.0  # seconds that killed workers may take to be back
 
 
 @pytest.fixture(scope="module")

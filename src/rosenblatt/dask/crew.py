@@ -190,7 +190,8 @@ class Crew:
         left = list(futures)
         while left:
             try:
-                wait(left, timeout=self.limit)
+                with self.client.as_current():  # `wait` asks whichever client that is
+                    wait(left, timeout=self.limit)
                 return
             except TimeoutError:
                 before, left = len(left), [f for f in left if f.status == "pending"]
@@ -256,7 +257,11 @@ class Crew:
             raise
         except _TaskError as wrong:
             raise wrong.named() from None
-        except (CancelledError, OSError, RuntimeError) as error:
+        except (CancelledError, OSError) as error:
+            raise self.lost() from error
+        except RuntimeError as error:
+            if self.client.status == "running":
+                raise
             raise self.lost() from error
 
 

@@ -184,7 +184,7 @@ class Perceptron(Mixer):
     >>> import dask.array as da
     >>> from dask.distributed import Client
     >>> from rosenblatt.dask import Perceptron
-    >>> client = Client(processes=False, dashboard_address=None)  # doctest: +SKIP
+    >>> client = Client(processes=False, dashboard_address=":0")  # doctest: +SKIP
     >>> X = da.from_array([[2.0], [1.0], [-1.0], [-2.0]], chunks=(2, 1))
     >>> clf = Perceptron(client=client).fit(X, X[:, 0] > 0)  # doctest: +SKIP
     >>> clf.separated_, clf.to_local()  # doctest: +SKIP
