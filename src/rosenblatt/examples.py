@@ -184,6 +184,10 @@ class Examples:
         """The sum of the squares of all entries."""
         return sum_of_squares(self.numbers)
 
+    def remember(self, squares: float) -> None:
+        """Take the sum of squares from where it was added up already."""
+        self.__dict__["squares"] = squares
+
     @functools.cached_property
     def length(self) -> float:
         """No tall row is longer than this."""

@@ -147,7 +147,10 @@ class FileBatches:
                 row = int(rows[np.flatnonzero(signs == 0)[0]])
                 raise BadCellError(row, answers.column, "", "an answer")
             X, rows, signs = X[kept], rows[kept], signs[kept]
-        return Examples(X, signs, answers.labels, encoding.features), rows
+        examples = Examples(X, signs, answers.labels, encoding.features)
+        if found.squares is not None and X is found.X:
+            examples.remember(found.squares)
+        return examples, rows
 
 
 def _head(source: Source, layout: Layout) -> Head:

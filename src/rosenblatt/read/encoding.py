@@ -28,6 +28,7 @@ class Encoded:
 
     X: Any
     rows: NDArray[np.intp]
+    squares: float | None = None  # of all numbers, where they were added up on the way
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,9 @@ class Encoding:
         name : str
             What messages call the data.
         """
-        X = self._plain(table, name)
-        if X is not None:
-            return Encoded(X, np.arange(table.num_rows))
+        plain = self._plain(table, name)
+        if plain is not None:
+            return plain
         blocks = [column.encode(_cells(table, column, name)) for column in self.columns]
         keep = np.ones(table.num_rows, dtype=bool)
         for i, column in enumerate(self.columns):
@@ -83,7 +84,7 @@ class Encoding:
         X = self._joined(blocks)
         return Encoded(X if len(rows) == len(keep) else X[rows], rows)
 
-    def _plain(self, table: Any, name: str) -> NDArray[Any] | None:
+    def _plain(self, table: Any, name: str) -> Encoded | None:
         """The numbers where all columns are floats and all are there: nothing to settle.
 
         Columns that are all of single precision stay so: it is half the memory.
@@ -97,7 +98,8 @@ class Encoding:
         X = in_rows(
             [c.to_numpy() for c in cells], np.float32 if kinds == {pa.float32()} else np.float64
         )
-        return X if math.isfinite(sum_of_squares(X)) else None
+        squares = sum_of_squares(X)
+        return Encoded(X, np.arange(len(X)), squares) if math.isfinite(squares) else None
 
     def _settled(
         self, numbers: NDArray[np.float64], column: Number, keep: NDArray[np.bool_]

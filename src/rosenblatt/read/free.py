@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 CGROUP = Path("/sys/fs/cgroup")
-LEAST, MOST = 1 << 18, 1 << 22  # bytes of a batch; larger ones leave the cache
+LEAST, MOST = 1 << 18, 1 << 23  # bytes of a batch; larger ones leave the cache
 SHARE = 64  # a batch takes at most this part: several are held at once
 
 
