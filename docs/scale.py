@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import sys
 import time
@@ -202,10 +203,11 @@ def table(head: str, rows: list[str]) -> str:
     return "\n".join([head, "|" + " --- |" * columns, *rows])
 
 
-def constants_table(c: Constants) -> str:
+def constants_table(c: Constants, load: float) -> str:
     return table(
         "| constant | here |",
         [
+            f"| what else ran on the machine (load before measuring) | {load:.1f} |",
             f"| a pass of the kernel over X, a thread | {c.kernel / 1e9:.2f} GB/s |",
             f"| a round, however small | {1000 * c.fixed:.0f} ms |",
             f"| each shard of it | {1000 * c.task:.2f} ms |",
@@ -245,10 +247,11 @@ def write(name: str, text: str, page: str) -> str:
 
 
 def main(quick: bool) -> None:
+    load = os.getloadavg()[0]
     constants = measured(quick)
     found = compared(constants, quick)
     texts = {
-        "constants": constants_table(constants),
+        "constants": constants_table(constants, load),
         "comparison": comparison(constants, found),
         "prediction": prediction(constants),
     }

@@ -34,7 +34,7 @@ def client():
 
 @pytest.fixture(scope="module")
 def data():
-    X, y = with_margin(np.random.default_rng(5), 400, 4, 0.04)
+    X, y = with_margin(np.random.default_rng(3), 400, 4, 0.04)
     return da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
 
 
