@@ -188,6 +188,16 @@ def test_every_answer_has_a_strict_policy(page):
         assert headers["cache-control"] == "no-store"
 
 
+def test_what_should_not_happen_is_one_sentence_under_the_same_policy(monkeypatch):
+    def broken(*given):
+        raise KeyError("secret")
+
+    monkeypatch.setattr("rosenblatt.show.page.server.preset", broken)
+    answer = client().post("/api/preset", headers=TOKEN, json={"name": "xor", "seed": 0})
+    assert refusal(answer, 500) == "this should not happen (KeyError)."
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
 @pytest.mark.parametrize("call", ["about", "preset", "columns", "story"])
 def test_every_call_that_computes_needs_the_token(page, call):
     for headers in ({}, {"x-rosenblatt-token": "secreT"}, {"x-rosenblatt-token": ""}):

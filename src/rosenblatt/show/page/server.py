@@ -12,7 +12,6 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -97,7 +96,7 @@ class Office:
         return b"".join(parts)
 
 
-def make_app(house: House) -> Starlette:
+def make_app(house: House) -> Guard:
     """The server as an ASGI application.
 
     Parameters
@@ -123,13 +122,12 @@ def make_app(house: House) -> Starlette:
         "columns": lambda given: _json(columns_asked(given, own).to_json()),
         "story": story,
     }
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", _index(house.door), methods=["GET"]),
             Route("/static/{name}", _static, methods=["GET"]),
             *(Route(f"/api/{name}", call(work), methods=["POST"]) for name, work in calls.items()),
         ],
-        middleware=[Middleware(Guard, door=house.door)],
         exception_handlers={
             AskError: _told,
             HTTPException: _http,
@@ -138,6 +136,8 @@ def make_app(house: House) -> Starlette:
         },
         lifespan=_warm(office),
     )
+    # Outside of everything: an answer to what should not happen is guarded too.
+    return Guard(app, house.door)
 
 
 def _warm(office: Office) -> Any:
