@@ -6,6 +6,7 @@ import os
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rosenblatt.read.credit import credit
@@ -55,7 +56,10 @@ def small_files(folder):
     (folder / "d").write_text("".join(f"{'ab'[i % 2]}\tsome words {i} here\n" for i in range(60)))
     (folder / "d.dat").write_text("".join(f"{i / 7} {i * 0.5}\t{i % 2}\n" for i in range(12)))
     (folder / "d.csv.gz").write_bytes(gzip.compress((folder / "d.csv").read_bytes()))
-    return ["d.csv", "d.parquet", "d.feather", "d.jsonl", "d.svm", "d", "d.dat", "d.csv.gz"]
+    numbers = np.column_stack([np.arange(12.0), np.arange(12.0) ** 2, np.arange(12) % 2])
+    np.save(folder / "d.npy", numbers)
+    text = ["d.jsonl", "d.svm", "d", "d.dat", "d.csv.gz", "d.npy"]
+    return ["d.csv", "d.parquet", "d.feather", *text]
 
 
 def fine(code, out, err, content):
@@ -67,7 +71,7 @@ def fine(code, out, err, content):
         assert last.endswith((".", '"')), (err, content)
 
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", range(9))
 def test_broken_data_never_ends_in_a_traceback(number, told, tmp_path):
     name = small_files(tmp_path)[number]
     content = (tmp_path / name).read_bytes()

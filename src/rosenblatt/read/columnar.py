@@ -137,6 +137,7 @@ def _nothing(schema: Any) -> Any:
 
 
 def _damaged(source: Source, kind: str, trouble: BaseException) -> DataError:
-    if isinstance(trouble, MemoryError):  # PyArrow's own is both
-        raise trouble
+    if isinstance(trouble, MemoryError):  # a damaged file may ask for any amount
+        why = one_line(trouble).rstrip(".")
+        return DataError(f"{source.name}: not memory enough for what it says it holds ({why}).")
     return DataError(f"{source.name} is not a whole {kind} file: {one_line(trouble)}")

@@ -48,11 +48,11 @@ def header_of(source: Source) -> Header:
             version = npy.read_magic(file)
             read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             shape, fortran, dtype = read(file)
-        except ValueError as trouble:
+        except Exception as trouble:  # the header is Python: whatever its parser raises
             why = one_line(trouble)
             raise DataError(f"{source.name} is not a whole .npy file: {why}") from None
         begin, end = file.tell(), file.seek(0, 2)
-    if len(shape) != 2 or dtype.kind not in "fiub":
+    if len(shape) != 2 or min(shape) < 1 or dtype.kind not in "fiub" or not dtype.itemsize:
         raise DataError(
             f"{source.name} holds {dtype} of shape {shape}; give a table of numbers, rows first."
         )
