@@ -43,6 +43,8 @@ class Constants:
     ----------
     kernel : float
         Bytes of X that one thread goes through in a second, in one pass, all cores at work.
+    alone : float
+        The same where one shard has the machine to itself.
     fixed : float
         Seconds that a round costs however small it is.
     task : float
@@ -54,6 +56,7 @@ class Constants:
     """
 
     kernel: float
+    alone: float
     fixed: float
     task: float
     moved: float
@@ -83,9 +86,10 @@ class Job:
     def parts(self, c: Constants) -> dict[str, float]:
         """Seconds of a round: reading, the engine, moving weights, averaging them."""
         waves = math.ceil(self.shards / self.threads)
+        rate = c.alone if min(self.shards, self.threads) == 1 else c.kernel
         sent = 1 if self.weights >= WIDE else self.shards
         return {
-            "kernel": waves * self.read / self.shards / c.kernel,
+            "kernel": waves * self.read / self.shards / rate,
             "engine": c.fixed + c.task * self.shards,
             "moved": (sent + self.shards) * self.weights / c.moved,
             "average": self.shards * self.weights / c.average,
@@ -171,7 +175,7 @@ def average_rate() -> float:
 def measured(quick: bool) -> Constants:
     """The constants of this machine."""
     client: Client
-    kernel = kernel_rate(20_000 if quick else 250_000, 30, 2)
+    kernel, alone = (kernel_rate(20_000 if quick else 250_000, 30, n) for n in (2, 1))
     engine = {}
     with cluster(2) as client:
         for shards in (2, 4, 8) if quick else (1, 2, 4, 8, 16, 32, 64):
@@ -182,7 +186,8 @@ def measured(quick: bool) -> Constants:
         took = seconds_of(round_of(shards_on(client, wide), wide.columns))
     left = max(took - fixed - 8 * task, 1e-3)
     moved = 2 * wide.shards * wide.weights / left
-    return Constants(kernel, float(max(fixed, 0)), float(max(task, 0)), moved, average_rate())
+    costs = float(max(fixed, 0)), float(max(task, 0))
+    return Constants(kernel, alone, *costs, moved, average_rate())
 
 
 def compared(c: Constants, quick: bool) -> list[tuple[Job, int, float]]:
@@ -209,6 +214,7 @@ def constants_table(c: Constants, load: float) -> str:
         [
             f"| what else ran on the machine (load before measuring) | {load:.1f} |",
             f"| a pass of the kernel over X, a thread | {c.kernel / 1e9:.2f} GB/s |",
+            f"| the same, one shard at a time | {c.alone / 1e9:.2f} GB/s |",
             f"| a round, however small | {1000 * c.fixed:.0f} ms |",
             f"| each shard of it | {1000 * c.task:.2f} ms |",
             f"| weights moved between driver and workers | {c.moved / 1e6:.0f} MB/s |",
