@@ -1,4 +1,5 @@
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,8 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "slow_without_jit: left out when kernels run as plain Python"
     )
+    # A shell starts background jobs deaf to Ctrl-C; the tests of Ctrl-C must hear it there too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if WITHOUT_JIT:  # NumPy's scalars say aloud what compiled code does silently
         said = "ignore:(overflow|invalid value) encountered in scalar:RuntimeWarning"
         config.addinivalue_line("filterwarnings", said)
