@@ -11,18 +11,22 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rosenblatt import kernels
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 log = logging.getLogger("rosenblatt")
 
 # Sums may be reordered; NaN and infinity keep their meaning, so that overflow is seen.
 REORDER = {"reassoc", "contract", "nsz"}
 SILENT_SECONDS = 0.4  # of a kernel: half a second with what comes before it
+HEARTBEAT = 0.2  # seconds
 WORTH_A_THREAD = 2**21  # multiplications: about two milliseconds
 
 
@@ -169,6 +173,19 @@ def in_threads(work: Callable[[slice], None], n: int, size: int) -> None:
     ends = [n * part // parts for part in range(parts + 1)]
     with ThreadPoolExecutor(parts) as pool:
         list(pool.map(lambda i: work(slice(ends[i], ends[i + 1])), range(parts)))
+
+
+def wait_for(done: Iterable[Future[Any]]) -> None:
+    """Wait for each in turn, raising what one raised; Ctrl-C is heard on the way.
+
+    A signal that comes just as a wait begins would be heard only at its end: waits are short.
+    """
+    from concurrent.futures import wait
+
+    for future in done:
+        while not wait((future,), HEARTBEAT).done:
+            pass
+        future.result()
 
 
 @contextmanager

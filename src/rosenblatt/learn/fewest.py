@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from rosenblatt import engine
 from rosenblatt.examples import Examples
 from rosenblatt.learn import descent
 from rosenblatt.learn.best import Best, Floats, Found, Search
@@ -107,7 +108,6 @@ class Hunt:
     def _all(self, work: Callable[[Walker], object]) -> None:
         with ThreadPoolExecutor(self.search.threads) as pool:
             try:
-                for done in [pool.submit(work, walker) for walker in self.walkers]:
-                    done.result()
+                engine.wait_for([pool.submit(work, walker) for walker in self.walkers])
             except KeyboardInterrupt:
                 self.best.interrupted = True

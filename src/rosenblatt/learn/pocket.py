@@ -116,8 +116,7 @@ def _best_of(walks: list[PocketWalk], threads: int) -> PocketRun:
 
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for done in [pool.submit(finish, walk) for walk in walks]:
-                done.result()
+            engine.wait_for([pool.submit(finish, walk) for walk in walks])
         except KeyboardInterrupt:
             for walk in walks:
                 walk.stop = "interrupted"
