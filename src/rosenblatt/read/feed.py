@@ -16,8 +16,9 @@ from pyarrow import csv
 from rosenblatt.errors import UsageError
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.read.dialect import BLANKS, MISSING, squeezed
-from rosenblatt.read.lines import ROWS, Chunk, Rows
+from rosenblatt.read.lines import Chunk, Rows
 from rosenblatt.read.source import one_line
+from rosenblatt.read.turn import in_rows
 from rosenblatt.tables import sum_of_squares
 
 TOO_LARGE = "its numbers are too large; scale them first"
@@ -163,7 +164,7 @@ class CsvFeed:
             return Batch(chunk, bad=bad)
         lines = np.concatenate([at + np.arange(table.num_rows) for at, table in tables])
         table = pa.concat_tables([table for _, table in tables])
-        X = in_rows([table.column(name) for name in self.features])
+        X = in_rows([numbers(table.column(name)) for name in self.features])
         y = labels_of(table.column(self.target))
         return usable(Batch(chunk, Table(X, y, lines), bad=bad, names=self.features))
 
@@ -231,7 +232,7 @@ class ArrowFeed:
 
     def read(self, chunk: Rows) -> Batch:
         """The rows of a batch."""
-        X = in_rows([chunk.batch.column(name) for name in self.features])
+        X = in_rows([numbers(chunk.batch.column(name)) for name in self.features])
         y = labels_of(chunk.batch.column(self.target))
         return usable(Batch(chunk, Table(X, y, np.arange(len(X))), names=self.features))
 
@@ -252,17 +253,8 @@ def usable(batch: Batch) -> Batch:
     return batch.without(why, table=table.kept(fine))
 
 
-def in_rows(columns: list[Any]) -> NDArray[np.float64]:
-    """Columns of Arrow as rows of an array, NaN where a number is missing."""
-    arrays = [_numbers(column) for column in columns]
-    X = np.empty((len(arrays[0]), len(arrays)))
-    for begin in range(0, len(X), ROWS):  # few enough rows to stay in a cache
-        part = slice(begin, begin + ROWS)
-        np.stack([array[part] for array in arrays], axis=1, out=X[part])
-    return X
-
-
-def _numbers(column: Any) -> NDArray[np.float64]:
+def numbers(column: Any) -> NDArray[np.float64]:
+    """A column of Arrow as an array, NaN where a number is missing."""
     if isinstance(column, pa.ChunkedArray):
         column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
