@@ -117,7 +117,7 @@ def product(X: Any, W: Any) -> None:
 
 def by_fukuml(quick: bool) -> Iterator[Line]:
     for id, n, d, T in (
-        ("pocket.fukuml", 50_000, 50, 100),
+        ("pocket.fukuml", 50_000, 50, 300),
         ("pocket.fukuml-homework", 500, 4, 50),
     ):
         yield beside_fukuml(id, *examples(min(n, 1000) if quick else n, d), T)
@@ -145,7 +145,7 @@ def beside_fukuml(id: str, X: Any, y: Any, T: int) -> Line:
         assert ours.n_mistakes_ == round(peers.temp_avg_error * len(X))
         random, pla = rb.PocketPerceptron(T, random_state=0), loaded("random")
         random.fit(X, y)
-        times = rounds({"ours": lambda: random.fit(X, y), "peer": lambda: trained(pla)}, 3)
+        times = rounds({"ours": lambda: random.fit(X, y), "peer": lambda: trained(pla)}, 1 if T > 100 else 3)
     note = (
         "the same pocket where both start over after each correction; timed with random mistakes, "
         "its reading of the file left out: "

@@ -19,7 +19,7 @@ import numpy as np
 from rosenblatt.errors import DataError, OpenError
 from rosenblatt.read.source import UNREADABLE, cannot_open, one_line
 
-CHUNK = 1 << 20
+CHUNK = 1 << 22  # read at a time, if there is as much: with less, handing on costs more
 ROWS = 1 << 15  # learnt at a time: with fewer, handing them on costs more than learning
 BATCH = 1 << 16  # rows of Parquet decoded at a time
 LONGEST_LINE = 1 << 28
