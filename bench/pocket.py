@@ -145,7 +145,8 @@ def beside_fukuml(id: str, X: Any, y: Any, T: int) -> Line:
         assert ours.n_mistakes_ == round(peers.temp_avg_error * len(X))
         random, pla = rb.PocketPerceptron(T, random_state=0), loaded("random")
         random.fit(X, y)
-        times = rounds({"ours": lambda: random.fit(X, y), "peer": lambda: trained(pla)}, 1 if T > 100 else 3)
+        works = {"ours": lambda: random.fit(X, y), "peer": lambda: trained(pla)}
+        times = rounds(works, 1 if T > 100 else 3)
     note = (
         "the same pocket where both start over after each correction; timed with random mistakes, "
         "its reading of the file left out: "
