@@ -16,16 +16,16 @@ def signs(y: Any, known: NDArray[Any] | None) -> tuple[NDArray[np.int8], NDArray
     labels = _two_labels(answers) if known is None else known
     is_yes = np.asarray(answers == labels[1], dtype=bool)
     is_no = np.asarray(answers == labels[0], dtype=bool)
-    strange = np.flatnonzero(~(is_yes | is_no))
-    if len(strange):
+    is_either = is_yes | is_no
+    if not is_either.all():
         if known is None:
             raise _too_many_labels(answers)
-        row = strange[0]
+        row = int(is_either.argmin())
         raise ValueError(
             f"y, row {row}: {answers[row]!r} is not one of the classes "
             f"{labels[0]!r} and {labels[1]!r}."
         )
-    return is_yes.astype(np.int8) * np.int8(2) - np.int8(1), labels
+    return is_yes.view(np.int8) * np.int8(2) - np.int8(1), labels
 
 
 def _one_dimension(y: Any) -> NDArray[Any]:

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rosenblatt import kernels
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ class Kernel:
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        kind = _kind(arguments[0])
+        kind = _kind(arguments[0]), _kind(arguments[1])
         if kind in self.ready:
             return _jit(self.function)(*arguments)
         with _told_when_slow(self.function.__name__):
@@ -101,6 +103,9 @@ def _bind_primitives() -> None:
     def sparse(rows: Any) -> bool:
         return rows.instance_class is kernels.Sparse
 
+    def in_file_order(order: Any) -> bool:
+        return getattr(order, "instance_class", None) is kernels.FileOrder
+
     @overload(kernels.score, jit_options={"fastmath": REORDER})
     def score(D, n, w):  # type: ignore[no-untyped-def]
         return kernels.score_sparse if sparse(D) else kernels.score_dense
@@ -113,6 +118,17 @@ def _bind_primitives() -> None:
     @overload(kernels.add)
     def add(D, n, w, a):  # type: ignore[no-untyped-def]
         return kernels.add_sparse if sparse(D) else kernels.add_dense
+
+    @overload(kernels.size)
+    def size(order):  # type: ignore[no-untyped-def]
+        return (lambda order: order.N) if in_file_order(order) else (lambda order: len(order))
+
+    # Unsigned: a row number needs no wrap-around.
+    @overload(kernels.place)
+    def place(order, k):  # type: ignore[no-untyped-def]
+        if in_file_order(order):
+            return lambda order, k: np.uint64(order.first + k)
+        return lambda order, k: order[k]
 
     overload(kernels.sign)(lambda s, zero: kernels.sign)
     overload(kernels.mistaken)(lambda D, n, w, zero: kernels.mistaken)

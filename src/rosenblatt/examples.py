@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import kernels
+from rosenblatt import kernels, orders
 from rosenblatt.answers import one_or_two_labels, signs
 from rosenblatt.tables import column_names, floats, refuse_non_finite, sum_of_squares
 
 # Between these the square of a typical entry neither overflows nor vanishes.
 _PLAIN_SQUARES = (1e-200, 1e200)
-SAMPLE = 1024
+SAMPLE = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +107,9 @@ class Examples:
     def _seem_plain(self) -> bool:
         """Take the unit to be 1 where a few of the numbers are of usual size."""
         numbers = self.numbers.reshape(-1)
-        some = np.ascontiguousarray(numbers[:: max(1, len(numbers) // SAMPLE)])
-        plain = self._plain(sum_of_squares(some) / max(1, len(some)))
+        some = numbers[:: max(1, len(numbers) // SAMPLE)].astype(np.float64)
+        with np.errstate(all="ignore"):
+            plain = self._plain(float(some @ some) / max(1, len(some)))
         if plain:
             self.__dict__["unit"] = 1.0
         return plain
@@ -169,6 +170,11 @@ class Examples:
         return np.flatnonzero(self.weights > 0).astype(self.row_type)
 
     @property
+    def in_order(self) -> orders.Order:
+        """The same in the order of the file, as kernels visit them fastest."""
+        return kernels.FileOrder(0, self.n) if self.weights is None else self.kept
+
+    @property
     def row_type(self) -> type[np.unsignedinteger[Any]]:
         """The smallest type that holds a row number."""
         return np.uint32 if self.n < 2**32 else np.uint64
@@ -226,7 +232,10 @@ class Examples:
 
     def rows(self, eta: float = 1.0) -> kernels.Dense | kernels.Sparse:
         """The examples as the kernels take them, corrections of length eta in `unit`."""
-        step = np.multiply(self.y, eta / self.unit, dtype=np.float64)
+        length = eta / self.unit
+        if length == 1 and self.weights is None:
+            return kernel_rows(self.X, self.x0, self.y)
+        step = np.multiply(self.y, length, dtype=np.float64)
         if self.weights is not None:
             step *= self.weights
         return kernel_rows(self.X, self.x0, step)
@@ -271,7 +280,7 @@ def row_weights(weights: Any, n: int) -> NDArray[np.float64]:
 
 
 def kernel_rows(
-    X: Any, x0: float, step: NDArray[np.floating[Any]], part: slice = slice(None)
+    X: Any, x0: float, step: NDArray[Any], part: slice = slice(None)
 ) -> kernels.Dense | kernels.Sparse:
     """Wrap rows of a checked table for the kernels, read-only: one compilation serves all."""
     if isinstance(X, np.ndarray):

@@ -30,6 +30,13 @@ class Sparse(NamedTuple):
     step: np.ndarray
 
 
+class FileOrder(NamedTuple):
+    """So many rows in the order of the file, from a first one: read ahead of, as a list is not."""
+
+    first: int
+    N: int
+
+
 def score_dense(D, n, w):
     """w·x of row n."""
     x = D.X[n]
@@ -83,25 +90,41 @@ def sign(s, zero):
 
 def mistaken(D, n, w, zero):
     """Does w answer row n wrongly?"""
-    return sign(score(D, n, w), zero) * D.step[n] <= 0
+    s = score(D, n, w)
+    if D.step[n] < 0:
+        s, zero = -s, -zero
+    return not (s > 0 or (s == 0 and zero > 0))
+
+
+def size(order):
+    """The number of visits in an order; `engine` binds it when compiling."""
+    return order.N if isinstance(order, FileOrder) else len(order)
+
+
+def place(order, k):
+    """The row visited k-th; `engine` binds it when compiling."""
+    return order.first + k if isinstance(order, FileOrder) else order[k]
 
 
 def pla(D, order, zero, w, walk, trace, ends):
     """Correct w by each mistake met, until N examples in a row had none."""
     k, clean, visits = walk
+    N = size(order)
     t = c = 0
-    while clean < len(order) and visits > 0 and t < len(trace) and c < len(ends):
-        n = order[k]
-        if mistaken(D, n, w, zero):
-            add(D, n, w, D.step[n])
-            trace[t] = n
-            t += 1
-            clean = 0
-        else:
-            clean += 1
-        visits -= 1
-        k += 1
-        if k == len(order):
+    while clean < N and visits > 0 and t < len(trace) and c < len(ends):
+        stop = min(N, k + min(N - clean, visits, len(trace) - t))
+        last = k - 1 - clean
+        for i in range(k, stop):
+            n = place(order, i)
+            if mistaken(D, n, w, zero):
+                add(D, n, w, D.step[n])
+                trace[t] = n
+                t += 1
+                last = i
+        visits -= stop - k
+        clean = stop - 1 - last
+        k = stop
+        if k == N:
             ends[c] = t
             c += 1
             k = 0
@@ -163,13 +186,11 @@ RIGHT, WRONG, DOUBTFUL = range(3)
 def look(D, w, y, zero, share, least, seen):
     """seen[n] = whether w answers row n right or wrong, or nearer to 0 than a share of Σ|w·x|."""
     for n in range(len(y)):
-        s, size = weigh(D, n, w)
-        if not size < np.inf:
-            seen[n] = DOUBTFUL
-        elif sign(s, zero) * y[n] <= 0:
-            seen[n] = WRONG
-        elif abs(s) > share * size + least:
+        s, scale = weigh(D, n, w)
+        if s * y[n] > share * scale + least:
             seen[n] = RIGHT
+        elif scale < np.inf and sign(s, zero) * y[n] <= 0:
+            seen[n] = WRONG
         else:
             seen[n] = DOUBTFUL
 
@@ -178,23 +199,23 @@ def weigh_dense(D, n, w):
     """w·x of row n, and Σ|w·x|, by which its rounding is bounded."""
     x = D.X[n]
     s = w[0] * D.x0
-    size = abs(s)
+    scale = abs(s)
     for i in range(len(x)):
         p = w[i + 1] * x[i]
         s += p
-        size += abs(p)
-    return s, size
+        scale += abs(p)
+    return s, scale
 
 
 def weigh_sparse(D, n, w):
     """w·x of row n, and Σ|w·x|, over its stored entries."""
     s = w[0] * D.x0
-    size = abs(s)
+    scale = abs(s)
     for j in range(D.indptr[n], D.indptr[n + 1]):
         p = w[1 + D.indices[j]] * D.data[j]
         s += p
-        size += abs(p)
-    return s, size
+        scale += abs(p)
+    return s, scale
 
 
 def weigh(D, n, w):

@@ -136,16 +136,16 @@ def _walked(
         WALKS[order](walk)
         return walk, 0
     walk = Walk(examples, _rule(turn), Budget(turn.cycles, corrections), w)
-    rows = examples.kept if order == "cycle" else orders.permuted(examples.kept, walk.rng)
+    rows = examples.in_order if order == "cycle" else orders.permuted(examples.kept, walk.rng)
     return walk, _cycle(walk, rows, turn.clean, mistakes)
 
 
-def _cycle(walk: Walk, rows: orders.Rows, clean: int, mistakes: float) -> int:
+def _cycle(walk: Walk, rows: orders.Order, clean: int, mistakes: float) -> int:
     """Visit every row once, ending early where as many as all in a row were right."""
     k = ended = 0
     while walk.goes_on and not ended:
         k, clean, ended = visit(walk, rows, (k, clean), 1)
-        if clean == len(rows):
+        if clean == orders.visits(rows):
             if mistakes or walk.so_far.corrections:
                 walk.confirm()
             else:  # the incoming w was looked at already

@@ -247,9 +247,10 @@ class Perceptron(Corrector):
 
 
 def _advice(run: learn.Run, examples: Examples) -> str:
+    count = orders.visits(examples.in_order)
     return (
         f"Perceptron stopped at {run.reason} after {len(run.trace)} corrections in {run.cycles} "
-        f"cycles with {len(run.mistakes)} mistakes left on {len(examples.kept)} examples. "
+        f"cycles with {len(run.mistakes)} mistakes left on {count} examples. "
         "Ask rosenblatt.separability(X, y) whether any line can answer them all; if none can, "
         "use PocketPerceptron; if one can, raise the budget or scale the features."
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt import orders
 from rosenblatt.examples import Examples
 from rosenblatt.learn.pla import visit
 from rosenblatt.learn.run import Budget, Interrupted, Rule, Run
@@ -37,10 +38,10 @@ def online(examples: Examples, rule: Rule, start: NDArray[np.float64] | None = N
     [0]
     """
     walk = Walk(examples, rule, Budget(cycles=1), start)
-    order = examples.kept
+    order = examples.in_order
     k = 0
     try:
-        while walk.goes_on and len(order):
+        while walk.goes_on and orders.visits(order):
             k, _, _ = visit(walk, order, (k, 0), cycles=1)
     except KeyboardInterrupt:
         raise Interrupted(walk.run("interrupted")) from None

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine
+from rosenblatt import engine, orders
 from rosenblatt.blocks import Batches
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
@@ -179,25 +179,26 @@ class Passes:
 
     def _visit(self, examples: Examples, done: int) -> bool:
         """Go through the rows of a batch to its end, or until as many as all were right."""
-        rows, order = examples.rows(self.rule.eta), examples.kept
+        rows, order = examples.rows(self.rule.eta), examples.in_order
+        N = orders.visits(order)
         k = 0
-        while k < len(order) and self.left > 0 and not self.confirmed:
-            visits = len(order) - k
+        while k < N and self.left > 0 and not self.confirmed:
+            visits = N - k
             if self.rows:
                 visits = min(visits, self.rows - self.clean)
-            part = order[k : k + visits]
-            trace = np.empty(min(visits, self.room), dtype=order.dtype)
+            part = orders.part(order, k, visits)
+            trace = np.empty(min(visits, self.room), dtype=examples.row_type)
             ends = np.empty(1, dtype=np.int64)
             w = self.w.copy()
             at, _, t, ended = engine.pla(rows, part, self.rule.zero, w, (0, 0, visits), trace, ends)
             self.take(w, trace[:t], examples, done)
             went = visits if ended else int(at)
-            last = int(np.searchsorted(part, trace[t - 1])) if t else -1
+            last = orders.position(part, int(trace[t - 1])) if t else -1
             self.clean = went - 1 - last if t else self.clean + went
             k += went
             if self.rows and self.clean >= self.rows:
                 self._confirm()
-        return k == len(order) and not self.confirmed
+        return k == N and not self.confirmed
 
     @property
     def room(self) -> int:

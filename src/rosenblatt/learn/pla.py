@@ -55,7 +55,7 @@ def pla(
 
 def naive_cycle(walk: Walk) -> None:
     """Visit in file order, cycle after cycle; go on with the next example after a correction."""
-    _cycle(walk, walk.examples.kept)
+    _cycle(walk, walk.examples.in_order)
 
 
 def random_cycle(walk: Walk) -> None:
@@ -63,11 +63,11 @@ def random_cycle(walk: Walk) -> None:
     _cycle(walk, orders.permuted(walk.examples.kept, walk.rng))
 
 
-def _cycle(walk: Walk, order: orders.Rows) -> None:
+def _cycle(walk: Walk, order: orders.Order) -> None:
     k = clean = 0
     while walk.goes_on:
         k, clean, _ = visit(walk, order, (k, clean), walk.cycles_left)
-        if clean == len(order):
+        if clean == orders.visits(order):
             walk.confirm()
             clean = 0
 
@@ -119,11 +119,11 @@ def first_mistakes(walk: Walk) -> None:
 
 
 def visit(
-    walk: Walk, order: orders.Rows, position: tuple[int, int], cycles: int
+    walk: Walk, order: orders.Order, position: tuple[int, int], cycles: int
 ) -> tuple[int, int, int]:
     """Go on through an order for a block of work: the new position, and cycles ended."""
     w, trace, visits = walk.room(walk.corrections_left)
-    ends = np.empty(min(cycles, visits // len(order) + 1), dtype=np.int64)
+    ends = np.empty(min(cycles, visits // orders.visits(order) + 1), dtype=np.int64)
     k, clean, t, c = engine.pla(
         walk.rows, order, walk.rule.zero, w, (*position, visits), trace, ends
     )

@@ -154,6 +154,8 @@ class Walk:
         return Hypothesis(self._in_data_units(self.so_far.w), examples.x0, self.rule.zero)
 
     def _in_data_units(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.examples.unit == 1.0:
+            return w
         with np.errstate(over="ignore"):
             return w * self.examples.unit
 
