@@ -1,5 +1,9 @@
 """Threads by default, and as many as a person allows: the answers are the same."""
 
+import os
+import select
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -43,3 +47,35 @@ def test_no_more_threads_than_were_allowed(monkeypatch):
         parts.clear()
     engine.in_threads(parts.append, 100, 1000)
     assert len(parts) == 4
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_has_threads_of_its_own(monkeypatch):
+    monkeypatch.setattr(engine, "WORTH_A_THREAD", 10)
+    monkeypatch.setattr(engine, "cores", lambda: 2)
+    engine.in_threads([].append, 100, 1000)  # the parent's threads, which a child does not have
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside threads
+        child = os.fork()
+    if child == 0:
+        parts = []
+        engine.in_threads(parts.append, 100, 1000)
+        os.write(writing, bytes([len(parts)]))
+        os._exit(0)
+    os.close(writing)
+    assert select.select([reading], [], [], 20)[0], "the child waits for threads it does not have"
+    assert os.read(reading, 1) == bytes([2])
+    os.waitpid(child, 0)
+
+
+def test_a_part_that_fails_is_heard_when_all_have_ended(monkeypatch):
+    monkeypatch.setattr(engine, "WORTH_A_THREAD", 10)
+    monkeypatch.setattr(engine, "cores", lambda: 2)
+
+    def work(part):
+        if part.start:
+            raise RuntimeError("the second part")
+
+    with pytest.raises(RuntimeError, match="the second part"):
+        engine.in_threads(work, 100, 1000)

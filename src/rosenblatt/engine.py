@@ -21,7 +21,7 @@ import numpy as np
 from rosenblatt import kernels
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 log = logging.getLogger("rosenblatt")
 
@@ -29,7 +29,7 @@ log = logging.getLogger("rosenblatt")
 REORDER = {"reassoc", "contract", "nsz"}
 SILENT_SECONDS = 0.4  # of a kernel: half a second with what comes before it
 HEARTBEAT = 0.2  # seconds
-WORTH_A_THREAD = 2**21  # multiplications: about two milliseconds
+WORTH_A_THREAD = 2**20  # multiplications: about half a millisecond
 
 
 class Kernel:
@@ -184,11 +184,28 @@ def in_threads(work: Callable[[slice], None], n: int, size: int) -> None:
     if parts <= 1:
         work(slice(0, n))
         return
+    ends = [n * part // parts for part in range(parts + 1)]
+    pool = _helpers()
+    others = [pool.submit(work, slice(ends[i], ends[i + 1])) for i in range(1, parts)]
+    try:
+        work(slice(0, ends[1]))
+    finally:
+        wait_for(others)
+
+
+@functools.cache
+def _helpers() -> ThreadPoolExecutor:
+    """Threads that wait for parts of work: starting new ones each time costs more than some looks.
+
+    Work handed to them hands on nothing itself, so that they never wait for each other.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
-    ends = [n * part // parts for part in range(parts + 1)]
-    with ThreadPoolExecutor(parts) as pool:
-        list(pool.map(lambda i: work(slice(ends[i], ends[i + 1])), range(parts)))
+    return ThreadPoolExecutor(max(1, cores() - 1), thread_name_prefix="rosenblatt")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_helpers.cache_clear)  # threads do not come along
 
 
 def wait_for(done: Iterable[Future[Any]]) -> None:
