@@ -135,7 +135,7 @@ def write_files(folder: Path, n: int) -> None:
     columns = dict(zip(NAMES, X.T, strict=True))
     table = pa.table({**columns, "label": y.astype(np.int8)})
     pa.csv.write_csv(table, folder / f"{n}.csv")
-    pa.parquet.write_table(table, folder / f"{n}.parquet", row_group_size=1 << 17)
+    pa.parquet.write_table(table, folder / f"{n}.parquet")
     words = [pa.array(np.where(y, "1 |", "-1 |"))]
     words += [
         pc.binary_join_element_wise(name, pc.cast(pa.array(column), pa.string()), ":")

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from rosenblatt.errors import BadCellError, DataError, column_called
 from rosenblatt.read.columns import Column, Entries, Number, Words, as_text, plain
 from rosenblatt.read.turn import in_rows
-from rosenblatt.tables import sum_of_squares
 
 WIDE = 256  # from this many features on, columns that are mostly zeros stay sparse
 POLICIES = ("error", "drop", "mean")
@@ -95,10 +94,9 @@ class Encoding:
         kinds = {c.type for c in cells}
         if not kinds <= {pa.float32(), pa.float64()} or any(c.null_count for c in cells):
             return None
-        X = in_rows(
+        X, squares = in_rows(
             [c.to_numpy() for c in cells], np.float32 if kinds == {pa.float32()} else np.float64
         )
-        squares = sum_of_squares(X)
         return Encoded(X, np.arange(len(X)), squares) if math.isfinite(squares) else None
 
     def _settled(
@@ -207,7 +205,7 @@ def spelled(label: Label) -> str:
 
 
 def _cells(table: Any, column: Column, name: str) -> Any:
-    if column.name not in table.schema.names:
+    if table.schema.get_field_index(column.name) < 0:
         raise DataError(f"{name} has no {column_called(column.name)}, which is needed.")
     cells = table.column(column.name)
     refused = _refused(cells.type)

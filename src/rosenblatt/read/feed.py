@@ -19,7 +19,6 @@ from rosenblatt.read.dialect import BLANKS, MISSING, squeezed
 from rosenblatt.read.lines import Chunk, Rows
 from rosenblatt.read.source import one_line
 from rosenblatt.read.turn import in_rows
-from rosenblatt.tables import sum_of_squares
 
 TOO_LARGE = "its numbers are too large; scale them first"
 USUAL_TARGETS = ("label", "y", "target", "class")
@@ -164,9 +163,9 @@ class CsvFeed:
             return Batch(chunk, bad=bad)
         lines = np.concatenate([at + np.arange(table.num_rows) for at, table in tables])
         table = pa.concat_tables([table for _, table in tables])
-        X = in_rows([numbers(table.column(name)) for name in self.features])
+        X, squares = in_rows([numbers(table.column(name)) for name in self.features])
         y = labels_of(table.column(self.target))
-        return usable(Batch(chunk, Table(X, y, lines), bad=bad, names=self.features))
+        return usable(Batch(chunk, Table(X, y, lines), bad=bad, names=self.features), squares)
 
     def _tables(self, chunk: Chunk, at: int, bad: list[BadLine]) -> Iterator[tuple[int, Any]]:
         count = chunk.count
@@ -232,15 +231,15 @@ class ArrowFeed:
 
     def read(self, chunk: Rows) -> Batch:
         """The rows of a batch."""
-        X = in_rows([numbers(chunk.batch.column(name)) for name in self.features])
+        X, squares = in_rows([numbers(chunk.batch.column(name)) for name in self.features])
         y = labels_of(chunk.batch.column(self.target))
-        return usable(Batch(chunk, Table(X, y, np.arange(len(X))), names=self.features))
+        return usable(Batch(chunk, Table(X, y, np.arange(len(X))), names=self.features), squares)
 
 
-def usable(batch: Batch) -> Batch:
+def usable(batch: Batch, squares: float) -> Batch:
     """Set aside the rows of a table in which a number is missing, infinite or too large."""
     table = batch.table
-    if table is None or sum_of_squares(table.X) < LONGEST_SQUARED:
+    if table is None or squares < LONGEST_SQUARED:
         return batch
     with np.errstate(over="ignore", invalid="ignore"):
         fine = np.einsum("ij,ij->i", table.X, table.X) < LONGEST_SQUARED

@@ -111,7 +111,7 @@ class RowStream:
 
         self.name = path
         try:
-            self.file = pq.ParquetFile(path, pre_buffer=False)
+            self.file = pq.ParquetFile(path, buffer_size=1 << 16, pre_buffer=False)
             with open(path, "rb") as file:
                 file.seek(max(0, os.path.getsize(path) - SEAL))
                 self.sealed = hashlib.sha256(file.read()).hexdigest()

@@ -2,51 +2,98 @@
 
 from __future__ import annotations
 
+import math
+import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.engine import Kernel
+from rosenblatt.tables import sum_of_squares
 
-ROWS = 1 << 12  # turned at a time: few enough to stay in a cache
-TILE = 16  # rows of a cache line or so
+ENTRIES = 1 << 18  # turned at a time: few enough to stay in a cache
+FEWEST = 1 << 10  # rows
+APART = 8  # columns begin so many numbers off a round distance, at which caches hold only a few
 FEW = 1 << 16  # numbers that are not worth compiling for
+KEPT = 4  # pieces of memory to use again
 
 
-def in_rows(columns: Sequence[NDArray[Any]], dtype: Any = np.float64) -> NDArray[Any]:
-    """Columns of equal length as the rows of a new array.
+class Turned(NamedTuple):
+    """Numbers as rows, and the sum of their squares, which is not finite if one of them is not."""
+
+    X: NDArray[Any]
+    squares: float
+
+
+def in_rows(columns: Sequence[NDArray[Any]], dtype: Any = np.float64) -> Turned:
+    """Columns of equal length as the rows of an array.
 
     Examples
     --------
     >>> in_rows([np.array([1.0, 2.0]), np.array([3.0, 4.0])])
-    array([[1., 3.],
-           [2., 4.]])
+    Turned(X=array([[1., 3.],
+           [2., 4.]]), squares=30.0)
     """
     n, d = len(columns[0]), len(columns)
-    X = np.empty((n, d), dtype=dtype)
     if n * d < FEW:
-        return np.stack(columns, axis=1, out=X, casting="unsafe")
-    together = np.empty((d, min(n, ROWS)), dtype=dtype)
-    for begin in range(0, n, ROWS):
-        part = together[:, : min(ROWS, n - begin)]
+        X = np.stack(columns, axis=1, dtype=dtype, casting="unsafe")
+        return Turned(X, sum_of_squares(X))
+    X, squares = room((n, d), dtype), 0.0
+    rows = max(FEWEST, ENTRIES // d // FEWEST * FEWEST)
+    together = room((d, rows + APART), dtype)
+    for begin in range(0, n, rows):
+        part = together[:, : min(rows, n - begin)]
         for j, column in enumerate(columns):
-            part[j] = column[begin : begin + ROWS]
-        turned(part, X[begin : begin + ROWS].reshape(-1))
-    return X
+            part[j] = column[begin : begin + rows]
+        turned(together.reshape(-1), X[begin : begin + rows].reshape(-1), d, part.shape[1])
+        with np.errstate(all="ignore"):
+            squares += float(np.einsum("ij,ij->i", part, part).sum(dtype=np.float64))
+    plain = dtype == np.float64 or 1e-30 < squares / X.size < 1e30
+    return Turned(X, squares if plain else sum_of_squares(X))
 
 
-def turn(C, x):  # type: ignore[no-untyped-def]
-    """x[n·d + j] = C[j, n], a tile of rows at a time; one index is faster than two."""
-    d, N = C.shape
-    for begin in range(0, N, TILE):
-        end = min(begin + TILE, N)
-        for j in range(d):
-            i = begin * d + j
-            for n in range(begin, end):
-                x[i] = C[j, n]
-                i += d
+def turn(c, x, d, N):  # type: ignore[no-untyped-def]
+    """x[n·d + j] = c[j·S + n], where columns begin S apart; unsigned places need no wrap-around."""
+    one, S = np.uint64(1), np.uint64(len(c) // d)
+    i = np.uint64(0)
+    for n in range(N):
+        k = np.uint64(n)
+        for _ in range(d):
+            x[i] = c[k]
+            i += one
+            k += S
 
 
 turned = Kernel(turn)
+
+
+def room(shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
+    """An array of anything, in memory that earlier ones have left, if some of that size is there.
+
+    Memory that is new is cleared by the system as it is touched, which takes as long as turning.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = _found(size) or np.empty(size, dtype=np.uint8).data
+    lent = np.frombuffer(memory, dtype, math.prod(shape))
+    # Whatever is cut or shaped from an array holds on to it: memory is left when all is gone.
+    weakref.finalize(lent, _leave, memory).atexit = False
+    return lent.reshape(shape)
+
+
+_left: list[memoryview] = []
+
+
+def _leave(memory: memoryview) -> None:
+    if len(_left) < KEPT:
+        _left.append(memory)
+
+
+def _found(size: int) -> memoryview | None:
+    memory = next((m for m in list(_left) if size <= len(m) <= 2 * size), None)
+    try:
+        _left.remove(memory)  # type: ignore[arg-type]
+    except ValueError:  # there is none, or another thread was faster
+        return None
+    return memory
