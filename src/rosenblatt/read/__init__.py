@@ -64,7 +64,7 @@ def read_whole(source: Source, layout: Layout = Layout()) -> Any:
         What is known of it; the rest is detected.
     """
     table = reader_of(source, layout).whole(source, layout)
-    _check_names(source, table.schema)
+    check_names(source, table.schema)
     if table.num_rows == 0:
         raise DataError(f"{source.name} has no rows, only the names of columns.")
     return table.combine_chunks()
@@ -73,7 +73,7 @@ def read_whole(source: Source, layout: Layout = Layout()) -> Any:
 def read_stream(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
     """The rows of a file as Arrow record batches, in order and in little memory."""
     for batch in reader_of(source, layout).stream(source, layout):
-        _check_names(source, batch.schema)
+        check_names(source, batch.schema)
         yield batch
 
 
@@ -101,7 +101,8 @@ def _named(name: str) -> Reader:
     return READERS[suffix]
 
 
-def _check_names(source: Source, schema: Any) -> None:
+def check_names(source: Source, schema: Any) -> None:
+    """Refuse columns that cannot be told apart."""
     try:
         names = schema.names
     except UnicodeError:

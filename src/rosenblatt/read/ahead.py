@@ -1,13 +1,18 @@
-"""Reading ahead: the next batches are read by another thread while one is worked on."""
+"""Reading ahead: the next batches are read by other threads while one is worked on."""
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Generator, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from rosenblatt import engine
+
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 ROOM = 2  # batches that are ready at the most
 POLL_SECONDS = 0.05
@@ -68,3 +73,31 @@ def _taken(ready: queue.Queue[Any], maker: threading.Thread) -> Iterator[Any]:
         if trouble is not None:
             raise trouble
         yield item
+
+
+def side_by_side(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
+    """What work makes of each item, in their order, by as many threads as there are cores.
+
+    Examples
+    --------
+    >>> list(side_by_side(lambda x: x * x, range(4)))
+    [0, 1, 4, 9]
+    """
+    threads = engine.cores()
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > threads:
+                    yield _made(waiting.popleft())
+            while waiting:
+                yield _made(waiting.popleft())
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _made(future: Future[T]) -> T:
+    engine.wait_for((future,))
+    return future.result()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,13 +18,15 @@ from rosenblatt.read import (
     CSV,
     JSON_LINES,
     LIBSVM,
+    PARQUET,
     Layout,
     Source,
     read_stream,
     reader_of,
 )
 from rosenblatt.read import read_whole as whole_table
-from rosenblatt.read.ahead import ahead
+from rosenblatt.read.ahead import ahead, side_by_side
+from rosenblatt.read.columnar import Part, parquet_part, parquet_parts
 from rosenblatt.read.data import told_where, wishes_for, with_types
 from rosenblatt.read.free import batch_bytes
 from rosenblatt.read.guess import Plan, Wishes, plan
@@ -125,15 +127,33 @@ class FileBatches:
         return found, first
 
     def _numbered(self) -> Iterator[tuple[Examples, Numbers]]:
-        start = 0
+        """The examples of each batch, and the rows of the file they are."""
         with told_where(self.source, self.layout):  # reading counts rows from the first
-            for batch in ahead(self.raw()):
-                if batch.num_rows:
-                    with told_where(self.source, self.layout, start):
-                        examples, rows = self._examples(batch)
-                    if examples.n:
-                        yield examples, start + rows
-                start += batch.num_rows
+            parts = self._parts()
+            if parts:
+                for found in side_by_side(self._read_part, parts):
+                    yield from found
+            else:
+                yield from self._taken(ahead(self.raw()), 0)
+
+    def _taken(self, batches: Iterable[Any], start: int) -> Iterator[tuple[Examples, Numbers]]:
+        for batch in batches:
+            if batch.num_rows:
+                with told_where(self.source, self.layout, start):
+                    examples, rows = self._examples(batch)
+                if examples.n:
+                    yield examples, start + rows
+            start += batch.num_rows
+
+    def _parts(self) -> list[Part]:
+        """Parts of a Parquet file that threads can read and encode side by side, if it has such."""
+        if self.stored is not None:
+            return parquet_parts(self.stored)
+        reader = reader_of(self.source, self.layout)
+        return parquet_parts(self.source) if reader is PARQUET else []
+
+    def _read_part(self, part: Part) -> list[tuple[Examples, Numbers]]:
+        return list(self._taken(parquet_part(self.stored or self.source, part), part.start))
 
     def _examples(self, batch: Any) -> tuple[Examples, Numbers]:
         encoding, answers = self.plan.encoding, self.plan.answers

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -14,31 +14,59 @@ from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import UNREADABLE, Source, one_line
 
 ROWS = 1 << 16  # in a batch at the most; fewer where they are wide
+BATCHES = 4  # a row group of so many, and no more, is read as a part of its own
+
+
+class Part(NamedTuple):
+    """A row group of a Parquet file: its place, the number of its first row, and of its rows."""
+
+    group: int
+    start: int
+    rows: int
+    metadata: Any
 
 
 def parquet_stream(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches of a Parquet file, a few pages in memory at a time."""
+    with _parquet(source) as parquet:
+        yield _nothing(parquet.schema_arrow)
+        yield from map(_sound, parquet.iter_batches(_rows(_width_of(parquet))))
+
+
+def parquet_parts(source: Source) -> list[Part]:
+    """The row groups of a Parquet file, if they are several and small enough to hold a few."""
+    with _parquet(source) as parquet:
+        metadata = parquet.metadata
+        sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+        if len(sizes) < 2 or max(sizes) * _width_of(parquet) > BATCHES * batch_bytes():
+            return []
+        return [Part(i, sum(sizes[:i]), sizes[i], metadata) for i in range(len(sizes))]
+
+
+def parquet_part(source: Source, part: Part) -> Iterator[Any]:
+    """The rows of a row group in one batch, decoded by one thread: others decode other groups."""
+    with _parquet(source, part.metadata) as parquet:
+        batches = parquet.iter_batches(max(1, part.rows), [part.group], use_threads=False)
+        yield from map(_sound, batches)
+
+
+def decoded_size(source: Source) -> int:
+    """About how many bytes the rows of a Parquet file are once they are read."""
+    with _parquet(source) as parquet:
+        size: float = parquet.metadata.num_rows * _width_of(parquet)
+        return int(size)
+
+
+@contextmanager
+def _parquet(source: Source, known: Any = None) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     try:
         with (
             source.open_anywhere() as file,
-            pq.ParquetFile(file, buffer_size=1 << 16, pre_buffer=False) as parquet,
+            pq.ParquetFile(file, metadata=known, buffer_size=1 << 16, pre_buffer=False) as parquet,
         ):
-            yield _nothing(parquet.schema_arrow)
-            yield from map(_sound, parquet.iter_batches(_rows(_width_of(parquet))))
-    except UNREADABLE as trouble:
-        raise _damaged(source, "Parquet", trouble) from None
-
-
-def decoded_size(source: Source) -> int:
-    """About how many bytes the rows of a Parquet file are once they are read."""
-    import pyarrow.parquet as pq
-
-    try:
-        with source.open_anywhere() as file, pq.ParquetFile(file) as parquet:
-            size: float = parquet.metadata.num_rows * _width_of(parquet)
-            return int(size)
+            yield parquet
     except UNREADABLE as trouble:
         raise _damaged(source, "Parquet", trouble) from None
 
