@@ -18,7 +18,7 @@ from typing import Any
 from dask.distributed import KilledWorker, default_client, wait
 
 from rosenblatt.dask.sources import Source
-from rosenblatt.dask.tasks import as_it_is
+from rosenblatt.dask.tasks import Asked, Reading, as_it_is, in_turn
 from rosenblatt.errors import UserError, listed
 
 WIDE = 2**17  # bytes of w from which it is sent to the workers once, not with every task
@@ -68,21 +68,16 @@ class Crew:
         self.names: list[str] = []
         self.shards: list[Any] = []
         self.homes: list[str] = []
+        self.reading: Reading | None = None
 
-    def load(self, sources: Sequence[Source], look: Callable[[Any], Any]) -> list[Any]:
-        """Let the workers load the parts, and give look(part) of each.
-
-        The parts are the shards until `become`.
-        """
+    def load(self, sources: Sequence[Source]) -> None:
+        """Let the workers load the parts, which are the shards."""
         self.names = [source.name for source in sources]
         with self.told():
             self.shards = self.client.compute([source.load for source in sources])
-            looks = self.client.map(look, self.shards, pure=False)
-            self._settle(self.shards, lambda i: self.client.compute(sources[i].load))
-            self._settle(looks, lambda i: self.client.submit(look, self.shards[i], pure=False))
-            answers = self._gathered(looks)
+            self._settle(self.shards, lambda i: self.client.compute(sources[i].load), self.names)
+            self._refuse_errors(self.shards, self.names)
             self.homes = self._where()
-        return answers
 
     def keep(self, numbers: Sequence[int]) -> None:
         """Go on with some of the shards only."""
@@ -90,20 +85,12 @@ class Crew:
             [values[i] for i in numbers] for values in (self.names, self.shards, self.homes)
         )
 
-    def become(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Put function(name, shard, *arguments) in the place of each shard, where it is."""
-        with self.told():
-            before = list(self.shards)
+    def take_as(self, reading: Reading) -> None:
+        """From now on put questions to the examples that shards are, read this way.
 
-            def submit(part: Sequence[int], **where: Any) -> list[Any]:
-                names, shards = [self.names[i] for i in part], [before[i] for i in part]
-                more = ([argument] * len(part) for argument in arguments)
-                mapped = self.client.map(function, names, shards, *more, pure=False, **where)
-                return list(mapped)
-
-            self.shards = self._spread(submit)
-            self._settle(self.shards, lambda i: submit([i])[0])
-            self.homes = self._where()
+        They are made where a shard is and when it is first asked: that saves a task for each.
+        """
+        self.reading = reading
 
     def ask(
         self,
@@ -138,55 +125,76 @@ class Crew:
             raise CancelledError from None
 
     def _answers(self, function: Callable[..., Any], each: Sequence[Any], w: Any) -> list[Any]:
-        def submit(part: Sequence[int], **where: Any) -> list[Any]:
-            shards, own = [self.shards[i] for i in part], [each[i] for i in part]
-            # Not as a keyword: Dask makes a task called "w" of a large one, for all calls alike.
-            mapped = self.client.map(function, shards, own, [w] * len(part), pure=False, **where)
-            return list(mapped)
+        """Ask the shards of a worker together: a task costs more than the work of some shards."""
 
-        futures = self._spread(submit)
-        self._settle(futures, lambda i: submit([i])[0])
-        return self._gathered(futures)
+        def submit(part: Sequence[int], **where: Any) -> Any:
+            asked = Asked(
+                function, self.reading, [self.names[i] for i in part], [each[i] for i in part]
+            )
+            shards = [self.shards[i] for i in part]
+            return self.client.submit(in_turn, asked, shards, w, pure=False, **where)
 
-    def _gathered(self, futures: Sequence[Any]) -> list[Any]:
-        for name, future in zip(self.names, futures, strict=True):
+        answers: list[Any] = [None] * len(self.shards)
+        groups = self._groups()
+        futures = [submit(part, **_at(home)) for home, part in groups]
+        self._wait(futures, [listed([self.names[i] for i in part], most=3) for _, part in groups])
+        alone: list[int] = []
+        fine: list[int] = []
+        for (_, part), future in zip(groups, futures, strict=True):
+            (alone if future.status == "error" else fine).extend(part)
+        done = [future for future in futures if future.status != "error"]
+        for i, answer in zip(fine, _joined(self.client.gather(done)), strict=True):
+            answers[i] = answer
+        # One of a group is to blame; each alone, it shows which.
+        alone.sort()
+        for i, answer in zip(alone, self._each_alone(submit, alone), strict=True):
+            answers[i] = answer
+        return answers
+
+    def _each_alone(self, submit: Callable[..., Any], some: Sequence[int]) -> list[Any]:
+        names = [self.names[i] for i in some]
+        futures = [submit([i]) for i in some]
+        self._settle(futures, lambda k: submit([some[k]]), names)
+        self._refuse_errors(futures, names)
+        return _joined(self.client.gather(futures))
+
+    def _refuse_errors(self, futures: Sequence[Any], names: Sequence[str]) -> None:
+        for name, future in zip(names, futures, strict=True):
             if future.status == "error":
                 raise _TaskError(name, future.exception())
-        return list(self.client.gather(futures))
 
-    def _spread(self, submit: Callable[..., list[Any]]) -> list[Any]:
-        """Submit for the shards of each worker together: one message a worker, run where they are.
-
-        If the worker is lost, any other may do it.
-        """
-        futures: list[Any] = [None] * len(self.shards)
+    def _groups(self) -> list[tuple[str, list[int]]]:
+        """The shards of each worker, in as many groups as it has threads."""
+        threads = self.threads()
+        groups = []
         for home in sorted(set(self.homes)):
             part = [i for i, at in enumerate(self.homes) if at == home]
-            where = {"workers": [home], "allow_other_workers": True} if home else {}
-            for i, future in zip(part, submit(part, **where), strict=True):
-                futures[i] = future
-        return futures
+            count = min(len(part), threads.get(home, len(part)))
+            groups += [(home, part[k::count]) for k in range(count)]
+        return groups
 
-    def _settle(self, futures: list[Any], again: Callable[[int], Any]) -> None:
+    def _settle(
+        self, futures: list[Any], again: Callable[[int], Any], names: Sequence[str]
+    ) -> None:
         """Wait until all are done; where workers died over some, try these again, each alone.
 
         Dask blames every task that was on a worker when it died; only a shard that kills its
         worker when it is alone is guilty.
         """
-        self._wait(futures)
+        self._wait(futures, names)
         for i in range(len(futures)):
             if _killed(futures[i]):
                 futures[i].release()
                 futures[i] = again(i)
-                self._wait([futures[i]])
+                self._wait([futures[i]], [names[i]])
             if _killed(futures[i]):
                 raise ClusterError(
-                    f"{self.names[i]} kills every worker that works on it, also when it is alone "
+                    f"{names[i]} kills every worker that works on it, also when it is alone "
                     "there; it may need more memory than a worker has: give it in smaller parts, "
                     "or look into it."
                 )
 
-    def _wait(self, futures: Sequence[Any]) -> None:
+    def _wait(self, futures: Sequence[Any], names: Sequence[str]) -> None:
         left = list(futures)
         while left:
             try:
@@ -196,13 +204,13 @@ class Crew:
             except TimeoutError:
                 before, left = len(left), [f for f in left if f.status == "pending"]
                 if len(left) == before:
-                    raise self._standstill(futures, left) from None
+                    late = {future.key for future in left}
+                    each = zip(names, futures, strict=True)
+                    raise self._standstill([n for n, f in each if f.key in late]) from None
 
-    def _standstill(self, futures: Sequence[Any], left: Sequence[Any]) -> ClusterError:
+    def _standstill(self, names: list[str]) -> ClusterError:
         if not self.threads():
             return ClusterError(f"no worker was there for {self.limit:g} s; start some.")
-        late = {future.key for future in left}
-        names = [self.names[i] for i, future in enumerate(futures) if future.key in late]
         return ClusterError(
             f"no shard was done within {self.limit:g} s; still missing: {listed(names, most=3)}. "
             "Look at the workers, or give a longer timeout."
@@ -232,7 +240,8 @@ class Crew:
                     pure=False,
                 )
                 self.homes[move.shard] = move.to
-            self._wait([self.shards[move.shard] for move in moves])
+            moved = [move.shard for move in moves]
+            self._wait([self.shards[i] for i in moved], [self.names[i] for i in moved])
         return len(moves)
 
     def _where(self) -> list[str]:
@@ -263,6 +272,15 @@ class Crew:
             if self.client.status == "running":
                 raise
             raise self.lost() from error
+
+
+def _joined(groups: Sequence[list[Any]]) -> list[Any]:
+    return [answer for answers in groups for answer in answers]
+
+
+def _at(home: str) -> dict[str, Any]:
+    """Run where the shards are; if that worker is lost, any other may do it."""
+    return {"workers": [home], "allow_other_workers": True} if home else {}
 
 
 def _killed(future: Any) -> bool:

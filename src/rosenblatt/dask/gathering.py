@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rosenblatt.answers import one_or_two_labels, signs
 from rosenblatt.dask.crew import Crew
 from rosenblatt.dask.sources import sources_of
-from rosenblatt.dask.tasks import Reading, Survey, examples_of, survey
+from rosenblatt.dask.tasks import MANY_LABELS, Reading, Survey, survey
 from rosenblatt.estimators import checks
 from rosenblatt.examples import Examples
 
@@ -45,7 +45,9 @@ class Given:
 
 def gather(crew: Crew, given: Given, x0: float, *, one_class: bool = False) -> Sheet:
     """Let the workers load the data, look at every part, and take it as examples."""
-    surveys: list[Survey] = crew.load(sources_of(given.X, given.y, given.sample_weight), survey)
+    sources = sources_of(given.X, given.y, given.sample_weight)
+    crew.load(sources)
+    surveys: list[Survey] = crew.ask(survey, [MANY_LABELS] * len(sources), None)
     some = [i for i, part in enumerate(surveys) if part.counts.sum() > 0]
     if not some:
         raise ValueError("there are no rows to learn from.")
@@ -56,7 +58,7 @@ def gather(crew: Crew, given: Given, x0: float, *, one_class: bool = False) -> S
         raise ValueError(f"parts of X have {columns[0]} and {columns[-1]} columns; give them one.")
     labels, counts = _labels(parts, one_class)
     each = None if given.class_weight is None else _each(given.class_weight, labels, counts)
-    crew.become(examples_of, Reading(labels, x0, each))
+    crew.take_as(Reading(labels, x0, each))
     rows = tuple(part.rows for part in parts)
     return Sheet(labels, columns[0], parts[0].names, x0, rows)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import orders
+from rosenblatt import engine, orders
 from rosenblatt.answers import signs
 from rosenblatt.dask.sources import Raw, answers_of
 from rosenblatt.examples import Examples, row_weights
@@ -39,6 +42,7 @@ class Reading:
     labels: NDArray[Any]
     x0: float
     each: NDArray[np.float64] | None = None  # of the negative class, and of the positive
+    key: str = field(default_factory=lambda: uuid4().hex)
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,51 @@ class Learnt:
     worker: str
 
 
-def survey(raw: Raw) -> Survey:
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A question to some shards: how they are to be read, what they are called, and what to each.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a shard, what is for it alone, and w.
+    reading : Reading, optional
+        How the shards are taken as examples; not given before that is known.
+    names : list of str
+        What messages call the shards.
+    each : list
+        What is for each alone.
+    """
+
+    function: Callable[..., Any]
+    reading: Reading | None
+    names: list[str]
+    each: list[Any]
+
+
+def in_turn(asked: Asked, shards: Sequence[Raw], w: Any) -> list[Any]:
+    """What some shards answer, one after another, by the one thread that a task is given."""
+    answers = []
+    with engine.at_most(1):
+        for name, shard, own in zip(asked.names, shards, asked.each, strict=True):
+            part = shard if asked.reading is None else _taken(name, shard, asked.reading)
+            answers.append(asked.function(part, own, w))
+    return answers
+
+
+_made: WeakKeyDictionary[Raw, tuple[str, Examples]] = WeakKeyDictionary()
+
+
+def _taken(name: str, raw: Raw, reading: Reading) -> Examples:
+    """The examples that a shard is, made once for as long as it is here."""
+    key, examples = _made.get(raw, ("", None))
+    if examples is None or key != reading.key:
+        examples = examples_of(name, raw, reading)
+        _made[raw] = (reading.key, examples)
+    return examples
+
+
+def survey(raw: Raw, most: int, _: None) -> Survey:
     """Look at a part: its size, its labels, how many rows count."""
     if raw.n == 0:
         return Survey(0, 0, raw.names, np.empty(0), np.empty(0, dtype=np.int64))
@@ -86,12 +134,21 @@ def survey(raw: Raw) -> Survey:
     if raw.weights is not None:
         answers = answers[row_weights(raw.weights, raw.n) > 0]
     try:
-        labels, counts = np.unique(answers, return_counts=True)
+        labels, counts = _counted(answers)
     except TypeError:  # labels of several kinds: `signs` says so
         signs(answers, None)
         raise
-    some = slice(MANY_LABELS)
-    return Survey(raw.n, raw.X.shape[1], raw.names, labels[some], counts[some])
+    return Survey(raw.n, raw.X.shape[1], raw.names, labels[:most], counts[:most])
+
+
+def _counted(answers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The labels and how many rows have each, without sorting where they are two numbers."""
+    if answers.dtype.kind in "biu" and len(answers):
+        labels = np.array([answers.min(), answers.max()])
+        counts = np.array([np.count_nonzero(answers == label) for label in labels])
+        if counts.sum() == len(answers) and labels[0] < labels[1]:
+            return labels, counts
+    return np.unique(answers, return_counts=True)
 
 
 def examples_of(name: str, raw: Raw, reading: Reading) -> Examples:

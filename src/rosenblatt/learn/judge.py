@@ -62,7 +62,10 @@ class Judge:
 
     def alone(self, w: Floats) -> float:
         """The mistakes of one vector, by weight if the examples have weights."""
-        rows = self.hypothesis(w).mistakes(self.examples)
+        if w.any():
+            rows = self.hypothesis(w).mistakes(self.examples)
+        else:  # all scores are 0
+            rows = np.flatnonzero(self.zero * self.examples.y <= 0)
         if self.examples.weights is None:
             return len(rows)
         # The exact sum, rounded once, does not depend on the order of the rows.
