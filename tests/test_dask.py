@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning, EfficiencyWarning
 from strategies import with_margin
 
 from rosenblatt.dask import Perceptron, PocketPerceptron
+from rosenblatt.dask.crew import Crew
 from rosenblatt.errors import UsageError
 
 pytestmark = [
@@ -237,3 +238,18 @@ def test_without_dask_the_extra_to_install_is_named():
     code = "import sys; sys.modules['dask'] = None; import rosenblatt.dask"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'rosenblatt[dask]'" in done.stderr
+
+
+def test_a_bad_shard_of_a_group_is_named(client, planted):
+    X, y = planted
+    X = X.copy()
+    X[250, 1] = np.nan
+    with pytest.raises(ValueError, match=r"^shard 4 \(rows 240 to 299\): X, row 10, column 1: NaN"):
+        Perceptron(client=client).fit(*in_shards(X, y, 8))
+
+
+def test_a_worker_with_threads_is_asked_as_many_groups():
+    crew = Crew.__new__(Crew)
+    crew.homes = ["b", "a", "b", "b", "a", "b", "c"]
+    crew.threads = lambda: {"a": 1, "b": 3}
+    assert crew._groups() == [("a", [1, 4]), ("b", [0, 5]), ("b", [2]), ("b", [3]), ("c", [6])]

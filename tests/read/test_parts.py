@@ -1,0 +1,103 @@
+"""Row groups read side by side, rows turned, and memory used again: the same rows come out."""
+
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rosenblatt.errors import DataError
+from rosenblatt.read import Layout, Source, columnar, turn
+from rosenblatt.read.ahead import side_by_side
+from rosenblatt.read.batches import FileBatches
+from rosenblatt.read.guess import Wishes
+
+
+def parquet(path, n=1000, group=128, bad=None):
+    rng = np.random.default_rng(0)
+    columns = {name: rng.standard_normal(n) for name in "abc"}
+    if bad is not None:
+        columns["b"][bad] = np.nan
+    y = np.where(columns["a"] + columns["b"] > 0, 1, -1)
+    pq.write_table(pa.table({**columns, "label": y}), path, row_group_size=group)
+    return np.column_stack([columns[name] for name in "abc"]), y
+
+
+def batches_of(path):
+    return FileBatches.of(Source.find(str(path)), Layout(), Wishes(target="label"))
+
+
+def test_row_groups_read_side_by_side_come_in_the_order_of_the_file(tmp_path):
+    X, y = parquet(tmp_path / "d.parquet")
+    batches = batches_of(tmp_path / "d.parquet")
+    assert len(columnar.parquet_parts(batches.source)) == 8
+    blocks = list(batches())
+    assert [block.n for block in blocks] == [128] * 7 + [104]
+    assert np.array_equal(np.concatenate([block.X for block in blocks]), X)
+    assert np.array_equal(np.concatenate([block.y for block in blocks]), y)
+
+
+def test_large_row_groups_are_read_a_few_pages_at_a_time(tmp_path, monkeypatch):
+    X, _ = parquet(tmp_path / "d.parquet")
+    monkeypatch.setattr(columnar, "batch_bytes", lambda: 900)
+    batches = batches_of(tmp_path / "d.parquet")
+    assert columnar.parquet_parts(batches.source) == []
+    assert np.array_equal(np.concatenate([block.X for block in batches()]), X)
+
+
+def test_a_bad_cell_of_a_later_row_group_is_told_with_its_row(tmp_path):
+    parquet(tmp_path / "d.parquet", bad=700)
+    batches = batches_of(tmp_path / "d.parquet")
+    with pytest.raises(DataError, match='row 701, column "b"'):
+        list(batches())
+
+
+def test_work_side_by_side_ends_when_no_one_wants_more():
+    begun, going_on = [], threading.Event()
+
+    def work(item):
+        begun.append(item)
+        if item:
+            going_on.wait(10)
+        return item
+
+    made = side_by_side(work, range(100))
+    assert next(made) == 0
+    going_on.set()
+    made.close()
+    assert len(begun) < 100
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "d"), [(3, 2), (30_011, 7), (1500, 300)])
+def test_columns_are_turned_into_rows(n, d, dtype):
+    columns = list(np.random.default_rng(0).standard_normal((d, n)).astype(dtype))
+    X, squares = turn.in_rows(columns, dtype)
+    assert X.dtype == dtype
+    assert np.array_equal(X, np.array(columns).T)
+    assert squares == pytest.approx(float((X.astype(np.float64) ** 2).sum()), rel=1e-3)
+
+
+def test_squares_tell_of_numbers_that_are_none_and_of_extreme_ones():
+    for value in (np.nan, np.inf):
+        columns = [np.zeros(70_000), np.zeros(70_000)]
+        columns[1][60_000] = value
+        assert not np.isfinite(turn.in_rows(columns).squares)
+    huge = [np.full(70_000, 1e25, dtype=np.float32)]
+    assert turn.in_rows(huge, np.float32).squares == pytest.approx(7e54)
+
+
+def test_memory_is_used_again_only_when_nothing_holds_on_to_it():
+    turn._left.clear()
+    first = turn.room((1000, 8), np.float64)
+    first[:] = 1
+    part, where = first[5:9].reshape(-1), first.ctypes.data
+    del first
+    second = turn.room((1000, 8), np.float64)
+    second[:] = 2
+    assert (part == 1).all()
+    del part
+    third = turn.room((900, 8), np.float64)
+    assert third.ctypes.data == where
+    assert (second == 2).all()
