@@ -42,9 +42,10 @@ def parquet(n: int) -> Iterator[Path]:
 
 
 def one_pass(quick: bool) -> Iterator[Line]:
-    """A cycle of PLA in file order from w(0) = 0, and the same batches read and let go.
+    """A cycle of PLA in file order from w(0) = 0, and the same file read and let go.
 
-    PyArrow reads with its own defaults; what it takes without pre-buffering is told beside it.
+    PyArrow reads as it does by default, without buffering ahead, and a few pages at a time; what
+    counts is the fastest of these, with as many threads as it likes.
     """
     from rosenblatt.learn import Budget, Rule
     from rosenblatt.learn.passes import Passes
@@ -55,7 +56,6 @@ def one_pass(quick: bool) -> Iterator[Line]:
     n = 2_000_000 if quick else 32_000_000
     with parquet(n) as path:
         batches = FileBatches.of(Source.find(str(path)), Layout(), Wishes(target="label"))
-        size = max(block.n for block in batches())
 
         def ours() -> Any:
             walk = Passes(batches, Rule(), Budget(1), None)
@@ -64,20 +64,23 @@ def one_pass(quick: bool) -> Iterator[Line]:
 
         def reading(**options: Any) -> int:
             with pq.ParquetFile(path, **options) as file:
-                return sum(batch.num_rows for batch in file.iter_batches(size))
+                return sum(batch.num_rows for batch in file.iter_batches())
 
         assert reading() == ours().rows == n
         works = {
             "ours": ours,
-            "pyarrow": reading,
-            "without pre-buffering": lambda: reading(pre_buffer=False),
+            "by default": reading,
+            "not ahead": lambda: reading(pre_buffer=False),
+            "a few pages": lambda: reading(pre_buffer=False, buffer_size=1 << 16),
         }
         times = interleaved(works, 5 if quick else 3)
-    other = times["ours"].median / times["without pre-buffering"].median
-    note = f"{n:,} rows in batches of {size:,}; {other:.2f} × PyArrow without pre-buffering"
-    yield at_most("big.pass-32000000x30", times["ours"], times["pyarrow"], note)
+    fastest = min(WAYS, key=lambda name: times[name].median)
+    default = times["ours"].median / times["by default"].median
+    note = f"the fastest way PyArrow reads, {fastest}; {default:.2f} × what it takes by default"
+    yield at_most("big.pass-32000000x30", times["ours"], times[fastest], note)
 
 
+WAYS = ("by default", "not ahead", "a few pages")
 LIMITED = """
 import json, resource, sys, time
 from rosenblatt.cli import run
