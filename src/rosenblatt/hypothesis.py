@@ -74,17 +74,14 @@ class Hypothesis:
         """
         share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
         seen = self._look(examples, share)
-        found = np.flatnonzero(seen)  # not surely right
-        near = found[seen[found] == kernels.DOUBTFUL]
-        seen[near] = kernels.RIGHT
-        for n in self._doubtful(examples, near, share):
+        wrong = seen == kernels.WRONG
+        for n in self._doubtful(examples, np.flatnonzero(seen == kernels.DOUBTFUL), share):
             places, values = examples.entries(n)
             sign = _exact_sign(self.w[places], values)
-            seen[n] = kernels.WRONG if (sign or self.zero) * examples.y[n] <= 0 else kernels.RIGHT
-        wrong = found[seen[found] == kernels.WRONG]
+            wrong[n] = (sign or self.zero) * examples.y[n] <= 0
         if examples.weights is not None:
-            wrong = wrong[examples.weights[wrong] > 0]
-        return np.asarray(wrong)
+            wrong &= examples.weights > 0
+        return np.flatnonzero(wrong)
 
     def line(self) -> tuple[float, float, float]:
         """a, b, c of the line a·x1 + b·x2 + c = 0 in the plane."""

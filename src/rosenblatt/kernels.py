@@ -187,12 +187,10 @@ def look(D, w, y, zero, share, least, seen):
     """seen[n] = whether w answers row n right or wrong, or nearer to 0 than a share of Σ|w·x|."""
     for n in range(len(y)):
         s, scale = weigh(D, n, w)
-        if s * y[n] > share * scale + least:
-            seen[n] = RIGHT
-        elif scale < np.inf and sign(s, zero) * y[n] <= 0:
-            seen[n] = WRONG
-        else:
-            seen[n] = DOUBTFUL
+        # No branches: which row is wrong cannot be foreseen, and a wrong guess costs a row's time.
+        right = s * y[n] > share * scale + least
+        wrong = (scale < np.inf) & ((s * y[n] < 0) | ((s == 0) & (zero * y[n] <= 0)))
+        seen[n] = (1 - right) * (DOUBTFUL - wrong)
 
 
 def weigh_dense(D, n, w):
