@@ -75,10 +75,10 @@ class Hypothesis:
         share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
         seen = self._look(examples, share)
         wrong = seen == kernels.WRONG
-        for n in self._doubtful(examples, np.flatnonzero(seen == kernels.DOUBTFUL), share):
-            places, values = examples.entries(n)
-            sign = _exact_sign(self.w[places], values)
-            wrong[n] = (sign or self.zero) * examples.y[n] <= 0
+        near = np.flatnonzero(seen == kernels.DOUBTFUL)
+        for i in range(0, len(near), ROWS):
+            rows = near[i : i + ROWS]
+            wrong[rows] = self._settled(examples, rows, share)
         if examples.weights is not None:
             wrong &= examples.weights > 0
         return np.flatnonzero(wrong)
@@ -126,22 +126,23 @@ class Hypothesis:
         in_threads(part, examples.n, examples.numbers.size)
         return seen
 
-    def _doubtful(
-        self, examples: Examples, near: NDArray[np.intp], share: float
-    ) -> NDArray[np.intp]:
-        """The rows among those near to 0 that need exact arithmetic."""
-        blocks = (near[i : i + ROWS] for i in range(0, len(near), ROWS))
-        kept = [rows[self._unsure(examples, rows, share)] for rows in blocks]
-        return np.concatenate(kept) if kept else near
-
-    def _unsure(
+    def _settled(
         self, examples: Examples, rows: NDArray[np.intp], share: float
     ) -> NDArray[np.bool_]:
-        """Which of a few rows need exact arithmetic; refuses numbers that are none."""
-        X = examples.X[rows]
+        """Which of a few rows near to 0 are mistakes; refuses numbers that are none."""
+        X, y = examples.X[rows], examples.y[rows]
         if not math.isfinite(sum_of_squares(X if isinstance(X, np.ndarray) else X.data)):
             refuse_non_finite(examples.X, examples.names)
-        w, s, sizes = self._plain, self.sides(X), abs(X)
+        s = self.sides(X)
+        wrong = np.where(s == 0, self.zero, s) * y <= 0
+        for k in np.flatnonzero(~wrong & self._unsure(X, s, share)):
+            places, values = examples.entries(rows[k])
+            wrong[k] = (_exact_sign(self.w[places], values) or self.zero) * y[k] <= 0
+        return np.asarray(wrong)
+
+    def _unsure(self, X: Any, s: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
+        """Which of a few rows need exact arithmetic."""
+        w, sizes = self._plain, abs(X)
         touched: NDArray[Any] = (sizes != 0) @ (w[1:] != 0) | bool(w[0] * self.x0)
         with np.errstate(all="ignore"):
             sizes = sizes @ np.abs(w[1:]) + abs(w[0] * self.x0)

@@ -184,12 +184,13 @@ RIGHT, WRONG, DOUBTFUL = range(3)
 
 
 def look(D, w, y, zero, share, least, seen):
-    """seen[n] = whether w answers row n right or wrong, or nearer to 0 than a share of Σ|w·x|."""
+    """seen[n] = whether w answers row n right or wrong, or is within a share of Σ|w·x| of 0."""
     for n in range(len(y)):
         s, scale = weigh(D, n, w)
+        near, v = share * scale + least, s * y[n]
         # No branches: which row is wrong cannot be foreseen, and a wrong guess costs a row's time.
-        right = s * y[n] > share * scale + least
-        wrong = (scale < np.inf) & ((s * y[n] < 0) | ((s == 0) & (zero * y[n] <= 0)))
+        right = (v > near) | ((scale == 0) & (zero * y[n] > 0))
+        wrong = (v < -near) | ((scale == 0) & (zero * y[n] <= 0))
         seen[n] = (1 - right) * (DOUBTFUL - wrong)
 
 
