@@ -263,6 +263,8 @@ def labels_of(column: Any) -> NDArray[Any]:
     """A column of answers as labels; None (or NaN among numbers) where there is none."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
+    if pa.types.is_signed_integer(column.type) and column.null_count == 0:
+        return np.asarray(column.to_numpy(), dtype=np.int64)
     encoded = column.dictionary_encode()
     values = encoded.dictionary.to_pylist()
     kinds = [label_of(value) if isinstance(value, str) else value for value in values]

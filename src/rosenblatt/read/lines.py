@@ -20,8 +20,9 @@ from rosenblatt.errors import DataError, OpenError
 from rosenblatt.read.source import UNREADABLE, cannot_open, one_line
 
 CHUNK = 1 << 22  # read at a time, if there is as much: with less, handing on costs more
-ROWS = 1 << 15  # learnt at a time: with fewer, handing them on costs more than learning
-BATCH = 1 << 16  # rows of Parquet decoded at a time
+ROWS = 1 << 16  # learnt at a time: with fewer, handing them on costs more than learning
+BATCH = 1 << 18  # rows of Parquet decoded at a time, if they are not wide
+BATCH_BYTES = 1 << 26
 LONGEST_LINE = 1 << 28
 NEWLINE = ord("\n")
 POLL_SECONDS = 0.1
@@ -134,9 +135,10 @@ class RowStream:
         """Batches of rows from here on, cut also where their number is a multiple of `every`."""
         groups, skipped = self._groups_after(begin.lines)
         skip, place = begin.lines - skipped, begin
+        most = max(1, BATCH_BYTES // (8 * max(1, self.file.metadata.num_columns)))
         try:
             # Reading is what a stream of Parquet waits for: columns are decoded side by side.
-            for batch in self.file.iter_batches(BATCH, groups, use_threads=True):
+            for batch in self.file.iter_batches(min(BATCH, most), groups, use_threads=True):
                 for at in range(skip, batch.num_rows, ROWS):
                     for rows in _cut(Rows(batch.slice(at, ROWS), place), every):
                         yield rows
