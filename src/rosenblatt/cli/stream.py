@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from typing import Any
 
 import click
-import pyarrow as pa
 
 from rosenblatt.checkpoint import CheckpointFolder
 from rosenblatt.cli import VERBS
@@ -157,8 +156,6 @@ def _open(data: str, layout: Layout, follow: bool) -> LineStream | RowStream:
         return source
     if not source.regular or data == "-":
         raise UsageError("Parquet cannot be read from a pipe; give the file.")
-    # PyArrow's own pools give memory back and take it again, which costs a sixth of the time.
-    pa.set_memory_pool(pa.system_memory_pool())
     return RowStream(data)
 
 
