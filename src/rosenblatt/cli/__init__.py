@@ -77,6 +77,8 @@ class WithoutPandas:
 def main() -> None:
     """Run the program and end the process with its exit code."""
     sys.meta_path.insert(0, WithoutPandas())
+    # PyArrow's own pools give memory back and take it again, a tenth of the time of a stream.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     sys.exit(run(sys.argv[1:]))
 
 
