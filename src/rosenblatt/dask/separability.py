@@ -101,6 +101,7 @@ class Shards:
 
 
 def _do(shard: Examples, first: int, w: Callable[[Examples, int], Any]) -> Any:
+    shard.look()
     return w(shard, first)
 
 

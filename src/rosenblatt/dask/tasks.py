@@ -18,7 +18,7 @@ from rosenblatt.dask.sources import Raw, answers_of
 from rosenblatt.examples import Examples, row_weights
 from rosenblatt.learn.judge import Judge
 from rosenblatt.learn.pla import WALKS, visit
-from rosenblatt.learn.run import Budget, Rule
+from rosenblatt.learn.run import Budget, Rule, WeightsOverflowError
 from rosenblatt.learn.walk import Walk
 
 MANY_LABELS = 4
@@ -152,10 +152,13 @@ def _counted(answers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 def examples_of(name: str, raw: Raw, reading: Reading) -> Examples:
-    """Take a part as examples; says which part has something wrong."""
+    """Take a part as examples; says which part has something wrong.
+
+    Numbers are not looked at yet: a cycle comes upon those that are none by itself.
+    """
     try:
         examples = Examples.from_arrays(
-            raw.X, answers_of(raw), x0=reading.x0, labels=reading.labels
+            raw.X, answers_of(raw), x0=reading.x0, labels=reading.labels, looked_at=False
         )
         if raw.weights is None and reading.each is None:
             return examples
@@ -170,8 +173,14 @@ def examples_of(name: str, raw: Raw, reading: Reading) -> Examples:
 def one_cycle(examples: Examples, turn: Turn, w: NDArray[np.float64]) -> Learnt:
     """Count the mistakes of the incoming w, then run one cycle from it."""
     begin = time.perf_counter()
+    if turn.rule.order not in orders.CYCLES or turn.corrections or examples.weights is not None:
+        examples.look()
     mistakes = Judge(examples, turn.rule.zero).alone(w)
-    walk, clean = _walked(examples, turn, w, mistakes)
+    try:
+        walk, clean = _walked(examples, turn, w, mistakes)
+    except WeightsOverflowError:
+        examples.look()
+        walk, clean = _walked(examples, turn, w, mistakes)
     if walk.so_far.corrections == 0 and mistakes and turn.corrections != 0 and turn.cycles > 1:
         # Rounding hid every mistake from the cycle: correct one that exact arithmetic sees.
         walk = Walk(examples, _rule(turn), Budget(turn.cycles, turn.corrections), w)
