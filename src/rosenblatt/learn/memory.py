@@ -20,6 +20,7 @@ Names = range | tuple[Hashable, ...]
 X0: tuple[()] = ()
 VECTORS = ("w", "u", "pocket", "rival", "runner")
 ASK = {"last": 0, "average": 1, "pocket": 2}
+NOTHING = np.empty(0)
 
 
 class Memory:
@@ -81,7 +82,7 @@ class Memory:
         """A copy of everything as the kernels take it; `take` keeps what they made of it."""
         arrays = self.in_columns(layout)
         w, u, pocket, rival, runner = (
-            arrays[name].copy() if name in arrays else np.empty(0) for name in VECTORS
+            arrays[name].copy() if name in arrays else NOTHING for name in VECTORS
         )
         window = np.frombuffer(self.window, dtype=np.uint8).copy()
         counts = np.array(self.count, dtype=np.int64)
