@@ -74,13 +74,13 @@ def one_pass(quick: bool) -> Iterator[Line]:
             "a few pages": lambda: reading(pre_buffer=False, buffer_size=1 << 16),
         }
         times = interleaved(works, 5 if quick else 3)
-    fastest = min(WAYS, key=lambda name: times[name].median)
+    theirs = {name: taken for name, taken in times.items() if name != "ours"}
+    fastest = min(theirs, key=lambda name: theirs[name].median)
     default = times["ours"].median / times["by default"].median
     note = f"the fastest way PyArrow reads, {fastest}; {default:.2f} × what it takes by default"
-    yield at_most("big.pass-32000000x30", times["ours"], times[fastest], note)
+    yield at_most("big.pass-32000000x30", times["ours"], theirs[fastest], note)
 
 
-WAYS = ("by default", "not ahead", "a few pages")
 LIMITED = """
 import json, resource, sys, time
 from rosenblatt.cli import run

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from rosenblatt.engine import in_threads
 
 RUN = 2**12  # squares are added up so many at a time
+# Between these the square of a typical entry is one that single precision can do with.
+SINGLE_SQUARES = (1e-30, 1e30)
 
 
 def as_table(X: Any) -> Any:
@@ -41,8 +43,8 @@ def sum_of_squares(numbers: NDArray[Any]) -> float:
     """
     flat = numbers.reshape(-1)
     total = _sum_of_squares(flat)
-    narrow = flat.dtype == np.float32 and len(flat) > 0
-    if narrow and not 1e-30 < total / len(flat) < 1e30:
+    narrow, (low, high) = flat.dtype == np.float32 and len(flat) > 0, SINGLE_SQUARES
+    if narrow and not low < total / len(flat) < high:
         runs = range(0, len(flat), 2**20)
         total = sum(_sum_of_squares(flat[i : i + 2**20].astype(np.float64)) for i in runs)
     return total

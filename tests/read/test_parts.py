@@ -1,5 +1,6 @@
 """Row groups read side by side, rows turned, and memory used again: the same rows come out."""
 
+import gzip
 import threading
 
 import numpy as np
@@ -101,3 +102,21 @@ def test_memory_is_used_again_only_when_nothing_holds_on_to_it():
     third = turn.room((900, 8), np.float64)
     assert third.ctypes.data == where
     assert (second == 2).all()
+
+
+def test_memory_of_other_sizes_makes_way():
+    turn._left.clear()
+    for n in range(1, 9):
+        turn.room((1000 * n, 8), np.float64)
+    assert len(turn._left) == turn.KEPT
+    where = turn.room((100, 8), np.float64).ctypes.data
+    assert turn.room((100, 8), np.float64).ctypes.data == where
+
+
+def test_a_compressed_file_is_unpacked_once(tmp_path):
+    X, _ = parquet(tmp_path / "d.parquet")
+    packed = tmp_path / "d.parquet.gz"
+    packed.write_bytes(gzip.compress((tmp_path / "d.parquet").read_bytes()))
+    batches = batches_of(packed)
+    assert columnar.parquet_parts(batches.source) == []
+    assert np.array_equal(np.concatenate([block.X for block in batches()]), X)

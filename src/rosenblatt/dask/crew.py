@@ -132,31 +132,29 @@ class Crew:
                 function, self.reading, [self.names[i] for i in part], [each[i] for i in part]
             )
             shards = [self.shards[i] for i in part]
+            # Not as a keyword: Dask makes a task called "w" of a large one, for all calls alike.
             return self.client.submit(in_turn, asked, shards, w, pure=False, **where)
 
-        answers: list[Any] = [None] * len(self.shards)
         groups = self._groups()
         futures = [submit(part, **_at(home)) for home, part in groups]
         self._wait(futures, [listed([self.names[i] for i in part], most=3) for _, part in groups])
-        alone: list[int] = []
-        fine: list[int] = []
-        for (_, part), future in zip(groups, futures, strict=True):
-            (alone if future.status == "error" else fine).extend(part)
-        done = [future for future in futures if future.status != "error"]
-        for i, answer in zip(fine, _joined(self.client.gather(done)), strict=True):
-            answers[i] = answer
+        fine = [k for k, future in enumerate(futures) if future.status != "error"]
+        found = self.client.gather([futures[k] for k in fine])
+        answers: dict[int, Any] = {}
+        for k, some in zip(fine, found, strict=True):
+            answers.update(zip(groups[k][1], some, strict=True))
         # One of a group is to blame; each alone, it shows which.
-        alone.sort()
-        for i, answer in zip(alone, self._each_alone(submit, alone), strict=True):
-            answers[i] = answer
-        return answers
+        alone = [i for i in range(len(self.shards)) if i not in answers]
+        if alone:
+            answers.update(zip(alone, self._each_alone(submit, alone), strict=True))
+        return [answers[i] for i in range(len(self.shards))]
 
     def _each_alone(self, submit: Callable[..., Any], some: Sequence[int]) -> list[Any]:
         names = [self.names[i] for i in some]
         futures = [submit([i]) for i in some]
         self._settle(futures, lambda k: submit([some[k]]), names)
         self._refuse_errors(futures, names)
-        return _joined(self.client.gather(futures))
+        return [answer for (answer,) in self.client.gather(futures)]
 
     def _refuse_errors(self, futures: Sequence[Any], names: Sequence[str]) -> None:
         for name, future in zip(names, futures, strict=True):
@@ -272,10 +270,6 @@ class Crew:
             if self.client.status == "running":
                 raise
             raise self.lost() from error
-
-
-def _joined(groups: Sequence[list[Any]]) -> list[Any]:
-    return [answer for answers in groups for answer in answers]
 
 
 def _at(home: str) -> dict[str, Any]:

@@ -10,7 +10,16 @@ from rosenblatt.read import columnar, csv, jsonlines, libsvm, npy
 from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import Source
 
-__all__ = ["READERS", "Layout", "Reader", "Source", "read_stream", "read_whole", "reader_of"]
+__all__ = [
+    "READERS",
+    "Layout",
+    "Reader",
+    "Source",
+    "check_names",
+    "read_stream",
+    "read_whole",
+    "reader_of",
+]
 
 
 class Reader(NamedTuple):

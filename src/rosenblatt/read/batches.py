@@ -21,6 +21,7 @@ from rosenblatt.read import (
     PARQUET,
     Layout,
     Source,
+    check_names,
     read_stream,
     reader_of,
 )
@@ -147,10 +148,12 @@ class FileBatches:
 
     def _parts(self) -> list[Part]:
         """Parts of a Parquet file that threads can read and encode side by side, if it has such."""
-        if self.stored is not None:
-            return parquet_parts(self.stored)
-        reader = reader_of(self.source, self.layout)
-        return parquet_parts(self.source) if reader is PARQUET else []
+        if self.stored is None and reader_of(self.source, self.layout) is not PARQUET:
+            return []
+        parts = parquet_parts(self.stored or self.source)
+        if parts:
+            check_names(self.source, parts[0].metadata.schema.to_arrow_schema())
+        return parts
 
     def _read_part(self, part: Part) -> list[tuple[Examples, Numbers]]:
         return list(self._taken(parquet_part(self.stored or self.source, part), part.start))

@@ -14,6 +14,7 @@ from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import UNREADABLE, Source, one_line
 
 ROWS = 1 << 16  # in a batch at the most; fewer where they are wide
+A_FEW_PAGES = {"buffer_size": 1 << 16, "pre_buffer": False}  # held in memory, not a row group
 BATCHES = 4  # a row group of so many, and no more, is read as a part of its own
 
 
@@ -34,7 +35,12 @@ def parquet_stream(source: Source, layout: Layout) -> Iterator[Any]:
 
 
 def parquet_parts(source: Source) -> list[Part]:
-    """The row groups of a Parquet file, if they are several and small enough to hold a few."""
+    """The row groups of a Parquet file, if they are several and small enough to hold a few.
+
+    A compressed file has none: each would have all of it unpacked again.
+    """
+    if source.compression is not None:
+        return []
     with _parquet(source) as parquet:
         metadata = parquet.metadata
         sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
@@ -64,7 +70,7 @@ def _parquet(source: Source, known: Any = None) -> Iterator[Any]:
     try:
         with (
             source.open_anywhere() as file,
-            pq.ParquetFile(file, metadata=known, buffer_size=1 << 16, pre_buffer=False) as parquet,
+            pq.ParquetFile(file, metadata=known, **A_FEW_PAGES) as parquet,
         ):
             yield parquet
     except UNREADABLE as trouble:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rosenblatt.errors import DataError, OpenError
+from rosenblatt.read.columnar import A_FEW_PAGES
 from rosenblatt.read.source import UNREADABLE, cannot_open, one_line
 
 CHUNK = 1 << 22  # read at a time, if there is as much: with less, handing on costs more
@@ -112,7 +113,7 @@ class RowStream:
 
         self.name = path
         try:
-            self.file = pq.ParquetFile(path, buffer_size=1 << 16, pre_buffer=False)
+            self.file = pq.ParquetFile(path, **A_FEW_PAGES)
             with open(path, "rb") as file:
                 file.seek(max(0, os.path.getsize(path) - SEAL))
                 self.sealed = hashlib.sha256(file.read()).hexdigest()

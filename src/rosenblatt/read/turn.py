@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.engine import Kernel
-from rosenblatt.tables import sum_of_squares
+from rosenblatt.tables import SINGLE_SQUARES, sum_of_squares
 
 ENTRIES = 1 << 18  # turned at a time: few enough to stay in a cache
 FEWEST = 1 << 10  # rows
@@ -50,7 +51,8 @@ def in_rows(columns: Sequence[NDArray[Any]], dtype: Any = np.float64) -> Turned:
         turned(together.reshape(-1), X[begin : begin + rows].reshape(-1), d, part.shape[1])
         with np.errstate(all="ignore"):
             squares += float(np.einsum("ij,ij->i", part, part).sum(dtype=np.float64))
-    plain = dtype == np.float64 or 1e-30 < squares / X.size < 1e30
+    low, high = SINGLE_SQUARES
+    plain = dtype == np.float64 or low < squares / X.size < high
     return Turned(X, squares if plain else sum_of_squares(X))
 
 
@@ -75,25 +77,24 @@ def room(shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
     Memory that is new is cleared by the system as it is touched, which takes as long as turning.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    memory = _found(size) or np.empty(size, dtype=np.uint8).data
+    memory = _left_over(size) or np.empty(size, dtype=np.uint8).data
     lent = np.frombuffer(memory, dtype, math.prod(shape))
     # Whatever is cut or shaped from an array holds on to it: memory is left when all is gone.
-    weakref.finalize(lent, _leave, memory).atexit = False
+    weakref.finalize(lent, _left.append, memory).atexit = False
     return lent.reshape(shape)
 
 
-_left: list[memoryview] = []
+_left: deque[memoryview] = deque(maxlen=KEPT)
 
 
-def _leave(memory: memoryview) -> None:
-    if len(_left) < KEPT:
+def _left_over(size: int) -> memoryview | None:
+    """Memory of about that size, taken out before it is looked at: no other thread can have it."""
+    for _ in range(len(_left)):
+        try:
+            memory = _left.popleft()
+        except IndexError:  # another thread was faster
+            return None
+        if size <= len(memory) <= 2 * size:
+            return memory
         _left.append(memory)
-
-
-def _found(size: int) -> memoryview | None:
-    memory = next((m for m in list(_left) if size <= len(m) <= 2 * size), None)
-    try:
-        _left.remove(memory)  # type: ignore[arg-type]
-    except ValueError:  # there is none, or another thread was faster
-        return None
-    return memory
+    return None
