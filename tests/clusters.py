@@ -20,6 +20,9 @@ QUICK = {
     "distributed.worker.multiprocessing-method": "forkserver",
     "distributed.scheduler.allowed-failures": 2,
     "distributed.comm.timeouts.connect": "10s",
+    # 15 s after a worker was lost LocalCluster looks whether it is back, and closes its nanny
+    # for good if it is not: also when it was back long ago and has just been killed once more.
+    "distributed.deploy.lost-worker-timeout": "1 hour",
     "distributed.nanny.pre-spawn-environ.OMP_NUM_THREADS": 1,
 }
 
