@@ -145,6 +145,22 @@ def test_however_a_stream_is_cut_the_state_is_the_same_bit_for_bit(forms, names,
         assert bits(model) == bits(whole)
 
 
+@pytest.mark.parametrize("size", [1.0, 1e-80, 1e40])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_scores_of_nothing_but_rounding_have_the_same_sign_in_blocks(form, size):
+    """Rows at right angles to the weights they meet: only the order of the sum decides."""
+    rng = np.random.default_rng(8)
+    single, blocks = (rb.OnlinePerceptron(fit_intercept=False) for _ in range(2))
+    X, y = np.empty((300, 40)), rng.random(300) < 0.5
+    for n in range(300):
+        x = rng.normal(size=40)
+        w = np.array([single.weights.get(i, 0.0) for i in range(40)]) / size
+        X[n] = size * (x - w @ x / max(w @ w, 1.0) * w)
+        single.learn_one(X[n], y[n])
+    blocks.learn_many(form(X), y)
+    assert bits(single) == bits(blocks)
+
+
 @given(st.lists(st.tuples(st.sets(st.sampled_from("abcdef"), min_size=1), strategies.seeds)))
 def test_features_may_appear_and_vanish_between_blocks(parts):
     by_row, by_block = rb.OnlinePerceptron(**KEPT), rb.OnlinePerceptron(**KEPT)

@@ -146,6 +146,7 @@ def _bind_primitives() -> None:
     def squares(D, n):  # type: ignore[no-untyped-def]
         return kernels.squares_sparse if sparse(D) else kernels.squares_dense
 
+    overload(kernels.squared_length)(lambda w: kernels.squared_length)
     overload(kernels.mistaken_in_order)(lambda D, n, w, zero: kernels.mistaken_in_order)
     # Inlined: handing the memory on to a function costs as much as the score of a row.
     overload(kernels.asked, inline="always")(lambda D, n, m, s: kernels.asked)

@@ -287,6 +287,9 @@ SEEN, MISTAKES, RECENT, RUN, LONGEST, RIVAL, POCKET, HELD = range(8)
 SURELY_SHORTER = 1 - 1e-9
 # Rows longer than this are refused: no sum along a stream can then overflow.
 LONGEST_SQUARED = 1e200
+# Scores in two orders of summation differ by less than this share of ‖w‖·‖x‖ for each feature;
+# squares below the least are of numbers so small that shares mean nothing.
+ORDER_SHARE, ORDER_LEAST = 2.0**-50, 1e-280
 
 
 class Memory(NamedTuple):
@@ -306,16 +309,20 @@ class Memory(NamedTuple):
 def online(D, zero, m, answers):
     """Predict each row as it comes, then learn its answer if it has one (a step that is not 0).
 
-    Ends before a row that is too long or holds something that is no number.
+    Ends before a row that is too long or holds something that is no number. ‖w‖² is at most
+    `size`: a correction adds ‖a·x‖² and, because w·x was wrong, nothing else.
     """
     w, u, pocket, radius = m.w, m.u, m.pocket, m.squared_radius
     c, window = m.counts, m.window
     at = c[SEEN] % len(window)
+    size, share = squared_length(w), ORDER_SHARE * (len(w) + 1)
     for n in range(len(D.step)):
         q = roughly_squares(D, n)
         if not q < LONGEST_SQUARED:
             return n
-        s = in_order(D, n, w)
+        s = score(D, n, w)
+        if s * s <= share * share * size * q + ORDER_LEAST or m.ask == 1:
+            s = in_order(D, n, w)
         answers[n] = sign(asked(D, n, m, s), zero)
         if D.step[n] == 0:
             continue
@@ -330,6 +337,7 @@ def online(D, zero, m, answers):
             if len(u):
                 add(D, n, u, D.step[n] * c[SEEN])
             add(D, n, w, D.step[n])
+            size += D.step[n] * D.step[n] * q
             c[MISTAKES] += 1
         c[SEEN] += 1
         at += 1
@@ -398,6 +406,14 @@ def in_order(D, n, w):
 def mistaken_in_order(D, n, w, zero):
     """Does w, summed in order, answer row n wrongly?"""
     return sign(in_order(D, n, w), zero) * D.step[n] <= 0
+
+
+def squared_length(w):
+    """‖w‖²."""
+    q = 0.0
+    for i in range(len(w)):
+        q += w[i] * w[i]
+    return q
 
 
 def squares_dense(D, n):
