@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rosenblatt.errors import DataError, OpenError
-from rosenblatt.read.columnar import A_FEW_PAGES
+from rosenblatt.read.columnar import parquet_file
 from rosenblatt.read.source import UNREADABLE, cannot_open, one_line
 
 CHUNK = 1 << 22  # read at a time, if there is as much: with less, handing on costs more
@@ -109,11 +109,9 @@ class RowStream:
     """
 
     def __init__(self, path: str) -> None:
-        import pyarrow.parquet as pq
-
         self.name = path
         try:
-            self.file = pq.ParquetFile(path, **A_FEW_PAGES)
+            self.file = parquet_file(path)
             with open(path, "rb") as file:
                 file.seek(max(0, os.path.getsize(path) - SEAL))
                 self.sealed = hashlib.sha256(file.read()).hexdigest()
