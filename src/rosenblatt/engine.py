@@ -68,7 +68,8 @@ class Kernel:
 def _kind(argument: Any) -> Any:
     """What decides whether a kernel must be compiled again: the format and type of its rows."""
     if isinstance(argument, tuple):
-        return type(argument), *(getattr(part, "dtype", None) for part in argument[:2])
+        first, second = argument[:2]
+        return type(argument), getattr(first, "dtype", None), getattr(second, "dtype", None)
     return getattr(argument, "dtype", type(argument))
 
 
@@ -141,6 +142,10 @@ def _bind_primitives() -> None:
     @overload(kernels.roughly_squares, jit_options={"fastmath": REORDER})
     def roughly_squares(D, n):  # type: ignore[no-untyped-def]
         return kernels.squares_sparse if sparse(D) else kernels.squares_dense
+
+    @overload(kernels.measure, jit_options={"fastmath": REORDER})
+    def measure(D, n, w):  # type: ignore[no-untyped-def]
+        return kernels.measure_sparse if sparse(D) else kernels.measure_dense
 
     @overload(kernels.squares)
     def squares(D, n):  # type: ignore[no-untyped-def]

@@ -284,7 +284,9 @@ def kernel_rows(
 ) -> kernels.Dense | kernels.Sparse:
     """Wrap rows of a checked table for the kernels, read-only: one compilation serves all."""
     if isinstance(X, np.ndarray):
-        return kernels.Dense(_read_only(X[part]), x0, _read_only(step))
+        rows = X[part]
+        rows.flags.writeable = False
+        return kernels.Dense(rows, x0, _read_only(step))
     unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
     indptr = X.indptr.astype(X.indices.dtype, copy=False)
     begin, end, _ = part.indices(X.shape[0])

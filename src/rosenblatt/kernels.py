@@ -317,10 +317,9 @@ def online(D, zero, m, answers):
     at = c[SEEN] % len(window)
     size, share = squared_length(w), ORDER_SHARE * (len(w) + 1)
     for n in range(len(D.step)):
-        q = roughly_squares(D, n)
+        s, q = measure(D, n, w)
         if not q < LONGEST_SQUARED:
             return n
-        s = score(D, n, w)
         if s * s <= share * share * size * q + ORDER_LEAST or m.ask == 1:
             s = in_order(D, n, w)
         answers[n] = sign(asked(D, n, m, s), zero)
@@ -441,3 +440,29 @@ def squares(D, n):
 def roughly_squares(D, n):
     """‖x‖² of row n, summed in whatever order is fastest."""
     return squares(D, n)
+
+
+def measure_dense(D, n, w):
+    """w·x and ‖x‖² of row n, x0 included."""
+    x = D.X[n]
+    s, q = w[0] * D.x0, D.x0 * D.x0
+    for i in range(len(x)):
+        v = np.float64(x[i])
+        s += w[i + 1] * v
+        q += v * v
+    return s, q
+
+
+def measure_sparse(D, n, w):
+    """w·x and ‖x‖² of row n, x0 included, over its stored entries."""
+    s, q = w[0] * D.x0, D.x0 * D.x0
+    for j in range(D.indptr[n], D.indptr[n + 1]):
+        v = np.float64(D.data[j])
+        s += w[1 + D.indices[j]] * v
+        q += v * v
+    return s, q
+
+
+def measure(D, n, w):
+    """w·x and ‖x‖² of row n in either format, summed in whatever order is fastest."""
+    return measure_sparse(D, n, w) if isinstance(D, Sparse) else measure_dense(D, n, w)

@@ -385,7 +385,7 @@ class OnlinePerceptron:
     def _learn_part(
         self, block: Block, answers: Answers, begin: int, end: int, labels: Labels
     ) -> tuple[Labels, NDArray[np.int8]]:
-        if labels != self._labels:
+        if labels is not self._labels:
             block.check()
             self._meet(labels)
         rows = block.rows(self._x0, answers.steps(labels, self.eta0, begin, end), begin)

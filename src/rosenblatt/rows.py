@@ -211,7 +211,11 @@ class Answers:
         """eta·y for a part of the answers, all of them known; 0 where there is none."""
         if not labels.met:
             return np.zeros(end - begin)
-        steps = np.where(self.values[begin:end] == labels.met[-1], eta, -eta)
+        values = self.values[begin:end]
+        yes = (
+            values if values.dtype == bool and labels.met[-1] is True else values == labels.met[-1]
+        )
+        steps = np.where(yes, eta, -eta)
         if self.missing is not None:
             steps[self.missing[begin:end]] = 0.0
         return steps

@@ -74,7 +74,7 @@ def floats(X: Any) -> Any:
         raise ValueError("X is masked: rows with masked values cannot be learnt from; fill them.")
     array = X if isinstance(X, np.ndarray) else _as_array(X)
     _check_shape(array.shape, array.ndim)
-    if array.dtype not in (np.float32, np.float64) or not array.dtype.isnative:
+    if array.dtype.char not in "fd" or not array.dtype.isnative:
         array = _asfloats(array, column_names(X))
     return np.ascontiguousarray(array)
 

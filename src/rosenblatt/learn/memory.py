@@ -81,9 +81,9 @@ class Memory:
     def for_kernel(self, layout: Names, ask: str) -> kernels.Memory:
         """A copy of everything as the kernels take it; `take` keeps what they made of it."""
         arrays = self.in_columns(layout)
-        w, u, pocket, rival, runner = (
+        w, u, pocket, rival, runner = [
             arrays[name].copy() if name in arrays else NOTHING for name in VECTORS
-        )
+        ]
         window = np.frombuffer(self.window, dtype=np.uint8).copy()
         counts = np.array(self.count, dtype=np.int64)
         radius = np.array([self.squared_radius])
