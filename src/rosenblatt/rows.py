@@ -212,9 +212,8 @@ class Answers:
         if not labels.met:
             return np.zeros(end - begin)
         values = self.values[begin:end]
-        yes = (
-            values if values.dtype == bool and labels.met[-1] is True else values == labels.met[-1]
-        )
+        plain = values.dtype == bool and labels.met[-1] is True
+        yes = values if plain else values == labels.met[-1]
         steps = np.where(yes, eta, -eta)
         if self.missing is not None:
             steps[self.missing[begin:end]] = 0.0
