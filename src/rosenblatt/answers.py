@@ -9,14 +9,16 @@ from numpy.typing import NDArray
 
 from rosenblatt.tables import missing
 
+FIRST = 64  # answers
+
 
 def signs(y: Any, known: NDArray[Any] | None) -> tuple[NDArray[np.int8], NDArray[Any]]:
     """The answers as -1 and +1, and the two labels they stand for."""
     answers = _one_dimension(y)
     labels = _two_labels(answers) if known is None else known
     is_yes = np.asarray(answers == labels[1], dtype=bool)
-    is_no = np.asarray(answers == labels[0], dtype=bool)
-    is_either = is_yes | is_no
+    is_either = np.asarray(answers == labels[0], dtype=bool)
+    is_either |= is_yes
     if not is_either.all():
         if known is None:
             raise _too_many_labels(answers)
@@ -25,7 +27,9 @@ def signs(y: Any, known: NDArray[Any] | None) -> tuple[NDArray[np.int8], NDArray
             f"y, row {row}: {answers[row]!r} is not one of the classes "
             f"{labels[0]!r} and {labels[1]!r}."
         )
-    return is_yes.view(np.int8) * np.int8(2) - np.int8(1), labels
+    result = is_yes.view(np.int8) * np.int8(2)
+    result -= np.int8(1)
+    return result, labels
 
 
 def _one_dimension(y: Any) -> NDArray[Any]:
@@ -60,18 +64,15 @@ def _is_arrow(y: Any) -> bool:
 def _two_labels(answers: NDArray[Any]) -> NDArray[Any]:
     if len(answers) == 0:
         raise ValueError("y is empty; give one answer for each row of X.")
-    if answers.dtype.kind in "biuf":
-        labels = np.array([answers.min(), answers.max()], dtype=answers.dtype)
-    else:
-        labels = _distinct(answers)
-        if len(labels) > 2:
-            raise _too_many_labels(answers)
-    if labels[0] == labels[-1]:
-        raise ValueError(
-            f"y has only one class, {labels[:1].tolist()[0]!r}; "
-            "learning needs examples of two classes."
-        )
-    return labels
+    for some in (answers[:FIRST], answers):  # both labels come soon, as a rule
+        other = int(np.asarray(some != some[0], dtype=bool).argmax())
+        if other:
+            pair = some[[0, other]]
+            return _distinct(pair) if pair.dtype.kind == "O" else np.sort(pair)
+    raise ValueError(
+        f"y has only one class, {answers[:1].tolist()[0]!r}; "
+        "learning needs examples of two classes."
+    )
 
 
 def one_or_two_labels(y: Any) -> NDArray[Any] | None:

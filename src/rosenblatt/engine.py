@@ -111,10 +111,6 @@ def _bind_primitives() -> None:
     def score(D, n, w):  # type: ignore[no-untyped-def]
         return kernels.score_sparse if sparse(D) else kernels.score_dense
 
-    @overload(kernels.weigh, jit_options={"fastmath": REORDER})
-    def weigh(D, n, w):  # type: ignore[no-untyped-def]
-        return kernels.weigh_sparse if sparse(D) else kernels.weigh_dense
-
     # No reordering in `add`: a fused multiply-add would make a replay differ in the last bit.
     @overload(kernels.add)
     def add(D, n, w, a):  # type: ignore[no-untyped-def]
@@ -133,6 +129,7 @@ def _bind_primitives() -> None:
 
     overload(kernels.sign)(lambda s, zero: kernels.sign)
     overload(kernels.mistaken)(lambda D, n, w, zero: kernels.mistaken)
+    overload(kernels.next_mistake)(lambda D, order, zero, w, k, stop: kernels.next_mistake)
 
     # A stream gives the same bits one dict or one block at a time: no reordering here either.
     @overload(kernels.in_order)
@@ -186,7 +183,9 @@ def in_threads(work: Callable[[slice], None], n: int, size: int) -> None:
     Kernels release Python's lock, so parts run side by side; each row's result is the same
     whatever the number of parts.
     """
-    parts = min(_most_threads.get() or cores(), n, 1 + size // WORTH_A_THREAD)
+    parts = min(n, 1 + size // WORTH_A_THREAD)
+    if parts > 1:
+        parts = min(parts, _most_threads.get() or cores())
     if parts <= 1:
         work(slice(0, n))
         return

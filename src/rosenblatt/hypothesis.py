@@ -74,14 +74,15 @@ class Hypothesis:
         """
         share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
         seen = self._look(examples, share)
-        wrong = seen == kernels.WRONG
-        near = np.flatnonzero(seen == kernels.DOUBTFUL)
-        for i in range(0, len(near), ROWS):
-            rows = near[i : i + ROWS]
-            wrong[rows] = self._settled(examples, rows, share)
-        if examples.weights is not None:
-            wrong &= examples.weights > 0
-        return np.flatnonzero(wrong)
+        rows = np.flatnonzero(seen != kernels.RIGHT)
+        doubtful = np.flatnonzero(seen[rows] == kernels.DOUBTFUL)
+        if len(doubtful):
+            wrong = np.ones(len(rows), dtype=bool)
+            for i in range(0, len(doubtful), ROWS):
+                some = doubtful[i : i + ROWS]
+                wrong[some] = self._settled(examples, rows[some], share)
+            rows = rows[wrong]
+        return rows if examples.weights is None else rows[examples.weights[rows] > 0]
 
     def line(self) -> tuple[float, float, float]:
         """a, b, c of the line a·x1 + b·x2 + c = 0 in the plane."""

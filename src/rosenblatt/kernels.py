@@ -106,6 +106,14 @@ def place(order, k):
     return order.first + k if isinstance(order, FileOrder) else order[k]
 
 
+def next_mistake(D, order, zero, w, k, stop):
+    """The first visit from the k-th on whose row w answers wrongly; stop if there is none."""
+    for i in range(k, stop):
+        if mistaken(D, place(order, i), w, zero):
+            return i
+    return stop
+
+
 def pla(D, order, zero, w, walk, trace, ends):
     """Correct w by each mistake met, until N examples in a row had none."""
     k, clean, visits = walk
@@ -114,13 +122,14 @@ def pla(D, order, zero, w, walk, trace, ends):
     while clean < N and visits > 0 and t < len(trace) and c < len(ends):
         stop = min(N, k + min(N - clean, visits, len(trace) - t))
         last = k - 1 - clean
-        for i in range(k, stop):
+        i = next_mistake(D, order, zero, w, k, stop)
+        while i < stop:
             n = place(order, i)
-            if mistaken(D, n, w, zero):
-                add(D, n, w, D.step[n])
-                trace[t] = n
-                t += 1
-                last = i
+            add(D, n, w, D.step[n])
+            trace[t] = n
+            t += 1
+            last = i
+            i = next_mistake(D, order, zero, w, i + 1, stop)
         visits -= stop - k
         clean = stop - 1 - last
         k = stop
@@ -179,47 +188,54 @@ def scores(D, w, s):
         s[n] = score(D, n, w)
 
 
+def measure_dense(D, n, w):
+    """w·x and ‖x‖² of row n, x0 included."""
+    x = D.X[n]
+    s, q = w[0] * D.x0, D.x0 * D.x0
+    for i in range(len(x)):
+        v = np.float64(x[i])
+        s += w[i + 1] * v
+        q += v * v
+    return s, q
+
+
+def measure_sparse(D, n, w):
+    """w·x and ‖x‖² of row n, x0 included, over its stored entries."""
+    s, q = w[0] * D.x0, D.x0 * D.x0
+    for j in range(D.indptr[n], D.indptr[n + 1]):
+        v = np.float64(D.data[j])
+        s += w[1 + D.indices[j]] * v
+        q += v * v
+    return s, q
+
+
+def measure(D, n, w):
+    """w·x and ‖x‖² of row n in either format, summed in whatever order is fastest."""
+    return measure_sparse(D, n, w) if isinstance(D, Sparse) else measure_dense(D, n, w)
+
+
+def squared_length(w):
+    """‖w‖²."""
+    q = 0.0
+    for i in range(len(w)):
+        q += w[i] * w[i]
+    return q
+
+
 # What a look finds of a row.
 RIGHT, WRONG, DOUBTFUL = range(3)
 
 
 def look(D, w, y, zero, share, least, seen):
-    """seen[n] = whether w answers row n right or wrong, or is within a share of Σ|w·x| of 0."""
+    """seen[n] = whether w answers row n right or wrong, or is within a share of ‖w‖·‖x‖ of 0."""
+    size = squared_length(w)
+    # Scores by w = 0 are exactly 0, so that none is in doubt unless it is no number.
+    least, zero = (least, 0.0) if size > 0 else (-1.0, float(zero))
     for n in range(len(y)):
-        s, scale = weigh(D, n, w)
-        near, v = share * scale + least, s * y[n]
+        s, q = measure(D, n, w)
         # No branches: which row is wrong cannot be foreseen, and a wrong guess costs a row's time.
-        right = (v > near) | ((scale == 0) & (zero * y[n] > 0))
-        wrong = (v < -near) | ((scale == 0) & (zero * y[n] <= 0))
-        seen[n] = (1 - right) * (DOUBTFUL - wrong)
-
-
-def weigh_dense(D, n, w):
-    """w·x of row n, and Σ|w·x|, by which its rounding is bounded."""
-    x = D.X[n]
-    s = w[0] * D.x0
-    scale = abs(s)
-    for i in range(len(x)):
-        p = w[i + 1] * x[i]
-        s += p
-        scale += abs(p)
-    return s, scale
-
-
-def weigh_sparse(D, n, w):
-    """w·x of row n, and Σ|w·x|, over its stored entries."""
-    s = w[0] * D.x0
-    scale = abs(s)
-    for j in range(D.indptr[n], D.indptr[n + 1]):
-        p = w[1 + D.indices[j]] * D.data[j]
-        s += p
-        scale += abs(p)
-    return s, scale
-
-
-def weigh(D, n, w):
-    """w·x and Σ|w·x| of row n in either format; `engine` binds it when compiling."""
-    return weigh_sparse(D, n, w) if isinstance(D, Sparse) else weigh_dense(D, n, w)
+        sure = s * s > share * share * size * q + least
+        seen[n] = sure * ((s + zero) * y[n] <= 0) + (1 - sure) * DOUBTFUL
 
 
 def replay(D, trace, w):
@@ -407,14 +423,6 @@ def mistaken_in_order(D, n, w, zero):
     return sign(in_order(D, n, w), zero) * D.step[n] <= 0
 
 
-def squared_length(w):
-    """‖w‖²."""
-    q = 0.0
-    for i in range(len(w)):
-        q += w[i] * w[i]
-    return q
-
-
 def squares_dense(D, n):
     """‖x‖² of row n, x0 included."""
     x = D.X[n]
@@ -440,29 +448,3 @@ def squares(D, n):
 def roughly_squares(D, n):
     """‖x‖² of row n, summed in whatever order is fastest."""
     return squares(D, n)
-
-
-def measure_dense(D, n, w):
-    """w·x and ‖x‖² of row n, x0 included."""
-    x = D.X[n]
-    s, q = w[0] * D.x0, D.x0 * D.x0
-    for i in range(len(x)):
-        v = np.float64(x[i])
-        s += w[i + 1] * v
-        q += v * v
-    return s, q
-
-
-def measure_sparse(D, n, w):
-    """w·x and ‖x‖² of row n, x0 included, over its stored entries."""
-    s, q = w[0] * D.x0, D.x0 * D.x0
-    for j in range(D.indptr[n], D.indptr[n + 1]):
-        v = np.float64(D.data[j])
-        s += w[1 + D.indices[j]] * v
-        q += v * v
-    return s, q
-
-
-def measure(D, n, w):
-    """w·x and ‖x‖² of row n in either format, summed in whatever order is fastest."""
-    return measure_sparse(D, n, w) if isinstance(D, Sparse) else measure_dense(D, n, w)
