@@ -29,6 +29,7 @@ log = logging.getLogger("rosenblatt")
 REORDER = {"reassoc", "contract", "nsz"}
 SILENT_SECONDS = 0.4  # of a kernel: half a second with what comes before it
 HEARTBEAT = 0.2  # seconds
+AHEAD = 128  # entries of a sparse matrix that are asked for before they are needed
 WORTH_A_THREAD = 2**20  # multiplications: about half a millisecond
 
 
@@ -127,6 +128,21 @@ def _bind_primitives() -> None:
             return lambda order, k: np.uint64(order.first + k)
         return lambda order, k: order[k]
 
+    bring = _bring()
+
+    @overload(kernels.fetch)
+    def fetch(D, order, k):  # type: ignore[no-untyped-def]
+        if not sparse(D) or not in_file_order(order):
+            return lambda D, order, k: None
+
+        def ahead(D, order, k):  # type: ignore[no-untyped-def]
+            n = np.uint64(order.first + k)
+            for j in range(D.indptr[n], D.indptr[n + 1], 8):
+                bring(D.data, j + AHEAD)
+                bring(D.indices, j + AHEAD)
+
+        return ahead
+
     overload(kernels.sign)(lambda s, zero: kernels.sign)
     overload(kernels.mistaken)(lambda D, n, w, zero: kernels.mistaken)
     overload(kernels.next_mistake)(lambda D, order, zero, w, k, stop: kernels.next_mistake)
@@ -155,6 +171,30 @@ def _bind_primitives() -> None:
     overload(kernels.watch_row)(lambda D, n, zero, m, wrong: kernels.watch_row)
     overload(kernels.end_window)(lambda m: kernels.end_window)
     overload(kernels.put)(lambda w, into: kernels.put)
+
+
+def _bring() -> Any:
+    """An instruction that asks memory for an entry of an array, past its end if need be."""
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def bring(context: Any, array: Any, place: Any) -> Any:
+        def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = target.make_array(signature.args[0])(target, builder, arguments[0]).data
+            address = builder.bitcast(builder.gep(data, [arguments[1]]), cgutils.voidptr_t)
+            number = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
+            prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+            read, once, as_data = (ir.Constant(number, i) for i in (0, 0, 1))
+            builder.call(prefetch, [address, read, once, as_data])
+            return target.get_dummy_value()
+
+        return types.void(array, place), emit
+
+    return bring
 
 
 def cores() -> int:

@@ -106,9 +106,14 @@ def place(order, k):
     return order.first + k if isinstance(order, FileOrder) else order[k]
 
 
+def fetch(D, order, k):
+    """Where rows are long and come in file order, `engine` has memory bring the next ones."""
+
+
 def next_mistake(D, order, zero, w, k, stop):
     """The first visit from the k-th on whose row w answers wrongly; stop if there is none."""
     for i in range(k, stop):
+        fetch(D, order, i)
         if mistaken(D, place(order, i), w, zero):
             return i
     return stop
