@@ -40,11 +40,18 @@ def interleaved(works: dict[str, Callable[[], Any]], repeats: int = 7) -> dict[s
     return rounds(works, repeats)
 
 
-def rounds(works: dict[str, Callable[[], Any]], repeats: int) -> dict[str, Times]:
-    """The same, for work that needs no warming up or cannot afford it."""
+def rounds(
+    works: dict[str, Callable[[], Any]], repeats: int, pause: float = 0.0
+) -> dict[str, Times]:
+    """The same, for work that needs no warming up or cannot afford it.
+
+    Threads of BLAS go on spinning for a while after a product: a pause lets them come to rest,
+    so that the work of one side is not timed beside the other's.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(repeats):
         for name, work in works.items():
+            time.sleep(pause)
             begin = time.perf_counter()
             work()
             seconds[name].append(time.perf_counter() - begin)

@@ -180,7 +180,7 @@ def _bring() -> Any:
     from numba.core import cgutils
     from numba.extending import intrinsic
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def bring(context: Any, array: Any, place: Any) -> Any:
         def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             data = target.make_array(signature.args[0])(target, builder, arguments[0]).data

@@ -155,7 +155,7 @@ def test_the_widest_band_and_the_rows_on_it_are_shown(opened):
     space = screen.python()
     support = [str(n + 1) for n in space["verdict"].support]
     assert ", ".join(support) in screen.page.locator(".rb-proof").inner_text()
-    assert screen.fact("bound") == f"{int(space['verdict'].bound):,}"
+    assert screen.fact("bound") == f"{space['verdict'].bound:,.0f}"
 
 
 def test_a_link_reproduces_the_state(opened):

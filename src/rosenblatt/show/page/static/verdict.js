@@ -37,7 +37,7 @@ export function showVerdict(parts, story, proof) {
 }
 
 function wholeBound(bound) {
-  return bound < 1e9 ? grouped(Math.floor(bound)) : say(bound, 3);
+  return bound < 1e9 ? grouped(Math.round(bound)) : say(bound, 3);
 }
 
 // The guarantee, before the first step: R²/ρ² corrections at the most.
