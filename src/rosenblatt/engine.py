@@ -34,10 +34,20 @@ WORTH_A_THREAD = 2**20  # multiplications: about half a millisecond
 
 
 class Kernel:
-    """A function of `kernels`, compiled when it is first called with rows of some format."""
+    """A function of `kernels`, compiled when it is first called with rows of some format.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    Parameters
+    ----------
+    function : callable
+        What to compile.
+    bind : callable, optional
+        Called before that, to tell Numba of helpers that are not in `kernels`.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], bind: Callable[[], None] | None = None
+    ) -> None:
+        self.function, self.bind = function, bind
         self.ready: set[Any] = set()
         functools.update_wrapper(self, function)
 
@@ -51,6 +61,8 @@ class Kernel:
         return result
 
     def _first_call(self, arguments: tuple[Any, ...]) -> Any:
+        if self.bind is not None:
+            self.bind()
         try:
             return _jit(self.function)(*arguments)
         except Exception as trouble:

@@ -2,6 +2,7 @@
 
 import gzip
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -120,3 +121,23 @@ def test_a_compressed_file_is_unpacked_once(tmp_path):
     batches = batches_of(packed)
     assert columnar.parquet_parts(batches.source) == []
     assert np.array_equal(np.concatenate([block.X for block in batches()]), X)
+
+
+@pytest.mark.parametrize(
+    ("free", "pool", "told"),
+    [
+        (1 << 36, "jemalloc", [1000]),
+        (None, "jemalloc", [1000]),
+        (1 << 30, "jemalloc", []),
+        (1 << 36, "mimalloc", []),
+    ],
+)
+def test_freed_memory_is_kept_only_where_there_is_plenty(monkeypatch, free, pool, told):
+    said = []
+    monkeypatch.setattr(columnar, "free_memory", lambda: free)
+    monkeypatch.setattr(
+        columnar.pa, "default_memory_pool", lambda: SimpleNamespace(backend_name=pool)
+    )
+    monkeypatch.setattr(columnar.pa, "jemalloc_set_decay_ms", said.append)
+    columnar._keep_what_is_freed.__wrapped__()
+    assert said == told

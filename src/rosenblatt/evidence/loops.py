@@ -302,14 +302,6 @@ def bind() -> None:
     overload(worst)(lambda Z, w, height, inside: worst)
 
 
-class _Bound(Kernel):
-    """A kernel with helpers of this file."""
-
-    def __call__(self, *arguments: Any) -> Any:
-        bind()
-        return super().__call__(*arguments)
-
-
-look_at_dense = _Bound(look_dense)
+look_at_dense = Kernel(look_dense, bind)
 look_at_sparse = Kernel(look_sparse)
-walk_on = _Bound(walk)
+walk_on = Kernel(walk, bind)

@@ -8,7 +8,7 @@ Rows are signed: a score s > 0 is right, s ≤ 0 a mistake.
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -226,17 +226,9 @@ def bind() -> None:
     overload(aim)(lambda board, line, rng: aim)
 
 
-class _Bound(Kernel):
-    """A kernel with helpers of this file."""
-
-    def __call__(self, *arguments: Any) -> Any:
-        bind()
-        return super().__call__(*arguments)
-
-
-run_anneal = _Bound(anneal)
-run_centre = _Bound(centre)
-run_step = _Bound(step)
+run_anneal = Kernel(anneal, bind)
+run_centre = Kernel(centre, bind)
+run_step = Kernel(step, bind)
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """The compiled loops of the sieve: rows as directions, hardest first, dropped from as they come."""
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -125,15 +125,7 @@ def bind() -> None:
     engine.overload(note)(lambda cosines, slack, rows, b, notes: note)
 
 
-class _Bound(Kernel):
-    """A kernel with helpers of this file."""
-
-    def __call__(self, *arguments: Any) -> Any:
-        bind()
-        return super().__call__(*arguments)
-
-
 run_lengths = Kernel(lengths)
-run_survey = _Bound(survey)
+run_survey = Kernel(survey, bind)
 run_hardest_first = Kernel(hardest_first)
-run_sift = _Bound(sift)
+run_sift = Kernel(sift, bind)

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from rosenblatt.errors import DataError
-from rosenblatt.read.free import batch_bytes
+from rosenblatt.read.free import batch_bytes, free_memory
 from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import UNREADABLE, Source, one_line
 
 ROWS = 1 << 16  # in a batch at the most; fewer where they are wide
 PAGE_BYTES = 1 << 16  # read at a time
 KEPT_MS = 1000  # that Arrow keeps memory it has freed
+PLENTY = 1 << 32  # bytes free for this process, with which it may
 BATCHES = 4  # a row group of so many, and no more, is read as a part of its own
 
 
@@ -76,7 +77,9 @@ def parquet_file(file: Any, known: Any = None) -> Any:
 @functools.cache
 def _keep_what_is_freed() -> None:
     """Let Arrow use memory again: what is new is cleared as it is touched, a fifth of the time."""
-    if pa.default_memory_pool().backend_name == "jemalloc":
+    free = free_memory()
+    plenty = free is None or free > PLENTY
+    if plenty and pa.default_memory_pool().backend_name == "jemalloc":
         pa.jemalloc_set_decay_ms(KEPT_MS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import weakref
 from collections import deque
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt import engine
 from rosenblatt.engine import Kernel
 from rosenblatt.tables import SINGLE_SQUARES, sum_of_squares
 
@@ -48,27 +50,47 @@ def in_rows(columns: Sequence[NDArray[Any]], dtype: Any = np.float64) -> Turned:
         part = together[:, : min(rows, n - begin)]
         for j, column in enumerate(columns):
             part[j] = column[begin : begin + rows]
-        turned(together.reshape(-1), X[begin : begin + rows].reshape(-1), d, part.shape[1])
-        with np.errstate(all="ignore"):
-            squares += float(np.einsum("ij,ij->i", part, part).sum(dtype=np.float64))
+        x = X[begin : begin + rows].reshape(-1)
+        with np.errstate(all="ignore"):  # which compiled code does anyway
+            squares += turned(together.reshape(-1), x, d, part.shape[1])
     low, high = SINGLE_SQUARES
     plain = dtype == np.float64 or low < squares / X.size < high
     return Turned(X, squares if plain else sum_of_squares(X))
 
 
 def turn(c, x, d, N):  # type: ignore[no-untyped-def]
-    """x[n·d + j] = c[j·S + n], where columns begin S apart; unsigned places need no wrap-around."""
+    """x[n·d + j] = c[j·S + n], where columns begin S apart; returns the sum of all squares.
+
+    Unsigned places need no wrap-around.
+    """
     one, S = np.uint64(1), np.uint64(len(c) // d)
-    i = np.uint64(0)
+    i, q = np.uint64(0), 0.0
     for n in range(N):
         k = np.uint64(n)
         for _ in range(d):
             x[i] = c[k]
             i += one
             k += S
+    for j in range(d):
+        q += squared(c[j * S : j * S + np.uint64(N)])  # type: ignore[no-untyped-call]
+    return q
 
 
-turned = Kernel(turn)
+def squared(c):  # type: ignore[no-untyped-def]
+    """Σ c², in the precision of c and whatever order is fastest."""
+    q = c[0] * c[0]
+    for n in range(1, len(c)):
+        q += c[n] * c[n]
+    return np.float64(q)
+
+
+@functools.cache
+def bind() -> None:
+    """Tell Numba to compile the helper."""
+    engine.overload(squared, jit_options={"fastmath": engine.REORDER})(lambda c: squared)
+
+
+turned = Kernel(turn, bind)
 
 
 def room(shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
