@@ -110,15 +110,19 @@ def limited(quick: bool) -> Iterator[Line]:
             capture_output=True,
             text=True,
             check=False,
-            # The default pool reserves a gigabyte, which the limit would count as taken.
-            env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "jemalloc"},
+            env={
+                **os.environ,
+                # The default pool reserves a gigabyte, which the limit would count as taken.
+                "ARROW_DEFAULT_MEMORY_POOL": "jemalloc",
+                # Nothing is compiled before: that takes memory too.
+                "NUMBA_CACHE_DIR": str(path.parent),
+            },
         )
-        if done.returncode:
-            raise RuntimeError(done.stderr.strip().splitlines()[-1])
-    *_, result, told = done.stdout.splitlines()
+    *result, told = done.stdout.splitlines() or ["[1, 0, 0]"]
     code, held, seconds = json.loads(told)
-    assert code == 0, done.stderr
-    assert json.loads(result)["mistakes"] == 0
+    if code:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1])
+    assert json.loads(result[-1])["mistakes"] == 0
     assert "in passes over the file" in done.stderr
     note = f"{size / 1e9:.1f} GB, {limit / 1e6:.0f} MB allowed, {held / 1e6:.0f} MB held at most"
     yield figure("big.limit-4gb", held / limit, note=f"{note}, {seconds:.0f} s")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 CGROUP = Path("/sys/fs/cgroup")
 LEAST, MOST = 1 << 18, 1 << 23  # bytes of a batch; larger ones leave the cache
-SHARE = 64  # a batch takes at most this part: several are held at once
+SHARE = 256  # a batch takes at most this part: several are held at once, and kernels compiled
 
 
 def batch_bytes() -> int:
