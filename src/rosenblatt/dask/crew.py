@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from rosenblatt.dask.tasks import Asked, Reading, as_it_is, in_turn
 from rosenblatt.errors import UserError, listed
 
 WIDE = 2**17  # bytes of w from which it is sent to the workers once, not with every task
+FORGOTTEN = 5.0  # seconds that the client may take to let go of a task
 
 
 class ClusterError(UserError, RuntimeError):
@@ -182,7 +183,7 @@ class Crew:
         self._wait(futures, names)
         for i in range(len(futures)):
             if _killed(futures[i]):
-                futures[i].release()
+                self._absolve(futures[i])
                 futures[i] = again(i)
                 self._wait([futures[i]], [names[i]])
             if _killed(futures[i]):
@@ -191,6 +192,16 @@ class Crew:
                     "there; it may need more memory than a worker has: give it in smaller parts, "
                     "or look into it."
                 )
+
+    def _absolve(self, future: Any) -> None:
+        """Let go of a task that was blamed, and have what it is made from tried again too."""
+        with suppress(KeyError):  # Dask trips over parts that no future stands for
+            future.retry()
+        future.release()
+        # Another thread does that: until it has, the same task would come back as it failed.
+        end = time.monotonic() + FORGOTTEN
+        while future.key in self.client.futures and time.monotonic() < end:
+            time.sleep(0.001)
 
     def _wait(self, futures: Sequence[Any], names: Sequence[str]) -> None:
         left = list(futures)
