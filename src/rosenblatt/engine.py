@@ -148,7 +148,7 @@ def _bind_primitives() -> None:
             return lambda D, order, k: None
 
         def ahead(D, order, k):  # type: ignore[no-untyped-def]
-            n = np.uint64(order.first + k)
+            n = kernels.place(order, k)
             for j in range(D.indptr[n], D.indptr[n + 1], 8):
                 bring(D.data, j + AHEAD)
                 bring(D.indices, j + AHEAD)
@@ -158,11 +158,6 @@ def _bind_primitives() -> None:
     overload(kernels.sign)(lambda s, zero: kernels.sign)
     overload(kernels.mistaken)(lambda D, n, w, zero: kernels.mistaken)
     overload(kernels.next_mistake)(lambda D, order, zero, w, k, stop: kernels.next_mistake)
-
-    # A stream gives the same bits one dict or one block at a time: no reordering here either.
-    @overload(kernels.in_order)
-    def in_order(D, n, w):  # type: ignore[no-untyped-def]
-        return kernels.score_sparse if sparse(D) else kernels.score_dense
 
     @overload(kernels.roughly_squares, jit_options={"fastmath": REORDER})
     def roughly_squares(D, n):  # type: ignore[no-untyped-def]
@@ -176,7 +171,22 @@ def _bind_primitives() -> None:
     def squares(D, n):  # type: ignore[no-untyped-def]
         return kernels.squares_sparse if sparse(D) else kernels.squares_dense
 
-    overload(kernels.squared_length)(lambda w: kernels.squared_length)
+    overload(kernels.squared_length, jit_options={"fastmath": REORDER})(
+        lambda w: kernels.squared_length
+    )
+
+
+@functools.cache
+def _bind_stream() -> None:
+    """Tell Numba of what only the kernels of a stream call."""
+    from numba.extending import overload
+
+    # A stream gives the same bits one dict or one block at a time: no reordering here either.
+    @overload(kernels.in_order)
+    def in_order(D, n, w):  # type: ignore[no-untyped-def]
+        dense = D.instance_class is kernels.Dense
+        return kernels.score_dense if dense else kernels.score_sparse
+
     overload(kernels.mistaken_in_order)(lambda D, n, w, zero: kernels.mistaken_in_order)
     # Inlined: handing the memory on to a function costs as much as the score of a row.
     overload(kernels.asked, inline="always")(lambda D, n, m, s: kernels.asked)
@@ -339,5 +349,5 @@ along = Kernel(kernels.along)
 keep = Kernel(kernels.keep)
 judge = Kernel(kernels.judge)
 ratchet = Kernel(kernels.ratchet)
-online = Kernel(kernels.online)
-predict = Kernel(kernels.predict)
+online = Kernel(kernels.online, _bind_stream)
+predict = Kernel(kernels.predict, _bind_stream)

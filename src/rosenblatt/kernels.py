@@ -341,6 +341,7 @@ def online(D, zero, m, answers):
         s, q = measure(D, n, w)
         if not q < LONGEST_SQUARED:
             return n
+        # An average needs the score itself, a prediction and a correction only its sign.
         if s * s <= share * share * size * q + ORDER_LEAST or m.ask == 1:
             s = in_order(D, n, w)
         answers[n] = sign(asked(D, n, m, s), zero)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import weakref
 from collections import deque
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine
+from rosenblatt import kernels
 from rosenblatt.engine import Kernel
 from rosenblatt.tables import SINGLE_SQUARES, sum_of_squares
 
@@ -72,25 +71,11 @@ def turn(c, x, d, N):  # type: ignore[no-untyped-def]
             i += one
             k += S
     for j in range(d):
-        q += squared(c[j * S : j * S + np.uint64(N)])  # type: ignore[no-untyped-call]
+        q += kernels.squared_length(c[j * S : j * S + np.uint64(N)])  # type: ignore[no-untyped-call]
     return q
 
 
-def squared(c):  # type: ignore[no-untyped-def]
-    """Σ c², in the precision of c and whatever order is fastest."""
-    q = c[0] * c[0]
-    for n in range(1, len(c)):
-        q += c[n] * c[n]
-    return np.float64(q)
-
-
-@functools.cache
-def bind() -> None:
-    """Tell Numba to compile the helper."""
-    engine.overload(squared, jit_options={"fastmath": engine.REORDER})(lambda c: squared)
-
-
-turned = Kernel(turn, bind)
+turned = Kernel(turn)
 
 
 def room(shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
