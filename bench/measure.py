@@ -46,12 +46,15 @@ def rounds(
     """The same, for work that needs no warming up or cannot afford it.
 
     Threads of BLAS go on spinning for a while after a product: a pause lets them come to rest,
-    so that the work of one side is not timed beside the other's.
+    so that the work of one side is not timed beside the other's. A core that has slept is slow at
+    first, which would count for the shorter work alone: in a pause it is kept awake.
     """
     seconds: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(repeats):
         for name, work in works.items():
-            time.sleep(pause)
+            begin = time.perf_counter()
+            while time.perf_counter() - begin < pause:
+                pass
             begin = time.perf_counter()
             work()
             seconds[name].append(time.perf_counter() - begin)

@@ -80,7 +80,7 @@ def beside_loops(quick: bool) -> Iterator[Line]:
         "compiled": lambda: loop(X, y, trace),
         "numpy": lambda: by_numpy(X, y, few),
     }
-    times = rounds(works, 5, pause=0.2)
+    times = rounds(works, 11, pause=0.2)
     note = f"the same pocket at the same corrections; {times['ours'].median:.2f} s"
     yield faster("pocket.compiled-50000x50", times["compiled"], times["ours"], note)
     note = f"NumPy from its first {len(few)} corrections, times {T // len(few)}; the same pocket"

@@ -1,7 +1,7 @@
 """Compiles a kernel the first time it is called, and keeps the result on disk where it can.
 
-Numba is imported here and nowhere else, inside functions, so that nothing is paid before the
-first kernel runs. Where no cache can be written the kernels are compiled in memory.
+Numba is imported here and in `instructions` alone, inside functions, so that nothing is paid
+before the first kernel runs. Where no cache can be written the kernels are compiled in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rosenblatt import kernels
+from rosenblatt import instructions, kernels
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -140,7 +140,7 @@ def _bind_primitives() -> None:
             return lambda order, k: np.uint64(order.first + k)
         return lambda order, k: order[k]
 
-    bring = _bring()
+    bring = instructions.bring()
 
     @overload(kernels.fetch)
     def fetch(D, order, k):  # type: ignore[no-untyped-def]
@@ -193,30 +193,6 @@ def _bind_stream() -> None:
     overload(kernels.watch_row)(lambda D, n, zero, m, wrong: kernels.watch_row)
     overload(kernels.end_window)(lambda m: kernels.end_window)
     overload(kernels.put)(lambda w, into: kernels.put)
-
-
-def _bring() -> Any:
-    """An instruction that asks memory for an entry of an array, past its end if need be."""
-    from llvmlite import ir
-    from numba import types
-    from numba.core import cgutils
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def bring(context: Any, array: Any, place: Any) -> Any:
-        def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            data = target.make_array(signature.args[0])(target, builder, arguments[0]).data
-            address = builder.bitcast(builder.gep(data, [arguments[1]]), cgutils.voidptr_t)
-            number = ir.IntType(32)
-            kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
-            prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-            read, once, as_data = (ir.Constant(number, i) for i in (0, 0, 1))
-            builder.call(prefetch, [address, read, once, as_data])
-            return target.get_dummy_value()
-
-        return types.void(array, place), emit
-
-    return bring
 
 
 def cores() -> int:

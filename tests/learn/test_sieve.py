@@ -7,10 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rosenblatt as rb
+from rosenblatt.engine import Kernel
 from rosenblatt.examples import Examples
 from rosenblatt.learn import judge as judging
 from rosenblatt.learn import sieve as sieving
+from rosenblatt.learn import sifting
 from rosenblatt.learn.judge import Judge
+from rosenblatt.learn.sieve import Sieve
 
 pytestmark = pytest.mark.slow_without_jit
 
@@ -65,10 +68,8 @@ def walk(n, d, seed, steps=400):
     return X, y, np.cumsum(0.3 * rng.normal(size=(steps, d + 1)) + 0.05 * w, axis=0)
 
 
-@pytest.mark.parametrize("kept", [0, 2**23], ids=["as they are", "in singles"])
 @pytest.mark.parametrize("kind", ["float64", "float32", "weighted"])
-def test_flights_and_scouts_change_nothing(kept, kind, monkeypatch):
-    monkeypatch.setattr(sieving, "KEPT_ENTRIES", kept)
+def test_flights_and_scouts_change_nothing(kind):
     X, y, W = walk(1500, 6, seed=4)
     examples = Examples.from_arrays(X.astype("float32") if kind == "float32" else X, y)
     if kind == "weighted":
@@ -76,17 +77,83 @@ def test_flights_and_scouts_change_nothing(kept, kind, monkeypatch):
     agrees(examples, W)
 
 
-def test_most_vectors_are_dropped_before_they_have_seen_every_row(monkeypatch):
+def looks(sieve, W, bars, monkeypatch):
+    """How many times 64 rows are looked at, for two vectors each time, when bars are given."""
+    seen = 0
+
+    def counted(block, v, u, slack):
+        nonlocal seen
+        seen += 1
+        return real(block, v, u, slack)
+
+    real = sifting.sides
+    monkeypatch.setattr(sifting, "sides", counted)
+    crowd = sieving.Crowd(W, *sieving._units(W), bars)
+    _, field = sieve._line_up(crowd)
+    left = sifting.sift(field, sieve._flight(field, crowd, np.arange(len(W)), bars))
+    return seen, left
+
+
+def test_vectors_are_dropped_as_soon_as_they_reach_their_bars(monkeypatch):
+    X, y, W = walk(6000, 6, seed=4, steps=40)
+    judge = Judge(Examples.from_arrays(X, y))
+    fewest = min(judge.alone(w) for w in W)
+    sieve, all_looks = Sieve(judge.examples), len(W) / 2 * np.ceil(len(X) / 64)
+    seen, left = looks(sieve, W, np.full(len(W), np.inf), monkeypatch)
+    assert (seen, len(left)) == (all_looks, len(W))
+    seen, left = looks(sieve, W, np.full(len(W), fewest / 2), monkeypatch)
+    assert (seen < all_looks / 2, len(left)) == (True, 0)
+
+
+def test_weights_too_leave_few_vectors_to_judge_alone(monkeypatch):
     X, y, W = walk(1500, 6, seed=4)
-    counted, real = [], sieving.Sieve._counted
+    examples = Examples.from_arrays(X, y).weighted(np.random.default_rng(1).random(len(X)))
+    alone, real = [], Judge.alone
 
-    def watched(self, field, crowd, which):
-        counted.extend(which)
-        return real(self, field, crowd, which)
+    def watched(self, w):
+        alone.append(w)
+        return real(self, w)
 
-    monkeypatch.setattr(sieving.Sieve, "_counted", watched)
-    Judge(Examples.from_arrays(X, y)).improvements(W, len(X))
-    assert len(counted) < len(W) / 2
+    monkeypatch.setattr(Judge, "alone", watched)
+    found = Judge(examples).improvements(W, np.inf)
+    assert len(found) <= len(alone) < len(W) / 4
+
+
+@given(st.integers(1, 40), its.seeds, st.sampled_from([1, 100, 4000]))
+def test_bits_tell_the_side_of_each_row(pairs, seed, size):
+    rng = np.random.default_rng(seed)
+    block = rng.integers(-size, size + 1, size=(pairs, 128)).astype(np.int16)
+    vectors = rng.integers(-size, size + 1, size=(2, 2 * pairs)).astype(np.int16)
+    rows = block.reshape(pairs, 64, 2).transpose(1, 0, 2).reshape(64, -1).astype(int)
+    products = rows @ vectors.T.astype(int)
+    slack = int(rng.choice(np.abs(products).ravel()))
+    v, u = vectors.view(np.int32)
+    found = Kernel(only_sides, sifting.bind)(block.view(np.int32), v, u, np.int32(slack))
+    for k, tests in enumerate((products < -slack, np.abs(products) <= slack)):
+        for i in range(2):
+            told = [bool(found[2 * i + k] >> n & 1) for n in range(64)]
+            assert told == tests[:, i].tolist()
+
+
+def only_sides(block, v, u, slack):
+    return sifting.sides(block, v, u, slack)
+
+
+@given(st.integers(1, 60), its.seeds)
+def test_slack_covers_what_rounding_did(d, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(100, d)) ** 3, rng.choice([-1, 1], size=100)
+    W = rng.normal(size=(30, d + 1)) ** 3
+    sieve = Sieve(Examples.from_arrays(X, y))
+    crowd = sieving.Crowd(W, *sieving._units(W), np.full(len(W), np.inf))
+    _, field = sieve._line_up(crowd)
+    rows = field.blocks.view(np.int16).reshape(2, -1, 64, 2).transpose(0, 2, 1, 3).reshape(128, -1)
+    products = rows[:100].astype(int) @ crowd.units.view(np.int16).T.astype(int)
+    tall = y[:, None] * np.column_stack([np.ones(100), X])
+    cosines = (tall @ W.T) / np.linalg.norm(tall, axis=1)[:, None] / np.linalg.norm(W, axis=1)
+    flight = sieve._flight(field, crowd, np.arange(len(W)), crowd.bars)
+    off = np.abs(products - sifting.SCALE**2 * cosines[field.rows])
+    assert flight.slack / 100 < off.max() <= flight.slack
 
 
 def test_all_counts_are_given_where_they_are_asked_for():
@@ -121,12 +188,29 @@ def test_vectors_of_extreme_length_are_judged_as_any():
     agrees(Examples.from_arrays(X, y), W)
 
 
-def test_doubts_beyond_what_is_noted_are_no_harm(monkeypatch):
-    monkeypatch.setattr(sieving, "NOTES", 8)
+def test_rows_on_the_plane_itself_are_judged_alone():
     rng = np.random.default_rng(0)
     X = rng.integers(-1, 2, size=(1500, 3)).astype(float)
     y = np.where(X @ [1, 1, 1] + rng.normal(size=1500) > 0, 1, -1)
     agrees(Examples.from_arrays(X, y), np.cumsum(rng.integers(-1, 2, size=(60, 4)), axis=0) * 1.0)
+
+
+def test_rows_are_lined_up_anew_for_later_vectors(monkeypatch):
+    monkeypatch.setattr(sieving, "LASTS", 50)
+    X, y, W = walk(1500, 6, seed=4, steps=200)
+    judge, lined_up = Judge(Examples.from_arrays(X, y)), []
+    real = Sieve._line_up
+    monkeypatch.setattr(
+        Sieve, "_line_up", lambda self, crowd: lined_up.append(0) or real(self, crowd)
+    )
+    best, found = len(X), []
+    for start in range(0, 200, 25):
+        found += [
+            (start + b, count) for b, count in judge.improvements(W[start : start + 25], best)
+        ]
+        best = found[-1][1]
+    assert found == improvements_one_by_one(judge, W, len(X))
+    assert len(lined_up) == 4
 
 
 def test_a_fit_with_the_sieve_keeps_the_pocket_of_the_lecture():

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rosenblatt import engine
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import SMALLEST, UNIT_ROUNDOFF, Hypothesis
-from rosenblatt.learn.sieve import Sieve, Survivor, double_slack, worth_sifting
+from rosenblatt.hypothesis import SMALLEST, Hypothesis
+from rosenblatt.learn.sieve import Sieve, Survivor, double_slack, slip, worth_sifting
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -93,17 +93,20 @@ class Judge:
         `order` says in which order to look at the examples; it changes the time, not the answer.
         """
         found: list[tuple[int, float]] = []
-        bar = best
-        if self.examples.weights is not None:  # sums of weights are rounded, counts are not
-            bar *= 1 + 4 * self.examples.n * UNIT_ROUNDOFF
-        sieve = self.sieve
+        sieve, bar = self.sieve, best * slip(self.examples)
         survivors = sieve.survivors(W, bar) if sieve else self._survivors(W, bar, order)
-        for b, certain in survivors:
-            count = self.alone(W[b]) if certain is None else certain
-            if count < best:
-                best = count
-                found.append((b, count))
+        for one in survivors:
+            if one.wrong < best * slip(self.examples):
+                count = self._count(W, one)
+                if count < best:
+                    best = count
+                    found.append((one.b, count))
         return found
+
+    def _count(self, W: Floats, one: Survivor) -> float:
+        """The mistakes of a survivor; sums of weights are made anew, exactly."""
+        exact = one.all and self.examples.weights is None
+        return int(one.wrong) if exact else self.alone(W[one.b])
 
     def counts(self, W: Floats) -> Floats:
         """The mistakes of every vector of W."""
@@ -111,8 +114,8 @@ class Judge:
         step = min(self.block, VECTORS_AT_ONCE)
         for begin in range(0, len(W), step):
             part = W[begin : begin + step]
-            for b, certain in self._survivors(part, math.inf, None):
-                counts[begin + b] = self.alone(part[b]) if certain is None else certain
+            for one in self._survivors(part, math.inf, None):
+                counts[begin + one.b] = self._count(part, one)
         return counts
 
     @functools.cached_property
@@ -128,7 +131,7 @@ class Judge:
         return max(1, min(BLOCK_ENTRIES // (self.examples.d + 1), BLOCK_WORK // work, most))
 
     def _survivors(self, W: Floats, best: float, order: Rows | None) -> list[Survivor]:
-        """The vectors that may beat `best`, with their counts where those are certain."""
+        """The vectors that may make fewer mistakes than `best`."""
         pairs = self.examples.n * len(W)
         threads = min(self.threads, max(1, pairs // FEW_PAIRS))
         tally = Tally(np.zeros((threads, len(W))), np.zeros((threads, len(W))))
@@ -140,10 +143,8 @@ class Judge:
                     looks = range(threads)
                     list(pool.map(lambda k: self._look(k, tally, W, (best, order)), looks))
         wrong, doubtful = tally.wrong.sum(axis=0), tally.doubtful.sum(axis=0)
-        certain = (doubtful == 0) & (self.examples.weights is None)
-        return [
-            (int(b), int(wrong[b]) if certain[b] else None) for b in np.flatnonzero(wrong < best)
-        ]
+        left = np.flatnonzero(wrong < best)
+        return [Survivor(int(b), float(wrong[b]), doubtful[b] == 0) for b in left]
 
     def _look(self, k: int, tally: Tally, W: Floats, way: tuple[float, Rows | None]) -> None:
         """Judge W on the k-th thread's share of the rows, dropping what cannot win.

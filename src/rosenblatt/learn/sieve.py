@@ -3,14 +3,14 @@
 A vector cannot enter the pocket once it is sure to make as many mistakes as the pocket, so most
 vectors need not be judged on every row. What makes the look short and cheap:
 
-*Cosines.* Rows are taken as y·x/‖x‖ and vectors as w/‖w‖, in single precision. Their product is
-the cosine of an angle, off by no more than `slack` in whatever order it is summed: each of d + 1
-sums and five other roundings changes it by 2^-24 of a sum of sizes that is at most 1. Below
--slack the row is surely a mistake, above slack surely none. The few in between are noted, and
-settled in doubles for the vectors that come through.
+*Whole numbers.* Rows are taken as y·x/‖x‖ and vectors as w/‖w‖, times 32,000 and rounded. Their
+product is found exactly, 64 rows in a few instructions, and is off from the cosine of the angle by
+no more than `slack`, which follows from how far rounding has moved rows and vectors. Below -slack
+the row is surely a mistake, above slack surely none. The few in between are settled in doubles for
+the vectors that come through.
 
-*Flights.* Vectors a few corrections apart make much the same mistakes. A flight of them sees the
-rows that their mean gets most wrong first, and ends when all but a few of its vectors are dropped.
+*Hardest first.* Vectors of one walk make much the same mistakes. They see the rows that their mean
+gets most wrong first.
 
 *Scouts.* What counts is the fewest mistakes of any vector before. Those that look best on a sample
 of the rows are judged first, so that all others meet a bar that is nearly as low as it will be.
@@ -22,40 +22,47 @@ those of judging each vector alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine, kernels
 from rosenblatt.engine import in_threads
 from rosenblatt.examples import Examples, kernel_rows
 from rosenblatt.hypothesis import SMALLEST, UNIT_ROUNDOFF
+from rosenblatt.instructions import LANES
 from rosenblatt.learn.sifting import (
     PLAIN,
+    SCALE,
+    Field,
     Flight,
     run_hardest_first,
-    run_lengths,
+    run_settle,
     run_sift,
+    run_stand,
     run_survey,
 )
 
 Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
+Pairs = NDArray[np.int32]
 Rows = NDArray[np.unsignedinteger[Any]]
 Places = NDArray[np.intp]
-Survivor = tuple[int, int | None]
 
 FLIGHT = 256  # vectors
-KEPT_ENTRIES = 2**23  # of rows in single precision: about as much as a cache holds
-FEW = 16  # a flight ends when one in so many is left
 MANY_ROWS = 2**14  # fewer are judged faster by plain products
+MOST_FEATURES = 2**11  # with more, rounding leaves too many rows in doubt
 SAMPLE = 512  # rows
 NEARLY = 1.02
-NOTES = 2**16
-SINGLE_ROUNDOFF = 2.0**-24
+LASTS = 2048  # vectors for which rows stay in one order
+
+
+class Survivor(NamedTuple):
+    """A vector that may win: which it is, what mistakes it surely makes, whether these are all."""
+
+    b: int
+    wrong: float
+    all: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,16 +70,17 @@ class Crowd:
     """The vectors to judge, their directions, and how many mistakes are too many for each."""
 
     W: Floats
-    units: Singles
+    units: Pairs
+    off: float  # by how much rounding has moved the direction that it moved most
     bars: Floats
 
 
-class Field(NamedTuple):
-    """All rows: as directions by their steps, in the order of the file, and what they cost."""
+class Lineup(NamedTuple):
+    """Some rows in the order of the file, the order they stand in, and the place of each row."""
 
-    rows: kernels.Dense | kernels.Sparse
+    rows: Rows
     order: Rows
-    costs: NDArray[Any]
+    places: Rows
 
 
 class Sieve:
@@ -82,133 +90,122 @@ class Sieve:
     --------
     >>> examples = Examples.from_arrays([[1.0], [2.0], [3.0]], [0, 1, 1])
     >>> Sieve(examples).survivors(np.array([[0.5, 0.0], [-1.5, 1.0]]), best=1)
-    [(1, 0)]
+    [Survivor(b=1, wrong=0, all=True)]
     """
 
     def __init__(self, examples: Examples, threads: int = 1) -> None:
         self.examples, self.threads = examples, threads
-        self.field: Field | None = None
+        self.rows = kernel_rows(examples.X, examples.x0, examples.y)
+        self.lined_up: tuple[Field, Field] | None = None
+        self.seen = 0
 
     def survivors(self, W: Floats, best: float) -> list[Survivor]:
-        """The vectors that may beat `best`, with their mistakes where those are certain."""
-        crowd = Crowd(W, _units(W), np.full(len(W), best, dtype=np.float64))
-        if self.field is None:
-            self.field = _field(self.examples)
-        with engine.one_blas_thread():
-            scouts = self._scouts(self.field, crowd)
-            found = self._counted(self.field, crowd, scouts)
-            for b, count in found:
-                if count is not None:
-                    np.minimum(crowd.bars[b + 1 :], count, out=crowd.bars[b + 1 :])
-            others = np.delete(np.arange(len(W)), scouts)
-            left = self._sifted(self.field, crowd, others)
-            return sorted(found + self._counted(self.field, crowd, left))
+        """The vectors that may make fewer mistakes than `best`."""
+        crowd = Crowd(W, *_units(W), np.full(len(W), best, dtype=np.float64))
+        if self.lined_up is None or self.seen >= LASTS:
+            self.lined_up, self.seen = self._line_up(crowd), 0
+        self.seen += len(W)
+        sample, field = self.lined_up
+        scouts = self._scouts(sample, crowd)
+        found = self._counted(field, crowd, scouts)
+        for one in found:
+            if one.all:
+                later = crowd.bars[one.b + 1 :]
+                np.minimum(later, one.wrong * slip(self.examples), out=later)
+        return sorted(found + self._counted(field, crowd, np.delete(np.arange(len(W)), scouts)))
 
-    def _scouts(self, field: Field, crowd: Crowd) -> Places:
+    def _line_up(self, crowd: Crowd) -> tuple[Field, Field]:
+        """A sample of the rows, and all of them in the order that suits these vectors."""
+        n, kind = self.examples.n, self.examples.row_type
+        rows, order, places = np.arange(n, dtype=kind), np.empty(n, kind), np.empty(n, kind)
+        stretch, cosines = np.empty(n), np.empty(n, dtype=np.float32)
+        mean = crowd.units.view(np.int16).mean(axis=0)
+
+        def survey(part: slice) -> None:
+            run_survey(self.rows, mean, rows[part], stretch, cosines)
+
+        in_threads(survey, n, self.examples.X.size)
+        some = rows[:: 1 + n // SAMPLE].copy()
+        places[some] = np.arange(len(some))
+        sample = self._standing(Lineup(some, some, places), stretch)
+        run_hardest_first(cosines, order, places)
+        return sample, self._standing(Lineup(rows, order, places), stretch)
+
+    def _standing(self, lineup: Lineup, stretch: Floats) -> Field:
+        """Some rows, 64 side by side."""
+        blocks = _room((-(-len(lineup.rows) // LANES), self.examples.d // 2 + 1, LANES))
+
+        off = []
+
+        def fill(part: slice) -> None:
+            off.append(run_stand(self.rows, stretch, lineup.rows[part], lineup.places, blocks))
+
+        in_threads(fill, len(lineup.rows), len(lineup.rows) * self.examples.d)
+        weights = self.examples.weights
+        costs = np.empty(0, dtype=np.int64) if weights is None else weights[lineup.order]
+        return Field(blocks, lineup.order, costs, max(off))
+
+    def _scouts(self, sample: Field, crowd: Crowd) -> Places:
         """The vectors that do better than all before them on a sample of the rows, or nearly."""
-        sample = field.order[:: 1 + self.examples.n // SAMPLE].copy()
+        wrong = np.empty(len(crowd.W))
 
-        def look(some: Places) -> NDArray[Any]:
-            flight = _flight(field, crowd.units[some], np.full(len(some), np.inf))
-            run_sift(field.rows, sample, field.costs, flight, 0)
-            return flight.wrong
+        def look(some: Places) -> None:
+            flight = self._flight(sample, crowd, some, np.full(len(some), np.inf))
+            run_sift(sample, flight)
+            wrong[some] = flight.wrong
 
-        wrong = np.concatenate(self._fly(look, self._flights(np.arange(len(crowd.W)))))
+        self._fly(look, np.arange(len(crowd.W)), len(sample.rows))
         fewest = np.minimum.accumulate(np.concatenate([[np.inf], wrong[:-1]]))
         return np.flatnonzero(wrong < NEARLY * fewest)
 
-    def _sifted(self, field: Field, crowd: Crowd, which: Places) -> Places:
-        """Those of some vectors that are left when their flights end."""
-        flights = self._flights(which)
-        if not flights:
-            return which
-        cosines = _cosines(field, np.array([crowd.units[some].mean(axis=0) for some in flights]))
-
-        def sift(some: Places, cosines: Singles) -> Places:
-            order = np.empty_like(field.order)
-            run_hardest_first(cosines, order)
-            flight = _flight(field, crowd.units[some], crowd.bars[some])
-            left = run_sift(field.rows, order, field.costs, flight, len(some) // FEW)
-            return np.asarray(some[left])
-
-        return np.concatenate(self._fly(sift, flights, cosines))
-
     def _counted(self, field: Field, crowd: Crowd, which: Places) -> list[Survivor]:
         """Those of some vectors that stay below their bars on every row."""
+        found: list[Survivor] = []
 
-        def count(some: Places) -> list[Survivor]:
-            flight = _flight(field, crowd.units[some], crowd.bars[some], NOTES)
-            left = run_sift(field.rows, field.order, field.costs, flight, 0)
-            certain = self._settled(crowd.W[some], flight)
-            return [(int(some[b]), int(flight.wrong[b]) if certain[b] else None) for b in left]
+        def count(some: Places) -> None:
+            flight = self._flight(field, crowd, some, crowd.bars[some])
+            left = run_sift(field, flight)
+            sure, W = np.zeros(len(some), dtype=np.bool_), crowd.W[some]
+            sure[left] = True
+            run_settle(self.rows, field, flight, W, double_slack(self.examples, W), sure)
+            found.extend(
+                Survivor(int(some[b]), flight.wrong[b].item(), bool(sure[b]))
+                for b in left
+                if flight.wrong[b] < flight.bars[b]
+            )
 
-        return [one for found in self._fly(count, self._flights(which)) for one in found]
+        self._fly(count, which, len(field.rows))
+        return found
 
-    def _settled(self, W: Floats, flight: Flight) -> NDArray[np.bool_]:
-        """Settle doubts in doubles; say for each vector whether its count is certain."""
-        examples, noted = self.examples, flight.notes[0, 0]
-        n, b = flight.notes[1 : noted + 1].T
-        v = np.einsum("ij,ij->i", examples.X[n], W[b, 1:]) + W[b, 0] * examples.x0
-        slack = double_slack(examples, W[b])
-        np.add.at(flight.wrong, b[examples.y[n] * v < -slack], 1)
-        certain = np.full(len(W), examples.weights is None and noted < NOTES)
-        certain[b[~(np.abs(v) > slack)]] = False
-        return certain
+    def _flight(self, field: Field, crowd: Crowd, some: Places, bars: Floats) -> Flight:
+        """Some vectors before their first row."""
+        slack = np.int32(1.001 * (SCALE * (field.off + crowd.off) + field.off * crowd.off) + 1)
+        wrong = np.zeros(len(some), dtype=field.costs.dtype)
+        return Flight(crowd.units[some], bars, wrong, slack, slip(self.examples))
 
-    def _flights(self, which: Places) -> list[Places]:
-        """Some vectors, neighbours together, in a flight or more for each thread."""
+    def _fly(self, work: Callable[[Places], None], which: Places, rows: int) -> None:
+        """The work on some vectors in flights; a thread that is done takes the next."""
         count = max(min(self.threads, len(which)), -(-len(which) // FLIGHT))
-        return np.array_split(which, count) if count else []
+        flights = iter(np.array_split(which, count) if count else [])
 
-    def _fly(self, work: Callable[..., Any], *flights: Any) -> list[Any]:
-        """The work on each flight, at once in threads."""
-        if min(self.threads, len(flights[0])) <= 1:
-            return list(map(work, *flights))
-        with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(work, *flights))
+        def take(_: slice) -> None:
+            for some in flights:
+                work(some)
 
-
-def _flight(field: Field, units: Singles, bars: Floats, notes: int = 1) -> Flight:
-    wrong = np.zeros(len(units), dtype=field.costs.dtype)
-    slack = np.float32(1.1 * (units.shape[1] + 6) * SINGLE_ROUNDOFF)
-    return Flight(units, bars, wrong, np.zeros((notes, 2), dtype=np.int64), slack)
-
-
-def _cosines(field: Field, means: Singles) -> Singles:
-    """How each row stands to the mean of each flight."""
-    cosines = np.empty((len(means), len(field.order)), dtype=np.float32)
-
-    def fill(part: slice) -> None:
-        run_survey(field.rows, field.order[part], means, cosines[:, part])
-
-    in_threads(fill, len(field.order), len(field.order) * means.size)
-    return cosines
-
-
-def _field(examples: Examples) -> Field:
-    """The rows in single precision, or as they are where that would take much memory."""
-    n, few = examples.n, examples.X.size <= KEPT_ENTRIES
-    order, step = np.arange(n, dtype=examples.row_type), np.empty(n, dtype=np.float32)
-    given = kernel_rows(examples.X, examples.x0, step)
-    X = np.empty(examples.X.shape, dtype=np.float32) if few else examples.X
-
-    def fill(part: slice) -> None:
-        run_lengths(given, examples.y, order[part], step)
-        if few:
-            with np.errstate(all="ignore"):  # rows too long for single precision are never sure
-                X[part] = examples.X[part]
-
-    in_threads(fill, n, examples.X.size)
-    costs = np.ones(n, dtype=np.int32) if examples.weights is None else examples.weights
-    return Field(kernel_rows(X, examples.x0, step), order, costs)
+        in_threads(take, min(self.threads, count), len(which) * rows * self.examples.d)
 
 
 def worth_sifting(examples: Examples) -> bool:
-    """Whether these are many dense rows, of a size that single precision can do with."""
-    if examples.is_sparse or examples.n < MANY_ROWS or examples.d == 0:
+    """Whether these are many dense rows, not too wide, of a length that can be told."""
+    if examples.is_sparse or examples.n < MANY_ROWS or not 0 < examples.d <= MOST_FEATURES:
         return False
     typical = examples.squares / examples.n + examples.x0 * examples.x0
     return PLAIN[0] < typical < PLAIN[1]
+
+
+def slip(examples: Examples) -> float:
+    """By what factor one sum must exceed another for that not to be rounding; counts are exact."""
+    return 1.0 if examples.weights is None else 1 + 4 * examples.n * UNIT_ROUNDOFF
 
 
 def double_slack(examples: Examples, W: Floats) -> Floats:
@@ -219,9 +216,30 @@ def double_slack(examples: Examples, W: Floats) -> Floats:
     return slack
 
 
-def _units(W: Floats) -> Singles:
-    """Each vector divided by its length; not a number where that is 0."""
-    with np.errstate(all="ignore"):
-        W = W / np.abs(W).max(axis=1, keepdims=True)
-        units: Singles = (W / np.sqrt((W * W).sum(axis=1, keepdims=True))).astype(np.float32)
-    return units
+def _units(W: Floats) -> tuple[Pairs, float]:
+    """Each vector as a direction, in whole numbers, and the most that rounding moved one.
+
+    A vector of extreme length has zeros for a direction, so that nothing is sure of it.
+    """
+    units = np.zeros((len(W), W.shape[1] + W.shape[1] % 2), dtype=np.int16)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.einsum("ij,ij->i", W, W)
+        plain = (squares > PLAIN[0]) & (squares < PLAIN[1])
+    if not plain.all():
+        W = np.where(plain[:, None], W, 0.0)
+    exact = W * (SCALE / np.sqrt(np.where(plain, squares, 1.0)))[:, None]
+    whole = np.rint(exact)
+    units[:, : W.shape[1]] = whole
+    exact -= whole
+    off = np.sqrt(np.einsum("ij,ij->i", exact, exact).max(initial=0))
+    return units.view(np.int32), float(off)
+
+
+def _room(shape: tuple[int, ...]) -> Pairs:
+    """Room for rows that stand; it begins where a processor reads fastest."""
+    size = int(np.prod(shape))
+    space = np.empty(size + LANES, dtype=np.int32)
+    first = -(space.ctypes.data // space.itemsize) % LANES
+    room = space[first : first + size].reshape(shape)
+    room[-1] = 0  # where not all 64 are rows
+    return room
