@@ -88,7 +88,7 @@ def looks(sieve, W, bars, monkeypatch):
 
     real = sifting.sides
     monkeypatch.setattr(sifting, "sides", counted)
-    crowd = sieving.Crowd(W, *sieving._units(W), bars)
+    crowd = sieving.Crowd(W, sieving._units(W), bars)
     _, field = sieve._line_up(crowd)
     left = sifting.sift(field, sieve._flight(field, crowd, np.arange(len(W)), bars))
     return seen, left
@@ -145,14 +145,16 @@ def test_slack_covers_what_rounding_did(d, seed):
     X, y = rng.normal(size=(100, d)) ** 3, rng.choice([-1, 1], size=100)
     W = rng.normal(size=(30, d + 1)) ** 3
     sieve = Sieve(Examples.from_arrays(X, y))
-    crowd = sieving.Crowd(W, *sieving._units(W), np.full(len(W), np.inf))
+    crowd = sieving.Crowd(W, sieving._units(W), np.full(len(W), np.inf))
     _, field = sieve._line_up(crowd)
     rows = field.blocks.view(np.int16).reshape(2, -1, 64, 2).transpose(0, 2, 1, 3).reshape(128, -1)
     products = rows[:100].astype(int) @ crowd.units.view(np.int16).T.astype(int)
     tall = y[:, None] * np.column_stack([np.ones(100), X])
     cosines = (tall @ W.T) / np.linalg.norm(tall, axis=1)[:, None] / np.linalg.norm(W, axis=1)
     flight = sieve._flight(field, crowd, np.arange(len(W)), crowd.bars)
-    off = np.abs(products - sifting.SCALE**2 * cosines[field.rows])
+    long = np.linalg.norm(rows[:100], axis=1), np.linalg.norm(crowd.units.view(np.int16), axis=1)
+    assert max(map(np.max, long)) <= sifting.SCALE + np.sqrt(d + 2) / 2
+    off = np.abs(products - np.outer(*long) * cosines[field.rows])
     assert flight.slack / 100 < off.max() <= flight.slack
 
 

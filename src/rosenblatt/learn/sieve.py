@@ -3,11 +3,11 @@
 A vector cannot enter the pocket once it is sure to make as many mistakes as the pocket, so most
 vectors need not be judged on every row. What makes the look short and cheap:
 
-*Whole numbers.* Rows are taken as y·x/‖x‖ and vectors as w/‖w‖, times 32,000 and rounded. Their
+*Whole numbers.* Rows are taken as y·x/‖x‖ and vectors as w/‖w‖, times 46,000 and rounded. Their
 product is found exactly, 64 rows in a few instructions, and is off from the cosine of the angle by
-no more than `slack`, which follows from how far rounding has moved rows and vectors. Below -slack
-the row is surely a mistake, above slack surely none. The few in between are settled in doubles for
-the vectors that come through.
+no more than `slack`: rounding moves a direction of m numbers by at most √m/2. Below -slack the row
+is surely a mistake, above slack surely none. The few in between are settled in doubles for the
+vectors that come through.
 
 *Hardest first.* Vectors of one walk make much the same mistakes. They see the rows that their mean
 gets most wrong first.
@@ -33,6 +33,7 @@ from rosenblatt.examples import Examples, kernel_rows
 from rosenblatt.hypothesis import SMALLEST, UNIT_ROUNDOFF
 from rosenblatt.instructions import LANES
 from rosenblatt.learn.sifting import (
+    MOST,
     PLAIN,
     SCALE,
     Field,
@@ -71,7 +72,6 @@ class Crowd:
 
     W: Floats
     units: Pairs
-    off: float  # by how much rounding has moved the direction that it moved most
     bars: Floats
 
 
@@ -101,7 +101,7 @@ class Sieve:
 
     def survivors(self, W: Floats, best: float) -> list[Survivor]:
         """The vectors that may make fewer mistakes than `best`."""
-        crowd = Crowd(W, *_units(W), np.full(len(W), best, dtype=np.float64))
+        crowd = Crowd(W, _units(W), np.full(len(W), best, dtype=np.float64))
         if self.lined_up is None or self.seen >= LASTS:
             self.lined_up, self.seen = self._line_up(crowd), 0
         self.seen += len(W)
@@ -135,15 +135,13 @@ class Sieve:
         """Some rows, 64 side by side."""
         blocks = _room((-(-len(lineup.rows) // LANES), self.examples.d // 2 + 1, LANES))
 
-        off = []
-
         def fill(part: slice) -> None:
-            off.append(run_stand(self.rows, stretch, lineup.rows[part], lineup.places, blocks))
+            run_stand(self.rows, stretch, lineup.rows[part], lineup.places, blocks)
 
         in_threads(fill, len(lineup.rows), len(lineup.rows) * self.examples.d)
         weights = self.examples.weights
         costs = np.empty(0, dtype=np.int64) if weights is None else weights[lineup.order]
-        return Field(blocks, lineup.order, costs, max(off))
+        return Field(blocks, lineup.order, costs)
 
     def _scouts(self, sample: Field, crowd: Crowd) -> Places:
         """The vectors that do better than all before them on a sample of the rows, or nearly."""
@@ -179,7 +177,8 @@ class Sieve:
 
     def _flight(self, field: Field, crowd: Crowd, some: Places, bars: Floats) -> Flight:
         """Some vectors before their first row."""
-        slack = np.int32(1.001 * (SCALE * (field.off + crowd.off) + field.off * crowd.off) + 1)
+        off = np.sqrt(2 * crowd.units.shape[1]) / 2
+        slack = np.int32(1.001 * (2 * SCALE * off + off * off) + 1)
         wrong = np.zeros(len(some), dtype=field.costs.dtype)
         return Flight(crowd.units[some], bars, wrong, slack, slip(self.examples))
 
@@ -216,23 +215,18 @@ def double_slack(examples: Examples, W: Floats) -> Floats:
     return slack
 
 
-def _units(W: Floats) -> tuple[Pairs, float]:
-    """Each vector as a direction, in whole numbers, and the most that rounding moved one.
-
-    A vector of extreme length has zeros for a direction, so that nothing is sure of it.
-    """
+def _units(W: Floats) -> Pairs:
+    """Each vector as a direction, in whole numbers; zeros where its length is extreme."""
     units = np.zeros((len(W), W.shape[1] + W.shape[1] % 2), dtype=np.int16)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.einsum("ij,ij->i", W, W)
         plain = (squares > PLAIN[0]) & (squares < PLAIN[1])
     if not plain.all():
         W = np.where(plain[:, None], W, 0.0)
-    exact = W * (SCALE / np.sqrt(np.where(plain, squares, 1.0)))[:, None]
-    whole = np.rint(exact)
-    units[:, : W.shape[1]] = whole
-    exact -= whole
-    off = np.sqrt(np.einsum("ij,ij->i", exact, exact).max(initial=0))
-    return units.view(np.int32), float(off)
+    stretch = SCALE / np.sqrt(np.where(plain, squares, 1.0))
+    np.minimum(stretch, MOST / np.maximum(np.abs(W).max(axis=1), SMALLEST), out=stretch)
+    units[:, : W.shape[1]] = np.rint(W * stretch[:, None])
+    return units.view(np.int32)
 
 
 def _room(shape: tuple[int, ...]) -> Pairs:

@@ -1,8 +1,9 @@
 """The compiled loops of the sieve: rows as whole numbers, hardest first, dropped from as they come.
 
-A row or a vector is a direction times SCALE, rounded to whole numbers that fit 16 bits. Two lie in
-each entry of an array of 32 bits. Rows stand 64 side by side, the first pair of each next to that
-of the others, then the second: so a processor multiplies most of them at once (`instructions`).
+A row or a vector is a direction times SCALE, or less where its numbers would not fit 16 bits,
+rounded to whole numbers. Two lie in each entry of an array of 32 bits. Rows stand 64 side by side,
+the first pair of each next to that of the others, then the second: so a processor multiplies most
+of them at once (`instructions`).
 """
 
 import functools
@@ -11,12 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from rosenblatt import engine, instructions, kernels
-from rosenblatt.engine import REORDER, Kernel
+from rosenblatt.engine import Kernel
 from rosenblatt.instructions import LANES
 
-SCALE = 32_000.0  # squared, a sum of 32 bits holds it twice
+SCALE = 46_000.0  # what two vectors of this length make is just held by a sum of 32 bits
+MOST = 32_767.0  # that 16 bits hold
+AHEAD = 8  # rows that are asked for before they are needed
+LINE = 8  # numbers that memory brings at once
 BLOCKS = 8  # of 64 rows, looked at between two counts
-RANKS = 32
+STRETCH = 64  # blocks whose doubtful rows are settled together
+RANKS = 12  # few: each has 64 rows under way, which should stay in the nearest cache
 RANK_SAMPLE = 1024
 PLAIN = (2.0**-900, 2.0**900)  # squares of lengths that do not overflow, nor vanish
 
@@ -27,7 +32,6 @@ class Field(NamedTuple):
     blocks: np.ndarray
     rows: np.ndarray
     costs: np.ndarray
-    off: float  # by how much rounding has moved the row that it moved most
 
 
 class Flight(NamedTuple):
@@ -54,7 +58,7 @@ def hardest_first(cosines, order, places):
     step, reach = 1 + len(cosines) // RANK_SAMPLE, 1e-30
     for n in range(0, len(cosines), step):
         reach += abs(cosines[n])
-    scale = RANKS / 4 * (1 + len(cosines) // step) / reach
+    scale = RANKS / 3 * (1 + len(cosines) // step) / reach
     rank = np.empty(len(cosines), dtype=np.uint8)
     for n in range(len(cosines)):
         place = cosines[n] * scale + RANKS / 2
@@ -69,28 +73,28 @@ def hardest_first(cosines, order, places):
         ends[rank[n]] += 1
 
 
+def rounded(D, n, a, numbers):
+    """numbers = row n times a, in whole numbers that fit; return the largest size before that."""
+    most = abs(a * D.x0)
+    numbers[0] = np.rint(min(max(a * D.x0, -MOST), MOST))
+    for i in range(D.X.shape[1]):
+        v = a * D.X[n, i]
+        numbers[i + 1] = np.rint(min(max(v, -MOST), MOST))
+        most = max(most, abs(v))
+    return most
+
+
 def stand(D, stretch, rows, places, blocks):
-    """Put some rows, in whole numbers, into their places; return how far rounding moved one."""
+    """Put some rows, in whole numbers, into their places: 64 of them side by side in a block."""
     numbers = np.zeros(2 * blocks.shape[1], dtype=np.int16)
-    pairs, most = numbers.view(np.int32), 0.0
+    pairs = numbers.view(np.int32)
     for n in rows:
-        a = stretch[n]
-        numbers[0] = np.rint(a * D.x0)
-        for i in range(D.X.shape[1]):
-            numbers[i + 1] = np.rint(a * D.X[n, i])
-        most = max(most, moved(D, n, a, numbers))
+        most = rounded(D, n, stretch[n], numbers)
+        if most > MOST:
+            rounded(D, n, stretch[n] * MOST / most, numbers)
         j, k = places[n] // LANES, places[n] % LANES
         for i in range(len(pairs)):
             blocks[j, i, k] = pairs[i]
-    return np.sqrt(most)
-
-
-def moved(D, n, a, numbers):
-    """The square of how far some numbers are from row n times a."""
-    q = (a * D.x0 - numbers[0]) ** 2
-    for i in range(D.X.shape[1]):
-        q += (a * D.X[n, i] - numbers[i + 1]) ** 2
-    return q
 
 
 def sides(block, v, u, slack):
@@ -127,10 +131,10 @@ def cost(bits, s):
 
 
 def part(field, j):
-    """The j-th 64 rows, who they are, what they cost, and a bit for each that there is."""
-    rows = field.rows[j * LANES : (j + 1) * LANES]
-    there = -1 if len(rows) == LANES else (1 << len(rows)) - 1
-    return field.blocks[j], rows, field.costs[j * LANES : (j + 1) * LANES], there
+    """The j-th 64 rows, what they cost, and a bit for each that there is."""
+    count = min(LANES, len(field.rows) - j * LANES)
+    there = -1 if count == LANES else (1 << count) - 1
+    return field.blocks[j], field.costs[j * LANES : (j + 1) * LANES], there
 
 
 def sift(field, flight):
@@ -138,7 +142,7 @@ def sift(field, flight):
     W, bars, wrong = flight.units.copy(), flight.bars.copy(), flight.wrong.copy()
     left = np.arange(len(W))
     for j in range(len(field.blocks)):
-        block, _, costs, there = part(field, j)
+        block, costs, there = part(field, j)
         for b in range(0, len(left), 2):
             c = min(b + 1, len(left) - 1)
             bad, _, bad_too, _ = sides(block, W[b], W[c], flight.slack)
@@ -149,7 +153,9 @@ def sift(field, flight):
             kept = 0
             for b in range(len(left)):
                 if wrong[b] < bars[b]:
-                    left[kept], bars[kept], wrong[kept], W[kept] = left[b], bars[b], wrong[b], W[b]
+                    if kept < b:
+                        left[kept], bars[kept], wrong[kept] = left[b], bars[b], wrong[b]
+                        W[kept] = W[b]
                     kept += 1
             left = left[:kept]
     for b in range(len(left)):
@@ -157,42 +163,65 @@ def sift(field, flight):
     return left
 
 
-def tell(D, rows, doubts, w, slack):
-    """Bits of the doubtful rows that w gets wrong, by doubles, and whether all could be told."""
-    bad, sure = 0, True
-    while doubts != 0:
-        k = ones((doubts & -doubts) - 1)
-        doubts &= doubts - 1
-        s = D.step[rows[k]] * kernels.score(D, rows[k], w)
+def doubtful(field, start, v, u, slack, places):
+    """places[0] = where v is in doubt in some blocks, places[1] = where u is; how many they are."""
+    first = second = 0
+    for j in range(start, min(start + STRETCH, len(field.blocks))):
+        block, _, there = part(field, j)
+        _, doubts, _, doubts_too = sides(block, v, u, slack)
+        first = put(doubts & there, j * LANES, places[0], first)
+        second = put(doubts_too & there, j * LANES, places[1], second)
+    return first, second
+
+
+def put(bits, start, places, count):
+    """Add the places of some bits to a list."""
+    while bits != 0:
+        places[count] = start + ones((bits & -bits) - 1)
+        bits &= bits - 1
+        count += 1
+    return count
+
+
+def fetch(D, n):
+    """`bind` has memory bring row n."""
+
+
+def tell(D, field, places, w, slack):
+    """What the rows in some places weigh that w gets wrong, and whether all could be told."""
+    wrong, sure = 0.0, True
+    for i in range(len(places)):
+        fetch(D, field.rows[places[min(i + AHEAD, len(places) - 1)]])
+        n = field.rows[places[i]]
+        s = D.step[n] * kernels.score(D, n, w)
         if s < -slack:
-            bad |= 1 << k
+            wrong += field.costs[places[i]] if len(field.costs) > 0 else 1.0
         elif not s > slack:
             sure = False
-    return bad, sure
+    return wrong, sure
 
 
 def settle(D, field, flight, W, slack, sure):
-    """Add the mistakes among doubtful rows, for vectors that are left while below their bars.
+    """Add the mistakes among doubtful rows, for the vectors that are left while below their bars.
 
     What one vector makes in all is a bar for those after it.
     """
     left, wrong, bars, best = np.flatnonzero(sure), flight.wrong, flight.bars, np.inf
+    places = np.empty((2, STRETCH * LANES), dtype=np.int64)
     for i in range(0, len(left), 2):
         pair = left[i], left[min(i + 1, len(left) - 1)]
+        v, u = flight.units[pair[0]], flight.units[pair[1]]
         for b in pair:
             bars[b] = min(bars[b], best)
-        v, u = flight.units[pair[0]], flight.units[pair[1]]
-        for j in range(len(field.blocks)):
+        for start in range(0, len(field.blocks), STRETCH):
             if wrong[pair[0]] >= bars[pair[0]] and wrong[pair[1]] >= bars[pair[1]]:
                 break
-            block, rows, costs, there = part(field, j)
-            _, first, _, second = sides(block, v, u, flight.slack)
-            second = second & there if pair[0] != pair[1] else 0
-            for b, doubts in ((pair[0], first & there), (pair[1], second)):
-                if wrong[b] < bars[b]:
-                    bad, told = tell(D, rows, doubts, W[b], slack[b])
-                    wrong[b] += cost(bad, costs)
-                    sure[b] = sure[b] and told
+            counts = doubtful(field, start, v, u, flight.slack, places)
+            for k in range(len(left[i : i + 2])):
+                b = pair[k]
+                more, told = tell(D, field, places[k, : counts[k]], W[b], slack[b])
+                wrong[b] += more
+                sure[b] = sure[b] and told
         for b in pair:
             if sure[b] and wrong[b] < bars[b]:
                 best = min(best, wrong[b] * flight.slip)
@@ -202,10 +231,13 @@ def settle(D, field, flight, W, slack, sure):
 def bind() -> None:
     """Tell Numba to compile the helpers of this file."""
     at_once = instructions.sides()
+    # Rows with something that is no number are refused before they get here.
+    engine.overload(rounded, jit_options={"fastmath": {"nnan", "nsz"}})(
+        lambda D, n, a, numbers: rounded
+    )
     engine.overload(sides)(
         lambda block, v, u, slack: lambda block, v, u, slack: at_once(block, v, u, slack)
     )
-    engine.overload(moved, jit_options={"fastmath": REORDER})(lambda D, n, a, numbers: moved)
     engine.overload(ones)(lambda bits: ones)
     engine.overload(weigh)(lambda bits, s: weigh)
 
@@ -214,7 +246,16 @@ def bind() -> None:
         return (lambda bits, s: ones(bits)) if str(s.dtype) == "int64" else weigh
 
     engine.overload(part)(lambda field, j: part)
-    engine.overload(tell)(lambda D, rows, doubts, w, slack: tell)
+    bring = instructions.bring()
+
+    def fetched(D, n):
+        for i in range(0, D.X.shape[1], LINE):
+            bring(D.X, n * D.X.shape[1] + i)
+
+    engine.overload(fetch)(lambda D, n: fetched)
+    engine.overload(put)(lambda bits, start, places, count: put)
+    engine.overload(doubtful)(lambda field, start, v, u, slack, places: doubtful)
+    engine.overload(tell)(lambda D, field, places, w, slack: tell)
 
 
 run_survey = Kernel(survey)
