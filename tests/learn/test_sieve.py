@@ -77,6 +77,10 @@ def test_flights_and_scouts_change_nothing(kind):
     agrees(examples, W)
 
 
+def crowd_of(sieve, W, bars):
+    return sieving.Crowd(W, sieving._units(W), sieving.double_slack(sieve.examples, W), bars)
+
+
 def looks(sieve, W, bars, monkeypatch):
     """How many times 64 rows are looked at, for two vectors each time, when bars are given."""
     seen = 0
@@ -88,7 +92,7 @@ def looks(sieve, W, bars, monkeypatch):
 
     real = sifting.sides
     monkeypatch.setattr(sifting, "sides", counted)
-    crowd = sieving.Crowd(W, sieving._units(W), bars)
+    crowd = crowd_of(sieve, W, bars)
     _, field = sieve._line_up(crowd)
     left = sifting.sift(field, sieve._flight(field, crowd, np.arange(len(W)), bars))
     return seen, left
@@ -145,7 +149,7 @@ def test_slack_covers_what_rounding_did(d, seed):
     X, y = rng.normal(size=(100, d)) ** 3, rng.choice([-1, 1], size=100)
     W = rng.normal(size=(30, d + 1)) ** 3
     sieve = Sieve(Examples.from_arrays(X, y))
-    crowd = sieving.Crowd(W, sieving._units(W), np.full(len(W), np.inf))
+    crowd = crowd_of(sieve, W, np.full(len(W), np.inf))
     _, field = sieve._line_up(crowd)
     rows = field.blocks.view(np.int16).reshape(2, -1, 64, 2).transpose(0, 2, 1, 3).reshape(128, -1)
     products = rows[:100].astype(int) @ crowd.units.view(np.int16).T.astype(int)

@@ -68,10 +68,11 @@ class Survivor(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """The vectors to judge, their directions, and how many mistakes are too many for each."""
+    """The vectors to judge: their directions, scores that tell nothing, how much is too much."""
 
     W: Floats
     units: Pairs
+    near: Floats
     bars: Floats
 
 
@@ -101,18 +102,20 @@ class Sieve:
 
     def survivors(self, W: Floats, best: float) -> list[Survivor]:
         """The vectors that may make fewer mistakes than `best`."""
-        crowd = Crowd(W, _units(W), np.full(len(W), best, dtype=np.float64))
+        bars = np.full(len(W), best, dtype=np.float64)
+        crowd = Crowd(W, _units(W), double_slack(self.examples, W), bars)
         if self.lined_up is None or self.seen >= LASTS:
             self.lined_up, self.seen = self._line_up(crowd), 0
         self.seen += len(W)
         sample, field = self.lined_up
         scouts = self._scouts(sample, crowd)
-        found = self._counted(field, crowd, scouts)
+        found = self._counted(field, crowd, scouts, sifted=False)
         for one in found:
             if one.all:
                 later = crowd.bars[one.b + 1 :]
                 np.minimum(later, one.wrong * slip(self.examples), out=later)
-        return sorted(found + self._counted(field, crowd, np.delete(np.arange(len(W)), scouts)))
+        others = np.delete(np.arange(len(W)), scouts)
+        return sorted(found + self._counted(field, crowd, others, sifted=True))
 
     def _line_up(self, crowd: Crowd) -> tuple[Field, Field]:
         """A sample of the rows, and all of them in the order that suits these vectors."""
@@ -156,16 +159,17 @@ class Sieve:
         fewest = np.minimum.accumulate(np.concatenate([[np.inf], wrong[:-1]]))
         return np.flatnonzero(wrong < NEARLY * fewest)
 
-    def _counted(self, field: Field, crowd: Crowd, which: Places) -> list[Survivor]:
-        """Those of some vectors that stay below their bars on every row."""
+    def _counted(self, field: Field, crowd: Crowd, which: Places, sifted: bool) -> list[Survivor]:
+        """Those of some vectors that stay below their bars on every row, sifted first if asked."""
         found: list[Survivor] = []
 
         def count(some: Places) -> None:
             flight = self._flight(field, crowd, some, crowd.bars[some])
-            left = run_sift(field, flight)
-            sure, W = np.zeros(len(some), dtype=np.bool_), crowd.W[some]
-            sure[left] = True
-            run_settle(self.rows, field, flight, W, double_slack(self.examples, W), sure)
+            sure = np.full(len(some), not sifted)
+            if sifted:
+                sure[run_sift(field, flight)] = True
+            left = np.flatnonzero(sure)
+            run_settle(self.rows, field, flight, sure, sifted)
             found.extend(
                 Survivor(int(some[b]), flight.wrong[b].item(), bool(sure[b]))
                 for b in left
@@ -180,7 +184,8 @@ class Sieve:
         off = np.sqrt(2 * crowd.units.shape[1]) / 2
         slack = np.int32(1.001 * (2 * SCALE * off + off * off) + 1)
         wrong = np.zeros(len(some), dtype=field.costs.dtype)
-        return Flight(crowd.units[some], bars, wrong, slack, slip(self.examples))
+        own = crowd.W[some], crowd.units[some], crowd.near[some]
+        return Flight(*own, slack, bars, wrong, slip(self.examples))
 
     def _fly(self, work: Callable[[Places], None], which: Places, rows: int) -> None:
         """The work on some vectors in flights; a thread that is done takes the next."""

@@ -16,7 +16,7 @@ from rosenblatt.engine import Kernel
 from rosenblatt.instructions import LANES
 
 SCALE = 46_000.0  # what two vectors of this length make is just held by a sum of 32 bits
-MOST = 32_767.0  # that 16 bits hold
+MOST = np.int32(32_767)  # that 16 bits hold
 AHEAD = 8  # rows that are asked for before they are needed
 LINE = 8  # numbers that memory brings at once
 BLOCKS = 8  # of 64 rows, looked at between two counts
@@ -37,10 +37,12 @@ class Field(NamedTuple):
 class Flight(NamedTuple):
     """Vectors on their way through the rows: who they are, and what is known of them."""
 
-    units: np.ndarray
+    W: np.ndarray
+    units: np.ndarray  # their directions
+    near: np.ndarray  # scores by W that are no farther than this from 0 tell nothing
+    slack: np.int32  # nor do products of directions
     bars: np.ndarray  # with so much wrong a vector is dropped
-    wrong: np.ndarray  # what the sure mistakes weigh
-    slack: np.int32  # between this and its negative a product tells nothing
+    wrong: np.ndarray  # what the mistakes weigh that have been found
     slip: float  # a sum of weights that is so much larger than another is so not by rounding
 
 
@@ -74,12 +76,12 @@ def hardest_first(cosines, order, places):
 
 
 def rounded(D, n, a, numbers):
-    """numbers = row n times a, in whole numbers that fit; return the largest size before that."""
-    most = abs(a * D.x0)
-    numbers[0] = np.rint(min(max(a * D.x0, -MOST), MOST))
+    """numbers = row n times a, in whole numbers, cut where they do not fit; return the largest."""
+    v = np.int32(np.rint(a * D.x0))
+    numbers[0], most = min(max(v, -MOST), MOST), abs(v)
     for i in range(D.X.shape[1]):
-        v = a * D.X[n, i]
-        numbers[i + 1] = np.rint(min(max(v, -MOST), MOST))
+        v = np.int32(np.rint(a * D.X[n, i]))
+        numbers[i + 1] = min(max(v, -MOST), MOST)
         most = max(most, abs(v))
     return most
 
@@ -91,7 +93,7 @@ def stand(D, stretch, rows, places, blocks):
     for n in rows:
         most = rounded(D, n, stretch[n], numbers)
         if most > MOST:
-            rounded(D, n, stretch[n] * MOST / most, numbers)
+            rounded(D, n, stretch[n] * (MOST - 1) / most, numbers)
         j, k = places[n] // LANES, places[n] % LANES
         for i in range(len(pairs)):
             blocks[j, i, k] = pairs[i]
@@ -163,15 +165,21 @@ def sift(field, flight):
     return left
 
 
-def doubtful(field, start, v, u, slack, places):
-    """places[0] = where v is in doubt in some blocks, places[1] = where u is; how many they are."""
-    first = second = 0
+def judged(field, start, v, u, slack, places):
+    """What the sure mistakes of v and of u weigh in some blocks, and on how many they are in doubt.
+
+    These are listed in places[0] and places[1].
+    """
+    wrong_v = wrong_u = 0.0
+    count_v = count_u = 0
     for j in range(start, min(start + STRETCH, len(field.blocks))):
-        block, _, there = part(field, j)
-        _, doubts, _, doubts_too = sides(block, v, u, slack)
-        first = put(doubts & there, j * LANES, places[0], first)
-        second = put(doubts_too & there, j * LANES, places[1], second)
-    return first, second
+        block, costs, there = part(field, j)
+        bad, doubts, bad_too, doubts_too = sides(block, v, u, slack)
+        wrong_v += cost(bad & there, costs)
+        wrong_u += cost(bad_too & there, costs)
+        count_v = put(doubts & there, j * LANES, places[0], count_v)
+        count_u = put(doubts_too & there, j * LANES, places[1], count_u)
+    return (wrong_v, wrong_u), (count_v, count_u)
 
 
 def put(bits, start, places, count):
@@ -187,24 +195,25 @@ def fetch(D, n):
     """`bind` has memory bring row n."""
 
 
-def tell(D, field, places, w, slack):
+def tell(D, field, places, w, near):
     """What the rows in some places weigh that w gets wrong, and whether all could be told."""
     wrong, sure = 0.0, True
     for i in range(len(places)):
         fetch(D, field.rows[places[min(i + AHEAD, len(places) - 1)]])
         n = field.rows[places[i]]
         s = D.step[n] * kernels.score(D, n, w)
-        if s < -slack:
+        if s < -near:
             wrong += field.costs[places[i]] if len(field.costs) > 0 else 1.0
-        elif not s > slack:
+        elif not s > near:
             sure = False
     return wrong, sure
 
 
-def settle(D, field, flight, W, slack, sure):
-    """Add the mistakes among doubtful rows, for the vectors that are left while below their bars.
+def settle(D, field, flight, sure, sifted):
+    """Count the mistakes of vectors, doubtful rows too, for as long as they are below their bars.
 
-    What one vector makes in all is a bar for those after it.
+    Of those that were sifted the sure mistakes have been counted. What one vector makes in all is
+    a bar for those after it.
     """
     left, wrong, bars, best = np.flatnonzero(sure), flight.wrong, flight.bars, np.inf
     places = np.empty((2, STRETCH * LANES), dtype=np.int64)
@@ -216,11 +225,11 @@ def settle(D, field, flight, W, slack, sure):
         for start in range(0, len(field.blocks), STRETCH):
             if wrong[pair[0]] >= bars[pair[0]] and wrong[pair[1]] >= bars[pair[1]]:
                 break
-            counts = doubtful(field, start, v, u, flight.slack, places)
+            surely, counts = judged(field, start, v, u, flight.slack, places)
             for k in range(len(left[i : i + 2])):
                 b = pair[k]
-                more, told = tell(D, field, places[k, : counts[k]], W[b], slack[b])
-                wrong[b] += more
+                more, told = tell(D, field, places[k, : counts[k]], flight.W[b], flight.near[b])
+                wrong[b] += more if sifted else surely[k] + more
                 sure[b] = sure[b] and told
         for b in pair:
             if sure[b] and wrong[b] < bars[b]:
@@ -231,10 +240,7 @@ def settle(D, field, flight, W, slack, sure):
 def bind() -> None:
     """Tell Numba to compile the helpers of this file."""
     at_once = instructions.sides()
-    # Rows with something that is no number are refused before they get here.
-    engine.overload(rounded, jit_options={"fastmath": {"nnan", "nsz"}})(
-        lambda D, n, a, numbers: rounded
-    )
+    engine.overload(rounded)(lambda D, n, a, numbers: rounded)
     engine.overload(sides)(
         lambda block, v, u, slack: lambda block, v, u, slack: at_once(block, v, u, slack)
     )
@@ -254,8 +260,8 @@ def bind() -> None:
 
     engine.overload(fetch)(lambda D, n: fetched)
     engine.overload(put)(lambda bits, start, places, count: put)
-    engine.overload(doubtful)(lambda field, start, v, u, slack, places: doubtful)
-    engine.overload(tell)(lambda D, field, places, w, slack: tell)
+    engine.overload(judged)(lambda field, start, v, u, slack, places: judged)
+    engine.overload(tell)(lambda D, field, places, w, near: tell)
 
 
 run_survey = Kernel(survey)
