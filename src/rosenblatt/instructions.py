@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-LANES = 64  # rows that are multiplied at once: few enough for the registers of all processors
+LANES = 64  # rows that are multiplied at once: with two vectors, what registers hold
 WIDTH = 16  # of them in one instruction, where it is the widest there is
 
 
@@ -58,11 +58,11 @@ def sides() -> Any:
             answers = []
             for sums in _sums(target, builder, signature, arguments):
                 below, above = ir.Constant(long, 0), ir.Constant(long, 0)
-                for part, sum in enumerate(sums):
+                for part, each in enumerate(sums):
                     at = ir.Constant(long, part * WIDTH)
-                    where = builder.bitcast(builder.icmp_signed("<", sum, low), bits)
+                    where = builder.bitcast(builder.icmp_signed("<", each, low), bits)
                     below = builder.or_(below, builder.shl(builder.zext(where, long), at))
-                    where = builder.bitcast(builder.icmp_signed(">", sum, high), bits)
+                    where = builder.bitcast(builder.icmp_signed(">", each, high), bits)
                     above = builder.or_(above, builder.shl(builder.zext(where, long), at))
                 answers += [below, builder.not_(builder.or_(below, above))]
             return cgutils.pack_array(builder, answers)

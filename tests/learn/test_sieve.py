@@ -169,7 +169,7 @@ def test_all_counts_are_given_where_they_are_asked_for():
 
 
 @pytest.mark.parametrize("size", [1e-12, 1e-9, 1e-6, 1e-4])
-def test_scores_that_single_precision_cannot_tell_are_settled(size):
+def test_scores_that_few_digits_cannot_tell_are_settled(size):
     X, y, W = walk(1500, 3, seed=0, steps=40)
     # Every row lies within `size` of the last plane, on a side that only more digits can tell.
     w = W[-1]
@@ -180,12 +180,57 @@ def test_scores_that_single_precision_cannot_tell_are_settled(size):
 
 def test_rows_of_extreme_length_are_never_sure_but_counted():
     X, y, W = walk(1500, 3, seed=1, steps=40)
-    X[:300] *= 1e-40
-    X[300:600] *= 1e40
+    X[:300] *= 1e-140
+    X[300:600] *= 1e140
     X[600:700] = 0
     examples = Examples.from_arrays(X, y, x0=0)
     W[:, 0] = 0
     agrees(examples, W)
+
+
+@pytest.mark.parametrize("sifted", [True, False])
+@pytest.mark.parametrize("size", [1e-280, 1e-200, 1e-165, 1.0, 1e150])
+def test_rows_on_the_plane_of_a_tiny_vector_are_told_exactly(size, sifted, monkeypatch):
+    monkeypatch.setattr(judging, "worth_sifting", lambda examples: sifted)
+    rng = np.random.default_rng(3)
+    w = rng.normal(size=4)
+    X = rng.normal(size=(300, 3))
+    X -= np.outer((w[0] + X @ w[1:]) / (w[1:] @ w[1:]), w[1:])
+    agrees(Examples.from_arrays(X, rng.choice([-1, 1], size=300)), size * np.array([w, w, -w]))
+
+
+@pytest.mark.parametrize("n", [2, 63, 64, 65, 128, 700])
+@pytest.mark.parametrize("kind", ["one-hot", "one large", "large x0", "wide", "spread weights"])
+def test_rows_of_all_shapes(kind, n):
+    rng = np.random.default_rng(n)
+    d = 2048 if kind == "wide" else 5
+    X = rng.normal(size=(n, d))
+    if kind == "one-hot":
+        X = np.eye(d)[rng.integers(d, size=n)] * rng.choice([-1, 1], size=(n, 1))
+    if kind == "one large":
+        X[:, 0] *= 1000
+    y = np.where(X.sum(axis=1) + rng.normal(size=n) > 0, 1, -1)
+    y[0] = -y[-1]
+    examples = Examples.from_arrays(X, y, x0=1e6 if kind == "large x0" else 1.0)
+    if kind == "spread weights":
+        examples = examples.weighted(10.0 ** rng.uniform(-6, 6, size=n))
+    W = np.cumsum(rng.normal(size=(20 if kind == "wide" else 600, d + 1)), axis=0)
+    if kind == "large x0":
+        W[:, 0] /= 1e6
+    agrees(examples, W)
+
+
+def test_sums_fit_where_rows_and_vectors_are_parallel():
+    for d in (1, 50, 2047, 2048):
+        X = np.repeat(np.ones((1, d)), 64, axis=0) * np.resize([1, -1], 64)[:, None]
+        sieve = Sieve(Examples.from_arrays(X, np.ones(64), labels=np.array([-1, 1])))
+        W = np.array([np.ones(d + 1), -np.ones(d + 1)])
+        crowd = crowd_of(sieve, W, np.full(2, np.inf))
+        _, field = sieve._line_up(crowd)
+        flight = sieve._flight(field, crowd, np.arange(2), crowd.bars)
+        sifting.run_sift(field, flight)
+        expected = [np.count_nonzero(X @ w[1:] + w[0] < 0) for w in W]
+        assert flight.wrong.tolist() == (expected if d > 1 else [0, 32])
 
 
 def test_vectors_of_extreme_length_are_judged_as_any():

@@ -105,7 +105,7 @@ class Judge:
 
     def _count(self, W: Floats, one: Survivor) -> float:
         """The mistakes of a survivor; sums of weights are made anew, exactly."""
-        exact = one.all and self.examples.weights is None
+        exact = one.complete and self.examples.weights is None
         return int(one.wrong) if exact else self.alone(W[one.b])
 
     def counts(self, W: Floats) -> Floats:
@@ -122,6 +122,10 @@ class Judge:
     def sieve(self) -> Sieve | None:
         """What drops most vectors after a look at some rows, where there are rows enough."""
         return Sieve(self.examples, self.threads) if worth_sifting(self.examples) else None
+
+    def rest(self) -> None:
+        """Let go of the rows that the sieve holds."""
+        self.__dict__.pop("sieve", None)
 
     @property
     def block(self) -> int:

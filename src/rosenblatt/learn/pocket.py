@@ -109,6 +109,7 @@ def _best_of(walks: list[PocketWalk], threads: int) -> PocketRun:
     def finish(walk: PocketWalk) -> None:
         with engine.at_most(walk.plan.threads):
             _one(walk)
+        walk.judge.rest()
         if walk.confirmed:
             # Earlier restarts must go on: one of them may be the first without mistakes.
             for later in walks[walk.number + 1 :]:

@@ -3,11 +3,12 @@
 A vector cannot enter the pocket once it is sure to make as many mistakes as the pocket, so most
 vectors need not be judged on every row. What makes the look short and cheap:
 
-*Whole numbers.* Rows are taken as y·x/‖x‖ and vectors as w/‖w‖, times 46,000 and rounded. Their
-product is found exactly, 64 rows in a few instructions, and is off from the cosine of the angle by
-no more than `slack`: rounding moves a direction of m numbers by at most √m/2. Below -slack the row
-is surely a mistake, above slack surely none. The few in between are settled in doubles for the
-vectors that come through.
+*Whole numbers.* Rows are taken as y·x/‖x‖ and vectors as w/‖w‖, stretched to a length of up to
+46,000 and rounded. Their product is found exactly, 64 rows in a few instructions. Rounding moves a
+direction of m numbers by at most √m/2, so the product is off from that of the directions by no more
+than `slack`. Below -slack the row is surely a mistake, above slack surely none. The few in between
+are settled in doubles for the vectors that come through; where those cannot tell either, the vector
+is judged alone.
 
 *Hardest first.* Vectors of one walk make much the same mistakes. They see the rows that their mean
 gets most wrong first.
@@ -63,7 +64,7 @@ class Survivor(NamedTuple):
 
     b: int
     wrong: float
-    all: bool
+    complete: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,7 @@ class Sieve:
     --------
     >>> examples = Examples.from_arrays([[1.0], [2.0], [3.0]], [0, 1, 1])
     >>> Sieve(examples).survivors(np.array([[0.5, 0.0], [-1.5, 1.0]]), best=1)
-    [Survivor(b=1, wrong=0, all=True)]
+    [Survivor(b=1, wrong=0, complete=True)]
     """
 
     def __init__(self, examples: Examples, threads: int = 1) -> None:
@@ -102,16 +103,20 @@ class Sieve:
 
     def survivors(self, W: Floats, best: float) -> list[Survivor]:
         """The vectors that may make fewer mistakes than `best`."""
+        if len(W) == 0:
+            return []
         bars = np.full(len(W), best, dtype=np.float64)
         crowd = Crowd(W, _units(W), double_slack(self.examples, W), bars)
-        if self.lined_up is None or self.seen >= LASTS:
-            self.lined_up, self.seen = self._line_up(crowd), 0
+        if self.seen >= LASTS:
+            self.lined_up, self.seen = None, 0  # not two of them at a time
+        if self.lined_up is None:
+            self.lined_up = self._line_up(crowd)
         self.seen += len(W)
         sample, field = self.lined_up
         scouts = self._scouts(sample, crowd)
         found = self._counted(field, crowd, scouts, sifted=False)
         for one in found:
-            if one.all:
+            if one.complete:
                 later = crowd.bars[one.b + 1 :]
                 np.minimum(later, one.wrong * slip(self.examples), out=later)
         others = np.delete(np.arange(len(W)), scouts)
@@ -144,7 +149,7 @@ class Sieve:
         in_threads(fill, len(lineup.rows), len(lineup.rows) * self.examples.d)
         weights = self.examples.weights
         costs = np.empty(0, dtype=np.int64) if weights is None else weights[lineup.order]
-        return Field(blocks, lineup.order, costs)
+        return Field(blocks, costs, lineup.order)
 
     def _scouts(self, sample: Field, crowd: Crowd) -> Places:
         """The vectors that do better than all before them on a sample of the rows, or nearly."""
@@ -182,6 +187,7 @@ class Sieve:
     def _flight(self, field: Field, crowd: Crowd, some: Places, bars: Floats) -> Flight:
         """Some vectors before their first row."""
         off = np.sqrt(2 * crowd.units.shape[1]) / 2
+        # A thousandth more: directions are themselves found in doubles.
         slack = np.int32(1.001 * (2 * SCALE * off + off * off) + 1)
         wrong = np.zeros(len(some), dtype=field.costs.dtype)
         own = crowd.W[some], crowd.units[some], crowd.near[some]
@@ -215,8 +221,11 @@ def slip(examples: Examples) -> float:
 def double_slack(examples: Examples, W: Floats) -> Floats:
     """How far from 0 a score must be for all ways of summing it in doubles to agree on its sign."""
     share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
-    with np.errstate(over="ignore", invalid="ignore"):
-        slack: Floats = share * examples.length * np.sqrt((W * W).sum(axis=1)) + SMALLEST
+    largest = np.abs(W).max(axis=1, initial=0)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        # Squares of tiny or huge numbers would vanish or overflow.
+        lengths = largest * np.sqrt(((W / largest[:, None]) ** 2).sum(axis=1))
+        slack: Floats = share * examples.length * np.where(largest > 0, lengths, 0.0) + SMALLEST
     return slack
 
 

@@ -18,10 +18,10 @@ from rosenblatt.instructions import LANES
 SCALE = 46_000.0  # what two vectors of this length make is just held by a sum of 32 bits
 MOST = np.int32(32_767)  # that 16 bits hold
 AHEAD = 8  # rows that are asked for before they are needed
-LINE = 8  # numbers that memory brings at once
+LINE = 8  # doubles that memory brings at once
 BLOCKS = 8  # of 64 rows, looked at between two counts
-STRETCH = 64  # blocks whose doubtful rows are settled together
-RANKS = 12  # few: each has 64 rows under way, which should stay in the nearest cache
+SPAN = 64  # blocks whose doubtful rows are settled together
+RANKS = 12  # few, so that the places rows are put in, one for each rank, stay in the cache
 RANK_SAMPLE = 1024
 PLAIN = (2.0**-900, 2.0**900)  # squares of lengths that do not overflow, nor vanish
 
@@ -30,8 +30,8 @@ class Field(NamedTuple):
     """Rows that stand, 64 in a block: which they are, and what they cost if that is not 1."""
 
     blocks: np.ndarray
-    rows: np.ndarray
     costs: np.ndarray
+    rows: np.ndarray
 
 
 class Flight(NamedTuple):
@@ -172,7 +172,7 @@ def judged(field, start, v, u, slack, places):
     """
     wrong_v = wrong_u = 0.0
     count_v = count_u = 0
-    for j in range(start, min(start + STRETCH, len(field.blocks))):
+    for j in range(start, min(start + SPAN, len(field.blocks))):
         block, costs, there = part(field, j)
         bad, doubts, bad_too, doubts_too = sides(block, v, u, slack)
         wrong_v += cost(bad & there, costs)
@@ -203,7 +203,7 @@ def tell(D, field, places, w, near):
         n = field.rows[places[i]]
         s = D.step[n] * kernels.score(D, n, w)
         if s < -near:
-            wrong += field.costs[places[i]] if len(field.costs) > 0 else 1.0
+            wrong += cost(1, field.costs[places[i] : places[i] + 1])
         elif not s > near:
             sure = False
     return wrong, sure
@@ -216,18 +216,20 @@ def settle(D, field, flight, sure, sifted):
     a bar for those after it.
     """
     left, wrong, bars, best = np.flatnonzero(sure), flight.wrong, flight.bars, np.inf
-    places = np.empty((2, STRETCH * LANES), dtype=np.int64)
+    places = np.empty((2, SPAN * LANES), dtype=np.int64)
     for i in range(0, len(left), 2):
         pair = left[i], left[min(i + 1, len(left) - 1)]
         v, u = flight.units[pair[0]], flight.units[pair[1]]
         for b in pair:
             bars[b] = min(bars[b], best)
-        for start in range(0, len(field.blocks), STRETCH):
+        for start in range(0, len(field.blocks), SPAN):
             if wrong[pair[0]] >= bars[pair[0]] and wrong[pair[1]] >= bars[pair[1]]:
                 break
             surely, counts = judged(field, start, v, u, flight.slack, places)
             for k in range(len(left[i : i + 2])):
                 b = pair[k]
+                if wrong[b] >= bars[b]:
+                    continue
                 more, told = tell(D, field, places[k, : counts[k]], flight.W[b], flight.near[b])
                 wrong[b] += more if sifted else surely[k] + more
                 sure[b] = sure[b] and told
