@@ -199,6 +199,17 @@ def test_rows_on_the_plane_of_a_tiny_vector_are_told_exactly(size, sifted, monke
     agrees(Examples.from_arrays(X, rng.choice([-1, 1], size=300)), size * np.array([w, w, -w]))
 
 
+@pytest.mark.parametrize("eta", [1.0, 1e-100, 1e-200])
+def test_tiny_steps_are_judged_as_each_vector_alone(eta, monkeypatch):
+    monkeypatch.setattr(judging, "worth_sifting", lambda examples: False)
+    rng = np.random.default_rng(32)
+    X = np.round(rng.random((300, 2)), 1)  # many rows on the planes of small whole numbers
+    y = np.where(X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=300) > 0, 1, -1)
+    clf = rb.PocketPerceptron(100, random_state=0, eta0=eta).fit(X, y)
+    W = np.array([clf.trace_.weights(t) for t in range(101)])
+    assert clf.history_ == improvements_one_by_one(Judge(Examples.from_arrays(X, y)), W, np.inf)
+
+
 @pytest.mark.parametrize("n", [2, 63, 64, 65, 128, 700])
 @pytest.mark.parametrize("kind", ["one-hot", "one large", "large x0", "wide", "spread weights"])
 def test_rows_of_all_shapes(kind, n):
