@@ -94,6 +94,7 @@ def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
     import numba
 
     _bind_primitives()
+    _bind_orders()
     if function not in _without_cache:
         try:
             return numba.njit(cache=True, nogil=True)(function)
@@ -109,25 +110,49 @@ def overload(function: Callable[..., Any], **options: Any) -> Any:
     return bound(function, **options)
 
 
+def _sparse(rows: Any) -> bool:
+    """Whether rows of this type are sparse."""
+    return bool(rows.instance_class is kernels.Sparse)
+
+
 @functools.cache
 def _bind_primitives() -> None:
     """Tell Numba which primitive serves which row format, and to compile the small helpers."""
     from numba.extending import overload
 
-    def sparse(rows: Any) -> bool:
-        return rows.instance_class is kernels.Sparse
-
-    def in_file_order(order: Any) -> bool:
-        return getattr(order, "instance_class", None) is kernels.FileOrder
-
     @overload(kernels.score, jit_options={"fastmath": REORDER})
     def score(D, n, w):  # type: ignore[no-untyped-def]
-        return kernels.score_sparse if sparse(D) else kernels.score_dense
+        return kernels.score_sparse if _sparse(D) else kernels.score_dense
 
     # No reordering in `add`: a fused multiply-add would make a replay differ in the last bit.
     @overload(kernels.add)
     def add(D, n, w, a):  # type: ignore[no-untyped-def]
-        return kernels.add_sparse if sparse(D) else kernels.add_dense
+        return kernels.add_sparse if _sparse(D) else kernels.add_dense
+
+    overload(kernels.sign)(lambda s, zero: kernels.sign)
+    overload(kernels.mistaken)(lambda D, n, w, zero: kernels.mistaken)
+    overload(kernels.next_mistake)(lambda D, order, zero, w, k, stop: kernels.next_mistake)
+
+    @overload(kernels.measure, jit_options={"fastmath": REORDER})
+    def measure(D, n, w):  # type: ignore[no-untyped-def]
+        return kernels.measure_sparse if _sparse(D) else kernels.measure_dense
+
+    @overload(kernels.squares)
+    def squares(D, n):  # type: ignore[no-untyped-def]
+        return kernels.squares_sparse if _sparse(D) else kernels.squares_dense
+
+    overload(kernels.squared_length, jit_options={"fastmath": REORDER})(
+        lambda w: kernels.squared_length
+    )
+
+
+@functools.cache
+def _bind_orders() -> None:
+    """Tell Numba how to visit rows: by a list of their numbers, or counting, with memory ahead."""
+    from numba.extending import overload
+
+    def in_file_order(order: Any) -> bool:
+        return getattr(order, "instance_class", None) is kernels.FileOrder
 
     @overload(kernels.size)
     def size(order):  # type: ignore[no-untyped-def]
@@ -144,7 +169,7 @@ def _bind_primitives() -> None:
 
     @overload(kernels.fetch)
     def fetch(D, order, k):  # type: ignore[no-untyped-def]
-        if not sparse(D) or not in_file_order(order):
+        if not _sparse(D) or not in_file_order(order):
             return lambda D, order, k: None
 
         def ahead(D, order, k):  # type: ignore[no-untyped-def]
@@ -155,26 +180,6 @@ def _bind_primitives() -> None:
 
         return ahead
 
-    overload(kernels.sign)(lambda s, zero: kernels.sign)
-    overload(kernels.mistaken)(lambda D, n, w, zero: kernels.mistaken)
-    overload(kernels.next_mistake)(lambda D, order, zero, w, k, stop: kernels.next_mistake)
-
-    @overload(kernels.roughly_squares, jit_options={"fastmath": REORDER})
-    def roughly_squares(D, n):  # type: ignore[no-untyped-def]
-        return kernels.squares_sparse if sparse(D) else kernels.squares_dense
-
-    @overload(kernels.measure, jit_options={"fastmath": REORDER})
-    def measure(D, n, w):  # type: ignore[no-untyped-def]
-        return kernels.measure_sparse if sparse(D) else kernels.measure_dense
-
-    @overload(kernels.squares)
-    def squares(D, n):  # type: ignore[no-untyped-def]
-        return kernels.squares_sparse if sparse(D) else kernels.squares_dense
-
-    overload(kernels.squared_length, jit_options={"fastmath": REORDER})(
-        lambda w: kernels.squared_length
-    )
-
 
 @functools.cache
 def _bind_stream() -> None:
@@ -184,8 +189,7 @@ def _bind_stream() -> None:
     # A stream gives the same bits one dict or one block at a time: no reordering here either.
     @overload(kernels.in_order)
     def in_order(D, n, w):  # type: ignore[no-untyped-def]
-        dense = D.instance_class is kernels.Dense
-        return kernels.score_dense if dense else kernels.score_sparse
+        return kernels.score_sparse if _sparse(D) else kernels.score_dense
 
     overload(kernels.mistaken_in_order)(lambda D, n, w, zero: kernels.mistaken_in_order)
     # Inlined: handing the memory on to a function costs as much as the score of a row.

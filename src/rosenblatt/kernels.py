@@ -449,8 +449,3 @@ def squares_sparse(D, n):
 def squares(D, n):
     """‖x‖² of row n in either format; `engine` binds it when compiling."""
     return squares_sparse(D, n) if isinstance(D, Sparse) else squares_dense(D, n)
-
-
-def roughly_squares(D, n):
-    """‖x‖² of row n, summed in whatever order is fastest."""
-    return squares(D, n)

@@ -93,10 +93,11 @@ class Judge:
         `order` says in which order to look at the examples; it changes the time, not the answer.
         """
         found: list[tuple[int, float]] = []
-        sieve, bar = self.sieve, best * slip(self.examples)
+        sieve, factor = self.sieve, slip(self.examples)
+        bar = best * factor
         survivors = sieve.survivors(W, bar) if sieve else self._survivors(W, bar, order)
         for one in survivors:
-            if one.wrong < best * slip(self.examples):
+            if one.wrong < best * factor:
                 count = self._count(W, one)
                 if count < best:
                     best = count
@@ -148,7 +149,7 @@ class Judge:
                     list(pool.map(lambda k: self._look(k, tally, W, (best, order)), looks))
         wrong, doubtful = tally.wrong.sum(axis=0), tally.doubtful.sum(axis=0)
         left = np.flatnonzero(wrong < best)
-        return [Survivor(int(b), float(wrong[b]), doubtful[b] == 0) for b in left]
+        return [Survivor(int(b), float(wrong[b]), bool(doubtful[b] == 0)) for b in left]
 
     def _look(self, k: int, tally: Tally, W: Floats, way: tuple[float, Rows | None]) -> None:
         """Judge W on the k-th thread's share of the rows, dropping what cannot win.
