@@ -15,7 +15,7 @@ ifneq ($(wildcard ../shared/data),)
 export ROSENBLATT_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lowest lint bench docs quotes screenshots clean
+.PHONY: demo test elsewhere generic blas busy lowest lint bench docs quotes screenshots clean
 
 ifdef UV
 INSTALL  = $(UV) pip install -q --python $(RUN)
@@ -39,6 +39,20 @@ test: $(VENV)/installed lint  ## everything that must be true
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n 2 -m "not slow_without_jit" \
 		--cov=rosenblatt --cov-report=term-missing:skip-covered
 	$(MAKE) lowest
+
+elsewhere: generic blas busy  ## the same on other processors and on a busy one
+
+SUITE := $(RUN) -m pytest -q -n 2
+generic: $(VENV)/installed  ## kernels compiled for any processor of this kind
+	NUMBA_CPU_NAME=generic $(SUITE)
+
+# The oldest kernel of BLAS that every processor of this kind can run.
+CORE ?= $(if $(filter x86_64 amd64,$(shell uname -m)),Prescott,ARMV8)
+blas: $(VENV)/installed  ## another kernel of BLAS, which adds up in another order
+	OPENBLAS_CORETYPE=$(CORE) $(SUITE)
+
+busy: $(VENV)/installed  ## two busy processes a core beside it
+	$(RUN) tests/beside.py $(SUITE)
 
 lowest: $(VENV)/installed  ## the oldest versions the package says it works with
 	test -n "$(UV)" || $(INSTALL) uv

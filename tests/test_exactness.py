@@ -1,5 +1,7 @@
 """What rounding hides is seen: separated_ and n_mistakes_ are true in exact arithmetic."""
 
+import functools
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -41,24 +43,27 @@ FORMATS = {
 }
 
 
+@functools.cache
 def cases_where_floats_are_wrong():
-    wrong = []
-    for seed in range(300):
-        x, w = cancelling(seed)
-        s = Hypothesis(np.append(0.0, w), 0.0).scores(x.reshape(1, -1))[0]
-        if s * float(np.sign(exact(w, x))) < 0:
-            wrong.append(seed)
-    return wrong
+    """Five of them; which ones depends on the order in which a processor adds up."""
+    wrong = (seed for seed in range(100_000) if floats_are_wrong(seed))
+    return tuple(itertools.islice(wrong, 5))
+
+
+def floats_are_wrong(seed):
+    x, w = cancelling(seed)
+    s = Hypothesis(np.append(0.0, w), 0.0).scores(x.reshape(1, -1))[0]
+    return s * float(np.sign(exact(w, x))) < 0
 
 
 def test_there_are_rows_whose_computed_sign_is_wrong():
-    assert len(cases_where_floats_are_wrong()) >= 5
+    assert len(cases_where_floats_are_wrong()) == 5
 
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("scale", [2.0**-600, 2.0**-60, 1.0, 2.0**400])
 def test_a_row_right_by_rounding_alone_is_a_mistake(form, scale):
-    for seed in cases_where_floats_are_wrong()[:5]:
+    for seed in cases_where_floats_are_wrong():
         x, w = cancelling(seed)
         y = 1 if exact(w, x) < 0 else -1  # floats say right, integers say wrong
         X = FORMATS[form](np.array([x, -x]) * scale)
