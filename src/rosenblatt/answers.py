@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.tables import missing
+from rosenblatt.tables import missing, refuse_masked
 
 FIRST = 64  # answers
 
@@ -38,6 +38,7 @@ def _one_dimension(y: Any) -> NDArray[Any]:
             "learning requires y to be passed, but the target y is None: "
             "give an answer for each row."
         )
+    refuse_masked(y, "y")
     answers = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") and not _is_arrow(y) else y)
     if answers.ndim != 1:
         raise ValueError(

@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 
 from rosenblatt import kernels, orders
 from rosenblatt.answers import one_or_two_labels, signs
-from rosenblatt.tables import column_names, floats, refuse_non_finite, sum_of_squares
+from rosenblatt.tables import (
+    column_names,
+    floats,
+    refuse_masked,
+    refuse_non_finite,
+    sum_of_squares,
+)
 
 # Between these the square of a typical entry neither overflows nor vanishes.
 _PLAIN_SQUARES = (1e-200, 1e200)
@@ -261,6 +267,7 @@ class Examples:
 
 def row_weights(weights: Any, n: int) -> NDArray[np.float64]:
     """Check one weight for each row, or one for all."""
+    refuse_masked(weights, "sample_weight")
     try:
         s = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:

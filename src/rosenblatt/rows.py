@@ -16,7 +16,7 @@ from rosenblatt.examples import kernel_rows
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.labels import Labels, is_missing
 from rosenblatt.learn.memory import Memory, Names
-from rosenblatt.tables import as_table, floats, sum_of_squares
+from rosenblatt.tables import as_table, floats, refuse_masked, sum_of_squares
 
 
 def plain_row(x: Any, memory: Memory | None = None) -> dict[Hashable, float]:
@@ -56,6 +56,7 @@ def _finite(value: Any, name: Hashable) -> float:
 
 
 def _one_dimension(x: Any, memory: Memory | None) -> list[Any]:
+    refuse_masked(x, "x")
     array = np.asarray(x)
     if array.ndim != 1:
         raise ValueError(
@@ -165,6 +166,7 @@ class Answers:
     @classmethod
     def of(cls, y: Any, n: int, every: bool) -> Answers:
         """Check answers; with `every`, each row needs one."""
+        refuse_masked(y, "y")
         values = np.asarray(y.to_numpy(zero_copy_only=False) if _is_arrow(y) else y)
         if values.dtype.kind == "T":
             values = values.astype(object)

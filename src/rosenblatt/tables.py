@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.engine import in_threads
+from rosenblatt.sparse import as_csr
 
 RUN = 2**12  # squares are added up so many at a time
 # Between these the square of a typical entry is one that single precision can do with.
@@ -70,13 +71,20 @@ def floats(X: Any) -> Any:
     """X as a float array or a CSR matrix, its shape and types checked but not its values."""
     if hasattr(X, "tocsr"):
         return _as_csr(X)
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError("X is masked: rows with masked values cannot be learnt from; fill them.")
+    refuse_masked(X, "X")
     array = X if isinstance(X, np.ndarray) else _as_array(X)
     _check_shape(array.shape, array.ndim)
     if array.dtype.char not in "fd" or not array.dtype.isnative:
         array = _asfloats(array, column_names(X))
     return np.ascontiguousarray(array)
+
+
+def refuse_masked(values: Any, what: str) -> None:
+    """Refuse masked values: as an array they would turn into whatever lies under the mask."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"{what} is masked: rows with masked values cannot be learnt from; fill them."
+        )
 
 
 def _as_array(X: Any) -> NDArray[Any]:
@@ -101,11 +109,7 @@ def _arrow_column(column: Any) -> NDArray[Any]:
 
 
 def _as_csr(X: Any) -> Any:
-    if X.ndim != 2:
-        raise ValueError(
-            f"X has {X.ndim} dimension(s); give a sparse matrix with rows and columns."
-        )
-    csr = X.tocsr()
+    csr = as_csr(X)
     _check_shape(csr.shape, csr.ndim)
     if csr.dtype not in (np.float32, np.float64):
         if csr.dtype.kind not in "iubf":

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.dask.parquet import Piece, are_paths, pieces_of
-from rosenblatt.tables import column_names, floats
+from rosenblatt.tables import column_names, floats, refuse_masked
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +123,7 @@ def column_of(values: Any, what: str, rows: Sequence[float]) -> list[Any] | None
         return _blocks(values, what, rows)
     if dask.is_dask_collection(values) and hasattr(values, "to_delayed"):
         return list(values.to_delayed())
+    refuse_masked(values, what)
     array = np.asarray(values)
     if not np.isfinite(rows).all() or array.ndim == 0:
         kind = type(values).__name__
@@ -162,6 +163,7 @@ def raw_of(name: str, part: Any, y: Any, weights: Any) -> Raw:
     if part.shape[0] == 0:
         return Raw(None, None, None, column_names(part))
     try:
+        refuse_masked(y, "y")
         raw = Raw(floats(part), y, weights, column_names(part))
     except (ValueError, TypeError) as error:
         raise ValueError(f"{name}: {error}") from None

@@ -26,7 +26,7 @@ def column_or_1d(y: Any) -> Any:
             DataConversionWarning,
             stacklevel=4,
         )
-        return np.asarray(y).ravel()
+        return np.ma.ravel(y) if np.ma.isMaskedArray(y) else np.asarray(y).ravel()
     return y
 
 
