@@ -3,6 +3,7 @@ import signal
 from pathlib import Path
 
 import pytest
+import tried
 from hypothesis import HealthCheck, settings
 
 # These hold fixtures, not doctests, and share a name.
@@ -14,7 +15,7 @@ settings.register_profile(
     "here",
     deadline=None,
     derandomize=bool(os.environ.get("CI")),
-    max_examples=20 if WITHOUT_JIT else 60,
+    max_examples=tried.times(20 if WITHOUT_JIT else 60),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("here")
@@ -24,11 +25,30 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "slow_without_jit: left out when kernels run as plain Python"
     )
+    config.pluginmanager.register(Tried())
     # A shell starts background jobs deaf to Ctrl-C; the tests of Ctrl-C must hear it there too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if WITHOUT_JIT:  # NumPy's scalars say aloud what compiled code does silently
         said = "ignore:(overflow|invalid value) encountered in scalar:RuntimeWarning"
         config.addinivalue_line("filterwarnings", said)
+
+
+class Tried:
+    """Adds up what the processes of a run have tried, and says it at its end."""
+
+    def pytest_sessionfinish(self, session):
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["tried"] = dict(tried.counts)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node):
+        tried.counts.update(getattr(node, "workeroutput", {}).get("tried", {}))
+
+    def pytest_terminal_summary(self, terminalreporter):
+        if tried.counts:
+            terminalreporter.section("tried")
+            for line in tried.told(tried.counts):
+                terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tried import times, tried
 
 from rosenblatt.read.credit import credit
 
@@ -63,6 +64,7 @@ def small_files(folder):
 
 
 def fine(code, out, err, content):
+    tried("damaged files of data, models and proofs")
     assert code in CODES, (code, err, content)
     assert "Traceback" not in out + err, content
     if code >= 64:
@@ -77,7 +79,7 @@ def test_broken_data_never_ends_in_a_traceback(number, told, tmp_path):
     content = (tmp_path / name).read_bytes()
     rng = random.Random(number)
     learnt = 0
-    for _ in range(350 // SHARE):
+    for _ in range(times(350 // SHARE)):
         path = tmp_path / f"broken{Path(name).suffix}"
         path.write_bytes(spoiled(content, rng))
         code, out, err = told("separable", path, "--missing", rng.choice(["error", "drop", "mean"]))
@@ -94,7 +96,7 @@ def test_broken_data_when_predicting(told, tmp_path):
         code, _, err = told("learn", name, *target, "--test-size", 0, "--time-limit", 0.1)
         assert code == 0, err
         content = (tmp_path / name).read_bytes()
-        for _ in range(120 // SHARE):
+        for _ in range(times(120 // SHARE)):
             path = tmp_path / f"broken{Path(name).suffix}"
             path.write_bytes(spoiled(content, rng))
             explain = rng.choice([[], ["--explain"]])
@@ -108,7 +110,7 @@ def test_broken_models(told, tmp_path):
     for data, extra in (("d.csv", []), ("d", []), ("d.svm", [])):
         assert told("learn", data, *extra, "--test-size", 0, "--time-limit", 0.1)[0] == 0
         content = (tmp_path / "model.json").read_bytes()
-        for _ in range(400 // SHARE):
+        for _ in range(times(400 // SHARE)):
             (tmp_path / "broken.json").write_bytes(spoiled(content, rng))
             code, out, err = told("predict", "broken.json", data)
             fine(code, out, err, (tmp_path / "broken.json").read_bytes())
@@ -119,7 +121,7 @@ def test_broken_proofs(told, tmp_path):
     assert told("separable", "xor.csv", "--target", "y", "--proof", "p.json")[0] == 1
     content = (tmp_path / "p.json").read_bytes()
     rng = random.Random(2)
-    for _ in range(500 // SHARE):
+    for _ in range(times(500 // SHARE)):
         (tmp_path / "broken.json").write_bytes(spoiled(content, rng))
         code, out, err = told("verify", "broken.json", "xor.csv")
         fine(code, out, err, (tmp_path / "broken.json").read_bytes())

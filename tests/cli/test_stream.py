@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from installed import PROGRAM
+from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.checkpoint import CheckpointFolder
@@ -448,6 +449,7 @@ def test_killed_at_a_hundred_moments_it_loses_and_doubles_nothing(tmp_path, nurs
     assert {end[-1] for end in codes} == {0}
     assert sum(same) == KILLS
     died = [code for end in codes for code in end[:-1]]
+    tried("streams killed, full or told to stop, then resumed", len(died))
     assert died.count(-signal.SIGKILL) > KILLS / 2  # most did die on the way
     assert died.count(74) >= 5  # a full disk
     assert {code for code in died if code > 0} <= {74, 128 + signal.SIGTERM}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.datasets import load_iris, load_svmlight_file
+from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.evidence.separability import blocking_part
@@ -29,6 +30,7 @@ def decided(X, y, **how):
     assert s.proof.claim == s.verdict
     assert s.proof.check(X, y)
     assert rb.Proof.from_json(s.proof.to_json()).check(X, y)
+    tried("verdicts, each with its proof checked")
     return s
 
 
