@@ -90,6 +90,8 @@ class Examples:
         looked_at : bool
             Whether to look for NaN and infinity now; else whoever learns will come upon them.
         """
+        if not math.isfinite(x0):
+            raise ValueError(f"x0, the intercept_scaling, is {x0}; give a finite number.")
         table, names = floats(X), column_names(X)
         if one_class and labels is None:
             labels = one_or_two_labels(y)

@@ -17,7 +17,7 @@ from rosenblatt.dask.crew import Crew
 from rosenblatt.dask.gathering import Given, gather
 from rosenblatt.evidence.checking import check_blocks
 from rosenblatt.evidence.passing import separability_of_blocks
-from rosenblatt.evidence.proof import Proof
+from rosenblatt.evidence.proof import Proof, check_kinds
 from rosenblatt.evidence.separability import Separability
 from rosenblatt.examples import Examples
 
@@ -84,6 +84,7 @@ def check_proof(
     bool
         True; a proof that does not hold raises ProofError.
     """
+    check_kinds(proof)  # before anything is asked of the cluster
     return check_blocks(proof, _shards(Given(X, y), proof.x0, client, timeout))
 
 

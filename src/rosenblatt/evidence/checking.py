@@ -6,7 +6,6 @@ put together in the order of the rows.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,17 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.blocks import Blocks, Pick, Picked, Together, Work
-from rosenblatt.evidence.fingerprint import row_codes
+from rosenblatt.evidence.fingerprint import begun, row_codes
 from rosenblatt.evidence.integers import merged
 from rosenblatt.evidence.proof import (
     Listed,
     Proof,
     ProofError,
     Total,
+    check_kinds,
     check_numbers,
     check_parts,
     check_positive,
     check_products,
+    check_x0,
     sum_of_rows,
 )
 from rosenblatt.examples import Examples
@@ -66,7 +67,7 @@ class Answered:
 
     def digest(self) -> Any:
         """The fingerprint begun: what comes before the codes of the rows."""
-        digest = hashlib.sha256(f"{self.n} {self.d} {self.x0.hex()}".encode())
+        digest = begun(self.n, self.d, self.x0)
         for count, packed in self.bits:
             y = np.unpackbits(packed, count=count).astype(np.int8)
             digest.update((y * np.int8(2) - np.int8(1)).tobytes())
@@ -119,9 +120,8 @@ def check_blocks(proof: Proof, blocks: Blocks) -> bool:
     bool
         True; a proof that does not hold raises ProofError.
     """
+    check_kinds(proof)
     answered = Answered.of(blocks)
-    if answered.x0 != proof.x0:
-        raise ProofError(f"the proof takes x0 = {proof.x0!r}, the data x0 = {answered.x0!r}.")
     fingerprint, _ = evidence_in(proof, blocks, answered)
     if fingerprint != proof.data:
         raise ProofError(
@@ -138,6 +138,7 @@ def evidence_in(
 
     Returns the fingerprint of the data, and what another work gave in the same pass.
     """
+    check_x0(proof, answered.x0)
     check_numbers(proof.parts, answered.n)
     rows = np.array(sorted(n for part in proof.parts for n in part.rows), dtype=np.intp)
     rest = any(part.rest for part in proof.parts)

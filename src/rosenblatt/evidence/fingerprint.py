@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,15 @@ ZERO, HALF, MINUS_ZERO = np.uint64(0), np.uint64(32), np.uint64(1 << 63)
 def fingerprint(examples: Examples, codes: NDArray[np.uint64] | None = None) -> str:
     """A digest of the numbers and answers, the same for dense, CSR, float32 and float64."""
     codes = row_codes(examples) if codes is None else codes
-    digest = hashlib.sha256(f"{examples.n} {examples.d} {examples.x0.hex()}".encode())
+    digest = begun(examples.n, examples.d, examples.x0)
     digest.update(examples.y.tobytes())
     digest.update(codes.tobytes())
-    return digest.hexdigest()
+    return str(digest.hexdigest())
+
+
+def begun(n: int, d: int, x0: float) -> Any:
+    """The digest of the shape and x0, to which answers and then codes of rows are added."""
+    return hashlib.sha256(f"{n} {d} {(x0 + 0.0).hex()}".encode())  # -0.0 is 0.0 here, too
 
 
 def row_codes(examples: Examples) -> NDArray[np.uint64]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.examples import Examples
+from rosenblatt.tables import refuse_non_finite
 
 BLOCK = 2**16  # numbers in a block of rows: a block stays in the cache
 PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)  # a remainder's square fits in 64 bits
@@ -47,6 +48,8 @@ def integer_rows(
 
 def as_integers(numbers: NDArray[np.float64], unit: int) -> list[int]:
     """Floats as integers in the unit 2^(unit - 53), in which they must be integers."""
+    if not np.isfinite(numbers).all():  # a cast would make an integer of infinity, too
+        raise ValueError("NaN and infinity are no fractions: nothing is proved about them.")
     fractions, exponents = np.frexp(numbers)
     mantissas = np.ldexp(fractions, 53).astype(np.int64).tolist()
     shifts = (exponents - unit).tolist()
@@ -131,4 +134,5 @@ def merged(examples: Examples) -> Examples:
         return examples
     X = examples.X.copy()
     X.sum_duplicates()
+    refuse_non_finite(X, examples.names)
     return Examples(X, examples.y, examples.labels, examples.names, examples.x0)

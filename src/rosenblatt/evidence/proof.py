@@ -132,13 +132,13 @@ class Proof:
         bool
             True; a proof that does not hold raises ProofError.
         """
+        check_kinds(self)
         return self.check_examples(Examples.from_arrays(X, y, x0=self.x0, one_class=True))
 
     def check_examples(self, examples: Examples) -> bool:
         """Check the proof against examples in exact arithmetic."""
+        check_x0(self, examples.x0)
         examples = merged(examples)
-        if examples.x0 != self.x0:
-            raise ProofError(f"the proof takes x0 = {self.x0!r}, the data x0 = {examples.x0!r}.")
         if fingerprint(examples) != self.data:
             raise ProofError(
                 "this is a proof about other data: a number, an answer or the order of the rows "
@@ -148,6 +148,7 @@ class Proof:
 
     def check_evidence(self, examples: Examples) -> bool:
         """Check the evidence alone, whatever data the proof was made for."""
+        check_x0(self, examples.x0)
         total = sum_of_rows(examples) if any(part.rest for part in self.parts) else None
         check_parts(self, Listed(examples, examples.n, total=total))
         if self.weights:
@@ -186,6 +187,7 @@ class Proof:
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ProofError(f"this is not the JSON of a proof: {error!r}") from None
+        check_kinds(proof)
         if content != _content(proof) or seal != _seal(content):
             raise ProofError("the text of this proof was changed: its seal does not fit.")
         return proof
@@ -225,6 +227,26 @@ def _integers(texts: Sequence[str]) -> Vector:
 
 def _seal(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def check_x0(proof: Proof, x0: float) -> None:
+    """The proof is made of numbers, and takes the x0 of the data."""
+    check_kinds(proof)
+    if proof.x0 != x0:
+        raise ProofError(f"the proof takes x0 = {proof.x0!r}, the data x0 = {x0!r}.")
+
+
+def check_kinds(proof: Proof) -> None:
+    """x0 is a finite float, and all other numbers are Python's whole numbers, which none rounds."""
+    if not isinstance(proof.x0, float) or not math.isfinite(proof.x0):
+        raise ProofError(f"x0 is a finite float, not {proof.x0!r}.")
+    whole = [("weights", proof.weights)]
+    for part in proof.parts:
+        whole += [("rows", part.rows), ("multipliers", part.multipliers), ("rest", (part.rest,))]
+    for name, numbers in whole:
+        if not set(map(type, numbers)) <= {int}:
+            wrong = next(v for v in numbers if type(v) is not int)
+            raise ProofError(f"{name} are whole numbers; {wrong!r} is none.")
 
 
 def _check_shape(proof: Proof) -> None:
@@ -274,8 +296,6 @@ def _as_floats(weights: Sequence[int], dimension: int) -> NDArray[np.float64]:
     """Integers of any size as floats up to 1, each rounded once."""
     if len(weights) != dimension:
         raise ProofError(f"there are {len(weights)} weights; the data need {dimension}.")
-    if set(map(type, weights)) != {int}:
-        raise ProofError("weights are integers.")
     scale = 1 << max(map(abs, weights)).bit_length()
     return np.array([v / scale for v in weights])
 
@@ -295,7 +315,7 @@ def _surely_positive(
     with np.errstate(all="ignore"):
         s = y * _scores(X, w, x0)
         square = float(np.einsum("i,i->", numbers.ravel(), numbers.ravel()))
-        length = math.sqrt(np.einsum("i,i->", w, w)) * math.sqrt(square + x0**2)
+        length = math.sqrt(np.einsum("i,i->", w, w)) * math.sqrt(square + x0 * x0)
         settled: NDArray[np.bool_] = s > share * length + 2.0**-900
         near = np.flatnonzero(~settled & (s > 0))
         if len(near):
@@ -359,7 +379,7 @@ def check_numbers(parts: Sequence[Part], n_rows: int) -> None:
     seen: set[int] = set()
     for part in parts:
         for n in part.rows:
-            if type(n) is not int or not 0 <= n < n_rows:
+            if not 0 <= n < n_rows:
                 raise ProofError(f"row {n!r}: the data have no such row.")
             if n in seen:
                 raise ProofError(f"row {n} is used twice.")
@@ -367,9 +387,9 @@ def check_numbers(parts: Sequence[Part], n_rows: int) -> None:
         if len(part.rows) != len(part.multipliers) or not part.rows:
             raise ProofError("a set of multipliers has one for each of its rows, and has rows.")
         for n, m in zip(part.rows, part.multipliers, strict=True):
-            if type(m) is not int or m <= 0:
+            if m <= 0:
                 raise ProofError(f"row {n}: its multiplier is not a positive integer.")
-        if type(part.rest) is not int or part.rest < 0 or (part.rest and len(parts) > 1):
+        if part.rest < 0 or (part.rest and len(parts) > 1):
             raise ProofError("the multiplier of the rest is not a positive integer, or 0.")
 
 

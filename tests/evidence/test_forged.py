@@ -1,0 +1,205 @@
+"""Forged proofs: whatever is written into one, it is accepted only if it holds in fractions."""
+
+import itertools
+import json
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import rosenblatt as rb
+from rosenblatt.blocks import InOrder
+from rosenblatt.evidence.checking import check_blocks
+from rosenblatt.evidence.fingerprint import fingerprint
+from rosenblatt.evidence.integers import as_integers
+from rosenblatt.evidence.proof import Part, Proof
+from rosenblatt.examples import Examples
+
+TINY, HUGE = 5e-324, 1.7976931348623157e308
+SETS = {
+    "XOR": ([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]),
+    "three in a row": ([[0.0], [1.0], [2.0]], [0, 1, 0]),
+    "a line": ([[0.0], [1.0], [3.0]], [0, 0, 1]),
+    "two on it": ([[0.0], [0.0], [1.0]], [0, 1, 1]),
+    "tiny": ([[TINY], [2 * TINY], [-TINY]], [1, 1, 0]),
+}
+FLOATS = (math.inf, -math.inf, math.nan, 0.0, -0.0, 1.0, -1.0, TINY, HUGE, 1e155, 2.0**-1074 * 3)
+STRANGE = (math.inf, -math.inf, math.nan, 1.0, 0.5, True, np.int64(1), np.float64(1), "1", None)
+WEIGHTS = (-(2**1100), -2, -1, 0, 1, 2, 2**1100)
+PARTS = {
+    "XOR": Part((0, 1, 2, 3), (1, 1, 1, 1)),
+    "three in a row": Part((0, 1, 2), (1, 2, 1)),
+    "a line": Part((0, 1, 2), (1, 1, 1)),
+    "two on it": Part((0, 1), (1, 1)),
+    "tiny": Part((0, 2), (1, 1)),
+}
+CLAIMS = ("separable", "quasi-separable", "inseparable", "at least 1 mistake")
+
+
+def examples_of(name, x0):
+    """The rows with any x0, even one that is refused at the door."""
+    return replace(Examples.from_arrays(*SETS[name]), x0=x0)
+
+
+def forged(name):
+    """Proofs about a set with its true fingerprint, and evidence of every kind."""
+    width = len(SETS[name][0][0])
+    for x0 in FLOATS:
+        data = fingerprint(examples_of(name, x0))
+        tall = width + bool(x0)
+        unit = [tuple(v if j == k else 0 for j in range(tall)) for v in WEIGHTS for k in range(2)]
+        weights = [(), *unit, *itertools.islice(itertools.product((-1, 1), repeat=tall), 8)]
+        for w, claim in itertools.product(weights, CLAIMS):
+            for parts in ((), (PARTS[name],)):
+                yield Proof(claim, data, x0, w, parts)
+    yield from strangely_written(name)
+
+
+def strangely_written(name):
+    """Numbers in every place that are none, or are none of Python's."""
+    data, part = fingerprint(examples_of(name, 1.0)), PARTS[name]
+    width = len(SETS[name][0][0]) + 1
+    for v in STRANGE:
+        yield Proof("separable", data, 1.0, (v,) * width)
+        yield Proof("separable", data, v, (1,) * width)
+        yield Proof("inseparable", data, 1.0, (), (replace(part, rows=(v, *part.rows[1:])),))
+        yield Proof("inseparable", data, 1.0, (), (replace(part, rest=v),))
+        multipliers = (v, *part.multipliers[1:])
+        yield Proof("inseparable", data, 1.0, (), (replace(part, multipliers=multipliers),))
+    for change in (
+        {"rows": part.rows[::-1]},
+        {"rows": part.rows[:-1]},
+        {"rows": part.rows[:1] * len(part.rows)},
+        {"multipliers": tuple(3 * m for m in part.multipliers)},
+        {"multipliers": tuple(-m for m in part.multipliers)},
+        {"multipliers": (0,) * len(part.rows)},
+        {"rest": 1},
+        {"rest": -1},
+    ):
+        yield Proof("inseparable", data, 1.0, (), (replace(part, **change),))
+
+
+def holds(proof, name):
+    """Whether it proves its claim: an obvious checker in fractions."""
+    numbers = [*proof.weights]
+    for part in proof.parts:
+        numbers += [*part.rows, *part.multipliers, part.rest]
+    if any(type(v) is not int for v in numbers) or not isinstance(proof.x0, float):
+        return False
+    if not math.isfinite(proof.x0) or proof.data != fingerprint(examples_of(name, proof.x0)):
+        return False
+    X, y = SETS[name]
+    x0 = [Fraction(proof.x0)] if proof.x0 else []
+    Z = [
+        [(1 if a else -1) * v for v in [*x0, *map(Fraction, x)]] for x, a in zip(X, y, strict=True)
+    ]
+    blocked = [blocks(part, Z) for part in proof.parts]
+    if proof.claim.startswith("at least"):
+        return not proof.weights and blocked == [True]
+    if proof.claim == "inseparable":
+        spans = blocked == [True] and spanned(proof.parts[0], Z)
+        return not proof.weights and spans
+    if len(proof.weights) != len(Z[0]):
+        return False
+    scores = [sum(w * a for w, a in zip(proof.weights, z, strict=True)) for z in Z]
+    if proof.claim == "separable":
+        return not blocked and min(scores) > 0
+    return blocked == [True] and min(scores) >= 0 and max(scores) > 0
+
+
+def blocks(part, Z):
+    rows, multipliers = list(part.rows), list(part.multipliers)
+    if len(rows) != len(multipliers) or len(set(rows)) < len(rows) or not rows or part.rest < 0:
+        return False
+    if not set(rows) <= set(range(len(Z))) or min(multipliers) <= 0:
+        return False
+    given = dict(zip(rows, multipliers, strict=True))
+    return not any(
+        sum(given.get(n, part.rest) * z[j] for n, z in enumerate(Z)) for j in range(len(Z[0]))
+    )
+
+
+def spanned(part, Z):
+    if part.rest or len(part.rows) == len(Z):
+        return True
+    return rank([Z[n] for n in part.rows]) == len(Z[0])
+
+
+def rank(rows):
+    rows, found = [list(row) for row in rows], 0
+    for j in range(len(rows[0])):
+        pivot = next((row for row in rows if row[j]), None)
+        if pivot is not None:
+            found += 1
+            rows = [
+                [a - row[j] / pivot[j] * b for a, b in zip(row, pivot, strict=True)]
+                for row in rows
+                if row is not pivot
+            ]
+    return found
+
+
+def accepted(check, *given):
+    try:
+        return check(*given)
+    except rb.ProofError:
+        return False
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_no_forged_proof_is_accepted_and_none_that_holds_is_refused(name):
+    tried = list(forged(name))
+    assert len(tried) > 800
+    true = [proof for proof in tried if accepted(proof.check, *SETS[name])]
+    assert true == [proof for proof in tried if holds(proof, name)]
+    assert len(true) < len(tried) / 4
+
+
+@pytest.mark.parametrize("name", ["XOR", "two on it"])
+def test_blocks_accept_what_memory_accepts(name):
+    for proof in list(forged(name))[::5]:
+        rows = [examples_of(name, proof.x0)] if isinstance(proof.x0, float) else []
+        halves = InOrder(lambda rows=rows: rows)
+        assert accepted(check_blocks, proof, halves) == holds(proof, name)
+
+
+@pytest.mark.parametrize("x0", [math.inf, -math.inf])
+@pytest.mark.parametrize("weights", [(1, 0, 0), (-1, 0, 0), (1, 1, 1)])
+def test_xor_is_not_separable_with_an_infinite_x0(x0, weights):
+    examples = examples_of("XOR", x0)
+    proof = Proof("separable", fingerprint(examples), x0, weights)
+    for check in (
+        lambda: proof.check(*SETS["XOR"]),
+        lambda: proof.check_examples(examples),
+        lambda: proof.check_evidence(examples),
+        lambda: check_blocks(proof, InOrder(lambda: [examples])),
+        lambda: Proof.from_json(proof.to_json()),
+    ):
+        with pytest.raises(rb.ProofError, match="x0 is a finite float"):
+            check()
+
+
+def test_a_file_with_numbers_of_another_kind_is_refused():
+    X, y = SETS["three in a row"]
+    content = json.loads(rb.separability(X, y).proof.to_json())
+    for change in ({"x0": "inf"}, {"x0": "nan"}, {"x0": 1.0}, {"weights": [1.5]}, {"weights": 7}):
+        with pytest.raises(rb.ProofError):
+            Proof.from_json(json.dumps({**content, **change}))
+    for change in ({"rows": [0, 1.0, 2]}, {"rows": [0, True, 2]}, {"rest": 0}, {"rest": "inf"}):
+        parts = [{**content["parts"][0], **change}]
+        with pytest.raises(rb.ProofError):
+            Proof.from_json(json.dumps({**content, "parts": parts}))
+
+
+def test_no_integers_are_made_of_what_is_no_number():
+    for bad in (math.inf, -math.inf, math.nan):
+        with pytest.raises(ValueError, match="no fractions"):
+            as_integers(np.array([1.0, bad]), 1)
+
+
+@pytest.mark.parametrize("x0", [math.inf, -math.inf, math.nan])
+def test_no_question_is_asked_with_an_x0_that_is_no_number(x0):
+    with pytest.raises(ValueError, match="give a finite number"):
+        rb.separability([[0.0], [1.0]], [0, 1], intercept_scaling=x0)
