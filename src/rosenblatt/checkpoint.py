@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from rosenblatt.errors import DataError, OpenError, UsageError
-from rosenblatt.write import write_text
+from rosenblatt.files import write_text
 
 VERSION = 1
 PROGRAM = "rosenblatt"

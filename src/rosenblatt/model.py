@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from rosenblatt import modelfile
 from rosenblatt.errors import BadCellError, DataError, column_called
+from rosenblatt.files import write_text
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.columns import Number
 from rosenblatt.read.encoding import Answers, Encoding
 from rosenblatt.tables import as_table, column_names
-from rosenblatt.write import write_text
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 import rosenblatt as rb
-from rosenblatt import cli, write
+from rosenblatt import cli, files
 from rosenblatt.cli import stream
 
 CALLS = ("write", "fsync", "replace", "ftruncate")
@@ -68,7 +68,7 @@ def die_at(number):
 
 def fill_disk_at(number):
     """From the so-many-th checkpoint on, the disk has no room for another."""
-    made, settle = 0, write._settle
+    made, settle = 0, files._settle
 
     def full(beside, place):
         nonlocal made
@@ -77,7 +77,7 @@ def fill_disk_at(number):
             raise OSError(28, "No space left on device")
         settle(beside, place)
 
-    write._settle = full
+    files._settle = full
 
 
 if __name__ == "__main__":

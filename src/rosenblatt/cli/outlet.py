@@ -7,7 +7,7 @@ import stat
 import sys
 
 from rosenblatt.errors import DataError, WriteError
-from rosenblatt.write import cannot_write
+from rosenblatt.files import cannot_write
 
 
 class Outlet:

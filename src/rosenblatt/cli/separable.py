@@ -16,11 +16,11 @@ from rosenblatt.cli.passing import AboutFile, opened, too_large, verdict_in_pass
 from rosenblatt.cli.say import Voice
 from rosenblatt.cli.verdict import Verdict, verdict_of
 from rosenblatt.errors import column_called
+from rosenblatt.files import write_text
 from rosenblatt.modelfile import proof_to_json
 from rosenblatt.read import Source
 from rosenblatt.read.data import Data, read_data
 from rosenblatt.read.guess import Plan
-from rosenblatt.write import write_text
 
 EXIT = {"separable": 0, "quasi-separable": 1, "inseparable": 1, "undecided": 2}
 SHOWN = 10

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from rosenblatt.files import replacing
 from rosenblatt.read import CSV, JSON_LINES, LIBSVM, Source, reader_of
 from rosenblatt.read.ahead import ahead
 from rosenblatt.read.batches import FileBatches
@@ -20,7 +21,6 @@ from rosenblatt.read.columns import Entries, Flag, Number, as_numbers, as_text, 
 from rosenblatt.read.data import told_where
 from rosenblatt.read.encoding import Answers, plain_labels
 from rosenblatt.read.source import UNREADABLE
-from rosenblatt.write import replacing
 
 KEY = b"rosenblatt converted from"
 SUFFIX = ".rosenblatt.parquet"

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from rosenblatt.errors import UsageError
+from rosenblatt.files import replacing
 from rosenblatt.show.plot.experiment import ExperimentDisplay
-from rosenblatt.write import replacing
 
 
 def draw_experiment(

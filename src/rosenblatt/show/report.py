@@ -8,10 +8,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from rosenblatt.files import write_text
 from rosenblatt.show import pieces
 from rosenblatt.show.findings import Findings, findings_of
 from rosenblatt.show.play import style
-from rosenblatt.write import write_text
 
 # Nothing is fetched from anywhere: what is in the file is all there is.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from rosenblatt.errors import UsageError
-from rosenblatt.write import replacing
+from rosenblatt.files import replacing
 
 Write = Callable[[Any], None]
 

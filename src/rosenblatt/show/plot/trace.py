@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from rosenblatt.files import replacing
 from rosenblatt.show.fitted import trace_of
 from rosenblatt.show.frames import Frame, Replay, spread
 from rosenblatt.show.plot.paper import (
@@ -22,7 +23,6 @@ from rosenblatt.show.plot.paper import (
     sheet,
 )
 from rosenblatt.show.plot.plane import draw_arrow, draw_line, draw_points, draw_sides, prepare
-from rosenblatt.write import replacing
 
 PANELS, COLUMNS = 6, 3
 FRAMES = 60
