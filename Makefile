@@ -1,10 +1,10 @@
 # Two commands do everything on a fresh machine: make demo, make test.
 PYTHON ?= python3
 VENV   ?= .venv
-BIN    := $(VENV)/bin
+BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 RUN    := $(BIN)/python
 UV     := $(shell command -v uv 2>/dev/null)
-EXTRAS ?= test,plot,river,web,widget,dask
+EXTRAS ?= plot,river,web,widget,dask
 # What the oldest versions must pass: the algorithms, their evidence and their faces.
 LOWEST ?= tests/test_published.py tests/test_estimators.py tests/test_trace.py tests/test_model.py \
 	tests/test_river.py tests/evidence/test_proof.py tests/read tests/page/test_page_server.py
@@ -15,7 +15,7 @@ ifneq ($(wildcard ../shared/data),)
 export ROSENBLATT_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test elsewhere generic blas busy lowest lint bench docs quotes screenshots clean
+.PHONY: demo test suite dist elsewhere generic blas busy lowest lint bench docs quotes screenshots clean
 
 ifdef UV
 INSTALL  = $(UV) pip install -q --python $(RUN)
@@ -25,12 +25,18 @@ INSTALL  = $(RUN) -m pip install -q --disable-pip-version-check
 NEW     := $(PYTHON) -m venv
 endif
 
-$(VENV)/installed: pyproject.toml
+# What learning from a file needs, and nothing else: it is there in seconds.
+$(VENV)/core: pyproject.toml
 	test -x $(RUN) || $(NEW) $(VENV)
-	$(INSTALL) -e ".[$(EXTRAS)]"
+	$(INSTALL) --upgrade "pip>=25.1"  # older ones know no dependency groups
+	$(INSTALL) -e .
 	touch $@
 
-demo: $(VENV)/installed  ## set up, then the main job on built-in data
+$(VENV)/installed: $(VENV)/core
+	$(INSTALL) -e ".[$(EXTRAS)]" --group test
+	touch $@
+
+demo: $(VENV)/core  ## set up, then the main job on built-in data
 	mkdir -p build
 	$(BIN)/rosenblatt learn -o build/credit.json --report
 
@@ -43,6 +49,9 @@ test: $(VENV)/installed lint  ## everything that must be true
 elsewhere: generic blas busy  ## the same on other processors and on a busy one
 
 SUITE := $(RUN) -m pytest -q -n 2
+suite: $(VENV)/installed  ## the tests once, as they are
+	$(SUITE)
+
 generic: $(VENV)/installed  ## kernels compiled for any processor of this kind
 	NUMBA_CPU_NAME=generic $(SUITE)
 
@@ -58,7 +67,7 @@ lowest: $(VENV)/installed  ## the oldest versions the package says it works with
 	test -n "$(UV)" || $(INSTALL) uv
 	$(or $(UV),$(BIN)/uv) venv -q --clear --python $(RUN) .cache/lowest
 	$(or $(UV),$(BIN)/uv) pip install -q --python .cache/lowest/bin/python \
-		--resolution lowest-direct -e ".[test,web]"
+		--resolution lowest-direct -e ".[web]" --group test
 	.cache/lowest/bin/python -m pytest -q -n 2 $(LOWEST)
 
 lint: $(VENV)/installed
@@ -72,7 +81,8 @@ PEERS  ?= .cache/bench
 $(PEERS)/installed: RUN = $(PEERS)/bin/python
 $(PEERS)/installed: pyproject.toml
 	test -x $(RUN) || $(NEW) $(PEERS)
-	$(INSTALL) -e ".[bench,dask,plot,river,web]"
+	$(INSTALL) --upgrade "pip>=25.1"
+	$(INSTALL) -e ".[dask,plot,river,web]" --group bench
 	# FukuML asks for versions of 2017 that no longer build; its pocket runs on today's.
 	$(INSTALL) --no-deps FukuML || echo "bench: no FukuML on this index; the table will say so"
 	touch $@
@@ -81,10 +91,13 @@ bench: $(PEERS)/installed  ## every promise beside its peers, to bench/RESULTS.m
 	$(PEERS)/bin/python -m bench $(WHAT)
 
 docs: $(VENV)/installed  ## the manual, strictly, into build/docs
-	$(INSTALL) -e ".[docs]"
+	$(INSTALL) -e . --group docs
 	$(RUN) docs/pictures.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "The manual is in build/docs/index.html."
+
+dist: $(VENV)/installed  ## wheel and source, as a release publishes them
+	$(RUN) -m build --no-isolation --outdir dist .
 
 quotes: $(VENV)/installed  ## the figures of bench/results.json into README and manual
 	$(RUN) -m bench.quotes

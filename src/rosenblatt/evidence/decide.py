@@ -160,7 +160,7 @@ def _divide(signed: Signed, carried: list[Found]) -> tuple[Signed, bool]:
     Z = signed.exact_whole(rows)
     reduced, rank = Z.rref()
     table = reduced.tolist()[:rank]
-    pivots = [next(j for j, v in enumerate(row) if v) for row in table]
+    pivots = [next(j for j, v in enumerate(row) if v != 0) for row in table]
     others = np.setdiff1d(np.arange(Z.ncols()), pivots)
     if len(others) == 0:
         return signed, True

@@ -87,7 +87,7 @@ class ExactWalk:
             if not falling:
                 self.u = best
                 return
-            steps = {i: self.u[i] / (self.u[i] - best[i]) if self.u[i] else 0 for i in falling}
+            steps = {i: self.u[i] / (self.u[i] - best[i]) if self.u[i] != 0 else 0 for i in falling}
             step = min(steps.values())
             self.u = [u + step * (p - u) for u, p in zip(self.u, best, strict=True)]
             for i in reversed(falling):
@@ -171,4 +171,4 @@ def independent_columns(A: flint.fmpq_mat) -> list[int]:
     numerators, _ = A.numer_denom()
     reduced, rank = flint.nmod_mat(numerators, PRIME).rref()
     table = reduced.tolist()
-    return [next(j for j, v in enumerate(table[i]) if v) for i in range(rank)]
+    return [next(j for j, v in enumerate(table[i]) if int(v)) for i in range(rank)]

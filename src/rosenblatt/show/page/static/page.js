@@ -1,15 +1,15 @@
 // Page: connects the address, the settings, the picture and the server.
-import { USUAL, fromAddress, toAddress } from "./address.js";
-import { Refused, askAbout, askColumns, askPreset, askStory } from "./api.js";
+import { fromAddress, toAddress, USUAL } from "./address.js";
+import { askAbout, askColumns, askPreset, askStory, Refused } from "./api.js";
 import { Editor } from "./editor.js";
 import { saveCsv, savePng, savePython, saveSvg } from "./exports.js";
 import { boxAround } from "./frame.js";
 import { mountPlayer } from "./player.js";
-import { Settings, isProjected } from "./settings.js";
+import { isProjected, Settings } from "./settings.js";
 import { emptyStory } from "./story.js";
+import { pageTools, pythonWindow, Toolbar } from "./toolbar.js";
 import { TOUR, Tour } from "./tour.js";
 import { SPEEDS } from "./transport.js";
-import { Toolbar, pageTools, pythonWindow } from "./toolbar.js";
 
 const KEYS =
   "Keys: space plays, → and ← step, Home rewinds; o, x, m, e choose a tool, z undoes; " +

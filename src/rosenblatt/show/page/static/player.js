@@ -11,7 +11,7 @@ import { mistakesCaption, planeLabel, squeezeCaption } from "./captions.js";
 import { mistakesChart, squeezeChart } from "./charts.js";
 import { make } from "./elements.js";
 import { factsPanel, sentenceAt, showFacts } from "./facts.js";
-import { Frame, boxAround } from "./frame.js";
+import { boxAround, Frame } from "./frame.js";
 import { counted, grouped } from "./numbers.js";
 import { CanvasPen, SvgPen } from "./pens.js";
 import { drawPlane, drawPoints } from "./plane.js";

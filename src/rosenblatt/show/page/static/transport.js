@@ -1,5 +1,5 @@
 // Transport: the slider, the buttons that move through t, and the speed.
-import { ICONS, button, icon, make } from "./elements.js";
+import { button, ICONS, icon, make } from "./elements.js";
 
 export const SPEEDS = [0.5, 1, 2, 5, 20, 100, 1000]; // corrections a second
 

@@ -1,7 +1,7 @@
 // Verdict: can any line answer every example, and the proof of it, in words and on the picture.
 import { clear, make } from "./elements.js";
-import { multiplier } from "./plane.js";
 import { grouped, say } from "./numbers.js";
+import { multiplier } from "./plane.js";
 
 const TITLES = {
   separable: "Separable",
