@@ -1,3 +1,4 @@
+import itertools
 import os
 import signal
 from pathlib import Path
@@ -49,6 +50,12 @@ class Tried:
             terminalreporter.section("tried")
             for line in tried.told(tried.counts):
                 terminalreporter.write_line(line)
+
+
+@pytest.fixture
+def hurried(monkeypatch):
+    """A clock that goes on by a second each time somebody looks at it."""
+    monkeypatch.setattr("time.monotonic", itertools.count(0.0, 1.0).__next__)
 
 
 @pytest.fixture(scope="session")

@@ -76,7 +76,18 @@ def test_mistakes_counted_over_blocks_are_those_of_all_rows(examples, size, seed
     assert Judging(W, np.inf).over(blocks).tolist() == counts
 
 
-def test_a_pocket_in_no_time_is_still_judged():
+def test_few_rows_take_no_time():
+    X, y = np.array([[1.0], [-2.0], [-1.0], [2.0]]), np.array([1, -1, 1, -1])
+    hurried, calm = (
+        pocket_passes(cut(X, y, 2), budget=learn.Budget(2**62, 1000, seconds))
+        for seconds in (0.0, None)
+    )
+    assert (hurried.reason, hurried.mistakes) == (calm.reason, calm.mistakes)
+    assert hurried.pocket.history == calm.pocket.history
+
+
+def test_a_pocket_that_is_out_of_time_is_still_judged(monkeypatch):
+    monkeypatch.setattr("rosenblatt.learn.passes.CHEAP", 0)
     X, y = np.array([[1.0], [-2.0], [-1.0], [2.0]]), np.array([1, -1, 1, -1])
     done = pocket_passes(cut(X, y, 2), budget=learn.Budget(2**62, 1000, seconds=0.0))
     assert (done.reason, done.mistakes, done.rows) == ("time_limit", 4, 4)

@@ -20,6 +20,7 @@ SENTENCES = {
     "quasi-separable": "quasi-separable: a line is wrong nowhere, but some rows lie on it, "
     "proved in exact arithmetic",
     "inseparable": "inseparable: no line answers every row, proved in exact arithmetic",
+    "not separable": "not separable: no line answers every row, proved in exact arithmetic",
 }
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from rosenblatt import kernels
+from rosenblatt.clock import Deadline
 from rosenblatt.evidence import loops
 from rosenblatt.evidence.signed import Floats, Rows
 
-STEPS = 2**12  # admissions in one compiled call, so that Ctrl-C is answered
+STEPS = 2**8  # admissions in one compiled call, so that Ctrl-C and deadlines are answered
 
 
 class Corral:
@@ -45,10 +46,11 @@ class Corral:
         """Say where the members are after the working set was changed."""
         self.room.members[: self.k] = members
 
-    def walk(self, Z: Any, lengths: Floats, tolerance: float) -> bool:
+    def walk(self, Z: Any, lengths: Floats, tolerance: float, deadline: Deadline) -> bool:
         """Walk to the nearest point of the working set; False at the origin or stuck there."""
         table = working_rows(Z)
         while True:
+            deadline.check()
             self.k, self.height, end = loops.walk_on(
                 table, lengths, self.room, self.k, self.height, tolerance, STEPS
             )

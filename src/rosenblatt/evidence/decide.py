@@ -15,6 +15,7 @@ from typing import Any
 import flint
 import numpy as np
 
+from rosenblatt.clock import OutOfTimeError
 from rosenblatt.evidence.exact import (
     ExactWalk,
     Found,
@@ -40,7 +41,8 @@ class Decision:
     Parameters
     ----------
     verdict : str
-        "separable", "quasi-separable", "inseparable" or "undecided".
+        "separable", "quasi-separable", "inseparable", "undecided", or "not separable" where the
+        time was over before it was known which of the two.
     weights : tuple of int
         A positive multiple of the tall w, or empty.
     part : Part, optional
@@ -63,7 +65,17 @@ class Decision:
 
 def decide(signed: Signed, gap: float, watch: Watch) -> Decision:
     """Decide about the rows, and the margin to a relative gap if there is one."""
-    carried: list[Found] = _zero_rows(signed)
+    carried = _zero_rows(signed)
+    try:
+        return _decide(signed, carried, gap, watch)
+    except OutOfTimeError:
+        if not carried:
+            raise
+        blocking = part_of(signed, carried[0])
+        return Decision("not separable", (), blocking, blocking)
+
+
+def _decide(signed: Signed, carried: list[Found], gap: float, watch: Watch) -> Decision:
     first: Point | None = None
     if carried:
         signed, carried_all = _divide(signed, carried)

@@ -96,6 +96,7 @@ class ExactWalk:
 
     def _best(self) -> Fractions:
         """The multipliers, members only, that leave least over."""
+        self.signed.deadline.check()
         k = len(self.rows)
         taller = _with_ones(flint.fmpq_mat(self.Z))
         products = taller * taller.transpose()

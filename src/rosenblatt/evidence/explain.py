@@ -68,6 +68,12 @@ def _inseparable(s: Separability) -> Iterable[str]:
     yield from map(_blocking, s.blocking[:MOST_SETS])
 
 
+def _not_separable(s: Separability) -> Iterable[str]:
+    yield "Not separable: no w answers every example rightly, and PLA would never end."
+    yield "Whether some w is wrong about none was not looked for."
+    yield from map(_blocking, s.blocking[:MOST_SETS])
+
+
 def _undecided(s: Separability) -> Iterable[str]:
     yield f"Undecided: {s.reason}."
     if s.margin is not None:
@@ -80,6 +86,7 @@ _TOLD = {
     "separable": _separable,
     "quasi-separable": _quasi,
     "inseparable": _inseparable,
+    "not separable": _not_separable,
     "undecided": _undecided,
 }
 

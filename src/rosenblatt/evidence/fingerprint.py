@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from rosenblatt.engine import Kernel, in_threads
 from rosenblatt.evidence.integers import BLOCK, blocks
 from rosenblatt.examples import Examples
+
+Codes = NDArray[np.uint64]
 
 MANY_ROWS = 2**18
 ZERO, HALF, MINUS_ZERO = np.uint64(0), np.uint64(32), np.uint64(1 << 63)
@@ -74,27 +77,37 @@ def codes_of_bits(bits, odd, codes):  # type: ignore[no-untyped-def]
 add_up_bits = Kernel(codes_of_bits)
 
 
-def contradictions_of(
-    examples: Examples, codes: NDArray[np.uint64], most: int = 8
-) -> list[tuple[int, int]]:
-    """Pairs of rows that are alike in every number and have different answers, by their codes.
+def contradictions_of(examples: Examples, codes: Codes, most: int = 8) -> list[tuple[int, int]]:
+    """A few pairs of rows that are alike in every number and have different answers.
 
     Not looked for among very many rows, where sorting codes takes longer than deciding.
     """
     if examples.n > MANY_ROWS:
         return []
-    ordered = np.sort(codes)
-    if not (ordered[1:] == ordered[:-1]).any():
-        return []
-    yes, no = np.flatnonzero(examples.y > 0), np.flatnonzero(examples.y < 0)
-    _, at_yes, at_no = np.intersect1d(codes[yes], codes[no], return_indices=True)
-    found = zip(yes[at_yes].tolist(), no[at_no].tolist(), strict=True)
-    pairs = sorted((min(pair), max(pair)) for pair in found)
-    return [pair for pair in pairs[: 4 * most] if _alike(examples, *pair)][:most]
+    firsts = ((yes[0], no[0]) for yes, no in contradictions(examples, codes))
+    return sorted((min(pair), max(pair)) for pair in firsts)[:most]
 
 
-def _alike(examples: Examples, a: int, b: int) -> bool:
-    return not (examples.tall_row(a) != examples.tall_row(b)).any()
+def contradictions(
+    examples: Examples, codes: Codes, rows: NDArray[np.intp] | None = None
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Rows that are alike in every number and have both answers: those of yes, those of no.
+
+    All rows are looked at, or those that are given. Codes may be the same by chance: the rows
+    themselves are compared.
+    """
+    rows = np.arange(examples.n) if rows is None else rows
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    starts = np.flatnonzero(np.diff(codes[rows], prepend=~codes[rows[:1]]))
+    yes = np.add.reduceat(examples.y[rows] > 0, starts, dtype=np.intp)
+    sizes = np.diff(starts, append=len(rows))
+    for k in np.flatnonzero((yes > 0) & (yes < sizes)).tolist():
+        group = rows[starts[k] : starts[k] + sizes[k]].tolist()
+        first = examples.tall_row(group[0])
+        alike = [n for n in group if not (examples.tall_row(n) != first).any()]
+        yeses, noes = ([n for n in alike if examples.y[n] == sign] for sign in (1, -1))
+        if yeses and noes:
+            yield yeses, noes
 
 
 def _bits(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:

@@ -146,7 +146,7 @@ class _Work:
 
     def solve(self) -> bool:
         """Walk to the nearest point of the working set; False where floats end."""
-        return self.corral.walk(self.Z, self.lengths, GAP / 16)
+        return self.corral.walk(self.Z, self.lengths, GAP / 16, self.signed.deadline)
 
 
 def _first_direction(signed: Signed) -> Floats:

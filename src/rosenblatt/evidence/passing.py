@@ -8,14 +8,15 @@ are proved by themselves, whatever the other rows are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import flint
 import numpy as np
 
-from rosenblatt.blocks import Blocks, Picked, Together, take
+from rosenblatt.blocks import Blocks, Picked, T, Together, Work, take
+from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.checking import Answered, added, answers_of, evidence_in, total_of
 from rosenblatt.evidence.decide import lifted, part_of
 from rosenblatt.evidence.exact import Found
@@ -23,7 +24,7 @@ from rosenblatt.evidence.integers import dimension_of, integer_rows, merged, ran
 from rosenblatt.evidence.margin import measured, scaled_guarantee_of, unit_length
 from rosenblatt.evidence.nearest import GAP
 from rosenblatt.evidence.proof import Part, Proof, ProofError
-from rosenblatt.evidence.separability import Separability, separability_of
+from rosenblatt.evidence.separability import Separability, in_time, separability_of
 from rosenblatt.evidence.sifting import Lowest, Off, Sample, Sifted, slack_of
 from rosenblatt.evidence.signed import Look, Scale, ScaledRadius, Signed, look_at
 from rosenblatt.examples import Examples
@@ -33,7 +34,23 @@ PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
 ROOM = 4096  # rows of a working set, or more where there are many features
 
 
-def separability_of_blocks(blocks: Blocks, *, widest: bool = True) -> Separability:
+@dataclass(frozen=True, eq=False)
+class InTime:
+    """Blocks that are gone through until the time is over."""
+
+    blocks: Blocks
+    deadline: Deadline
+
+    def each(self, work: Work[T]) -> Iterator[T]:
+        """One pass, or the part of it that there is time for and then OutOfTimeError."""
+        for result in self.blocks.each(work):
+            self.deadline.check()
+            yield result
+
+
+def separability_of_blocks(
+    blocks: Blocks, *, widest: bool = True, deadline: Deadline = NEVER
+) -> Separability:
     """Decide about the rows of blocks, with a proof that `check_blocks` confirms.
 
     The verdict is that of `separability_of` on all rows at once. The rows said to be on the
@@ -45,11 +62,13 @@ def separability_of_blocks(blocks: Blocks, *, widest: bool = True) -> Separabili
         The rows and their answers.
     widest : bool, default=True
         Whether to go on to the widest margin once some w separates.
+    deadline : Deadline
+        When to leave it undecided, after the first pass; few rows are decided about in any case.
     """
     with Line() as line:
         search = _Search(blocks, widest, line)
         try:
-            search.begin()
+            search.begin(deadline)
             while (done := search.step()) is None:
                 pass
             return done
@@ -57,6 +76,8 @@ def separability_of_blocks(blocks: Blocks, *, widest: bool = True) -> Separabili
             if search.look is None:
                 raise
             return search.undecided(f"interrupted after {search.passes} passes over the data")
+        except OutOfTimeError:
+            return search.out_of_time()
 
 
 def look_over(block: Examples, first: int) -> Look:
@@ -72,8 +93,9 @@ class _Search:
         self.look: Look | None = None
         self.passes = self.waits = 0
         self.nearest = np.inf
+        self.blocking: tuple[Part, ...] = ()
 
-    def begin(self) -> None:
+    def begin(self, deadline: Deadline) -> None:
         """The first pass: the answers, the largest entries, some rows to begin with."""
         looks, answers, samples = [], [], []
         for look, answered, sample in self.blocks.each(Together((look_over, answers_of, Sample()))):
@@ -89,15 +111,21 @@ class _Search:
         self.dimension = dimension_of(self.working.examples)
         self.room = max(ROOM, 24 * min(self.dimension, 400))
         self.passes = 1
+        self.deadline = in_time(self.answered.n * self.dimension, deadline)
+        self.blocks = InTime(self.blocks, self.deadline)
 
     def step(self) -> Separability | None:
         """Decide about the working set and see what all rows say to it."""
         if self.line.due:
             size = len(self.working.numbers)
             self.line.show(f"{self.passes} passes; {size:,} rows in the working set")
-        answer = separability_of(self.working.examples, widest=self.widest)
+        rows = self.working.examples
+        answer = separability_of(rows, widest=self.widest, deadline=self.deadline)
         if answer.proof is None:
             return self.undecided(answer.reason)
+        self.blocking = tuple(map(self._numbered, answer.blocking))
+        if answer.verdict == "not separable":
+            return self.out_of_time()
         if answer.verdict == "separable":
             return self._all_right(answer)
         if answer.verdict == "quasi-separable":
@@ -108,6 +136,14 @@ class _Search:
         """What is left to say when nothing was proved."""
         assert self.look is not None
         return Separability("undecided", self.look.radius, passes=self.passes, reason=reason)
+
+    def out_of_time(self) -> Separability:
+        """Rows that cannot all be right are proved by themselves; else nothing is known."""
+        assert self.look is not None
+        if not self.blocking:
+            return self.undecided("the time limit ended the search for a proof")
+        radius, passes = self.look.radius, self.passes
+        return Separability("not separable", radius, blocking=self.blocking, passes=passes)
 
     def _all_right(self, answer: Separability) -> Separability | None:
         """A line that separates the working set: does it separate all rows, as widely?"""
@@ -193,7 +229,7 @@ class _Search:
             proof.claim,
             self.look.radius,
             unit_length(proof.weights) if proof.weights else None,
-            blocking=tuple(self._numbered(part) for part in answer.blocking),
+            blocking=self.blocking,
             passes=self.passes,
             proof=proof,
         )

@@ -11,18 +11,26 @@ from numpy.typing import NDArray
 
 from rosenblatt import learn
 from rosenblatt.card import card
+from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.decide import ANY, Decision, decide, first_part
 from rosenblatt.evidence.explain import explanation, summary
-from rosenblatt.evidence.fingerprint import contradictions_of, fingerprint, row_codes
+from rosenblatt.evidence.fingerprint import (
+    Codes,
+    contradictions,
+    contradictions_of,
+    fingerprint,
+    row_codes,
+)
 from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.integers import (
     as_integers,
+    dimension_of,
     merged,
     smallest_exponent,
 )
 from rosenblatt.evidence.margin import scaled_guarantee, unit_length
 from rosenblatt.evidence.nearest import GAP, Point
-from rosenblatt.evidence.proof import Part, Proof, ProofError
+from rosenblatt.evidence.proof import Part, Proof, ProofError, claim_of_mistakes
 from rosenblatt.evidence.signed import Look, Scale, Signed, look_at
 from rosenblatt.evidence.telling import Telling
 from rosenblatt.evidence.widest import Separator, as_found, widest_from
@@ -30,6 +38,7 @@ from rosenblatt.examples import Examples
 
 QUICK_CYCLES = 100  # what PLA is given for a quick try
 MANY_FEATURES = 1000
+FEW_NUMBERS = 2**11  # so few are decided about whatever the time
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +49,7 @@ class Separability:
     ----------
     verdict : str
         "separable", "quasi-separable", "inseparable" or "undecided"; bool() asks if separable.
+        In a hurry, "not separable": which of the two in the middle was not looked for.
     weights : array, optional
         The tall w of unit length, w0 first (no w0 without intercept): the widest where it
         separates, the proof's where it only quasi-separates.
@@ -56,7 +66,7 @@ class Separability:
     passes : int
         How often all the data were gone through.
     proof : Proof, optional
-        What `proof.check(X, y)` confirms; None where undecided.
+        What `proof.check(X, y)` confirms; None where undecided, or in passes cut short.
     reason : str
         Why it is undecided.
     scaled : Guarantee, optional
@@ -150,7 +160,9 @@ def separability(
     return separability_of(Examples.from_arrays(X, y, x0=x0, one_class=True), widest=widest)
 
 
-def separability_of(examples: Examples, *, widest: bool = True) -> Separability:
+def separability_of(
+    examples: Examples, *, widest: bool = True, deadline: Deadline = NEVER
+) -> Separability:
     """Decide about examples; their weights play no part.
 
     Parameters
@@ -159,18 +171,56 @@ def separability_of(examples: Examples, *, widest: bool = True) -> Separability:
         The rows and their answers, of one or two classes.
     widest : bool, default=True
         Whether to go on to the widest margin once some w separates.
+    deadline : Deadline
+        When to leave it undecided; what is small is decided in any case.
     """
     examples = merged(examples)
     look = look_at(examples)
     with Telling() as telling:
         try:
-            return _decided(examples, look, widest, telling)
+            numbers = examples.n * dimension_of(examples)
+            return _decided(examples, look, (widest, in_time(numbers, deadline)), telling)
         except KeyboardInterrupt:
             reason = f"interrupted after {telling.passes} passes over the data"
-            return _undecided(look, reason, telling.point)
+        except OutOfTimeError:
+            reason = "the time limit ended the search for a proof"
+        return _undecided(look, reason, telling.point)
 
 
-def blocking_part(examples: Examples, rows: Any = None) -> Part | None:
+def contradicted(examples: Examples) -> Separability | None:
+    """Not separable, for some rows are alike and have different answers; None if none are.
+
+    That takes one pass. What is small is left to `separability_of`, which says more.
+
+    Parameters
+    ----------
+    examples : Examples
+        The rows and their answers, of one or two classes.
+    """
+    examples = merged(examples)
+    if examples.n * dimension_of(examples) <= FEW_NUMBERS:
+        return None
+    codes = row_codes(examples)
+    groups = contradictions(examples, codes)
+    pairs = [sorted(pair) for yes, no in groups for pair in zip(yes, no, strict=False)]
+    parts = tuple(Part((a, b), (1, 1)) for a, b in sorted(pairs))
+    return _blocked(examples, look_at(examples), parts, codes) if parts else None
+
+
+def _blocked(examples: Examples, look: Look, parts: tuple[Part, ...], codes: Codes) -> Separability:
+    """Not separable, for each of some disjoint sets of rows costs every w a mistake."""
+    claim = claim_of_mistakes(len(parts))
+    proof = Proof(claim, fingerprint(examples, codes), examples.x0, parts=parts)
+    proof.check_evidence(examples)
+    return Separability("not separable", look.radius, blocking=parts, passes=3, proof=proof)
+
+
+def in_time(numbers: int, deadline: Deadline) -> Deadline:
+    """When to give up deciding about so many numbers: never, where there are few."""
+    return NEVER if numbers <= FEW_NUMBERS else deadline
+
+
+def blocking_part(examples: Examples, rows: Any = None, deadline: Deadline = NEVER) -> Part | None:
     """Rows that no w can all answer rightly, with exact multipliers; None if some w can.
 
     Parameters
@@ -179,6 +229,8 @@ def blocking_part(examples: Examples, rows: Any = None) -> Part | None:
         The rows and their answers.
     rows : array of int, optional
         The rows to choose among, all if not given. The part numbers them as `examples` does.
+    deadline : Deadline
+        When to raise OutOfTimeError instead.
 
     Examples
     --------
@@ -193,28 +245,31 @@ def blocking_part(examples: Examples, rows: Any = None) -> Part | None:
         examples = replace(examples, X=examples.X[index], y=examples.y[index], weights=None)
     look = look_at(examples)
     scale = Scale.even(examples, look) if look.far_apart else Scale.plain(look)
-    part = first_part(Signed(examples, scale))
+    part = first_part(Signed(examples, scale, deadline=deadline))
     if part is None:
         return None
     order = sorted(zip(index[list(part.rows)].tolist(), part.multipliers, strict=True))
     return Part(tuple(n for n, _ in order), tuple(m for _, m in order))
 
 
-def _decided(examples: Examples, look: Look, widest: bool, telling: Telling) -> Separability:
+def _decided(
+    examples: Examples, look: Look, asked: tuple[bool, Deadline], telling: Telling
+) -> Separability:
+    widest, deadline = asked
     # Two passes so far: X was checked for numbers that are none, and looked at.
-    plain = signed = Signed(examples, Scale.plain(look), passes=2)
+    plain = signed = Signed(examples, Scale.plain(look), passes=2, deadline=deadline)
     if look.far_apart:
-        signed = Signed(examples, Scale.even(examples, look), passes=3)
+        signed = Signed(examples, Scale.even(examples, look), passes=3, deadline=deadline)
     quick = _quick_try(signed)
     decision = quick or decide(signed, GAP if widest and signed is plain else ANY, telling.tell)
     plain.passes = max(signed.passes, telling.passes)
     if decision.verdict != "separable":
         return _not_separable(plain, look, decision)
     point = decision.point if signed is plain else None
-    found = as_found(plain, decision.weights, point)
+    found = as_found(replace(plain, deadline=NEVER), decision.weights, point)
     if widest:
         # From here on it is proved: an impatient person still gets the separator and its gap.
-        with contextlib.suppress(KeyboardInterrupt):
+        with contextlib.suppress(KeyboardInterrupt, OutOfTimeError):
             found = widest_from(plain, found, point, telling.tell)
     return _separable(plain, look, found)
 
@@ -255,6 +310,8 @@ def _not_separable(plain: Signed, look: Look, decision: Decision) -> Separabilit
         return _undecided(look, decision.reason, decision.point)
     examples, weights = plain.examples, decision.weights
     codes = row_codes(examples)
+    if decision.verdict == "not separable":
+        return _blocked(examples, look, (decision.part,), codes)
     data = fingerprint(examples, codes)
     proof = Proof(decision.verdict, data, examples.x0, weights, (decision.part,))
     try:

@@ -16,6 +16,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.evidence import loops
 from rosenblatt.evidence.integers import blocks
 from rosenblatt.examples import Examples
@@ -146,13 +147,17 @@ class Quotient:
 
 @dataclass(eq=False)
 class Signed:
-    """Rows to be separated from the origin; `passes` counts the looks at all of them."""
+    """Rows to be separated from the origin; `passes` counts the looks at all of them.
+
+    Once the deadline is over, a look raises OutOfTimeError.
+    """
 
     examples: Examples
     scale: Scale
     quotient: Quotient | None = None
     alive: NDArray[np.bool_] | None = None
     passes: int = 0
+    deadline: Deadline = NEVER
 
     def __post_init__(self) -> None:
         self.signs = self.examples.y.astype(np.float64)
@@ -170,6 +175,7 @@ class Signed:
 
     def scores_whole(self, w: Floats) -> Floats:
         """The same for w with nothing divided away."""
+        self.deadline.check()
         self.passes += 1
         w = w * self.scale.columns
         slot = w if self.examples.x0 else np.concatenate(([0.0], w))
@@ -225,6 +231,7 @@ class Signed:
 
     def exact_whole(self, rows: Sequence[int]) -> flint.fmpq_mat:
         """Some rows as fractions, nothing divided away."""
+        self.deadline.check()
         index = np.asarray(rows, dtype=np.intp)
         X = self.examples.X[index]
         X = (X.toarray() if self.examples.is_sparse else X).astype(np.float64)

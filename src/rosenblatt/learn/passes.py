@@ -6,8 +6,6 @@ same rows in the same order, and a clean cycle is confirmed in exact arithmetic 
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 
 from rosenblatt import engine, orders
 from rosenblatt.blocks import Batches
+from rosenblatt.clock import CHEAP, Deadline
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.learn.run import Budget, Reason, Rule
@@ -94,9 +93,9 @@ class Passes:
         self.x0 = 1.0
         self.corrections = self.cycles = self.whole = self.clean = 0
         self.rows = 0  # known after the first cycle
+        self.work = 0  # multiplications so far, about
         self.confirmed = False
-        seconds = math.inf if budget.seconds is None else budget.seconds
-        self.deadline = time.monotonic() + seconds
+        self.deadline = Deadline.after(budget.seconds)
 
     def through(self) -> int | None:
         """Go through the batches until the end; the mistakes left, or None after Ctrl-C."""
@@ -117,7 +116,7 @@ class Passes:
     @property
     def left(self) -> int:
         """How many more corrections may be made; none once the time is over."""
-        if time.monotonic() >= self.deadline:
+        if self.work >= CHEAP and self.deadline.over:
             return 0
         most = self.budget.corrections
         return 2**62 if most is None else most - self.corrections
@@ -196,6 +195,7 @@ class Passes:
             last = orders.position(part, int(trace[t - 1])) if t else -1
             self.clean = went - 1 - last if t else self.clean + went
             k += went
+            self.work += went * examples.entries_per_row
             if self.rows and self.clean >= self.rows:
                 self._confirm()
         return k == N and not self.confirmed

@@ -33,7 +33,7 @@ def pla(
     rule : Rule
         The order of visits, the meaning of sign(0), eta, the source of chance.
     budget : Budget
-        The most cycles and corrections.
+        The most cycles, corrections and seconds.
     start : array, optional
         w(0) with its w0 slot; zeros if not given.
     watch : callable, optional

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -152,8 +150,6 @@ class PocketWalk(Walk):
         self.plan, self.number = plan, number
         self.stop: Reason | None = None
         self.judge = Judge(examples, rule.zero, plan.threads)
-        seconds = math.inf if budget.seconds is None else budget.seconds
-        self.deadline = time.monotonic() + seconds
         self.pocket = Pocket(self.start, ((0, self.judge.alone(self.start)),))
         self.confirmed = self.pocket.mistakes == 0
 
@@ -171,7 +167,13 @@ class PocketWalk(Walk):
     @property
     def goes_on(self) -> bool:
         """Whether there may be a mistake left, and budget and leave to correct it."""
-        return super().goes_on and self.stop is None and time.monotonic() < self.deadline
+        return super().goes_on and self.stop is None
+
+    @property
+    def work(self) -> int:
+        """About how many multiplications were made so far: every w is judged on all examples."""
+        judged = self.so_far.corrections * self.examples.n * self.examples.entries_per_row
+        return super().work + judged
 
     def record(
         self, w: NDArray[np.float64], corrected: Ints, ends: Ints, within_cycle: bool
@@ -228,7 +230,7 @@ class PocketWalk(Walk):
             return "no mistakes"
         if self.stop is not None:
             return self.stop
-        return "max_updates" if super().corrections_left <= 0 else "time_limit"
+        return self._reason(mistakes)
 
 
 def _ratchet(walk: PocketWalk) -> None:

@@ -133,5 +133,6 @@ class _PocketPasses(Passes):
                 best, history = count, (*history, (self.first + b, count))
                 pocket = Pocket(W[b].copy(), history)
         self.pocket, self.first = pocket, self.first + len(W)
+        self.work += W.size * self.rows
         self.kept.clear()
         self.confirmed = self.confirmed or best == 0

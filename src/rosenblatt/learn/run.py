@@ -28,7 +28,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Budget:
-    """When to give up: after so many cycles begun, so many corrections or so many seconds."""
+    """When to give up: after so many cycles begun, so many corrections or so many seconds.
+
+    Seconds end what takes long: work that a machine does in no time is done in any case.
+    """
 
     cycles: int = 1000
     corrections: int | None = None

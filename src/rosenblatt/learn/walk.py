@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
+from rosenblatt.clock import CHEAP, Deadline
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.learn.run import Budget, Reason, Rule, Run, WeightsOverflowError
@@ -68,6 +69,7 @@ class Walk:
         self.ends: list[Ints] = [np.empty(0, dtype=np.int64)]
         self.so_far = Progress(self.start / examples.unit)
         self.confirmed = False
+        self.deadline = Deadline.after(budget.seconds)
 
     @functools.cached_property
     def rng(self) -> np.random.Generator:
@@ -89,7 +91,13 @@ class Walk:
     @property
     def goes_on(self) -> bool:
         """Whether there may be a mistake left and there is budget to correct it."""
-        return not self.confirmed and self.cycles_left > 0 and self.corrections_left > 0
+        left = not self.confirmed and self.cycles_left > 0 and self.corrections_left > 0
+        return left and (self.work < CHEAP or not self.deadline.over)
+
+    @property
+    def work(self) -> int:
+        """About how many multiplications were made so far."""
+        return self.so_far.cycles * self.examples.n * self.examples.entries_per_row
 
     def room(self, corrections: int) -> tuple[NDArray[np.float64], Ints, int]:
         """A copy of w to work on, space for a block of corrections, and its visits."""
@@ -147,7 +155,9 @@ class Walk:
     def _reason(self, mistakes: Ints) -> Reason:
         if len(mistakes) == 0:
             return "no mistakes"
-        return "max_iter" if self.cycles_left <= 0 else "max_updates"
+        if self.cycles_left <= 0:
+            return "max_iter"
+        return "max_updates" if self.corrections_left <= 0 else "time_limit"
 
     def _hypothesis(self) -> Hypothesis:
         examples = self.examples

@@ -28,6 +28,9 @@ PROVES = {
     "inseparable": "The proof is positive multiples of some signed examples that sum to exactly "
     "zero: were a w right on all of them, the sum of its products would be above zero, and it is "
     "zero. So no line is right everywhere, and PLA alone would never halt.",
+    "not separable": "The proof is positive multiples of some signed examples that sum to exactly "
+    "zero: were a w right on all of them, the sum of its products would be above zero, and it is "
+    "zero. So no line is right everywhere; whether one is wrong nowhere was not looked for.",
     "undecided": "Nothing is proved.",
 }
 

@@ -7,6 +7,7 @@ const TITLES = {
   separable: "Separable",
   "quasi-separable": "Quasi-separable",
   inseparable: "Inseparable",
+  "not separable": "Not separable",
   undecided: "Undecided",
 };
 
@@ -60,9 +61,9 @@ function boundSentence(story) {
   }
   if (verdict.name === "undecided") return [verdict.told[0]];
   const ring =
-    verdict.name === "inseparable"
-      ? "No line answers every example, so PLA never halts."
-      : "A line is wrong nowhere, but some examples lie on it.";
+    verdict.name === "quasi-separable"
+      ? "A line is wrong nowhere, but some examples lie on it."
+      : "No line answers every example, so PLA never halts.";
   return [ring];
 }
 

@@ -1,0 +1,172 @@
+"""Time limits go by a clock of work: compiling stops it, and what is cheap does not look at it."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import rosenblatt as rb
+from rosenblatt import clock, learn
+from rosenblatt.blocks import InOrder
+from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
+from rosenblatt.engine import Kernel
+from rosenblatt.evidence import separability as room
+from rosenblatt.evidence.passing import separability_of_blocks
+from rosenblatt.evidence.separability import contradicted, separability_of
+from rosenblatt.examples import Examples
+
+OVER = Deadline(-np.inf)
+
+
+@pytest.fixture
+def hand(monkeypatch):
+    """A clock that goes on only when it is told to."""
+    at = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: at[0])
+
+    def wait(seconds):
+        at[0] += seconds
+
+    return wait
+
+
+def test_a_deadline_counts_work_only(hand):
+    deadline = Deadline.after(10.0)
+    hand(4.0)
+    before = clock.not_counted()
+    with clock.standing_still():
+        hand(60.0)
+        with clock.standing_still():  # as a second thread would
+            hand(30.0)
+        assert deadline.left == pytest.approx(6.0)
+    assert clock.not_counted() - before == pytest.approx(90.0)
+    assert deadline.left == pytest.approx(6.0)
+    hand(7.0)
+    assert deadline.over
+    assert deadline.left == 0
+    with pytest.raises(OutOfTimeError):
+        deadline.check()
+
+
+def test_shares_are_parts_of_what_is_left(hand):
+    deadline = Deadline.after(8.0)
+    half = deadline.share(0.5)
+    hand(2.0)
+    assert (half.left, deadline.left) == pytest.approx((2.0, 6.0))
+    assert NEVER.share(0.5) is NEVER
+    assert not NEVER.over
+
+
+def test_the_clock_stands_still_while_any_thread_holds_it():
+    begun = clock.now()
+    inside, leave = threading.Event(), threading.Event()
+
+    def hold():
+        with clock.standing_still():
+            inside.set()
+            leave.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    inside.wait()
+    with clock.standing_still():
+        pass
+    first = clock.now()
+    time.sleep(0.01)
+    assert clock.now() == first >= begun
+    leave.set()
+    holder.join()
+
+
+@pytest.mark.slow_without_jit
+def test_compiling_is_not_counted_and_runs_nothing():
+    ran = []
+
+    def doubled(a, b):
+        return a + b
+
+    kernel = Kernel(doubled)
+    kernel.bind = lambda: ran.append(clock.not_counted())
+    before = clock.not_counted()
+    assert kernel(1, 2) == 3
+    assert ran == [before]
+    assert clock.not_counted() > before
+
+
+def inseparable(n=600, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return Examples.from_arrays(X, np.sign(X[:, 0] + rng.normal(size=n)))
+
+
+def test_a_verdict_out_of_time_is_undecided_and_says_why():
+    examples = inseparable()
+    answer = separability_of(examples, deadline=OVER)
+    assert answer.verdict == "undecided"
+    assert answer.explain().startswith("Undecided: the time limit ended the search for a proof.")
+    separable = Examples.from_arrays(examples.X, np.sign(examples.X[:, 0]))
+    for rows, verdict in ((separable, "undecided"), (examples, "not separable")):
+        # A sample of the rows is small: it shows the one and cannot show the other.
+        in_passes = separability_of_blocks(InOrder(lambda: [rows]), deadline=OVER)  # noqa: B023
+        assert in_passes.verdict == verdict
+
+
+def test_a_small_set_is_decided_whatever_the_time():
+    for examples in (inseparable(50), Examples.from_arrays([[0.0], [1.0]], [0, 1])):
+        calm, late = separability_of(examples), separability_of(examples, deadline=OVER)
+        assert late.verdict == calm.verdict != "undecided"
+        assert late.proof == calm.proof
+        blocks = InOrder(lambda: [examples])  # noqa: B023
+        assert separability_of_blocks(blocks, deadline=OVER).verdict == calm.verdict
+
+
+def test_what_was_proved_before_the_time_was_over_is_told(monkeypatch):
+    """Rows that block one another are found; whether they span all others is not."""
+    examples = inseparable()
+    real = room.decide.__globals__["_divide"]
+    stopped = []
+
+    def divide(signed, carried):
+        stopped.append(len(carried))
+        signed.deadline = OVER
+        signed.deadline.check()
+        return real(signed, carried)
+
+    monkeypatch.setitem(room.decide.__globals__, "_divide", divide)
+    answer = separability_of(examples)
+    assert stopped == [1]
+    assert answer.verdict == "not separable"
+    assert answer.proof.claim == "at least 1 mistake"
+    assert answer.proof.check_examples(examples)
+    assert "not looked for" in answer.explain()
+    in_passes = separability_of_blocks(InOrder(lambda: [examples]))
+    assert in_passes.verdict == "not separable"
+    assert in_passes.blocking
+
+
+def test_contradictory_rows_settle_it_without_a_solver(monkeypatch):
+    X, y = inseparable().X, inseparable().y
+    twice = Examples.from_arrays(np.vstack([X, X[[3, 3, 9]]]), [*y, -y[3], -y[3], -y[9]])
+    monkeypatch.setattr(room, "decide", None)
+    answer = contradicted(twice)
+    assert answer.verdict == "not separable"
+    assert {part.rows for part in answer.blocking} == {(3, len(X)), (9, len(X) + 2)}
+    assert answer.proof.claim == "at least 2 mistakes"
+    assert answer.proof.check_examples(twice)
+    assert contradicted(inseparable()) is None
+
+
+def test_few_rows_are_learnt_from_whatever_the_time(hurried):
+    X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    clf = rb.PocketPerceptron(1000, time_limit=1e-9, random_state=0).fit(X, y)
+    assert (clf.n_mistakes_, clf.n_updates_, clf.stop_reason_) == (1, 1000, "max_updates")
+    run = learn.pla(Examples.from_arrays([[2.0], [-1.0]], [1, 0]), budget=learn.Budget(seconds=0))
+    assert run.reason == "no mistakes"
+
+
+def test_a_run_of_pla_ends_in_time(monkeypatch):
+    monkeypatch.setattr("rosenblatt.learn.walk.CHEAP", 0)
+    run = learn.pla(inseparable(), budget=learn.Budget(2**62, seconds=0.0))
+    assert (run.reason, len(run.trace)) == ("time_limit", 0)
+    assert len(run.mistakes) == 600
