@@ -120,13 +120,25 @@ def test_a_process_that_is_killed_leaves_no_lock_and_no_half_file(tmp_path):
     code = (
         "import os, sys; from rosenblatt.checkpoint import CheckpointFolder\n"
         "folder = CheckpointFolder(sys.argv[1]).__enter__(); folder.write({'n': 1})\n"
-        "open(folder.path / '.checkpoint.json.left', 'w').write('half')\n"
+        "open(folder.path / '.checkpoint.json.a1b2c3d4.rosenblatt-tmp', 'w').write('half')\n"
         "os.kill(os.getpid(), 9)"
     )
     subprocess.run([sys.executable, "-c", code, tmp_path], check=False)
     with CheckpointFolder(tmp_path) as folder:
         assert folder.read(resume=True) == {"n": 1}
         assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.json", "lock"]
+
+
+def test_files_of_others_in_a_folder_are_left_alone(tmp_path):
+    others = [".checkpoint.json.left", ".checkpoint.json.mybackup", ".checkpoint.json.bak.zip"]
+    for name in others:
+        (tmp_path / name).write_text("mine")
+    (tmp_path / ".checkpoint.json.abcdefgh.rosenblatt-tmp").symlink_to(tmp_path / others[0])
+    with CheckpointFolder(tmp_path) as folder:
+        folder.write({"n": 1})
+    with CheckpointFolder(tmp_path) as folder:
+        assert folder.read(resume=True) == {"n": 1}
+    assert [(tmp_path / name).read_text() for name in others] == ["mine"] * 3
 
 
 def test_an_empty_folder_has_no_checkpoint(tmp_path):

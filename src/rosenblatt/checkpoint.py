@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
 from rosenblatt.errors import DataError, OpenError, UsageError
-from rosenblatt.files import write_text
+from rosenblatt.files import HALF_WRITTEN, write_text
 
 VERSION = 1
 PROGRAM = "rosenblatt"
@@ -90,20 +91,19 @@ class CheckpointFolder:
     def __init__(self, path: Where) -> None:
         self.path = Path(path)
         self.file = self.path / "checkpoint.json"
+        self.lock = self.path / "lock"
         self._lock: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = open(self.path / "lock", "ab")  # held until __exit__
+            self._lock = open(self.lock, "ab")  # held until __exit__
         except OSError as error:
             raise OpenError(
                 f"the checkpoint folder {self.path} cannot be opened: {error.strerror}."
             ) from None
         _lock_or_refuse(self._lock, self.path)
-        # What a killed process left half-written is of no use to anyone who holds the lock.
-        for left in self.path.glob(f".{self.file.name}.*"):
-            left.unlink(missing_ok=True)
+        self._clear()
         return self
 
     def __exit__(
@@ -114,6 +114,13 @@ class CheckpointFolder:
     ) -> None:
         if self._lock is not None:
             self._lock.close()  # which also unlocks
+
+    def _clear(self) -> None:
+        """Remove what a killed process left half-written; other files are not ours to touch."""
+        ours = re.compile(rf"\.{re.escape(self.file.name)}\.[a-z0-9_]{{8}}{HALF_WRITTEN}")
+        for left in self.path.iterdir():
+            if ours.fullmatch(left.name) and left.is_file() and not left.is_symlink():
+                left.unlink(missing_ok=True)
 
     def write(self, content: Any) -> None:
         """Keep a new checkpoint in place of the last."""

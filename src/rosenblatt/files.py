@@ -1,14 +1,94 @@
-"""Files written whole or not at all: beside their place first, then renamed into it."""
+"""Files: written whole or not at all, never over what is read, nor over what is not ours."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rosenblatt.errors import WriteError
+from rosenblatt.errors import UsageError, WriteError
+
+STANDARD = "-"  # standard input among what is read, standard output among what is written
+HALF_WRITTEN = ".rosenblatt-tmp"  # the end of the name of a file that is not whole yet
+HEAD = 4096  # bytes in which a file of this program says so
+
+
+def keep_apart(reads: Mapping[str, str | None], writes: Mapping[str, str | None]) -> None:
+    """Refuse to write over what is read, or two things to one file, before any is touched.
+
+    Files are compared, not names: links, other spellings and redirections do not help.
+    Standard output is always among what is written.
+
+    Parameters
+    ----------
+    reads : mapping of str to path
+        What is read, as a sentence calls it, and where; "-" is standard input.
+    writes : mapping of str to path
+        The option that names a file to write, and the file.
+    """
+    taken = {_identity(path, 0): what for what, path in reads.items() if path is not None}
+    for option, path in {"standard output": STANDARD, **writes}.items():
+        if path is None or (path == STANDARD and option != "standard output"):
+            continue
+        place = _identity(path, 1)
+        called = option if path == STANDARD else f"{option} {path}"
+        if place is not None and place in taken:
+            raise UsageError(f"{called} is {taken[place]}; give another name.")
+        if path != STANDARD:
+            _followed(path)
+        taken[place] = f"what {called} writes to"
+
+
+def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
+    """Refuse to replace a file under a name that nobody gave, unless this program wrote it.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    mark : bytes
+        What is at the beginning of such a file of this program.
+    what : str
+        What it would be: "a model".
+    advice : str
+        What to do instead.
+    """
+    if not os.path.isfile(path):
+        return
+    try:
+        with open(path, "rb") as file:
+            ours = mark in file.read(HEAD)
+    except OSError:
+        ours = False
+    if not ours:
+        raise UsageError(f"{path} is there and is not {what} that rosenblatt wrote; {advice}.")
+
+
+def _identity(path: str, standard: int) -> Hashable:
+    """What two names of one file have in common; None for a pipe, a terminal or a device."""
+    try:
+        found = os.fstat(standard) if path == STANDARD else os.stat(path)
+    except (OSError, ValueError):
+        return None if path == STANDARD else _place(path)
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
+def _place(path: str) -> Hashable:
+    """Where a file will be that is not there yet.
+
+    Some systems take names for the same that differ in case, or in how an accent is written.
+    """
+    where, missing = os.path.realpath(path), []
+    while not os.path.exists(where) and os.path.dirname(where) != where:
+        where, name = os.path.split(where)
+        missing.append(unicodedata.normalize("NFC", name).casefold())
+    folder = os.stat(where)
+    return (folder.st_dev, folder.st_ino, *missing)
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -28,16 +108,19 @@ def write_text(path: str | Path, text: str) -> None:
 @contextmanager
 def replacing(path: str | Path) -> Iterator[str]:
     """A path beside the given one to write to; it takes its place when all went well."""
-    place = Path(path)
+    place = _followed(path)
     if place.exists() and not place.is_file():
         # A pipe or /dev/null has no place to rename into.
-        if place.is_dir():
-            raise WriteError(f"cannot write {path}: it is a directory.")
         yield str(place)
         return
     beside = ""
     try:
-        handle, beside = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+        handle, beside = tempfile.mkstemp(
+            # A name of the greatest length would be too long with more added to it.
+            dir=place.parent,
+            prefix=f".{place.name[:40]}.",
+            suffix=HALF_WRITTEN,
+        )
         os.close(handle)
         yield beside
         _settle(beside, place)
@@ -49,6 +132,19 @@ def replacing(path: str | Path) -> Iterator[str]:
         if beside:
             with suppress(OSError):
                 os.unlink(beside)
+
+
+def _followed(path: str | Path) -> Path:
+    """The file that a path leads to, through symbolic links; refuses one that cannot be written."""
+    place = Path(os.path.realpath(path))
+    if place.is_dir():
+        raise WriteError(f"cannot write {path}: it is a directory.")
+    if place.is_symlink():
+        raise cannot_write(path, OSError(errno.ELOOP, "its symbolic links lead to one another"))
+    if not place.parent.is_dir():
+        missing = NotADirectoryError if place.parent.exists() else FileNotFoundError
+        raise cannot_write(path, missing())
+    return place
 
 
 def _settle(beside: str, place: Path) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 ZEROS = {"mistake": 0, "negative": -1, "positive": 1}
 LARGEST_FILE = 1 << 30
+MARK = b'{\n "rosenblatt": "model",'  # how a model file begins
 
 
 def to_json(model: Model) -> str:

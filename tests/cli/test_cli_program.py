@@ -198,7 +198,7 @@ def test_a_full_disk_leaves_the_old_model_whole(program, tmp_path):
     (tmp_path / "model.json").write_text("the old model")
     rows = "".join(f"{x},{int(x > 3)}\n" for x in range(8))
     (tmp_path / "d.csv").write_text("x,y\n" + rows)
-    done = full_disk(program, tmp_path, "learn", "d.csv", "--target", "y")
+    done = full_disk(program, tmp_path, "learn", "d.csv", "--target", "y", "-o", "model.json")
     assert done.returncode == 74, done.stderr
     assert done.stderr.startswith("rosenblatt: cannot write model.json: ")
     assert done.stderr.count("\n") == 1

@@ -14,6 +14,7 @@ from rosenblatt.cli.say import Voice
 from rosenblatt.errors import UsageError
 from rosenblatt.experiments import Experiment
 from rosenblatt.experiments import experiment as many_runs
+from rosenblatt.files import keep_apart
 from rosenblatt.show.text import histogram
 
 
@@ -45,6 +46,7 @@ def experiment(plot: str | None, as_json: bool, **given: Any) -> int:
     how often g differs from f.
     """
     voice = Voice(as_json)
+    keep_apart({}, {"--plot": plot})
     draw = _drawer(plot) if plot is not None else None
     with voice.patience("running PLA"):
         done = many_runs(

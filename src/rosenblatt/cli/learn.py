@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,15 +21,18 @@ from rosenblatt.cli.trial import Tester, Trial
 from rosenblatt.cli.verdict import verdict_of
 from rosenblatt.errors import DataError, UsageError, UserError, column_called
 from rosenblatt.examples import Examples
+from rosenblatt.files import keep_apart, keep_others
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.learn import Budget
 from rosenblatt.model import Model
+from rosenblatt.modelfile import MARK
 from rosenblatt.read import Source
+from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.credit import credit
 from rosenblatt.read.data import Data, of_table, read_data
 from rosenblatt.read.encoding import spelled
 from rosenblatt.read.guess import Plan
-from rosenblatt.show.report import Report
+from rosenblatt.show.report import GENERATOR, Report
 from rosenblatt.show.strength import Strength
 from rosenblatt.show.text import weights_table
 
@@ -141,8 +143,7 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     how = How(*(given.pop(key) for key in ("algorithm", "order", "scale", "time_limit", "seed")))
     wanted = Wanted(**given)
     voice = Voice(as_json)
-    if data is not None and _same_file(data, wanted.output):
-        raise UsageError(f"--output {wanted.output} is the data; give the model another name.")
+    _check_files(data, reading, wanted)
     if passing.asked and data is None:
         raise UsageError("--stream is for a file; give DATA.")
     source = None if data is None else Source.find(data)
@@ -177,11 +178,21 @@ def _learnt(voice: Voice, found: Data, how: How) -> Result:
     return result
 
 
-def _same_file(one: str, other: str) -> bool:
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return False
+def _check_files(data: str | None, reading: Reading, wanted: Wanted) -> None:
+    """Refuse to write over what is read, and under names nobody gave over what is not ours."""
+    reads = {
+        "the data": data,
+        "the converted data": None if data in (None, "-") else f"{data}{SUFFIX}",
+        "the file to test on": wanted.test,
+        "the file of stop words": reading.stop_words,
+    }
+    keep_apart(reads, {"--output": wanted.output, "--report": wanted.page})
+    source = click.get_current_context().get_parameter_source("output")
+    if source is ParameterSource.DEFAULT:
+        keep_others(wanted.output, MARK, "a model", "give -o FILE for another name")
+    if wanted.page is not None:
+        advice = "move it, or give -o FOLDER/model.json to have both in another folder"
+        keep_others(wanted.page, GENERATOR.encode(), "a report", advice)
 
 
 def _in_passes(

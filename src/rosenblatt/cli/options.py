@@ -18,6 +18,7 @@ from rosenblatt.read.vocabulary import ENGLISH, Vocabulary
 F = TypeVar("F", bound=Callable[..., Any])
 
 SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "blank": " ", "space": " "}
+STOP_WORDS = {"none": "", "english": ENGLISH}
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Reading:
 
     layout: Layout
     wishes: Wishes
+    stop_words: str | None = None  # the file they are in, if it is one
 
 
 LAYOUT = (
@@ -86,7 +88,9 @@ def reading_options(function: F) -> F:
 
     @functools.wraps(function)
     def packed(**given: Any) -> Any:
-        reading = Reading(_layout(given), _wishes(given))
+        words = given["stop_words"]
+        stop_words = None if words in STOP_WORDS else words
+        reading = Reading(_layout(given), _wishes(given), stop_words)
         return function(reading=reading, **given)
 
     return cast(F, _with(packed, (*COLUMNS, *LAYOUT)))
@@ -142,8 +146,8 @@ def _wishes(given: dict[str, Any]) -> Wishes:
 
 
 def _stop_words(given: str) -> str:
-    if given in ("none", "english"):
-        return ENGLISH if given == "english" else ""
+    if given in STOP_WORDS:
+        return STOP_WORDS[given]
     try:
         with open(given, encoding="utf-8") as file:
             return file.read()

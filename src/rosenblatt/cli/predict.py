@@ -15,6 +15,7 @@ from rosenblatt.cli import VERBS
 from rosenblatt.cli.options import json_option, layout_options
 from rosenblatt.cli.say import Voice, counted
 from rosenblatt.errors import UsageError
+from rosenblatt.files import keep_apart
 from rosenblatt.model import Model, load
 from rosenblatt.read import Layout, Source, read_stream, reader_of
 from rosenblatt.read.data import told_where
@@ -57,6 +58,7 @@ def predict(
     positive for yes. Rows are read, answered and written a batch at a time.
     """
     voice = Voice(rest["as_json"])
+    keep_apart({"the data": data, "the model": model}, {"--output": output})
     machine = load(model)
     asking = Asking(rest["explain"], rest["missing"])
     machine = replace(machine, encoding=_with_missing(machine, asking))

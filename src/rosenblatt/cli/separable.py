@@ -16,9 +16,10 @@ from rosenblatt.cli.passing import AboutFile, opened, too_large, verdict_in_pass
 from rosenblatt.cli.say import Voice
 from rosenblatt.cli.verdict import Verdict, verdict_of
 from rosenblatt.errors import column_called
-from rosenblatt.files import write_text
+from rosenblatt.files import keep_apart, write_text
 from rosenblatt.modelfile import proof_to_json
 from rosenblatt.read import Source
+from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.data import Data, read_data
 from rosenblatt.read.guess import Plan
 
@@ -38,6 +39,12 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
     Ends with exit code 0 if it can, 1 if not, 2 if that could not be decided.
     """
     voice = Voice(as_json)
+    reads = {
+        "the data": data,
+        "the converted data": None if data == "-" else f"{data}{SUFFIX}",
+        "the file of stop words": reading.stop_words,
+    }
+    keep_apart(reads, {"--proof": proof})
     source = Source.find(data)
     in_passes = too_large(voice, source, reading, "separable")
     question = _in_passes if in_passes else _in_memory

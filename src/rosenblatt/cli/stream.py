@@ -15,6 +15,7 @@ from rosenblatt.cli.outlet import Outlet
 from rosenblatt.cli.say import Voice
 from rosenblatt.cli.streaming import Job, Status, Streamer, Tally, stopping_gently, tell
 from rosenblatt.errors import DataError, UsageError
+from rosenblatt.files import keep_apart
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read import CSV, JSON_LINES, LIBSVM, PARQUET, Layout, reader_of
 from rosenblatt.read.dialect import find_dialect
@@ -98,6 +99,14 @@ def _check(data: str, given: dict[str, Any]) -> None:
         raise UsageError("--follow is for a file; standard input is followed anyway.")
     if given["margin"] is not None and not 0 < given["margin"] < math.inf:
         raise UsageError("--margin: give a number above 0.")
+    folder = None if given["checkpoint"] is None else CheckpointFolder(given["checkpoint"])
+    reads = {
+        "the data": data,
+        "the checkpoint's own file": None if folder is None else str(folder.file),
+        "the checkpoint's lock": None if folder is None else str(folder.lock),
+    }
+    writes = {f"--{name}": given[name] for name in ("output", "rejects", "save")}
+    keep_apart(reads, writes)
 
 
 def _job(
@@ -111,8 +120,8 @@ def _job(
     model = _model(given, kept)
     source = _open(data, layout, given["follow"])
     feed, begin = _feed(source, layout, given) if kept is None else _known_feed(source, kept)
-    to_stdout = given["output"] is None
-    output = None if to_stdout and as_json else Outlet(given["output"])
+    to_stdout = given["output"] in (None, "-")
+    output = None if to_stdout and as_json else Outlet(None if to_stdout else given["output"])
     rejects = None if given["rejects"] is None else Outlet(given["rejects"])
     for outlet, name in ((output, "output"), (rejects, "rejects")):
         if outlet is not None:

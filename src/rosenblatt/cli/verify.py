@@ -17,6 +17,7 @@ from rosenblatt.errors import DataError
 from rosenblatt.evidence.checking import check_blocks
 from rosenblatt.evidence.proof import Proof, ProofError
 from rosenblatt.examples import Examples
+from rosenblatt.files import keep_apart
 from rosenblatt.modelfile import plan_and_proof
 from rosenblatt.read import Source
 from rosenblatt.read.batches import FileBatches
@@ -35,6 +36,7 @@ def verify(proof: str, data: str, reading: Reading, as_json: bool) -> int:
     Ends with exit code 0 if the proof holds and 1 if it does not.
     """
     voice = Voice(as_json)
+    keep_apart({"the proof": proof, "the data": data}, {})
     plan, content = plan_and_proof(Source.find(proof))
     try:
         claimed = Proof.from_json(json.dumps(content))

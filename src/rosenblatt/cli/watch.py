@@ -11,6 +11,7 @@ from rosenblatt.cli import VERBS
 from rosenblatt.cli.options import Reading, json_option, reading_options
 from rosenblatt.cli.say import Voice
 from rosenblatt.errors import DataError, UsageError, column_called
+from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
 from rosenblatt.read.data import read_data
 
@@ -36,6 +37,7 @@ def watch(data: str | None, browser: bool, reading: Reading, as_json: bool, **at
     """
     house, serve = _rooms()
     voice = Voice(as_json)
+    keep_apart({"the data": data, "the file of stop words": reading.stop_words}, {})
     own = None if data is None else _own(data, reading, voice)
 
     def told(address: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from rosenblatt.errors import WriteError
 from rosenblatt.files import replacing
 from rosenblatt.read import CSV, JSON_LINES, LIBSVM, Source, reader_of
 from rosenblatt.read.ahead import ahead
@@ -23,6 +24,7 @@ from rosenblatt.read.encoding import Answers, plain_labels
 from rosenblatt.read.source import UNREADABLE
 
 KEY = b"rosenblatt converted from"
+NOT_OURS = b""
 SUFFIX = ".rosenblatt.parquet"
 ROWS = 1 << 17  # in a row group
 TEXT = (CSV, JSON_LINES, LIBSVM)
@@ -50,7 +52,10 @@ def converted(batches: FileBatches) -> tuple[FileBatches, bool]:
         A text file.
     """
     path, seal = beside(batches.source), _seal(batches)
-    again = _sealed(path) == seal
+    found = _sealed(path)
+    again = found == seal
+    if found == NOT_OURS:
+        raise WriteError(f"cannot write {path}: another Parquet file has that name.")
     if not again:
         _write(batches, path, seal)
     return replace(batches, stored=Source.find(str(path))), again
@@ -70,7 +75,7 @@ def _sealed(path: Path) -> bytes | None:
 
     with suppress(*UNREADABLE):
         metadata = pq.read_schema(path).metadata or {}
-        found: bytes | None = metadata.get(KEY)
+        found: bytes = metadata.get(KEY, NOT_OURS)
         return found
     return None
 

@@ -15,6 +15,7 @@ from rosenblatt.show.play import style
 
 # Nothing is fetched from anywhere: what is in the file is all there is.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+GENERATOR = '<meta name="generator" content="rosenblatt">'  # by which it is known as ours
 STYLE = """
 body{font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;max-width:72rem;margin:2rem auto;
 padding:0 1rem;color:var(--ink);background:var(--page)}
@@ -87,6 +88,7 @@ class Report:
         body = "\n".join(_parts(found))
         return cls(
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            f"{GENERATOR}"
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
             '<meta name="viewport" content="width=device-width,initial-scale=1">'
             f"<title>{escape(found.title)}: rosenblatt report</title>"

@@ -1,0 +1,99 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from rosenblatt.errors import UsageError, WriteError
+from rosenblatt.files import keep_apart, keep_others, write_text
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("x,y\n1,0\n")
+    (tmp_path / "soft").symlink_to("data.csv")
+    os.link("data.csv", "hard")
+    (tmp_path / "sub").mkdir()
+    return tmp_path
+
+
+SAME = ["data.csv", "./data.csv", "sub/../data.csv", "soft", "hard"]
+
+
+@pytest.mark.parametrize("output", SAME)
+@pytest.mark.parametrize("data", SAME)
+def test_what_is_read_is_not_written_over_by_any_of_its_names(here, data, output):
+    with pytest.raises(UsageError, match=rf"^-o {output} is the data; give another name\.$"):
+        keep_apart({"the data": data}, {"-o": output})
+    keep_apart({"the data": data}, {"-o": "other.csv"})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("new", "./new"), ("new", "sub/../NEW"), ("no/such/new", "no/such/./new"), ("é", "é")],
+)
+def test_two_outputs_are_not_one_file_though_it_is_not_there_yet(here, one, other):
+    (here / "no" / "such").mkdir(parents=True)
+    with pytest.raises(UsageError, match=r"is what -o .* writes to"):
+        keep_apart({}, {"-o": one, "--rejects": other})
+    (here / "dangling").symlink_to(one)
+    with pytest.raises(UsageError, match=r"is what -o .* writes to"):
+        keep_apart({}, {"-o": one, "--rejects": "dangling"})
+
+
+def test_devices_and_pipes_may_be_given_twice(here):
+    os.mkfifo("pipe")
+    keep_apart({"the data": "pipe"}, {"-o": "/dev/null", "--rejects": "/dev/null"})
+
+
+@pytest.mark.parametrize("redirection", ["<data.csv >>data.csv", "<data.csv >>hard"])
+def test_redirections_are_seen_through(here, redirection):
+    code = "from rosenblatt.files import keep_apart; keep_apart({'the data': '-'}, {})"
+    command = f'"{sys.executable}" -c "{code}" {redirection}'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert "UsageError: standard output is the data" in done.stderr
+    assert (here / "data.csv").read_text() == "x,y\n1,0\n"
+
+
+def test_a_link_is_followed_and_stays(here):
+    write_text("soft", "new")
+    assert (here / "soft").is_symlink()
+    assert (here / "data.csv").read_text() == "new"
+    (here / "dangling").symlink_to("sub/far")
+    write_text("dangling", "far")
+    assert (here / "dangling").is_symlink()
+    assert (here / "sub" / "far").read_text() == "far"
+
+
+def test_links_that_lead_to_one_another_are_refused_and_stay(here):
+    (here / "a").symlink_to("b")
+    (here / "b").symlink_to("a")
+    for trial in (lambda: write_text("a", "new"), lambda: keep_apart({}, {"-o": "a"})):
+        with pytest.raises(WriteError, match="cannot write a: its symbolic links"):
+            trial()
+    assert (here / "a").is_symlink()
+
+
+def test_what_cannot_be_written_is_said_before_the_work(here):
+    for path, why in [
+        ("no/model.json", "there is no such folder"),
+        ("sub", "it is a directory"),
+        ("data.csv/model.json", "its folder is a file"),
+    ]:
+        with pytest.raises(WriteError, match=f"cannot write {path}: {why}"):
+            keep_apart({}, {"-o": path})
+
+
+def test_the_longest_name_can_be_written(here):
+    name = "m" * 255
+    write_text(name, "whole")
+    assert (here / name).read_text() == "whole"
+
+
+def test_only_ones_own_is_replaced_under_a_name_nobody_gave(here):
+    (here / "ours").write_text("<mark>" + "x" * 9000)
+    keep_others("ours", b"<mark>", "a report", "move it")
+    keep_others("nothing", b"<mark>", "a report", "move it")
+    with pytest.raises(UsageError, match=r"hard is there and is not a report .*; move it\."):
+        keep_others("hard", b"<mark>", "a report", "move it")
