@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from rosenblatt.words import shown
+
 
 class UserError(Exception):
-    """One sentence for a person, and the code the program ends with."""
+    """One sentence for a person, and the code the program ends with.
+
+    It may name what stands in a file; a terminal gets that shown and never obeys it.
+    """
 
     exit_code = 70
+
+    def __str__(self) -> str:
+        return shown(super().__str__())
 
 
 class UsageError(UserError, ValueError):

@@ -125,8 +125,8 @@ def replacing(path: str | Path) -> Iterator[str]:
         yield beside
         _settle(beside, place)
     except OSError as trouble:
-        if isinstance(trouble, WriteError):
-            raise
+        if isinstance(trouble, WriteError | BrokenPipeError):
+            raise  # a pipe is not this file: what is told beside it has lost its reader
         raise cannot_write(path, trouble) from None
     finally:
         if beside:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from rosenblatt import __version__
 from rosenblatt.errors import UserError
+from rosenblatt.words import json_line, shown
 
 # Verb -> what it does, as `rosenblatt --help` lists it. Nothing is imported to say so.
 VERBS = {
@@ -23,6 +26,16 @@ VERBS = {
     "watch": "Show the line turning, correction by correction, on a page.",
 }
 INTERRUPTED = 130
+READER_GONE = 141  # as a shell says that SIGPIPE ended a program
+# Exit code of an error -> what --json calls it.
+KINDS = {
+    64: "usage",
+    65: "data",
+    66: "no input",
+    70: "internal",
+    74: "input or output",
+    INTERRUPTED: "interrupted",
+}
 COMPLETION = """Completion: put one of these in your shell's start-up file.
 
 \b
@@ -32,8 +45,31 @@ COMPLETION = """Completion: put one of these in your shell's start-up file.
 """
 
 
+class ReaderGoneError(Exception):
+    """Who read what is printed has gone: nothing more can be said, and nothing is wrong."""
+
+
+@contextmanager
+def _while_read() -> Iterator[None]:
+    """Click would end with 1 where a pipe is broken, which here means that no line can."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise ReaderGoneError from None
+
+
 class Verbs(click.Group):
     """A group that knows its verbs' names and imports a verb when it is used."""
+
+    def make_context(self, *given: Any, **more: Any) -> click.Context:
+        """Help and version are printed here already."""
+        with _while_read():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb."""
+        with _while_read():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -95,33 +131,59 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run the program; whatever happens is one sentence on stderr and an exit code."""
     try:
-        code = rosenblatt.main(arguments, prog_name="rosenblatt", standalone_mode=False)
-        sys.stdout.flush()
-        return int(code or 0)
+        with _while_read():
+            code = _run(arguments)
+            sys.stdout.flush()
+        return code
+    except ReaderGoneError:
+        _say_no_more()
+        return READER_GONE
+
+
+def _run(arguments: list[str]) -> int:
+    given = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    told = _tell_json if "--json" in given else _tell
+    try:
+        return int(rosenblatt.main(arguments, "rosenblatt", standalone_mode=False) or 0)
     except click.UsageError as trouble:
-        return _told(_sentence(trouble.format_message()) + _help_hint(trouble), 64)
+        return told(_sentence(trouble.format_message()) + _help_hint(trouble), 64)
     except (click.Abort, KeyboardInterrupt):
-        return _told("interrupted; nothing was written.", INTERRUPTED)
+        return told("interrupted; nothing was written.", INTERRUPTED)
     except UserError as trouble:
-        return _told(str(trouble), trouble.exit_code)
-    except BrokenPipeError:
-        # The reader has gone; so that Python does not complain when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 74
+        return told(str(trouble), trouble.exit_code)
+    except (ReaderGoneError, BrokenPipeError):
+        raise
     except OSError as trouble:
-        return _told(_sentence(f"cannot read or write: {trouble.strerror or trouble}"), 74)
+        return told(_sentence(f"cannot read or write: {trouble.strerror or trouble}"), 74)
     except MemoryError:
-        return _told("there is not enough memory for this.", 70)
+        return told("there is not enough memory for this.", 70)
     except Exception as trouble:
         if os.environ.get("ROSENBLATT_DEBUG"):
             raise
         kind = type(trouble).__name__
-        return _told(_sentence(f"this should not happen ({kind}: {_short(trouble)})"), 70)
+        return told(_sentence(f"this should not happen ({kind}: {_short(trouble)})"), 70)
 
 
-def _told(sentence: str, code: int) -> int:
-    click.echo(f"rosenblatt: {sentence}", err=True)
+def _tell(sentence: str, code: int) -> int:
+    """An error in a sentence on stderr, which ends with its code."""
+    click.echo(f"rosenblatt: {shown(sentence)}", err=True)
     return code
+
+
+def _tell_json(sentence: str, code: int) -> int:
+    """An error as an object on stdout as well."""
+    error = {"message": sentence, "code": code, "kind": KINDS.get(code, "internal")}
+    click.echo(json_line({"error": error}))
+    return _tell(sentence, code)
+
+
+def _say_no_more() -> None:
+    """Turn what nobody reads to nowhere, so that Python does not complain when it closes it."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _sentence(text: str) -> str:

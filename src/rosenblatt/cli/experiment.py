@@ -9,7 +9,7 @@ import numpy as np
 
 from rosenblatt import orders
 from rosenblatt.cli import VERBS
-from rosenblatt.cli.options import json_option
+from rosenblatt.cli.options import examples, json_option
 from rosenblatt.cli.say import Voice
 from rosenblatt.errors import UsageError
 from rosenblatt.experiments import Experiment
@@ -18,7 +18,13 @@ from rosenblatt.files import keep_apart
 from rosenblatt.show.text import histogram
 
 
-@click.command(short_help=VERBS["experiment"])
+@click.command(
+    short_help=VERBS["experiment"],
+    epilog=examples(
+        "rosenblatt experiment -n 20 --runs 100",
+        "rosenblatt experiment --dim 5 --runs 100 --seed 1 --json",
+    ),
+)
 @click.option("-n", "--examples", type=click.IntRange(min=1), default=100, show_default=True)
 @click.option("--runs", type=click.IntRange(min=1), default=1000, show_default=True)
 @click.option(

@@ -12,10 +12,10 @@ from click.core import ParameterSource
 from rosenblatt import orders
 from rosenblatt.cli import INTERRUPTED, VERBS
 from rosenblatt.cli.learnpasses import learn_in_passes, tried_in_passes
-from rosenblatt.cli.options import Reading, convert_option, json_option, reading_options
+from rosenblatt.cli.options import Reading, convert_option, examples, json_option, reading_options
 from rosenblatt.cli.passing import opened, too_large
 from rosenblatt.cli.result import Result
-from rosenblatt.cli.say import Voice, counted
+from rosenblatt.cli.say import Voice
 from rosenblatt.cli.strategy import ALGORITHMS, How, learn_line
 from rosenblatt.cli.trial import Tester, Trial
 from rosenblatt.cli.verdict import verdict_of
@@ -35,6 +35,7 @@ from rosenblatt.read.guess import Plan
 from rosenblatt.show.report import GENERATOR, Report
 from rosenblatt.show.strength import Strength
 from rosenblatt.show.text import weights_table
+from rosenblatt.words import counted
 
 BUILT_IN = "the built-in credit approval"
 
@@ -71,7 +72,13 @@ class Passing:
         return Budget(self.cycles, seconds=seconds if given else None)
 
 
-@click.command(short_help=VERBS["learn"])
+@click.command(
+    short_help=VERBS["learn"],
+    epilog=examples(
+        "rosenblatt learn credit.csv --target approved",
+        "rosenblatt learn credit.csv --cv 5 --report",
+    ),
+)
 @click.argument("data", required=False, type=click.Path(allow_dash=True))
 @click.option(
     "--algorithm",

@@ -11,7 +11,7 @@ import numpy as np
 
 from rosenblatt.blocks import InOrder
 from rosenblatt.cli.passing import AboutFile, verdict_in_passes
-from rosenblatt.cli.say import Voice, counted
+from rosenblatt.cli.say import Voice
 from rosenblatt.cli.strategy import POCKET_CORRECTIONS, How
 from rosenblatt.cli.trial import Trial
 from rosenblatt.cli.verdict import Verdict
@@ -28,6 +28,7 @@ from rosenblatt.read import Source
 from rosenblatt.read.batches import FileBatches
 from rosenblatt.read.layout import numbered
 from rosenblatt.show.strength import Strength, strengths
+from rosenblatt.words import counted
 
 AS_LONG_AGAIN = 5.0  # seconds that PLA gets at least where the answer is known already
 

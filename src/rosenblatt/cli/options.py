@@ -105,6 +105,11 @@ def convert_option(function: F) -> F:
     )(function)
 
 
+def examples(*lines: str) -> str:
+    """The end of a verb's help: commands that a person can run, one a line."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
 def json_option(function: F) -> F:
     """Add --json; the command gets `as_json`."""
     return click.option(

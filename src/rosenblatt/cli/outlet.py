@@ -8,6 +8,7 @@ import sys
 
 from rosenblatt.errors import DataError, WriteError
 from rosenblatt.files import cannot_write
+from rosenblatt.words import shown_bytes
 
 
 class Outlet:
@@ -26,6 +27,7 @@ class Outlet:
             flags = os.O_WRONLY | os.O_CREAT
             self.fd = sys.stdout.fileno() if path is None else os.open(path, flags, 0o666)
             self.is_file = stat.S_ISREG(os.fstat(self.fd).st_mode)
+            self.is_terminal = os.isatty(self.fd)
         except OSError as trouble:
             raise cannot_write(self.name, trouble) from None
 
@@ -52,7 +54,7 @@ class Outlet:
 
     def write(self, data: bytes) -> None:
         """Write all of it now."""
-        view = memoryview(data)
+        view = memoryview(shown_bytes(data) if self.is_terminal else data)
         try:
             while view:
                 view = view[os.write(self.fd, view) :]

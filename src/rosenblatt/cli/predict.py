@@ -12,8 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rosenblatt.cli import VERBS
-from rosenblatt.cli.options import json_option, layout_options
-from rosenblatt.cli.say import Voice, counted
+from rosenblatt.cli.options import examples, json_option, layout_options
+from rosenblatt.cli.say import Voice
 from rosenblatt.errors import UsageError
 from rosenblatt.files import keep_apart
 from rosenblatt.model import Model, load
@@ -23,6 +23,7 @@ from rosenblatt.read.encoding import spelled
 from rosenblatt.read.layout import numbered
 from rosenblatt.show.reasons import Reasons
 from rosenblatt.show.table import WRITERS, open_writer
+from rosenblatt.words import counted
 
 FEW = 1 << 14
 ADVICE = "Give --missing empty, or --missing mean."
@@ -36,7 +37,13 @@ class Asking:
     missing: str | None
 
 
-@click.command(short_help=VERBS["predict"])
+@click.command(
+    short_help=VERBS["predict"],
+    epilog=examples(
+        "rosenblatt predict model.json new.csv -o answers.csv",
+        "rosenblatt predict model.json new.csv --explain",
+    ),
+)
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option("-o", "--output", type=click.Path(), help="A .csv, .parquet or .jsonl file.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from rosenblatt.cli.say import counted
 from rosenblatt.cli.strategy import How, Outcome
 from rosenblatt.cli.trial import Trial
 from rosenblatt.cli.verdict import Verdict
@@ -16,6 +15,7 @@ from rosenblatt.read.layout import numbered
 from rosenblatt.show.findings import Findings
 from rosenblatt.show.story import Story
 from rosenblatt.show.strength import Strength, strengths
+from rosenblatt.words import counted
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 from collections.abc import Iterator
@@ -10,6 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
+
+from rosenblatt.words import json_line, shown
 
 PATIENCE = 2.0  # seconds before progress is shown
 
@@ -24,11 +25,9 @@ class Voice:
     """
 
     def __init__(self, as_json: bool) -> None:
-        from rich.console import Console
-
         self.as_json = as_json
-        self.out = Console(highlight=False, markup=False, emoji=False, stderr=as_json)
-        self.notes = Console(highlight=False, markup=False, emoji=False, stderr=True)
+        self.out = _console(stderr=as_json)
+        self.notes = _console(stderr=True)
         self.quiet = as_json and not sys.stderr.isatty()
 
     def step(self, what: str, text: str) -> None:
@@ -37,22 +36,22 @@ class Voice:
             return
         from rich.text import Text
 
-        self.out.print(Text.assemble((f"{what:<9} ", "bold cyan"), text), soft_wrap=True)
+        line = Text.assemble((f"{what:<9} ", "bold cyan"), shown(text))
+        self.out.print(line, soft_wrap=True)
 
     def note(self, text: str) -> None:
         """Something a person should know; not a result."""
-        click.echo(f"rosenblatt: {text}", err=True)
+        tell(text)
 
     def show(self, thing: Any = "") -> None:
         """A table or a line of the result."""
         if not self.as_json:
-            self.out.print(thing)
+            self.out.print(_Shown(thing))
 
     def result(self, value: dict[str, Any]) -> None:
         """The JSON object, if that was asked for."""
         if self.as_json:
-            text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-            sys.stdout.write(text + "\n")
+            sys.stdout.write(json_line(value) + "\n")
 
     @contextmanager
     def patience(self, doing: str, seconds: float | None = None) -> Iterator[Any]:
@@ -66,14 +65,14 @@ class Voice:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TextColumn("{task.fields[count]}"),
             TimeElapsedColumn(),
             console=self.notes,
             transient=True,
         )
-        task = bar.add_task(doing, total=None, count="")
+        task = bar.add_task(shown(doing), total=None, count="")
         timer = threading.Timer(PATIENCE, bar.start)
         timer.daemon = True
         timer.start()
@@ -84,23 +83,30 @@ class Voice:
             bar.stop()
 
 
-def counted(count: int, thing: str, many: str = "") -> str:
-    """A number and a noun that agree.
+def _console(stderr: bool) -> Any:
+    """Rich's console, which says that a pipe is broken as any other file does."""
+    from rich.console import Console
 
-    Examples
-    --------
-    >>> counted(1, "mistake"), counted(1200, "mistake")
-    ('1 mistake', '1,200 mistakes')
-    """
-    return f"{count:,} {thing if count == 1 else many or thing + 's'}"
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Plain(highlight=False, markup=False, emoji=False, stderr=stderr)
 
 
-def percent(share: float) -> str:
-    """A share as a person says it.
+class _Shown:
+    """A table or a text as it is drawn, foreign control characters shown instead of obeyed."""
 
-    Examples
-    --------
-    >>> percent(0.9731), percent(1.0)
-    ('97.3 %', '100 %')
-    """
-    return "100 %" if share == 1 else f"{100 * share:.1f} %"
+    def __init__(self, thing: Any) -> None:
+        self.thing = thing
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.segment import Segment
+
+        for part in console.render(self.thing, options):
+            yield part if part.control else Segment(shown(part.text, "\n"), part.style)
+
+
+def tell(text: str) -> None:
+    """One sentence on stderr."""
+    click.echo(f"rosenblatt: {shown(text)}", err=True)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rosenblatt.cli import VERBS
-from rosenblatt.cli.options import Reading, convert_option, json_option, reading_options
+from rosenblatt.cli.options import Reading, convert_option, examples, json_option, reading_options
 from rosenblatt.cli.passing import AboutFile, opened, too_large, verdict_in_passes
 from rosenblatt.cli.say import Voice
 from rosenblatt.cli.verdict import Verdict, verdict_of
@@ -27,7 +27,13 @@ EXIT = {"separable": 0, "quasi-separable": 1, "inseparable": 1, "undecided": 2}
 SHOWN = 10
 
 
-@click.command(short_help=VERBS["separable"])
+@click.command(
+    short_help=VERBS["separable"],
+    epilog=examples(
+        "rosenblatt separable credit.csv --target approved",
+        "rosenblatt separable credit.csv --proof proof.json",
+    ),
+)
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option("--proof", type=click.Path(), metavar="FILE", help="Write the proof as JSON.")
 @convert_option

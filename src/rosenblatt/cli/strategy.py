@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rosenblatt import engine, learn
-from rosenblatt.cli.say import counted
 from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
@@ -22,6 +21,7 @@ from rosenblatt.learn.scaling import Scaling
 from rosenblatt.learn.walk import Progress
 from rosenblatt.progress import Teller
 from rosenblatt.show.story import Story
+from rosenblatt.words import counted
 
 if TYPE_CHECKING:
     from rosenblatt.fewest import FewestMistakesResult

@@ -10,10 +10,10 @@ import click
 
 from rosenblatt.checkpoint import CheckpointFolder
 from rosenblatt.cli import VERBS
-from rosenblatt.cli.options import json_option, layout_options
+from rosenblatt.cli.options import examples, json_option, layout_options
 from rosenblatt.cli.outlet import Outlet
-from rosenblatt.cli.say import Voice
-from rosenblatt.cli.streaming import Job, Status, Streamer, Tally, stopping_gently, tell
+from rosenblatt.cli.say import Voice, tell
+from rosenblatt.cli.streaming import Job, Status, Streamer, Tally, stopping_gently
 from rosenblatt.errors import DataError, UsageError
 from rosenblatt.files import keep_apart
 from rosenblatt.online import OnlinePerceptron
@@ -34,7 +34,13 @@ EVERY = 100_000
 FEEDS: dict[str, Any] = {feed.__name__: feed for feed in (ArrowFeed, CsvFeed, JsonFeed, LibsvmFeed)}
 
 
-@click.command(short_help=VERBS["stream"])
+@click.command(
+    short_help=VERBS["stream"],
+    epilog=examples(
+        "rosenblatt stream clicks.jsonl --target clicked -o predicted.txt",
+        "rosenblatt stream clicks.csv -o predicted.txt --checkpoint state --resume",
+    ),
+)
 @click.argument("data", default="-", type=click.Path(allow_dash=True))
 @click.option("--follow", is_flag=True, help="Wait for more at the end of DATA.")
 @click.option("--target", metavar="COLUMN", help="The answers; a name, or a number from 1.")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.checkpoint import CheckpointFolder
 from rosenblatt.cli.outlet import Outlet
+from rosenblatt.cli.say import tell
 from rosenblatt.errors import DataError
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.labels import Labels
@@ -296,11 +297,6 @@ class Status:
             return f"R {model.radius:.4g}"
         # R²/γ² ≥ mistakes, turned around: what they say about any line that is right everywhere.
         return f"bound: no margin above {model.radius / model.n_mistakes**0.5:.3g}"
-
-
-def tell(text: str) -> None:
-    """One sentence on stderr."""
-    print(f"rosenblatt: {text}", file=sys.stderr)
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.cli.options import Reading
-from rosenblatt.cli.say import counted, percent
 from rosenblatt.errors import UsageError
 from rosenblatt.evidence.accuracy import Accuracy, folds, held_out
 from rosenblatt.examples import Examples
@@ -17,6 +16,7 @@ from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.model import Model
 from rosenblatt.read import Source
 from rosenblatt.read.data import Data, read_as, split
+from rosenblatt.words import counted, percent
 
 ENOUGH = 10  # fewer rows than this are not worth holding some out
 

@@ -10,7 +10,7 @@ import click
 
 from rosenblatt.blocks import InOrder
 from rosenblatt.cli import VERBS
-from rosenblatt.cli.options import Reading, json_option, reading_options
+from rosenblatt.cli.options import Reading, examples, json_option, reading_options
 from rosenblatt.cli.passing import too_large
 from rosenblatt.cli.say import Voice
 from rosenblatt.errors import DataError
@@ -25,7 +25,13 @@ from rosenblatt.read.data import read_as, read_data
 from rosenblatt.read.guess import Plan
 
 
-@click.command(short_help=VERBS["verify"])
+@click.command(
+    short_help=VERBS["verify"],
+    epilog=examples(
+        "rosenblatt verify proof.json credit.csv",
+        "rosenblatt verify proof.json credit.csv --json",
+    ),
+)
 @click.argument("proof", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))
 @reading_options

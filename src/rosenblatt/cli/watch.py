@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from rosenblatt.cli import VERBS
-from rosenblatt.cli.options import Reading, json_option, reading_options
+from rosenblatt.cli.options import Reading, examples, json_option, reading_options
 from rosenblatt.cli.say import Voice
 from rosenblatt.errors import DataError, UsageError, column_called
 from rosenblatt.files import keep_apart
@@ -16,7 +16,13 @@ from rosenblatt.read import Source
 from rosenblatt.read.data import read_data
 
 
-@click.command(short_help=VERBS["watch"])
+@click.command(
+    short_help=VERBS["watch"],
+    epilog=examples(
+        "rosenblatt watch",
+        "rosenblatt watch credit.csv --no-browser",
+    ),
+)
 @click.argument("data", type=click.Path(), required=False)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(

@@ -16,6 +16,7 @@ from pyarrow import csv
 
 from rosenblatt.errors import UsageError
 from rosenblatt.files import replacing
+from rosenblatt.words import shown_bytes
 
 Write = Callable[[Any], None]
 
@@ -35,11 +36,21 @@ def open_writer(path: str | None, to: str | None) -> Iterator[Write]:
     if path is None or path == "-":
         if format_ == "parquet" and sys.stdout.isatty():
             raise UsageError("Parquet is not for a terminal; give -o FILE.")
-        with _writer(format_, sys.stdout.buffer) as write:
+        with _writer(format_, _Terminal() if sys.stdout.isatty() else sys.stdout.buffer) as write:
             yield write
         return
     with replacing(path) as beside, open(beside, "wb") as file, _writer(format_, file) as write:
         yield write
+
+
+class _Terminal:
+    """Standard output where a person reads it: no cell of a table moves the cursor."""
+
+    def write(self, rows: Any) -> None:
+        sys.stdout.buffer.write(shown_bytes(bytes(rows)))
+
+    def flush(self) -> None:
+        sys.stdout.buffer.flush()
 
 
 def _by_name(path: str | None) -> str:
@@ -60,7 +71,7 @@ def _by_name(path: str | None) -> str:
 
 
 @contextmanager
-def _writer(format_: str, file: IO[bytes]) -> Iterator[Write]:
+def _writer(format_: str, file: Any) -> Iterator[Write]:
     writer: Any = None
 
     def write(table: Any) -> None:

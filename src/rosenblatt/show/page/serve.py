@@ -41,11 +41,11 @@ def serve(house: House, *, browser: bool, told: Callable[[str], None]) -> None:
             ws="none",
         )
     )
-    told(door.address)
-    if browser:
-        threading.Thread(target=_open, args=(server, door.address), daemon=True).start()
     # uvicorn ends cleanly at Ctrl-C and then hands the signal on; that is the end, not a fault.
     with contextlib.suppress(KeyboardInterrupt), listening:
+        told(door.address)
+        if browser:
+            threading.Thread(target=_open, args=(server, door.address), daemon=True).start()
         server.run(sockets=[listening])
 
 

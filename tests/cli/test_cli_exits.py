@@ -1,0 +1,154 @@
+"""How the program ends and what it says then: broken pipes, errors as JSON, examples in help."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from installed import PROGRAM
+
+from rosenblatt.cli import KINDS, VERBS, rosenblatt, run
+from rosenblatt.read.credit import credit
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """What the examples in the help name: data, new rows, a stream."""
+    import pyarrow.csv
+
+    monkeypatch.chdir(tmp_path)
+    rows = credit(n=60)
+    pyarrow.csv.write_csv(rows, "credit.csv")
+    pyarrow.csv.write_csv(rows.drop_columns("approved"), "new.csv")
+    lines = [{"seen": i % 3, "clicked": i % 3 > 1} for i in range(9)]
+    Path("clicks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    Path("clicks.csv").write_text("seen,clicked\n1,no\n3,yes\n0,no\n")
+    return tmp_path
+
+
+def examples_of(verb):
+    """The last lines of a verb's help, as a shell takes them."""
+    command = rosenblatt.get_command(None, verb)
+    text = command.get_help(command.make_context(f"rosenblatt {verb}", [], resilient_parsing=True))
+    told = text.rpartition("Examples:\n")[2].splitlines()
+    return [shlex.split(line) for line in told]
+
+
+def test_every_help_ends_with_two_examples_that_run(folder, capfd):
+    for verb in VERBS:
+        examples = examples_of(verb)
+        assert len(examples) == 2, verb
+        for name, *arguments in examples:
+            assert (name, arguments[0]) == ("rosenblatt", verb)
+            if verb != "watch":  # which stays until Ctrl-C
+                assert run(arguments) == 0, (arguments, capfd.readouterr().err)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_examples_of_watch_run_until_ctrl_c(folder, number):
+    arguments = examples_of("watch")[number][1:]
+    process = subprocess.Popen(
+        [PROGRAM, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "BROWSER": "true", "PYTHONUNBUFFERED": "1"},
+    )
+    assert b"http://127.0.0.1:" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+
+
+def with_closed(arguments, folder, *closed):
+    """Exit code and stderr of the program where nobody reads stdout, stderr or both."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    streams = {name: writing if name in closed else subprocess.PIPE for name in STREAMS}
+    process = subprocess.Popen([PROGRAM, *arguments], cwd=folder, **streams)
+    os.close(writing)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+STREAMS = ("stdout", "stderr")
+SPEAKING = [
+    ["--help"],
+    ["--version"],
+    ["learn", "--help"],
+    ["learn", "credit.csv", "--time-limit", "0.1"],
+    ["learn", "credit.csv", "--time-limit", "0.1", "--json"],
+    ["predict", "model.json", "new.csv"],
+    ["predict", "model.json", "new.csv", "--to", "parquet"],
+    ["predict", "model.json", "new.csv", "--json"],
+    ["separable", "clicks.jsonl", "--target", "clicked"],
+    ["verify", "proof.json", "credit.csv"],
+    ["stream", "clicks.csv", "--target", "clicked"],
+    ["experiment", "-n", "5", "--runs", "3"],
+    ["watch", "--no-browser"],
+    ["separable", "no such file", "--json"],
+]
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("arguments", SPEAKING, ids=" ".join)
+def test_a_broken_pipe_ends_quietly_with_141(folder, arguments):
+    if "model.json" in arguments:
+        assert run(["learn", "credit.csv", "--test-size", "0", "--top", "0"]) == 0
+    if "proof.json" in arguments:
+        assert run(["separable", "credit.csv", "--proof", "proof.json"]) == 0
+    code, _, err = with_closed(arguments, folder, "stdout")
+    assert (code, err) == (141, b"")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["learn", "nothing"], ["learn", "--no-such"], ["stream", "clicks.csv"]]
+)
+def test_a_broken_pipe_of_messages_ends_with_141_too(folder, arguments):
+    assert with_closed(arguments, folder, "stderr")[0] == 141
+    assert with_closed(arguments, folder, *STREAMS)[0] == 141
+
+
+ERRORS = [
+    (["learn", "nothing.csv"], 66),
+    (["learn", "clicks.csv", "--target", "seen"], 65),
+    (["learn", "credit.csv", "--no-such-option"], 64),
+    (["learn", "credit.csv", "--cv", "one"], 64),
+    (["learn", "credit.csv", "-o", "no/such/folder.json"], 74),
+    (["predict", "credit.csv", "credit.csv"], 65),
+    (["predict", "model.json"], 64),
+    (["separable", "nothing.csv"], 66),
+    (["verify", "nothing.json", "credit.csv"], 66),
+    (["stream", "--resume"], 64),
+    (["experiment", "--runs", "0"], 64),
+    (["watch", "nothing.csv"], 66),
+    (["no-such-verb"], 64),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code"), ERRORS, ids=lambda given: str(given))
+def test_an_error_with_json_is_json(folder, capfd, arguments, code):
+    told = run([*arguments, "--json"])
+    out, err = capfd.readouterr()
+    error = json.loads(out)["error"]
+    assert out.count("\n") == 1
+    assert err.endswith(f"rosenblatt: {error['message']}\n")
+    assert (told, error["code"], error["kind"]) == (code, code, KINDS[code])
+
+
+def test_an_interrupt_and_what_should_not_happen_are_json_too(folder, capfd, monkeypatch):
+    for trouble, code in ((KeyboardInterrupt, 130), (ZeroDivisionError, 70), (MemoryError, 70)):
+
+        def broken(*given, trouble=trouble):
+            raise trouble
+
+        monkeypatch.setattr("rosenblatt.cli.separable.read_data", broken)
+        assert run(["separable", "credit.csv", "--json"]) == code
+        assert json.loads(capfd.readouterr().out)["error"]["code"] == code
+
+
+def test_json_after_two_dashes_is_a_name(folder, capfd):
+    assert run(["separable", "--", "--json"]) == 66
+    assert capfd.readouterr().out == ""
