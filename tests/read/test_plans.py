@@ -10,7 +10,7 @@ from rosenblatt.read.columns import Category, Entries, Flag, Number, Words
 from rosenblatt.read.data import read_as, read_data
 from rosenblatt.read.encoding import Answers, Encoding
 from rosenblatt.read.guess import Wishes, plan
-from rosenblatt.read.vocabulary import Vocabulary
+from rosenblatt.read.vocabulary import Vocabulary, cells_with
 
 
 @pytest.fixture
@@ -194,9 +194,9 @@ def test_vocabulary_counts_a_word_once_a_cell():
     from rosenblatt.read.columns import split_words
 
     cells = pa.array(["spam spam spam", "eggs and ham", "eggs"])
-    assert Vocabulary(2).of(*split_words(cells)) == ("eggs",)
-    assert Vocabulary(1).of(*split_words(cells)) == ("eggs", "ham", "spam")
-    assert "and" in Vocabulary(1, frozenset()).of(*split_words(cells))
+    assert Vocabulary(2).of(cells_with(*split_words(cells))) == ("eggs",)
+    assert Vocabulary(1).of(cells_with(*split_words(cells))) == ("eggs", "ham", "spam")
+    assert "and" in Vocabulary(1, frozenset()).of(cells_with(*split_words(cells)))
 
 
 def test_entries_beyond_what_was_learnt_are_ignored():

@@ -183,7 +183,7 @@ def plain_labels(cells: Any) -> Any:
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
         return cells.cast(pa.int64())
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        cells = cells.cast(pa.float64())
+        cells = pc.add(cells.cast(pa.float64()), 0.0)  # -0.0 and 0.0 are one answer
         return pc.if_else(pc.is_nan(cells), pa.scalar(None, pa.float64()), cells)
     if pa.types.is_boolean(kind):
         return cells

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rosenblatt.errors import DataError, UsageError, as_option, column_called, listed
 from rosenblatt.read import libsvm
@@ -19,17 +18,16 @@ from rosenblatt.read.columns import (
     Flag,
     Number,
     Words,
-    as_numbers,
-    as_text,
-    split_entries,
     split_words,
 )
 from rosenblatt.read.csv import not_utf8
-from rosenblatt.read.encoding import Answers, Encoding, plain_labels
-from rosenblatt.read.vocabulary import Vocabulary
+from rosenblatt.read.encoding import Answers, Encoding
+from rosenblatt.read.survey import MANY, Distinct, Rows, Survey, is_bytes, is_text
+from rosenblatt.read.vocabulary import Vocabulary, cells_with
 
 FEW = 50  # text with at most this many different values is a category
 MOSTLY = 0.9  # text of which this share are numbers is a column of numbers with mistakes in it
+MOST_WORDS = 1 << 24  # a model holds a weight for each
 
 
 @dataclass(frozen=True)
@@ -68,24 +66,66 @@ def plan(table: Any, wishes: Wishes, name: str) -> Plan:
     name : str
         What messages call the table.
     """
-    for n in table.column_names:
-        if n not in _ignored(table, wishes) and _is_bytes(table.column(n).type):
-            raise not_utf8(name, _first_undecodable(table.column(n)), column_called(n))
-    column, guessed = _target(table, wishes, name)
+    return plan_of(Rows(table.schema, lambda: (table,)), wishes, name)
+
+
+def plan_of(rows: Rows, wishes: Wishes, name: str) -> Plan:
+    """The same for rows that come in batches: one look at all of them, a second for words."""
+    seen = _surveyed(rows, wishes, name)
+    for n, survey in seen.items():
+        if is_bytes(survey.type):
+            raise not_utf8(name, survey.undecodable, column_called(n))
+    column, guessed = _target(rows.names, seen, wishes, name)
+    answers = _answers(seen[column], column, wishes, name)
+    features = {n: survey for n, survey in seen.items() if n != column}
+    empty = [n for n, survey in features.items() if survey.is_empty]
     notes: tuple[str, ...] = ()
-    answers = _answers(table, column, wishes, name)
-    ignored = {find_column(table.column_names, given, "--ignore") for given in wishes.ignore} | {
-        column
-    }
-    empty = [n for n in table.column_names if n not in ignored and _is_empty(table.column(n))]
     if empty:
         notes += (f"{listed([column_called(n) for n in empty])} left out: nothing in it",)
-    used = [n for n in table.column_names if n not in ignored and n not in empty]
-    forced = _forced(table, wishes)
-    columns = tuple(_column(table.column(n), n, forced.get(n), wishes, name) for n in used)
+    used = {n: survey for n, survey in features.items() if n not in empty}
+    columns = _columns(rows, used, wishes, name)
     if not any(c.features for c in columns):
         raise DataError(f"{name}: nothing is left to learn from besides the answers.")
     return Plan(Encoding(columns, wishes.missing), answers, guessed, notes)
+
+
+def _surveyed(rows: Rows, wishes: Wishes, name: str) -> dict[str, Survey]:
+    """What is in each column that is not ignored."""
+    ignored = {find_column(rows.names, given, "--ignore") for given in wishes.ignore}
+    target = wishes.target and find_column(rows.names, wishes.target, "--target")
+    forced, entries = _forced(rows.names, wishes), _entries_in(rows)
+    ignored -= {target}
+    seen = {
+        n: Survey(
+            kind,
+            values=_told_apart(kind, forced.get(n)),
+            answers=n == target if target else entries is None or n != entries,
+            entries=n if n == entries and n not in forced else None,
+        )
+        for n, kind in zip(rows.names, rows.schema.types, strict=True)
+        if n not in ignored
+    }
+    for part in rows.parts():
+        for n, survey in seen.items():
+            survey.add(part.column(n))
+    if not any(survey.rows for survey in seen.values()):
+        raise DataError(f"{name} has no rows, only the names of columns.")
+    return seen
+
+
+def _told_apart(kind: Any, forced: str | None) -> int | None:
+    """How many values of a column to tell apart: all of a category, else enough to know one."""
+    if forced == "category" or (forced is None and is_text(kind) and pa.types.is_dictionary(kind)):
+        return None
+    return FEW if forced is None and is_text(kind) else 0
+
+
+def _entries_in(rows: Rows) -> str | None:
+    """The column of entries, if these are the lines of a LIBSVM file."""
+    kind = rows.schema.types[-1]
+    if rows.names == [libsvm.LABEL, libsvm.ENTRIES] and (is_text(kind) or pa.types.is_map(kind)):
+        return libsvm.ENTRIES
+    return None
 
 
 def find_column(names: Sequence[str], given: str, option: str) -> str:
@@ -103,13 +143,14 @@ def find_column(names: Sequence[str], given: str, option: str) -> str:
     return names[number - 1 if number > 0 else number]
 
 
-def _target(table: Any, wishes: Wishes, name: str) -> tuple[str, bool]:
+def _target(
+    names: list[str], seen: dict[str, Survey], wishes: Wishes, name: str
+) -> tuple[str, bool]:
     if wishes.target is not None:
-        return find_column(table.column_names, wishes.target, "--target"), False
-    if table.column_names == [libsvm.LABEL, libsvm.ENTRIES]:
+        return find_column(names, wishes.target, "--target"), False
+    if any(survey.entries for survey in seen.values()):
         return libsvm.LABEL, False
-    ignored = _ignored(table, wishes)
-    two = [n for n in table.column_names if n not in ignored and _has_two_values(table.column(n))]
+    two = [n for n, s in seen.items() if s.labels is not None and len(s.labels.values) == 2]
     if len(two) == 1:
         return two[0], True
     if not two:
@@ -122,20 +163,11 @@ def _target(table: Any, wishes: Wishes, name: str) -> tuple[str, bool]:
     )
 
 
-def _ignored(table: Any, wishes: Wishes) -> set[str]:
-    return {find_column(table.column_names, given, "--ignore") for given in wishes.ignore}
-
-
-def _answers(table: Any, column: str, wishes: Wishes, name: str) -> Answers:
-    where = f"{name}, {column_called(column)}"
-    _check_readable(table.column(column), name, column)
-    labels = pc.unique(plain_labels(table.column(column))).drop_null().to_pylist()
+def _answers(survey: Survey, column: str, wishes: Wishes, name: str) -> Answers:
+    _check_readable(survey.type, name, column)
+    labels = list(survey.labels.values) if survey.labels is not None else []
     if len(labels) != 2:
-        shown = listed([str(label) for label in sorted(labels)], most=4)
-        raise DataError(
-            f"{where}: {len(labels) or 'no'} different answers{f' ({shown})' if shown else ''}; "
-            "there must be two. Give --target for another column."
-        )
+        raise _not_two(survey.labels, f"{name}, {column_called(column)}")
     negative, positive = sorted(labels)
     if wishes.positive is not None:
         matching = [label for label in labels if _means(wishes.positive, label)]
@@ -149,6 +181,16 @@ def _answers(table: Any, column: str, wishes: Wishes, name: str) -> Answers:
     return Answers(column, negative, positive)
 
 
+def _not_two(labels: Distinct | None, where: str) -> DataError:
+    if labels is not None and labels.many:
+        told = f"more than {MANY:,} different answers"
+    else:
+        values = sorted(labels.values) if labels is not None else []
+        shown = listed([str(label) for label in values], most=4)
+        told = f"{len(values) or 'no'} different answers{f' ({shown})' if shown else ''}"
+    return DataError(f"{where}: {told}; there must be two. Give --target for another column.")
+
+
 def _means(given: str, label: Any) -> bool:
     if str(label).lower() == given.strip().lower():
         return True
@@ -158,7 +200,7 @@ def _means(given: str, label: Any) -> bool:
         return False
 
 
-def _forced(table: Any, wishes: Wishes) -> dict[str, str]:
+def _forced(names: list[str], wishes: Wishes) -> dict[str, str]:
     forced: dict[str, str] = {}
     for kind, given in (
         ("number", wishes.numbers),
@@ -166,71 +208,67 @@ def _forced(table: Any, wishes: Wishes) -> dict[str, str]:
         ("text", wishes.texts),
     ):
         for one in given:
-            column = find_column(table.column_names, one, f"--{kind}")
+            column = find_column(names, one, f"--{kind}")
             if forced.setdefault(column, kind) != kind:
                 raise UsageError(f"--{forced[column]} and --{kind} both name {one}.")
     return forced
 
 
-def _column(cells: Any, column: str, forced: str | None, wishes: Wishes, name: str) -> Column:
-    _check_readable(cells, name, column)
-    if column == libsvm.ENTRIES and forced is None:
-        return _entries(cells, column)
-    kind = forced or _kind(cells, column)
-    if kind == "number":
-        return _number(cells, column)
+def _columns(rows: Rows, seen: dict[str, Survey], wishes: Wishes, name: str) -> tuple[Column, ...]:
+    for n, survey in seen.items():
+        if survey.entries is None:
+            _check_readable(survey.type, name, n)
+    forced = _forced(rows.names, wishes)
+    kinds = {n: forced.get(n) or _kind(survey) for n, survey in seen.items()}
+    words = _words(rows, [n for n, kind in kinds.items() if kind == "text"], wishes, name)
+    return tuple(
+        Words(n, words[n]) if n in words else _column(survey, n, kinds[n])
+        for n, survey in seen.items()
+    )
+
+
+def _column(survey: Survey, name: str, kind: str) -> Column:
+    if kind == "entries":
+        low, high = survey.indices or (1, 0)
+        first = 0 if low == 0 else 1
+        return Entries(name, first, high - first + 1)
     if kind == "category":
-        return Category(column, tuple(sorted(pc.unique(as_text(cells)).to_pylist())))
-    return Words(column, wishes.vocabulary.of(*split_words(cells)))
+        return Category(name, tuple(sorted(survey.values.values)))
+    return (Flag if pa.types.is_boolean(survey.type) else Number)(name, *survey.moments.found())
 
 
-def _kind(cells: Any, column: str) -> str:
-    if not (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)):
-        if not pa.types.is_dictionary(cells.type):
-            return "number"
-        return "category" if pa.types.is_string(cells.type.value_type) else "number"
-    text = as_text(cells)
-    there = text.filter(pc.not_equal(text, ""))
-    numeric = len(there) - as_numbers(there).null_count
-    if numeric >= MOSTLY * len(there):
+def _kind(survey: Survey) -> str:
+    if survey.entries is not None:
+        return "entries"
+    if not is_text(survey.type):
         return "number"
-    different = len(pc.unique(text))
-    words = pc.mean(pc.count_substring_regex(there, r"\s+")).as_py() + 1
-    if different > FEW or (2 * different > len(text) and words >= 2):
+    if pa.types.is_dictionary(survey.type):
+        return "category"
+    if survey.numeric >= MOSTLY * survey.meant:
+        return "number"
+    different = len(survey.values.values)
+    words = survey.blanks / survey.written + 1
+    if survey.values.many or (2 * different > survey.rows and words >= 2):
         return "text"
     return "category"
 
 
-def _number(cells: Any, column: str) -> Number:
-    kind = Flag if pa.types.is_boolean(cells.type) else Number
-    numbers = kind(column).encode(cells)
-    there = numbers[~np.isnan(numbers)]
-    if len(there) == 0:
-        return kind(column)
-    # In units of the largest value, so that squares neither overflow nor vanish.
-    unit = float(np.abs(there).max()) or 1.0
-    mean, spread = float(np.mean(there / unit)) * unit, float(np.std(there / unit)) * unit
-    return kind(column, mean, spread if spread > 0 else 1.0)
+def _words(rows: Rows, columns: list[str], wishes: Wishes, name: str) -> dict[str, tuple[str, ...]]:
+    """The words to count in each of some columns of text."""
+    counts: dict[str, Counter[str]] = {n: Counter() for n in columns}
+    for part in rows.parts() if columns else ():
+        for n, count in counts.items():
+            count.update(cells_with(*split_words(part.column(n))))
+            if len(count) > MOST_WORDS:
+                raise DataError(
+                    f"{name}, {column_called(n)}: more than {MOST_WORDS:,} different words, too "
+                    f"many to keep a weight for each. Give --ignore {as_option(n)}."
+                )
+    return {n: wishes.vocabulary.of(count) for n, count in counts.items()}
 
 
-def _entries(cells: Any, column: str) -> Entries:
-    index, _, _, _ = split_entries(cells, column)
-    first = 0 if len(index) and index.min() == 0 else 1
-    return Entries(column, first, int(index.max()) - first + 1 if len(index) else 0)
-
-
-def _has_two_values(cells: Any) -> bool:
-    if pa.types.is_nested(cells.type) or pa.types.is_temporal(cells.type):
-        return False
-    return len(pc.unique(plain_labels(cells)).drop_null()) == 2
-
-
-def _is_empty(cells: Any) -> bool:
-    return bool(cells.null_count == len(cells))
-
-
-def _check_readable(cells: Any, name: str, column: str) -> None:
-    kind, where = cells.type, column_called(column)
+def _check_readable(kind: Any, name: str, column: str) -> None:
+    where = column_called(column)
     if pa.types.is_nested(kind):
         raise DataError(f"{name}, {where}: lists or objects. Give --ignore {as_option(column)}.")
     if pa.types.is_temporal(kind):
@@ -238,16 +276,3 @@ def _check_readable(cells: Any, name: str, column: str) -> None:
             f"{name}, {where}: dates or times, which are neither numbers nor words. "
             f"Give --ignore {as_option(column)}, or --category {as_option(column)}."
         )
-
-
-def _is_bytes(kind: Any) -> bool:
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
-
-
-def _first_undecodable(cells: Any) -> int | None:
-    for row, cell in enumerate(cells):
-        try:
-            (cell.as_py() or b"").decode()
-        except UnicodeDecodeError:
-            return row
-    return None

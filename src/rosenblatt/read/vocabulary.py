@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 # The words of English that say least about what a text is about.
@@ -33,15 +32,23 @@ class Vocabulary:
         """The vocabulary without the words of a text."""
         return cls(min_count, frozenset(stop_words.lower().split()))
 
-    def of(self, words: Any, offsets: NDArray[np.int32]) -> tuple[str, ...]:
-        """The words to count, in alphabetical order."""
-        coded = words.dictionary_encode()
-        codes = coded.indices.to_numpy()
-        cells = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        # A word counts once in a cell: twenty times in one message is still one message.
-        once = np.unique(cells.astype(np.int64) * (len(coded.dictionary) or 1) + codes)
-        count = np.bincount(once % (len(coded.dictionary) or 1), minlength=len(coded.dictionary))
-        long = pc.greater_equal(pc.utf8_length(coded.dictionary), 2)
-        enough = pa.array(count >= self.min_count)
-        kept = coded.dictionary.filter(pc.and_(long, enough)).to_pylist()
-        return tuple(sorted(word for word in kept if word not in self.stop_words))
+    def of(self, count: Mapping[str, int]) -> tuple[str, ...]:
+        """The words to count, in alphabetical order, by the number of cells that have each."""
+        return tuple(
+            sorted(
+                word
+                for word, cells in count.items()
+                if cells >= self.min_count and len(word) >= 2 and word not in self.stop_words
+            )
+        )
+
+
+def cells_with(words: Any, offsets: NDArray[np.int32]) -> dict[str, int]:
+    """In how many cells each word comes, from the words of all cells and where a cell's begin."""
+    coded = words.dictionary_encode()
+    size = len(coded.dictionary) or 1
+    cells = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    # A word counts once in a cell: twenty times in one message is still one message.
+    once = np.unique(cells.astype(np.int64) * size + coded.indices.to_numpy())
+    count = np.bincount(once % size, minlength=len(coded.dictionary))
+    return dict(zip(coded.dictionary.to_pylist(), count.tolist(), strict=True))
