@@ -68,7 +68,7 @@ def test_what_is_no_sealed_file_is_refused(tmp_path, data):
 
 
 def test_a_missing_file_cannot_be_opened(tmp_path):
-    with pytest.raises(OpenError, match="cannot be opened"):
+    with pytest.raises(OpenError, match="cannot open"):
         rb.OnlinePerceptron.load(tmp_path / "nothing")
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from rosenblatt.errors import DataError, OpenError, UsageError
+from rosenblatt import strictjson
+from rosenblatt.errors import DataError, OpenError, UsageError, shortened
 from rosenblatt.files import HALF_WRITTEN, write_text
 
 VERSION = 1
@@ -50,28 +51,23 @@ def read_sealed(path: Where, kind: str) -> Any:
     kind : str
         What it must be.
     """
+    data = strictjson.read_text(fspath(path))
     try:
-        text = Path(path).read_bytes().decode("utf-8")
-    except OSError as error:
-        raise OpenError(f"{path} cannot be opened: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not a file of rosenblatt: it is not text.") from None
-    try:
-        whole = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
+        whole = strictjson.parse(*data)
+    except strictjson.NotJsonError as wrong:
         raise DataError(
-            f"{path} is not whole: its JSON breaks off or was damaged. Use an older copy."
+            f"{path} {wrong}: it is not whole, or was damaged. Use an older copy."
         ) from None
     if not isinstance(whole, dict) or whole.get("program") != PROGRAM:
         raise DataError(f"{path} is not a file of rosenblatt.")
     if whole.get("kind") != kind:
-        raise DataError(f"{path} holds a {whole.get('kind')!r}, not a {kind!r}.")
+        raise DataError(f"{path} holds a {shortened(repr(whole.get('kind')))}, not a {kind!r}.")
     if whole.get("version") != VERSION:
         raise DataError(
-            f"{path} has version {whole.get('version')!r} and this program reads version "
-            f"{VERSION}; use the program that wrote it."
+            f"{path} has version {shortened(repr(whole.get('version')))} and this program reads "
+            f"version {VERSION}; use the program that wrote it."
         )
-    sealed = text.partition(BEFORE_CONTENT)[2].rstrip().removesuffix("}")
+    sealed = data.data.decode().partition(BEFORE_CONTENT)[2].rstrip().removesuffix("}")
     if "content" not in whole or _digest(sealed) != whole.get("sha256"):
         raise DataError(f"{path} was changed after it was written: its digest does not fit.")
     return whole["content"]
@@ -159,7 +155,3 @@ def _canonical(content: Any) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a number")

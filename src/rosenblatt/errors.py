@@ -86,3 +86,15 @@ def listed(words: list[str], joint: str = "and", most: int = 6) -> str:
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} {joint} {words[-1]}"
+
+
+def shortened(text: str, most: int = 80) -> str:
+    """What somebody wrote, fit to stand in a sentence: on one line, its end left out.
+
+    Examples
+    --------
+    >>> shortened("two" + chr(10) + "lines"), shortened("a" * 100, most=5)
+    ('two lines', 'aaaaa …')
+    """
+    text = "".join(c if c.isprintable() else " " for c in text[: most + 1])
+    return f"{text[:most]} …" if len(text) > most else text

@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from rosenblatt import __version__
-from rosenblatt.errors import DataError
+from rosenblatt import __version__, strictjson
+from rosenblatt.errors import DataError, shortened
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.columns import KINDS, Column, Entries, Number
 from rosenblatt.read.encoding import POLICIES, Answers, Encoding
 from rosenblatt.read.guess import Plan
-from rosenblatt.read.source import Source
 
 if TYPE_CHECKING:
     from rosenblatt.model import Model
 
 FORMAT = 1
 ZEROS = {"mistake": 0, "negative": -1, "positive": 1}
-LARGEST_FILE = 1 << 30
 MARK = b'{\n "rosenblatt": "model",'  # how a model file begins
 
 
@@ -75,24 +73,8 @@ def columns_to_json(encoding: Encoding, weights: list[float]) -> list[dict[str, 
 
 def from_file(path: str) -> dict[str, Any]:
     """The parts of a model, by the names that Model takes."""
-    source = Source.find(path)
-    check = Checked(source.name, "model")
-    return check.model(check.kind_and_format(parse_json(source, "model")))
-
-
-def parse_json(source: Source, kind: str) -> Any:
-    """The JSON value of a file: no constants beyond JSON, no key twice in an object."""
-    check = Checked(source.name, kind)
-    try:
-        with source.open() as stream:
-            text = stream.read(LARGEST_FILE)
-        return json.loads(
-            text.decode(), parse_constant=check.refuse_constant, object_pairs_hook=check.unique
-        )
-    except DataError:
-        raise
-    except (ValueError, RecursionError, OSError, MemoryError):
-        raise DataError(f"{source.name} is not JSON.") from None
+    check = Checked(path, "model")
+    return check.model(check.kind_and_format(strictjson.read(path)))
 
 
 class Checked:
@@ -103,6 +85,7 @@ class Checked:
 
     def wrong(self, where: str, what: str) -> NoReturn:
         """Refuse the file."""
+        where = shortened(where, most=120)
         raise DataError(f"{self.name} is not a {self.kind} that fits: {where} {what}.")
 
     def kind_and_format(self, value: Any) -> dict[str, Any]:
@@ -111,22 +94,9 @@ class Checked:
             raise DataError(f"{self.name} is not a {self.kind} of rosenblatt.")
         if value.get("format") != FORMAT:
             raise DataError(
-                f"{self.name} has format {value.get('format')!r}; "
+                f"{self.name} has format {shortened(repr(value.get('format')))}; "
                 f"this version of rosenblatt reads format {FORMAT}."
             )
-        return value
-
-    def refuse_constant(self, text: str) -> NoReturn:
-        """NaN and Infinity are not JSON."""
-        self.wrong("a number", f"is {text}")
-
-    def unique(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """An object whose keys come once."""
-        value = dict(pairs)
-        if len(value) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            self.wrong(f'"{twice}"', "comes twice in one object")
         return value
 
     def number(self, value: Any, where: str) -> float:
@@ -255,12 +225,12 @@ def proof_to_json(plan: Plan, proof: dict[str, Any]) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def plan_and_proof(source: Source) -> tuple[Plan | None, dict[str, Any]]:
+def plan_and_proof(path: str) -> tuple[Plan | None, dict[str, Any]]:
     """The plan and the proof of a file; no plan where `Proof.to_json` alone was written."""
-    check = Checked(source.name, "proof")
-    value = parse_json(source, "proof")
+    check = Checked(path, "proof")
+    value = strictjson.read(path)
     if not isinstance(value, dict):
-        raise DataError(f"{source.name} is not a proof of rosenblatt.")
+        raise DataError(f"{path} is not a proof of rosenblatt.")
     if "rosenblatt" not in value:
         return None, value
     check.kind_and_format(value)

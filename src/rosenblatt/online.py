@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import checkpoint
+from rosenblatt.errors import shortened
 from rosenblatt.kernels import LONGEST_SQUARED, MISTAKES, RECENT, SEEN
 from rosenblatt.labels import Labels
 from rosenblatt.learn import stream
@@ -307,6 +308,8 @@ class OnlinePerceptron:
     def from_state(cls, state: Mapping[str, Any], source: str = "the state") -> OnlinePerceptron:
         """The model of a state; refuses with one sentence what does not fit together."""
         try:
+            if len(state["window"]) != 2 * state["parameters"]["window"]:  # before it is made
+                raise ValueError("the last window is not one bit an example")
             model = cls(**state["parameters"])
             model._memory = Memory.from_state(state, model._kept(), model.window)
             labels = Labels()
@@ -315,10 +318,12 @@ class OnlinePerceptron:
             if list(labels.met) != state["labels"] or (not labels.met and model.n_seen):
                 raise ValueError("its labels are not one or two different ones in order")
             model._take_labels(labels)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{source} is not an online perceptron: {error!r}.") from None
+        except (KeyError, TypeError, AttributeError, OverflowError) as error:
+            why = shortened(repr(error))
+            raise ValueError(f"{source} is not an online perceptron: {why}.") from None
         except ValueError as error:
-            raise ValueError(f"{source} is not an online perceptron: {error}") from None
+            why = shortened(str(error), most=200)
+            raise ValueError(f"{source} is not an online perceptron: {why}") from None
         return model
 
     def _kept(self) -> tuple[str, ...]:

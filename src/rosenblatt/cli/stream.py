@@ -14,7 +14,7 @@ from rosenblatt.cli.options import examples, json_option, layout_options
 from rosenblatt.cli.outlet import Outlet
 from rosenblatt.cli.say import Voice, tell
 from rosenblatt.cli.streaming import Job, Status, Streamer, Tally, stopping_gently
-from rosenblatt.errors import DataError, UsageError
+from rosenblatt.errors import DataError, UsageError, shortened
 from rosenblatt.files import keep_apart
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read import CSV, JSON_LINES, LIBSVM, PARQUET, Layout, reader_of
@@ -83,7 +83,7 @@ def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
         folder = None
         if given["checkpoint"] is not None:
             folder = stack.enter_context(CheckpointFolder(given["checkpoint"]))
-        kept = None if folder is None else folder.read(given["resume"])
+        kept = None if folder is None else _whole(folder.read(given["resume"]))
         if given["resume"] and kept is None:
             tell("there is no checkpoint yet; starting from the beginning.")
         job, tally = _job(data, layout, given, as_json, folder, kept)
@@ -213,11 +213,37 @@ def _feed(
 
 
 def _known_feed(source: LineStream | RowStream, kept: Any) -> tuple[Any, Place]:
-    place = Place(**kept["tally"]["place"])
-    fields = {name: tuple(v) if isinstance(v, list) else v for name, v in kept["feed"].items()}
-    feed = FEEDS[str(fields.pop("kind"))](**fields)
+    place, feed = Place(**kept["tally"]["place"]), _feed_of(kept["feed"])
     source.go_to(place, kept["input"])
     return feed, place
+
+
+def _feed_of(kept: dict[str, Any]) -> Any:
+    fields = {name: tuple(v) if isinstance(v, list) else v for name, v in kept.items()}
+    for value in fields.values():
+        words = value if isinstance(value, tuple) else (value,)
+        if not all(word is None or isinstance(word, str) for word in words):
+            raise TypeError("how the stream is read is not told")
+    return FEEDS[str(fields.pop("kind"))](**fields)
+
+
+def _whole(kept: Any) -> Any:
+    """What a checkpoint holds, refused where a part of it is not there."""
+    if kept is None:
+        return None
+    try:
+        tally, place = kept["tally"], Place(**kept["tally"]["place"])
+        numbers = [place.bytes, place.lines, tally["predicted"], tally["bad"]]
+        numbers += [kept[name] for name in ("output", "rejects") if kept[name] is not None]
+        if any(type(n) is not int or n < 0 for n in numbers):
+            raise ValueError("a place in a file is not a whole number")
+        if not isinstance(kept["input"], str) or not isinstance(kept["model"], dict):
+            raise TypeError("its stream or its model is not told")
+        _feed_of(kept["feed"])
+    except (KeyError, TypeError, ValueError, AttributeError) as wrong:
+        why = shortened(str(wrong))
+        raise DataError(f"the checkpoint does not hold all it should: {why}.") from None
+    return kept
 
 
 def _features(names: list[str], target: str, ignore: tuple[str, ...]) -> tuple[str, ...]:

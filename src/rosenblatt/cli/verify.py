@@ -43,7 +43,7 @@ def verify(proof: str, data: str, reading: Reading, as_json: bool) -> int:
     """
     voice = Voice(as_json)
     keep_apart({"the proof": proof, "the data": data}, {})
-    plan, content = plan_and_proof(Source.find(proof))
+    plan, content = plan_and_proof(proof)
     try:
         claimed = Proof.from_json(json.dumps(content))
     except ProofError as wrong:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rosenblatt.checkpoint import read_sealed, write_sealed
 from rosenblatt.dask.mixing import Judged, Plan, Round, State
-from rosenblatt.errors import DataError, UsageError
+from rosenblatt.errors import DataError, UsageError, shortened
 
 KIND = "rounds of mixing"
 
@@ -47,6 +47,19 @@ class Checkpoint:
     def read(self, plan: Plan) -> tuple[int, State]:
         """The seed and the state to go on from; refuses those of other data or another rule."""
         content = read_sealed(self.path, KIND)
+        try:
+            self._check_same(content, plan)
+            seed, state = int(content["seed"]), _state(content["state"])
+            if state.w.shape != (self.data["columns"] + 1,) or not np.isfinite(state.w).all():
+                raise ValueError("w is not a finite number for each column")
+            return seed, state
+        except UsageError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            why = shortened(repr(error))
+            raise DataError(f"{self.path} does not hold a whole state: {why}.") from None
+
+    def _check_same(self, content: Any, plan: Plan) -> None:
         for name, now in (("data", self.data), ("rule", _rule(plan))):
             for what, value in now.items():
                 if content[name].get(what) != value:
@@ -54,10 +67,6 @@ class Checkpoint:
                         f"{self.path} is of a run with {what} {_shown(content[name].get(what))}, "
                         f"this one has {_shown(value)}; resume with the same, or fit anew."
                     )
-        try:
-            return int(content["seed"]), _state(content["state"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{self.path} does not hold a whole state: {error!r}.") from None
 
 
 def _rule(plan: Plan) -> dict[str, Any]:
@@ -103,5 +112,4 @@ def _judged(content: dict[str, Any] | None) -> Judged | None:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) < 80 else f"{text[:76]} …"
+    return shortened(repr(value))

@@ -23,7 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt import strictjson
 from rosenblatt.card import card
+from rosenblatt.errors import shortened
 from rosenblatt.evidence.fingerprint import fingerprint
 from rosenblatt.evidence.integers import (
     blocks,
@@ -176,7 +178,7 @@ class Proof:
             The JSON text.
         """
         try:
-            content = json.loads(text)
+            content = strictjson.parse(text)
             seal = content.pop("seal")
             proof = cls(
                 str(content["claim"]),
@@ -185,8 +187,11 @@ class Proof:
                 _integers(content["weights"]),
                 tuple(_part(part) for part in content["parts"]),
             )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ProofError(f"this is not the JSON of a proof: {error!r}") from None
+        except strictjson.NotJsonError as wrong:
+            raise ProofError(f"this text {wrong}.") from None
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            why = shortened(repr(error))
+            raise ProofError(f"this is not the JSON of a proof: {why}.") from None
         check_kinds(proof)
         if content != _content(proof) or seal != _seal(content):
             raise ProofError("the text of this proof was changed: its seal does not fit.")

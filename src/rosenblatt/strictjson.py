@@ -1,0 +1,222 @@
+"""JSON that anyone may have written: read in bounded memory, or refused in one sentence.
+
+How deep it nests and how much it holds are counted in its bytes before anything is built.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import select
+import stat
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple, NoReturn
+
+import numpy as np
+
+from rosenblatt.errors import DataError, OpenError, shortened
+
+LARGEST = 1 << 30  # bytes of a file
+FROM_A_PIPE = 1 << 25  # bytes of what has no size that could be asked for
+UNPACKED = 1 << 22  # bytes that any compressed file may hold, and more by
+RATIO = 32  # times its own size
+MANY_VALUES = 1 << 18  # in any text; in a longer one, one for each byte on disk
+MANY_NESTED = 1 << 17  # lists and objects in any text; in a longer one,
+NESTED_BYTES = 8  # one for every so many bytes
+DEEPEST = 64
+DIGITS = 1000  # of a whole number
+PIECE = 1 << 20
+COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+PIPE_SECONDS = 2.0  # for somebody to begin writing to a pipe
+
+STEPS = np.zeros(256, dtype=np.int8)
+STEPS[[ord(c) for c in "[{"]] = 1
+STEPS[[ord(c) for c in "]}"]] = -1
+
+
+class NotJsonError(ValueError):
+    """Why a text is not taken: the rest of a sentence that begins with what it is called."""
+
+
+class Text(NamedTuple):
+    """The bytes of a JSON text, and how many it has on disk."""
+
+    data: bytes
+    size: int
+
+
+def read(path: str) -> Any:
+    """The value in a file, which may be compressed; "-" is standard input.
+
+    Parameters
+    ----------
+    path : str
+        The file; messages name it so.
+    """
+    text = read_text(path)
+    try:
+        return parse(*text)
+    except NotJsonError as wrong:
+        raise DataError(f"{_name(path)} {wrong}.") from None
+
+
+def parse(text: str | bytes, size: int | None = None) -> Any:
+    """The value of a JSON text; raises NotJsonError.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The JSON, in UTF-8 if it is bytes.
+    size : int, optional
+        How long it is on disk; what it may hold is in proportion to that.
+    """
+    try:
+        data = text.encode() if isinstance(text, str) else text
+        _check_shape(data, len(data) if size is None else size)
+        value = json.loads(
+            data.decode("utf-8-sig"),
+            parse_int=_whole,
+            parse_float=_finite,
+            parse_constant=_no_constant,
+            object_pairs_hook=_once,
+        )
+        if b"\\ud" in data.lower():  # half a character can be escaped, and written nowhere
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except NotJsonError:
+        raise
+    except UnicodeError:
+        raise NotJsonError("is not UTF-8 text") from None
+    except (ValueError, RecursionError, MemoryError):
+        raise NotJsonError("is not JSON" if data.strip() else "is empty") from None
+
+
+def read_text(path: str) -> Text:
+    """The bytes of a file that is to hold JSON, unpacked; refuses what is too large."""
+    try:
+        packed = _read_bytes(path)
+    except (OSError, ValueError) as trouble:  # ValueError: a name with a null byte
+        raise _cannot_open(path, trouble) from None
+    kind = next((name for magic, name in COMPRESSIONS.items() if packed.startswith(magic)), None)
+    if kind is None:
+        return Text(packed, len(packed))
+    most = min(LARGEST, max(UNPACKED, RATIO * len(packed)))
+    try:
+        # Counted before any of it is kept: a small file can hold gigabytes of nothing.
+        size = sum(map(len, _blocks(packed, kind, most)))
+        if size <= most:
+            return Text(b"".join(_blocks(packed, kind, most)), len(packed))
+    except (OSError, ValueError):
+        raise DataError(f"{_name(path)} is damaged: it cannot be unpacked.") from None
+    raise DataError(f"{_name(path)} unpacks to more than {most:,} bytes, too many for its size.")
+
+
+def _blocks(packed: bytes, kind: str, most: int) -> Iterator[bytes]:
+    import pyarrow as pa
+
+    with pa.CompressedInputStream(pa.BufferReader(packed), kind) as stream:
+        done = 0
+        while done <= most and (block := stream.read(PIECE)):
+            yield block
+            done += len(block)
+
+
+def _read_bytes(path: str) -> bytes:
+    if path == "-":
+        return _at_most("standard input", sys.stdin.buffer)
+    status = os.stat(path)
+    if stat.S_ISDIR(status.st_mode):
+        raise OpenError(f"{path} is a directory; give a file.")
+    if stat.S_ISREG(status.st_mode) and status.st_size > LARGEST:
+        raise DataError(f"{path} is larger than {LARGEST:,} bytes, more than is read.")
+    if stat.S_ISFIFO(status.st_mode):
+        with os.fdopen(_begun(path), "rb") as pipe:
+            return _at_most(path, pipe)
+    with open(path, "rb") as file:
+        return file.read() if stat.S_ISREG(status.st_mode) else _at_most(path, file)
+
+
+def _begun(path: str) -> int:
+    """A pipe once something is written to it; opening it would wait for that for ever."""
+    pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not select.select([pipe], [], [], PIPE_SECONDS)[0]:
+        os.close(pipe)
+        raise OpenError(f"{path} is a pipe that nothing is written to; give a file.")
+    os.set_blocking(pipe, True)
+    return pipe
+
+
+def _at_most(name: str, file: BinaryIO, most: int = FROM_A_PIPE) -> bytes:
+    data = bytearray()
+    while block := file.read(PIECE):
+        data += block
+        if len(data) > most:
+            raise DataError(f"{name} is larger than {most:,} bytes, more than is read.")
+    return bytes(data)
+
+
+def _name(path: str) -> str:
+    return "standard input" if path == "-" else path
+
+
+def _cannot_open(path: str, trouble: BaseException) -> OpenError | DataError:
+    if isinstance(trouble, OpenError | DataError):
+        return trouble
+    why = getattr(trouble, "strerror", None) or str(trouble)
+    if isinstance(trouble, FileNotFoundError):
+        why = "there is no such file"
+    elif isinstance(trouble, PermissionError):
+        why = "there is no permission to read it"
+    return OpenError(f"cannot open {path}: {why}.")
+
+
+def _check_shape(data: bytes, size: int) -> None:
+    """Refuse what nests too deep or holds too much, as its brackets and commas tell.
+
+    They are right up to the first byte that is not JSON, and no parser gets further.
+    """
+    plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    quotes = depth = nested = values = 0
+    for begin in range(0, len(plain), PIECE):
+        piece = np.frombuffer(plain, np.uint8, min(PIECE, len(plain) - begin), begin)
+        parity = (np.cumsum(piece == ord('"'), dtype=np.int64) + quotes) % 2
+        outside = piece[parity == 0]
+        quotes = int(parity[-1])
+        steps = STEPS[outside]
+        heights = np.cumsum(steps, dtype=np.int64) + depth
+        if heights.max(initial=0) > DEEPEST:
+            raise NotJsonError(f"nests lists and objects deeper than {DEEPEST}")
+        depth = int(heights[-1]) if len(heights) else depth
+        nested += int(np.count_nonzero(steps > 0))
+        values += int(np.count_nonzero(outside == ord(",")))
+        if nested > max(MANY_NESTED, size // NESTED_BYTES) or values > max(MANY_VALUES, size):
+            raise NotJsonError("holds more lists, objects or values than its size warrants")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        twice = next(key for key, count in counts.items() if count > 1)
+        raise NotJsonError(f'has "{shortened(twice)}" twice in one object')
+    return value
+
+
+def _whole(text: str) -> int:
+    if len(text) > DIGITS:
+        raise NotJsonError(f"has a whole number of {len(text):,} digits")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise NotJsonError(f"has a number that is not finite: {shortened(text)}")
+    return number
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise NotJsonError(f"has {text} where JSON has a number")

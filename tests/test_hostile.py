@@ -1,0 +1,243 @@
+"""Files that anyone may have written are read, or refused in one sentence and little memory."""
+
+import gzip
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+import rosenblatt as rb
+from rosenblatt import checkpoint, strictjson
+from rosenblatt.errors import UserError
+
+READERS = {
+    "model": "rb.load(path)",
+    "proof": "rb.Proof.from_json(open(path, 'rb').read())",
+    "proof file": "plan_and_proof(path)",
+    "sealed": "rb.OnlinePerceptron.load(path)",
+}
+# Each reader takes each file in a process that has 100 MB more than it begins with.
+CHILD = """
+import json, resource, sys
+import pyarrow, scipy.sparse
+import rosenblatt as rb
+from rosenblatt.modelfile import plan_and_proof
+rb.load, rb.Proof, rb.OnlinePerceptron
+pyarrow.CompressedInputStream(pyarrow.BufferReader(b""), "gzip")
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+now = int(status["VmSize"].split()[0]) * 1024
+resource.setrlimit(resource.RLIMIT_AS, (now + 100_000_000,) * 2)
+for path in sys.argv[1:]:
+    for name, reader in READERS.items():
+        try:
+            eval(reader)
+            told = "read"
+        except ValueError as refused:
+            told = str(refused)
+        print(json.dumps([path, name, told]), flush=True)
+"""
+
+
+def hostile():
+    """Files that would take memory or time, each with a name."""
+    many = ", ".join(f'"k{i}": 1' for i in range(200_000))
+    head = '{"rosenblatt": "model", "format": 1, '
+    return {
+        "nested lists": b"[" * 200_000 + b"]" * 200_000,
+        "nested objects": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+        "nested after a string": b'["\\\\\\"[", ' + b"[" * 100_000,
+        "many small lists": b"[" + b"[]," * 2_000_000 + b"1]",
+        "a number of a million digits": b"[" + b"9" * 1_000_000 + b"]",
+        "a number that is not finite": b"[1e99999]",
+        "10**400": f'{head}"threshold": {10**400}}}'.encode(),
+        "NaN": b'{"a": NaN}',
+        "Infinity": b'{"a": -Infinity}',
+        "one key twice among many": f'{{{many}, "k7": 2}}'.encode(),
+        "all keys alike": b'{"a": 1' + b', "a": 1' * 200_000 + b"}",
+        "half a character": b'{"\\ud800": 1}',
+        "not UTF-8": b"\xff\xfe\x00",
+        "UTF-16": '{"a": 1}'.encode("utf-16"),
+        "only a mark": b"\xef\xbb\xbf",
+        "empty": b"",
+        "zeros": bytes(1_000_000),
+        "an unended string of quotes": b'"' + b'\\"' * 500_000,
+        "a bomb of blanks": gzip.compress(b" " * 200_000_000, 6),
+        "a bomb of lists": gzip.compress(b"[" + b"[]," * 20_000_000 + b"1]", 1),
+        "a bomb of numbers": gzip.compress(b"[" + b"0.5," * 900_000 + b"1]", 1),
+        "half a gzip": gzip.compress(b'{"a": 1}' * 1000)[:-20],
+        "a long key": b'{"' + b"k" * 1_000_000 + b'": 1, "' + b"k" * 1_000_000 + b'": 2}',
+        "a long format": b'{"rosenblatt": "model", "format": "' + b"f\\n" * 1_000_000 + b'"}',
+    }
+
+
+def test_hostile_files_get_one_sentence_in_a_hundred_megabytes(tmp_path):
+    if not os.path.exists("/proc/self/status"):
+        pytest.skip("how much memory a process has is told by /proc")
+    paths = {}
+    for number, (name, data) in enumerate(hostile().items()):
+        paths[name] = tmp_path / f"{number}.json"
+        paths[name].write_bytes(data)
+    child = CHILD.replace("READERS", repr(READERS))
+    done = subprocess.run(
+        [sys.executable, "-c", child, *map(str, paths.values())],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) == len(paths) * len(READERS)
+    for path, reader, told in lines:
+        what = f"{path} as {reader}: {told}"
+        assert told != "read", what
+        assert told.endswith("."), what
+        assert "\n" not in told, what
+        assert len(told) < 400, what
+
+
+def test_a_name_twice_is_found_in_one_look():
+    class Counted(str):
+        asked = 0
+
+        def __eq__(self, other):
+            Counted.asked += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    pairs = [(Counted(f"k{i}"), i) for i in range(2000)] + [(Counted("k3"), 0)]
+    with pytest.raises(strictjson.NotJsonError, match='"k3" twice'):
+        strictjson._once(pairs)
+    assert Counted.asked < 100
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"x0": "0x1p99999"},
+        {"x0": "0x" + "f" * 100_000},
+        {"weights": ["0x" + "z" * 100_000]},
+        {"weights": [10**400]},
+        {"parts": [{"rows": [10**400], "multipliers": ["0x1"], "rest": "0x0"}]},
+        {"parts": {"rows": []}},
+        {"claim": ["separable"] * 1000},
+        {"data": None},
+    ],
+)
+def test_a_proof_of_absurd_numbers_is_refused_in_one_sentence(change):
+    content = json.loads(rb.separability([[0.0], [1.0]], [0, 1]).proof.to_json())
+    del content["seal"]
+    content |= change
+    content["seal"] = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    with pytest.raises(rb.ProofError) as refused:
+        rb.Proof.from_json(json.dumps(content)).check([[0.0], [1.0]], [0, 1])
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 600
+
+
+def test_a_large_proof_is_read_packed_or_not(tmp_path):
+    rng = random.Random(0)
+    weights = tuple(rng.getrandbits(500) + 1 for _ in range(47_000))
+    proof = rb.Proof("separable", "0" * 64, 1.0, weights)
+    text = proof.to_json()
+    assert rb.Proof.from_json(text) == proof
+    (tmp_path / "p.json.gz").write_bytes(gzip.compress(text.encode()))
+    assert strictjson.read(str(tmp_path / "p.json.gz")) == json.loads(text)
+
+
+def test_what_other_programs_write_is_read(tmp_path):
+    clf = rb.Perceptron().fit([[1.0], [-1.0]], ['yes \U0001f600 [{\\"', "no"])
+    path = tmp_path / "m.json"
+    rb.save(clf, path)
+    value = json.loads(path.read_text())
+    for data in (
+        json.dumps(value).encode(),  # with characters escaped in pairs
+        b"\xef\xbb\xbf" + json.dumps(value, ensure_ascii=False).encode(),
+        gzip.compress(path.read_bytes()),
+    ):
+        path.write_bytes(data)
+        assert rb.load(path).classes_.tolist() == ["no", 'yes \U0001f600 [{\\"']
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_pipes_and_devices(tmp_path, monkeypatch):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    monkeypatch.setattr(strictjson, "PIPE_SECONDS", 0.05)
+    for load in (rb.load, rb.OnlinePerceptron.load):
+        with pytest.raises(UserError, match="nothing is written to"):
+            load(pipe)
+        with pytest.raises(UserError, match="larger than"):
+            load("/dev/zero")
+        with pytest.raises(UserError, match="is empty"):
+            load("/dev/null")
+        with pytest.raises(UserError, match="is a directory"):
+            load(tmp_path)
+    rb.save(rb.Perceptron().fit([[1.0], [-1.0]], [1, 0]), tmp_path / "m.json")
+    monkeypatch.setattr(strictjson, "PIPE_SECONDS", 60)
+    writer = subprocess.Popen(["cp", tmp_path / "m.json", pipe])
+    assert rb.load(pipe).classes_.tolist() == [0, 1]
+    assert writer.wait(60) == 0
+
+
+def sealed(path, kind, text):
+    """A sealed file as somebody could write one by hand."""
+    head = {"program": "rosenblatt", "kind": kind, "version": 1}
+    head["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    path.write_text(json.dumps(head)[:-1] + f', "content": {text}}}\n')
+
+
+def test_a_state_made_by_hand_is_refused_in_one_sentence(tmp_path):
+    model = rb.OnlinePerceptron(window=4)
+    model.learn_one({"a": 1.0}, True)
+    state = model.state()
+    path = tmp_path / "state.json"
+    for change in (
+        {"parameters": {**state["parameters"], "window": 10**15}},
+        {"parameters": {**state["parameters"], "eta0": 10**400}},
+        {"parameters": []},
+        {"squared_radius": 10**400},
+        {"vectors": {"w": [10**400, 0]}},
+        {"features": [["a"]]},
+        {"labels": 5},
+        {"count": [10**30] * 8},
+    ):
+        sealed(path, "online perceptron", json.dumps({**state, **change}))
+        with pytest.raises(ValueError, match="is not an online perceptron") as refused:
+            rb.OnlinePerceptron.load(path)
+        assert "\n" not in str(refused.value)
+    for content in ("[]", "7", '"x"', "null"):
+        sealed(path, "online perceptron", content)
+        with pytest.raises(ValueError, match="is not an online perceptron"):
+            rb.OnlinePerceptron.load(path)
+
+
+def test_every_checkpoint_made_by_hand_is_refused_in_one_sentence(tmp_path):
+    folder = tmp_path / "kept"
+    data = tmp_path / "d.csv"
+    data.write_text("a,y\n1,0\n2,1\n")
+    run = [sys.executable, "-m", "rosenblatt", "stream", str(data), "--target", "y", "-o"]
+    run += [str(tmp_path / "out"), "--checkpoint", str(folder)]
+    subprocess.run(run, check=True, capture_output=True)
+    file = folder / "checkpoint.json"
+    content = checkpoint.read_sealed(file, "stream checkpoint")
+    from rosenblatt.cli import run as program
+
+    for spoiled in (
+        [],
+        {},
+        {**content, "tally": 3},
+        {**content, "feed": {**content["feed"], "names": 3}},
+        {**content, "feed": {"kind": "os.system"}},
+        {**content, "output": -1},
+        {**content, "input": None},
+        {**content, "model": []},
+    ):
+        sealed(file, "stream checkpoint", json.dumps(spoiled))
+        assert program([*run[3:], "--resume"]) == 65, spoiled
