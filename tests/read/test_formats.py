@@ -146,6 +146,7 @@ def test_a_stream_of_batches_is_the_whole(tmp_path, suffix, monkeypatch):
 
     for module in (csv, jsonlines, libsvm):
         monkeypatch.setattr(module, "BLOCK", 64)
+    monkeypatch.setattr(csv, "LINES", 1)
     monkeypatch.setattr(columnar, "ROWS", 3)
     table = pa.table({"label": list(range(50)), "entries": [f"1:{i}" for i in range(50)]})
     path = tmp_path / f"d.{suffix}"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from rosenblatt.errors import DataError, UsageError
 from rosenblatt.read import columnar, csv, jsonlines, libsvm, npy
-from rosenblatt.read.layout import Layout
+from rosenblatt.read.layout import Layout, twice
 from rosenblatt.read.source import Source
 
 __all__ = [
@@ -116,6 +116,6 @@ def check_names(source: Source, schema: Any) -> None:
         names = schema.names
     except UnicodeError:
         raise DataError(f"{source.name}: a column name is not UTF-8 text.") from None
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise DataError(f'{source.name}: the column name "{min(twice)}" comes twice.')
+    again = twice(names)
+    if again is not None:
+        raise DataError(f'{source.name}: the column name "{again}" comes twice.')

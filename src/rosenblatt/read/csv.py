@@ -10,10 +10,14 @@ from pyarrow import csv
 
 from rosenblatt.errors import BadCellError, DataError
 from rosenblatt.read.dialect import BLANKS, MISSING, Dialect, Squeezed, find_dialect
+from rosenblatt.read.free import batch_bytes
 from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import UNREADABLE, Source, one_line
 
 BLOCK = 4 << 20  # bytes of text in a record batch
+WHOLE_BLOCK = 1 << 20  # where threads parse blocks side by side
+LONGEST_BLOCK = (1 << 31) - 1  # that PyArrow takes
+LINES = 64  # in a block at the least: each one costs a little for every column
 
 
 def read_whole(source: Source, layout: Layout) -> Any:
@@ -31,7 +35,7 @@ def read_whole(source: Source, layout: Layout) -> Any:
         with _text(source, dialect) as stream:
             return csv.read_csv(
                 stream,
-                dialect.read_options(),
+                dialect.read_options(block_size=_block(dialect, WHOLE_BLOCK)),
                 dialect.parse_options(),
                 _convert(dialect, layout.types),
             )
@@ -49,7 +53,7 @@ def read_stream(source: Source, layout: Layout) -> Iterator[Any]:
         with _text(source, dialect) as stream:
             reader = csv.open_csv(
                 stream,
-                dialect.read_options(block_size=BLOCK, use_threads=False),
+                dialect.read_options(block_size=_block(dialect, BLOCK), use_threads=False),
                 dialect.parse_options(),
                 _convert(dialect, types),
             )
@@ -69,6 +73,12 @@ def cell_text(source: Source, layout: Layout, row: int, column: str) -> str | No
             return str(batch.column(0)[row].as_py())
         row -= batch.num_rows
     return None
+
+
+def _block(dialect: Dialect, usual: int) -> int:
+    """The bytes of a block: more than usual where lines are long, as far as memory allows."""
+    many = min(LINES * dialect.line, 16 * batch_bytes())
+    return min(max(usual, many, 2 * dialect.line), LONGEST_BLOCK)
 
 
 def _text(source: Source, dialect: Dialect) -> Any:
@@ -91,7 +101,7 @@ def _as_text(source: Source, dialect: Dialect, columns: tuple[str, ...]) -> Iter
     with _text(source, dialect) as stream:
         yield from csv.open_csv(
             stream,
-            dialect.read_options(block_size=BLOCK, use_threads=False),
+            dialect.read_options(block_size=_block(dialect, BLOCK), use_threads=False),
             dialect.parse_options(),
             _convert(dialect, types, include_columns=list(columns)),
         )

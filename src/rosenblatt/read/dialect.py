@@ -6,14 +6,14 @@ import codecs
 import io
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
 from rosenblatt.errors import DataError, UsageError
-from rosenblatt.read.layout import Layout, numbered
+from rosenblatt.read.layout import Layout, numbered, twice
 from rosenblatt.read.source import Source
 
 SEPARATORS = (",", "\t", ";", "|")
@@ -36,6 +36,7 @@ class Dialect:
     names: tuple[str, ...]
     encoding: str = "utf-8"
     decimal: str = "."
+    line: int = 0  # bytes of the longest of the first lines
 
     def parse_options(self, **more: Any) -> Any:
         """The dialect as PyArrow takes it."""
@@ -61,14 +62,14 @@ def find_dialect(source: Source, layout: Layout) -> Dialect:
     text = _as_utf8(source, head, encoding)
     if not text.strip():
         raise DataError(f"{source.name} is empty.")
-    separator = layout.separator or _separator(text)
-    quote = _quote(text, separator)
-    cells = cells_of(text, separator, quote)
+    cut = _cut(text) if layout.separator is None else _cut_by(text, layout.separator)
+    cells = cut.cells
     if cells is None:
-        cells = first_line(text, separator, quote)
+        cells = first_line(text, cut.separator, cut.quote)
     header = _has_header(cells) if layout.header is None else layout.header
     names = _names(source, cells, header, layout)
-    return Dialect(separator, quote, header, names, encoding, layout.decimal)
+    longest = max(map(len, head.splitlines()))
+    return Dialect(cut.separator, cut.quote, header, names, encoding, layout.decimal, longest)
 
 
 def _byte_order(head: bytes) -> str:
@@ -86,19 +87,37 @@ def _as_utf8(source: Source, head: bytes, encoding: str) -> bytes:
     return head if codec.name == "utf-8" else head.decode(encoding, "replace").encode()
 
 
-def _separator(text: bytes) -> str:
-    blanks = cells_of(text, BLANKS, None)
-    found = {s: cells_of(text, s, _quote(text, s)) for s in SEPARATORS}
-    fits = {s: cells.num_columns for s, cells in found.items() if cells is not None}
-    best = max(fits, key=lambda s: fits[s], default=",")
-    columns = fits.get(best, 1)
-    if blanks is not None and blanks.num_columns > columns and (columns == 1 or _numeric(blanks)):
-        return BLANKS
-    if columns > 1:
+class Cut(NamedTuple):
+    """Lines cut at a separator: their cells, or None where lines differ in length."""
+
+    separator: str
+    quote: str | None
+    cells: Any
+
+    @property
+    def columns(self) -> int:
+        """How many cells every line has."""
+        return 0 if self.cells is None else int(self.cells.num_columns)
+
+
+def _cut_by(text: bytes, separator: str) -> Cut:
+    quote = _quote(text, separator)
+    return Cut(separator, quote, cells_of(text, separator, quote))
+
+
+def _cut(text: bytes) -> Cut:
+    """The lines cut at the separator that gives most cells, the same number in each."""
+    found = {s: _cut_by(text, s) for s in (*SEPARATORS, BLANKS)}
+    blanks = found.pop(BLANKS)
+    best = max(found.values(), key=lambda cut: cut.columns)
+    few = max(1, best.columns)
+    if blanks.columns > few and (few == 1 or _numeric(blanks.cells)):
+        return blanks
+    if best.columns > 1:
         return best
     # Nothing fits every line: the separator that the first lines have most of, for the message.
     first = text[:4096]
-    return max(SEPARATORS, key=lambda s: first.count(s.encode()))
+    return found[max(SEPARATORS, key=lambda s: first.count(s.encode()))]
 
 
 def _quote(text: bytes, separator: str) -> str | None:
@@ -133,8 +152,7 @@ def cells_of(text: bytes, separator: str, quote: str | None) -> Any:
         )
     }
     try:
-        first = first_line(text, separator, quote)
-        names = numbered(first.num_columns)
+        names = numbered(_width(text, separator, quote))
         return csv.read_csv(
             pa.BufferReader(text),
             read_options=csv.ReadOptions(column_names=names, block_size=max(len(text), 1) + 1),
@@ -143,6 +161,27 @@ def cells_of(text: bytes, separator: str, quote: str | None) -> Any:
         )
     except pa.ArrowInvalid:
         return None
+
+
+def _width(text: bytes, separator: str, quote: str | None) -> int:
+    """The number of cells of the first line that is not blank, none of which is made."""
+    found: list[int] = []
+
+    def remember(row: Any) -> str:
+        found.append(row.actual_columns)
+        return "skip"
+
+    line = next(part for part in text.splitlines() if part.strip())
+    csv.read_csv(
+        pa.BufferReader((squeezed(line) if separator == BLANKS else line) + b"\n"),
+        read_options=csv.ReadOptions(column_names=["line"], block_size=len(line) + 2),
+        parse_options=csv.ParseOptions(
+            delimiter="\t" if separator == BLANKS else separator,
+            quote_char=quote or False,
+            invalid_row_handler=remember,
+        ),
+    )
+    return found[0] if found else 1
 
 
 def first_line(text: bytes, separator: str, quote: str | None) -> Any:
@@ -211,10 +250,10 @@ def _names(source: Source, cells: Any, header: bool, layout: Layout) -> tuple[st
             f"{source.name}, header: the names are not UTF-8 text. Give --encoding latin-1, say."
         ) from None
     names = tuple(name or f"column {i}" for i, name in enumerate(names, 1))
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    again = twice(names)
+    if again is not None:
         raise DataError(
-            f'{source.name}, header: the name "{twice[0]}" comes twice. '
+            f'{source.name}, header: the name "{again}" comes twice. '
             "Give each column a name of its own."
         )
     return names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +46,7 @@ class Encoding:
     columns: tuple[Column, ...]
     missing: str = "error"
 
-    @property
+    @functools.cached_property
     def features(self) -> tuple[str, ...]:
         """The names of all numbers, in order."""
         return tuple(name for column in self.columns for name in column.features)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +37,17 @@ class Layout:
     encoding: str | None = None
     names: tuple[str, ...] | None = None
     types: Mapping[str, Any] = field(default_factory=dict)
+
+
+def twice(names: Iterable[str]) -> str | None:
+    """The first name, in alphabetical order, that comes more than once.
+
+    Examples
+    --------
+    >>> twice(["b", "c", "b", "a", "a"]), twice(["a", "b"])
+    ('a', None)
+    """
+    return min((name for name, count in Counter(names).items() if count > 1), default=None)
 
 
 def numbered(count: int) -> list[str]:

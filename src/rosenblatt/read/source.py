@@ -17,6 +17,7 @@ import pyarrow as pa
 from rosenblatt.errors import DataError, OpenError
 
 HEAD = 1 << 20  # bytes looked at to recognise a format
+LONGEST_HEAD = 1 << 28
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 # PyArrow raises its own kinds next to the usual ones.
 UNREADABLE = (OSError, pa.ArrowException, UnicodeError)
@@ -114,11 +115,17 @@ class Source:
         return line if decoder.getstate()[0] else None  # half a character is left over
 
     def head(self) -> bytes:
-        """The first bytes, cut at the end of a line where the file goes on."""
+        """The first bytes, cut at the end of a line where the file goes on.
+
+        More are read where lines are so long that they would be fewer than three.
+        """
         with self.open() as stream:
-            data = _read(self, stream, HEAD)
+            data = more = _read(self, stream, HEAD)
+            while len(more) == HEAD and len(data) < LONGEST_HEAD and data.count(b"\n") < 3:
+                more = _read(self, stream, HEAD)
+                data += more
         end = data.rfind(b"\n")
-        return data[: end + 1] if len(data) == HEAD and end >= 0 else data
+        return data[: end + 1] if len(more) == HEAD and end >= 0 else data
 
 
 def _read(source: Source, stream: Any, size: int | None) -> bytes:

@@ -1,0 +1,72 @@
+"""Tables of many columns, as genes have them: read whole, in time that grows as their width."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rosenblatt.errors import DataError
+from rosenblatt.read import Layout, Source, read_stream, read_whole
+from rosenblatt.read.data import read_data
+from rosenblatt.read.guess import Wishes
+from rosenblatt.read.layout import twice
+
+WIDTH, ROWS = 5000, 12
+
+
+class Counted(str):
+    """A name that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other):
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_names_that_come_twice_are_found_without_comparing_each_with_each():
+    names = [Counted(f"gene {i}") for i in range(20_000)]
+    Counted.compared = 0
+    assert twice(names) is None
+    assert twice([*names, Counted("gene 777")]) == "gene 777"
+    assert Counted.compared < 20_000
+
+
+@pytest.fixture
+def wide(tmp_path):
+    """A header of more than a megabyte over lines of some kilobytes."""
+    rng = np.random.default_rng(1)
+    names = [f"gene {i} {'of a long name ' * 15}".strip() for i in range(WIDTH)]
+    X = rng.integers(-99, 100, size=(ROWS, WIDTH)) / 8
+    y = np.where(X[:, 3] > X[:, 4], "case", "control")
+    lines = [",".join([*map(str, x), a]) for x, a in zip(X.tolist(), y.tolist(), strict=True)]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join([",".join([*names, "group"]), *lines]) + "\n")
+    assert len(path.read_text().splitlines()[0]) > 1 << 20
+    return Source.find(str(path)), X, y
+
+
+def test_a_header_longer_than_a_megabyte_is_read_to_its_end(wide):
+    source, X, y = wide
+    data = read_data(source, Layout(), Wishes(target="group"))
+    assert np.array_equal(data.examples.X, X)
+    assert data.examples.labels[(data.examples.y > 0).astype(int)].tolist() == y.tolist()
+    assert len(data.plan.encoding.features) == WIDTH
+
+
+def test_rows_of_a_wide_table_come_many_at_a_time(wide):
+    source, X, _ = wide
+    batches = list(read_stream(source, Layout()))
+    assert len(batches) == 1
+    assert sum(batch.num_rows for batch in batches) == len(X)
+
+
+def test_a_name_that_comes_twice_among_many_is_named(wide, tmp_path):
+    source = wide[0]
+    header, rest = Path(source.path).read_text().split("\n", 1)
+    path = tmp_path / "twice.csv"
+    path.write_text(header.replace("group", header.split(",")[77]) + "\n" + rest)
+    with pytest.raises(DataError, match=r'header: the name "gene 77 .*" comes twice'):
+        read_whole(Source.find(str(path)))
