@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,6 @@ from rosenblatt.learn.scaling import Scaling
 from rosenblatt.read import (
     Layout,
     Source,
-    batches,
     columnar,
     csv,
     free,
@@ -109,7 +109,7 @@ def test_every_format_gives_the_corrections_of_the_run_in_memory(
     blocks, whole = opened(path, **wishes), in_memory(path, **wishes)
     if stored and form not in ("csv", "jsonl", "libsvm"):
         return  # only text is converted
-    blocks = converted(blocks)[0] if stored else blocks
+    blocks = replace(blocks, table=converted(blocks.table)) if stored else blocks
     assert sum(1 for _ in blocks()) > 3
     budget = learn.Budget(20)
     run, corrected = learn.pla(whole, budget=budget), []
@@ -240,9 +240,7 @@ def test_conversion_can_be_refused_or_impossible(told, tmp_path, no_memory):
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "npy"])
-def test_answers_may_come_sorted(answer, tmp_path, monkeypatch, no_memory, small_batches, form):
-    monkeypatch.setattr(batches, "HEAD_ROWS", 50)
-    monkeypatch.setattr(batches, "batch_bytes", lambda: 8192)
+def test_answers_may_come_sorted(answer, tmp_path, no_memory, small_batches, form):
     X, y = examples()
     order = np.argsort(y)
     path = write(tmp_path / f"d.{form}", X[order], y[order])

@@ -26,8 +26,8 @@ from rosenblatt.learn.tally import Judging, count_mistakes
 from rosenblatt.model import Model
 from rosenblatt.read import Source
 from rosenblatt.read.batches import FileBatches
+from rosenblatt.read.guess import Wishes
 from rosenblatt.read.layout import numbered
-from rosenblatt.read.unseen import Unseen
 from rosenblatt.show.strength import Strength, strengths
 from rosenblatt.words import counted
 
@@ -52,8 +52,6 @@ class Found:
         What found the line.
     steps : tuple of str
         What happened, a line each.
-    trial : Trial, optional
-        How well it answered another file.
     """
 
     batches: FileBatches
@@ -62,12 +60,11 @@ class Found:
     passed: Passed
     algorithm: str
     steps: tuple[str, ...]
-    trial: Trial | None = None
 
     @property
     def model(self) -> Model:
         """What is written as model.json."""
-        made, names = self.batches.plan, self.batches.head.table.column_names
+        made, names = self.batches.plan, self.batches.table.schema.names
         width = len(names) if names == numbered(len(names)) else None
         return Model(made.encoding, self.passed.hypothesis, made.answers, self.learnt(), width)
 
@@ -85,7 +82,6 @@ class Found:
             "cycles": done.cycles,
             "mistakes": done.mistakes,
             "stopped": done.reason,
-            "accuracy": None if self.trial is None else self.trial.to_json(),
         }
 
     def sentence(self) -> str:
@@ -98,12 +94,8 @@ class Found:
         return f"a line with {counted(done.mistakes, 'mistake')} on {done.rows:,} rows"
 
     def strengths(self) -> list[Strength]:
-        """The features, strongest first, by the rows that the columns were found out from."""
-        made, name = self.batches.plan, self.batches.source.name
-        head = made.encoding.encode(self.batches.head.table, name)
-        y = np.ones(len(head.rows), dtype=np.int8)
-        examples = Examples(head.X, y, made.answers.labels, made.encoding.features)
-        return strengths(self.passed.hypothesis, examples)
+        """The features, strongest first."""
+        return strengths(self.passed.hypothesis, InOrder(self.batches))
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON."""
@@ -230,15 +222,12 @@ class _Plain:
 
 def tried_in_passes(found: Found, file: str) -> Trial:
     """The accuracy on the rows of another file, whatever its size."""
-    other = FileBatches(
-        Source.find(file), found.batches.layout, found.batches.plan, found.batches.head
-    )
+    batches = found.batches
+    layout = replace(batches.table.layout, types={})
+    other = FileBatches.of(Source.find(file), layout, Wishes(), batches.plan)
     line = found.passed.hypothesis
     each = tuple(Accuracy.of(line, examples) for examples in other())
-    unseen = Unseen(other.plan.encoding)
-    for batch in other.raw() if unseen.columns else ():
-        unseen.take(batch)
-    return Trial("file", each, found.passed.rows, unseen)
+    return Trial("file", each, found.passed.rows)
 
 
 def _cycles(done: Passed) -> str:

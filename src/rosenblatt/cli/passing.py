@@ -16,8 +16,9 @@ from rosenblatt.errors import DataError, UserError, WriteError
 from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.learn.tally import count_mistakes
 from rosenblatt.read import Source
-from rosenblatt.read.batches import FileBatches
-from rosenblatt.read.convert import beside, converted, is_text
+from rosenblatt.read.batches import FileBatches, FileTable
+from rosenblatt.read.convert import beside, converted, is_text, kept
+from rosenblatt.read.data import with_types
 from rosenblatt.read.room import Room
 
 HOW = {"learn": "learning", "separable": "deciding", "verify": "checking"}
@@ -63,24 +64,25 @@ def opened(voice: Voice, source: Source, reading: Reading, convert: bool) -> Fil
     convert : bool
         Whether a Parquet file may be written beside a text file.
     """
-    batches = FileBatches.of(source, reading.layout, reading.wishes)
-    if not batches.head.whole:
-        rows = batches.head.table.num_rows
-        voice.note(f"what the columns are was found out from {rows:,} rows.")
-    if not (convert and is_text(batches)) or source.kept is not None:
-        return batches
+    layout, wishes = with_types(source, reading.layout, reading.wishes), reading.wishes
+    if not (convert and is_text(source, layout)) or source.kept is not None:
+        with voice.patience(f"reading {source.name}"):
+            return FileBatches.planned(FileTable.of(source, layout), wishes)
     name = beside(source)
-    try:
-        with voice.patience(f"converting {source.name}"):
-            batches, again = converted(batches)
-    except WriteError as trouble:
-        voice.note(f"{str(trouble).rstrip('.')}; the text is parsed anew in every pass.")
-        return batches
-    if again:
+    table = kept(source, layout)
+    if table is not None:
         voice.note(f"{name} holds the rows of {source.name}, which is unchanged: it is read.")
     else:
-        voice.note(f"{source.name} was converted to {name}, which every pass reads.")
-    return batches
+        with voice.patience(f"reading {source.name}"):
+            table = FileTable.of(source, layout)
+        try:
+            with voice.patience(f"converting {source.name}"):
+                table = converted(table)
+            voice.note(f"{source.name} was converted to {name}, which every pass reads.")
+        except WriteError as trouble:
+            voice.note(f"{str(trouble).rstrip('.')}; the text is parsed anew in every pass.")
+    with voice.patience(f"reading {source.name}"):
+        return FileBatches.planned(table, wishes)
 
 
 def verdict_in_passes(batches: FileBatches, *, widest: bool) -> Verdict:

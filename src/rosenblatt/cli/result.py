@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from rosenblatt.blocks import InOrder
 from rosenblatt.cli.strategy import How, Outcome
 from rosenblatt.cli.trial import Trial
 from rosenblatt.cli.verdict import Verdict
@@ -15,7 +16,7 @@ from rosenblatt.read.layout import numbered
 from rosenblatt.show.findings import Findings
 from rosenblatt.show.story import Story
 from rosenblatt.show.strength import Strength, strengths
-from rosenblatt.words import beside_accuracy, counted
+from rosenblatt.words import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ class Result:
 
     def strengths(self) -> list[Strength]:
         """The features, strongest first."""
-        return strengths(self.outcome.hypothesis, self.data.examples)
+        return strengths(self.outcome.hypothesis, InOrder(lambda: [self.data.examples]))
 
     def mistakes(self) -> str:
         """What was found, in words."""
@@ -84,25 +85,20 @@ class Result:
         facts.append(("found", self.mistakes()))
         if self.trial is not None:
             facts.append(("tested", self.trial.sentence()))
-            facts.append(("worth", beside_accuracy(self.trial.total, self._labels())[0]))
         return facts
-
-    def _labels(self) -> list[str]:
-        answers = self.data.plan.answers
-        return [spelled(answers.negative), spelled(answers.positive)]
 
     def findings(self) -> Findings:
         """What the report tells."""
         data, answers = self.data, self.data.plan.answers
+        no, yes = spelled(answers.negative), spelled(answers.positive)
         return Findings(
-            f"Answering {answers.column or 'rows'}: {' or '.join(self._labels())}",
+            f"Answering {answers.column or 'rows'}: {no} or {yes}",
             self.facts(),
             data.examples,
             self.outcome.hypothesis,
             self.verdict.answer,
             self._story(),
             data.rows,
-            None if self.trial is None else self.trial.total,
         )
 
     def _story(self) -> Story | None:

@@ -22,13 +22,11 @@ class Voice:
     ----------
     as_json : bool
         Whether stdout is kept for the JSON object.
-    taken : bool
-        Whether stdout is kept for rows.
     """
 
-    def __init__(self, as_json: bool, taken: bool = False) -> None:
+    def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
-        self.out = _console(stderr=as_json or taken)
+        self.out = _console(stderr=as_json)
         self.notes = _console(stderr=True)
         self.quiet = as_json and not sys.stderr.isatty()
 

@@ -16,6 +16,7 @@ __all__ = [
     "Reader",
     "Source",
     "check_names",
+    "read_schema",
     "read_stream",
     "read_whole",
     "reader_of",
@@ -23,18 +24,24 @@ __all__ = [
 
 
 class Reader(NamedTuple):
-    """Two ways to read a format: all of it with types found out, or batch after batch."""
+    """Two ways to read a format: all of it with types found out, or batch after batch.
+
+    Formats of text do not say of which types their columns are: `schema` looks at all rows.
+    """
 
     name: str
     whole: Callable[[Source, Layout], Any]
     stream: Callable[[Source, Layout], Iterator[Any]]
+    schema: Callable[[Source, Layout], Any] | None = None
 
 
-CSV = Reader("CSV", csv.read_whole, csv.read_stream)
+CSV = Reader("CSV", csv.read_whole, csv.read_stream, csv.read_schema)
 PARQUET = Reader("Parquet", columnar.parquet_whole, columnar.parquet_stream)
 ARROW = Reader("Arrow", columnar.arrow_whole, columnar.arrow_stream)
-JSON_LINES = Reader("JSON lines", jsonlines.read_whole, jsonlines.read_stream)
-LIBSVM = Reader("LIBSVM", libsvm.read_whole, libsvm.read_stream)
+JSON_LINES = Reader(
+    "JSON lines", jsonlines.read_whole, jsonlines.read_stream, jsonlines.read_schema
+)
+LIBSVM = Reader("LIBSVM", libsvm.read_whole, libsvm.read_stream, libsvm.read_schema)
 NPY = Reader("NumPy", npy.read_whole, npy.read_stream)
 
 READERS = {
@@ -84,6 +91,17 @@ def read_stream(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
     for batch in reader_of(source, layout).stream(source, layout):
         check_names(source, batch.schema)
         yield batch
+
+
+def read_schema(source: Source, layout: Layout = Layout()) -> Any:
+    """The schema of the table that `read_whole` gives, found in little memory."""
+    reader = reader_of(source, layout)
+    if reader.schema is not None:
+        schema = reader.schema(source, layout)
+    else:
+        schema = next(reader.stream(source, layout)).schema
+    check_names(source, schema)
+    return schema
 
 
 def reader_of(source: Source, layout: Layout = Layout()) -> Reader:

@@ -15,13 +15,13 @@ import pyarrow as pa
 
 from rosenblatt.errors import WriteError
 from rosenblatt.files import replacing
-from rosenblatt.read import CSV, JSON_LINES, LIBSVM, Source, reader_of
+from rosenblatt.read import CSV, JSON_LINES, LIBSVM, Layout, Source, read_schema, reader_of
 from rosenblatt.read.ahead import ahead
-from rosenblatt.read.batches import FileBatches
-from rosenblatt.read.columns import Entries, Flag, Number, as_numbers, as_text, split_entries
+from rosenblatt.read.batches import FileTable
+from rosenblatt.read.columns import split_entries
 from rosenblatt.read.data import told_where
-from rosenblatt.read.encoding import Answers, plain_labels
-from rosenblatt.read.source import UNREADABLE
+from rosenblatt.read.libsvm import ENTRIES
+from rosenblatt.read.source import UNREADABLE, one_line
 
 KEY = b"rosenblatt converted from"
 NOT_OURS = b""
@@ -30,9 +30,9 @@ ROWS = 1 << 17  # in a row group
 TEXT = (CSV, JSON_LINES, LIBSVM)
 
 
-def is_text(batches: FileBatches) -> bool:
+def is_text(source: Source, layout: Layout) -> bool:
     """Whether rows are parsed anew in every pass."""
-    return reader_of(batches.source, batches.layout) in TEXT
+    return reader_of(source, layout) in TEXT
 
 
 def beside(source: Source) -> Path:
@@ -40,34 +40,50 @@ def beside(source: Source) -> Path:
     return Path(source.path + SUFFIX)
 
 
-def converted(batches: FileBatches) -> tuple[FileBatches, bool]:
-    """The same batches read from a Parquet file, and whether it was there already.
+def kept(source: Source, layout: Layout) -> FileTable | None:
+    """The table of a text file as it was converted before, if that is still the same text.
 
-    The file is written whole or not at all. It is used again while the text is unchanged, as
-    its size and time tell, and while its columns are taken as they were.
+    Its size and time tell, and what was said of its layout and of the types of its columns.
+    """
+    path = beside(source)
+    if _sealed(path) != _seal(source, layout):
+        return None
+    stored = Source.find(str(path))
+    return FileTable(source, layout, read_schema(stored, Layout(".parquet")), stored)
+
+
+def converted(table: FileTable) -> FileTable:
+    """The same rows read from a Parquet file, which is written whole or not at all.
 
     Parameters
     ----------
-    batches : FileBatches
+    table : FileTable
         A text file.
     """
-    path, seal = beside(batches.source), _seal(batches)
-    found = _sealed(path)
-    again = found == seal
-    if found == NOT_OURS:
+    import pyarrow.parquet as pq
+
+    path, seal = beside(table.source), _seal(table.source, table.layout)
+    if _sealed(path) == NOT_OURS:
         raise WriteError(f"cannot write {path}: another Parquet file has that name.")
-    if not again:
-        _write(batches, path, seal)
-    return replace(batches, stored=Source.find(str(path))), again
+    schema = _schema(table).with_metadata({KEY: seal})
+    try:
+        with (
+            replacing(path) as name,
+            pq.ParquetWriter(name, schema, use_dictionary=_repeated(schema)) as writer,
+        ):
+            for rows in _grouped(_typed(table, schema)):
+                writer.write_table(rows, row_group_size=ROWS)
+    except pa.ArrowNotImplementedError as trouble:  # objects without fields, say
+        raise WriteError(f"cannot write {path}: {one_line(trouble)}") from None
+    return replace(table, schema=schema, stored=Source.find(str(path)))
 
 
-def _seal(batches: FileBatches) -> bytes:
+def _seal(source: Source, layout: Layout) -> bytes:
     """By which it is known whether a converted file is still that of its text."""
-    status = os.stat(batches.source.path)
-    kinds = {column.name: column.kind for column in batches.plan.encoding.columns}
-    layout = replace(batches.layout, types={})
-    taken = [kinds, batches.plan.answers.column, repr(layout), batches.plan.encoding.missing]
-    return json.dumps([status.st_size, status.st_mtime_ns, *taken]).encode()
+    status = os.stat(source.path)
+    types = {name: str(kind) for name, kind in sorted(layout.types.items())}
+    said = [repr(replace(layout, types={})), types]
+    return json.dumps([status.st_size, status.st_mtime_ns, *said]).encode()
 
 
 def _sealed(path: Path) -> bytes | None:
@@ -80,37 +96,12 @@ def _sealed(path: Path) -> bytes | None:
     return None
 
 
-def _write(batches: FileBatches, path: Path, seal: bytes) -> None:
-    import pyarrow.parquet as pq
-
-    schema = _schema(batches).with_metadata({KEY: seal})
-    with (
-        replacing(path) as name,
-        pq.ParquetWriter(name, schema, use_dictionary=_repeated(schema)) as writer,
-    ):
-        for table in _grouped(_typed(batches, schema)):
-            writer.write_table(table, row_group_size=ROWS)
-
-
-def _schema(batches: FileBatches) -> Any:
-    """All columns of the text: numbers as numbers, the answers as they are, others as text."""
-    kinds = {column.name: _kind(column) for column in batches.plan.encoding.columns}
-    answers = batches.plan.answers.column
-    head = batches.head.table.schema
-    kinds[answers] = head.field(answers).type
-    names = [n for n in head.names if n in kinds]
-    others = [
-        (n, pa.string())
-        for n, kind in zip(head.names, head.types, strict=True)
-        if n not in kinds and not pa.types.is_nested(kind)
-    ]
-    return pa.schema([*((n, kinds[n]) for n in names), *others])
-
-
-def _kind(column: Any) -> Any:
-    if isinstance(column, Entries):
-        return pa.map_(pa.int32(), pa.float64())
-    return pa.float64() if isinstance(column, Number) else pa.string()
+def _schema(table: FileTable) -> Any:
+    """The columns of the text in their types; entries as numbers, parsed once and for all."""
+    if reader_of(table.source, table.layout) is not LIBSVM:
+        return table.schema
+    at = table.schema.get_field_index(ENTRIES)
+    return table.schema.set(at, pa.field(ENTRIES, pa.map_(pa.int32(), pa.float64())))
 
 
 def _repeated(schema: Any) -> Any:
@@ -118,42 +109,18 @@ def _repeated(schema: Any) -> Any:
     return [name for name, kind in zip(schema.names, schema.types, strict=True) if kind == "string"]
 
 
-def _typed(batches: FileBatches, schema: Any) -> Iterator[Any]:
-    source, layout, start = batches.source, batches.layout, 0
-    columns = {column.name: column for column in batches.plan.encoding.columns}
-    answers = schema.get_field_index(batches.plan.answers.column)
+def _typed(table: FileTable, schema: Any) -> Iterator[Any]:
+    source, layout, start = table.source, table.layout, 0
     with told_where(source, layout):
-        for batch in ahead(batches.raw()):
+        for batch in ahead(table.batches()):
             with told_where(source, layout, start):
-                cells = [_cells(batch, field, columns.get(field.name)) for field in schema]
-                cells[answers] = _labels(batch, schema.field(answers), batches.plan.answers)
+                cells = [_cells(batch.column(field.name), field) for field in schema]
             start += batch.num_rows
             yield pa.Table.from_arrays(cells, schema=schema)
 
 
-def _cells(batch: Any, field: Any, column: Any) -> Any:
-    if field.name not in batch.schema.names:
-        return pa.nulls(batch.num_rows, field.type)
-    cells = batch.column(field.name)
-    if isinstance(column, Entries):
-        return _entries(cells, field.name)
-    if isinstance(column, Flag):
-        return pa.array(column.encode(cells)[:, 0], from_pandas=True)
-    if isinstance(column, Number):
-        return as_numbers(cells)
-    return as_text(cells)
-
-
-def _labels(batch: Any, field: Any, answers: Answers) -> Any:
-    """The answers, of the type they have in the head."""
-    if field.name not in batch.schema.names:
-        return pa.nulls(batch.num_rows, field.type)
-    labels = plain_labels(batch.column(field.name))
-    try:
-        return labels.cast(field.type)
-    except pa.ArrowInvalid:
-        answers.encode(batch.column(field.name))  # says which one is no answer
-        raise
+def _cells(cells: Any, field: Any) -> Any:
+    return _entries(cells, field.name) if pa.types.is_map(field.type) else cells
 
 
 def _entries(cells: Any, name: str) -> Any:

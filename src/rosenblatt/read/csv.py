@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv
 
 from rosenblatt.errors import BadCellError, DataError
+from rosenblatt.read.ahead import ahead
 from rosenblatt.read.dialect import BLANKS, MISSING, Dialect, Squeezed, find_dialect
 from rosenblatt.read.free import batch_bytes
 from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import UNREADABLE, Source, one_line
+from rosenblatt.read.types import Types
 
 BLOCK = 4 << 20  # bytes of text in a record batch
 WHOLE_BLOCK = 1 << 20  # where threads parse blocks side by side
@@ -65,6 +68,18 @@ def read_stream(source: Source, layout: Layout) -> Iterator[Any]:
         raise _explained(source, dialect, trouble) from None
 
 
+def read_schema(source: Source, layout: Layout) -> Any:
+    """The columns and types of all rows, as `read_whole` has them, in little memory."""
+    dialect = find_dialect(source, layout)
+    known = {name: kind for name, kind in layout.types.items() if name in dialect.names}
+    types = Types([name for name in dialect.names if name not in known], _cells(dialect))
+    as_bytes = dict.fromkeys(types.fitting, pa.binary())
+    for batch in ahead(read_stream(source, replace(layout, types={**as_bytes, **known}))):
+        types.add(batch)
+    found = {**types.found(), **known}
+    return pa.schema([(name, found[name]) for name in dialect.names])
+
+
 def cell_text(source: Source, layout: Layout, row: int, column: str) -> str | None:
     """A cell as it is written, row counted from 0."""
     dialect = find_dialect(source, layout)
@@ -89,11 +104,18 @@ def _text(source: Source, dialect: Dialect) -> Any:
 def _convert(dialect: Dialect, types: Any, **more: Any) -> Any:
     return csv.ConvertOptions(
         column_types={name: kind for name, kind in types.items() if name in dialect.names},
-        null_values=list(MISSING),
-        strings_can_be_null=False,
-        decimal_point=dialect.decimal,
+        **_cells(dialect),
         **more,
     )
+
+
+def _cells(dialect: Dialect) -> dict[str, Any]:
+    """How cells are converted, whatever the type."""
+    return {
+        "null_values": list(MISSING),
+        "strings_can_be_null": False,
+        "decimal_point": dialect.decimal,
+    }
 
 
 def _as_text(source: Source, dialect: Dialect, columns: tuple[str, ...]) -> Iterator[Any]:
@@ -109,21 +131,24 @@ def _as_text(source: Source, dialect: Dialect, columns: tuple[str, ...]) -> Iter
 
 def _find_bad_cell(source: Source, dialect: Dialect, types: Any, done: int) -> None:
     """Raise BadCellError for the first cell after `done` rows that is not of its promised type."""
-    promised = [n for n in dialect.names if n in types and not pa.types.is_string(types[n])]
+    as_they_are = (pa.string(), pa.binary())
+    promised = [n for n in dialect.names if n in types and types[n] not in as_they_are]
     if not promised:
         return
     try:
         start = 0
         for batch in _as_text(source, dialect, tuple(promised)):
             if start + batch.num_rows > done:
-                for name in promised:
-                    _check_column(batch.column(name), types[name], name, start)
+                bad = [_bad_cell(batch.column(n), types[n], n, start) for n in promised]
+                first = min(filter(None, bad), key=lambda cell: cell.row, default=None)
+                if first is not None:
+                    raise first
             start += batch.num_rows
     except UNREADABLE:
         return
 
 
-def _check_column(cells: Any, kind: Any, name: str, start: int) -> None:
+def _bad_cell(cells: Any, kind: Any, name: str, start: int) -> BadCellError | None:
     try:
         cells.cast(kind)
     except pa.ArrowInvalid:
@@ -132,7 +157,8 @@ def _check_column(cells: Any, kind: Any, name: str, start: int) -> None:
             try:
                 text in MISSING or pa.scalar(text).cast(kind)
             except pa.ArrowInvalid:
-                raise BadCellError(start + n, name, text) from None
+                return BadCellError(start + n, name, text)
+    return None
 
 
 def _explained(source: Source, dialect: Dialect, trouble: BaseException) -> DataError:

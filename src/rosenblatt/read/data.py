@@ -80,10 +80,8 @@ def wishes_for(source: Source, layout: Layout, wishes: Wishes) -> Wishes:
 def of_table(table: Any, wishes: Wishes, name: str) -> Data:
     """Take a table that was not read from a file."""
     made = plan(table, wishes, name)
-    found = made.encoding.encode(table, name)
-    signs = made.answers.encode(table.column(made.answers.column))[found.rows]
-    examples = Examples(found.X, signs, made.answers.labels, made.encoding.features)
-    return Data(name, examples, found.rows, made, table)
+    examples, rows = taken(made, table, name)
+    return Data(name, examples, rows, made, table)
 
 
 def split(data: Data, wishes: Wishes, learnt: Rows, tested: Rows) -> tuple[Examples, Examples]:
@@ -113,26 +111,53 @@ def read_as(source: Source, layout: Layout, made: Plan) -> Data:
 
 def encoded(source: Source, layout: Layout, table: Any, made: Plan) -> Data:
     """The rows of a table that can be learnt from."""
-    found = made.encoding.encode(table, source.name)
-    answers = made.answers
-    if answers.column not in table.column_names:
-        raise DataError(f"{source.name} has no {column_called(answers.column)} with the answers.")
-    signs = answers.encode(table.column(answers.column))[found.rows]
-    X, rows = found.X, found.rows
-    if not signs.all():
-        X, rows, signs = _answered(made, X, rows, signs)
-    if len(signs) == 0:
-        raise DataError(f"{source.name}: no row is left once rows with missing values are out.")
-    examples = Examples(X, signs, answers.labels, made.encoding.features)
+    examples, rows = taken(made, table, source.name)
+    if len(rows) == 0:
+        raise no_row_left(source)
     return Data(source.name, examples, rows, made, table, _header(source, layout, table.num_rows))
 
 
-def _answered(made: Plan, X: Any, rows: Any, signs: Any) -> tuple[Any, Any, Any]:
-    if made.encoding.missing != "drop":
-        row = int(rows[np.flatnonzero(signs == 0)[0]])
+def no_row_left(source: Source) -> DataError:
+    """Say that there is nothing to learn from."""
+    return DataError(f"{source.name}: no row is left once rows with missing values are out.")
+
+
+def taken(made: Plan, table: Any, name: str) -> tuple[Examples, Rows]:
+    """The rows of a table or batch that can be learnt from, as examples, and which they are.
+
+    Of several bad cells the one in the first row is told, so that it does not matter how many
+    rows are looked at together.
+    """
+    answers, bad = made.answers, []
+    if answers.column not in table.schema.names:
+        raise DataError(f"{name} has no {column_called(answers.column)} with the answers.")
+    try:
+        found = made.encoding.encode(table, name)
+    except BadCellError as trouble:
+        bad.append(trouble)
+    try:
+        signs = _signs(made, table)
+    except BadCellError as trouble:
+        bad.append(trouble)
+    if bad:
+        raise min(bad, key=lambda cell: cell.row)
+    X, rows = found.X, found.rows
+    signs = signs if len(rows) == len(signs) else signs[rows]
+    if not signs.all():
+        kept = np.flatnonzero(signs)
+        X, rows, signs = X[kept], rows[kept], signs[kept]
+    examples = Examples(X, signs, answers.labels, made.encoding.features)
+    if found.squares is not None and X is found.X:
+        examples.remember(found.squares)
+    return examples, rows
+
+
+def _signs(made: Plan, table: Any) -> NDArray[np.int8]:
+    signs = made.answers.encode(table.column(made.answers.column))
+    if made.encoding.missing != "drop" and not signs.all():
+        row = int(np.flatnonzero(signs == 0)[0])
         raise BadCellError(row, made.answers.column, "", "an answer")
-    kept = np.flatnonzero(signs)
-    return X[kept], rows[kept], signs[kept]
+    return signs
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyarrow import json
 
 from rosenblatt.errors import DataError, column_called
+from rosenblatt.read.ahead import ahead
 from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import UNREADABLE, Source, one_line
 
@@ -24,7 +25,33 @@ def read_whole(source: Source, layout: Layout) -> Any:
     try:
         return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
     except pa.ArrowException as trouble:
-        raise DataError(f"{source.name}: the lines do not agree: {one_line(trouble)}") from None
+        raise _disagreeing(source, trouble) from None
+
+
+def read_schema(source: Source, layout: Layout) -> Any:
+    """The fields and types of all rows, as `read_whole` has them, in little memory."""
+    schemas = dict.fromkeys(batch.schema for batch in ahead(read_stream(source, layout)))
+    if not schemas:
+        raise DataError(f"{source.name} is empty.")
+    try:
+        return pa.unify_schemas(list(schemas), promote_options="permissive")
+    except pa.ArrowException as trouble:
+        raise _disagreeing(source, trouble) from None
+
+
+def conform(source: Source, batch: Any, schema: Any) -> Any:
+    """A batch with all fields of all rows, in the types that they have there."""
+    nothing = [pa.nulls(0, kind) for kind in schema.types]
+    tables = [pa.Table.from_arrays(nothing, schema=schema), pa.Table.from_batches([batch])]
+    try:
+        table = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+    except pa.ArrowException as trouble:
+        raise _disagreeing(source, trouble) from None
+    return table.to_batches()[0]
+
+
+def _disagreeing(source: Source, trouble: BaseException) -> DataError:
+    return DataError(f"{source.name}: the lines do not agree: {one_line(trouble)}")
 
 
 def read_stream(source: Source, layout: Layout) -> Iterator[Any]:

@@ -7,7 +7,7 @@ text into numbers, so that what is read can be written again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -15,9 +15,11 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from rosenblatt.errors import DataError
+from rosenblatt.read.ahead import ahead
 from rosenblatt.read.csv import BLOCK
 from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import UNREADABLE, Source, one_line
+from rosenblatt.read.types import Types
 
 LABEL, ENTRIES = "label", "entries"
 # A first line that can be nothing else.
@@ -29,13 +31,19 @@ def read_whole(source: Source, layout: Layout) -> Any:
     batches = list(read_stream(source, layout))
     if not batches:
         raise DataError(f"{source.name} is empty.")
-    table = pa.Table.from_batches(batches).combine_chunks()
-    for kind in (pa.int64(), pa.float64()):
-        try:
-            return table.set_column(0, LABEL, table.column(LABEL).cast(kind))
-        except pa.ArrowInvalid:
-            continue
-    return table
+    return pa.Table.from_batches(batches).combine_chunks().cast(_schema(batches))
+
+
+def read_schema(source: Source, layout: Layout) -> Any:
+    """The columns and types of all rows, as `read_whole` has them, in little memory."""
+    return _schema(ahead(read_stream(source, layout)))
+
+
+def _schema(batches: Iterable[Any]) -> Any:
+    types = Types([LABEL], {"null_values": []}, (pa.int64(), pa.float64(), pa.string()))
+    for batch in batches:
+        types.add(batch)
+    return pa.schema({**types.found(), ENTRIES: pa.string()})
 
 
 def read_stream(source: Source, layout: Layout) -> Iterator[Any]:

@@ -8,6 +8,7 @@ from html import escape
 
 import numpy as np
 
+from rosenblatt.blocks import InOrder
 from rosenblatt.evidence.guarantee import squeeze as squeeze_of
 from rosenblatt.show import svg
 from rosenblatt.show.excerpt import excerpt
@@ -30,23 +31,6 @@ def facts(found: Findings) -> str:
         for name, text in found.facts
     )
     return f"<table>{rows}</table>"
-
-
-def tested(found: Findings) -> Iterator[str]:
-    """The rows that were not learnt from: right and wrong by class."""
-    if found.accuracy is None:
-        return
-    head = "".join(
-        f'<th scope="col" class="n">answered {escape(name)}</th>' for name in found.labels
-    )
-    lines = "".join(
-        f'<tr><th scope="row">{escape(name)}</th>'
-        + "".join(f'<td class="n">{count:,}</td>' for count in counts)
-        + "</tr>"
-        for name, counts in zip(found.labels, found.accuracy.confusion, strict=True)
-    )
-    yield "<h2>Rows not learnt from, right and wrong by class</h2>"
-    yield f"<table><tr><td></td>{head}</tr>{lines}</table>"
 
 
 def proof(found: Findings) -> Iterator[str]:
@@ -141,7 +125,7 @@ def margins(found: Findings) -> Iterator[str]:
 
 def weights(found: Findings) -> Iterator[str]:
     """The features, strongest first, and the rule."""
-    ranked = strengths(found.hypothesis, found.examples)
+    ranked = strengths(found.hypothesis, InOrder(lambda: [found.examples]))
     largest = max((abs(s.strength) for s in ranked), default=0.0) or 1.0
     labels = [escape(label) for label in found.labels]
     rows = [
@@ -186,7 +170,7 @@ def mistakes(found: Findings) -> Iterator[str]:
 def _mistaken(found: Findings, rows: list[int], off: list[float]) -> Iterator[str]:
     """A line for each example: what it is, how it is answered, and its strongest features."""
     examples = found.examples
-    ranked = strengths(found.hypothesis, examples)[:SOME_FEATURES]
+    ranked = strengths(found.hypothesis, InOrder(lambda: [examples]))[:SOME_FEATURES]
     names = examples.names or tuple(f"x{i}" for i in range(1, examples.d + 1))
     columns = [names.index(s.feature) for s in ranked]
     head = "".join(f'<th scope="col" class="n">{escape(s.feature)}</th>' for s in ranked)

@@ -1,0 +1,187 @@
+"""The same answer whichever way the rows came: in memory or in passes, from text or from Parquet.
+
+Hostile little tables are asked about in every way. What must agree is what was made of the
+columns, every number and answer, the rows kept, the verdict, the fingerprint that ties a proof
+to its data, and, where a table is refused, the very sentence.
+"""
+
+import functools
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rosenblatt.errors import UserError
+from rosenblatt.read import Layout, Source, columnar, csv, jsonlines, libsvm, survey
+from rosenblatt.read.batches import FileBatches, FileTable
+from rosenblatt.read.convert import converted
+from rosenblatt.read.data import read_data
+from rosenblatt.read.dialect import MISSING
+from rosenblatt.read.guess import Wishes, plan
+from rosenblatt.read.types import CHAIN, Types
+
+same_files = settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+# Each is a cell that some reader somewhere takes for something else.
+CELLS = (
+    *("", "NA", "nan", "?", "1", " 1", "+1", "-1", "0", "0.0", "-0.0", "1e3", "2.5", "1.", "0x1F"),
+    *("inf", "1e400", "true", "false", "True", "x", "y", "x ", "a b c", "a b d", "é", "1,5"),
+    *("2020-01-01", "12:30", "2020-01-01T10:00:00Z", 'q"q', "p,p", "l\nl", "free prize now"),
+    *("123456789", "-12345678901234567890", "null"),
+)
+NAMES = ("a", "b b", 'c"c', "d,d", "é", "e;", "G", "1", "label", "entries", "column 3", "y=", "nan")
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Batches of a few rows, so that a small file has many of them."""
+    monkeypatch.setattr(csv, "BLOCK", 16)
+    monkeypatch.setattr(csv, "LINES", 1)
+    for module in (jsonlines, libsvm):
+        monkeypatch.setattr(module, "BLOCK", 64)
+    monkeypatch.setattr(columnar, "ROWS", 3)
+    monkeypatch.setattr(survey, "RUN", 4)
+
+
+def told(way):
+    """What a way of reading says where it refuses a file: the kind of error and the sentence."""
+
+    @functools.wraps(way)
+    def call(*arguments):
+        try:
+            return way(*arguments)
+        except UserError as refused:
+            return type(refused).__name__, str(refused)
+
+    return call
+
+
+def dense(X):
+    return np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
+
+
+@told
+def in_memory(path, wishes):
+    found = read_data(Source.find(str(path)), Layout(), wishes)
+    examples = found.examples
+    return found.plan, dense(examples.X).tobytes(), examples.y.tolist(), found.rows.tolist()
+
+
+@told
+def in_passes(path, wishes):
+    return _all_of(FileBatches.of(Source.find(str(path)), Layout(), wishes))
+
+
+@told
+def in_passes_over_parquet(path, wishes):
+    table = FileBatches.of(Source.find(str(path)), Layout(), wishes).table
+    return _all_of(FileBatches.planned(converted(table), wishes))
+
+
+def _all_of(batches):
+    parts = list(batches._numbered())
+    X = np.vstack([dense(examples.X) for examples, _ in parts])
+    y = np.concatenate([examples.y for examples, _ in parts])
+    return batches.plan, X.tobytes(), y.tolist(), np.concatenate([r for _, r in parts]).tolist()
+
+
+def quoted(cells):
+    return ",".join('"' + cell.replace('"', '""') + '"' for cell in cells) + "\n"
+
+
+@st.composite
+def texts(draw):
+    """Lines of a CSV file, in which what comes last was never seen before, and wishes."""
+    n, d = draw(st.integers(2, 12)), draw(st.integers(1, 3))
+    numbers = st.integers(-3, 3).map(str)
+    columns = []
+    for _ in range(d):
+        some = draw(st.lists(st.sampled_from(CELLS) | numbers, min_size=1, max_size=3))
+        column = draw(st.lists(st.sampled_from(some), min_size=n, max_size=n))
+        column[-1] = draw(st.sampled_from([*CELLS, column[-1]]))
+        columns.append(column)
+    answers = draw(st.lists(st.sampled_from(["0", "1"] * 9 + ["", "2"]), min_size=n, max_size=n))
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=d, max_size=d, unique=True))
+    kind = draw(st.sampled_from(["ignore", "numbers", "categories", "texts", "missing"]))
+    said = {} if kind == "missing" else {kind: ("1",)}
+    missing = draw(st.sampled_from(["error", "drop", "mean"]))
+    lines = [quoted([*names, "answer"]), *map(quoted, zip(*columns, answers, strict=True))]
+    return "".join(lines), Wishes(target="answer", missing=missing, **said)
+
+
+@same_files
+@given(texts())
+def test_any_text_is_the_same_table_in_memory_and_in_passes(tmp_path, small, text_and_wishes):
+    text, wishes = text_and_wishes
+    path = tmp_path / "d.csv"
+    path.write_bytes(text.encode())
+    whole = in_memory(path, wishes)
+    assert in_passes(path, wishes) == whole
+    assert in_passes_over_parquet(path, wishes) == whole
+
+
+@given(st.lists(st.sampled_from(CELLS), min_size=1, max_size=4), st.sampled_from(".,"))
+def test_types_found_batch_by_batch_are_those_that_pyarrow_finds_at_once(cells, decimal):
+    options = {
+        "null_values": list(MISSING),
+        "strings_can_be_null": False,
+        "decimal_point": decimal,
+    }
+    whole = pa.csv.read_csv(
+        pa.BufferReader("".join(quoted([cell, "x"]) for cell in cells).encode()),
+        pa.csv.ReadOptions(column_names=["c", "d"]),
+        pa.csv.ParseOptions(newlines_in_values=True),
+        pa.csv.ConvertOptions(**options),
+    )
+    types = Types(["c"], options)
+    for cell in cells:
+        types.add(pa.record_batch({"c": pa.array([cell.encode()])}))
+    assert types.found() == {"c": whole.schema.field("c").type}
+    assert types.found()["c"] in CHAIN
+
+
+def test_bytes_that_are_no_text_are_found_in_any_batch():
+    types = Types(["c"], {})
+    for cell in (b"1", b"\xff", b"2"):
+        types.add(pa.record_batch({"c": pa.array([cell])}))
+    assert types.found() == {"c": pa.binary()}
+
+
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=40),
+    st.lists(st.integers(0, 40), max_size=5),
+)
+def test_mean_and_spread_do_not_depend_on_where_batches_end(numbers, ends):
+    whole, parted = survey.Moments(), survey.Moments()
+    whole.add(np.array(numbers))
+    for part in np.split(np.array(numbers), sorted(ends)):
+        parted.add(part)
+    assert whole.found() == parted.found()
+    mean, spread = whole.found()
+    assert min(numbers) <= mean <= max(numbers)
+    unit = max(map(abs, numbers)) or 1.0
+    assert mean / unit == pytest.approx(np.mean(np.array(numbers) / unit), abs=1e-12)
+    if min(numbers) == max(numbers):
+        assert spread == 1.0
+
+
+def test_a_column_of_words_for_what_is_missing_holds_nothing():
+    table = pa.table({"a": ["NA", "", None], "x": [1, 2, 3], "y": [0, 1, 1]})
+    made = plan(table, Wishes(target="y"), "t")
+    assert [column.name for column in made.encoding.columns] == ["x"]
+    assert made.notes == ('column "a" left out: nothing in it',)
+
+
+def test_a_file_is_planned_from_its_last_row_too(tmp_path, small):
+    lines = [f"{'ab'[i % 2]},{i},{i % 3 > 0}\n" for i in range(30)]
+    path = tmp_path / "d.csv"
+    path.write_text("".join(["city,x,answer\n", *lines, "late,thirty,True\n"]))
+    batches = FileBatches.of(Source.find(str(path)), Layout(), Wishes(target="answer"))
+    assert isinstance(batches.table, FileTable)
+    assert sum(1 for _ in batches.table.batches()) > 5
+    assert batches.plan.encoding.columns[0].values == ("a", "b", "late")
