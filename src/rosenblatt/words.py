@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rosenblatt.evidence.accuracy import Accuracy
 
 # Control characters, the invisible ones that format or turn text around, line and paragraph
 # separators, and halves of characters that no file can hold: the classes Cc, Cf, Zl, Zp and Cs.
@@ -13,6 +18,7 @@ UNSEEN = re.compile(
     "\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f\ud800-\udfff]"
 )
+LONGEST_LABEL = 24  # letters, in a table
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -79,3 +85,72 @@ def json_line(value: Any) -> str:
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return UNSEEN.sub(lambda met: json.dumps(met[0])[1:-1], text)
+
+
+def accuracy_sentence(accuracy: Accuracy, where: str) -> str:
+    """An accuracy and how sure it is.
+
+    Examples
+    --------
+    >>> from rosenblatt.evidence.accuracy import Accuracy
+    >>> accuracy_sentence(Accuracy(((12, 3), (2, 33))), "50 rows held out")
+    '90.0 % right on 50 rows held out (95 % interval 78.6 to 95.7 %)'
+    """
+    low, high = accuracy.interval
+    return (
+        f"{percent(accuracy.share)} right on {where} (95 % interval {100 * low:.1f} to "
+        f"{100 * high:.1f} %)"
+    )
+
+
+def beside_accuracy(accuracy: Accuracy, labels: Sequence[str]) -> list[str]:
+    """What an accuracy is worth: the baseline, the balanced accuracy, the table by class.
+
+    Examples
+    --------
+    >>> from rosenblatt.evidence.accuracy import Accuracy
+    >>> for line in beside_accuracy(Accuracy(((12, 3), (2, 33))), ["no", "yes"]):
+    ...     print(line)
+    always answering yes would be right on 70.0 % (the baseline); balanced accuracy 87.1 %
+         answered no  answered yes
+    no            12             3
+    yes            2            33
+    """
+    larger = labels[max(range(len(labels)), key=accuracy.sizes.__getitem__)]
+    first = (
+        f"always answering {larger} would be right on {percent(accuracy.baseline)} (the baseline)"
+    )
+    if accuracy.balanced is None:
+        first += "; without rows of every class there is no balanced accuracy"
+    else:
+        first += f"; balanced accuracy {percent(accuracy.balanced)}"
+    return [first, *_in_columns(accuracy, [_shortened(label) for label in labels])]
+
+
+def _in_columns(accuracy: Accuracy, labels: list[str]) -> list[str]:
+    """A line for each class, a column for each answer."""
+    lines = [["", *(f"answered {label}" for label in labels)]]
+    for label, counts in zip(labels, accuracy.confusion, strict=True):
+        lines.append([label, *(f"{count:,}" for count in counts)])
+    wide = [max(map(_width, cells)) for cells in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            cell + _blank(cell, room) if k == 0 else _blank(cell, room) + cell
+            for k, (cell, room) in enumerate(zip(line, wide, strict=True))
+        )
+        for line in lines
+    ]
+
+
+def _shortened(label: str) -> str:
+    label = shown(label)
+    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
+
+
+def _blank(cell: str, room: int) -> str:
+    return " " * (room - _width(cell))
+
+
+def _width(text: str) -> int:
+    """The columns that a text takes on a terminal."""
+    return sum(1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text)

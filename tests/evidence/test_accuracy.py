@@ -30,11 +30,38 @@ def test_held_out_rows_are_not_learnt_from(y, share, seed):
 
 def test_the_interval_is_wilson_s():
     # Newcombe (1998), table I: 81 of 263 and 15 of 148.
-    assert Accuracy(81, 263).interval == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    assert Accuracy(15, 148).interval == pytest.approx((0.0624, 0.1605), abs=5e-5)
-    assert Accuracy(20, 20).interval[1] == 1.0
+    assert of(81, 263).interval == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert of(15, 148).interval == pytest.approx((0.0624, 0.1605), abs=5e-5)
+    assert of(20, 20).interval[1] == 1.0
 
 
-def test_balanced_accuracy():
-    assert Accuracy(8, 10, yes_right=1, yes_total=2).balanced == pytest.approx((1 / 2 + 7 / 8) / 2)
-    assert Accuracy(8, 10).balanced is None
+def of(right, total):
+    """An accuracy of which only the share matters."""
+    return Accuracy(((right, total - right), (0, 0)))
+
+
+signs = st.lists(st.tuples(st.sampled_from([-1, 1]), st.sampled_from([-1, 1])), min_size=1)
+
+
+@given(signs)
+def test_baseline_balanced_and_confusion_are_scikit_learn_s(pairs):
+    from sklearn.metrics import balanced_accuracy_score, confusion_matrix
+
+    y, answers = np.array(pairs, dtype=np.int8).T
+    found = Accuracy.of_signs(y, answers)
+    assert found.confusion == tuple(
+        map(tuple, confusion_matrix(y, answers, labels=[-1, 1]).tolist())
+    )
+    assert found.share == np.mean(y == answers)
+    assert found.baseline == max(np.mean(y < 0), np.mean(y > 0))
+    if len(set(y)) == 2:
+        assert found.balanced == pytest.approx(balanced_accuracy_score(y, answers))
+    else:
+        assert found.balanced is None
+
+
+@given(signs, st.integers(0, 20))
+def test_accuracies_of_parts_add_up(pairs, cut):
+    y, answers = np.array(pairs, dtype=np.int8).T
+    parts = Accuracy.of_signs(y[:cut], answers[:cut]) + Accuracy.of_signs(y[cut:], answers[cut:])
+    assert parts == Accuracy.of_signs(y, answers)

@@ -17,7 +17,7 @@ from rosenblatt.cli.passing import opened, too_large
 from rosenblatt.cli.result import Result
 from rosenblatt.cli.say import Voice
 from rosenblatt.cli.strategy import ALGORITHMS, How, learn_line
-from rosenblatt.cli.trial import Tester, Trial
+from rosenblatt.cli.trial import Tester, Trial, tell_trial
 from rosenblatt.cli.verdict import verdict_of
 from rosenblatt.errors import DataError, UsageError, UserError, column_called
 from rosenblatt.examples import Examples
@@ -38,6 +38,12 @@ from rosenblatt.show.text import weights_table
 from rosenblatt.words import counted
 
 BUILT_IN = "the built-in credit approval"
+# What a kind of column is called where that is not its own name, one and many.
+KINDS = {
+    "category": ("category", "categories"),
+    "words": ("word", "words"),
+    "entries": ("entry", "entries"),
+}
 
 
 @dataclass(frozen=True)
@@ -216,13 +222,13 @@ def _in_passes(
     for note in batches.plan.notes:
         voice.note(f"{note}.")
     found = learn_in_passes(voice, batches, how, passing.budget(how.time_limit))
-    trial = None if wanted.test is None else tried_in_passes(found, wanted.test)
-    if trial is not None:
-        voice.step("tested", trial.sentence())
+    if wanted.test is not None:
+        trial = tried_in_passes(found, wanted.test)
+        tell_trial(voice, trial, batches.plan.answers)
+        found = replace(found, trial=trial)
     _save(voice, found.model, wanted)
     _show(voice, found.model, found.strengths(), wanted)
-    accuracy = None if trial is None else trial.to_json()
-    voice.result({**found.to_json(), "accuracy": accuracy, "model": wanted.output})
+    voice.result({**found.to_json(), "model": wanted.output})
     return INTERRUPTED if found.passed.reason == "interrupted" else 0
 
 
@@ -248,10 +254,9 @@ def _tell_reading(voice: Voice, found: Data) -> None:
 def _columns_told(plan: Plan) -> str:
     kinds: dict[str, int] = {}
     for column in plan.encoding.columns:
-        many = {"number": "numbers", "category": "categories", "flag": "flags"}
-        kind = many.get(column.kind, column.kind)
-        kinds[kind] = kinds.get(kind, 0) + (1 if kind == "categories" else len(column.features))
-    parts = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
+        count = 1 if column.kind == "category" else len(column.features)
+        kinds[column.kind] = kinds.get(column.kind, 0) + count
+    parts = ", ".join(counted(n, *KINDS.get(kind, (kind,))) for kind, n in kinds.items())
     answers = plan.answers
     no, yes = spelled(answers.negative), spelled(answers.positive)
     return f"{parts}; answers in {column_called(answers.column)} ({no} or {yes})" + (
@@ -278,7 +283,7 @@ def _tried(voice: Voice, result: Result, reading: Reading, wanted: Wanted) -> Tr
         voice.note("interrupted: the model is kept, its accuracy was not measured.")
         return None
     if trial is not None:
-        voice.step("tested", trial.sentence())
+        tell_trial(voice, trial, result.data.plan.answers)
     return trial
 
 

@@ -28,6 +28,7 @@ from rosenblatt.read import Source
 from rosenblatt.read.batches import FileBatches
 from rosenblatt.read.guess import Wishes
 from rosenblatt.read.layout import numbered
+from rosenblatt.read.unseen import Unseen
 from rosenblatt.show.strength import Strength, strengths
 from rosenblatt.words import counted
 
@@ -52,6 +53,8 @@ class Found:
         What found the line.
     steps : tuple of str
         What happened, a line each.
+    trial : Trial, optional
+        How well it answered another file.
     """
 
     batches: FileBatches
@@ -60,6 +63,7 @@ class Found:
     passed: Passed
     algorithm: str
     steps: tuple[str, ...]
+    trial: Trial | None = None
 
     @property
     def model(self) -> Model:
@@ -82,6 +86,7 @@ class Found:
             "cycles": done.cycles,
             "mistakes": done.mistakes,
             "stopped": done.reason,
+            "accuracy": None if self.trial is None else self.trial.to_json(),
         }
 
     def sentence(self) -> str:
@@ -227,7 +232,10 @@ def tried_in_passes(found: Found, file: str) -> Trial:
     other = FileBatches.of(Source.find(file), layout, Wishes(), batches.plan)
     line = found.passed.hypothesis
     each = tuple(Accuracy.of(line, examples) for examples in other())
-    return Trial("file", each, found.passed.rows)
+    unseen = Unseen(other.plan.encoding)
+    for batch in other.raw() if unseen.columns else ():
+        unseen.take(batch)
+    return Trial("file", each, found.passed.rows, unseen)
 
 
 def _cycles(done: Passed) -> str:

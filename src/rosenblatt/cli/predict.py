@@ -14,16 +14,15 @@ from numpy.typing import NDArray
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.options import examples, json_option, layout_options
 from rosenblatt.cli.say import Voice
+from rosenblatt.cli.tally import Tally
 from rosenblatt.errors import UsageError
 from rosenblatt.files import keep_apart
 from rosenblatt.model import Model, load
 from rosenblatt.read import Layout, Source, read_stream, reader_of
 from rosenblatt.read.data import told_where
-from rosenblatt.read.encoding import spelled
 from rosenblatt.read.layout import numbered
 from rosenblatt.show.reasons import Reasons
 from rosenblatt.show.table import WRITERS, open_writer
-from rosenblatt.words import counted
 
 FEW = 1 << 14
 ADVICE = "Give --missing empty, or --missing mean."
@@ -62,9 +61,10 @@ def predict(
     """Answer the rows of DATA (- for standard input) with MODEL, a file that learn wrote.
 
     Every row keeps its columns and gets two more: the answer, and its score, which is
-    positive for yes. Rows are read, answered and written a batch at a time.
+    positive for yes. Rows are read, answered and written a batch at a time. Where DATA has
+    the column of answers that was learnt, it is said how many were right.
     """
-    voice = Voice(rest["as_json"])
+    voice = Voice(rest["as_json"], taken=output in (None, "-"))
     keep_apart({"the data": data, "the model": model}, {"--output": output})
     machine = load(model)
     asking = Asking(rest["explain"], rest["missing"])
@@ -72,9 +72,10 @@ def predict(
     source = Source.find(data)
     layout = _known_layout(machine, source, layout)
     batches = answered(machine, source, layout, asking)
-    tally = _Tally(machine)
+    tally = Tally(machine)
     if output is None and to is None and voice.as_json:
         rows = [row for batch in tally.of(batches) for row in batch.to_pylist()]
+        tally.tell(voice)
         voice.result({**tally.summary(), "rows": rows})
         return 0
     if output is None and voice.as_json:
@@ -86,39 +87,11 @@ def predict(
         for batch in tally.of(batches):
             write(batch)
             progress(tally.rows)
-    if tally.empty:
-        voice.note(f"{counted(tally.empty, 'row')} without an answer: a number is missing.")
     if output is not None:
         voice.step("wrote", f"{output}: {tally.sentence()}")
+    tally.tell(voice)
     voice.result({**tally.summary(), "output": output})
     return 0
-
-
-class _Tally:
-    """Counts answers as they go by."""
-
-    def __init__(self, model: Model) -> None:
-        self.labels = [spelled(label) for label in model.classes_.tolist()]
-        self.counts, self.rows, self.empty = [0, 0], 0, 0
-
-    def of(self, batches: Iterator[tuple[Any, NDArray[np.int8]]]) -> Iterator[Any]:
-        """The tables, each counted as it passes."""
-        for batch, signs in batches:
-            self.rows += len(signs)
-            self.counts[0] += int((signs < 0).sum())
-            self.counts[1] += int((signs > 0).sum())
-            self.empty += int((signs == 0).sum())
-            yield batch
-
-    def summary(self) -> dict[str, Any]:
-        """The counts as JSON."""
-        answers = dict(zip(self.labels, self.counts, strict=True))
-        return {"rows_read": self.rows, "answers": answers, "without_answer": self.empty}
-
-    def sentence(self) -> str:
-        """The counts in words."""
-        parts = [f"{n:,} {label}" for label, n in zip(self.labels, self.counts, strict=True)]
-        return f"{counted(self.rows, 'row')}, {' and '.join(parts)}"
 
 
 def answered(

@@ -16,7 +16,7 @@ from rosenblatt.read.layout import numbered
 from rosenblatt.show.findings import Findings
 from rosenblatt.show.story import Story
 from rosenblatt.show.strength import Strength, strengths
-from rosenblatt.words import counted
+from rosenblatt.words import beside_accuracy, counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,20 +85,25 @@ class Result:
         facts.append(("found", self.mistakes()))
         if self.trial is not None:
             facts.append(("tested", self.trial.sentence()))
+            facts.append(("worth", beside_accuracy(self.trial.total, self._labels())[0]))
         return facts
+
+    def _labels(self) -> list[str]:
+        answers = self.data.plan.answers
+        return [spelled(answers.negative), spelled(answers.positive)]
 
     def findings(self) -> Findings:
         """What the report tells."""
         data, answers = self.data, self.data.plan.answers
-        no, yes = spelled(answers.negative), spelled(answers.positive)
         return Findings(
-            f"Answering {answers.column or 'rows'}: {no} or {yes}",
+            f"Answering {answers.column or 'rows'}: {' or '.join(self._labels())}",
             self.facts(),
             data.examples,
             self.outcome.hypothesis,
             self.verdict.answer,
             self._story(),
             data.rows,
+            None if self.trial is None else self.trial.total,
         )
 
     def _story(self) -> Story | None:

@@ -22,11 +22,13 @@ class Voice:
     ----------
     as_json : bool
         Whether stdout is kept for the JSON object.
+    taken : bool
+        Whether stdout is kept for rows.
     """
 
-    def __init__(self, as_json: bool) -> None:
+    def __init__(self, as_json: bool, taken: bool = False) -> None:
         self.as_json = as_json
-        self.out = _console(stderr=as_json)
+        self.out = _console(stderr=as_json or taken)
         self.notes = _console(stderr=True)
         self.quiet = as_json and not sys.stderr.isatty()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.cli.options import Reading
+from rosenblatt.cli.say import Voice
 from rosenblatt.errors import UsageError
 from rosenblatt.evidence.accuracy import Accuracy, folds, held_out
 from rosenblatt.examples import Examples
@@ -16,7 +19,9 @@ from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.model import Model
 from rosenblatt.read import Source
 from rosenblatt.read.data import Data, read_as, split
-from rosenblatt.words import counted, percent
+from rosenblatt.read.encoding import Answers, spelled
+from rosenblatt.read.unseen import Unseen
+from rosenblatt.words import accuracy_sentence, beside_accuracy, counted, percent
 
 ENOUGH = 10  # fewer rows than this are not worth holding some out
 
@@ -33,21 +38,19 @@ class Trial:
         Of each model tried.
     learnt_from : int
         How many rows the model tried had learnt from.
+    unseen : Unseen, optional
+        Values in a test file that were never learnt from.
     """
 
     kind: str
     accuracies: tuple[Accuracy, ...]
     learnt_from: int
+    unseen: Unseen | None = None
 
     @property
     def total(self) -> Accuracy:
         """All rows answered together."""
-        return Accuracy(
-            *(
-                sum(getattr(one, key) for one in self.accuracies)
-                for key in ("right", "total", "yes_right", "yes_total")
-            )
-        )
+        return functools.reduce(operator.add, self.accuracies)
 
     def sentence(self) -> str:
         """The result in words."""
@@ -58,30 +61,39 @@ class Trial:
                 f"{percent(float(shares.mean()))} right on average in {len(shares)} folds "
                 f"(standard deviation {100 * shares.std(ddof=1):.1f})"
             )
-        low, high = total.interval
         rows = counted(total.total, "row")
         where = f"{rows} of the test file" if self.kind == "file" else f"{rows} held out"
-        told = f"{percent(total.share)} right on {where} (95 % interval {100 * low:.1f} to "
-        told += f"{100 * high:.1f} %)"
+        told = accuracy_sentence(total, where)
         if self.kind == "held out":
             told += f", by a line learnt from the other {self.learnt_from:,}"
         return told
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON."""
-        total = self.total
         value = {
             "measured on": self.kind,
-            "rows": total.total,
-            "right": total.right,
-            "accuracy": total.share,
-            "interval": list(total.interval),
-            "balanced": total.balanced,
+            **self.total.to_json(),
             "learnt_from": self.learnt_from,
         }
+        if self.unseen is not None:
+            value["unseen"] = self.unseen.to_json()
         if self.kind == "folds":
             value["folds"] = [one.share for one in self.accuracies]
         return value
+
+
+def tell_accuracy(voice: Voice, sentence: str, accuracy: Accuracy, answers: Answers) -> None:
+    """An accuracy and, under it, what it is worth."""
+    voice.step("tested", sentence)
+    for line in beside_accuracy(accuracy, [spelled(answers.negative), spelled(answers.positive)]):
+        voice.step("", line)
+
+
+def tell_trial(voice: Voice, trial: Trial, answers: Answers) -> None:
+    """What a trial showed."""
+    tell_accuracy(voice, trial.sentence(), trial.total, answers)
+    for sentence in () if trial.unseen is None else trial.unseen.sentences():
+        voice.note(sentence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +127,9 @@ class Tester:
     def _on_file(self, file: str, model: Model) -> Trial:
         other = read_as(Source.find(file), self.reading.layout, self.data.plan)
         accuracy = Accuracy.of(model.hypothesis, other.examples)
-        return Trial("file", (accuracy,), self.data.examples.n)
+        unseen = Unseen(self.data.plan.encoding)
+        unseen.take(other.table)
+        return Trial("file", (accuracy,), self.data.examples.n, unseen)
 
     def _in_folds(self, count: int) -> Trial:
         n = self.data.examples.n

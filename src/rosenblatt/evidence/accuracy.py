@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,42 +19,65 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How many rows were answered rightly, of how many.
+    """How rows were answered, class by class.
 
     Parameters
     ----------
-    right : int
-        Rows answered rightly.
-    total : int
-        Rows answered.
-    yes_right, yes_total : int
-        The same among the rows whose answer is yes.
+    confusion : tuple of tuples of int
+        A line for each class, its rows by the class they were answered with, both in the order
+        of the labels: for two, ((no as no, no as yes), (yes as no, yes as yes)).
 
     Examples
     --------
-    >>> Accuracy(97, 100).share
-    0.97
-    >>> low, high = Accuracy(97, 100).interval
-    >>> round(low, 3), round(high, 3)
-    (0.915, 0.99)
+    >>> found = Accuracy(((12, 3), (2, 33)))
+    >>> found.right, found.total, found.share, found.baseline
+    (45, 50, 0.9, 0.7)
+    >>> round(found.balanced, 3), [round(end, 3) for end in found.interval]
+    (0.871, [0.786, 0.957])
     """
 
-    right: int
-    total: int
-    yes_right: int = 0
-    yes_total: int = 0
+    confusion: tuple[tuple[int, ...], ...]
 
     @classmethod
     def of(cls, hypothesis: Hypothesis, examples: Examples) -> Accuracy:
         """The accuracy of a hypothesis on some examples."""
-        right = hypothesis.answers(examples.X) == examples.y
-        yes = examples.y > 0
-        return cls(int(right.sum()), len(right), int((right & yes).sum()), int(yes.sum()))
+        return cls.of_signs(examples.y, hypothesis.answers(examples.X))
+
+    @classmethod
+    def of_signs(cls, y: NDArray[np.int8], answers: NDArray[np.int8]) -> Accuracy:
+        """The accuracy of answers of -1 and +1."""
+        lines = ((y == k) & (answers == answer) for k in (-1, 1) for answer in (-1, 1))
+        no_no, no_yes, yes_no, yes_yes = (int(np.count_nonzero(rows)) for rows in lines)
+        return cls(((no_no, no_yes), (yes_no, yes_yes)))
+
+    def __add__(self, other: Accuracy) -> Accuracy:
+        pairs = zip(self.confusion, other.confusion, strict=True)
+        return Accuracy(tuple(tuple(map(sum, zip(*pair, strict=True))) for pair in pairs))
+
+    @property
+    def right(self) -> int:
+        """Rows answered rightly."""
+        return sum(line[k] for k, line in enumerate(self.confusion))
+
+    @property
+    def total(self) -> int:
+        """Rows answered."""
+        return sum(self.sizes)
+
+    @property
+    def sizes(self) -> list[int]:
+        """The rows of each class."""
+        return [sum(line) for line in self.confusion]
 
     @property
     def share(self) -> float:
         """The share of rows answered rightly."""
         return self.right / self.total
+
+    @property
+    def baseline(self) -> float:
+        """The share of the larger class: what one answer for all rows would reach."""
+        return max(self.sizes) / self.total
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -65,11 +89,24 @@ class Accuracy:
 
     @property
     def balanced(self) -> float | None:
-        """The mean of the shares among yes rows and no rows, or None where one has no rows."""
-        no_total = self.total - self.yes_total
-        if not self.yes_total or not no_total:
+        """The mean of the shares right in each class, or None where one has no rows."""
+        if not all(self.sizes):
             return None
-        return (self.yes_right / self.yes_total + (self.right - self.yes_right) / no_total) / 2
+        pairs = zip(self.confusion, self.sizes, strict=True)
+        shares = [line[k] / size for k, (line, size) in enumerate(pairs)]
+        return sum(shares) / len(shares)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as JSON."""
+        return {
+            "rows": self.total,
+            "right": self.right,
+            "accuracy": self.share,
+            "interval": list(self.interval),
+            "baseline": self.baseline,
+            "balanced": self.balanced,
+            "confusion": [list(line) for line in self.confusion],
+        }
 
 
 def folds(y: NDArray[np.int8], count: int, rng: np.random.Generator) -> list[Rows]:

@@ -25,6 +25,8 @@ MISSING = (
 )
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
+AS_ASCII = bytes(min(byte, 127) for byte in range(256))  # for counting cells in any text
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -171,7 +173,7 @@ def _width(text: bytes, separator: str, quote: str | None) -> int:
         found.append(row.actual_columns)
         return "skip"
 
-    line = next(part for part in text.splitlines() if part.strip())
+    line = next(part for part in text.splitlines() if part.strip()).translate(AS_ASCII)
     csv.read_csv(
         pa.BufferReader((squeezed(line) if separator == BLANKS else line) + b"\n"),
         read_options=csv.ReadOptions(column_names=["line"], block_size=len(line) + 2),

@@ -152,19 +152,26 @@ class Answers:
 
     def encode(self, cells: Any) -> NDArray[np.int8]:
         """-1 or +1 for each cell, 0 where there is no answer; others are refused."""
+        signs, strange = self.read(cells)
+        if strange.any():
+            row = int(np.flatnonzero(strange)[0])
+            promised = f'"{self.negative}" or "{self.positive}"'
+            raise BadCellError(row, self.column, str(plain_labels(cells)[row].as_py()), promised)
+        return signs
+
+    def read(self, cells: Any) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+        """-1 or +1 for each cell, 0 where there is neither, and where another value stands."""
         signs = self._whole_numbers(cells)
         if signs is not None:
-            return signs
+            return signs, np.zeros(len(signs), dtype=bool)
         values = plain_labels(cells)
         yes, no = (_equal(values, label) for label in (self.positive, self.negative))
         strange = pc.and_(pc.is_valid(values), pc.invert(pc.or_kleene(yes, no)))
-        if pc.any(strange).as_py():
-            row = strange.index(True).as_py()
-            promised = f'"{self.negative}" or "{self.positive}"'
-            raise BadCellError(row, self.column, str(values[row].as_py()), promised)
-        signs = pc.if_else(yes, 1, pc.if_else(no, -1, 0))
-        numbers: NDArray[np.int8] = pc.fill_null(signs, 0).to_numpy().astype(np.int8)
-        return numbers
+        signs = pc.fill_null(pc.if_else(yes, 1, pc.if_else(no, -1, 0)), 0)
+        return (
+            signs.to_numpy().astype(np.int8),
+            pc.fill_null(strange, False).to_numpy(zero_copy_only=False),
+        )
 
     def _whole_numbers(self, cells: Any) -> NDArray[np.int8] | None:
         """The signs of whole numbers that are all there and all answers, else None."""
@@ -216,15 +223,16 @@ def _cells(table: Any, column: Column, name: str) -> Any:
     if table.schema.get_field_index(column.name) < 0:
         raise DataError(f"{name} has no {column_called(column.name)}, which is needed.")
     cells = table.column(column.name)
-    refused = _refused(cells.type)
-    if refused and not (isinstance(column, Entries) and pa.types.is_map(cells.type)):
+    strange = refused(cells.type)
+    if strange and not (isinstance(column, Entries) and pa.types.is_map(cells.type)):
         raise DataError(
-            f"{name}, {column_called(column.name)} holds {refused}, not {column.kind}s."
+            f"{name}, {column_called(column.name)} holds {strange}, not {column.kind}s."
         )
     return cells
 
 
-def _refused(kind: Any) -> str:
+def refused(kind: Any) -> str:
+    """What a column of this type holds, if that is nothing to learn from."""
     if pa.types.is_nested(kind):
         return "lists or objects"
     if pa.types.is_temporal(kind):

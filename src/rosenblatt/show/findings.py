@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.evidence.accuracy import Accuracy
 from rosenblatt.evidence.guarantee import with_slot
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
@@ -55,6 +56,8 @@ class Findings:
         The run, on the values it learnt from.
     rows : int array, optional
         What the examples are called in the data, counted from 0.
+    accuracy : Accuracy, optional
+        On rows that were not learnt from.
     """
 
     title: str
@@ -64,6 +67,7 @@ class Findings:
     verdict: Separability | None = None
     story: Story | None = None
     rows: NDArray[np.intp] | None = None
+    accuracy: Accuracy | None = None
 
     @property
     def labels(self) -> tuple[str, str]:

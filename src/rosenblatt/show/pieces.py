@@ -33,6 +33,23 @@ def facts(found: Findings) -> str:
     return f"<table>{rows}</table>"
 
 
+def tested(found: Findings) -> Iterator[str]:
+    """The rows that were not learnt from: right and wrong by class."""
+    if found.accuracy is None:
+        return
+    head = "".join(
+        f'<th scope="col" class="n">answered {escape(name)}</th>' for name in found.labels
+    )
+    lines = "".join(
+        f'<tr><th scope="row">{escape(name)}</th>'
+        + "".join(f'<td class="n">{count:,}</td>' for count in counts)
+        + "</tr>"
+        for name, counts in zip(found.labels, found.accuracy.confusion, strict=True)
+    )
+    yield "<h2>Rows not learnt from, right and wrong by class</h2>"
+    yield f"<table><tr><td></td>{head}</tr>{lines}</table>"
+
+
 def proof(found: Findings) -> Iterator[str]:
     """What the verdict proves, and the proof itself."""
     if found.verdict is None:

@@ -132,6 +132,7 @@ def _parts(found: Findings) -> Iterator[str]:
     yield f"<h1>{escape(found.title)}</h1>"
     yield pieces.facts(found)
     yield from pieces.proof(found)
+    yield from pieces.tested(found)
     yield from pieces.run(found)
     yield from pieces.line(found)
     yield from pieces.squeeze(found)

@@ -1,0 +1,119 @@
+"""What is said beside an accuracy, by learn and by predict alike, and of values never seen."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score, confusion_matrix
+
+COLOURS = ["blue", "red"]
+
+
+@pytest.fixture
+def loans(tmp_path, monkeypatch):
+    """Rows to learn from, four of five with the same answer, and rows to test on."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+
+    def write(name, n, colours):
+        lines = ["salary,colour,approved"]
+        for _ in range(n):
+            salary = rng.normal()
+            answer = "yes" if salary + rng.normal() > -1.2 else "no"
+            lines.append(f"{salary:.3f},{rng.choice(colours)},{answer}")
+        Path(name).write_text("\n".join(lines) + "\n")
+
+    write("loans.csv", 60, COLOURS)
+    write("test.csv", 40, COLOURS)
+    Path("new.csv").write_text(
+        "salary,colour,approved\n1,teal,yes\n2,red,no\n0,mauve,\n-9,teal,no\n-9,,perhaps\n"
+    )
+
+
+LEARN = ("learn", "loans.csv", "--target", "approved", "--time-limit", "0.2")
+TABLE = re.compile(r"answered no +answered yes\n +no +(\d+) +(\d+)\n +yes +(\d+) +(\d+)\n")
+
+
+def table_in(text):
+    """The table of right and wrong, from what a person reads."""
+    no_no, no_yes, yes_no, yes_yes = map(int, TABLE.search(text).groups())
+    return [[no_no, no_yes], [yes_no, yes_yes]]
+
+
+def test_learn_says_what_its_accuracy_is_worth(loans, told):
+    for more in ((), ("--cv", "3"), ("--test", "test.csv"), ("--stream", "--test", "test.csv")):
+        code, out, err = told(*LEARN, *more)
+        assert code == 0, err
+        model = json.loads(Path("model.json").read_text())["learnt"]["accuracy"]
+        table = np.array(model["confusion"])
+        assert table_in(out) == table.tolist()
+        assert model["rows"] == table.sum()
+        assert model["right"] == np.trace(table)
+        assert model["baseline"] == table.sum(axis=1).max() / table.sum()
+        assert model["balanced"] == pytest.approx((np.diag(table) / table.sum(axis=1)).mean())
+        worth = f"always answering yes would be right on {100 * model['baseline']:.1f} %"
+        assert f"{worth} (the baseline); balanced accuracy {100 * model['balanced']:.1f} %" in out
+
+
+def test_folds_together_test_every_row_once(loans, answer):
+    found = answer(*LEARN, "--cv", "4")["accuracy"]
+    assert np.sum(found["confusion"]) == 60
+    assert len(found["folds"]) == 4
+
+
+def test_predict_on_rows_with_answers_says_the_same_as_learn(loans, told, answer):
+    learnt = answer(*LEARN, "--test", "test.csv")["accuracy"]
+    found = answer("predict", "model.json", "test.csv", "-o", "out.csv")["accuracy"]
+    assert found == {key: learnt[key] for key in found}
+    lines = [line.split(",") for line in Path("out.csv").read_text().splitlines()[1:]]
+    true, said = [line[2] for line in lines], [line[3] for line in lines]
+    assert found["confusion"] == confusion_matrix(true, said, labels=["no", "yes"]).tolist()
+    assert found["balanced"] == pytest.approx(balanced_accuracy_score(true, said))
+    # Beside rows that are printed it goes to stderr, and to stdout otherwise.
+    code, out, err = told("predict", "model.json", "test.csv")
+    assert (code, out) == (0, Path("out.csv").read_text())
+    assert table_in(err) == found["confusion"]
+    assert table_in(told("predict", "model.json", "test.csv", "-o", "out.csv")[1]) == table_in(err)
+
+
+def test_without_answers_predict_says_nothing_of_accuracy(loans, told, answer):
+    answer(*LEARN)
+    Path("bare.csv").write_text("salary,colour\n1,red\n")
+    assert told("predict", "model.json", "bare.csv")[2] == ""
+    assert answer("predict", "model.json", "bare.csv")["accuracy"] is None
+
+
+def test_categories_never_seen_and_strange_answers_are_counted_and_said(loans, told, answer):
+    answer(*LEARN)
+    _, _, err = told("predict", "model.json", "new.csv")
+    assert (
+        'rosenblatt: 4 rows have a value of column "colour" that was never learnt from: '
+        '"teal" (2), "mauve" (1) and (missing) (1).\n'
+    ) in err
+    assert '1 row with neither "no" nor "yes" in column "approved": not tested.\n' in err
+    found = answer("predict", "model.json", "new.csv")
+    assert found["unseen"] == {
+        "colour": {"rows": 4, "values": {"teal": 2, "mauve": 1, "": 1}},
+    }
+    assert found["accuracy"]["rows"] == 3
+
+
+def test_a_test_file_with_categories_never_seen_says_so(loans, told, answer):
+    Path("one.csv").write_text("salary,colour,approved\n1,teal,yes\n-9,red,no\n")
+    for more in ((), ("--stream",)):
+        _, _, err = told(*LEARN, "--test", "one.csv", *more)
+        assert '1 row has a value of column "colour" that was never learnt from: "teal" (1)' in err
+        found = answer(*LEARN, "--test", "one.csv", *more)["accuracy"]["unseen"]
+        assert found == {"colour": {"rows": 1, "values": {"teal": 1}}}
+
+
+def test_the_report_has_the_table(loans, told):
+    assert told(*LEARN, "--report")[0] == 0
+    table = json.loads(Path("model.json").read_text())["learnt"]["accuracy"]["confusion"]
+    page = Path("report.html").read_text()
+    for name, counts in zip(("no", "yes"), table, strict=True):
+        cells = "".join(f'<td class="n">{count}</td>' for count in counts)
+        assert f'<tr><th scope="row">{name}</th>{cells}</tr>' in page
+    assert "(the baseline); balanced accuracy" in page
