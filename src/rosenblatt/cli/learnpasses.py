@@ -233,7 +233,7 @@ def tried_in_passes(found: Found, file: str) -> Trial:
     line = found.passed.hypothesis
     each = tuple(Accuracy.of(line, examples) for examples in other())
     unseen = Unseen(other.plan.encoding)
-    for batch in other.raw() if unseen.columns else ():
+    for batch in other.table.batches() if unseen.columns else ():
         unseen.take(batch)
     return Trial("file", each, found.passed.rows, unseen)
 
