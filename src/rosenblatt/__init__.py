@@ -29,6 +29,9 @@ _HOMES = {
     "Model": "rosenblatt.model",
     "separability": "rosenblatt.evidence.separability",
     "Separability": "rosenblatt.evidence.separability",
+    "separation": "rosenblatt.evidence.separation",
+    "Separation": "rosenblatt.evidence.separation",
+    "SeparationProof": "rosenblatt.evidence.separationproof",
     "Proof": "rosenblatt.evidence.proof",
     "ProofError": "rosenblatt.evidence.proof",
     "Trace": "rosenblatt.trace",
@@ -54,6 +57,9 @@ if TYPE_CHECKING:
     from rosenblatt.evidence.proof import ProofError as ProofError
     from rosenblatt.evidence.separability import Separability as Separability
     from rosenblatt.evidence.separability import separability as separability
+    from rosenblatt.evidence.separation import Separation as Separation
+    from rosenblatt.evidence.separation import separation as separation
+    from rosenblatt.evidence.separationproof import SeparationProof as SeparationProof
     from rosenblatt.experiments import Experiment as Experiment
     from rosenblatt.experiments import experiment as experiment
     from rosenblatt.model import Model as Model

@@ -78,7 +78,7 @@ def decide(signed: Signed, gap: float, watch: Watch) -> Decision:
 def _decide(signed: Signed, carried: list[Found], gap: float, watch: Watch) -> Decision:
     first: Point | None = None
     if carried:
-        signed, carried_all = _divide(signed, carried)
+        signed, carried_all = divide(signed, carried)
         if carried_all:
             return _inseparable(signed, carried, first)
     while True:
@@ -95,7 +95,7 @@ def _decide(signed: Signed, carried: list[Found], gap: float, watch: Watch) -> D
             blocking = part_of(signed, carried[0])
             return Decision("quasi-separable", weights, blocking, blocking, first)
         carried.append(found)
-        signed, carried_all = _divide(signed, carried)
+        signed, carried_all = divide(signed, carried)
         if carried_all:
             return _inseparable(signed, carried, first)
 
@@ -166,7 +166,7 @@ def _zero_rows(signed: Signed) -> list[Found]:
     return [Found(rows=[int(zero[0])], multipliers=[flint.fmpq(1)])] if len(zero) else []
 
 
-def _divide(signed: Signed, carried: list[Found]) -> tuple[Signed, bool]:
+def divide(signed: Signed, carried: list[Found]) -> tuple[Signed, bool]:
     """Divide away what the carrying rows span; True if no row is left then."""
     rows = [n for found in carried for n in found.rows]
     Z = signed.exact_whole(rows)
@@ -201,23 +201,26 @@ def _inseparable(signed: Signed, carried: list[Found], first: Point | None) -> D
     """Join the multipliers of all rounds; if they do not span everything, give all rows one."""
     rows, multipliers = list(carried[0].rows), list(carried[0].multipliers)
     for found in carried[1:]:
-        multipliers = lifted(signed, rows, multipliers, _sum(signed, found))
+        multipliers = lifted(signed, rows, multipliers, sum_of(signed, found))
         rows, multipliers = [*rows, *found.rows], [*multipliers, *found.multipliers]
     rest = 0
     Z = signed.exact_whole(rows)
     if Z.rank() < Z.ncols() and len(rows) < signed.examples.n:
         others = np.setdiff1d(np.arange(signed.examples.n), rows).tolist()
         ones = [1 / signed.row_power(n) for n in others]
-        total = _sum(signed, Found(rows=others, multipliers=ones))
+        total = sum_of(signed, Found(rows=others, multipliers=ones))
         multipliers, rest = lifted(signed, rows, multipliers, total), 1
     part = part_of(signed, Found(rows=rows, multipliers=multipliers), rest)
     return Decision("inseparable", (), part, part_of(signed, carried[0]), first)
 
 
-def lifted(signed: Signed, rows: list[int], multipliers: Fractions, total: Fractions) -> Fractions:
+def lifted(
+    signed: Signed, rows: list[int], multipliers: Fractions, total: Fractions, free: int = 0
+) -> Fractions:
     """Multipliers for rows whose sum is zero, so that with a total in their span it is zero again.
 
-    The total is -Σ c z over these rows; enough of the multipliers make all of them positive.
+    The total is -Σ c z over these rows; enough of the multipliers make all of them positive, but
+    for the first ones, which are free to have any sign.
     """
     Z = signed.exact_whole(rows)
     keep = independent_columns(Z.transpose())
@@ -227,12 +230,14 @@ def lifted(signed: Signed, rows: list[int], multipliers: Fractions, total: Fract
     square = columns_of(K, np.array(at)).transpose()
     right = flint.fmpq_mat(len(at), 1, [total[j] for j in at])
     c = dict(zip(keep, solved(square, right).entries(), strict=True))
-    enough = 1 + max((c[i] / multipliers[i] for i in keep), default=flint.fmpq(0))
+    held = [c[i] / multipliers[i] for i in keep if i >= free]
+    enough = 1 + max(held, default=flint.fmpq(0))
     enough = max(enough, flint.fmpq(1))
     return [enough * m - c.get(i, flint.fmpq(0)) for i, m in enumerate(multipliers)]
 
 
-def _sum(signed: Signed, found: Found) -> Fractions:
+def sum_of(signed: Signed, found: Found) -> Fractions:
+    """Σ λ z of some rows, nothing divided away."""
     total = flint.fmpq_mat(1, len(signed.scale.columns))
     for start in range(0, len(found.rows), 1024):
         rows = found.rows[start : start + 1024]

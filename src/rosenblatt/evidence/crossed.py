@@ -1,0 +1,207 @@
+"""Two crossed fixed effects: separation as a question about paths in a graph.
+
+Each row of such a design has at most one dummy of each of two factors. With u the coefficients of
+the first factor and minus those of the second, its product with γ is a difference u_i - u_j, and
+u_i - u_j ≥ 0 is an arrow from i to j. An arrow that lies on a cycle overlaps: around the cycle the
+differences sum to zero. Any other leads from one strongly connected component to a later one, and
+numbering the components separates it. So tens of thousands of dummies take one walk of the graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from rosenblatt.evidence.cone import Constraints, Partition
+from rosenblatt.evidence.proof import Part
+from rosenblatt.evidence.reasons import DOWN, EITHER, FINITE, UNKNOWN, UP
+
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Crossed:
+    """The rows as arrows between nodes: the columns, the intercept's node, and the ground.
+
+    Parameters
+    ----------
+    constraints : Constraints
+        The rows.
+    tails, heads : arrays of int
+        The node that each row's arrow leaves, and the one it leads to.
+    second : int
+        The first column of the second factor.
+    intercept : bool
+        Whether column 0 is all ones.
+    """
+
+    constraints: Constraints
+    tails: Ints
+    heads: Ints
+    second: int
+    intercept: bool
+
+    @classmethod
+    def of(cls, constraints: Constraints) -> Crossed | None:
+        """The rows as arrows, if they are of two factors at most, and perhaps an intercept."""
+        X = sparse.csr_array(constraints.examples.X)
+        X.sum_duplicates()
+        if X.nnz == 0 or (X.data != 1).any():
+            return None
+        n, d = X.shape
+        first = X[:, [0]]
+        intercept = bool(first.nnz == n)
+        counts = np.diff(X.indptr) - intercept
+        if counts.max(initial=0) > 2 or d <= intercept:
+            return None
+        low = X.indices[np.minimum(X.indptr[:-1] + intercept, X.nnz - 1)].astype(np.intp)
+        high = X.indices[X.indptr[1:] - 1].astype(np.intp)
+        two = counts == 2
+        second = int(low[two].max(initial=intercept - 1)) + 1 if two.any() else d
+        if two.any() and int(high[two].min()) < second:
+            return None
+        reference, ground = (d if intercept else d + 1), d + 1
+        tails = np.where((counts > 0) & (low < second), low, reference)
+        heads = np.where((counts > 0) & (high >= second), high, ground)
+        back = constraints.examples.y < 0
+        tails, heads = np.where(back, heads, tails), np.where(back, tails, heads)
+        return cls(constraints, tails, heads, second, intercept)
+
+    @property
+    def nodes(self) -> int:
+        """The columns, the reference's node and the ground."""
+        return self.constraints.examples.d + 2
+
+    def graph(self, rows: Mask | None = None, both: bool = False) -> Any:
+        """The arrows of some rows as a matrix; pinned rows, or all, lead both ways."""
+        rows = np.ones(len(self.tails), dtype=bool) if rows is None else rows
+        turned = rows if both else rows & self.constraints.pinned
+        tails = np.concatenate((self.tails[rows], self.heads[turned]))
+        heads = np.concatenate((self.heads[rows], self.tails[turned]))
+        ones = np.ones(len(tails), dtype=np.int8)
+        return sparse.csr_array((ones, (tails, heads)), shape=(self.nodes, self.nodes))
+
+    def partition(self) -> Partition:
+        """Which rows are separated, with γ and multipliers."""
+        _, component = csgraph.connected_components(self.graph(), connection="strong")
+        separated = component[self.tails] != component[self.heads]
+        direction = self._direction(component, separated)
+        return Partition(separated, direction, self._multipliers(component, ~separated))
+
+    def _direction(self, component: Ints, separated: Mask) -> tuple[int, ...]:
+        """Number the components so that every arrow between two leads downwards."""
+        d = self.constraints.examples.d
+        if not separated.any():
+            return (0,) * d
+        u = _heights(component, self.tails[separated], self.heads[separated])[component]
+        u = u - u[d + 1]
+        constant = u[d] if self.intercept else 0
+        gamma = np.where(np.arange(d) < self.second, u[:d] - constant, -u[:d])
+        if self.intercept:
+            gamma[0] = constant
+        return tuple(int(v) for v in gamma)
+
+    def _multipliers(self, component: Ints, overlapping: Mask) -> Part:
+        """One round trip from a root through each arrow: out by one tree, home by another."""
+        pinned = self.constraints.pinned
+        inner = self.graph(overlapping)
+        where = _arrows(self, overlapping)
+        ones = overlapping & ~pinned
+        leaving = np.bincount(self.tails[ones], minlength=self.nodes)
+        coming = np.bincount(self.heads[ones], minlength=self.nodes)
+        total: dict[int, int] = {}
+        for graph, visits, outward in ((inner, leaving, True), (inner.T.tocsr(), coming, False)):
+            for child, parent, flow in _flows(graph, component, visits):
+                pair = (parent, child) if outward else (child, parent)
+                row, sign = where[pair]
+                total[row] = total.get(row, 0) + sign * flow
+        listed = {row: m + int(ones[row]) for row, m in total.items() if m}
+        rows = sorted(listed)
+        return Part(tuple(rows), tuple(listed[row] for row in rows), int(ones.any()))
+
+    def why(self, found: Partition) -> list[str]:
+        """Why each coefficient is what it is: a difference of two nodes, by who reaches whom."""
+        d, separated = self.constraints.examples.d, found.separated
+        _, whole = csgraph.connected_components(self.graph(both=True), directed=False)
+        overlap = self.graph(~separated, both=True)
+        _, same = csgraph.connected_components(overlap, directed=False)
+        reference = d if self.intercept else d + 1
+        # Nobody stands on a node that no row touches: what it is compared with is unknown.
+        graph = self.graph() + overlap
+        before, after = ({k: _reached(g, k) for k in (d, d + 1)} for g in (graph.T.tocsr(), graph))
+        reasons = []
+        for j in range(d):
+            i, k, sign = (j, reference, 1) if j < self.second else (j, d + 1, -1)
+            if j == 0 and self.intercept:
+                i, k, sign = d, d + 1, 1
+            if whole[i] != whole[k]:
+                reasons.append(UNKNOWN)
+            elif same[i] == same[k]:
+                reasons.append(FINITE)
+            else:
+                above, below = bool(before[k][i]), bool(after[k][i])
+                side = sign if above else -sign if below else 0
+                reasons.append({1: UP, -1: DOWN, 0: EITHER}[side])
+        return reasons
+
+
+def _heights(component: Ints, tails: Ints, heads: Ints) -> Ints:
+    """A number for each component, higher at the tail of every arrow than at its head."""
+    count = int(component.max()) + 1
+    ones = np.ones(len(tails), dtype=np.int8)
+    arrows = sparse.csr_array((ones, (component[tails], component[heads])), shape=(count, count))
+    waiting = np.bincount(arrows.indices, minlength=count)
+    height = np.zeros(count, dtype=np.intp)
+    ready = np.flatnonzero(waiting == 0).tolist()
+    done = 0
+    while ready:
+        k = ready.pop()
+        height[k] = count - done
+        done += 1
+        for j in arrows.indices[arrows.indptr[k] : arrows.indptr[k + 1]].tolist():
+            waiting[j] -= 1
+            if waiting[j] == 0:
+                ready.append(j)
+    return height
+
+
+def _arrows(crossed: Crossed, rows: Mask) -> dict[tuple[int, int], tuple[int, int]]:
+    """A row for each arrow, and -1 where it is pinned and goes the other way."""
+    index = np.flatnonzero(rows)
+    tails, heads = crossed.tails[index].tolist(), crossed.heads[index].tolist()
+    found = {
+        (b, a): (n, -1)
+        for n, a, b in zip(index.tolist(), tails, heads, strict=True)
+        if crossed.constraints.pinned[n]
+    }
+    found.update(((a, b), (n, 1)) for n, a, b in zip(index.tolist(), tails, heads, strict=True))
+    return found
+
+
+def _flows(graph: Any, component: Ints, visits: Ints) -> list[tuple[int, int, int]]:
+    """How often each edge of the trees from a root of each component is walked, for all visits."""
+    result = []
+    for root in np.unique(component, return_index=True)[1].tolist():
+        if graph.indptr[root] == graph.indptr[root + 1]:
+            continue
+        order, parents = csgraph.breadth_first_order(graph, root)
+        flow = visits.copy()
+        for child in order[:0:-1].tolist():
+            parent = int(parents[child])
+            if flow[child]:
+                result.append((child, parent, int(flow[child])))
+            flow[parent] += flow[child]
+    return result
+
+
+def _reached(graph: Any, start: int) -> Mask:
+    """The nodes that can be reached."""
+    reached = np.zeros(graph.shape[0], dtype=bool)
+    reached[csgraph.breadth_first_order(graph, start, return_predecessors=False)] = True
+    return reached

@@ -1,0 +1,453 @@
+"""Separation: rows and coefficients are those of an oracle that tries every extreme ray."""
+
+import csv
+import json
+import math
+import random
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+from rays import independent_columns, orthogonal, product
+from strategies import whole
+from tried import times, tried
+
+import rosenblatt as rb
+
+
+def oracle(Z, pinned):
+    """Which signed rows are separated, and the signs of each coordinate over the cone's rays."""
+    Z = [[int(a) for a in z] for z in Z]
+    columns = independent_columns(Z)
+    short = [tuple(z[j] for j in columns) for z in Z]
+    both = {z for z in short if any(z)} | {
+        tuple(-a for a in z) for z, p in zip(short, pinned, strict=True) if p and any(z)
+    }
+    rays = []
+    for chosen in combinations(sorted(both), max(len(columns) - 1, 0)):
+        ray = orthogonal(chosen, len(columns))
+        for side in (1, -1):
+            w = [side * v for v in ray]
+            if any(w) and all(product(w, z) >= 0 for z in both):
+                rays.append(w)
+    total = [sum(w[i] for w in rays) for i in range(len(columns))]
+    separated = [product(total, z) > 0 for z in short]
+    signs = [set() for _ in Z[0]]
+    for w in rays:
+        for j, v in zip(columns, w, strict=True):
+            signs[j].add((v > 0) - (v < 0))
+    return separated, [estimate(Z, j, signs[j] - {0}) for j in range(len(Z[0]))]
+
+
+def estimate(Z, j, signs):
+    unit = [[int(i == j) for i in range(len(Z[0]))]]
+    if rank(Z + unit) > rank(Z):
+        return math.nan
+    if len(signs) == 2:
+        return math.nan
+    return math.inf if signs == {1} else -math.inf if signs == {-1} else 0.0
+
+
+def rank(Z):
+    return len(independent_columns(Z))
+
+
+def signed(X, y, family, fit_intercept):
+    """The signed rows and which are pinned, written down from the definitions."""
+    X = np.column_stack([np.ones(len(X)), X]) if fit_intercept else X
+    if family == "poisson":
+        return np.where(y[:, None] > 0, X, -X), y > 0
+    return np.where(y[:, None] > 0, X, -X), (y > 0) & (y < 1)
+
+
+@st.composite
+def regressions(draw):
+    n, d = draw(st.integers(2, 7)), draw(st.integers(1, 3))
+    X = draw(whole(-2, 2, (n, d)))
+    if draw(st.booleans()):
+        X = np.column_stack([X, X[:, 0] * draw(st.integers(-2, 2))])[:, : max(2, d)]
+    if draw(st.booleans()):
+        X = np.vstack([X, X[:2]])
+    family = draw(st.sampled_from(["binomial", "shares", "poisson"]))
+    values = {"binomial": [0.0, 1.0], "shares": [0.0, 0.5, 1.0], "poisson": [0.0, 0.0, 3.0]}[family]
+    y = np.array(draw(st.lists(st.sampled_from(values), min_size=len(X), max_size=len(X))))
+    return X, y, "poisson" if family == "poisson" else "binomial", draw(st.booleans())
+
+
+def agrees(s, X, y, family, fit_intercept):
+    Z, pinned = signed(X, y, family, fit_intercept)
+    separated, estimates = oracle(Z, pinned)
+    assert s.kind != "undecided", s.reason
+    assert s.rows.tolist() == np.flatnonzero(separated).tolist()
+    np.testing.assert_array_equal(list(s.coefficients.values()), estimates)
+    gamma = [int(v) for v in s.direction]
+    products = [product(gamma, [int(a) for a in z]) for z in Z]
+    assert [p > 0 for p in products] == separated
+    assert all(p >= 0 for p in products)
+    tried("separations, row by row and coefficient by coefficient")
+
+
+@given(regressions())
+def test_rows_and_coefficients_are_those_of_the_oracle(regression):
+    X, y, family, fit_intercept = regression
+    s = rb.separation(X, y, family=family, fit_intercept=fit_intercept)
+    agrees(s, X, y, family, fit_intercept)
+    assert s.proof.check(X, y)
+    assert rb.SeparationProof.from_json(s.proof.to_json()) == s.proof
+
+
+@given(regressions(), st.integers(-6, 6), st.integers(-6, 6))
+def test_units_of_columns_change_nothing(regression, a, b):
+    X, y, family, fit_intercept = regression
+    powers = 10.0 ** np.resize([a, b], X.shape[1])
+    powers = np.where(powers < 1, 2.0 ** np.round(np.log2(powers)), powers)  # exact products
+    s = rb.separation(X, y, family=family, fit_intercept=fit_intercept)
+    scaled = rb.separation(X * powers, y, family=family, fit_intercept=fit_intercept)
+    assert scaled.rows.tolist() == s.rows.tolist()
+    assert list(scaled.reasons.values()) == list(s.reasons.values())
+    assert scaled.proof.check(X * powers, y)
+
+
+@given(regressions())
+def test_dense_sparse_and_repeated_rows_agree(regression):
+    X, y, family, fit_intercept = regression
+    how = {"family": family, "fit_intercept": fit_intercept}
+    s = rb.separation(X, y, **how)
+    sparse = rb.separation(scipy.sparse.csr_array(X), y, **how)
+    assert sparse.rows.tolist() == s.rows.tolist()
+    assert sparse.reasons == s.reasons
+    assert s.proof.check(scipy.sparse.csr_array(X), y)
+    twice = rb.separation(np.vstack([X, X]), np.append(y, y), **how)
+    assert twice.rows.tolist() == [*s.rows.tolist(), *(s.rows + len(X)).tolist()]
+    assert twice.reasons == s.reasons
+
+
+@given(regressions())
+def test_rows_of_weight_zero_are_as_if_they_were_not_there(regression):
+    X, y, family, fit_intercept = regression
+    weights = np.arange(len(X)) % 3 > 0
+    if not weights.any():
+        return
+    how = {"family": family, "fit_intercept": fit_intercept}
+    s = rb.separation(X, y, sample_weight=weights.astype(float), **how)
+    alone = rb.separation(X[weights], y[weights], **how)
+    assert s.rows.tolist() == np.flatnonzero(weights)[alone.rows].tolist()
+    assert s.reasons == alone.reasons
+
+
+@given(regressions())
+def test_poisson_of_nothing_but_zeros_and_ones_pins_what_binomial_signs(regression):
+    X, y, _, fit_intercept = regression
+    if not (y == 0).all():
+        return
+    poisson = rb.separation(X, y, family="poisson", fit_intercept=fit_intercept)
+    binomial = rb.separation(X, y, family="binomial", fit_intercept=fit_intercept)
+    assert poisson.rows.tolist() == binomial.rows.tolist()
+    assert poisson.reasons == binomial.reasons
+
+
+@given(regressions(), st.integers(0, 2**32 - 1))
+def test_a_multinomial_of_two_labels_is_a_binomial(regression, seed):
+    X, _, _, fit_intercept = regression
+    y = np.random.default_rng(seed).integers(0, 2, len(X))
+    if len(set(y.tolist())) < 2:
+        return
+    two = rb.separation(X, y, family="multinomial", fit_intercept=fit_intercept)
+    one = rb.separation(X, y, fit_intercept=fit_intercept)
+    assert two.rows.tolist() == one.rows.tolist()
+    assert list(two.reasons.values()) == list(one.reasons.values())
+    assert two.names == tuple((1, name) for name in one.names)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_multinomial_of_three_labels_is_what_its_rows_written_out_say(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(-1, 2, (6, 1)).astype(float), rng.integers(0, 3, 6)
+    if len(set(y.tolist())) < 3:
+        return
+    s = rb.separation(X, y, family="multinomial")
+    Z, owners = [], []
+    for n, label in enumerate(y):
+        for rival in {0, 1, 2} - {label}:
+            z = np.zeros((3, 2))
+            z[label], z[rival] = [1, X[n, 0]], [-1, -X[n, 0]]
+            Z.append(z[1:].ravel())
+            owners.append(n)
+    separated, estimates = oracle(Z, [False] * len(Z))
+    assert s.rows.tolist() == sorted({o for o, yes in zip(owners, separated, strict=True) if yes})
+    np.testing.assert_array_equal(list(s.coefficients.values()), estimates)
+    assert s.proof.check(X, y)
+
+
+def test_overlap_by_a_hair_is_overlap_and_far_numbers_are_separated():
+    X = np.array([[1.0], [2.0], [3.0], [3.0 - 1e-8], [4.0]])
+    assert rb.separation(X, [0, 0, 0, 1, 1]).kind == "none"
+    X = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]]) * 1e5
+    s = rb.separation(X, [0, 0, 0, 1, 1, 1])
+    assert s.kind == "complete"
+    assert s.coefficients == {"(intercept)": -math.inf, "x1": math.inf}
+
+
+def test_what_it_says_can_be_pasted_into_a_report():
+    s = rb.separation([[1.0], [2.0], [3.0], [3.0], [4.0]], [0, 0, 0, 1, 1])
+    assert str(s).splitlines()[0] == (
+        "quasi-complete separation: the estimates of (intercept) and x1 are infinite."
+    )
+    assert "x1           +inf      grows without bound" in str(s)
+    assert "quasi-complete" in repr(s)
+    assert "<table" in s._repr_html_()
+    assert s.drop == ("x1",)
+
+
+def test_without_the_columns_to_drop_nothing_is_separated():
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        X = rng.integers(-1, 2, (8, 4)).astype(float)
+        y = rng.integers(0, 2, 8)
+        s = rb.separation(X, y)
+        if s and "(intercept)" not in s.drop:
+            left = [j for j in range(4) if f"x{j + 1}" not in s.drop]
+            assert left or s.drop
+            if left:
+                assert not rb.separation(X[:, left], y)
+        if s and s.n_overlapping:
+            kept = np.setdiff1d(np.arange(8), s.rows)
+            assert not rb.separation(X[kept], y[kept].astype(float))
+
+
+# Frames
+
+
+FRAME = {
+    "dose": [1.0, 2.0, 3.0, 3.0, 4.0, 2.5],
+    "town": ["Kiel", "Bonn", "Kiel", "Bonn", "Kiel", "Ulm"],
+    "old": [True, False, True, True, False, False],
+}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, lambda d: pl.DataFrame(d).to_arrow()])
+def test_categories_of_a_frame_are_dummies_with_a_reference_level(make):
+    s = rb.separation(make(FRAME), [0, 0, 0, 1, 1, 1])
+    assert s.names == ("(intercept)", "dose", "town[Kiel]", "town[Ulm]", "old")
+    assert s.proof.check(make(FRAME), [0, 0, 0, 1, 1, 1])
+    all_levels = rb.separation(make(FRAME), [0, 0, 0, 1, 1, 1], fit_intercept=False)
+    assert all_levels.names == ("dose", "town[Bonn]", "town[Kiel]", "town[Ulm]", "old")
+
+
+def test_declared_categories_keep_their_order_and_a_missing_one_is_named():
+    town = pd.Categorical(["b", "a", "b", "c"], categories=["c", "z", "b", "a"])
+    s = rb.separation(pd.DataFrame({"town": town}), [0, 1, 1, 1])
+    assert s.names == ("(intercept)", "town[b]", "town[a]")
+    with pytest.raises(ValueError, match=r'row 1, column "town": there is nothing'):
+        rb.separation(pd.DataFrame({"town": ["b", None]}), [0, 1])
+
+
+# Published data
+
+
+@pytest.mark.parametrize("number", [1, 3, 5, 7, 9, 11, 13, 15, 17])
+def test_the_rows_of_ppmlhdfe_are_separated(data, number):
+    frame = pd.read_csv(data / "separation" / f"ppml-{number:02}.csv")
+    y, truth = frame.pop("y"), frame.pop("separated")
+    for name in frame.columns:
+        if name.startswith("id"):
+            frame[name] = frame[name].astype(str)
+    s = rb.separation(frame, y, family="poisson")
+    assert s.rows.tolist() == np.flatnonzero(truth).tolist()
+    assert s.proof.check(frame, y)
+
+
+def test_endometrial_nv_is_infinite_and_nothing_else(data):
+    with open(data / "separation" / "endometrial.csv") as file:
+        rows = list(csv.DictReader(file))
+    frame = pd.DataFrame({c: [float(r[c]) for r in rows] for c in ("NV", "PI", "EH")})
+    s = rb.separation(frame, [int(r["HG"]) for r in rows])
+    assert s.coefficients == {"(intercept)": 0.0, "NV": math.inf, "PI": 0.0, "EH": 0.0}
+    assert s.drop == ("NV",)
+
+
+# Proofs
+
+
+def proofs():
+    X = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 1.0], [3.0, 1.0], [4.0, 0.0], [0.5, 1.0]])
+    yield "binomial", X, np.array([0, 0, 0, 1, 1, 0])
+    yield "poisson", X, np.array([0, 0, 3, 0, 1, 0])
+    yield "binomial", X, np.array([0, 1, 0, 1, 1, 0])
+    yield "multinomial", X, np.array([0, 0, 1, 2, 2, 0])
+
+
+def changed(proof, rng):
+    """The same proof with one number of it other than it was."""
+    rows, multipliers = list(proof.part.rows), list(proof.part.multipliers)
+    gamma = list(proof.direction)
+    what = rng.randrange(6)
+    if what == 0:
+        gamma[rng.randrange(len(gamma))] += rng.choice([-2, -1, 1, 2, 10**30])
+    elif what == 1 and multipliers:
+        multipliers[rng.randrange(len(multipliers))] += rng.choice([-3, -1, 1, 10**20])
+    elif what == 2 and rows:
+        rows[rng.randrange(len(rows))] = rng.randrange(-1, 9)
+    elif what == 3:
+        rest = proof.part.rest + rng.choice([-1, 1, 5])
+        return replace(proof, part=replace(proof.part, rest=rest))
+    elif what == 4:
+        kinds = {"none", "quasi-complete", "complete", "undecided"} - {proof.kind}
+        return replace(proof, kind=rng.choice(sorted(kinds)))
+    else:
+        gamma = [-v for v in gamma] if any(gamma) else [1, *gamma[1:]]
+    part = replace(proof.part, rows=tuple(rows), multipliers=tuple(multipliers))
+    return replace(proof, direction=tuple(gamma), part=part)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_no_changed_proof_is_accepted_unless_it_proves_the_same(number):
+    family, X, y = list(proofs())[number]
+    s = rb.separation(X, y, family=family)
+    rng = random.Random(number)
+    for _ in range(times(100)):
+        forged = changed(s.proof, rng)
+        tried("changed proofs of separation")
+        try:
+            forged.check(X, y)
+        except rb.ProofError:
+            continue
+        asked_rows = rb.separation(X, y, family=family).rows.tolist()
+        assert forged.kind == s.kind  # other whole numbers that prove the same are no lie
+        assert asked_rows == s.rows.tolist()
+
+
+def test_no_changed_text_is_accepted():
+    rng = random.Random(0)
+    refused = 0
+    for family, X, y in proofs():
+        proof = rb.separation(X, y, family=family).proof
+        text = proof.to_json()
+        for _ in range(times(60)):
+            at = rng.randrange(len(text))
+            new = rng.choice(["", rng.choice("0123456789abcdef-"), text[at] + "1"])
+            other = text[:at] + new + text[at + 1 :]
+            try:
+                if json.loads(other) == json.loads(text):
+                    continue
+            except ValueError:
+                pass
+            with pytest.raises(rb.ProofError):
+                rb.SeparationProof.from_json(other).check(X, y)
+            refused += 1
+    assert refused >= 200
+
+
+def test_a_proof_is_about_its_data():
+    X, y = np.array([[1.0], [2.0], [3.0], [3.0], [4.0]]), np.array([0, 0, 0, 1, 1])
+    proof = rb.separation(X, y).proof
+    for i in range(5):
+        other = X.copy()
+        other[i, 0] = np.nextafter(other[i, 0], 9)
+        with pytest.raises(rb.ProofError, match="other data"):
+            proof.check(other, y)
+        with pytest.raises(rb.ProofError, match="other data"):
+            proof.check(X, np.where(np.arange(5) == i, 1 - y, y))
+
+
+# What cannot be asked
+
+
+@pytest.mark.parametrize(
+    ("y", "how", "says"),
+    [
+        ([0, -1], {"family": "poisson"}, "row 1: -1 is not a count"),
+        (["a", "b"], {"family": "poisson"}, "not numbers"),
+        ([0, math.nan], {"family": "poisson"}, "row 1: nan"),
+        ([0, 1], {"family": "gamma"}, "family is 'gamma'"),
+        ([1, 1], {"family": "multinomial"}, "only one label"),
+        ([0], {}, "one answer a row"),
+        ([0, 1], {"sample_weight": [0, 0]}, "every sample_weight is zero"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_in_a_sentence(y, how, says):
+    with pytest.raises(ValueError, match=says):
+        rb.separation([[1.0], [2.0]], y, **how)
+
+
+# Many dummies
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
+def test_crossed_effects_by_paths_are_those_of_the_exact_engine(seed, reference, fit_intercept):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 14))
+    factors = [np.eye(5)[rng.integers(0, k, n)][:, int(reference) : k] for k in (4, 3)]
+    X = np.hstack(factors)
+    answers = {
+        "poisson": rng.integers(0, 3, n),
+        "binomial": rng.choice([0.0, 0.5, 1.0], n, p=[0.4, 0.2, 0.4]),
+    }
+    for family, y in answers.items():
+        how = {"family": family, "fit_intercept": fit_intercept}
+        exact = rb.separation(X, y, **how)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("rosenblatt.evidence.separation.MANY_COLUMNS", 0)
+            quick = rb.separation(scipy.sparse.csr_array(X), y, **how)
+        assert quick.rows.tolist() == exact.rows.tolist()
+        assert quick.reasons == exact.reasons
+        assert quick.proof.check(X, y)
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("family", ["poisson", "binomial"])
+def test_twenty_thousand_dummies_are_no_trouble(family):
+    rng = np.random.default_rng(0)
+    n, levels = 100_000, 10_000
+    columns = rng.integers(0, levels, (n, 2)) + np.array([0, levels])
+    indptr = np.arange(0, 2 * n + 1, 2)
+    X = scipy.sparse.csr_array((np.ones(2 * n), columns.ravel(), indptr), shape=(n, 2 * levels))
+    y = rng.integers(0, 2, n) * (1 + 7 * (family == "poisson"))
+    s = rb.separation(X, y, family=family)
+    assert s.kind == "quasi-complete"
+    assert s.proof.check(X, y)
+    alone = np.flatnonzero(np.bincount(columns[:, 0], minlength=levels) == 1)
+    lone = np.flatnonzero(np.isin(columns[:, 0], alone) & (y == 0))
+    assert set(lone.tolist()) <= set(s.rows.tolist())
+
+
+# statsmodels
+
+
+class Stand:
+    """What a model of statsmodels shows of itself."""
+
+    def __init__(self, **shown):
+        vars(self).update(shown)
+
+
+def test_a_model_brings_its_regressors_names_and_family():
+    X, y = np.array([[1.0, 1], [1, 2], [1, 3], [1, 3], [1, 4]]), np.array([0, 0, 0, 1, 1])
+    family = type("Binomial", (), {})()
+    model = Stand(exog=X, endog=y, exog_names=["const", "dose"], family=family)
+    s = rb.separation(Stand(model=model))
+    assert s.coefficients == {"const": -math.inf, "dose": math.inf}
+    assert s.proof.check(X, y)
+    with pytest.raises(TypeError, match="no exog and endog"):
+        rb.separation(object())
+    with pytest.raises(ValueError, match="Gaussian"):
+        rb.separation(Stand(exog=X, endog=y, family=type("Gaussian", (), {})()))
+
+
+def test_models_of_statsmodels_are_understood():
+    api = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
+    X = api.add_constant(pd.DataFrame({"dose": [1.0, 2, 3, 3, 4]}))
+    y = np.array([0, 0, 0, 1, 1])
+    for model in (api.Logit(y, X), api.Probit(y, X), api.GLM(y, X, api.families.Binomial())):
+        assert rb.separation(model).coefficients == {"const": -math.inf, "dose": math.inf}
+    X.loc[4, "dose"] = 3.0
+    for model in (api.Poisson(y, X), api.GLM(y, X, api.families.Poisson())):
+        assert rb.separation(model).rows.tolist() == [0, 1]
+    three = api.MNLogit(np.array([0, 0, 1, 1, 2]), X)
+    assert [name for _, name in rb.separation(three).names] == ["const", "dose"] * 2
