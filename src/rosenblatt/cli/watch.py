@@ -15,6 +15,11 @@ from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
 from rosenblatt.read.data import read_data
 
+OPEN_TO_OTHERS = (
+    "--host {}: other machines can reach this page; whoever has the address can use it, and it "
+    "goes over the network for anyone on the way to read."
+)
+
 
 @click.command(
     short_help=VERBS["watch"],
@@ -46,10 +51,14 @@ def watch(data: str | None, browser: bool, reading: Reading, as_json: bool, **at
     keep_apart({"the data": data, "the file of stop words": reading.stop_words}, {})
     own = None if data is None else _own(data, reading, voice)
 
-    def told(address: str) -> None:
-        voice.step("page", address)
+    def told(door: Any) -> None:
+        voice.step("page", door.address)
+        if door.others:
+            voice.note(OPEN_TO_OTHERS.format(at["host"]))
+        for address in door.others:
+            voice.step("others", address)
         voice.step("", "Ctrl-C ends it")
-        voice.result({"address": address, "data": data})
+        voice.result({"address": door.address, "others": door.others, "data": data})
         sys.stdout.flush()
 
     serve(house(own, at["host"], at["port"]), browser=browser, told=told)

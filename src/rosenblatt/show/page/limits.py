@@ -21,6 +21,10 @@ class Limits:
         For reading a request, and again for working on it.
     waiting : int
         Calls that are worked on or wait for it at one time.
+    head : float
+        Seconds for the lines before the body of a request.
+    strangers : int
+        Connections that have not shown the token.
     """
 
     body: int = 2_000_000
@@ -28,6 +32,8 @@ class Limits:
     corrections: int = 100_000
     seconds: float = 10.0
     waiting: int = 16
+    head: float = 5.0
+    strangers: int = 64
 
 
 class AskError(Exception):

@@ -1,0 +1,242 @@
+"""The door of the page, by raw sockets: who dawdles, who crowds, who listens, who reads along."""
+
+import contextlib
+import os
+import re
+import socket
+import stat
+import sys
+import threading
+from dataclasses import replace
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="the extra `web` is not installed")
+
+from rosenblatt.cli import run
+from rosenblatt.show.page.guard import Door
+from rosenblatt.show.page.limits import Limits
+from rosenblatt.show.page.serve import leading_to, listen, server_of
+from rosenblatt.show.page.server import House
+
+PATIENT = Limits(head=600.0, seconds=600.0)  # so long that no test waits for it
+HASTY = Limits(head=0.05, seconds=0.05)
+
+
+@contextlib.contextmanager
+def open_house(monkeypatch, limits):
+    """A server in a thread; gives its door and its lobby."""
+    monkeypatch.setattr("rosenblatt.show.page.server._practise", lambda algorithm: None)
+    with listen(Door()) as listening:
+        door = Door(port=listening.getsockname()[1])
+        server, lobby = server_of(House(door, limits=limits))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield door, lobby
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture
+def house(monkeypatch):
+    with open_house(monkeypatch, PATIENT) as found:
+        yield found
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    with open_house(monkeypatch, HASTY) as found:
+        yield found
+
+
+def connect(door):
+    return socket.create_connection((door.host, door.port), timeout=60)
+
+
+def head(door, path="/", *more):
+    """The first lines of a request by the owner."""
+    cookie = f"Cookie: {door.cookie}={door.token}"
+    lines = [f"GET {path} HTTP/1.1", f"Host: {door.host}:{door.port}", cookie, *more, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+def answered(connection):
+    """All that comes until the other side closes; what is cut off is nothing."""
+    with contextlib.suppress(ConnectionResetError):
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+    return b""
+
+
+def page_for_the_owner(door):
+    with connect(door) as owner:
+        owner.sendall(head(door, "/", "Connection: close"))
+        return answered(owner)
+
+
+HALVES = {
+    "nothing": lambda door: b"",
+    "half a line": lambda door: b"GET / HT",
+    "half a head": lambda door: head(door)[:-2],
+    "half a body": lambda door: (
+        head(door, "/api/about", f"X-Rosenblatt-Token: {door.token}", "Content-Length: 99")
+        .replace(b"GET", b"POST") + b"{"
+    ),
+    "half a body without the token": lambda door: (
+        head(door, "/api/about", "Content-Length: 99").replace(b"GET", b"POST") + b"{"
+    ),
+    "a request and half of another": lambda door: head(door) + head(door)[:-2],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_a_half_sent_request_is_given_up(hasty, half):
+    door, lobby = hasty
+    with connect(door) as slow:
+        slow.sendall(HALVES[half](door))
+        answered(slow)  # ends: the server has closed
+    assert not lobby.strangers
+    assert b"200 OK" in page_for_the_owner(door)
+
+
+def test_a_byte_now_and_then_does_not_prolong_it(hasty):
+    door, _ = hasty
+    with connect(door) as slow, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        slow.settimeout(0.001)
+        while True:  # until it is closed
+            slow.sendall(b"G")
+            with contextlib.suppress(TimeoutError):
+                assert slow.recv(1) == b""
+                break
+
+
+def test_a_slow_body_is_answered_before_it_is_cut_off(monkeypatch):
+    with open_house(monkeypatch, replace(HASTY, head=30.0)) as (door, _), connect(door) as slow:
+        slow.sendall(HALVES["half a body"](door))
+        assert slow.recv(12) == b"HTTP/1.1 408"
+
+
+def test_four_hundred_idle_sockets_do_not_lock_the_owner_out(house):
+    door, lobby = house
+    with contextlib.ExitStack() as crowd:
+        owner = crowd.enter_context(contextlib.closing(HTTPConnection(door.host, door.port)))
+        cookie = {"Cookie": f"{door.cookie}={door.token}"}
+        owner.request("GET", "/", headers=cookie)
+        assert owner.getresponse().read().startswith(b"<!doctype html>")
+        mine = owner.sock
+        for _ in range(400):
+            crowd.enter_context(connect(door))
+        assert b"200 OK" in page_for_the_owner(door)
+        assert len(lobby.strangers) <= PATIENT.strangers
+        # The connection that had shown the token was not among those sent away.
+        owner.request("GET", "/", headers=cookie)
+        assert owner.getresponse().read().startswith(b"<!doctype html>")
+        assert owner.sock is mine
+
+
+def test_the_oldest_stranger_goes_first(monkeypatch):
+    with open_house(monkeypatch, replace(PATIENT, strangers=2)) as (door, _):
+        oldest, second, third = (connect(door) for _ in range(3))
+        assert answered(oldest) == b""
+        for connection in (second, third):
+            with connection:
+                connection.sendall(b"GET / HTTP/1.1\r\nConnection: close\r\nHost: x\r\n\r\n")
+                assert answered(connection).startswith(b"HTTP/1.1 421")
+        oldest.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have other permissions there")
+def test_the_file_that_leads_to_the_page_is_for_its_owner_alone(tmp_path, monkeypatch):
+    for home in (tmp_path, tmp_path / "no such folder"):
+        monkeypatch.setenv("HOME", str(home))
+        with leading_to("http://127.0.0.1:1/?token=a&b") as file:
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600
+            assert "url=http://127.0.0.1:1/?token=a&amp;b" in file.read_text()
+        assert not file.exists()
+    assert file.parent != home
+
+
+BROWSER = """\
+import re, sys, urllib.request
+from pathlib import Path
+Path("started with").write_text(sys.argv[1])
+page = Path(urllib.request.url2pathname(sys.argv[1].removeprefix("file://")))
+address = re.search("url=([^\\"]*)", page.read_text())[1]
+Path("arguments").write_bytes(b"".join(p.read_bytes() for p in Path("/proc").glob("*/cmdline")))
+Path("address").write_text(address)
+opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+Path("title").write_text(re.search("<title>(.*)</title>", opener.open(address).read().decode())[1])
+"""
+
+
+def test_a_browser_is_opened_and_the_token_is_in_no_list_of_processes(tmp_path, monkeypatch):
+    import webbrowser
+
+    import uvicorn
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    Path("browser.py").write_text(BROWSER)
+    # As a person's browser: a program that is started with one argument.
+    command = [sys.executable, "browser.py", "%s"]
+    monkeypatch.setattr(webbrowser, "open", webbrowser.GenericBrowser(command).open)
+    opened = threading.Event()
+    unlink = Path.unlink
+
+    def removed(self, missing_ok=False):
+        unlink(self, missing_ok)
+        opened.set()
+
+    monkeypatch.setattr(Path, "unlink", removed)
+    monkeypatch.setattr("rosenblatt.show.page.server._practise", lambda algorithm: None)
+    serve = uvicorn.Server.run
+
+    def until_opened(self, sockets):
+        thread = threading.Thread(target=serve, args=(self, sockets))
+        thread.start()
+        assert opened.wait(120)
+        self.should_exit = True
+        thread.join()
+
+    monkeypatch.setattr(uvicorn.Server, "run", until_opened)
+    assert run(["watch"]) == 0
+    token = re.search("token=(.*)", Path("address").read_text())[1]
+    assert Path("title").read_text().startswith("rosenblatt")
+    assert Path("started with").read_text().startswith("file://")
+    assert token not in Path("started with").read_text()
+    assert token.encode() not in Path("arguments").read_bytes()
+    assert not list(tmp_path.glob("*.html"))
+
+
+def addresses(monkeypatch, capfd, *arguments):
+    """What `watch` prints before it serves."""
+    monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: None)
+    assert run(["watch", "--no-browser", *arguments]) == 0
+    return capfd.readouterr()
+
+
+def test_on_all_addresses_others_are_warned_of_and_told_theirs(monkeypatch, capfd):
+    monkeypatch.setattr("rosenblatt.show.page.guard.outward", lambda host: ["192.168.7.9"])
+    out, err = addresses(monkeypatch, capfd, "--host", "0.0.0.0")
+    assert "rosenblatt: --host 0.0.0.0: other machines can reach this page;" in err
+    mine = re.search(r"page +(http://127.0.0.1:(\d+)/\?token=.*)", out)
+    assert re.search(r"others +http://192\.168\.7\.9:" + mine[2] + r"/\?token=", out)
+    assert "http://0.0.0.0" not in out + err
+
+
+def test_on_this_machine_alone_there_is_nothing_to_warn_of(monkeypatch, capfd):
+    for host in ("127.0.0.1", "localhost"):
+        out, err = addresses(monkeypatch, capfd, "--host", host)
+        assert err == "rosenblatt: stopped.\n"
+        assert "others" not in out
+
+
+def test_addresses_of_others_are_never_wild_or_local():
+    for host in ("0.0.0.0", "::"):
+        for address in Door(host, 8000).others:
+            assert re.match(r"http://(?!127\.|0\.0\.0\.0|\[::1?\])\S+:8000/\?token=", address)
+    assert Door("127.0.0.1", 8000).others == []
+    assert os.environ.get("HOME") is None or Door("::1", 8000).others == []
