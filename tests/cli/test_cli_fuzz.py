@@ -1,9 +1,12 @@
 """Thousands of broken files and models: one sentence each, never a traceback."""
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 import random
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +17,7 @@ from rosenblatt.read.credit import credit
 
 # Plain Python instead of compiled kernels is slow: fewer files then.
 SHARE = 8 if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") else 1
+PACKED = ["d.csv.gz", "d.csv.bz2", "d.csv.xz", "d.csv.zst", "d.csv.zip"]
 CODES = {0, 1, 2, 64, 65, 66, 74}
 TOKENS = [b",", b"\t", b";", b'"', b"\n", b"\r", b"\0", b"\xff", b"?", b"NaN", b"1e999", b" ", b":"]
 TOKENS += [b"-", b"{", b"}", b"[", b"]", b"true", b"null", b"\xef\xbb\xbf", b"0", b"999999999999"]
@@ -56,11 +60,17 @@ def small_files(folder):
     (folder / "d.svm").write_text("".join(f"{i % 2} 1:{i} 3:{i * i}\n" for i in range(12)))
     (folder / "d").write_text("".join(f"{'ab'[i % 2]}\tsome words {i} here\n" for i in range(60)))
     (folder / "d.dat").write_text("".join(f"{i / 7} {i * 0.5}\t{i % 2}\n" for i in range(12)))
-    (folder / "d.csv.gz").write_bytes(gzip.compress((folder / "d.csv").read_bytes()))
+    content = (folder / "d.csv").read_bytes()
+    (folder / "d.csv.gz").write_bytes(gzip.compress(content))
+    (folder / "d.csv.bz2").write_bytes(bz2.compress(content))
+    (folder / "d.csv.xz").write_bytes(lzma.compress(content))
+    (folder / "d.csv.zst").write_bytes(pyarrow.Codec("zstd").compress(content, asbytes=True))
+    with zipfile.ZipFile(folder / "d.csv.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("d.csv", content)
     numbers = np.column_stack([np.arange(12.0), np.arange(12.0) ** 2, np.arange(12) % 2])
     np.save(folder / "d.npy", numbers)
-    text = ["d.jsonl", "d.svm", "d", "d.dat", "d.csv.gz", "d.npy"]
-    return ["d.csv", "d.parquet", "d.feather", *text]
+    text = ["d.jsonl", "d.svm", "d", "d.dat", "d.npy"]
+    return ["d.csv", "d.parquet", "d.feather", *text, *PACKED]
 
 
 def fine(code, out, err, content):
@@ -73,19 +83,19 @@ def fine(code, out, err, content):
         assert last.endswith((".", '"')), (err, content)
 
 
-@pytest.mark.parametrize("number", range(9))
+@pytest.mark.parametrize("number", range(8 + len(PACKED)))
 def test_broken_data_never_ends_in_a_traceback(number, told, tmp_path):
     name = small_files(tmp_path)[number]
     content = (tmp_path / name).read_bytes()
     rng = random.Random(number)
     learnt = 0
-    for _ in range(times(350 // SHARE)):
+    for _ in range(times((100 if name in PACKED else 350) // SHARE)):
         path = tmp_path / f"broken{Path(name).suffix}"
         path.write_bytes(spoiled(content, rng))
         code, out, err = told("separable", path, "--missing", rng.choice(["error", "drop", "mean"]))
         fine(code, out, err, path.read_bytes())
         learnt += code < 3
-    assert learnt > 0 or name in ("d.parquet", "d.csv.gz", "d.feather", "d.csv")
+    assert learnt > 0 or name in ("d.parquet", "d.feather", "d.csv", *PACKED)
 
 
 def test_broken_data_when_predicting(told, tmp_path):
@@ -96,7 +106,7 @@ def test_broken_data_when_predicting(told, tmp_path):
         code, _, err = told("learn", name, *target, "--test-size", 0, "--time-limit", 0.1)
         assert code == 0, err
         content = (tmp_path / name).read_bytes()
-        for _ in range(times(120 // SHARE)):
+        for _ in range(times((30 if name in PACKED else 120) // SHARE)):
             path = tmp_path / f"broken{Path(name).suffix}"
             path.write_bytes(spoiled(content, rng))
             explain = rng.choice([[], ["--explain"]])

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from rosenblatt.errors import DataError, UsageError
 from rosenblatt.read import columnar, csv, jsonlines, libsvm, npy
+from rosenblatt.read.foreign import what_is
 from rosenblatt.read.layout import Layout, twice
 from rosenblatt.read.source import Source
+from rosenblatt.read.unpack import compression_of
 
 __all__ = [
     "READERS",
@@ -112,6 +114,11 @@ def reader_of(source: Source, layout: Layout = Layout()) -> Reader:
     for magic, reader in MAGIC.items():
         if head.startswith(magic):
             return reader
+    foreign = what_is(head)
+    if foreign is None and (packed := compression_of(head)) is not None:
+        raise DataError(f"{source.name} holds {packed} data; unpack them first.")
+    if foreign is not None:
+        raise DataError(f"{source.name} is {foreign}.")
     if source.suffix in READERS:
         return READERS[source.suffix]
     first = next((line for line in head.splitlines() if line.strip()), b"").strip()

@@ -277,6 +277,12 @@ class Squeezed(io.RawIOBase):
         """PyArrow asks."""
         return True
 
+    def close(self) -> None:
+        """Close the stream too."""
+        if not self.closed:
+            self.stream.close()
+        super().close()
+
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer with squeezed bytes."""
         while not self.ready:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 from rosenblatt.read import NPY, PARQUET, Layout, Source, npy, reader_of
@@ -10,7 +9,6 @@ from rosenblatt.read.columnar import decoded_size
 from rosenblatt.read.free import free_memory
 
 COPIES = 3  # of the numbers: as they are read, as rows, and scaled
-UNPACKED = 4  # how much larger compressed text is, about
 
 
 @dataclass(frozen=True)
@@ -53,10 +51,10 @@ def in_words(size: int) -> str:
 
 
 def _size(source: Source, layout: Layout) -> int:
-    reader, size = reader_of(source, layout), os.path.getsize(source.path)
+    reader = reader_of(source, layout)
     if reader is NPY and source.compression is None:
         header = npy.header_of(source)
         return header.shape[0] * header.shape[1] * header.dtype.itemsize
     if reader is PARQUET and source.compression is None:
         return decoded_size(source)
-    return size if source.compression is None else UNPACKED * size
+    return source.size

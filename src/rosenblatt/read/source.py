@@ -14,14 +14,20 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from rosenblatt.errors import DataError, OpenError
+from rosenblatt.errors import DataError, OpenError, UserError
+from rosenblatt.read.unpack import (
+    compression_of,
+    size_in,
+    table_in,
+    unpacked,
+    without_compression,
+)
 
 HEAD = 1 << 20  # bytes looked at to recognise a format
 LONGEST_HEAD = 1 << 28
-COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+UNPACKED = 4  # how much larger compressed text is, about
 # PyArrow raises its own kinds next to the usual ones.
 UNREADABLE = (OSError, pa.ArrowException, UnicodeError)
-SUFFIXES = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 
 
 @dataclass(frozen=True)
@@ -34,16 +40,19 @@ class Source:
         As messages say it: the path as given, or "standard input".
     path : str
         A file that can be opened again and again; standard input is kept in one.
-    compression : {"gzip", "zstd"}, optional
+    compression : {"gzip", "zstd", "bz2", "xz", "zip"}, optional
         Recognised by the first bytes, not by the name.
     kept : file, optional
         The temporary file that ends with this value.
+    member : str, optional
+        The file in a zip that holds the table.
     """
 
     name: str
     path: str
     compression: str | None = None
     kept: IO[bytes] | None = None
+    member: str | None = None
 
     @classmethod
     def find(cls, given: str) -> Source:
@@ -57,7 +66,7 @@ class Source:
             if not stat.S_ISREG(kind):
                 with open(given, "rb") as pipe:
                     return cls.keep(given, pipe)
-            return cls(given, given, _compression(given))
+            return cls._at(given, given)
         except (*UNREADABLE, ValueError) as trouble:  # ValueError: a name with a null byte
             raise cannot_open(given, trouble) from None
 
@@ -67,20 +76,33 @@ class Source:
         kept = tempfile.NamedTemporaryFile(prefix="rosenblatt-")  # noqa: SIM115 (lives on)
         shutil.copyfileobj(stream, kept, HEAD)
         kept.flush()
-        return cls(name, kept.name, _compression(kept.name), kept)
+        return cls._at(name, kept.name, kept)
+
+    @classmethod
+    def _at(cls, name: str, path: str, kept: IO[bytes] | None = None) -> Source:
+        with open(path, "rb") as file:
+            compression = compression_of(file.read(10))
+        member = table_in(path, name) if compression == "zip" else None
+        return cls(name, path, compression, kept, member)
 
     @property
     def suffix(self) -> str:
         """The end of the name that tells the format: .csv of credit.csv.gz."""
-        suffixes = [suffix.lower() for suffix in Path(self.name).suffixes]
-        if suffixes and suffixes[-1] in SUFFIXES:
-            suffixes.pop()
-        return suffixes[-1] if suffixes else ""
+        suffixes = [suffix.lower() for suffix in Path(self.member or self.name).suffixes]
+        return "".join(without_compression(suffixes)[-1:])
+
+    @property
+    def size(self) -> int:
+        """About how many bytes there are once they are unpacked."""
+        if self.member is not None:
+            return size_in(self.path, self.member)
+        size = os.path.getsize(self.path)
+        return size if self.compression is None else UNPACKED * size
 
     def open(self) -> Any:
         """The bytes, no longer compressed, as PyArrow reads them."""
         try:
-            return pa.input_stream(self.path, compression=self.compression)
+            return unpacked(self.path, self.compression, self.member)
         except UNREADABLE as trouble:
             raise cannot_open(self.name, trouble) from None
 
@@ -92,7 +114,7 @@ class Source:
             except UNREADABLE as trouble:
                 raise cannot_open(self.name, trouble) from None
         with self.open() as stream:
-            return pa.BufferReader(_read(self, stream, None))
+            return pa.BufferReader(b"".join(iter(lambda: _read(self, stream, HEAD), b"")))
 
     def count_lines(self) -> int:
         """How many lines there are, the last one with or without its end."""
@@ -128,7 +150,7 @@ class Source:
         return data[: end + 1] if len(more) == HEAD and end >= 0 else data
 
 
-def _read(source: Source, stream: Any, size: int | None) -> bytes:
+def _read(source: Source, stream: Any, size: int) -> bytes:
     try:
         data: bytes = stream.read(size)
     except UNREADABLE as trouble:
@@ -136,15 +158,9 @@ def _read(source: Source, stream: Any, size: int | None) -> bytes:
     return data
 
 
-def _compression(path: str) -> str | None:
-    with open(path, "rb") as file:
-        first = file.read(4)
-    return next((name for magic, name in COMPRESSIONS.items() if first.startswith(magic)), None)
-
-
-def cannot_open(name: str, trouble: BaseException) -> OpenError:
+def cannot_open(name: str, trouble: BaseException) -> UserError:
     """Say why a file cannot be opened."""
-    if isinstance(trouble, OpenError):
+    if isinstance(trouble, UserError):
         return trouble
     why = getattr(trouble, "strerror", None) or one_line(trouble).rstrip(".")
     if isinstance(trouble, FileNotFoundError):

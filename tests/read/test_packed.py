@@ -1,0 +1,199 @@
+"""Compressed tables are read as they are; what is no table is called what it is."""
+
+import bz2
+import gzip
+import io
+import lzma
+import pickle
+import sqlite3
+import tarfile
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from rosenblatt.errors import DataError
+from rosenblatt.read import Layout, Source, read_stream, read_whole, reader_of
+from rosenblatt.read.credit import credit
+from rosenblatt.read.room import Room
+from rosenblatt.read.source import UNPACKED
+
+TABLE = credit(n=40)
+
+
+def as_zip(content, name="credit.csv", **more):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for other, text in more.items():
+            archive.writestr(other, text)
+        archive.writestr(name, content)
+    return packed.getvalue()
+
+
+PACKERS = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": lambda content: pa.Codec("zstd").compress(content, asbytes=True),
+    ".zip": as_zip,
+}
+
+
+def csv_text(table=TABLE):
+    text = io.BytesIO()
+    pa.csv.write_csv(table, text)
+    return text.getvalue()
+
+
+def put(folder, name, content):
+    path = folder / name
+    path.write_bytes(content)
+    return Source.find(str(path))
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_compressed_table_is_read_whole_and_in_batches_as_it_is(tmp_path, suffix):
+    source = put(tmp_path, f"credit.csv{suffix}", PACKERS[suffix](csv_text()))
+    assert source.suffix == ".csv"
+    assert read_whole(source).equals(read_whole(put(tmp_path, "credit.csv", csv_text())))
+    assert sum(batch.num_rows for batch in read_stream(source)) == TABLE.num_rows
+    assert source.count_lines() == TABLE.num_rows + 1
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_compressed_file_is_known_by_its_bytes_not_by_its_name(tmp_path, suffix):
+    source = put(tmp_path, "credit", PACKERS[suffix](csv_text()))
+    assert read_whole(source).num_rows == TABLE.num_rows
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_columns_cut_at_blanks_and_parquet_are_unpacked_too(tmp_path, suffix):
+    pack = PACKERS[suffix]
+    blanks = b"".join(b"%d   %d  %d\n" % (i, i * i, i % 2) for i in range(9))
+    name = {"name": "d.dat"} if suffix == ".zip" else {}
+    assert read_whole(put(tmp_path, f"d.dat{suffix}", pack(blanks, **name))).num_columns == 3
+    stored = io.BytesIO()
+    pa.parquet.write_table(TABLE, stored)
+    name = {"name": "d.parquet"} if suffix == ".zip" else {}
+    source = put(tmp_path, f"d.parquet{suffix}", pack(stored.getvalue(), **name))
+    assert read_whole(source).equals(TABLE)
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_compressed_file_that_ends_too_early_is_called_damaged(tmp_path, suffix):
+    rows = b"a,b,y\n" + b"".join(b"%d,%d,%d\n" % (i * 7919 % 1009, i, i % 2) for i in range(9000))
+    whole = PACKERS[suffix](rows)
+    with pytest.raises(DataError, match=r"cut\.csv.* (damaged|cannot be read|not a whole)"):
+        read_whole(put(tmp_path, f"cut.csv{suffix}", whole[: len(whole) // 2]))
+
+
+def test_a_zip_may_hold_a_folder_hidden_files_and_a_word_to_the_reader(tmp_path):
+    beside = {"__MACOSX/._credit.csv": "x", "data/": "", ".DS_Store": "x", "README.txt": "hello"}
+    source = put(tmp_path, "d.zip", as_zip(csv_text(), "data/credit.csv", **beside))
+    assert source.member == "data/credit.csv"
+    assert read_whole(source).num_rows == TABLE.num_rows
+
+
+def test_a_zip_of_one_file_of_any_name_is_read(tmp_path):
+    assert read_whole(put(tmp_path, "d.zip", as_zip(csv_text(), "credit.data"))).num_rows == 40
+
+
+def test_several_tables_in_a_zip_are_named(tmp_path):
+    with pytest.raises(DataError, match=r"d\.zip holds a\.csv and b\.csv, not one table; extract"):
+        put(tmp_path, "d.zip", as_zip("x,y\n", "b.csv", **{"a.csv": "x,y\n"}))
+    with pytest.raises(DataError, match="holds no file"):
+        put(tmp_path, "e.zip", b"PK\x05\x06" + bytes(18))
+
+
+def test_a_zip_with_a_password_is_said_to_have_one(tmp_path):
+    packed = bytearray(as_zip(b"x,y\n1,0\n"))
+    packed[packed.index(b"PK\x01\x02") + 8] |= 1
+    with pytest.raises(DataError, match="password"):
+        put(tmp_path, "d.zip", bytes(packed))
+
+
+def test_the_memory_a_zip_needs_is_what_it_says_and_that_of_others_is_estimated(tmp_path):
+    text = csv_text()
+    zipped, packed = (
+        put(tmp_path, "d.zip", as_zip(text)),
+        put(tmp_path, "d.xz", lzma.compress(text)),
+    )
+    assert Room.of(zipped, Layout()).needed == 3 * len(text)
+    assert Room.of(packed, Layout()).needed == 3 * UNPACKED * len(lzma.compress(text))
+
+
+def tar_of(content):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        info = tarfile.TarInfo("d.csv")
+        info.size = len(content)
+        archive.addfile(info, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def database(folder):
+    path = folder / "made.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("create table d (x, y)")
+    connection.close()
+    return path.read_bytes()
+
+
+OFFICE = {"[Content_Types].xml": "<Types/>"}
+FOREIGN = {
+    "d.xlsx": (as_zip("<x/>", "xl/workbook.xml", **OFFICE), "an Excel workbook; save the sheet"),
+    "d.docx": (as_zip("<x/>", "word/document.xml", **OFFICE), "a Word document"),
+    "d.ods": (
+        as_zip("x", "content.xml", mimetype="application/vnd.oasis.opendocument.spreadsheet"),
+        "an OpenDocument spreadsheet; save the sheet",
+    ),
+    "d.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "an old Excel or Word file"),
+    "d.pdf": (b"%PDF-1.7\n%\xe2\xe3", "a PDF document"),
+    "d.png": (b"\x89PNG\r\n\x1a\n" + bytes(99), "a PNG picture"),
+    "d.jpg": (b"\xff\xd8\xff\xe0" + bytes(99), "a JPEG picture"),
+    "d.gif": (b"GIF89a" + bytes(99), "a GIF picture"),
+    "d.h5": (b"\x89HDF\r\n\x1a\n" + bytes(99), "an HDF5 file"),
+    "d.mat": (b"MATLAB 5.0 MAT-file, Platform" + bytes(99), "a MATLAB file"),
+    "d.pkl": (pickle.dumps({"x": [1, 2]}), "a pickle"),
+    "d.html": (b"\n<!DOCTYPE html><html></html>", "a web page"),
+    "d.xml": (b"<?xml version='1.0'?><a/>", "an XML document"),
+    "d.json": (b'[\n  {"x": 1, "y": 0}\n]', "one JSON array; write one object a line"),
+    "d.tar.gz": (tar_of(b"x,y\n1,0\n"), "a tar archive; unpack it"),
+    "d.7z": (b"7z\xbc\xaf\x27\x1c" + bytes(99), "a 7z archive"),
+    "d.csv": (b"%PDF-1.7\n", "a PDF document"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_is_no_table_is_called_what_it_is(tmp_path, name):
+    content, what = FOREIGN[name]
+    with pytest.raises(DataError) as caught:
+        reader_of(put(tmp_path, name, content))
+    said = str(caught.value)
+    assert f"{name} is {what}" in said
+    assert "\n" not in said
+    assert said.endswith(".")
+
+
+def test_a_database_is_called_one(tmp_path):
+    with pytest.raises(DataError, match="an SQLite database; export the table"):
+        reader_of(put(tmp_path, "d.db", database(tmp_path)))
+
+
+def test_what_is_compressed_twice_is_to_be_unpacked_first(tmp_path):
+    with pytest.raises(DataError, match="holds gzip data; unpack them first"):
+        reader_of(put(tmp_path, "d.csv.xz", lzma.compress(gzip.compress(b"x,y\n"))))
+
+
+@pytest.mark.parametrize(
+    "text", ["BMI,y\n22,no\n", "RDX,y\n1,2\n", "PK,BZh\n1,2\n", "BZh9,y\n1,2\n"]
+)
+def test_names_of_columns_are_not_mistaken_for_pictures_or_archives(tmp_path, text):
+    assert reader_of(put(tmp_path, "d.csv", text.encode())).name == "CSV"
+
+
+def test_a_numpy_archive_of_one_array_is_read(tmp_path):
+    np.savez_compressed(tmp_path / "d.npz", np.column_stack([np.arange(6.0), np.arange(6) % 2]))
+    assert read_whole(Source.find(str(tmp_path / "d.npz"))).num_rows == 6
