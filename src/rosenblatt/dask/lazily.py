@@ -8,8 +8,8 @@ import dask
 import dask.array as da
 import numpy as np
 
-from rosenblatt.dask.parquet import Piece, are_paths, pieces_of
-from rosenblatt.dask.sources import column_of, is_frame
+from rosenblatt.dask.parquet import Piece, are_paths, pieces_of, with_one_set_of_columns
+from rosenblatt.dask.sources import column_of, is_frame, partitions_of
 from rosenblatt.estimators.base import LinearAnswers
 
 
@@ -63,10 +63,14 @@ class Lazily(LinearAnswers):
             meta = np.empty(0, dtype=dtype)
             return whole.map_blocks(_part, local, method, dtype=dtype, drop_axis=1, meta=meta)
         if is_frame(X):
-            return _joined([(np.nan, part) for part in X.to_delayed()], local, method, dtype)
+            return _joined([(np.nan, part) for part in partitions_of(X)[1]], local, method, dtype)
         if are_paths(X):
             pieces = pieces_of(X)
-            return _joined([(piece.rows, piece) for piece in pieces], local, method, dtype)
+            columns = getattr(local, "feature_names_in_", None)
+            columns = with_one_set_of_columns(pieces) if columns is None else columns
+            read = dask.delayed(Piece.read, pure=False)
+            parts = [(piece.rows, read(piece, tuple(columns))) for piece in pieces]
+            return _joined(parts, local, method, dtype)
         return getattr(local, method)(X)
 
     def to_local(self) -> Any:
@@ -84,8 +88,6 @@ def _joined(parts: list[Any], local: Any, method: str, dtype: np.dtype[Any]) -> 
 
 
 def _part(part: Any, local: Any, method: str) -> Any:
-    if isinstance(part, Piece):
-        part = part.read(getattr(local, "feature_names_in_", None))
     if part.shape[0] == 0:
         return np.empty(0, dtype=local.classes_.dtype if method == "predict" else np.float64)
     return getattr(local, method)(part)

@@ -14,7 +14,14 @@ import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.dask.parquet import Piece, are_paths, pieces_of
+from rosenblatt.dask.parquet import (
+    Piece,
+    are_paths,
+    pieces_of,
+    refuse_other_columns,
+    refuse_twice,
+    with_one_set_of_columns,
+)
 from rosenblatt.tables import column_names, floats, refuse_masked
 
 
@@ -91,12 +98,27 @@ def _of_array(X: Any, y: Any, weights: Any) -> list[Source]:
 def _of_frame(X: Any, y: Any, weights: Any) -> list[Source]:
     inside = [name for name in (y, weights) if isinstance(name, str)]
     _check_inside(inside, list(X.columns))
-    parts = X.to_delayed()
+    names, parts = partitions_of(X)
     rows = (np.nan,) * len(parts)
-    names = [f"shard {i} (partition {i} of X)" for i in range(len(parts))]
     answers = y if isinstance(y, str) else column_of(y, "y", rows)
     sizes = weights if isinstance(weights, str) else column_of(weights, "sample_weight", rows)
     return _joined(names, parts, answers, sizes)
+
+
+def partitions_of(X: Any) -> tuple[list[str], list[Any]]:
+    """The partitions of a Dask dataframe, with its columns in their order, and their names."""
+    columns = list(X.columns)
+    refuse_twice("X", columns)
+    parts = X.to_delayed()
+    names = [f"shard {i} (partition {i} of X)" for i in range(len(parts))]
+    take = dask.delayed(by_name, pure=False)
+    return names, [take(part, name, columns) for part, name in zip(parts, names, strict=True)]
+
+
+def by_name(part: Any, name: str, columns: list[Any]) -> Any:
+    """A partition with these columns in this order, whatever its own order is."""
+    refuse_other_columns(name, list(part.columns), columns, "X")
+    return part if list(part.columns) == columns else part[columns]
 
 
 def _joined(names: list[str], parts: list[Any], y: Any, weights: Any) -> list[Source]:
@@ -192,19 +214,18 @@ def _of_parquet(paths: Any, y: Any, weights: Any) -> list[Source]:
             "columns."
         )
     pieces = pieces_of(paths)
-    if not pieces:
-        raise ValueError(f"{paths}: there are no rows to learn from.")
-    _check_inside([y] if weights is None else [y, weights], list(pieces[0].columns))
+    columns = with_one_set_of_columns(pieces)
+    _check_inside([y] if weights is None else [y, weights], list(columns))
     read = dask.delayed(_read, pure=False)
     names = [f"shard {i} ({piece.name})" for i, piece in enumerate(pieces)]
     return [
-        Source(name, read(name, piece, y, weights))
+        Source(name, read(name, piece, columns, y, weights))
         for name, piece in zip(names, pieces, strict=True)
     ]
 
 
-def _read(name: str, piece: Piece, y: str, weights: str | None) -> Raw:
-    return raw_of(name, piece.read(), y, weights)
+def _read(name: str, piece: Piece, columns: tuple[str, ...], y: str, weights: str | None) -> Raw:
+    return raw_of(name, piece.read(columns), y, weights)
 
 
 def answers_of(raw: Raw) -> NDArray[Any]:

@@ -1,0 +1,152 @@
+"""On Dask, columns are taken by their names, whatever their order and types in each part."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed")
+
+import dask.dataframe as dd
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from dask.distributed import Client
+
+import rosenblatt as rb
+from rosenblatt.dask import Perceptron, check_proof, separability
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.EfficiencyWarning"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as one:
+        yield one
+
+
+AGE = np.array([20.0, 30.0, 40.0, 50.0, 60.0, 70.0])
+SALARY = np.array([9.0, 1.0, 8.0, 2.0, 7.0, 3.0])
+ANSWER = np.array([1, 0, 1, 0, 1, 0])
+WHOLE = pd.DataFrame({"age": AGE, "salary": SALARY, "answer": ANSWER})
+
+
+def files(folder, *parts):
+    """Each part of the rows in a file of its own."""
+    for i, part in enumerate(parts):
+        table = part if isinstance(part, pa.Table) else pa.Table.from_pandas(part)
+        pq.write_table(table, folder / f"{i}.parquet")
+    return sorted(map(str, folder.iterdir()))
+
+
+def frames(*parts):
+    """A Dask dataframe whose partitions need not be as it says."""
+    return dd.from_map(parts.__getitem__, range(len(parts)), meta=parts[0].iloc[:0])
+
+
+SWAPPED = (WHOLE.iloc[:3], WHOLE.iloc[3:][["salary", "answer", "age"]])
+
+
+def test_files_with_columns_in_another_order_give_the_verdict_of_all_rows(client, tmp_path):
+    paths = files(tmp_path, *SWAPPED)
+    whole = rb.separability(WHOLE[["age", "salary"]], ANSWER)
+    s = separability(paths, "answer", client=client)
+    assert s.verdict == whole.verdict == "separable"
+    assert s.proof.check(WHOLE[["age", "salary"]], ANSWER)
+    assert check_proof(whole.proof, paths, "answer", client=client)
+    one, two = (separability(p, "answer", client=client) for p in (paths, frames(*SWAPPED)))
+    assert one.proof == two.proof
+
+
+def test_files_and_frames_give_the_model_of_all_rows(client, tmp_path):
+    paths = files(tmp_path, *SWAPPED)
+    models = [
+        Perceptron(max_iter=50, client=client).fit(data, "answer")
+        for data in (paths, frames(*SWAPPED), dd.from_pandas(WHOLE, npartitions=2))
+    ]
+    for model in models:
+        assert model.feature_names_in_.tolist() == ["age", "salary"]
+        assert model.coef_.tolist() == models[0].coef_.tolist()
+    right = models[0].to_local().predict(WHOLE[["age", "salary"]]).tolist()
+    assert models[0].predict(paths).compute().tolist() == right
+    features = [part[[c for c in part if c != "answer"]] for part in SWAPPED]
+    assert models[0].predict(frames(*features)).compute().tolist() == right
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        (WHOLE.iloc[3:].drop(columns="salary"), "there is no column 'salary', which .* has"),
+        (WHOLE.iloc[3:].drop(columns="answer"), "there is no column 'answer', which .* has"),
+        (WHOLE.iloc[3:].assign(town=1), "there is a column 'town', which .* does not have"),
+        (WHOLE.iloc[3:].rename(columns={"age": "Age"}), "there is no column 'age', which .* has"),
+    ],
+)
+def test_a_missing_or_new_column_is_refused_with_the_name_of_the_part(
+    client, tmp_path, other, sentence
+):
+    paths = files(tmp_path, WHOLE.iloc[:3], other)
+    for ask in (separability, lambda *a, client: Perceptron(client=client).fit(*a)):
+        with pytest.raises(ValueError, match=rf"1\.parquet: {sentence}"):
+            ask(paths, "answer", client=client)
+        with pytest.raises(ValueError, match=rf"partition 1 of X\): {sentence}"):
+            ask(frames(WHOLE.iloc[:3], other), "answer", client=client)
+
+
+def test_predicting_needs_only_the_columns_learnt_from(client, tmp_path):
+    paths = files(tmp_path, WHOLE.iloc[:3], WHOLE.iloc[3:].assign(town=1))
+    model = Perceptron(max_iter=50, client=client).fit(frames(WHOLE), "answer")
+    assert len(model.predict(paths).compute()) == 6
+    (tmp_path / "1.parquet").unlink()
+    files(tmp_path, WHOLE.iloc[:3], WHOLE.iloc[3:].drop(columns="age"))
+    with pytest.raises(ValueError, match=r"1\.parquet: there is no column 'age', which is needed"):
+        model.predict(paths).compute()
+
+
+def test_a_name_that_comes_twice_is_refused(client, tmp_path):
+    twice = pa.Table.from_arrays([AGE, SALARY, ANSWER], ["age", "age", "answer"])
+    for parts, where in (
+        ((WHOLE, twice), "1.parquet: the column 'age' comes"),
+        ((twice,), "0.par"),
+    ):
+        with pytest.raises(ValueError, match=where):
+            separability(files(tmp_path, *parts), "answer", client=client)
+        (tmp_path / "1.parquet").unlink(missing_ok=True)
+
+
+def test_the_index_of_a_frame_is_no_column(client, tmp_path):
+    sorted_rows = WHOLE.sort_values("salary")
+    named = WHOLE.assign(id=[9, 3, 7, 6, 5, 4]).set_index("id")
+    paths = files(tmp_path, WHOLE, sorted_rows, named)
+    assert "__index_level_0__" in pq.read_schema(paths[1]).names
+    assert "id" in pq.read_schema(paths[2]).names
+    model = Perceptron(max_iter=50, client=client).fit(paths, "answer")
+    assert model.feature_names_in_.tolist() == ["age", "salary"]
+    assert dd.read_parquet(paths[1]).columns.tolist() == ["age", "salary", "answer"]
+
+
+def test_types_may_differ_from_file_to_file(client, tmp_path):
+    whole_numbers = WHOLE.iloc[:2].astype({"age": "int64", "salary": "int8"})
+    coded = pa.table(
+        {
+            "salary": pa.array(SALARY[2:4]).dictionary_encode(),
+            "answer": pa.array(ANSWER[2:4].astype(float)),
+            "age": pa.array(AGE[2:4].astype(np.float32)),
+        }
+    )
+    paths = files(tmp_path, whole_numbers, coded, WHOLE.iloc[4:])
+    s = separability(paths, "answer", client=client)
+    assert s.proof.check(WHOLE[["age", "salary"]], ANSWER)
+    assert s.proof == separability(frames(WHOLE), "answer", client=client).proof
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_each_file_may_have_answers_of_its_own(client, tmp_path, coded):
+    words = WHOLE.assign(answer=np.where(ANSWER > 0, "yes", "no")).sort_values("answer")
+    words = words.astype({"answer": "category"}) if coded else words
+    paths = files(tmp_path, words.iloc[:3], words.iloc[3:])
+    s = separability(paths, "answer", client=client)
+    assert s.proof.check(words[["age", "salary"]], words["answer"])
+    model = Perceptron(max_iter=50, client=client).fit(paths, "answer")
+    assert model.classes_.tolist() == ["no", "yes"]
