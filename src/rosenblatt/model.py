@@ -15,6 +15,7 @@ from rosenblatt import modelfile
 from rosenblatt.errors import BadCellError, DataError, column_called
 from rosenblatt.files import write_text
 from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.pipelines import final, is_ours, line_before, names_before
 from rosenblatt.read.columns import Number
 from rosenblatt.read.encoding import Answers, Encoding
 from rosenblatt.tables import as_table, column_names
@@ -54,18 +55,24 @@ class Model:
 
     @classmethod
     def of(cls, estimator: Any) -> Model:
-        """The model of a fitted estimator of this package.
+        """The model of a fitted estimator of this package, or of a pipeline that ends in one.
 
         Parameters
         ----------
-        estimator : Perceptron, PocketPerceptron, FewestMistakes
-            Fitted; its feature names are kept where it has any.
+        estimator : Perceptron, PocketPerceptron, FewestMistakes, or a Pipeline
+            Fitted; its feature names are kept where it has any. Steps of a pipeline that scale
+            columns are folded into the weights; others are refused.
         """
-        if not hasattr(estimator, "weights_"):
-            raise ValueError("this estimator is not fitted yet; call fit first.")
-        hypothesis = estimator._hypothesis()
-        count = len(hypothesis.w) - 1
-        names = getattr(estimator, "feature_names_in_", [f"x{i}" for i in range(1, count + 1)])
+        last = final(estimator)
+        if not is_ours(estimator):
+            raise TypeError(_unsupported(last))
+        if not hasattr(last, "weights_"):
+            raise ValueError(f"this {type(last).__name__} is not fitted yet; call fit first.")
+        hypothesis = line_before(estimator)
+        names = names_before(estimator)
+        if names is None:
+            names = [f"x{i}" for i in range(1, len(hypothesis.w))]
+        estimator = last
         encoding = Encoding(tuple(Number(str(name)) for name in names))
         negative, positive = (
             label.item() if hasattr(label, "item") else label for label in estimator.classes_
@@ -147,13 +154,27 @@ class Model:
         write_text(path, modelfile.to_json(self))
 
 
+def _unsupported(estimator: Any) -> str:
+    """Why something cannot be kept, and what to do instead."""
+    told = f"{type(estimator).__name__} is not an estimator of rosenblatt"
+    if hasattr(estimator, "best_estimator_"):
+        return f"{told}; give its best_estimator_."
+    if callable(getattr(estimator, "save", None)):
+        return f"{told}'s model files; call its own save(path)."
+    return (
+        f"{told}; a Perceptron, PocketPerceptron or FewestMistakes, or a pipeline that ends in "
+        "one, can be kept in a model file."
+    )
+
+
 def save(model: Any, path: str | Path) -> None:
     """Write a model or a fitted estimator as a JSON file that a person can read.
 
     Parameters
     ----------
     model : Model or fitted estimator
-        An estimator of this package is taken with its weights, names and labels.
+        An estimator of this package is taken with its weights, names and labels; so is a
+        scikit-learn pipeline that scales columns and ends in one.
     path : path
         Where to.
 

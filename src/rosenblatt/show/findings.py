@@ -16,6 +16,7 @@ from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.learn.pocket import Pocket, PocketRun
 from rosenblatt.learn.run import Run
+from rosenblatt.pipelines import final
 from rosenblatt.show.fitted import examples_of, hypothesis_of, trace_of
 from rosenblatt.show.story import Story
 from rosenblatt.trace import Trace
@@ -84,8 +85,8 @@ def findings_of(clf: Any, X: Any, y: Any) -> Findings:
 
     Parameters
     ----------
-    clf : Perceptron, PocketPerceptron, FewestMistakes or any linear classifier
-        Fitted on two classes.
+    clf : Perceptron, PocketPerceptron, FewestMistakes, any linear classifier, or a Pipeline
+        Fitted on two classes; of a pipeline the last step, on what the others make of X.
     X, y : arrays, sparse matrix or frame, and answers
         What it was fitted on, or other examples; a run is told of the former only.
     """
@@ -94,13 +95,14 @@ def findings_of(clf: Any, X: Any, y: Any) -> Findings:
     count = len(h.mistakes(examples))
     found = f"{count:,} mistake{'' if count == 1 else 's'} on {examples.n:,} examples"
     facts = [("verdict", _sentence(verdict)), ("found", found)]
-    if hasattr(clf, "result_"):
-        facts.append(("searched", str(clf.result_)))
+    last = final(clf)
+    if hasattr(last, "result_"):
+        facts.append(("searched", str(last.result_)))
     story = None
-    if isinstance(getattr(clf, "trace_", None), Trace):
+    if isinstance(getattr(last, "trace_", None), Trace):
         try:
-            story = _story(clf, trace_of(clf, X, y), verdict)
-            facts.insert(1, ("learnt", f"{_corrections(clf)} by {type(clf).__name__}"))
+            story = _story(last, trace_of(clf, X, y), verdict)
+            facts.insert(1, ("learnt", f"{_corrections(last)} by {type(last).__name__}"))
         except ValueError as why:
             facts.append(("the run", f"is not shown: {why}"))
     labels = " or ".join(str(label) for label in examples.labels.tolist())
@@ -112,13 +114,13 @@ def story_of(clf: Any, X: Any, y: Any) -> Story:
 
     Parameters
     ----------
-    clf : Perceptron, PocketPerceptron
+    clf : Perceptron, PocketPerceptron, or a Pipeline that ends in one
         Fitted.
     X, y : arrays, sparse matrix or frame, and answers
         What it was fitted on.
     """
     trace = trace_of(clf, X, y)
-    return _story(clf, trace, separability_of(trace.known_origin().examples))
+    return _story(final(clf), trace, separability_of(trace.known_origin().examples))
 
 
 def _corrections(clf: Any) -> str:

@@ -9,8 +9,10 @@ import numpy as np
 
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.tables import column_names
+from rosenblatt.pipelines import final, is_ours, rows_before
 from rosenblatt.trace import Trace
+
+CLOSE = 1e-9  # by which the rows of a pipeline may differ from those of its fit
 
 
 def hypothesis_of(clf: Any) -> Hypothesis:
@@ -18,11 +20,18 @@ def hypothesis_of(clf: Any) -> Hypothesis:
 
     Parameters
     ----------
-    clf : estimator
+    clf : estimator, or a pipeline that ends in one
         With `coef_`, `intercept_` and `classes_`.
     """
+    clf = final(clf)
     if not hasattr(clf, "coef_"):
-        raise ValueError(f"this {type(clf).__name__} is not fitted yet; call fit first.")
+        name = type(clf).__name__
+        if is_ours(clf) or _is_linear(clf):
+            raise ValueError(f"this {name} is not fitted yet; call fit first.")
+        raise TypeError(
+            f"{name} is not a linear classifier, and has no line to show; give an estimator of "
+            "rosenblatt, another with coef_, or a pipeline that ends in one."
+        )
     coef = np.asarray(clf.coef_, dtype=np.float64)
     if coef.ndim == 2 and coef.shape[0] != 1:
         raise ValueError(f"{type(clf).__name__} has {coef.shape[0]} lines; one can be drawn.")
@@ -35,19 +44,22 @@ def examples_of(clf: Any, X: Any, y: Any) -> Examples:
 
     Parameters
     ----------
-    clf : estimator
+    clf : estimator, or a pipeline that ends in one
         Fitted.
     X, y : arrays, sparse matrix or frame, and answers
-        Any rows with its features.
+        Any rows with its features; a pipeline's other steps are applied to them.
     """
     h = hypothesis_of(clf)
+    X, names = rows_before(clf, X)
+    clf = final(clf)
     examples = Examples.from_arrays(X, y, labels=clf.classes_)
     if examples.d != len(h.w) - 1:
         raise ValueError(
             f"X has {examples.d} features, but this {type(clf).__name__} was fitted on "
             f"{len(h.w) - 1}; give rows with the same columns."
         )
-    names = column_names(X) or getattr(clf, "feature_names_in_", None)
+    if names is None:
+        names = getattr(clf, "feature_names_in_", None)
     return examples if names is None else replace(examples, names=tuple(map(str, names)))
 
 
@@ -56,12 +68,14 @@ def trace_of(clf: Any, X: Any, y: Any) -> Trace:
 
     Parameters
     ----------
-    clf : Perceptron, PocketPerceptron
+    clf : Perceptron, PocketPerceptron, or a Pipeline that ends in one
         Fitted.
     X, y : arrays, sparse matrix or frame, and answers
         What it was fitted on.
     """
     given = examples_of(clf, X, y)
+    exactly = final(clf) is clf
+    clf = final(clf)
     trace = getattr(clf, "trace_", None)
     if not isinstance(trace, Trace):
         raise ValueError(
@@ -69,7 +83,7 @@ def trace_of(clf: Any, X: Any, y: Any) -> Trace:
             "fit a Perceptron or a PocketPerceptron to see one."
         )
     origin = trace.known_origin()
-    if not _same(origin.examples, given):
+    if not _same(origin.examples, given, exactly):
         raise ValueError(
             "these X and y are not what the trace was made on; give those that were fitted last."
         )
@@ -80,11 +94,21 @@ def trace_of(clf: Any, X: Any, y: Any) -> Trace:
     )
 
 
-def _same(one: Examples, other: Examples) -> bool:
+def _same(one: Examples, other: Examples, exactly: bool) -> bool:
+    """Whether examples are the same; what a pipeline made twice may differ in its last digits."""
     if one.X.shape != other.X.shape or one.is_sparse != other.is_sparse:
         return False
     if not np.array_equal(one.y, other.y):
         return False
     if one.is_sparse:
-        return int(abs(one.X - other.X).max()) == 0
-    return bool(np.array_equal(one.X, other.X))
+        apart = float(abs(one.X - other.X).max())
+        return apart == 0 or (not exactly and apart <= CLOSE * float(abs(one.X).max()))
+    return bool(
+        np.array_equal(one.X, other.X)
+        or (not exactly and np.allclose(one.X, other.X, CLOSE, CLOSE * np.abs(one.X).max()))
+    )
+
+
+def _is_linear(clf: Any) -> bool:
+    """Whether a classifier will have a line once it is fitted."""
+    return any(kind.__name__ == "LinearClassifierMixin" for kind in type(clf).__mro__)

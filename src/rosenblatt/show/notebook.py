@@ -28,7 +28,7 @@ def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
         The examples.
     y : sequence of n answers
         Two kinds of answer; the larger in sort order is ○.
-    clf : Perceptron, PocketPerceptron, optional
+    clf : Perceptron, PocketPerceptron, or a Pipeline that ends in one, optional
         Fitted on them: the run to play. Without it PLA runs until it halts where a line answers
         every example, and the pocket makes 1,000 corrections where none does.
 

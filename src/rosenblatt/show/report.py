@@ -105,8 +105,8 @@ def report(clf: Any, X: Any, y: Any) -> Report:
 
     Parameters
     ----------
-    clf : Perceptron, PocketPerceptron, FewestMistakes or any linear classifier
-        Fitted on two classes.
+    clf : Perceptron, PocketPerceptron, FewestMistakes, any linear classifier, or a Pipeline
+        Fitted on two classes; of a pipeline the last step, on what the others make of X.
     X : array, sparse matrix or frame of shape (n, d)
         What it was fitted on; the run is left out where X is something else.
     y : sequence of n answers

@@ -58,8 +58,8 @@ class BoundaryDisplay:
 
         Parameters
         ----------
-        clf : Perceptron, PocketPerceptron, FewestMistakes or any linear classifier
-            Fitted on two classes.
+        clf : Perceptron, PocketPerceptron, FewestMistakes, any linear classifier, or a Pipeline
+            Fitted on two classes; of a pipeline the last step, on what the others make of X.
         X : array, sparse matrix or frame of shape (n, d)
             The examples to draw.
         y : sequence of n answers

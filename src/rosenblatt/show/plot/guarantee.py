@@ -57,7 +57,7 @@ class GuaranteeDisplay:
 
         Parameters
         ----------
-        clf : Perceptron, PocketPerceptron
+        clf : Perceptron, PocketPerceptron, or a Pipeline that ends in one
             Fitted, and not loaded from a file: its trace must know its examples.
         X, y : arrays, sparse matrix or frame, and answers
             What it was fitted on; they must be separable.

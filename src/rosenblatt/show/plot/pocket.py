@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 from rosenblatt.evidence.curve import PocketCurve, pocket_curve
-from rosenblatt.show.fitted import trace_of
+from rosenblatt.pipelines import final
+from rosenblatt.show.fitted import hypothesis_of, trace_of
 from rosenblatt.show.plot.paper import INK, PALE, given_axes, legend, legend_inside, sheet, tidy
 
 
@@ -45,19 +46,21 @@ class PocketDisplay:
 
         Parameters
         ----------
-        clf : PocketPerceptron
+        clf : PocketPerceptron, or a Pipeline that ends in one
             Fitted, and not loaded from a file: its trace must know its examples.
         X, y : arrays, sparse matrix or frame, and answers
             What it was fitted on.
         ax : Axes, optional
             Where to draw; a new figure if not given.
         """
-        if not hasattr(clf, "history_"):
+        hypothesis_of(clf)  # says what is wrong with what is not fitted, or has no line
+        last = final(clf)
+        if not hasattr(last, "history_"):
             raise ValueError(
-                f"{type(clf).__name__} keeps no pocket; fit a PocketPerceptron to see one."
+                f"{type(last).__name__} keeps no pocket; fit a PocketPerceptron to see one."
             )
         trace = trace_of(clf, X, y)
-        return cls(pocket_curve(trace, clf.history_, clf._zero)).plot(ax=ax)
+        return cls(pocket_curve(trace, last.history_, last._zero)).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from rosenblatt.files import replacing
+from rosenblatt.pipelines import final
 from rosenblatt.show.fitted import trace_of
 from rosenblatt.show.frames import Frame, Replay, spread
 from rosenblatt.show.plot.paper import (
@@ -74,7 +75,7 @@ class TraceDisplay:
 
         Parameters
         ----------
-        clf : Perceptron, PocketPerceptron
+        clf : Perceptron, PocketPerceptron, or a Pipeline that ends in one
             Fitted, and not loaded from a file: its trace must know its examples.
         X, y : arrays, sparse matrix or frame, and answers
             What it was fitted on.
@@ -83,8 +84,9 @@ class TraceDisplay:
         axes : sequence of Axes, optional
             One for each t; a new figure if not given.
         """
-        pocketed = tuple(moment for moment, _ in getattr(clf, "history_", ()))
-        replay = Replay(trace_of(clf, X, y), getattr(clf, "_zero", 0), pocketed)
+        last = final(clf)
+        pocketed = tuple(moment for moment, _ in getattr(last, "history_", ()))
+        replay = Replay(trace_of(clf, X, y), getattr(last, "_zero", 0), pocketed)
         return cls(replay).plot(t=t, axes=axes)
 
     def plot(self, *, t: Sequence[int] | None = None, axes: Any = None) -> Self:

@@ -1,0 +1,180 @@
+"""Pipelines of scikit-learn that end in an estimator: the rows it gets, and its line before them.
+
+Nothing of scikit-learn is imported here: whoever hands over a pipeline has it already.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.tables import column_names
+
+Exact = list[Fraction]
+JOBLIB = "keep the whole pipeline with joblib.dump."
+
+
+def final(clf: Any) -> Any:
+    """The estimator itself, or the last step of a pipeline."""
+    while _is_pipeline(clf):
+        clf = clf.steps[-1][1]
+    return clf
+
+
+def is_ours(clf: Any) -> bool:
+    """Whether an estimator, or the last step of a pipeline, is one of this package."""
+    return hasattr(type(final(clf)), "_hypothesis")
+
+
+def names_before(clf: Any) -> Sequence[str] | None:
+    """The names of the columns that an estimator, or its pipeline's first step, was fitted on."""
+    first = next(iter(_before(clf)), final(clf))
+    names: Sequence[str] | None = getattr(first, "feature_names_in_", None)
+    return names
+
+
+def rows_before(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None]:
+    """X as the last step of a pipeline gets it, and the names of its columns, if it has any."""
+    names = column_names(X)
+    for step in _before(clf):
+        names = _named(step, X, names)
+        X = step.transform(X)
+        names = column_names(X) or names
+    return X, names
+
+
+def line_before(clf: Any) -> Hypothesis:
+    """The line of an estimator of this package, in the values that its pipeline is given.
+
+    Scaling is folded into the weights in exact arithmetic and rounded once. A line that would
+    answer some of the rows it learnt from otherwise is refused, and so is any step that does
+    more than move and stretch columns.
+
+    Parameters
+    ----------
+    clf : estimator or Pipeline
+        Fitted.
+    """
+    last = final(clf)
+    line: Hypothesis = last._hypothesis()
+    steps = list(_flat(_before(clf)))
+    if not steps:
+        return line
+    weights, threshold = [Fraction(w) for w in line.w[1:]], Fraction(line.w[0])
+    for step in reversed(steps):
+        slope, offset = _affine(step, len(weights))
+        threshold += sum(w * b for w, b in zip(weights, offset, strict=True))
+        weights = [w * a for w, a in zip(weights, slope, strict=True)]
+    folded = Hypothesis(np.array([_double(w) for w in (threshold, *weights)]), 1.0, line.zero)
+    _check(folded, last, steps)
+    return folded
+
+
+def _check(folded: Hypothesis, last: Any, steps: list[Any]) -> None:
+    """Refuse a folded line that answers rows of the fit otherwise than the pipeline does."""
+    origin = getattr(getattr(last, "trace_", None), "origin", None)
+    if origin is None:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of rows without the names that they had
+        X = given = functools.reduce(
+            lambda rows, step: step.inverse_transform(rows), reversed(steps), origin.examples.X
+        )
+        for step in steps:
+            X = step.transform(X)
+    wrong = int(np.count_nonzero(folded.answers(given) != last._hypothesis().answers(X)))
+    if wrong:
+        raise ValueError(
+            f"scaling folded into the weights would change {wrong} of {origin.examples.n} answers "
+            f"by rounding; {JOBLIB}"
+        )
+
+
+def _affine(step: Any, count: int) -> tuple[Exact, Exact]:
+    """What a step multiplies each column by, and then adds."""
+    known = AFFINE.get(type(step).__name__)
+    if known is None or not type(step).__module__.startswith("sklearn.preprocessing"):
+        raise ValueError(
+            f"{type(step).__name__} cannot be kept in a model file, for it does more than move "
+            f"and stretch columns; {JOBLIB}"
+        )
+    if getattr(step, "clip", False):
+        raise ValueError(f"{type(step).__name__} clips, which no line can; {JOBLIB}")
+    return known(step, count)
+
+
+def _divided(centre: str, used: str) -> Callable[[Any, int], tuple[Exact, Exact]]:
+    """(x - centre) / scale_, either of which may be missing."""
+
+    def affine(step: Any, count: int) -> tuple[Exact, Exact]:
+        slope = [1 / s for s in _exact(step.scale_, count, 1)]
+        taken = getattr(step, centre) if getattr(step, used, False) else None
+        pairs = zip(_exact(taken, count, 0), slope, strict=True)
+        return slope, [-moved * a for moved, a in pairs]
+
+    return affine
+
+
+def _multiplied(step: Any, count: int) -> tuple[Exact, Exact]:
+    return _exact(step.scale_, count, 1), _exact(step.min_, count, 0)
+
+
+def _exact(numbers: NDArray[Any] | None, count: int, otherwise: int) -> Exact:
+    if numbers is None:
+        return [Fraction(otherwise)] * count
+    return [Fraction(float(number)) for number in numbers]
+
+
+AFFINE: dict[str, Callable[[Any, int], tuple[Exact, Exact]]] = {
+    "StandardScaler": _divided("mean_", "with_mean"),
+    "RobustScaler": _divided("center_", "with_centering"),
+    "MaxAbsScaler": _divided("", ""),
+    "MinMaxScaler": _multiplied,
+}
+
+
+def _double(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise ValueError(f"a folded weight is larger than any float; {JOBLIB}") from None
+
+
+def _is_pipeline(clf: Any) -> bool:
+    return hasattr(clf, "steps") and hasattr(clf, "named_steps")
+
+
+def _before(clf: Any) -> Iterator[Any]:
+    """The steps before the last that do something."""
+    while _is_pipeline(clf):
+        yield from (step for _, step in clf.steps[:-1] if step not in (None, "passthrough"))
+        clf = clf.steps[-1][1]
+
+
+def _flat(steps: Iterator[Any]) -> Iterator[Any]:
+    """The steps, those of a pipeline within one by one."""
+    for step in steps:
+        if _is_pipeline(step):
+            inside = (one for _, one in step.steps if one not in (None, "passthrough"))
+            yield from _flat(inside)
+        else:
+            yield step
+
+
+def _named(step: Any, X: Any, names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """What a step calls its columns; without names its first is x1, as everywhere here."""
+    shape = getattr(X, "shape", None) or np.shape(X)
+    if names is None and len(shape) == 2:
+        names = [f"x{i}" for i in range(1, shape[1] + 1)]
+    tell = getattr(step, "get_feature_names_out", None)
+    try:
+        return None if tell is None else tuple(map(str, tell(names)))
+    except (AttributeError, TypeError, ValueError):
+        return None

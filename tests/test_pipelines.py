@@ -1,0 +1,202 @@
+"""A fitted pipeline that ends in one of our estimators is as good as the estimator."""
+
+import warnings
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.tree import DecisionTreeClassifier
+
+import rosenblatt as rb
+from rosenblatt.model import Model
+
+mpl.use("Agg")
+SCALERS = [
+    StandardScaler(),
+    StandardScaler(with_mean=False),
+    StandardScaler(with_std=False),
+    MinMaxScaler((-2, 5)),
+    MaxAbsScaler(),
+    RobustScaler(),
+    RobustScaler(with_centering=False, with_scaling=False),
+    "passthrough",
+]
+ESTIMATORS = [
+    rb.Perceptron(max_updates=200, random_state=0),
+    rb.Perceptron(fit_intercept=False, zero="positive", max_updates=200),
+    rb.PocketPerceptron(max_updates=100, random_state=0),
+    rb.FewestMistakes(time_limit=0.2, random_state=0),
+]
+
+
+def cloud(seed=0, n=40):
+    """Two classes in a frame, on scales far apart."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)) * [1.0, 1000.0, 0.01] + [5.0, -300.0, 0.0]
+    y = np.where(X[:, 0] + X[:, 1] / 500 > 4.0, "yes", "no")
+    return pd.DataFrame(X, columns=["age", "debt", "rate"]), y
+
+
+def fitted(*steps, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some do not separate in time
+        return make_pipeline(*steps).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_a_pipeline_that_scales_is_kept_and_answers_as_before(tmp_path, estimator):
+    X, y = cloud()
+    for scaler in SCALERS:
+        pipe = fitted(scaler, Pipeline([("within", MinMaxScaler())]), estimator, X=X, y=y)
+        rb.save(pipe, tmp_path / "model.json")
+        model = rb.load(tmp_path / "model.json")
+        assert model.feature_names_ == ("age", "debt", "rate")
+        assert model.predict(X).tolist() == pipe.predict(X).tolist()
+        expected = pipe.decision_function(X)
+        assert model.decision_function(X) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(SCALERS), st.sampled_from(SCALERS))
+def test_two_scalers_fold_into_one_line(seed, first, second):
+    X, y = cloud(seed, 12)
+    if len(set(y)) < 2:
+        return
+    pipe = fitted(first, second, rb.Perceptron(max_updates=50), X=X.to_numpy(), y=y)
+    model = Model.of(pipe)
+    assert model.predict(X.to_numpy()).tolist() == pipe.predict(X.to_numpy()).tolist()
+    assert model.feature_names_ == ("x1", "x2", "x3")
+
+
+def test_a_line_that_rounding_would_move_over_a_row_is_refused():
+    rng = np.random.default_rng(0)
+    near = rng.integers(0, 4, 60)
+    X = np.column_stack([1e17 + 16.0 * near, rng.uniform(0, 4, 60)])
+    pipe = fitted(StandardScaler(), rb.Perceptron(), X=X, y=near + X[:, 1] > 4)
+    with pytest.raises(ValueError, match=r"would change \d+ of 60 answers by rounding; keep the"):
+        Model.of(pipe)
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        (PolynomialFeatures(), "PolynomialFeatures cannot be kept in a model file"),
+        (MinMaxScaler(clip=True), "MinMaxScaler clips"),
+        (make_column_transformer((StandardScaler(), ["age"])), "ColumnTransformer cannot be kept"),
+    ],
+    ids=["polynomial", "clip", "columns"],
+)
+def test_a_step_that_no_line_can_do_is_refused_with_what_to_do(tmp_path, step, told):
+    X, y = cloud()
+    pipe = fitted(step, rb.Perceptron(max_updates=50), X=X, y=y)
+    with pytest.raises(ValueError, match=rf"{told}.*joblib\.dump"):
+        rb.save(pipe, tmp_path / "model.json")
+    assert not (tmp_path / "model.json").exists()
+
+
+def shown(pipe, X, y):
+    """All that can be shown of a pipeline."""
+    yield rb.report(pipe, X, y).html
+    yield str(rb.BoundaryDisplay.from_estimator(pipe, X, y).ax_.get_title(loc="left"))
+    last = pipe[-1]
+    if hasattr(last, "trace_"):
+        rb.TraceDisplay.from_estimator(pipe, X, y)
+        rb.GuaranteeDisplay.from_estimator(pipe, X, y)
+        yield str(len(last.trace_))
+    if hasattr(last, "history_"):
+        rb.PocketDisplay.from_estimator(pipe, X, y)
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_a_pipeline_is_reported_and_drawn_by_what_its_last_step_saw(estimator):
+    import matplotlib.pyplot as plt
+
+    X, y = cloud()
+    jobs = np.where(X["age"] > 5, "baker", "clerk")
+    X = X.assign(job=jobs)
+    prepare = make_column_transformer(
+        (StandardScaler(), ["age", "debt"]), (OneHotEncoder(sparse_output=False), ["job"])
+    )
+    pipe = fitted(prepare, estimator, X=X, y=y)
+    page, title, *_ = shown(pipe, X, y)
+    plt.close("all")
+    for name in ("standardscaler__age", "onehotencoder__job_baker"):
+        assert name in page
+    assert "40 examples" in title
+
+
+def test_words_of_text_are_named_in_the_report_and_the_player_plays():
+    pytest.importorskip("anywidget")
+    texts = ["free prize now", "lunch at noon", "claim your free prize", "see you at lunch"]
+    kinds = ["spam", "ham", "spam", "ham"]
+    pipe = fitted(CountVectorizer(), rb.Perceptron(), X=texts, y=kinds)
+    assert "lunch" in rb.report(pipe, texts, kinds).html
+    player = rb.widget(texts, kinds, clf=pipe)
+    assert player.story["corrections"] == pipe[-1].n_updates_
+
+
+def test_features_without_names_are_counted_from_one():
+    from rosenblatt.show.fitted import examples_of
+
+    X, y = cloud()
+    pipe = fitted(PolynomialFeatures(2), rb.PocketPerceptron(max_updates=5), X=X.to_numpy(), y=y)
+    assert examples_of(pipe, X.to_numpy(), y).names[:4] == ("1", "x1", "x2", "x3")
+
+
+def doors(clf, X, y, path):
+    yield lambda: rb.save(clf, path)
+    yield lambda: rb.report(clf, X, y)
+    yield lambda: rb.BoundaryDisplay.from_estimator(clf, X, y)
+    yield lambda: rb.TraceDisplay.from_estimator(clf, X, y)
+    yield lambda: rb.GuaranteeDisplay.from_estimator(clf, X, y)
+    yield lambda: rb.PocketDisplay.from_estimator(clf, X, y)
+    yield lambda: rb.widget(X, y, clf=clf)
+
+
+def test_what_is_not_fitted_is_called_that(tmp_path):
+    pytest.importorskip("anywidget")
+    X, y = cloud()
+    for clf in (rb.PocketPerceptron(), make_pipeline(StandardScaler(), rb.PocketPerceptron())):
+        for door in doors(clf, X, y, tmp_path / "model.json"):
+            with pytest.raises(ValueError, match="this PocketPerceptron is not fitted yet"):
+                door()
+    with pytest.raises(ValueError, match="this LogisticRegression is not fitted yet"):
+        rb.report(LogisticRegression(), X, y)
+
+
+def test_what_is_not_supported_is_called_that_and_not_unfitted(tmp_path):
+    pytest.importorskip("anywidget")
+    X, y = cloud()
+    tree = DecisionTreeClassifier()
+    for clf in (tree, tree.fit(X, y), fitted(StandardScaler(), tree, X=X, y=y)):
+        for door in doors(clf, X, y, tmp_path / "model.json"):
+            with pytest.raises(TypeError, match="DecisionTreeClassifier is not a"):
+                door()
+    for foreign in (LogisticRegression(), LogisticRegression().fit([[0.0], [1.0]], [0, 1])):
+        with pytest.raises(TypeError, match="LogisticRegression is not an estimator of rosenblatt"):
+            rb.save(foreign, tmp_path / "model.json")
+    with pytest.raises(TypeError, match=r"call its own save\(path\)"):
+        rb.save(rb.OnlinePerceptron(), tmp_path / "model.json")
+    search = GridSearchCV(rb.Perceptron(max_updates=50), {"eta0": [1.0]}, cv=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search.fit(X, y)
+    with pytest.raises(TypeError, match="give its best_estimator_"):
+        rb.save(search, tmp_path / "model.json")
