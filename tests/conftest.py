@@ -58,6 +58,12 @@ def hurried(monkeypatch):
     monkeypatch.setattr("time.monotonic", itertools.count(0.0, 1.0).__next__)
 
 
+@pytest.fixture
+def ticking(monkeypatch):
+    """A clock that goes on by a hundredth at each look: a second is so much work everywhere."""
+    monkeypatch.setattr("time.monotonic", itertools.count(0.0, 0.01).__next__)
+
+
 @pytest.fixture(scope="session")
 def data():
     """The folder of published data sets."""

@@ -13,6 +13,7 @@ zeros = st.sampled_from(["mistake", "negative", "positive"])
 seeds = st.integers(0, 2**32 - 1)
 powers_of_two = st.integers(-20, 20).map(lambda k: 2.0**k)
 scales = st.integers(-480, 480).map(lambda k: 2.0**k)
+unlike_weights = st.integers(0, 13).map(lambda k: 10.0**-k) | st.floats(1e-13, 1.0)
 extreme_scales = (st.integers(500, 900) | st.integers(-900, -500)).map(lambda k: 2.0**k)
 
 

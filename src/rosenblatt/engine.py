@@ -102,13 +102,19 @@ def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
     return numba.njit(nogil=True)(function)
 
 
+def compiles() -> bool:
+    """Whether kernels are compiled; NUMBA_DISABLE_JIT leaves them plain Python."""
+    import numba
+
+    return not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+
+
 def _compiled_for(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     """Compile for arguments of these types, or take it from the cache; nothing runs."""
     import numba
 
-    dispatcher = _jit(function)
-    if dispatcher is not function:  # as it is where NUMBA_DISABLE_JIT is set
-        dispatcher.compile(tuple(map(numba.typeof, arguments)))  # type: ignore[attr-defined]
+    if compiles():
+        _jit(function).compile(tuple(map(numba.typeof, arguments)))  # type: ignore[attr-defined]
 
 
 def overload(function: Callable[..., Any], **options: Any) -> Any:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.evidence.lowerbound import LowerBound, lower_bound
 from rosenblatt.evidence.proof import Proof
+from rosenblatt.evidence.separability import FEW_NUMBERS
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.learn.best import Search
 from rosenblatt.learn.fewest import Hunt
 from rosenblatt.learn.plane import in_the_plane, plane_optimum
@@ -19,7 +19,8 @@ from rosenblatt.learn.plane import in_the_plane, plane_optimum
 Floats = NDArray[np.float64]
 
 BOUND_SHARE = 0.3  # of the time that is left after the sprint goes to the lower bound
-PLANE_SECONDS = 2.0  # for the sets of a proof, where the optimum is known already
+PROOF_SHARE = 0.5  # of it, where the optimum is known already, goes to the sets of a proof
+FEW_POINTS = 200  # in the plane, whose optimum is found whatever the time
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,18 +65,25 @@ class FewestMistakesResult:
     stop_reason: str
 
     def __str__(self) -> str:
-        made = f"{self.mistakes:g} mistake{'' if self.mistakes == 1 else 's'}"
+        made = f"{_said(self.mistakes)} mistake{'' if self.mistakes == 1 else 's'}"
         if self.mistakes == 0:
             return "no mistakes: a line answers every example"
         if self.optimal:
             return f"{made}; no line makes fewer"
         if self.lower_bound == 0:
             return f"{made}; whether a line can make none is not known"
-        return f"{made}; no line makes fewer than {self.lower_bound:g}"
+        return f"{made}; no line makes fewer than {_said(self.lower_bound)}"
+
+
+def _said(cost: float) -> str:
+    return f"{int(cost):,}" if cost == int(cost) else repr(cost)
 
 
 def fewest_of(examples: Examples, search: Search) -> FewestMistakesResult:
     """Search and bound the mistakes on examples.
+
+    Where exact answers take no time, they are given whatever the time: few points in the plane,
+    few rows that few questions settle, rows that contradict one another.
 
     Parameters
     ----------
@@ -84,60 +92,65 @@ def fewest_of(examples: Examples, search: Search) -> FewestMistakesResult:
     search : Search
         Seconds, threads, chance, a watcher.
     """
-    _warm_up()
     hunt = Hunt(examples, search)
+    hunt.begin()
+    plane, best = in_the_plane(examples), hunt.best
+    if plane and len(examples.kept) <= FEW_POINTS:
+        return _in_the_plane(examples, hunt, NEVER)
+    bound = LowerBound(0, (), best.w)
+    if best.hopeful and examples.n * (examples.d + 1) <= FEW_NUMBERS:
+        bound = _bounded(examples, hunt, Deadline.after(0.0))
+        if bound.exhausted:
+            return _result(examples, hunt, bound)
     hunt.sprint()
-    if hunt.best.mistakes == 0 or hunt.best.interrupted:
-        return _result(examples, hunt, LowerBound(0, (), hunt.best.w))
-    if in_the_plane(examples):
-        return _in_the_plane(examples, hunt)
-    bound = lower_bound(examples, hunt.best.w, BOUND_SHARE * hunt.best.seconds_left)
-    hunt.best.offer(bound.w)
-    hunt.best.interrupted = bound.interrupted
-    if bound.mistakes < hunt.best.mistakes:
+    if not best.hopeful:
+        return _result(examples, hunt, bound)
+    if plane:
+        return _in_the_plane(examples, hunt, best.deadline)
+    more = _bounded(examples, hunt, best.deadline.share(BOUND_SHARE))
+    bound = max(bound, more, key=lambda known: (known.cost, len(known.parts)))
+    if bound.cost < best.cost:
         hunt.go_on()
     return _result(examples, hunt, bound)
 
 
-@functools.cache
-def _warm_up() -> None:
-    """Compile what the lower bound needs, so that a time limit is spent on bounding."""
-    two = Examples.from_arrays([[0.0], [0.0]], [0, 1])
-    lower_bound(two, np.ones(2), 1.0)
+def _bounded(examples: Examples, hunt: Hunt, deadline: Deadline) -> LowerBound:
+    bound = lower_bound(examples, hunt.best.w, deadline)
+    hunt.best.offer(bound.w)
+    hunt.best.interrupted = hunt.best.interrupted or bound.interrupted
+    return bound
 
 
-def _in_the_plane(examples: Examples, hunt: Hunt) -> FewestMistakesResult:
+def _in_the_plane(examples: Examples, hunt: Hunt, deadline: Deadline) -> FewestMistakesResult:
     """Go through all lines; the disjoint sets are for those who want a proof to check."""
     best = hunt.best
+    if not best.hopeful:
+        return _result(examples, hunt, LowerBound(0, (), best.w))
     optimum = None
     try:
-        optimum = plane_optimum(examples, best.w, lambda: not best.goes_on)
+        optimum = plane_optimum(examples, best.w, lambda: deadline.over)
     except KeyboardInterrupt:
         best.interrupted = True
     if optimum is None:
-        bound = lower_bound(examples, best.w, 0.0)
-        return _result(examples, hunt, bound)
+        return _result(examples, hunt, _bounded(examples, hunt, Deadline.after(0.0)))
     best.offer(optimum.w)
-    seconds = min(PLANE_SECONDS, max(0.5, BOUND_SHARE * best.seconds_left))
-    bound = lower_bound(examples, best.w, seconds, branch=False)
-    fewest = min(optimum.mistakes, best.mistakes)
+    bound = lower_bound(examples, best.w, deadline.share(PROOF_SHARE), branch=False)
+    fewest = min(optimum.cost, best.cost)
     return _result(examples, hunt, LowerBound(fewest, bound.parts, bound.w))
 
 
 def _result(examples: Examples, hunt: Hunt, bound: LowerBound) -> FewestMistakesResult:
     best = hunt.best
-    # Weights are sums of floats; what rounding hides is no mistake.
-    same = 0.0 if examples.weights is None else 1e-12 * float(examples.weights.sum())
-    optimal = best.mistakes <= bound.mistakes + same
+    optimal = best.cost <= bound.cost
     reason: str = best.found.reason
     if optimal and reason == "time_limit":
         reason = "optimal"
     return FewestMistakesResult(
         examples.tall(best.w),
         best.mistakes,
-        best.mistakes if optimal else bound.mistakes,
+        best.mistakes if optimal else best.costs.number_below(bound.cost),
         optimal,
         bound.proof(examples),
-        Hypothesis(best.w, examples.x0).mistakes(examples),
+        best.judge.wrong(best.w),
         reason,
     )

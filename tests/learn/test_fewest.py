@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import rosenblatt as rb
 from rosenblatt.examples import Examples
 from rosenblatt.learn import descent, walker
+from rosenblatt.learn.costs import Costs
 from rosenblatt.learn.fewest import Search, fewest
 from rosenblatt.learn.judge import Judge
 from rosenblatt.learn.plane import plane_optimum
@@ -111,7 +112,7 @@ def test_two_thousand_points_in_the_plane_are_no_trouble():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 30, size=(2000, 2)) / 10
     y = np.where(X[:, 0] + rng.normal(size=2000) > 1.5, "yes", "no")
-    result = rb.fewest_mistakes(X, y, time_limit=60, random_state=0)
+    result = rb.fewest_mistakes(X, y, time_limit=1e6, random_state=0)
     assert result.optimal
     assert result.mistakes == result.lower_bound == len(result.wrong)
 
@@ -138,7 +139,7 @@ def noisy(n=300, d=5, seed=0, noise=1.0):
 @pytest.mark.slow_without_jit
 def test_the_sentence_says_both_bounds():
     X, y = noisy()
-    result = rb.fewest_mistakes(X, y, time_limit=5.0, random_state=0)
+    result = rb.fewest_mistakes(X, y, time_limit=1.0, random_state=0)
     assert str(result) == (
         f"{result.mistakes} mistakes; no line makes fewer than {result.lower_bound}"
     )
@@ -165,7 +166,7 @@ def test_mistakes_are_exactly_those_of_the_weights(xy, intercept):
 @settings(max_examples=20)
 def test_separable_examples_cost_nothing(planted):
     result = rb.fewest_mistakes(
-        planted.X, planted.y, time_limit=20, fit_intercept=planted.x0 is not None, random_state=0
+        planted.X, planted.y, time_limit=1e-9, fit_intercept=planted.x0 is not None, random_state=0
     )
     assert result.mistakes == 0
     assert result.stop_reason == "no mistakes"
@@ -200,7 +201,7 @@ def test_a_line_search_knows_the_mistakes_of_every_piece():
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
-def test_large_data_make_progress_without_a_board_of_all_rows(kind, monkeypatch):
+def test_large_data_make_progress_without_a_board_of_all_rows(kind, monkeypatch, ticking):
     monkeypatch.setattr(walker, "BOARD_ENTRIES", 256 * 7)
     X, y = noisy(5000, 6, noise=0.3)
     start = (X[:, 0] > 0) != (y > 0)
@@ -272,10 +273,108 @@ def published(data, name):
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize(("name", "most"), [("breast", 10), ("heart", 25), ("pima", 148)])
-def test_fewer_mistakes_than_published(data, name, most):
+def test_fewer_mistakes_than_published(data, name, most, ticking):
     X, y = published(data, name)
-    result = rb.fewest_mistakes(X, y, time_limit=10, random_state=0)
+    result = rb.fewest_mistakes(X, y, time_limit=4, random_state=0)
     assert result.mistakes <= most
     assert result.proof.check(X, y)
     assert 0 < result.lower_bound <= result.mistakes
     assert not math.isinf(result.mistakes)
+
+
+def with_duplicates(draw, labelled):
+    """Rows of one or two dimensions, some of them again with any answer."""
+    X, y = draw(labelled)
+    again = draw(st.lists(st.integers(0, len(X) - 1), max_size=3))
+    answers = draw(st.lists(st.sampled_from([-1, 1]), min_size=len(again), max_size=len(again)))
+    return np.vstack([X, X[again]]), np.append(y, answers).astype(int)
+
+
+few_points = st.composite(with_duplicates)(its.labelled(max_rows=9, max_columns=2))
+
+
+def told(result):
+    parts = () if result.proof is None else result.proof.parts
+    bounds = (result.mistakes, result.lower_bound, result.optimal, result.stop_reason)
+    return bounds, parts, result.weights.tolist()
+
+
+@given(few_points, st.booleans(), its.seeds)
+@settings(max_examples=40)
+def test_few_points_have_their_exact_answer_however_slow_the_machine(xy, intercept, seed):
+    X, y = xy
+    given_ = {"fit_intercept": intercept, "random_state": seed}
+    calm = rb.fewest_mistakes(X, y, time_limit=1e6, **given_)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("time.monotonic", itertools.count(0.0, 1.0).__next__)
+        hurried = rb.fewest_mistakes(X, y, time_limit=1e-9, **given_)
+    assert told(hurried) == told(calm)
+    fewest = brute_force(whole_rows(X, y, intercept), [1] * len(X))
+    assert (hurried.mistakes, hurried.lower_bound, hurried.optimal) == (fewest, fewest, True)
+    assert (hurried.proof is None) == (fewest == 0)
+
+
+def test_examples_everybody_knows_have_their_answer_in_no_time(hurried):
+    for X, y in (([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]), ([[1], [2], [3], [4]], "nyny")):
+        clf = rb.FewestMistakes(time_limit=1e-9).fit(X, list(y))
+        assert (clf.n_mistakes_, clf.lower_bound_, clf.optimal_) == (1, 1, True)
+        assert clf.proof_.check(X, list(y))
+        assert str(clf.result_) == "1 mistake; no line makes fewer"
+
+
+@pytest.mark.slow_without_jit
+def test_two_hundred_points_in_the_plane_have_theirs(hurried):
+    X, y = noisy(200, 2)
+    assert rb.fewest_mistakes(X, y, time_limit=1e-9).optimal
+
+
+def weighted_sets(count):
+    """Random sets in one to three dimensions, weights from 1e-13 to 1, half of them separable."""
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(4, 9)), int(rng.integers(1, 4))
+        X = rng.integers(-4, 5, size=(n, d)).astype(float)
+        y = np.where(X[:, 0] + 0.5 > 0, 1, -1) if seed % 2 else rng.choice([-1, 1], n)
+        X, y = np.vstack([X, [[5.0] * d], [[-5.0] * d]]), np.append(y, [1, -1])
+        yield seed, X, y, 10.0 ** -rng.uniform(0, 13, n + 2)
+
+
+@pytest.mark.slow_without_jit
+def test_weights_are_added_and_compared_as_the_fractions_they_are():
+    for seed, X, y, s in weighted_sets(112):
+        result = rb.fewest_mistakes(X, y, sample_weight=s, time_limit=1e-9, random_state=0)
+        assert result.optimal, seed
+        assert result.lower_bound == result.mistakes == math.fsum(s[result.wrong])
+        if seed % 2:
+            assert (result.mistakes, len(result.wrong)) == (0, 0), seed
+        elif X.shape[1] < 3:
+            fewest = brute_force(whole_rows(X, y), [Fraction(v) for v in s])
+            assert sum(Fraction(v) for v in s[result.wrong]) == fewest, seed
+
+
+def test_weights_of_any_size_are_no_trouble():
+    X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
+    y = [0, 1, 0, 1, 0, 1]
+    s = [1e300, 1e-300, 1.0, 1e308, 5e-324, 1e308]
+    result = rb.fewest_mistakes(X, y, sample_weight=s, random_state=0)
+    assert (result.optimal, result.mistakes, result.wrong.tolist()) == (True, 1e-300, [1, 4])
+    assert str(result).endswith("no line makes fewer")
+    three = np.random.default_rng(0).normal(size=(60, 3))
+    sizes = 10.0 ** np.linspace(-300, 300, 60)
+    far = rb.fewest_mistakes(three, np.arange(60) % 2, sample_weight=sizes, time_limit=0.1)
+    assert far.lower_bound <= far.mistakes == math.fsum(sizes[far.wrong])
+
+
+@given(st.lists(its.unlike_weights | st.sampled_from([0.0, 5e-324, 1e308]), min_size=2))
+def test_costs_are_exact_and_rounded_honestly(s):
+    X, y = np.arange(len(s) + 2.0)[:, None], np.arange(len(s) + 2) % 2
+    costs = Costs.of(Examples.from_arrays(X, y).weighted([*s, 1.0, 1.0]))
+    for k in range(len(s) + 1):
+        exact = sum(map(Fraction, s[:k]))
+        total = costs.total(np.arange(k))
+        assert total * Fraction(2) ** costs.exponent == exact
+        below = costs.number_below(total)
+        assert Fraction(below) <= exact
+        if exact < Fraction(2) ** 1023:
+            assert costs.number(total) == float(exact)
+            assert exact < Fraction(math.nextafter(below, math.inf))

@@ -6,6 +6,7 @@ A float is an integer times a power of two, so rows can be taken exactly in a co
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -135,4 +136,4 @@ def merged(examples: Examples) -> Examples:
     X = examples.X.copy()
     X.sum_duplicates()
     refuse_non_finite(X, examples.names)
-    return Examples(X, examples.y, examples.labels, examples.names, examples.x0)
+    return replace(examples, X=X)

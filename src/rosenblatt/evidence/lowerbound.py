@@ -7,20 +7,21 @@ must be a mistake) decides whether fewer mistakes are possible; every step of it
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.evidence.fingerprint import fingerprint, row_codes
-from rosenblatt.evidence.integers import merged
+from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
+from rosenblatt.evidence.fingerprint import contradictions, fingerprint, row_codes
+from rosenblatt.evidence.integers import dimension_of, merged
 from rosenblatt.evidence.proof import Part, Proof, claim_of_mistakes
 from rosenblatt.evidence.separability import blocking_part, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.learn.costs import Costs
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -28,20 +29,18 @@ Rows = NDArray[np.intp]
 NEAREST = 4096  # right rows to choose among; more would only take longer
 MOST_FEATURES = 150  # beyond them exact multipliers take too long to be worth waiting for
 MOST_ROWS = 4 * NEAREST  # for branch and bound, which looks at all of them again and again
-
-
-class OutOfTimeError(Exception):
-    """The time for an exact answer is over."""
+DEEPEST = 400  # branches below one another; so deep nothing is exhausted in any time
+FREE = 2**13  # numbers in all that are asked about before anybody looks at the clock
 
 
 @dataclass(frozen=True, eq=False)
 class LowerBound:
-    """No w makes fewer mistakes than `mistakes` (by weight if the examples have weights).
+    """No w makes mistakes that cost less.
 
     Parameters
     ----------
-    mistakes : float
-        The bound.
+    cost : int
+        The bound, in the unit of `Costs`: a count where the examples have no weights.
     parts : tuple of Part
         Disjoint blocking rows, each at least one mistake.
     w : array
@@ -52,7 +51,7 @@ class LowerBound:
         Whether Ctrl-C ended it.
     """
 
-    mistakes: float
+    cost: int
     parts: tuple[Part, ...]
     w: Floats
     exhausted: bool = False
@@ -67,9 +66,12 @@ class LowerBound:
 
 
 def lower_bound(
-    examples: Examples, w: Floats, seconds: float, *, branch: bool = True
+    examples: Examples, w: Floats, deadline: Deadline = NEVER, *, branch: bool = True
 ) -> LowerBound:
     """Bound the fewest mistakes from below, starting from good weights.
+
+    Rows that are alike and have different answers are counted whatever the time, and the first
+    questions about few rows are asked.
 
     Parameters
     ----------
@@ -77,7 +79,7 @@ def lower_bound(
         The rows and their answers.
     w : array
         Weights with few mistakes, with a w0 slot.
-    seconds : float
+    deadline : Deadline
         When to be content with the bound so far.
     branch : bool
         Whether to go on to branch and bound after the disjoint sets.
@@ -85,68 +87,61 @@ def lower_bound(
     Examples
     --------
     >>> xor = Examples.from_arrays([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
-    >>> bound = lower_bound(xor, np.array([-0.5, 1.0, 1.0]), seconds=1.0)
-    >>> bound.mistakes, bound.parts[0].rows, bound.exhausted
+    >>> bound = lower_bound(xor, np.array([-0.5, 1.0, 1.0]))
+    >>> bound.cost, bound.parts[0].rows, bound.exhausted
     (1, (0, 1, 2, 3), True)
     """
-    ledger = Ledger(merged(examples), w, time.monotonic() + seconds)
+    ledger = Ledger(merged(examples), w, deadline)
     parts: tuple[Part, ...] = ()
     exhausted = interrupted = False
     try:
         for part in ledger.disjoint():
             parts = (*parts, part)
             ledger.know(part)
-        exhausted = sum(map(ledger.price, parts)) >= ledger.cost
+        exhausted = ledger.sure >= ledger.cost
         small = examples.n <= MOST_ROWS and examples.d <= MOST_FEATURES
         if branch and not exhausted and small:
             exhausted = ledger.nothing_better()
     except OutOfTimeError:
-        pass
+        exhausted = ledger.sure >= ledger.cost
     except KeyboardInterrupt:
         interrupted = True
-    bound = ledger.cost if exhausted else sum(map(ledger.price, parts))
+    bound = ledger.cost if exhausted else ledger.sure
     return LowerBound(bound, parts, ledger.w, exhausted, interrupted)
 
 
 class Ledger:
     """The best weights, what they cost, and the blocking rows that were found."""
 
-    def __init__(self, examples: Examples, w: Floats, deadline: float) -> None:
+    def __init__(self, examples: Examples, w: Floats, deadline: Deadline) -> None:
         self.examples, self.deadline = examples, deadline
-        self.prices = np.ones(examples.n) if examples.weights is None else examples.weights
+        self.costs = Costs.of(examples)
+        self.prices = self.costs.each
         self.sets: list[frozenset[int]] = []
         self.frequency: Counter[int] = Counter()
-        self.nodes = 0
+        self.sure = 0  # what disjoint parts cost every w
+        self.free = FREE // (examples.n * dimension_of(examples))  # steps of no time
         self.take(w)
 
     def take(self, w: Floats) -> None:
         """Take these weights as the best."""
         self.w = w
         self.wrong = Hypothesis(w, self.examples.x0).mistakes(self.examples)
-        self.cost = self.total(self.wrong)
+        self.cost = self.costs.total(self.wrong)
 
     def know(self, part: Part) -> None:
         """Keep the rows of a part to branch on and to bound with."""
         self.sets.append(frozenset(part.rows))
         self.frequency.update(part.rows)
 
-    def total(self, rows: Rows | list[int]) -> float:
-        """What mistakes on these rows cost."""
-        cost = float(self.prices[rows].sum())
-        return int(cost) if self.examples.weights is None else cost
-
-    def price(self, part: Part) -> float:
-        """What a part costs every w: its cheapest row."""
-        least = float(self.prices[list(part.rows)].min())
-        return int(least) if self.examples.weights is None else least
+    def price(self, rows: Iterable[int]) -> int:
+        """What rows that block one another cost every w: the cheapest of them."""
+        return int(self.prices[list(rows)].min())
 
     def disjoint(self) -> Iterator[Part]:
         """Blocking rows, each with one mistake of the best weights where that can be."""
-        free = np.ones(self.examples.n, dtype=bool)
-        free[self.prices == 0] = False
-        for part in self._contradictions():
-            free[list(part.rows)] = False
-            yield part
+        free = self.prices > 0
+        yield from self._contradictions(free)
         if self.examples.d > MOST_FEATURES:
             return
         near = self._near()
@@ -154,22 +149,35 @@ class Ledger:
             rows = near[free[near]]
             answer = self.ask(np.append(rows[rows != m], m)) if free[m] else None
             if isinstance(answer, Part):
-                free[list(answer.rows)] = False
-                yield answer
+                yield self._count(answer, free)
         left: Rows = np.union1d(near, self.wrong).astype(np.intp)
         while isinstance(answer := self.ask(left[free[left]]), Part):
-            free[list(answer.rows)] = False
-            yield answer
+            yield self._count(answer, free)
 
-    def _contradictions(self) -> Iterator[Part]:
-        """Pairs of rows that are alike and have different answers: the smallest parts."""
-        codes, y = row_codes(self.examples), self.examples.y * (self.prices > 0)
-        for code in np.intersect1d(codes[y > 0], codes[y < 0]).tolist():
-            alike = np.flatnonzero(codes == code)
-            yes, no = alike[y[alike] > 0].tolist(), alike[y[alike] < 0].tolist()
-            for a, b in zip(yes, no, strict=False):
-                if np.array_equal(self.examples.tall_row(a), self.examples.tall_row(b)):
-                    yield Part((min(a, b), max(a, b)), (1, 1))
+    def _count(self, part: Part, free: NDArray[np.bool_]) -> Part:
+        """Count a part to what is sure; its rows are then not free for another."""
+        free[list(part.rows)] = False
+        self.sure += self.price(part.rows)
+        return part
+
+    def _contradictions(self, free: NDArray[np.bool_]) -> Iterator[Part]:
+        """Pairs of rows that are alike and have different answers: the smallest parts.
+
+        All those of one answer are wrong, or all those of the other: whichever costs less is
+        sure, and takes as many of the dearest rows of either answer as it needs.
+        """
+        codes, rows = row_codes(self.examples), np.flatnonzero(free)
+        for yes, no in contradictions(self.examples, codes, rows):
+            sides = [sorted(side, key=self.prices.__getitem__, reverse=True) for side in (yes, no)]
+            sure = min(self.costs.total(side) for side in sides)
+            self.sure += sure
+            for side in sides:
+                spent = 0
+                for n in side:
+                    free[n] = spent >= sure
+                    spent += int(self.prices[n])
+            for a, b in zip(*sides, strict=False):
+                yield Part((min(a, b), max(a, b)), (1, 1))
 
     def _near(self) -> Rows:
         """Rows the best weights answer rightly, those nearest to the line."""
@@ -185,17 +193,25 @@ class Ledger:
 
     def ask(self, rows: Rows) -> Part | Floats | None:
         """Some of these rows that block one another, or weights that answer them all."""
-        if time.monotonic() > self.deadline:
-            raise OutOfTimeError
+        deadline = self._step()
         if len(rows) == 0:
             return np.zeros(self.examples.d + 1)
-        part = blocking_part(self.examples, np.sort(rows))
-        return self._weights(rows) if part is None else part
+        part = blocking_part(self.examples, np.sort(rows), deadline)
+        return self._weights(rows, deadline) if part is None else part
 
-    def _weights(self, rows: Rows) -> Floats | None:
+    def _step(self) -> Deadline:
+        """The deadline of one more step; the first ones have none."""
+        self.free -= 1
+        if self.free >= 0:
+            return NEVER
+        self.deadline.check()
+        return self.deadline
+
+    def _weights(self, rows: Rows, deadline: Deadline) -> Floats | None:
         """Weights that answer these rows rightly; None where floats cannot, or no answer is."""
-        some = replace(self.examples, X=self.examples.X[rows], y=self.examples.y[rows])
-        answer = separability_of(replace(some, weights=None), widest=False)
+        X, y = self.examples.X[rows], self.examples.y[rows]
+        some = replace(self.examples, X=X, y=y, weights=None)
+        answer = separability_of(some, widest=False, deadline=deadline)
         if answer.reason.startswith("interrupted"):
             raise KeyboardInterrupt
         if not answer or answer.weights is None:
@@ -216,10 +232,10 @@ class Ledger:
 
     def _no_less(self, gone: frozenset[int], kept: frozenset[int]) -> bool:
         """Nothing is better if `gone` are mistakes and `kept` are right; False: not known."""
-        self.nodes += 1
-        if time.monotonic() > self.deadline:
+        self._step()
+        if len(gone) > DEEPEST:
             raise OutOfTimeError
-        so_far = self.total(list(gone)) if gone else 0
+        so_far = self.costs.total(list(gone))
         if so_far + self._packing(gone, kept) >= self.cost:
             return True
         part = self._open_part(gone, kept)
@@ -232,16 +248,16 @@ class Ledger:
                 return False
         return True
 
-    def _packing(self, gone: frozenset[int], kept: frozenset[int]) -> float:
-        """What the parts in the pool still cost; infinite if one of them must be all right."""
+    def _packing(self, gone: frozenset[int], kept: frozenset[int]) -> int:
+        """What the parts in the pool still cost; too much if one of them must be all right."""
         used: set[int] = set()
-        cost = 0.0
+        cost = 0
         for open_rows in sorted((rows - kept for rows in self.sets if not rows & gone), key=len):
             if not open_rows:
-                return np.inf
+                return self.cost
             if not open_rows & used:
                 used |= open_rows
-                cost += float(self.prices[list(open_rows)].min())
+                cost += self.price(open_rows)
         return cost
 
     def _open_part(self, gone: frozenset[int], kept: frozenset[int]) -> frozenset[int] | None:

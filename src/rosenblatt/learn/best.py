@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.clock import Deadline
 from rosenblatt.examples import Examples
+from rosenblatt.learn.costs import Costs
 from rosenblatt.learn.judge import Judge
 from rosenblatt.learn.run import Reason
 
@@ -40,10 +41,10 @@ class Best:
     """The best weights so far, and the time left to better them."""
 
     def __init__(self, examples: Examples, search: Search) -> None:
-        self.judge = Judge(examples)
+        self.judge, self.costs = Judge(examples), Costs.of(examples)
         self.w = np.zeros(examples.d + 1)
-        self.mistakes = self.judge.alone(self.w)
-        self.deadline = time.monotonic() + search.seconds
+        self.cost = self.cost_of(self.w)
+        self.deadline = Deadline.after(search.seconds)
         self.watch, self.steps = search.watch, 0
         self.lock = threading.Lock()
         self.interrupted = False
@@ -51,28 +52,37 @@ class Best:
     @property
     def goes_on(self) -> bool:
         """Whether there is time left and something to gain."""
-        return self.mistakes > 0 and not self.interrupted and self.seconds_left > 0
+        return self.hopeful and not self.deadline.over
 
     @property
-    def seconds_left(self) -> float:
-        """The time until the deadline."""
-        return max(0.0, self.deadline - time.monotonic())
+    def hopeful(self) -> bool:
+        """Whether there is something to gain, and nobody wants it to end."""
+        return self.cost > 0 and not self.interrupted
+
+    @property
+    def mistakes(self) -> float:
+        """What the mistakes of the best weights cost, as a person reads it."""
+        return self.costs.number(self.cost)
+
+    def cost_of(self, w: Floats) -> int:
+        """What the mistakes of weights cost, exactly."""
+        return self.costs.total(self.judge.wrong(w))
 
     @property
     def found(self) -> Found:
         """The result as it stands."""
         reason: Reason = "interrupted" if self.interrupted else "time_limit"
-        return Found(self.w, self.mistakes, "no mistakes" if self.mistakes == 0 else reason)
+        return Found(self.w, self.mistakes, "no mistakes" if self.cost == 0 else reason)
 
     def offer(self, w: Floats) -> bool:
         """Judge weights exactly; keep them if they are better."""
         if not np.isfinite(w).all():
             return False
-        mistakes = self.judge.alone(w)
+        cost = self.cost_of(w)
         with self.lock:
-            better = mistakes < self.mistakes
+            better = cost < self.cost
             if better:
-                self.w, self.mistakes = w.copy(), mistakes
+                self.w, self.cost = w.copy(), cost
         return better
 
     def tell(self, steps: int) -> None:

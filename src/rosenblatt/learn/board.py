@@ -69,6 +69,7 @@ def board_of(examples: Examples, scaling: Scaling, rows: NDArray[Any]) -> Board:
     A[:, 1:][:, scaling.width == 0] = 0.0
     costs = np.ones(len(rows)) if examples.weights is None else examples.weights[rows]
     kept = costs > 0
+    costs = costs / costs.max()  # or sums of them could overflow
     A, where = np.unique(A[kept], axis=0, return_inverse=True)
     costs = np.bincount(where.ravel(), weights=costs[kept])
     A = np.ascontiguousarray(A)

@@ -229,14 +229,3 @@ def bind() -> None:
 run_anneal = Kernel(anneal, bind)
 run_centre = Kernel(centre, bind)
 run_step = Kernel(step, bind)
-
-
-@functools.cache
-def warm_up() -> None:
-    """Compile the loops, so that a time limit is spent on searching."""
-    rng, rows = np.random.default_rng(0), np.array([[1.0, 0.5], [-1.0, 0.5]])
-    board, line = Board(rows, rows.T.copy(), np.ones(2)), new_line(2, 2, 4)
-    w = np.ones(2)
-    run_anneal(board, line, w, w.copy(), (2.0, 0.3, 0.2, 2, 1), np.full(4, 0.1), rng)
-    run_centre(board, line, w, 1, rng)
-    run_step(new_line(2, 0, 4), board.costs, 0.1, 1.0, 0.1, rng)

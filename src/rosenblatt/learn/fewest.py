@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
 from rosenblatt import engine
 from rosenblatt.examples import Examples
-from rosenblatt.learn import descent
 from rosenblatt.learn.best import Best, Floats, Found, Search
 from rosenblatt.learn.lines import along_lines
 from rosenblatt.learn.pocket import FOREVER, pocket
@@ -21,6 +20,8 @@ __all__ = ["Found", "Hunt", "Search", "fewest"]
 
 POCKET_CORRECTIONS = 400
 SPRINTERS = 2
+EXTREME = 300  # powers of two
+SPRINT_SHARE = 0.25  # of the time that is left
 
 
 def fewest(examples: Examples, search: Search = Search(), start: Floats | None = None) -> Found:
@@ -48,42 +49,60 @@ def fewest(examples: Examples, search: Search = Search(), start: Floats | None =
     hunt = Hunt(examples, search)
     if start is not None:
         hunt.best.offer(start)
+    hunt.begin()
     hunt.sprint()
     hunt.go_on()
     return hunt.best.found
 
 
 class Hunt:
-    """A search under way: a sprint that chance alone decides, then walks until time is over."""
+    """A search under way: a beginning, a sprint, then walks until time is over.
+
+    Of few examples the beginning does not depend on the time.
+    """
 
     def __init__(self, examples: Examples, search: Search) -> None:
-        # A time limit is for searching: compiling, once on a machine, is not part of it.
-        descent.warm_up()
         self.examples, self.search = examples, search
         self.rng = search.rng or np.random.default_rng()
         self.best = Best(examples, search)
         self.ground: Ground | None = None
         self.walkers: list[Walker] = []
 
-    def sprint(self) -> None:
-        """Try the starts, and one walk by each of two walkers."""
+    def begin(self) -> None:
+        """Try the same answer for all, and a pocket."""
+        best, examples = self.best, self.examples
         try:
-            self._starts()
-            if self.ground is not None and self.best.goes_on:
-                self.walkers = [Walker(self.ground, seed) for seed in self.rng.spawn(SPRINTERS)]
-                until = time.monotonic() + 0.25 * self.best.seconds_left
-                self._all(lambda walker: walker.walk(self.best, until))
-                for walker in self.walkers:
-                    walker.hand_in(self.best)
+            if examples.x0:
+                for answer in (1.0, -1.0):
+                    best.offer(np.concatenate(([answer], np.zeros(examples.d))))
+            budget = Budget(FOREVER, POCKET_CORRECTIONS, 0.15 * best.deadline.left)
+            run = pocket(_usual(examples), Rule("random", rng=self.rng), budget)
+            best.offer(run.hypothesis.w)
+            best.interrupted = run.reason == "interrupted"
         except KeyboardInterrupt:
-            self.best.interrupted = True
+            best.interrupted = True
+
+    def sprint(self) -> None:
+        """Try logistic regression, and one walk by each of two walkers."""
+        best = self.best
+        try:
+            if not (best.goes_on and has_board(self.examples)):
+                return
+            until = best.deadline.share(SPRINT_SHARE)
+            self.ground = Ground.of(self.examples, self.rng, until)
+            best.offer(self.ground.scaling.tall(self.ground.start))
+            self.walkers = [Walker(self.ground, seed) for seed in self.rng.spawn(SPRINTERS)]
+            self._all(lambda walker: walker.walk(best, until))
+            for walker in self.walkers:
+                walker.hand_in(best)
+        except KeyboardInterrupt:
+            best.interrupted = True
 
     def go_on(self) -> None:
         """Walk until the time is over."""
         try:
             if self.ground is not None and self.best.goes_on:
-                share = 1.0 if self.ground.whole else 0.6
-                until = time.monotonic() + share * self.best.seconds_left
+                until = self.best.deadline.share(1.0 if self.ground.whole else 0.6)
                 more = max(0, self.search.threads - len(self.walkers))
                 self.walkers += [Walker(self.ground, seed) for seed in self.rng.spawn(more)]
                 self._all(lambda walker: walker.go(self.best, until))
@@ -92,22 +111,19 @@ class Hunt:
         except KeyboardInterrupt:
             self.best.interrupted = True
 
-    def _starts(self) -> None:
-        best, examples = self.best, self.examples
-        if examples.x0:
-            for answer in (1.0, -1.0):
-                best.offer(np.concatenate(([answer], np.zeros(examples.d))))
-        budget = Budget(FOREVER, POCKET_CORRECTIONS, 0.15 * best.seconds_left)
-        run = pocket(examples, Rule("random", rng=self.rng), budget)
-        best.offer(run.hypothesis.w)
-        best.interrupted = run.reason == "interrupted"
-        if best.goes_on and has_board(examples):
-            self.ground = Ground.of(examples, self.rng)
-            best.offer(self.ground.scaling.tall(self.ground.start))
-
     def _all(self, work: Callable[[Walker], object]) -> None:
         with ThreadPoolExecutor(self.search.threads) as pool:
             try:
                 engine.wait_for([pool.submit(work, walker) for walker in self.walkers])
             except KeyboardInterrupt:
                 self.best.interrupted = True
+
+
+def _usual(examples: Examples) -> Examples:
+    """The examples with weights of usual size: a pocket takes steps as long as they are."""
+    if examples.weights is None:
+        return examples
+    exponent = int(np.frexp(examples.weights.max())[1])
+    if abs(exponent) < EXTREME:
+        return examples
+    return replace(examples, weights=np.ldexp(examples.weights, -exponent))

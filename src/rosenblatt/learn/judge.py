@@ -62,14 +62,21 @@ class Judge:
 
     def alone(self, w: Floats) -> float:
         """The mistakes of one vector, by weight if the examples have weights."""
-        if w.any():
-            rows = self.hypothesis(w).mistakes(self.examples)
-        else:  # all scores are 0
-            rows = np.flatnonzero(self.zero * self.examples.y <= 0)
+        rows = self.wrong(w)
         if self.examples.weights is None:
             return len(rows)
         # The exact sum, rounded once, does not depend on the order of the rows.
-        return math.fsum(self.examples.weights[rows])
+        try:
+            return math.fsum(self.examples.weights[rows])
+        except OverflowError:
+            return math.inf
+
+    def wrong(self, w: Floats) -> Rows:
+        """The rows that one vector answers wrongly, but for those of weight 0."""
+        if w.any():
+            return self.hypothesis(w).mistakes(self.examples)
+        rows = self.examples.kept.astype(np.intp)  # all scores are 0
+        return rows[self.zero * self.examples.y[rows] <= 0]
 
     def hypothesis(self, w: Floats) -> Hypothesis:
         """The vector as a hypothesis on these examples."""

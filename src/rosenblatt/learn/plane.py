@@ -14,11 +14,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.examples import Examples
+from rosenblatt.learn.costs import Costs
 from rosenblatt.learn.judge import Judge
 from rosenblatt.learn.points import Points, Vector, between, cross, dot
 
@@ -36,6 +38,7 @@ class Optimum:
     `w` makes more mistakes only where the best cell is too small for floats.
     """
 
+    cost: int  # in the unit of `Costs`
     mistakes: float
     w: Floats
 
@@ -60,8 +63,8 @@ class Sweep:
     pivot: int
     rows: Ints
     angles: Floats
-    signs: Floats
-    beside: float
+    signs: Ints
+    beside: int
     side: int
 
 
@@ -90,23 +93,21 @@ def plane_optimum(
     >>> plane_optimum(xor, np.zeros(3)).mistakes
     1
     """
-    points, judge = Points(examples), Judge(examples)
-    w, fewest = start, judge.alone(start)
+    points, judge, costs = Points(examples), Judge(examples), Costs.of(examples)
+    w, fewest = start, costs.total(judge.wrong(start))
     best = fewest
-    # Sums of weights are rounded; whole counts are not.
-    slack = 0.0 if examples.weights is None else 1e-12 * float(examples.weights.sum())
     for pivot in range(len(points.exact)):
         if pivot % 16 == 0 and stopped():
             return None
-        for cost, cell in better_cells(points, pivot, fewest - slack):
+        for cost, cell in better_cells(points, pivot, fewest):
             fewest = cost
             inside = points.weights(*_directions(points, cell))
-            if (count := judge.alone(inside)) < best:
+            if (count := costs.total(judge.wrong(inside))) < best:
                 best, w = count, inside
-    return Optimum(int(fewest) if examples.weights is None else fewest, w)
+    return Optimum(fewest, costs.number(fewest), w)
 
 
-def better_cells(points: Points, pivot: int, fewest: float) -> Iterator[tuple[float, Cell]]:
+def better_cells(points: Points, pivot: int, fewest: int) -> Iterator[tuple[int, Cell]]:
     """Cells with an edge on the plane of the pivot that cost less than `fewest`, less each."""
     sweep = _sweep(points, pivot)
     M = len(sweep.rows)
@@ -116,14 +117,11 @@ def better_cells(points: Points, pivot: int, fewest: float) -> Iterator[tuple[fl
             yield beside, Cell(pivot, None, None, sweep.side)
         return
     half = sweep.signs * points.costs[sweep.rows]
-    costs = beside + points.costs[sweep.rows][sweep.signs < 0].sum()
-    costs = costs + np.cumsum(np.concatenate((half, -half)))
-    if points.whole:
-        costs = np.rint(costs)
+    costs = np.cumsum(np.concatenate((half, -half))) - half[sweep.signs < 0].sum() + beside
     sure = np.tile(np.append(np.diff(sweep.angles) > SURE, True), 2)
-    k = int(np.argmin(np.where(sure, costs, np.inf)))
+    k = int(np.flatnonzero(sure)[costs[sure].argmin()])
     if costs[k] < fewest:
-        fewest = float(costs[k])
+        fewest = int(costs[k])
         low, high = (_crossing(points, sweep, m % (2 * M)) for m in (k, k + 1))
         yield fewest, Cell(pivot, low, high, sweep.side)
     yield from _unsure_cells(points, sweep, (costs, sure), fewest)
@@ -133,7 +131,7 @@ def _sweep(points: Points, pivot: int) -> Sweep:
     rows, angles, same, opposite = points.crossings(pivot)
     beside, side = (opposite, 1) if opposite <= same else (same, -1)
     if len(rows) == 0:
-        return Sweep(pivot, rows, angles, angles, beside, side)
+        return Sweep(pivot, rows, angles, rows, beside, side)
     # Begin in the middle of the widest gap, far from any crossing.
     once = angles % np.pi
     order = np.argsort(once)
@@ -141,7 +139,7 @@ def _sweep(points: Points, pivot: int) -> Sweep:
     widest = int(gaps.argmax())
     order = np.roll(order, -widest - 1)
     turned = (angles - once[order[-1]] - gaps[widest] / 2) % (2 * np.pi)
-    signs = np.where(turned < np.pi, 1.0, -1.0)
+    signs = np.where(turned < np.pi, 1, -1)
     turned = np.where(turned < np.pi, turned, turned - np.pi)
     return Sweep(pivot, rows[order], turned[order], signs[order], beside, side)
 
@@ -155,20 +153,20 @@ def _crossing(points: Points, sweep: Sweep, k: int) -> Vector:
 
 
 def _unsure_cells(
-    points: Points, sweep: Sweep, counted: tuple[Floats, NDArray[np.bool_]], fewest: float
-) -> Iterator[tuple[float, Cell]]:
+    points: Points, sweep: Sweep, counted: tuple[NDArray[Any], NDArray[np.bool_]], fewest: int
+) -> Iterator[tuple[int, Cell]]:
     """Look exactly among crossings that are nearly the same, where a better cell may hide."""
     costs, sure = counted
     ends = np.flatnonzero(sure)
     starts = np.concatenate(([0], ends[:-1] + 1))
-    changes = np.diff(costs, prepend=costs[-1])
+    changes = np.diff(costs, prepend=costs[-1:])
     gain = np.add.reduceat(np.minimum(changes, 0), starts)
     hopeful = (ends > starts) & (costs[starts] - changes[starts] + gain < fewest)
     for start, end in zip(starts[hopeful], ends[hopeful], strict=True):
-        cost = float(costs[start] - changes[start])
+        cost = int(costs[start] - changes[start])
         groups = _in_exact_order(points, sweep, range(int(start), int(end) + 1))
         for group, following in pairwise(groups):
-            cost += float(changes[group].sum())
+            cost += int(changes[group].sum())
             if cost < fewest:
                 fewest = cost
                 low, high = (_crossing(points, sweep, g[0]) for g in (group, following))

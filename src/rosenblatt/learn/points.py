@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.examples import Examples
+from rosenblatt.learn.costs import Costs
 
 Floats = NDArray[np.float64]
 Vector = tuple[int, int, int]
@@ -20,26 +21,26 @@ class Points:
     """The different signed tall rows, centred and scaled so that they do not look alike.
 
     `exact` are integers, each row in its own unit: only directions matter. `Z` are the same
-    directions as floats of length 1. Rows of zeros are always mistakes, and cost `always`.
+    directions as floats of length 1. Rows of zeros are always mistakes, and cost `always`; all
+    costs are whole numbers.
     """
 
     def __init__(self, examples: Examples) -> None:
         self.examples = examples
-        self.whole = examples.weights is None
         kept = examples.kept.astype(np.intp)
         X = examples.X[kept]
         X = (X.toarray() if examples.is_sparse else X).astype(np.float64)
         self.middle = [_middle(x) if examples.x0 else Fraction(0) for x in X.T]
         self.units = [_unit(x, m) for x, m in zip(X.T, self.middle, strict=True)]
         self.pad = 3 - X.shape[1] - bool(examples.x0)
-        costs = np.ones(len(kept)) if self.whole else np.asarray(examples.weights)[kept]
-        merged: dict[Vector, float] = {}
+        costs = Costs.of(examples).each[kept]
+        merged: dict[Vector, int] = {}
         for x, y, cost in zip(X.tolist(), examples.y[kept].tolist(), costs.tolist(), strict=True):
             z = self._tall(x, y)
-            merged[z] = merged.get(z, 0.0) + cost
-        self.always = merged.pop((0, 0, 0), 0.0)
+            merged[z] = merged.get(z, 0) + cost
+        self.always = merged.pop((0, 0, 0), 0)
         self.exact = list(merged)
-        self.costs = np.array(list(merged.values()))
+        self.costs = np.array(list(merged.values()), dtype=costs.dtype)
         self.Z = np.array([unit_floats(z) for z in self.exact]).reshape(-1, 3)
 
     def _tall(self, x: list[float], y: int) -> Vector:
@@ -58,7 +59,7 @@ class Points:
     def _x0_unit(self) -> Fraction:
         return Fraction(2) ** math.frexp(self.examples.x0)[1]
 
-    def crossings(self, pivot: int) -> tuple[NDArray[np.intp], Floats, float, float]:
+    def crossings(self, pivot: int) -> tuple[NDArray[np.intp], Floats, int, int]:
         """The rows whose planes cross the pivot's, at which angle each becomes a mistake.
 
         Also the costs of rows that point the pivot's way, and the opposite way. An angle is off
@@ -71,7 +72,7 @@ class Points:
         px, py = self.Z @ u, self.Z @ v
         angles = np.arctan2(px, -py)
         keep = np.ones(len(px), dtype=bool)
-        same = opposite = 0.0
+        same = opposite = 0
         for j in np.flatnonzero(np.hypot(px, py) < NARROW):
             turned = cross(self.exact[pivot], self.exact[j])
             if any(turned):
@@ -80,9 +81,9 @@ class Points:
                 continue
             keep[j] = False
             if dot(self.exact[pivot], self.exact[j]) > 0:
-                same += float(self.costs[j])
+                same += int(self.costs[j])
             else:
-                opposite += float(self.costs[j])
+                opposite += int(self.costs[j])
         rows = np.flatnonzero(keep)
         return rows, angles[rows], same, opposite
 

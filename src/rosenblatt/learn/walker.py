@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from rosenblatt import engine
+from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.examples import Examples
 from rosenblatt.learn import descent
 from rosenblatt.learn.best import Best, Floats
@@ -23,6 +24,7 @@ SCHEDULES = ((0.3, 0.2), (0.7, 0.3), (0.3, 0.2), (1.2, 0.2))
 STEPS = 20_000  # of a walk
 FRESH = 4  # every fourth walk begins at the start again, not at the best so far
 WORK_PER_CALL = 5e7  # multiplications between two looks at the clock
+PLAIN_WORK_PER_CALL = 2e5  # the same where nothing is compiled
 CENTRE_STEPS = 50
 
 
@@ -41,7 +43,7 @@ class Ground:
     whole: bool
 
     @classmethod
-    def of(cls, examples: Examples, rng: np.random.Generator) -> Ground:
+    def of(cls, examples: Examples, rng: np.random.Generator, until: Deadline) -> Ground:
         """As many rows as a board should have."""
         kept = examples.kept.astype(np.intp)
         most = BOARD_ENTRIES // (examples.d + 1)
@@ -49,7 +51,7 @@ class Ground:
         rows = kept if whole else np.sort(rng.choice(kept, most, replace=False))
         scaling = scaling_of(examples)
         board = board_of(examples, scaling, rows)
-        return cls(board, scaling, logistic(board), whole)
+        return cls(board, scaling, logistic(board, until=until), whole)
 
 
 class Walker:
@@ -63,15 +65,16 @@ class Walker:
         self.reaches = np.full(D + 2, 0.05)
         self.w, self.cost = ground.start.copy(), math.inf
         self.walks = 0
-        self.portion = int(min(STEPS, max(50, WORK_PER_CALL // (N * (D + 4)))))
+        work = WORK_PER_CALL if engine.compiles() else PLAIN_WORK_PER_CALL
+        self.portion = int(min(STEPS, max(50, work // (N * (D + 4)))))
 
-    def go(self, best: Best, until: float) -> None:
+    def go(self, best: Best, until: Deadline) -> None:
         """Walk again and again, handing in what is better."""
-        while best.goes_on and time.monotonic() < until:
+        while best.goes_on and not until.over:
             if self.walk(best, until):
                 self.hand_in(best)
 
-    def walk(self, best: Best, until: float) -> bool:
+    def walk(self, best: Best, until: Deadline) -> bool:
         """Walk once from hot to cold, a portion at a time; true if it found better weights."""
         fresh = self.walks % FRESH == FRESH - 1
         w, before = (self.ground.start if fresh else self.w).copy(), self.cost
@@ -80,7 +83,7 @@ class Walker:
         portions = max(1, STEPS // self.portion)
         ratio = (cold / hot) ** (1 / portions)
         for i in range(portions):
-            if not best.goes_on or time.monotonic() >= until:
+            if not best.goes_on or until.over:
                 break
             self._portion(w, (hot * ratio**i, hot * ratio ** (i + 1)))
             best.tell(self.portion)
@@ -103,15 +106,19 @@ class Walker:
             self.cost, self.w = cost, improved
 
 
-def logistic(board: Board, ridge: float = 1e-3) -> Floats:
-    """Logistic regression on a board: a convex start."""
+def logistic(board: Board, ridge: float = 1e-3, until: Deadline = NEVER) -> Floats:
+    """Logistic regression on a board, as far as it gets in time: a convex start."""
 
     def loss(w: Floats) -> tuple[float, Floats]:
         s = board.rows @ w
         value = float(board.costs @ np.logaddexp(0.0, -s)) + 0.5 * ridge * float(w @ w)
         return value, ridge * w - board.rows.T @ (board.costs * expit(-s))
 
-    zero = np.zeros(board.rows.shape[1])
-    result = minimize(loss, zero, jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    def stop(w: Floats) -> None:
+        if until.over:
+            raise StopIteration
+
+    zero, most = np.zeros(board.rows.shape[1]), {"maxiter": 200}
+    result = minimize(loss, zero, jac=True, method="L-BFGS-B", options=most, callback=stop)
     w: Floats = result.x
     return w if w.any() else np.ones_like(w)
