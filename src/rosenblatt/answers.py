@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.tables import missing, refuse_masked
+from rosenblatt.wholes import large
 
 FIRST = 64  # answers
 
@@ -40,6 +41,8 @@ def _one_dimension(y: Any) -> NDArray[Any]:
         )
     refuse_masked(y, "y")
     answers = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") and not _is_arrow(y) else y)
+    if isinstance(y, list | tuple) and answers.dtype.kind == "f" and len(large(answers.ravel())):
+        answers = np.array(y, dtype=object)  # as doubles, long whole numbers could become one
     if answers.ndim != 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {answers.shape} instead: "

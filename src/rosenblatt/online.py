@@ -19,6 +19,7 @@ from rosenblatt.learn import stream
 from rosenblatt.learn.memory import ASK, X0, Memory
 from rosenblatt.rows import Answers, Block, plain_row
 from rosenblatt.tables import as_table
+from rosenblatt.wholes import FIRST
 
 ZEROS = {"mistake": 0, "negative": -1, "positive": 1}
 KIND = "online perceptron"
@@ -344,7 +345,7 @@ class OnlinePerceptron:
         memory = self._memory
         if memory.arrays is not None:
             memory.by_name()
-        if type(x) is dict:
+        if type(x) is dict and _is_short(x):
             try:
                 s = stream.score(memory.vectors["w"], x, self._x0)
             except stream.NotNumbersError:
@@ -401,6 +402,14 @@ class OnlinePerceptron:
             block.check()
             raise
         return labels, signs
+
+
+def _is_short(x: dict[Hashable, Any]) -> bool:
+    """Whether all values are numbers, and none so large that it may be a rounded whole number."""
+    try:
+        return math.hypot(*x.values()) < FIRST
+    except (TypeError, OverflowError):
+        return False
 
 
 def _too_long() -> ValueError:

@@ -17,6 +17,7 @@ from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.labels import Labels, is_missing
 from rosenblatt.learn.memory import Memory, Names
 from rosenblatt.tables import as_table, floats, refuse_masked, sum_of_squares
+from rosenblatt.wholes import FIRST, PROMISED, is_changed
 
 
 def plain_row(x: Any, memory: Memory | None = None) -> dict[Hashable, float]:
@@ -50,6 +51,11 @@ def _finite(value: Any, name: Hashable) -> float:
             f"x, feature {name!r}: {what} is not a number that can be learnt from. "
             "Leave the feature out or fill in a value."
         )
+    if abs(number) >= FIRST and is_changed(value, number):
+        raise ValueError(
+            f"x, feature {name!r}: {value} is not {PROMISED}. Subtract a number from the feature "
+            "in every example first, or leave it out."
+        )
     if not number * number < LONGEST_SQUARED:
         raise ValueError(f"x, feature {name!r}: {number:g} is too large; scale the features first.")
     return number
@@ -57,7 +63,7 @@ def _finite(value: Any, name: Hashable) -> float:
 
 def _one_dimension(x: Any, memory: Memory | None) -> list[Any]:
     refuse_masked(x, "x")
-    array = np.asarray(x)
+    array = x if isinstance(x, np.ndarray) else np.asarray(x, dtype=object)  # nothing is rounded
     if array.ndim != 1:
         raise ValueError(
             f"x has {array.ndim} dimension(s); give a dict of features or a 1-d array, "

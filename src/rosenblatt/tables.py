@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.engine import in_threads
+from rosenblatt.errors import shortened
 from rosenblatt.sparse import as_csr
+from rosenblatt.wholes import PROMISED, first_changed, large
 
 RUN = 2**12  # squares are added up so many at a time
 # Between these the square of a typical entry is one that single precision can do with.
@@ -74,9 +76,43 @@ def floats(X: Any) -> Any:
     refuse_masked(X, "X")
     array = X if isinstance(X, np.ndarray) else _as_array(X)
     _check_shape(array.shape, array.ndim)
+    names = column_names(X)
+    if array is not X and array.dtype.kind == "f":
+        _refuse_rounded(X, array, names)
     if array.dtype.char not in "fd" or not array.dtype.isnative:
-        array = _asfloats(array, column_names(X))
+        array = _asfloats(array, names)
     return np.ascontiguousarray(array)
+
+
+def _refuse_rounded(X: Any, array: NDArray[Any], names: tuple[str, ...] | None) -> None:
+    """Refuse whole numbers that were rounded when they came into one array with others."""
+    for column in np.unique(large(array.reshape(-1)) % array.shape[1]).tolist():
+        cells = _column_of(X, column)
+        row = first_changed(cells, array[:, column].astype(np.float64))
+        if row is not None:
+            raise rounded(cells[row], row, column, names)
+
+
+def _column_of(X: Any, column: int) -> NDArray[Any]:
+    """The cells of a column as they were given."""
+    if hasattr(X, "column_names"):
+        cells = X.column(column).to_pylist()
+    elif hasattr(X, "iloc"):
+        cells = X.iloc[:, column].tolist()
+    elif hasattr(X, "get_columns"):  # polars
+        cells = X[:, column].to_list()
+    else:
+        cells = np.asarray(X, dtype=object)[:, column].tolist()
+    return np.fromiter(cells, dtype=object, count=len(cells))
+
+
+def rounded(cell: Any, row: int, column: int, names: tuple[str, ...] | None) -> ValueError:
+    """Say which whole number cannot be taken as it is."""
+    shown = shortened(str(cell), most=40)
+    return ValueError(
+        f"X, row {row}, {_column(column, names)}: {shown} is not {PROMISED}. Subtract the least "
+        "of the column from all of it first, or leave the column out."
+    )
 
 
 def refuse_masked(values: Any, what: str) -> None:
@@ -114,7 +150,10 @@ def _as_csr(X: Any) -> Any:
     if csr.dtype not in (np.float32, np.float64):
         if csr.dtype.kind not in "iubf":
             raise ValueError(f"X holds {csr.dtype}: Complex data not supported, nor other types.")
-        csr = csr.astype(np.float64)
+        given, csr = csr, csr.astype(np.float64)
+        at = first_changed(given.data, csr.data)
+        if at is not None:
+            raise rounded(given.data[at], *place(given, at), None)
     return csr
 
 
@@ -136,7 +175,7 @@ def _check_shape(shape: tuple[int, ...], ndim: int) -> None:
 
 def _asfloats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.float64]:
     if array.dtype.kind in "iubf":
-        return array.astype(np.float64)
+        return _unrounded(array, array.astype(np.float64), names)
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: X has complex numbers; give real ones.")
     if array.dtype.kind == "O":
@@ -149,12 +188,22 @@ def _asfloats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.
 def _cells_as_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.float64]:
     if not any(isinstance(cell, str | bytes | complex) for cell in array.flat):
         try:
-            return array.astype(np.float64)
-        except (TypeError, ValueError):
-            pass  # some cell is not a number: find it
+            return _unrounded(array, array.astype(np.float64), names)
+        except (TypeError, ValueError, OverflowError):
+            pass  # some cell is not a number, or one too large: find it
     result = np.empty(array.shape)
     for at, cell in enumerate(array.flat):
         result.flat[at] = _cell_as_float(array, at, cell, names)
+    return _unrounded(array, result, names)
+
+
+def _unrounded(
+    array: NDArray[Any], result: NDArray[np.float64], names: tuple[str, ...] | None
+) -> NDArray[np.float64]:
+    """The result, in which no whole number is another than in the array."""
+    at = None if array.dtype.kind == "b" else first_changed(array, result)
+    if at is not None:
+        raise rounded(array.reshape(-1)[at], *place(array, at), names)
     return result
 
 
@@ -169,6 +218,8 @@ def _cell_as_float(array: NDArray[Any], at: int, cell: Any, names: tuple[str, ..
         raise ValueError(f"{where}: {cell!r} is complex. Complex data not supported.")
     try:
         return math.nan if missing(cell) else float(cell)
+    except OverflowError:
+        return math.inf if cell > 0 else -math.inf
     except (TypeError, ValueError) as error:
         raise TypeError(f"{where}: {error}; argument must be a string or number.") from None
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.errors import BadCellError
 from rosenblatt.read.dialect import NUMBER
+from rosenblatt.wholes import PROMISED, first_changed, is_changed_text, large
 
 
 class Column(Protocol):
@@ -72,7 +73,11 @@ class Number:
         return pa.float64()
 
     def encode(self, cells: Any) -> NDArray[np.float64]:
+        cells = plain(cells)
         numbers: NDArray[np.float64] = as_numbers(cells).to_numpy(zero_copy_only=False)
+        rounded = first_rounded(cells, numbers)
+        if rounded is not None:
+            raise BadCellError(rounded, self.name, str(cells[rounded].as_py()).strip(), PROMISED)
         infinite = np.flatnonzero(np.isinf(numbers))
         if len(infinite):
             row = int(infinite[0])
@@ -205,6 +210,20 @@ def as_numbers(cells: Any) -> Any:
     return cells.cast(pa.float64(), safe=False)
 
 
+def first_rounded(cells: Any, numbers: NDArray[np.float64]) -> int | None:
+    """The first cell that is a whole number and became another as a double, None if none did."""
+    if pa.types.is_floating(cells.type) or pa.types.is_boolean(cells.type):
+        return None
+    at = large(numbers)
+    if len(at) == 0:
+        return None
+    some = cells.take(pa.array(at))
+    whole = pa.types.is_integer(some.type)
+    values = some.to_numpy() if whole else np.array([*some.to_pylist(), None], dtype=object)[:-1]
+    found = first_changed(values, numbers[at])
+    return None if found is None else int(at[found])
+
+
 def as_text(cells: Any) -> Any:
     """Cells as text without blanks around it; "" where there is none."""
     cells = plain(cells)
@@ -243,6 +262,10 @@ def split_entries(
     if not np.isfinite(value).all():
         at = int(np.flatnonzero(~np.isfinite(value))[0])
         raise BadCellError(int(rows[at]), name, flat[at].as_py(), "index:value")
+    for at in large(value).tolist():
+        text = flat[at].as_py().partition(":")[2]
+        if is_changed_text(text):
+            raise BadCellError(int(rows[at]), name, text, PROMISED)
     return index, value, rows, len(cells)
 
 

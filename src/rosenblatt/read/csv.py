@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,8 @@ from rosenblatt.read.dialect import BLANKS, MISSING, Dialect, Squeezed, find_dia
 from rosenblatt.read.free import batch_bytes
 from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import UNREADABLE, Source, one_line
-from rosenblatt.read.types import Types
+from rosenblatt.read.types import Types, rounds
+from rosenblatt.wholes import large
 
 BLOCK = 4 << 20  # bytes of text in a record batch
 WHOLE_BLOCK = 1 << 20  # where threads parse blocks side by side
@@ -36,12 +38,13 @@ def read_whole(source: Source, layout: Layout) -> Any:
     dialect = find_dialect(source, layout)
     try:
         with _text(source, dialect) as stream:
-            return csv.read_csv(
+            table = csv.read_csv(
                 stream,
                 dialect.read_options(block_size=_block(dialect, WHOLE_BLOCK)),
                 dialect.parse_options(),
                 _convert(dialect, layout.types),
             )
+        return _unrounded(table, lambda name: _column_as_text(source, dialect, name))
     except UNREADABLE as trouble:
         _find_bad_cell(source, dialect, layout.types, 0)
         raise _explained(source, dialect, trouble) from None
@@ -60,8 +63,9 @@ def read_stream(source: Source, layout: Layout) -> Iterator[Any]:
                 dialect.parse_options(),
                 _convert(dialect, types),
             )
-            for batch in reader:
-                yield batch
+            written = _Written(source, dialect)
+            for number, batch in enumerate(reader):
+                yield _unrounded(batch, functools.partial(written.column, number))
                 done += batch.num_rows
     except UNREADABLE as trouble:
         _find_bad_cell(source, dialect, types, done)
@@ -78,6 +82,41 @@ def read_schema(source: Source, layout: Layout) -> Any:
         types.add(batch)
     found = {**types.found(), **known}
     return pa.schema([(name, found[name]) for name in dialect.names])
+
+
+def _unrounded(rows: Any, written: Callable[[str], Any]) -> Any:
+    """Rows in which doubles stand for no other whole numbers than were written.
+
+    Where some would, the column is as it is written, and whoever takes it as numbers can tell
+    which cell it is; `written` gives the text of a column.
+    """
+    for i, (name, kind) in enumerate(zip(rows.schema.names, rows.schema.types, strict=True)):
+        if pa.types.is_float64(kind):
+            parts = rows.column(i).chunks if isinstance(rows, pa.Table) else [rows.column(i)]
+            if any(len(large(part.to_numpy(zero_copy_only=False))) for part in parts):
+                texts = written(name)
+                if rounds(texts):
+                    rows = rows.set_column(i, pa.field(name, pa.string()), texts)
+    return rows
+
+
+class _Written:
+    """The text of columns, batch by batch, beside a reader of the same blocks."""
+
+    def __init__(self, source: Source, dialect: Dialect) -> None:
+        self.source, self.dialect = source, dialect
+        self.readers: dict[str, Iterator[tuple[int, Any]]] = {}
+
+    def column(self, number: int, name: str) -> Any:
+        """The text of a column in the batch of that number; numbers only go up."""
+        if name not in self.readers:
+            self.readers[name] = enumerate(_as_text(self.source, self.dialect, (name,)))
+        return next(batch.column(0) for at, batch in self.readers[name] if at == number)
+
+
+def _column_as_text(source: Source, dialect: Dialect, name: str) -> Any:
+    batches = _as_text(source, dialect, (name,))
+    return pa.chunked_array([batch.column(0) for batch in batches], pa.string())
 
 
 def cell_text(source: Source, layout: Layout, row: int, column: str) -> str | None:

@@ -16,6 +16,7 @@ from rosenblatt.examples import Examples
 from rosenblatt.read import Layout, Source, csv, read_whole, reader_of
 from rosenblatt.read.dialect import find_dialect
 from rosenblatt.read.guess import Plan, Wishes, find_column, plan
+from rosenblatt.wholes import PROMISED
 
 Rows = NDArray[np.intp]
 
@@ -169,7 +170,9 @@ def told_where(
         yield
     except BadCellError as bad:
         sentence = bad_cell(source, layout, bad, start)
-        raise DataError(f"{sentence} {advice or _advice(bad)}".rstrip()) from None
+        if advice is None or bad.promised == PROMISED:
+            advice = _advice(bad) if advice is None else ""
+        raise DataError(f"{sentence} {advice}".rstrip()) from None
 
 
 def bad_cell(source: Source, layout: Layout, bad: BadCellError, start: int) -> str:
@@ -187,6 +190,12 @@ def bad_cell(source: Source, layout: Layout, bad: BadCellError, start: int) -> s
 
 
 def _advice(bad: BadCellError) -> str:
+    if bad.promised == PROMISED:
+        column = as_option(bad.column)
+        return (
+            f"Give --ignore {column}, or --category {column}, or subtract the least of the column "
+            "from all of it first."
+        )
     if bad.promised == "a number":
         return f"Give --missing drop, or --category {as_option(bad.column)}."
     return "Give --missing drop." if bad.promised == "an answer" else ""

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rosenblatt.errors import BadCellError, DataError, column_called
-from rosenblatt.read.columns import Column, Entries, Number, Words, as_text, plain
+from rosenblatt.read.columns import Column, Entries, Number, Words, as_text, first_rounded, plain
 from rosenblatt.read.turn import in_rows
 
 WIDE = 256  # from this many features on, columns that are mostly zeros stay sparse
@@ -197,13 +197,19 @@ def plain_labels(cells: Any) -> Any:
     kind = cells.type
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
         return cells.cast(pa.int64())
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and not _has_rounded(cells)):
         cells = pc.add(cells.cast(pa.float64()), 0.0)  # -0.0 and 0.0 are one answer
         return pc.if_else(pc.is_nan(cells), pa.scalar(None, pa.float64()), cells)
     if pa.types.is_boolean(kind):
         return cells
     text = as_text(cells)
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+
+
+def _has_rounded(cells: Any) -> bool:
+    """Whether, as doubles, different whole numbers could become one."""
+    numbers = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return first_rounded(cells, numbers) is not None
 
 
 def _equal(values: Any, label: Label) -> Any:

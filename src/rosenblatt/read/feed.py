@@ -19,8 +19,10 @@ from rosenblatt.read.dialect import BLANKS, MISSING, squeezed
 from rosenblatt.read.lines import Chunk, Rows
 from rosenblatt.read.source import one_line
 from rosenblatt.read.turn import in_rows
+from rosenblatt.wholes import FIRST, PROMISED, is_changed, is_changed_text
 
 TOO_LARGE = "its numbers are too large; scale them first"
+NUMBERS = pa.float64()
 USUAL_TARGETS = ("label", "y", "target", "class")
 
 
@@ -125,6 +127,8 @@ class LibsvmFeed:
             if not index.isdigit() or int(index) in x:
                 raise ValueError(f"{word!r} is not an index of its own with a value")
             x[int(index)] = float(value)
+            if is_changed_text(value):
+                raise ValueError(f"{value} is not {PROMISED}")
         return x, y
 
 
@@ -165,7 +169,13 @@ class CsvFeed:
         table = pa.concat_tables([table for _, table in tables])
         X, squares = in_rows([numbers(table.column(name)) for name in self.features])
         y = labels_of(table.column(self.target))
-        return usable(Batch(chunk, Table(X, y, lines), bad=bad, names=self.features), squares)
+        batch = Batch(chunk, Table(X, y, lines), bad=bad, names=self.features)
+        return usable(batch, squares, lambda some: self._written(chunk, some))
+
+    def _written(self, chunk: Chunk, lines: NDArray[np.intp]) -> Any:
+        every = chunk.data.split(b"\n")
+        data = b"".join(every[at] + b"\n" for at in lines.tolist())
+        return self._parse(data, pa.string())
 
     def _tables(self, chunk: Chunk, at: int, bad: list[BadLine]) -> Iterator[tuple[int, Any]]:
         count = chunk.count
@@ -192,7 +202,7 @@ class CsvFeed:
             return said
         return f'column "{self.names[int(column[1])]}": {said[column.end() :]}'
 
-    def _parse(self, data: bytes) -> Any:
+    def _parse(self, data: bytes, kind: Any = NUMBERS) -> Any:
         blanks = self.separator == BLANKS
         return csv.read_csv(
             pa.BufferReader(squeezed(data) if blanks else data),
@@ -204,7 +214,7 @@ class CsvFeed:
             csv.ConvertOptions(
                 column_types={
                     **dict.fromkeys(self.names, pa.string()),
-                    **dict.fromkeys(self.features, pa.float64()),
+                    **dict.fromkeys(self.features, kind),
                 },
                 include_columns=[*self.features, self.target],
                 null_values=list(MISSING),
@@ -233,23 +243,54 @@ class ArrowFeed:
         """The rows of a batch."""
         X, squares = in_rows([numbers(chunk.batch.column(name)) for name in self.features])
         y = labels_of(chunk.batch.column(self.target))
-        return usable(Batch(chunk, Table(X, y, np.arange(len(X))), names=self.features), squares)
+        batch = Batch(chunk, Table(X, y, np.arange(len(X))), names=self.features)
+        return usable(batch, squares, lambda some: chunk.batch.take(pa.array(some)))
 
 
-def usable(batch: Batch, squares: float) -> Batch:
-    """Set aside the rows of a table in which a number is missing, infinite or too large."""
+def usable(batch: Batch, squares: float, cells: Callable[[NDArray[np.intp]], Any]) -> Batch:
+    """Set aside the rows of a table in which a number is missing, infinite, too large or rounded.
+
+    Parameters
+    ----------
+    batch : Batch
+        With a table.
+    squares : float
+        The sum of the squares of its numbers.
+    cells : callable
+        Gives the cells of some lines as they are in the stream, as a table.
+    """
     table = batch.table
-    if table is None or squares < LONGEST_SQUARED:
+    if table is None or squares < FIRST**2:
         return batch
     with np.errstate(over="ignore", invalid="ignore"):
         fine = np.einsum("ij,ij->i", table.X, table.X) < LONGEST_SQUARED
-    why = {}
+    why = _rounded(batch, table.kept(fine), cells)
+    fine[np.isin(table.lines, list(why))] = False
     for row in np.flatnonzero(~fine):
+        if int(table.lines[row]) in why:
+            continue
         odd = np.flatnonzero(~np.isfinite(table.X[row]))
         column = f'column "{batch.names[int(odd[0])]}" is ' if len(odd) else ""
         text = f"{column}missing or not a finite number" if column else TOO_LARGE
         why[int(table.lines[row])] = text
     return batch.without(why, table=table.kept(fine))
+
+
+def _rounded(
+    batch: Batch, table: Table, cells: Callable[[NDArray[np.intp]], Any]
+) -> dict[int, str]:
+    """The lines with a whole number that became another as a double, and which it is."""
+    rows, columns = np.nonzero(np.abs(table.X) >= FIRST)
+    if len(rows) == 0:
+        return {}
+    some = np.unique(rows)
+    given, why = cells(table.lines[some]), {}
+    for row, j in zip(rows.tolist(), columns.tolist(), strict=True):
+        name = str(batch.names[j])
+        cell = given.column(name)[int(np.searchsorted(some, row))].as_py()
+        if is_changed(cell, float(table.X[row, j])):
+            why[int(table.lines[row])] = f'column "{name}": {cell} is not {PROMISED}'
+    return why
 
 
 def numbers(column: Any) -> NDArray[np.float64]:
@@ -276,9 +317,10 @@ def labels_of(column: Any) -> NDArray[Any]:
 
 
 def _alike(kinds: list[Any]) -> Any:
-    # NumPy would make text of numbers that come together with text.
+    # NumPy would make text of numbers that come together with text, and round large ones.
     same = len({isinstance(kind, str) for kind in kinds}) == 1
-    return kinds if same else np.array(kinds, dtype=object)
+    large = any(isinstance(kind, int) and abs(kind) >= FIRST for kind in kinds)
+    return kinds if same and not large else np.array(kinds, dtype=object)
 
 
 def label_of(text: str) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json as python_json
 import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import json
 
@@ -13,6 +15,7 @@ from rosenblatt.errors import DataError, column_called
 from rosenblatt.read.ahead import ahead
 from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import UNREADABLE, Source, one_line
+from rosenblatt.wholes import first_changed, large
 
 BLOCK = 4 << 20
 
@@ -81,13 +84,29 @@ def _parsed(source: Source, lines: bytes, done: int) -> Any:
     options = json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
     try:
         lines.decode()
-        table = json.read_json(pa.BufferReader(lines), read_options=options)
+        table = _unrounded(json.read_json(pa.BufferReader(lines), read_options=options), lines)
     except UnicodeDecodeError as trouble:
         row = done + lines[: trouble.start].count(b"\n") + 1
         raise DataError(f"{source.name}, row {row}: not UTF-8 text.") from None
     except pa.ArrowException as trouble:
         raise _explained(source, trouble, done) from None
     return table.combine_chunks().to_batches()[0]
+
+
+def _unrounded(table: Any, lines: bytes) -> Any:
+    """The table, with a column as text where it would stand for other whole numbers."""
+    for i, kind in enumerate(table.schema.types):
+        if not pa.types.is_float64(kind):
+            continue
+        numbers = table.column(i).to_numpy(zero_copy_only=False)
+        if len(large(numbers)):
+            name = table.schema.names[i]
+            rows = (python_json.loads(line) for line in lines.splitlines() if line.strip())
+            cells = [row.get(name) for row in rows]
+            if first_changed(np.array([*cells, None], dtype=object)[:-1], numbers) is not None:
+                texts = [None if cell is None else str(cell) for cell in cells]
+                table = table.set_column(i, name, pa.array(texts, pa.string()))
+    return table
 
 
 def _explained(source: Source, trouble: BaseException, done: int) -> DataError:

@@ -11,10 +11,11 @@ import pyarrow as pa
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rosenblatt.errors import DataError
+from rosenblatt.errors import BadCellError, DataError
 from rosenblatt.read.free import batch_bytes
 from rosenblatt.read.layout import Layout, numbered
 from rosenblatt.read.source import Source, cannot_open, one_line
+from rosenblatt.wholes import PROMISED, first_changed
 
 
 class Header(NamedTuple):
@@ -32,7 +33,8 @@ def read_stream(source: Source, layout: Layout) -> Iterator[Any]:
     names = numbered(header.shape[1])
     step = max(1, batch_bytes() // max(1, header.shape[1] * header.dtype.itemsize))
     yield _batch(np.empty((0, header.shape[1]), header.dtype), names)
-    for rows in _tables(source, header, step):
+    for number, rows in enumerate(_tables(source, header, step)):
+        _refuse_rounded(rows, names, number * step)
         yield _batch(rows, names)
 
 
@@ -86,6 +88,16 @@ def _batch(rows: NDArray[Any], names: list[str]) -> Any:
     kind = np.dtype(np.float64) if kind.kind == "f" and kind.itemsize > 8 else kind
     columns = [pa.array(np.ascontiguousarray(column, dtype=kind)) for column in rows.T]
     return pa.RecordBatch.from_arrays(columns, names)
+
+
+def _refuse_rounded(rows: NDArray[Any], names: list[str], start: int) -> None:
+    """Long doubles hold whole numbers that doubles do not."""
+    if rows.dtype.kind != "f" or rows.dtype.itemsize <= 8:
+        return
+    at = first_changed(rows, rows.astype(np.float64))
+    if at is not None:
+        row, column = divmod(at, rows.shape[1])
+        raise BadCellError(start + row, names[column], str(rows[row, column]), PROMISED)
 
 
 def _open(source: Source) -> IO[bytes]:

@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv
+
+from rosenblatt.wholes import is_changed_text
 
 # In the order in which PyArrow tries them; what fits none of them is bytes.
 CHAIN = (
@@ -18,6 +21,15 @@ CHAIN = (
     *(pa.timestamp("s"), pa.timestamp("ns"), pa.timestamp("s", "UTC"), pa.timestamp("ns", "UTC")),
     *(pa.float64(), pa.string()),
 )
+
+
+LONG = r"\d{16}"  # whole numbers that may be rounded have so many digits at least
+
+
+def rounds(texts: Any) -> bool:
+    """Whether, as doubles, cells would be other whole numbers than are written there."""
+    long = texts.filter(pc.match_substring_regex(texts, LONG))
+    return any(map(is_changed_text, pc.unique(long).to_pylist()))
 
 
 class Types:
@@ -48,6 +60,9 @@ class Types:
                     texts[name] = batch.column(name).cast(pa.string())
                 except pa.ArrowInvalid:
                     self.fitting[name] = []
+        for name, cells in texts.items():
+            if pa.float64() in self.fitting[name] and rounds(cells):
+                self.fitting[name].remove(pa.float64())
         for kind in CHAIN[:-1]:  # text is text
             asked = {n: cells for n, cells in texts.items() if kind in self.fitting[n]}
             if asked and not self._fit(asked, kind):

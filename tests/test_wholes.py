@@ -1,0 +1,219 @@
+"""Whole numbers above 2^53 are taken exactly or refused by name, however they come."""
+
+import json
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rosenblatt as rb
+from rosenblatt.cli import run
+from rosenblatt.read import Layout, Source
+from rosenblatt.read.batches import FileBatches
+from rosenblatt.read.guess import Wishes
+from rosenblatt.wholes import first_changed, is_changed, is_changed_text
+
+LONG = 2**53 + 1
+HALF = {"b": [0.5, 1.0]}
+TABLES = {
+    "int64": np.array([[1], [LONG]]),
+    "uint64": np.array([[1], [2**64 - 1]], dtype=np.uint64),
+    "least": np.array([[1], [-(2**63) + 1]]),
+    "big-endian": np.array([[1], [LONG]], dtype=">i8"),
+    "int list": [[1, 2], [LONG, 3]],
+    "mixed list": [[1, 0.5], [LONG, 3]],
+    "mixed tuples": ((1, 0.5), (LONG, 2)),
+    "signs that have no common type": [[2**63, -1], [2**63 + 1, 5]],
+    "more than 64 bits": [[1], [10**30 + 1]],
+    "more than a double": [[1], [10**400]],
+    "objects": np.array([[1], [LONG]], dtype=object),
+    "decimals": [[Decimal("0.1")], [Decimal(LONG)]],
+    "fractions": [[Fraction(1, 3)], [Fraction(LONG)]],
+    "pandas": pd.DataFrame({"a": [1, LONG]}),
+    "pandas with floats": pd.DataFrame({"a": [1, LONG], **HALF}),
+    "pandas nullable": pd.DataFrame({"a": pd.array([1, LONG], dtype="Int64"), **HALF}),
+    "pandas of Arrow": pd.DataFrame({"a": pd.array([1, LONG], dtype="int64[pyarrow]"), **HALF}),
+    "polars": pl.DataFrame({"a": [1, LONG]}),
+    "polars with floats": pl.DataFrame({"a": [1, LONG], **HALF}),
+    "Arrow": pa.table({"a": [1, LONG]}),
+    "Arrow with floats": pa.table({"a": [1, LONG], **HALF}),
+    "Arrow with gaps": pa.table({"a": [None, LONG]}),
+    "Arrow decimals": pa.table({"a": [Decimal(1), Decimal(LONG)]}),
+    "Arrow batch": pa.record_batch({"a": [1, LONG], **HALF}),
+    "CSR": scipy.sparse.csr_array(np.array([[0, 1], [LONG, 0]])),
+}
+if np.finfo(np.longdouble).nmant > 52:
+    TABLES["long double"] = np.array([[1], [LONG]]).astype(np.longdouble)
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_a_table_with_a_long_whole_number_is_refused_by_row_and_column(form):
+    X, place = TABLES[form], r'X, row 1, column (0|"a"): -?\d+.* a double holds exactly\. Subtract'
+    for ask in (
+        lambda: rb.separability(X, [0, 1]),
+        lambda: rb.Perceptron().fit(X, [0, 1]),
+        lambda: rb.Perceptron().fit([[0.0] * X_width(X), [1.0] * X_width(X)], [0, 1]).predict(X),
+        lambda: rb.OnlinePerceptron().learn_many(X, [0, 1]),
+    ):
+        with pytest.raises(ValueError, match=place):
+            ask()
+
+
+def X_width(X):
+    return X.shape[1] if hasattr(X, "shape") else len(X[0])
+
+
+def test_long_whole_numbers_that_doubles_hold_and_decimals_are_taken():
+    numbers = [2**53, -(2**62), 2**100, 10**22, 1e300, Decimal("0.1"), Fraction(1, 3)]
+    X = [[0] * len(numbers), numbers]
+    answer = rb.separability(X, [0, 1])
+    assert answer.proof.check(X, [0, 1])
+    assert rb.separability(np.array([[0], [2**62]]), [0, 1]).proof.check([[0], [2**62]], [0, 1])
+
+
+def test_an_offset_is_enough_for_times_in_nanoseconds():
+    times = np.array([1_700_000_000_000_000_001, 1_700_000_000_000_000_003]).reshape(-1, 1)
+    with pytest.raises(ValueError, match="Subtract the least of the column"):
+        rb.separability(times, [0, 1])
+    assert rb.separability(times - times.min(), [0, 1]).verdict == "separable"
+
+
+@given(st.lists(st.integers(-(2**64), 2**64), min_size=1, max_size=8))
+def test_a_changed_number_is_what_python_finds_changed(values):
+    expected = [i for i, v in enumerate(values) if int(float(v)) != v]
+    objects = np.array(values, dtype=object)
+    found = first_changed(objects, objects.astype(np.float64))
+    assert found == (expected[0] if expected else None)
+    for kind in (np.int64, np.uint64):
+        fits = [v for v in values if np.iinfo(kind).min <= v <= np.iinfo(kind).max]
+        array = np.array(fits, dtype=kind)
+        wrong = [i for i, v in enumerate(fits) if int(float(v)) != v]
+        assert first_changed(array, array.astype(np.float64)) == (wrong[0] if wrong else None)
+    for value in values:
+        assert is_changed_text(str(value)) == (int(float(value)) != value)
+        assert is_changed(value, float(value)) == (int(float(value)) != value)
+
+
+def test_one_example_at_a_time_is_no_exception():
+    model = rb.OnlinePerceptron()
+    for x in ({"a": LONG}, {"a": np.int64(LONG), "b": 0.5}, [LONG, 0.5], np.array([LONG])):
+        for ask in (model.predict_one, lambda x: model.learn_one(x, True)):
+            with pytest.raises(ValueError, match=rf"{LONG} is not a number that a double"):
+                ask(x)
+    assert model.n_seen == 0
+    model.learn_one({"a": 2**60, "b": 1e20}, True)
+
+
+def test_answers_keep_their_long_names():
+    X = [[0.0], [1.0], [2.0]]
+    for y in ([LONG, LONG, LONG - 1], np.array([2**64 - 1, 2**64 - 1, 2**64 - 2], np.uint64)):
+        assert rb.Perceptron().fit(X, y).classes_.tolist() == sorted(set(map(int, y)))
+    with pytest.raises(ValueError, match="3 classes"):
+        rb.Perceptron().fit(X, [LONG, LONG - 1, -0.5])
+
+
+def rows_of(first, count=6):
+    """A long id, a number and an answer, a row each."""
+    return [(first + i, i % 5 + 0.5, "no" if i % 2 else "yes") for i in range(count)]
+
+
+def write(path, rows):
+    """Rows as a file of the kind that its name says."""
+    kind = path.name.split(".")[-1]
+    ids, xs, ys = (list(column) for column in zip(*rows, strict=True))
+    if kind == "csv":
+        path.write_text("id,x,y\n" + "".join(f"{i},{x},{y}\n" for i, x, y in rows))
+    elif kind == "jsonl":
+        lines = (json.dumps({"id": i, "x": x, "y": y}) + "\n" for i, x, y in rows)
+        path.write_text("".join(lines))
+    elif kind == "svm":
+        path.write_text("".join(f"{y} 1:{i} 2:{x}\n" for i, x, y in rows))
+    elif kind == "npy":
+        table = np.array([[i, int(2 * x), y == "yes"] for i, x, y in rows], dtype=np.uint64)
+        np.save(path, table if "unsigned" in path.name else table.astype(np.int64))
+    else:
+        types = {"unsigned": pa.uint64(), "decimal": pa.decimal128(20)}
+        kind = types.get(path.name.split(".")[0], pa.int64())
+        values = [Decimal(i) for i in ids] if pa.types.is_decimal(kind) else ids
+        pq.write_table(pa.table({"id": pa.array(values, kind), "x": xs, "y": ys}), path)
+    return path
+
+
+FILES = [
+    ("whole.csv", LONG),
+    ("past 64 bits.csv", 2**63 + 1),
+    ("lines.jsonl", LONG),
+    ("past 64 bits.jsonl", 2**63 + 1),
+    ("entries.svm", LONG),
+    ("signed.npy", LONG),
+    ("unsigned.npy", 2**63 + 1),
+    ("signed.parquet", LONG),
+    ("unsigned.parquet", 2**63 + 1),
+    ("decimal.parquet", LONG),
+]
+
+
+@pytest.mark.parametrize(("name", "first"), FILES)
+def test_every_format_names_the_row_and_what_to_do(name, first, tmp_path, capfd):
+    path = write(tmp_path / name, rows_of(first))
+    column = {"svm": "entries", "npy": "1"}.get(name.split(".")[-1], "id")
+    target = ["--target", "1"] if name.endswith("svm") else ["--target", "-1"]
+    for missing in ("drop", "mean", "error"):
+        assert run(["separable", str(path), *target, "--missing", missing]) == 65
+    said = capfd.readouterr().err.splitlines()[-1]
+    assert f"row 1, column {column}" in said or f'row 1, column "{column}"' in said
+    assert f"{first}" in said
+    assert "a double holds exactly. Give --ignore" in said
+    if not name.endswith("svm"):
+        for option in ("--ignore", "--category"):
+            assert run(["separable", str(path), *target, option, column]) in (0, 1)
+
+
+@pytest.mark.parametrize(("name", "first"), FILES)
+def test_passes_over_a_file_find_it_too(name, first, tmp_path):
+    path = write(tmp_path / name, [*rows_of(0, 40), *rows_of(first, 2)])
+    target = "1" if name.endswith("svm") else "-1"
+    with pytest.raises(ValueError, match=rf"row 41, .*{first}.* a double holds exactly"):
+        for _ in FileBatches.of(Source.find(str(path)), Layout(), Wishes(target=target))():
+            pass
+
+
+def test_whole_numbers_among_decimals_are_found_in_text(tmp_path, capfd):
+    path = tmp_path / "d.csv"
+    path.write_text(f"a,y\n0.5,0\n{LONG},1\n2.5,0\n")
+    assert run(["separable", str(path), "--target", "y"]) == 65
+    assert f'row 2, column "a": "{LONG}" is not' in capfd.readouterr().err
+    path.write_text("a,y\n0.5,0\n9007199254740994,1\n1e300,0\n")
+    assert run(["separable", str(path), "--target", "y"]) in (0, 1)
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.jsonl", "s.svm", "s.parquet"])
+def test_a_stream_sets_such_a_line_aside(name, tmp_path, capfd):
+    rows = [*rows_of(1, 4), *rows_of(LONG, 1), *rows_of(2, 4)]
+    rows = [(i, x, {"yes": 1, "no": 0}[y]) for i, x, y in rows]
+    path = write(tmp_path / name, rows)
+    target = [] if name.endswith("svm") else ["--target", "y"]
+    arguments = ["stream", str(path), *target, "--json", "--rejects", str(tmp_path / "bad")]
+    assert run(arguments) == 0
+    out = capfd.readouterr()
+    told = json.loads(out.out)
+    assert (told["seen"], told["bad lines"]) == (8, 1)
+    assert f"{LONG} is not a number that a double holds exactly" in out.err
+    assert str(LONG) in (tmp_path / "bad").read_text()
+
+
+def test_dask_names_the_shard(tmp_path):
+    da = pytest.importorskip("dask.array")
+    from rosenblatt.dask.sources import raw_of
+
+    X = da.from_array(np.array([[1], [LONG]]), chunks=(1, 1))
+    with pytest.raises(ValueError, match=rf"shard 1: X, row 0, column 0: {LONG} is not"):
+        raw_of("shard 1", X.compute()[1:], [1], None)
