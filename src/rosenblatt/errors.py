@@ -41,6 +41,9 @@ class WriteError(UserError, OSError):
     exit_code = 74
 
 
+FINITE = "a finite number"
+
+
 class BadCellError(Exception):
     """A cell that does not hold what was promised; rows are counted from 0 here."""
 

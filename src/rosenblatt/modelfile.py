@@ -47,12 +47,13 @@ def to_json(model: Model) -> str:
 
 
 def answers_to_json(answers: Answers) -> dict[str, Any]:
-    """The column of answers and what no and yes are called."""
-    return {
+    """The column of answers and what no and yes are called; "others" where no is all the rest."""
+    value = {
         "column": answers.column,
         "negative": answers.negative,
         "positive": answers.positive,
     }
+    return {**value, "others": True} if answers.others else value
 
 
 def columns_to_json(encoding: Encoding, weights: list[float]) -> list[dict[str, Any]]:
@@ -158,9 +159,13 @@ class Checked:
         labels = [
             self._label(value.get(key), f'"answers.{key}"') for key in ("negative", "positive")
         ]
-        if labels[0] == labels[1] or isinstance(labels[0], str) != isinstance(labels[1], str):
+        others = value.get("others", False)
+        if not isinstance(others, bool):
+            self.wrong('"answers.others"', "is not true or false")
+        alike = others or isinstance(labels[0], str) == isinstance(labels[1], str)
+        if labels[0] == labels[1] or not alike:
             self.wrong('"answers"', "are not two different labels of one kind")
-        return Answers(column, labels[0], labels[1])
+        return Answers(column, labels[0], labels[1], others)
 
     def _label(self, value: Any, where: str) -> Any:
         if isinstance(value, str | bool):

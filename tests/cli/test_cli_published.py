@@ -51,7 +51,8 @@ def test_breast_cancer_asks_what_to_do_with_question_marks(told, answer, data):
     code, _, err = told("learn", file)
     assert code == 65
     assert err.endswith(
-        'row 24, column 7: "?" is not a number. Give --missing drop, or --category 7.\n'
+        'row 24, column 7: "?" is not a number. '
+        "Give --missing drop, --missing mean, or --category 7.\n"
     )
     got = answer("learn", file, "--missing", "drop", "--ignore", 1, "--time-limit", 1)
     assert got["rows"] == 683

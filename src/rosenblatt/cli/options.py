@@ -44,7 +44,11 @@ LAYOUT = (
 )
 COLUMNS = (
     click.option("--target", metavar="COLUMN", help="The answers; a name, or a number from 1."),
-    click.option("--positive", metavar="VALUE", help="The answer that counts as yes."),
+    click.option(
+        "--positive",
+        metavar="VALUE",
+        help="The answer that counts as yes; of three or more, against the rest.",
+    ),
     click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out."),
     click.option("--number", multiple=True, metavar="COLUMN", help="Take a column as numbers."),
     click.option("--category", multiple=True, metavar="COLUMN", help="Take it as categories."),

@@ -128,7 +128,7 @@ def _answer(
 
 
 def _labels(model: Model, signs: NDArray[np.int8]) -> Any:
-    values = pa.array([model.answers.negative, model.answers.positive])
+    values = pa.array(model.classes_.tolist())
     at = pa.array((signs > 0).astype(np.int8), mask=signs == 0)
     return values.take(at)
 

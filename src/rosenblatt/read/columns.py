@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt.errors import BadCellError
+from rosenblatt.errors import FINITE, BadCellError
 from rosenblatt.read.dialect import NUMBER
 from rosenblatt.wholes import PROMISED, first_changed, is_changed_text, large
 
@@ -81,7 +81,7 @@ class Number:
         infinite = np.flatnonzero(np.isinf(numbers))
         if len(infinite):
             row = int(infinite[0])
-            raise BadCellError(row, self.name, f"{numbers[row]}")
+            raise BadCellError(row, self.name, f"{numbers[row]}", FINITE)
         return numbers.reshape(-1, 1)
 
     def to_json(self) -> dict[str, Any]:

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rosenblatt.errors import BadCellError, DataError, as_option, column_called
+from rosenblatt.errors import FINITE, BadCellError, DataError, as_option, column_called
 from rosenblatt.examples import Examples
 from rosenblatt.read import Layout, Source, csv, read_whole, reader_of
 from rosenblatt.read.dialect import find_dialect
-from rosenblatt.read.guess import Plan, Wishes, find_column, plan
+from rosenblatt.read.guess import Plan, Wishes, as_planned, find_column, plan
 from rosenblatt.wholes import PROMISED
 
 Rows = NDArray[np.intp]
@@ -93,7 +93,7 @@ def split(data: Data, wishes: Wishes, learnt: Rows, tested: Rows) -> tuple[Examp
     """
     answers = data.plan.answers
     table = data.table.take(data.rows[learnt])
-    made = plan(table, replace(wishes, target=answers.column, positive=None), data.name)
+    made = plan(table, as_planned(wishes, data.plan), data.name)
     parts = []
     for part in (table, data.table.take(data.rows[tested])):
         found = made.encoding.encode(part, data.name)
@@ -120,7 +120,10 @@ def encoded(source: Source, layout: Layout, table: Any, made: Plan) -> Data:
 
 def no_row_left(source: Source) -> DataError:
     """Say that there is nothing to learn from."""
-    return DataError(f"{source.name}: no row is left once rows with missing values are out.")
+    return DataError(
+        f"{source.name}: no row is left once rows with missing values are out. "
+        "Give --missing mean, or --ignore for the columns that are mostly missing."
+    )
 
 
 def taken(made: Plan, table: Any, name: str) -> tuple[Examples, Rows]:
@@ -170,8 +173,10 @@ def told_where(
         yield
     except BadCellError as bad:
         sentence = bad_cell(source, layout, bad, start)
-        if advice is None or bad.promised == PROMISED:
+        if bad.promised == PROMISED:
             advice = _advice(bad) if advice is None else ""
+        elif advice is None or bad.promised == FINITE:
+            advice = _advice(bad)
         raise DataError(f"{sentence} {advice}".rstrip()) from None
 
 
@@ -190,15 +195,19 @@ def bad_cell(source: Source, layout: Layout, bad: BadCellError, start: int) -> s
 
 
 def _advice(bad: BadCellError) -> str:
+    column = as_option(bad.column)
     if bad.promised == PROMISED:
-        column = as_option(bad.column)
         return (
             f"Give --ignore {column}, or --category {column}, or subtract the least of the column "
             "from all of it first."
         )
-    if bad.promised == "a number":
-        return f"Give --missing drop, or --category {as_option(bad.column)}."
-    return "Give --missing drop." if bad.promised == "an answer" else ""
+    if bad.promised == FINITE:  # which is not missing, so that no --missing helps
+        return f"Mend it, or give --ignore {column}."
+    if bad.promised == "an answer":
+        return "Give --missing drop."
+    if bad.promised.startswith("a number"):
+        return f"Give --missing drop, --missing mean, or --category {column}."
+    return ""
 
 
 def with_types(source: Source, layout: Layout, wishes: Wishes) -> Layout:

@@ -139,16 +139,21 @@ class Encoding:
 
 @dataclass(frozen=True)
 class Answers:
-    """The column with the answers, and what no and yes are called in it."""
+    """The column with the answers, and what no and yes are called in it.
+
+    With `others`, no is every answer but yes, and called so: "not setosa".
+    """
 
     column: str
     negative: Label
     positive: Label
+    others: bool = False
 
     @property
     def labels(self) -> NDArray[Any]:
         """No and yes as an array, as scikit-learn's `classes_`."""
-        return np.array([self.negative, self.positive])
+        positive = spelled(self.positive) if self.others else self.positive
+        return np.array([self.negative, positive])
 
     def encode(self, cells: Any) -> NDArray[np.int8]:
         """-1 or +1 for each cell, 0 where there is no answer; others are refused."""
@@ -166,6 +171,7 @@ class Answers:
             return signs, np.zeros(len(signs), dtype=bool)
         values = plain_labels(cells)
         yes, no = (_equal(values, label) for label in (self.positive, self.negative))
+        no = pc.invert(yes) if self.others else no
         strange = pc.and_(pc.is_valid(values), pc.invert(pc.or_kleene(yes, no)))
         signs = pc.fill_null(pc.if_else(yes, 1, pc.if_else(no, -1, 0)), 0)
         return (

@@ -21,9 +21,10 @@ from rosenblatt.read.columns import (
     split_words,
 )
 from rosenblatt.read.csv import not_utf8
-from rosenblatt.read.encoding import Answers, Encoding
-from rosenblatt.read.survey import MANY, Distinct, Rows, Survey, is_bytes, is_text
+from rosenblatt.read.encoding import Answers, Encoding, spelled
+from rosenblatt.read.survey import MANY, Rows, Survey, is_bytes, is_text
 from rosenblatt.read.vocabulary import Vocabulary, cells_with
+from rosenblatt.words import counted
 
 FEW = 50  # text with at most this many different values is a category
 MOSTLY = 0.9  # text of which this share are numbers is a column of numbers with mistakes in it
@@ -42,6 +43,7 @@ class Wishes:
     texts: tuple[str, ...] = ()
     missing: str = "error"
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    only: tuple[str, ...] | None = None  # the columns that are not ignored, where they are known
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,23 @@ class Plan:
     answers: Answers
     guessed: bool = False
     notes: tuple[str, ...] = ()
+
+
+def as_planned(wishes: Wishes, made: Plan) -> Wishes:
+    """What to ask of some of the rows, so that their columns are what they are in all of them."""
+    columns, answers = made.encoding.columns, made.answers
+    said = {
+        option: tuple(c.name for c in columns if isinstance(c, kind))
+        for option, kind in (("numbers", Number), ("categories", Category), ("texts", Words))
+    }
+    return Wishes(
+        answers.column,
+        spelled(answers.positive) if answers.others else None,
+        missing=wishes.missing,
+        vocabulary=wishes.vocabulary,
+        only=tuple(c.name for c in columns),
+        **said,
+    )
 
 
 def plan(table: Any, wishes: Wishes, name: str) -> Plan:
@@ -92,6 +111,8 @@ def plan_of(rows: Rows, wishes: Wishes, name: str) -> Plan:
 def _surveyed(rows: Rows, wishes: Wishes, name: str) -> dict[str, Survey]:
     """What is in each column that is not ignored."""
     ignored = {find_column(rows.names, given, "--ignore") for given in wishes.ignore}
+    if wishes.only is not None:
+        ignored |= set(rows.names).difference(wishes.only)
     target = wishes.target and find_column(rows.names, wishes.target, "--target")
     forced, entries = _forced(rows.names, wishes), _entries_in(rows)
     ignored -= {target}
@@ -139,8 +160,12 @@ def find_column(names: Sequence[str], given: str, option: str) -> str:
             f'{option}: there is no column "{given}"; there are {listed(list(names), most=8)}.'
         ) from None
     if not 1 <= abs(number) <= len(names):
-        raise UsageError(f"{option} {number}: there are {len(names)} columns, counted from 1.")
+        raise UsageError(f"{option} {number}: {_there_are(len(names))}, counted from 1.")
     return names[number - 1 if number > 0 else number]
+
+
+def _there_are(columns: int) -> str:
+    return f"there {'is' if columns == 1 else 'are'} {counted(columns, 'column')}"
 
 
 def _target(
@@ -165,30 +190,54 @@ def _target(
 
 def _answers(survey: Survey, column: str, wishes: Wishes, name: str) -> Answers:
     _check_readable(survey.type, name, column)
-    labels = list(survey.labels.values) if survey.labels is not None else []
-    if len(labels) != 2:
-        raise _not_two(survey.labels, f"{name}, {column_called(column)}")
-    negative, positive = sorted(labels)
-    if wishes.positive is not None:
-        matching = [label for label in labels if _means(wishes.positive, label)]
-        if len(matching) != 1:
-            raise UsageError(
-                f"--positive {wishes.positive} is not an answer in {column_called(column)}; "
-                f"the answers are {negative} and {positive}."
-            )
-        positive = matching[0]
-        negative = next(label for label in labels if label != positive)
-    return Answers(column, negative, positive)
+    labels = sorted(survey.labels.values) if survey.labels is not None else []
+    many = survey.labels is not None and survey.labels.many
+    if many or len(labels) < 2 or (len(labels) > 2 and wishes.positive is None):
+        raise _not_two(labels, many, f"{name}, {column_called(column)}")
+    if wishes.positive is None:
+        return Answers(column, *labels)
+    positive = _meant(wishes.positive, labels, column)
+    if len(labels) > 2:
+        return Answers(column, f"not {spelled(positive)}", positive, others=True)
+    return Answers(column, next(label for label in labels if label != positive), positive)
 
 
-def _not_two(labels: Distinct | None, where: str) -> DataError:
-    if labels is not None and labels.many:
-        told = f"more than {MANY:,} different answers"
-    else:
-        values = sorted(labels.values) if labels is not None else []
-        shown = listed([str(label) for label in values], most=4)
-        told = f"{len(values) or 'no'} different answers{f' ({shown})' if shown else ''}"
-    return DataError(f"{where}: {told}; there must be two. Give --target for another column.")
+def _not_two(labels: list[Any], many: bool, where: str) -> DataError:
+    """Say how many different answers there are, and what may have been meant."""
+    if many:
+        told = f"{where}: more than {MANY:,} different answers; there must be two."
+        return DataError(f"{told} Give --target for another column.")
+    shown = listed([spelled(label) for label in labels], most=4)
+    count = counted(len(labels), "different answer") if labels else "no answers"
+    told = f"{where}: {count}{f' ({shown})' if shown else ''}; there must be two."
+    alike = _alike(labels)
+    if alike:
+        pair = listed([f'"{label}"' for label in alike])
+        return DataError(f"{told} {pair} differ only in case or blanks: write them alike.")
+    if len(labels) > 2:
+        against = f"Give --positive {as_option(spelled(labels[-1]))}, say, to learn it against"
+        return DataError(f"{told} {against} the rest, or --target for another column.")
+    return DataError(f"{told} Give --target for another column.")
+
+
+def _alike(labels: list[Any]) -> list[Any]:
+    """The first answers that are the same but for case and blanks."""
+    met: dict[str, list[Any]] = {}
+    for label in labels:
+        met.setdefault(" ".join(spelled(label).casefold().split()), []).append(label)
+    return next((same for same in met.values() if len(same) > 1), [])
+
+
+def _meant(given: str, labels: list[Any], column: str) -> Any:
+    """The answer that --positive names: as it is written, or else but for its case."""
+    exact = [label for label in labels if spelled(label) == given.strip()]
+    matching = exact or [label for label in labels if _means(given, label)]
+    if len(matching) != 1:
+        raise UsageError(
+            f"--positive {given} is not an answer in {column_called(column)}; "
+            f"the answers are {listed([spelled(label) for label in labels])}."
+        )
+    return matching[0]
 
 
 def _means(given: str, label: Any) -> bool:

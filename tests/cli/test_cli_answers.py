@@ -1,0 +1,137 @@
+"""One answer against the rest, and what is said where answers are not two."""
+
+import json
+import re
+
+import pytest
+
+from rosenblatt.model import load
+
+SPECIES = "width,species\n" + "".join(
+    f"{i / 4},{'setosa' if i < 8 else 'virginica' if i < 14 else 'versicolor'}\n" for i in range(20)
+)
+GRADES = "width,grade\n" + "".join(f"{i / 4},{1 + i // 7}\n" for i in range(20))
+
+
+def put(folder, name, text):
+    (folder / name).write_text(text)
+    return name
+
+
+def answers_of(out):
+    return json.loads(out)["answers"]
+
+
+@pytest.mark.parametrize("way", [[], ["--stream", "--no-convert"]])
+def test_one_answer_of_three_is_learnt_against_the_rest(told, tmp_path, way):
+    data = put(tmp_path, "d.csv", SPECIES)
+    code, _, err = told("learn", data, "--target", "species", "--positive", "setosa", *way)
+    assert code == 0, err
+    kept = json.loads((tmp_path / "model.json").read_text())["answers"]
+    assert kept == {
+        "column": "species",
+        "negative": "not setosa",
+        "positive": "setosa",
+        "others": True,
+    }
+    assert load(tmp_path / "model.json").classes_.tolist() == ["not setosa", "setosa"]
+    code, out, err = told("predict", "model.json", data, "--json")
+    assert code == 0, err
+    assert answers_of(out) == {"not setosa": 12, "setosa": 8}
+
+
+def test_a_number_is_learnt_against_the_rest_too_and_the_proof_holds(told, tmp_path):
+    data = put(tmp_path, "d.csv", GRADES)
+    said = ["--target", "grade", "--positive", "3"]
+    assert told("separable", data, *said, "--proof", "p.json")[0] == 0
+    assert told("verify", "p.json", data)[0] == 0
+    code, _, err = told("learn", data, *said, "--cv", 3)
+    assert code == 0, err
+    _, out, _ = told("predict", "model.json", data, "--json")
+    assert answers_of(out) == {"not 3": 14, "3": 6}
+
+
+def test_the_middle_of_three_grades_is_no_half_line_and_that_is_proved(told, tmp_path):
+    data = put(tmp_path, "d.csv", GRADES)
+    assert (
+        told("separable", data, "--target", "grade", "--positive", "2", "--proof", "p.json")[0] == 1
+    )
+    assert told("verify", "p.json", data)[0] == 0
+
+
+def test_a_model_whose_others_is_no_truth_value_is_refused(told, tmp_path):
+    data = put(tmp_path, "d.csv", SPECIES)
+    told("learn", data, "--target", "species", "--positive", "setosa")
+    model = (tmp_path / "model.json").read_text()
+    (tmp_path / "model.json").write_text(model.replace('"others": true', '"others": 1'))
+    code, _, err = told("predict", "model.json", data)
+    assert code == 65
+    assert "answers.others" in err
+
+
+def refusal(told, folder, text, *options):
+    code, _, err = told("learn", put(folder, "d.csv", text), *options)
+    assert code >= 64
+    return err.strip().splitlines()[-1]
+
+
+def test_three_answers_without_positive_say_what_it_would_do(told, tmp_path):
+    assert re.search(
+        r"3 different answers \(setosa, versicolor and virginica\); there must be two\. Give "
+        r"--positive virginica, say, to learn it against the rest, or --target for another",
+        refusal(told, tmp_path, SPECIES, "--target", "species"),
+    )
+
+
+def test_an_answer_that_is_not_there_is_refused_and_those_that_are_there_are_named(told, tmp_path):
+    said = refusal(told, tmp_path, SPECIES, "--target", "species", "--positive", "rose")
+    assert "--positive rose is not an answer" in said
+    assert "setosa, versicolor and virginica" in said
+
+
+@pytest.mark.parametrize(
+    ("labels", "pair"),
+    [
+        (("yes", "Yes", "no"), '"Yes" and "yes"'),
+        (("no", "NO", "yes", "Yes"), '"NO" and "no"'),
+        (("new  york", "New York", "Rome"), '"New York" and "new  york"'),
+    ],
+)
+def test_answers_that_differ_only_in_case_or_blanks_are_told(told, tmp_path, labels, pair):
+    text = "x,y\n" + "".join(f"{i},{labels[i % len(labels)]}\n" for i in range(12))
+    said = refusal(told, tmp_path, text, "--target", "y")
+    assert f"{pair} differ only in case or blanks: write them alike." in said
+
+
+def test_a_count_of_one_is_singular(told, tmp_path):
+    assert "1 different answer (7);" in refusal(told, tmp_path, "x,y\n1,7\n2,7\n", "--target", "y")
+    assert "there is 1 column, counted" in refusal(told, tmp_path, "y\n1\n2\n", "--target", "5")
+
+
+HOLES = "x,y\n" + "".join(f"{i if i != 3 else '?'},{'no' if i < 6 else 'yes'}\n" for i in range(12))
+
+
+def test_a_question_mark_suggests_to_drop_the_row_and_to_take_the_mean(told, tmp_path):
+    said = refusal(told, tmp_path, HOLES)
+    assert said.endswith(
+        'row 4, column "x": "?" is not a number. '
+        "Give --missing drop, --missing mean, or --category x."
+    )
+    for policy in ("drop", "mean"):
+        assert told("learn", "d.csv", "--missing", policy)[0] == 0
+
+
+@pytest.mark.parametrize("policy", ["error", "drop", "mean"])
+@pytest.mark.parametrize("way", [[], ["--stream", "--no-convert"]])
+def test_no_missing_option_is_advised_where_it_does_not_help(told, tmp_path, policy, way):
+    said = refusal(told, tmp_path, HOLES.replace("?", "1e999"), "--missing", policy, *way)
+    assert 'row 4, column "x": "inf" is not a finite number. Mend it, or give --ignore x.' in said
+
+
+def test_where_dropping_leaves_nothing_the_mean_is_advised(told, tmp_path):
+    text = "x,z,y\n" + "".join(
+        f"{i if i % 2 else ''},{'' if i % 2 else i},{'no' if i < 6 else 'yes'}\n" for i in range(12)
+    )
+    said = refusal(told, tmp_path, text, "--missing", "drop")
+    assert "no row is left" in said
+    assert "Give --missing mean" in said
