@@ -22,7 +22,7 @@ CALLS = ("write", "fsync", "replace", "ftruncate")
 def main():
     # Loaded or compiled here, once for all forks.
     rb.OnlinePerceptron(average=True, pocket=True, window=2).learn_many(np.eye(3), [0, 1, 0])
-    assert stream.FEEDS
+    assert stream.feed_of
     for line in sys.stdin:
         wish = json.loads(line)
         child = os.fork()

@@ -42,6 +42,11 @@ LAYOUT = (
     click.option("--decimal", default=".", show_default=True, help="The decimal point."),
     click.option("--encoding", metavar="NAME", help="Of the text; UTF-8 if not said."),
 )
+KINDS = (
+    click.option("--number", multiple=True, metavar="COLUMN", help="Take a column as numbers."),
+    click.option("--category", multiple=True, metavar="COLUMN", help="Take it as categories."),
+    click.option("--text", multiple=True, metavar="COLUMN", help="Take it as words."),
+)
 COLUMNS = (
     click.option("--target", metavar="COLUMN", help="The answers; a name, or a number from 1."),
     click.option(
@@ -50,9 +55,7 @@ COLUMNS = (
         help="The answer that counts as yes; of three or more, against the rest.",
     ),
     click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out."),
-    click.option("--number", multiple=True, metavar="COLUMN", help="Take a column as numbers."),
-    click.option("--category", multiple=True, metavar="COLUMN", help="Take it as categories."),
-    click.option("--text", multiple=True, metavar="COLUMN", help="Take it as words."),
+    *KINDS,
     click.option(
         "--missing",
         type=click.Choice(POLICIES),
@@ -98,6 +101,11 @@ def reading_options(function: F) -> F:
         return function(reading=reading, **given)
 
     return cast(F, _with(packed, (*COLUMNS, *LAYOUT)))
+
+
+def kind_options(function: F) -> F:
+    """Add the options on what columns are; the command gets `number`, `category` and `text`."""
+    return _with(function, KINDS)
 
 
 def convert_option(function: F) -> F:

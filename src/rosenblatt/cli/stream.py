@@ -10,35 +10,27 @@ import click
 
 from rosenblatt.checkpoint import CheckpointFolder
 from rosenblatt.cli import VERBS
-from rosenblatt.cli.options import examples, json_option, layout_options
-from rosenblatt.cli.outlet import Outlet
+from rosenblatt.cli.options import examples, json_option, kind_options, layout_options
+from rosenblatt.cli.outlet import Outlet, Seal
 from rosenblatt.cli.say import Voice, tell
-from rosenblatt.cli.streaming import Job, Status, Streamer, Tally, stopping_gently
+from rosenblatt.cli.status import Status
+from rosenblatt.cli.streamfeed import Asked, feed_again, feed_of, known_feed, open_stream
+from rosenblatt.cli.streaming import Job, Streamer, Tally, stopping_gently
 from rosenblatt.errors import DataError, UsageError, shortened
 from rosenblatt.files import keep_apart
 from rosenblatt.online import OnlinePerceptron
-from rosenblatt.read import CSV, JSON_LINES, LIBSVM, PARQUET, Layout, reader_of
-from rosenblatt.read.dialect import find_dialect
-from rosenblatt.read.feed import (
-    USUAL_TARGETS,
-    ArrowFeed,
-    CsvFeed,
-    JsonFeed,
-    LibsvmFeed,
-    first_keys,
-    target_among,
-)
-from rosenblatt.read.lines import LineStream, Place, RowStream
+from rosenblatt.read import Layout
+from rosenblatt.read.lines import Place
+from rosenblatt.words import counted
 
 EVERY = 100_000
-FEEDS: dict[str, Any] = {feed.__name__: feed for feed in (ArrowFeed, CsvFeed, JsonFeed, LibsvmFeed)}
 
 
 @click.command(
     short_help=VERBS["stream"],
     epilog=examples(
         "rosenblatt stream clicks.jsonl --target clicked -o predicted.txt",
-        "rosenblatt stream clicks.csv -o predicted.txt --checkpoint state --resume",
+        "rosenblatt stream clicks.csv -o answers.txt --checkpoint state --resume",
     ),
 )
 @click.argument("data", default="-", type=click.Path(allow_dash=True))
@@ -64,6 +56,7 @@ FEEDS: dict[str, Any] = {feed.__name__: feed for feed in (ArrowFeed, CsvFeed, Js
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
 @click.option("--save", type=click.Path(), metavar="FILE", help="Write the model at the end.")
 @click.option("--quiet", is_flag=True, help="No status line.")
+@kind_options
 @layout_options
 @json_option
 def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
@@ -73,11 +66,17 @@ def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
     only predicted. Predictions go to standard output in order, one a line, empty before any
     label is known; a bad line has none. Labels are learnt as they come.
 
-    With --checkpoint, state and position are written together. After a crash, --resume goes on
-    from there: a file of predictions is first taken back to the same place, so that no line is
-    learnt twice or lost and no prediction is missing or doubled. Give the file with -o, or
-    append to it with >>. Into a pipe, predictions since the last checkpoint come again.
+    The first value of a column says what it is: a number, a category, whose values become
+    features column=value, or, from four words on, text, whose words become column=word.
+    --number, --category and --text choose otherwise.
+
+    With --checkpoint, state and position are written together, and a last line without its end
+    waits for the next run. After a crash, --resume with the same options goes on from there: a
+    file of predictions is first taken back to the same place, so that no line is learnt twice or
+    lost and no prediction is missing or doubled. Give the file with -o, or append to it with >>.
+    Into a pipe, predictions since the last checkpoint come again.
     """
+    given["as_json"] = as_json
     _check(data, given)
     with ExitStack() as stack:
         folder = None
@@ -86,12 +85,14 @@ def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
         kept = None if folder is None else _whole(folder.read(given["resume"]))
         if given["resume"] and kept is None:
             tell("there is no checkpoint yet; starting from the beginning.")
-        job, tally = _job(data, layout, given, as_json, folder, kept)
-        status = Status(job, tally, given["margin"], given["quiet"] or as_json)
+        job, tally = _job(data, layout, given, folder, kept)
+        status = Status(job.model, tally.predicted, given["margin"], given["quiet"] or as_json)
         streamer = Streamer(job, tally, status)
         with stopping_gently(streamer):
             tally = streamer.run()
-        status.end(tally)
+        status.end(tally.predicted, tally.bad)
+        if streamer.stopped_by is None:
+            _refuse_nothing(job, tally)
         if given["save"] is not None:
             job.model.save(given["save"])
         Voice(as_json).result(_result(job.model, tally, status))
@@ -116,27 +117,53 @@ def _check(data: str, given: dict[str, Any]) -> None:
 
 
 def _job(
-    data: str,
-    layout: Layout,
-    given: dict[str, Any],
-    as_json: bool,
-    folder: CheckpointFolder | None,
-    kept: Any,
+    data: str, layout: Layout, given: dict[str, Any], folder: CheckpointFolder | None, kept: Any
 ) -> tuple[Job, Tally]:
-    model = _model(given, kept)
-    source = _open(data, layout, given["follow"])
-    feed, begin = _feed(source, layout, given) if kept is None else _known_feed(source, kept)
-    to_stdout = given["output"] in (None, "-")
-    output = None if to_stdout and as_json else Outlet(None if to_stdout else given["output"])
-    rejects = None if given["rejects"] is None else Outlet(given["rejects"])
-    for outlet, name in ((output, "output"), (rejects, "rejects")):
-        if outlet is not None:
-            outlet.begin() if kept is None else outlet.take_back(kept[name])
+    model, asked = _model(given, kept), Asked.of(given, layout)
+    if kept is not None:
+        asked.check(kept["options"])
+    source = open_stream(data, layout, given["follow"], folder is not None)
+    feed, kinds, begin = feed_of(source, asked) if kept is None else known_feed(source, kept)
+    output, rejects = _outlets(given, folder, kept)
     every = (given["every"] or EVERY) if folder is not None else None
-    job = Job(model, source, feed, output, rejects, folder, every, given["strict"])
+    strict = given["strict"]
+    job = Job(model, source, feed, output, rejects, folder, every, strict, asked, kinds)
     if kept is None:
         return job, Tally(begin)
     return job, Tally(begin, kept["tally"]["predicted"], kept["tally"]["bad"])
+
+
+def _outlets(
+    given: dict[str, Any], folder: CheckpointFolder | None, kept: Any
+) -> tuple[Outlet | None, Outlet | None]:
+    """Where predictions and bad lines go; nothing is cut before all is known to fit."""
+    path = None if given["output"] == "-" else given["output"]
+    output = None if path is None and given["as_json"] else Outlet("--output", path)
+    rejects = None if given["rejects"] is None else Outlet("--rejects", given["rejects"])
+    used = {"output": output, "rejects": rejects}
+    if kept is not None:
+        _go_on(used, folder, kept)
+        return output, rejects
+    there = [outlet for outlet in used.values() if outlet is not None]
+    if given["resume"]:
+        for outlet in there:
+            outlet.refuse_unless_empty()
+    for outlet in there:
+        outlet.begin()
+    return output, rejects
+
+
+def _go_on(used: dict[str, Outlet | None], folder: CheckpointFolder | None, kept: Any) -> None:
+    seals = []
+    for name, outlet in used.items():
+        if (outlet is None) != (kept[name] is None):
+            how = "without" if kept[name] is None else "with"
+            raise UsageError(f"the checkpoint was made {how} {name}; give the same options.")
+        if outlet is not None:
+            seals.append((outlet, outlet.check(kept[name], kept["ended"])))
+    assert folder is not None
+    for outlet, seal in seals:
+        outlet.take_back(seal, kept["ended"], folder.path)
 
 
 def _model(given: dict[str, Any], kept: Any) -> OnlinePerceptron:
@@ -165,66 +192,15 @@ def _model(given: dict[str, Any], kept: Any) -> OnlinePerceptron:
     return old
 
 
-def _open(data: str, layout: Layout, follow: bool) -> LineStream | RowStream:
-    source = LineStream(data, follow)
-    if reader_of(source, layout) is not PARQUET:  # type: ignore[arg-type]
-        return source
-    if not source.regular or data == "-":
-        raise UsageError("Parquet cannot be read from a pipe; give the file.")
-    return RowStream(data)
-
-
-def _feed(
-    source: LineStream | RowStream, layout: Layout, given: dict[str, Any]
-) -> tuple[Any, Place]:
-    """How to read the stream, and where its first row begins."""
-    target, ignore = given["target"], given["ignore"]
-    if isinstance(source, RowStream):
-        names = source.file.schema_arrow.names
-        target = target_among(names, target, source.name)
-        return ArrowFeed(target, _features(names, target, ignore)), Place()
-    reader = reader_of(source, layout)  # type: ignore[arg-type]
-    if reader is LIBSVM:
-        return LibsvmFeed(), Place()
-    if reader is JSON_LINES:
-        keys = first_keys(source.head())
-        return JsonFeed(target or target_among(keys, None, source.name), tuple(ignore)), Place()
-    if reader is not CSV:
-        raise UsageError(
-            f"a stream of {reader.name} cannot be read; give JSON lines, CSV or LIBSVM."
+def _refuse_nothing(job: Job, tally: Tally) -> None:
+    """A stream without a line that can be read is an error, unless its lines are yet to come."""
+    if tally.predicted == 0 and tally.bad:
+        raise DataError(
+            f"{job.stream.name}: nothing could be read, all of its "
+            f"{counted(tally.bad, 'line')} left out."
         )
-    dialect = find_dialect(source, layout)  # type: ignore[arg-type]
-    if dialect.encoding != "utf-8":
-        raise UsageError("a stream must be UTF-8 text; convert it with iconv.")
-    names = list(dialect.names)
-    if target is None and not set(USUAL_TARGETS) & set(names):
-        target = names[-1]
-        tell(f'the answers are taken from the last column, "{target}"; --target chooses another.')
-    target = target_among(names, target, source.name)
-    feed = CsvFeed(
-        dialect.names,
-        target,
-        _features(names, target, ignore),
-        dialect.separator,
-        dialect.quote,
-        dialect.decimal,
-    )
-    return feed, source.skip_line() if dialect.header else Place()
-
-
-def _known_feed(source: LineStream | RowStream, kept: Any) -> tuple[Any, Place]:
-    place, feed = Place(**kept["tally"]["place"]), _feed_of(kept["feed"])
-    source.go_to(place, kept["input"])
-    return feed, place
-
-
-def _feed_of(kept: dict[str, Any]) -> Any:
-    fields = {name: tuple(v) if isinstance(v, list) else v for name, v in kept.items()}
-    for value in fields.values():
-        words = value if isinstance(value, tuple) else (value,)
-        if not all(word is None or isinstance(word, str) for word in words):
-            raise TypeError("how the stream is read is not told")
-    return FEEDS[str(fields.pop("kind"))](**fields)
+    if tally.predicted == 0 and job.folder is None:
+        raise DataError(f"{job.stream.name} has no rows.")
 
 
 def _whole(kept: Any) -> Any:
@@ -232,28 +208,24 @@ def _whole(kept: Any) -> Any:
     if kept is None:
         return None
     try:
+        if "tally" in kept and "options" not in kept:
+            raise ValueError("it was made by an earlier version of rosenblatt")
         tally, place = kept["tally"], Place(**kept["tally"]["place"])
         numbers = [place.bytes, place.lines, tally["predicted"], tally["bad"]]
-        numbers += [kept[name] for name in ("output", "rejects") if kept[name] is not None]
+        for name in ("output", "rejects"):
+            if kept[name] is not None:
+                seal = Seal(**kept[name])
+                numbers += [seal.begun, 0 if seal.length is None else seal.length]
         if any(type(n) is not int or n < 0 for n in numbers):
             raise ValueError("a place in a file is not a whole number")
-        if not isinstance(kept["input"], str) or not isinstance(kept["model"], dict):
+        known = {str: ["input"], dict: ["model", "kinds", "options"], bool: ["ended"]}
+        if not all(isinstance(kept[name], kind) for kind, names in known.items() for name in names):
             raise TypeError("its stream or its model is not told")
-        _feed_of(kept["feed"])
+        feed_again(kept["feed"])
     except (KeyError, TypeError, ValueError, AttributeError) as wrong:
         why = shortened(str(wrong))
         raise DataError(f"the checkpoint does not hold all it should: {why}.") from None
     return kept
-
-
-def _features(names: list[str], target: str, ignore: tuple[str, ...]) -> tuple[str, ...]:
-    unknown = [name for name in ignore if name not in names]
-    if unknown:
-        raise UsageError(f"--ignore: there is no column {unknown[0]!r}.")
-    features = tuple(name for name in names if name != target and name not in ignore)
-    if not features:
-        raise UsageError("no column is left to learn from.")
-    return features
 
 
 def _result(model: OnlinePerceptron, tally: Tally, status: Status) -> dict[str, Any]:
@@ -268,5 +240,5 @@ def _result(model: OnlinePerceptron, tally: Tally, status: Status) -> dict[str, 
         "bad lines": tally.bad,
         "labels": list(model.labels),
         "lines": tally.place.lines,
-        "rows a second": status.rate(tally),
+        "rows a second": status.rate(tally.predicted),
     }

@@ -6,9 +6,7 @@ import json
 import os
 import queue
 import signal
-import sys
 import threading
-import time
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,15 +19,17 @@ from numpy.typing import NDArray
 from rosenblatt.checkpoint import CheckpointFolder
 from rosenblatt.cli.outlet import Outlet
 from rosenblatt.cli.say import tell
+from rosenblatt.cli.status import Complaints
+from rosenblatt.cli.streamfeed import Asked, tell_kinds
 from rosenblatt.errors import DataError
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.labels import Labels
 from rosenblatt.online import OnlinePerceptron
-from rosenblatt.read.feed import TOO_LARGE, BadLine, Batch
+from rosenblatt.read.feed import TOO_LARGE, Batch
+from rosenblatt.read.kinds import Kinds, encoded
 from rosenblatt.read.lines import LineStream, Place, RowStream
 from rosenblatt.rows import Answers, Named, plain_row
 
-REPORTED = 100  # bad lines that are named one by one
 READERS = min(4, os.cpu_count() or 1)  # threads that parse chunks
 
 
@@ -54,6 +54,8 @@ class Job:
     folder: CheckpointFolder | None
     every: int | None
     strict: bool
+    asked: Asked
+    kinds: Kinds
 
 
 class Streamer:
@@ -71,6 +73,8 @@ class Streamer:
 
     def __init__(self, job: Job, tally: Tally, status: Any) -> None:
         self.job, self.tally, self.status = job, tally, status
+        self.kinds = job.kinds
+        self.complaints = Complaints(job.stream.name)
         self.stopped_by: int | None = None
 
     def run(self) -> Tally:
@@ -78,20 +82,24 @@ class Streamer:
         job = self.job
         self.checkpoint()
         for batch in self._batches():
-            sifted = sift(batch, job.model)
+            sifted, kinds = sift(batch, job.model, self.kinds)
             if job.strict and sifted.bad:
                 self._stop_at(sifted)
-            self._take(sifted)
+            self._take(sifted, kinds)
             if job.every and self.tally.place.lines % job.every == 0:
                 self.checkpoint()
-        self.checkpoint()
+        self.checkpoint(ended=True)
+        self.complaints.end()
+        if job.stream.unfinished:
+            line = self.tally.place.lines + 1
+            tell(f"{job.stream.name}, line {line} has no end yet; it waits for the next run.")
         return self.tally
 
     def stop(self, signum: int, frame: Any) -> None:
         """Ask to stop after the chunk that is being learnt."""
         self.stopped_by = signum
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, ended: bool = False) -> None:
         """Write state and position together, once what was said so far is on the disk."""
         job = self.job
         if job.folder is None:
@@ -101,7 +109,10 @@ class Streamer:
             "model": job.model.state(),
             "tally": asdict(self.tally),
             "feed": {name: list(v) if isinstance(v, tuple) else v for name, v in feed.items()},
+            "kinds": dict(self.kinds),
+            "options": job.asked.options(),
             "input": job.stream.seal(),
+            "ended": ended,
             "output": None if job.output is None else job.output.settle(),
             "rejects": None if job.rejects is None else job.rejects.settle(),
         }
@@ -113,14 +124,19 @@ class Streamer:
         for batch in ahead(chunks, job.feed.read):
             if batch is not None:
                 yield batch
-            self.status(self.tally)
+            self.status(self.tally.predicted, self.tally.bad)
             if self.stopped_by is not None:
                 return
 
-    def _take(self, batch: Batch) -> None:
+    def _take(self, batch: Batch, kinds: Kinds) -> None:
         job = self.job
         said = answer(job.model, batch)
-        self._set_aside(batch.bad)
+        if kinds is not self.kinds:
+            tell_kinds({name: kind for name, kind in kinds.items() if name not in self.kinds})
+            self.kinds = kinds
+        self.complaints.take(batch.bad)
+        if job.rejects is not None and batch.bad:
+            job.rejects.write(b"".join(line.text for line in batch.bad))
         if job.output is not None:
             job.output.write(said)
         job.stream.passed(batch.chunk)  # type: ignore[arg-type]
@@ -128,45 +144,70 @@ class Streamer:
         old = self.tally
         self.tally = Tally(batch.chunk.end, old.predicted + rows, old.bad + len(batch.bad))
 
-    def _set_aside(self, bad: list[BadLine]) -> None:
-        for number, line in enumerate(bad, self.tally.bad + 1):
-            if number <= REPORTED:
-                tell(f"{self.job.stream.name}, line {line.number}: {line.why}; it is left out.")
-            if number == REPORTED:
-                tell("further bad lines are only counted.")
-        if self.job.rejects is not None and bad:
-            self.job.rejects.write(b"".join(line.text for line in bad))
-
     def _stop_at(self, batch: Batch) -> None:
         """Learn what comes before a bad line, keep it, and stop."""
         first = min(batch.bad, key=lambda line: line.number)
         before = first.number - 1 - batch.chunk.begin.lines
         if before > 0:
             part = self.job.feed.read(batch.chunk.split(before)[0])
-            self._take(sift(part, self.job.model))
-        self.checkpoint()
+            self._take(*sift(part, self.job.model, self.kinds))
+        self.checkpoint(ended=True)
         raise DataError(f"{self.job.stream.name}, line {first.number}: {first.why}.")
 
 
-def sift(batch: Batch, model: OnlinePerceptron) -> Batch:
-    """Set aside the rows that the model could not learn, before any of them is learnt."""
+def sift(batch: Batch, model: OnlinePerceptron, kinds: Kinds) -> tuple[Batch, Kinds]:
+    """Set aside the rows that the model could not learn, before any of them is learnt.
+
+    Also the kinds of columns, with those that were seen for the first time.
+    """
     labels = Labels(model.labels)
-    return _sift_rows(batch, labels) if batch.table is None else _sift_table(batch, labels)
+    if batch.table is not None:
+        return _sift_table(batch, labels), kinds
+    if not batch.raw:
+        return _sift_rows(batch, labels, plain_row), kinds
+    encoder = Encoder(kinds)
+    return _sift_rows(batch, labels, encoder.row), encoder.kinds
 
 
-def _sift_rows(batch: Batch, labels: Labels) -> Batch:
+def _sift_rows(batch: Batch, labels: Labels, encode: Callable[[Any], dict[Hashable, Any]]) -> Batch:
     rows: list[tuple[int, dict[Hashable, Any], Any]] = []
     why: dict[int, str] = {}
     for at, x, y in batch.rows:
         try:
-            row = plain_row(x)
+            row = encode(x)
             if not sum(v * v for v in row.values()) < LONGEST_SQUARED:
                 raise ValueError(TOO_LARGE)
             labels = labels if y is None else labels.learn(y)
             rows.append((at, row, y))
         except ValueError as error:
-            why[at] = str(error)
+            why[at] = str(error).removeprefix("x, ")
     return batch.without(why, rows=rows)
+
+
+class Encoder:
+    """Makes rows of named values into rows of features, and learns on the way what columns are."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self.kinds = kinds
+        self.others: set[str] = set()
+        self._look()
+
+    def row(self, x: dict[str, Any]) -> dict[Hashable, Any]:
+        """The features of a row; refuses what is no number in a column of numbers."""
+        known = x.keys() <= self.kinds.keys()
+        if known and not (self.others and self.others.intersection(x)):
+            try:
+                return plain_row(x)
+            except ValueError:
+                pass  # a number may be written as text
+        row, kinds = encoded(x, self.kinds)
+        if kinds is not self.kinds:
+            self.kinds = kinds
+            self._look()
+        return plain_row(row)
+
+    def _look(self) -> None:
+        self.others = {name for name, kind in self.kinds.items() if kind != "number"}
 
 
 def _sift_table(batch: Batch, labels: Labels) -> Batch:
@@ -248,55 +289,6 @@ def _taken(waiting: queue.Queue[Future[Batch] | BaseException | None]) -> Iterat
         if isinstance(batch, BaseException):
             raise batch
         yield batch.result()
-
-
-class Status:
-    """The line about a stream: on a terminal twice a second, elsewhere at its end."""
-
-    def __init__(self, job: Job, tally: Tally, margin: float | None, quiet: bool) -> None:
-        self.model, self.margin, self.quiet = job.model, margin, quiet
-        self.begun = self.last = time.monotonic()
-        self.before = tally.predicted
-        self.terminal = sys.stderr.isatty()
-
-    def __call__(self, tally: Tally) -> None:
-        """Take the tally; say it on a terminal if it is time to."""
-        if self.terminal and not self.quiet and time.monotonic() - self.last > 0.5:
-            self.last = time.monotonic()
-            print(f"\r\033[K{self.line(tally)}", end="", file=sys.stderr, flush=True)
-
-    def end(self, tally: Tally) -> None:
-        """The last line."""
-        if not self.quiet:
-            print(("\r\033[K" if self.terminal else "") + self.line(tally), file=sys.stderr)
-
-    def rate(self, tally: Tally) -> float:
-        """Rows a second."""
-        elapsed = time.monotonic() - self.begun
-        return (tally.predicted - self.before) / max(elapsed, 1e-9)
-
-    def line(self, tally: Tally) -> str:
-        """Seen, mistakes, rate, bound and speed in one line."""
-        model = self.model
-        parts = [f"{tally.predicted:,} seen", f"{model.n_seen:,} learnt"]
-        if model.n_seen:
-            share = model.n_mistakes / model.n_seen
-            parts.append(f"{model.n_mistakes:,} mistakes ({100 * share:.2f} %)")
-            recent = min(model.n_seen, model.window)
-            parts.append(f"{100 * model.mistake_rate:.2f} % of the last {recent:,}")
-            parts.append(self._bound())
-        if tally.bad:
-            parts.append(f"{tally.bad:,} bad lines")
-        return "rosenblatt: " + ", ".join([*parts, f"{self.rate(tally):,.0f} rows a second"])
-
-    def _bound(self) -> str:
-        model = self.model
-        if self.margin is not None:
-            return f"bound {model.bound(self.margin):,.0f} for margin {self.margin:g}"
-        if model.n_mistakes == 0:
-            return f"R {model.radius:.4g}"
-        # R²/γ² ≥ mistakes, turned around: what they say about any line that is right everywhere.
-        return f"bound: no margin above {model.radius / model.n_mistakes**0.5:.3g}"
 
 
 @contextmanager

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import csv as python_csv
 import json
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from rosenblatt.errors import UsageError
+from rosenblatt.errors import UsageError, column_called
 from rosenblatt.kernels import LONGEST_SQUARED
+from rosenblatt.labels import is_missing
+from rosenblatt.read.columns import as_numbers
 from rosenblatt.read.dialect import BLANKS, MISSING, squeezed
+from rosenblatt.read.jsonlines import DEEPEST, too_deep
+from rosenblatt.read.kinds import Kinds, features
 from rosenblatt.read.lines import Chunk, Rows
 from rosenblatt.read.source import one_line
 from rosenblatt.read.turn import in_rows
 from rosenblatt.wholes import FIRST, PROMISED, is_changed, is_changed_text
+from rosenblatt.words import counted
 
 TOO_LARGE = "its numbers are too large; scale them first"
 NUMBERS = pa.float64()
@@ -58,6 +66,7 @@ class Batch:
     bad: list[BadLine] = field(default_factory=list)
 
     names: tuple[Hashable, ...] = ()
+    raw: bool = False  # whether the rows hold values that are not features yet
 
     def without(self, why: Mapping[int, str], **kept: Any) -> Batch:
         """The batch with some lines of its chunk set aside, and what is kept of the others."""
@@ -72,7 +81,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class JsonFeed:
-    """JSON lines: an object of numbers a line; a feature that is null is not there.
+    """JSON lines: an object a line; a feature that is null is not there.
 
     Parameters
     ----------
@@ -87,12 +96,14 @@ class JsonFeed:
 
     def read(self, chunk: Chunk) -> Batch:
         """The rows of a chunk."""
-        return _read_rows(chunk, self._row)
+        return replace(_read_rows(chunk, self._row), raw=True)
 
     def _row(self, line: bytes) -> tuple[dict[Hashable, Any], Any]:
+        if too_deep(line):
+            raise ValueError(f"it is nested more than {DEEPEST} deep")
         try:
             x = json.loads(line)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise ValueError(f"it is not JSON ({one_line(error)[:-1]})") from None
         if not isinstance(x, dict):
             raise ValueError("it is not a JSON object")
@@ -134,7 +145,7 @@ class LibsvmFeed:
 
 @dataclass(frozen=True)
 class CsvFeed:
-    """Delimited lines of numbers and a label, parsed by PyArrow a chunk at a time.
+    """Delimited lines and a label in each, parsed by PyArrow a chunk at a time.
 
     Parameters
     ----------
@@ -150,6 +161,8 @@ class CsvFeed:
         Around cells.
     decimal : str
         The decimal point.
+    kinds : mapping of str to str
+        What those features are that are no numbers.
     """
 
     names: tuple[str, ...]
@@ -158,6 +171,7 @@ class CsvFeed:
     separator: str = ","
     quote: str | None = '"'
     decimal: str = "."
+    kinds: Kinds = field(default_factory=dict)
 
     def read(self, chunk: Chunk) -> Batch:
         """The rows of a chunk; where PyArrow refuses it, the bad lines are found by halving."""
@@ -167,14 +181,32 @@ class CsvFeed:
             return Batch(chunk, bad=bad)
         lines = np.concatenate([at + np.arange(table.num_rows) for at, table in tables])
         table = pa.concat_tables([table for _, table in tables])
-        X, squares = in_rows([numbers(table.column(name)) for name in self.features])
-        y = labels_of(table.column(self.target))
-        batch = Batch(chunk, Table(X, y, lines), bad=bad, names=self.features)
-        return usable(batch, squares, lambda some: self._written(chunk, some))
+        if self.kinds:
+            answers = table.column(self.target)
+            missing = pc.is_in(pc.utf8_trim_whitespace(answers), pa.array(MISSING))
+            answers = pc.if_else(missing, pa.scalar(None, pa.string()), answers)
+            table = table.set_column(table.num_columns - 1, self.target, answers)
+        return _batch(self, Batch(chunk, bad=bad), table, lines)
 
-    def _written(self, chunk: Chunk, lines: NDArray[np.intp]) -> Any:
-        every = chunk.data.split(b"\n")
-        data = b"".join(every[at] + b"\n" for at in lines.tolist())
+    def cells(self, lines: list[bytes]) -> Iterator[dict[str, str]]:
+        """The cells of some lines by their columns; lines that are not as long are left out."""
+        blanks = self.separator == BLANKS
+        for line in lines:
+            text = (squeezed(line) if blanks else line).decode(errors="replace")
+            rows = python_csv.reader(
+                [text.rstrip("\r\n")],
+                delimiter="\t" if blanks else self.separator,
+                quotechar=self.quote,
+                quoting=python_csv.QUOTE_NONE if self.quote is None else python_csv.QUOTE_MINIMAL,
+            )
+            with suppress(python_csv.Error):
+                row = next(rows, [])
+                if len(row) == len(self.names):
+                    yield dict(zip(self.names, row, strict=True))
+
+    def written(self, chunk: Any, lines: NDArray[np.intp]) -> Any:
+        """Some lines of a chunk as a table of text."""
+        data = b"".join(chunk.line(at) for at in lines.tolist())
         return self._parse(data, pa.string())
 
     def _tables(self, chunk: Chunk, at: int, bad: list[BadLine]) -> Iterator[tuple[int, Any]]:
@@ -194,13 +226,22 @@ class CsvFeed:
         elif chunk.data.strip():
             bad.append(BadLine(chunk.begin.lines + 1, chunk.data, why.rstrip(".")))
 
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The features that are numbers."""
+        return tuple(name for name in self.features if name not in self.kinds)
+
     def _why(self, said: str) -> str:
         """PyArrow's complaint about one line, with the name of the column."""
         said = re.sub(r"Row #\d+: |CSV (conversion|parse) error[^:]*: ", "", said)
+        length = re.match(r"Expected (\d+) columns, got (\d+)", said)
+        if length is not None:
+            return f"it has {counted(int(length[2]), 'cell')}, not {length[1]}"
         column = re.match(r"In CSV column #(\d+): ", said)
         if column is None:
             return said
-        return f'column "{self.names[int(column[1])]}": {said[column.end() :]}'
+        said = re.sub(r"^invalid value '(.*)'\.?$", r'"\1" is not a number', said[column.end() :])
+        return f'column "{self.names[int(column[1])]}": {said}'
 
     def _parse(self, data: bytes, kind: Any = NUMBERS) -> Any:
         blanks = self.separator == BLANKS
@@ -214,11 +255,11 @@ class CsvFeed:
             csv.ConvertOptions(
                 column_types={
                     **dict.fromkeys(self.names, pa.string()),
-                    **dict.fromkeys(self.features, kind),
+                    **dict.fromkeys(self.numbers, kind),
                 },
                 include_columns=[*self.features, self.target],
                 null_values=list(MISSING),
-                strings_can_be_null=True,
+                strings_can_be_null=kind is NUMBERS and not self.kinds,  # NA may be a category
                 decimal_point=self.decimal,
             ),
         )
@@ -234,57 +275,95 @@ class ArrowFeed:
         The column of answers.
     features : tuple of str
         The columns that are features.
+    kinds : mapping of str to str
+        What those features are that are no numbers.
     """
 
     target: str
     features: tuple[str, ...]
+    kinds: Kinds = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The features that are numbers."""
+        return tuple(name for name in self.features if name not in self.kinds)
 
     def read(self, chunk: Rows) -> Batch:
         """The rows of a batch."""
-        X, squares = in_rows([numbers(chunk.batch.column(name)) for name in self.features])
-        y = labels_of(chunk.batch.column(self.target))
-        batch = Batch(chunk, Table(X, y, np.arange(len(X))), names=self.features)
-        return usable(batch, squares, lambda some: chunk.batch.take(pa.array(some)))
+        return _batch(self, Batch(chunk), chunk.batch, np.arange(chunk.count))
+
+    def written(self, chunk: Any, rows: NDArray[np.intp]) -> Any:
+        """Some rows of a batch as they are stored."""
+        return chunk.batch.take(pa.array(rows))
 
 
-def usable(batch: Batch, squares: float, cells: Callable[[NDArray[np.intp]], Any]) -> Batch:
-    """Set aside the rows of a table in which a number is missing, infinite, too large or rounded.
+def _batch(feed: CsvFeed | ArrowFeed, batch: Batch, table: Any, lines: NDArray[np.intp]) -> Batch:
+    """The rows of an Arrow table: as an array where all are numbers, else one by one."""
+    names = feed.numbers
+    columns = [numbers(table.column(name)) for name in names]
+    X, squares = in_rows(columns) if names else (np.empty((table.num_rows, 0)), 0.0)
+    y = labels_of(table.column(feed.target))
+    batch = replace(batch, table=Table(X, y, lines), names=names)
+    batch = usable(feed, batch, squares)
+    return _named(feed, batch, table, lines) if feed.kinds else batch
 
-    Parameters
-    ----------
-    batch : Batch
-        With a table.
-    squares : float
-        The sum of the squares of its numbers.
-    cells : callable
-        Gives the cells of some lines as they are in the stream, as a table.
-    """
+
+def _named(feed: CsvFeed | ArrowFeed, batch: Batch, table: Any, lines: NDArray[np.intp]) -> Batch:
+    """The usable rows by the names of their features, in the order of the columns."""
+    kept = batch.table
+    assert kept is not None
+    where = np.searchsorted(lines, kept.lines)
+    others = {name: table.column(name).to_pylist() for name in feed.kinds}
+    X, rows, why = kept.X.tolist(), [], {}
+    for row, at, y in zip(range(len(X)), where.tolist(), kept.y.tolist(), strict=True):
+        numbered = dict(zip(feed.numbers, X[row], strict=True))
+        try:
+            x: dict[Hashable, Any] = {}
+            for name in feed.features:
+                kind = feed.kinds.get(name)
+                found = (
+                    features(name, kind, others[name][at]) if kind else ((name, numbered[name]),)
+                )
+                x.update(found)
+            rows.append((int(kept.lines[row]), x, None if is_missing(y) else y))
+        except ValueError as trouble:
+            why[int(kept.lines[row])] = str(trouble)
+    return batch.without(why, table=None, rows=rows)
+
+
+def usable(feed: CsvFeed | ArrowFeed, batch: Batch, squares: float) -> Batch:
+    """Set aside the rows of a table in which a number is missing, infinite, too large or rounded."""
     table = batch.table
     if table is None or squares < FIRST**2:
         return batch
     with np.errstate(over="ignore", invalid="ignore"):
         fine = np.einsum("ij,ij->i", table.X, table.X) < LONGEST_SQUARED
-    why = _rounded(batch, table.kept(fine), cells)
+    why = _rounded(feed, batch, table.kept(fine))
     fine[np.isin(table.lines, list(why))] = False
     for row in np.flatnonzero(~fine):
-        if int(table.lines[row]) in why:
-            continue
-        odd = np.flatnonzero(~np.isfinite(table.X[row]))
-        column = f'column "{batch.names[int(odd[0])]}" is ' if len(odd) else ""
-        text = f"{column}missing or not a finite number" if column else TOO_LARGE
-        why[int(table.lines[row])] = text
+        odd, at = np.flatnonzero(~np.isfinite(table.X[row])), int(table.lines[row])
+        if len(odd):
+            why[at] = _odd(feed, batch.chunk, at, str(batch.names[int(odd[0])]))
+        else:
+            why.setdefault(at, TOO_LARGE)
     return batch.without(why, table=table.kept(fine))
 
 
-def _rounded(
-    batch: Batch, table: Table, cells: Callable[[NDArray[np.intp]], Any]
-) -> dict[int, str]:
+def _odd(feed: CsvFeed | ArrowFeed, chunk: Any, at: int, name: str) -> str:
+    """What is wrong with a cell that is no finite number."""
+    cell = feed.written(chunk, np.array([at])).column(name)[0].as_py()
+    text = "" if cell is None else str(cell).strip()
+    what = f'"{text}" is not a finite number' if text else "there is nothing"
+    return f"{column_called(name)}: {what}"
+
+
+def _rounded(feed: CsvFeed | ArrowFeed, batch: Batch, table: Table) -> dict[int, str]:
     """The lines with a whole number that became another as a double, and which it is."""
     rows, columns = np.nonzero(np.abs(table.X) >= FIRST)
     if len(rows) == 0:
         return {}
     some = np.unique(rows)
-    given, why = cells(table.lines[some]), {}
+    given, why = feed.written(batch.chunk, table.lines[some]), {}
     for row, j in zip(rows.tolist(), columns.tolist(), strict=True):
         name = str(batch.names[j])
         cell = given.column(name)[int(np.searchsorted(some, row))].as_py()
@@ -297,6 +376,8 @@ def numbers(column: Any) -> NDArray[np.float64]:
     """A column of Arrow as an array, NaN where a number is missing."""
     if isinstance(column, pa.ChunkedArray):
         column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    if not pa.types.is_primitive(column.type):  # text that is numbers, mostly
+        column = as_numbers(column)
     return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
 
 
@@ -357,8 +438,8 @@ def first_keys(head: bytes) -> list[str]:
     """The keys of the first line that is a JSON object."""
     for line in head.splitlines():
         try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
+            found = None if too_deep(line) else json.loads(line)
+        except ValueError:
             continue
         if isinstance(found, dict):
             return list(found)
@@ -367,7 +448,7 @@ def first_keys(head: bytes) -> list[str]:
 
 def _read_rows(chunk: Chunk, parse: Callable[[bytes], Any]) -> Batch:
     rows, why = [], {}
-    for at, line in enumerate(chunk.data.split(b"\n")):
+    for at, line in enumerate(chunk.lines):
         if line.strip():
             try:
                 rows.append((at, *parse(line)))

@@ -18,6 +18,8 @@ from rosenblatt.read.source import UNREADABLE, Source, one_line
 from rosenblatt.wholes import first_changed, large
 
 BLOCK = 4 << 20
+DEEPEST = 64  # objects and arrays in one another: parsers go down by calls, until a stack is full
+TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 
 
 def read_whole(source: Source, layout: Layout) -> Any:
@@ -79,9 +81,40 @@ def _blocks(source: Source) -> Iterator[bytes]:
     yield rest
 
 
+def too_deep(line: bytes) -> bool:
+    """Whether the values of a line are nested deeper than can be parsed safely.
+
+    Examples
+    --------
+    >>> too_deep(b"[" * 65), too_deep(b"[]" * 65), too_deep(b'{"a": "[[[[[[[["}')
+    (True, False, False)
+    """
+    if line.count(b"[") + line.count(b"{") <= DEEPEST:
+        return False
+    # Each text becomes one mark, so that brackets in it do not count.
+    marks = np.frombuffer(TEXT.sub(b'"', line), dtype=np.uint8)
+    down = np.isin(marks, (ord("["), ord("{"))).astype(np.int64)
+    up = np.isin(marks, (ord("]"), ord("}")))
+    return bool((np.cumsum(down - up)).max() > DEEPEST)
+
+
+def _check_depth(source: Source, lines: bytes, done: int) -> None:
+    """Refuse lines that are too deep; only those with brackets enough are looked at closely."""
+    marks = np.frombuffer(lines, dtype=np.uint8)
+    opened = np.flatnonzero((marks == ord("[")) | (marks == ord("{")))
+    of = np.searchsorted(np.flatnonzero(marks == ord("\n")), opened)
+    suspects = np.flatnonzero(np.bincount(of) > DEEPEST)
+    every = lines.split(b"\n") if len(suspects) else []
+    for n in suspects.tolist():
+        if too_deep(every[n]):
+            row = done + 1 + sum(1 for line in every[:n] if line.strip())
+            raise DataError(f"{source.name}, row {row}: it is nested more than {DEEPEST} deep.")
+
+
 def _parsed(source: Source, lines: bytes, done: int) -> Any:
     # One block and one thread, so that the row in a complaint is the row in these lines.
     options = json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
+    _check_depth(source, lines, done)
     try:
         lines.decode()
         table = _unrounded(json.read_json(pa.BufferReader(lines), read_options=options), lines)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from rosenblatt.errors import DataError, OpenError
 from rosenblatt.read.columnar import parquet_file
@@ -59,9 +60,14 @@ class Chunk:
         """Where the next chunk begins."""
         return Place(self.begin.bytes + len(self.data), self.begin.lines + self.count)
 
+    @functools.cached_property
+    def lines(self) -> list[bytes]:
+        """The lines without their ends."""
+        return self.data.split(b"\n")
+
     def line(self, at: int) -> bytes:
         """One of the lines, counted from 0, with its newline."""
-        return self.data.split(b"\n")[at] + b"\n"
+        return self.lines[at] + b"\n"
 
     def split(self, lines: int) -> tuple[Chunk, Chunk]:
         """The first so many lines, and the rest."""
@@ -108,6 +114,8 @@ class RowStream:
         The file.
     """
 
+    unfinished = False  # a row is whole or not there
+
     def __init__(self, path: str) -> None:
         self.name = path
         try:
@@ -117,6 +125,17 @@ class RowStream:
                 self.sealed = hashlib.sha256(file.read()).hexdigest()
         except UNREADABLE as trouble:
             raise DataError(f"{path} is not a whole Parquet file: {one_line(trouble)}") from None
+
+    def is_text(self, name: str) -> bool:
+        """Whether a column holds text."""
+        kind = self.file.schema_arrow.field(name).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+    def first_values(self, name: str, count: int) -> list[Any]:
+        """What the first rows have in a column."""
+        batch = next(self.file.iter_batches(count, columns=[name]), None)
+        return [] if batch is None else list(batch.column(0).to_pylist())
 
     def go_to(self, place: Place, seal: str) -> None:
         """Refuse a file that is not the one the place was in."""
@@ -165,11 +184,14 @@ class LineStream:
         The file, or "-" for standard input.
     follow : bool
         Whether to wait for more at the end of the file.
+    growing : bool
+        Whether more may come in another run: then a last line without its end is left to it.
     """
 
-    def __init__(self, path: str, follow: bool = False) -> None:
+    def __init__(self, path: str, follow: bool = False, growing: bool = False) -> None:
         self.name = "standard input" if path == "-" else path
-        self.follow = follow
+        self.follow, self.growing = follow, growing
+        self.unfinished = False
         self.fd = sys.stdin.fileno() if path == "-" else _open(path)
         self.regular = stat.S_ISREG(os.fstat(self.fd).st_mode)
         self.first = b""
@@ -182,9 +204,17 @@ class LineStream:
 
     def head(self) -> bytes:
         """The first whole lines, which are read again by `chunks`."""
-        while b"\n" not in self.first and (block := self._read()):
-            self.first += block
+        while b"\n" not in self.first and self.more():
+            pass
+        if self.growing and self.first and b"\n" not in self.first:
+            raise DataError(f"{self.name} ends within its first line; nothing can be read yet.")
         return self.first[: self.first.rfind(b"\n") + 1] or self.first
+
+    def more(self) -> bool:
+        """Let the head grow; whether there was more."""
+        block = self._read()
+        self.first += block
+        return bool(block)
 
     def skip_line(self) -> Place:
         """Leave out the first line, which has the names of the columns."""
@@ -237,7 +267,8 @@ class LineStream:
             if sum(map(len, rest)) > LONGEST_LINE:
                 raise DataError(f"{self.name}, line {begin.lines + 1} is longer than can be read.")
             block = b""
-        if rest:
+        self.unfinished = self.growing and bool(rest)
+        if rest and not self.growing:
             yield Chunk(b"".join(rest), begin)
 
     def passed(self, chunk: Chunk) -> None:

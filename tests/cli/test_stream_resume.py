@@ -1,0 +1,232 @@
+"""What a stream goes on with is what it left: its outputs, its options, its unfinished line."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from installed import PROGRAM
+
+HEADER = "a,b,label\n"
+KEPT = ("--checkpoint", "kept", "--quiet")
+
+
+def rows(begin, end):
+    return "".join(
+        f"{i % 7},{i % 5 - 2},{'yes' if i % 7 > 3 else 'no'}\n" for i in range(begin, end)
+    )
+
+
+@pytest.fixture
+def stream(told, tmp_path):
+    """Runs `rosenblatt stream` on a file that has grown by some rows since the last time."""
+
+    def call(*arguments, until, data="d.csv"):
+        (tmp_path / data).write_text(HEADER + rows(0, until))
+        return told("stream", data, *KEPT, *arguments)
+
+    return call
+
+
+def files(folder):
+    return {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.fixture
+def begun(stream, tmp_path):
+    """A stream that ended in order after 30 rows, with predictions and rejects."""
+    assert stream("-o", "out", "--rejects", "bad", until=30)[0] == 0
+    return tmp_path
+
+
+def refused(stream, folder, *arguments):
+    """The sentence with which a run is refused, which must touch nothing."""
+    (folder / "d.csv").write_text(HEADER + rows(0, 40))
+    before = files(folder)
+    code, _, err = stream("--resume", *arguments, until=40)
+    assert code in (64, 65), err
+    assert err.count("\n") == 1, err
+    after = files(folder)
+    assert {name: after[name] for name in before} == before
+    return err
+
+
+def test_another_output_is_refused_and_left_as_it_is(stream, begun):
+    (begun / "OTHER").write_text("somebody's diary\n" * 100)
+    err = refused(stream, begun, "-o", "OTHER", "--rejects", "bad")
+    assert "made with --output out, not OTHER" in err
+    err = refused(stream, begun, "-o", "out", "--rejects", "OTHER")
+    assert "made with --rejects bad, not OTHER" in err
+    assert "without" not in refused(stream, begun, "-o", "out")
+    assert "made with --output out" in refused(stream, begun, "--rejects", "bad")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda text: "a note\n" + text,
+        lambda text: text.replace("yes", "YES", 1),
+        lambda text: text[: len(text) // 2] + "no\n" + text[len(text) // 2 :],
+        lambda text: text + "a line of mine\n",
+        lambda text: text[4:],
+        lambda text: "",
+    ],
+)
+def test_an_output_that_was_edited_between_runs_is_refused(stream, begun, edit):
+    out = begun / "out"
+    out.write_text(edit(out.read_text()))
+    refused(stream, begun, "-o", "out", "--rejects", "bad")
+
+
+def test_a_foreign_file_of_the_same_name_is_refused(stream, begun):
+    (begun / "sub").mkdir()
+    (begun / "sub" / "out").write_text("x" * 10_000)
+    refused(stream, begun, "-o", "sub/out", "--rejects", "bad")
+
+
+def test_all_may_be_moved_together(stream, begun):
+    (begun / "sub").mkdir()
+    for name in ("out", "bad"):
+        os.rename(begun / name, begun / "sub" / name)
+    assert stream("--resume", "-o", "sub/out", "--rejects", "sub/bad", until=40)[0] == 0
+    assert (begun / "sub" / "out").read_text().count("\n") == 40
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ([], ["--target", "a"]),
+        (["--target", "label"], []),
+        (["--target", "label"], ["--target", "a"]),
+        ([], ["--ignore", "a"]),
+        (["--ignore", "a"], []),
+        ([], ["--separator", ";"]),
+        ([], ["--no-header"]),
+        ([], ["--format", "jsonl"]),
+        ([], ["--decimal", ","]),
+        ([], ["--category", "a"]),
+        (["--text", "a"], []),
+        ([], ["--predict-with", "average"]),
+        ([], ["--eta", "2"]),
+        ([], ["--no-intercept"]),
+        ([], ["--window", "9"]),
+    ],
+)
+def test_options_that_mean_something_else_are_refused(stream, tmp_path, before, now):
+    assert stream("-o", "out", *before, until=30)[0] == 0
+    assert "the checkpoint was made with" in refused(stream, tmp_path, "-o", "out", *now)
+    assert stream("--resume", "-o", "out", *before, until=40)[0] == 0
+    assert (tmp_path / "out").read_text().count("\n") == 40
+
+
+def crashed(folder):
+    """Make the checkpoint one after which a run was killed."""
+    from rosenblatt.checkpoint import CheckpointFolder
+
+    with CheckpointFolder(folder / "kept") as kept:
+        kept.write({**kept.read(resume=True), "ended": False})
+
+
+def test_what_a_killed_run_wrote_after_its_checkpoint_is_taken_back(stream, begun):
+    crashed(begun)
+    with open(begun / "out", "a") as file:
+        file.write("yes\nno\nye")
+    assert stream("--resume", "-o", "out", "--rejects", "bad", until=40)[0] == 0
+    whole = (begun / "out").read_text()
+    assert stream("-o", "whole", "--checkpoint", "anew", until=40)[0] == 0
+    assert (begun / "whole").read_text() == whole
+
+
+def test_what_no_checkpoint_knows_is_kept_beside_it(stream, tmp_path):
+    assert stream("-o", "out", until=0)[0] == 0
+    crashed(tmp_path)
+    (tmp_path / "out").write_text("of whom?\n")
+    code, _, err = stream("--resume", "-o", "out", until=3)
+    assert (code, "out.taken-back" in err) == (0, True)
+    assert (tmp_path / "kept" / "out.taken-back").read_text() == "of whom?\n"
+    assert (tmp_path / "out").read_text().count("\n") == 3
+
+
+def test_without_its_checkpoint_an_output_is_not_begun_anew(stream, begun):
+    before = files(begun)
+    code, _, err = stream("--resume", "--checkpoint", "mistyped", "-o", "out", until=30)
+    assert (code, "--output out is not empty" in err) == (64, True)
+    assert files(begun).items() >= before.items()
+
+
+def test_a_checkpoint_of_an_earlier_version_is_refused_in_a_sentence(stream, begun):
+    from rosenblatt.checkpoint import CheckpointFolder
+
+    with CheckpointFolder(begun / "kept") as kept:
+        old = kept.read(resume=True)
+        kept.write({name: old[name] for name in ("model", "tally", "feed", "input")})
+    assert "an earlier version" in refused(stream, begun, "-o", "out", "--rejects", "bad")
+
+
+# A last line without its end
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "libsvm"])
+def test_with_a_checkpoint_a_last_line_without_its_end_waits(told, tmp_path, form):
+    begin, half, rest = {
+        "csv": ("a,b,label\n1,2,0\n2,1,10\n", "3,4,1", "0\n5,6,0\n"),
+        "jsonl": ('{"a": 1, "label": 0}\n{"a": 2, "label": 10}\n', '{"a": 3, "la', 'bel": 10}\n'),
+        "libsvm": ("0 1:1\n10 1:2\n", "10 1:3", "5\n"),
+    }[form]
+    path = tmp_path / f"d.{form}"
+    arguments = ["stream", path, *KEPT, "-o", "out", "--rejects", "bad", "--format", form]
+    arguments += ["--target", "label"] if form != "libsvm" else []
+    path.write_text(begin + half)
+    code, _, err = told(*arguments)
+    number = begin.count("\n") + 1
+    assert (code, err.count("\n")) == (0, 1), err
+    assert f"line {number} has no end yet" in err
+    assert (tmp_path / "out").read_text().count("\n") == 2
+    path.write_text(begin + half + rest)
+    code, _, err = told(*arguments, "--resume")
+    assert (code, err) == (0, "")
+    assert (tmp_path / "bad").read_text() == ""
+    assert (tmp_path / "out").read_text().count("\n") == 2 + rest.count("\n")
+    labels = json.loads((tmp_path / "kept" / "checkpoint.json").read_text())
+    assert labels["content"]["model"]["labels"] == [0, 10]
+
+
+def test_a_first_line_without_its_end_is_no_header_yet(told, tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,la")
+    code, _, err = told("stream", "d.csv", *KEPT)
+    assert (code, "ends within its first line" in err) == (65, True)
+
+
+def test_without_a_checkpoint_the_end_of_the_file_ends_the_line(told, tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,label\n1,2,0\n3,4,1")
+    code, out, _ = told("stream", "d.csv", "--quiet")
+    assert (code, out.count("\n")) == (0, 2)
+
+
+def test_a_file_that_grows_by_bytes_is_learnt_as_if_it_were_whole(tmp_path, told):
+    text = HEADER + rows(0, 60)
+    for end in (40, 111, 112, 300, len(text)):
+        (tmp_path / "d.csv").write_text(text[:end])
+        assert told("stream", "d.csv", *KEPT, "--resume", "-o", "out")[0] == 0
+    told("stream", "d.csv", "--checkpoint", "anew", "--quiet", "-o", "whole")
+    assert (tmp_path / "out").read_text() == (tmp_path / "whole").read_text()
+    kept, anew = (
+        json.loads((tmp_path / name / "checkpoint.json").read_text())["content"]
+        for name in ("kept", "anew")
+    )
+    assert kept["model"] == anew["model"]
+
+
+def test_lines_added_by_others_to_what_the_shell_appends_to_are_kept(tmp_path):
+    (tmp_path / "d.csv").write_text(HEADER + rows(0, 20))
+    command = f"{PROGRAM} stream d.csv --checkpoint kept --quiet --resume >> out"
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True, stderr=subprocess.DEVNULL)
+    with open(tmp_path / "out", "a") as file:
+        file.write("done\n")
+    done = subprocess.run(command, shell=True, cwd=tmp_path, check=True, stderr=subprocess.PIPE)
+    assert b"kept/output.taken-back" in done.stderr
+    assert (tmp_path / "kept" / "output.taken-back").read_text() == "done\n"
+    (tmp_path / "out").write_text("changed\n" * 20)
+    done = subprocess.run(command, shell=True, cwd=tmp_path, check=False, stderr=subprocess.PIPE)
+    assert done.returncode == 65
+    assert (tmp_path / "out").read_text() == "changed\n" * 20
