@@ -206,9 +206,19 @@ def test_lines_nested_deep_are_bad_lines(told, tmp_path, deep, pair, first):
     assert (code, err.count("\n"), "nested more than" in err) == (65, 1, True)
 
 
+@pytest.mark.parametrize("between", ["", "\n", "\n\n"])
+def test_a_value_over_many_lines_is_refused_as_well(told, tmp_path, between):
+    deep = between.join(["[" * 50] * 400)
+    text = '{"a": 1, "label": 0}\n{"label": 1, "b": ' + deep + deep.replace("[", "]") + "}\n"
+    (tmp_path / "d.jsonl").write_text(text)
+    code, _, err = told("learn", "d.jsonl", "--target", "label", "-o", "m.json")
+    assert (code, err.count("\n"), "nested more than" in err) == (65, 1, True)
+
+
 def test_brackets_in_text_and_side_by_side_are_not_deep():
     assert not too_deep(json.dumps({"a": "[" * 500, 'b"': "{" * 500}).encode())
     assert not too_deep(json.dumps([[]] * 500).encode())
     assert not too_deep(json.dumps({"a": '\\"[[' * 100}).encode())
+    assert not too_deep(json.dumps(["[", "x"] * 100).encode())
     assert too_deep(b'{"a": ' * 65)
     assert too_deep(b'["\\"", ' + b"[" * DEEPEST)

@@ -104,7 +104,8 @@ class JsonFeed:
         try:
             x = json.loads(line)
         except ValueError as error:
-            raise ValueError(f"it is not JSON ({one_line(error)[:-1]})") from None
+            why = error.msg if isinstance(error, json.JSONDecodeError) else one_line(error)[:-1]
+            raise ValueError(f"it is not JSON ({why})") from None
         if not isinstance(x, dict):
             raise ValueError("it is not a JSON object")
         y = x.pop(self.target, None)

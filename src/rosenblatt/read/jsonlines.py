@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyarrow import json
 
 from rosenblatt.errors import DataError, column_called
@@ -18,8 +19,9 @@ from rosenblatt.read.source import UNREADABLE, Source, one_line
 from rosenblatt.wholes import first_changed, large
 
 BLOCK = 4 << 20
+NEWLINE = ord("\n")
 DEEPEST = 64  # objects and arrays in one another: parsers go down by calls, until a stack is full
-TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+TEXT = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?')  # as far as its line goes
 
 
 def read_whole(source: Source, layout: Layout) -> Any:
@@ -89,26 +91,43 @@ def too_deep(line: bytes) -> bool:
     >>> too_deep(b"[" * 65), too_deep(b"[]" * 65), too_deep(b'{"a": "[[[[[[[["}')
     (True, False, False)
     """
-    if line.count(b"[") + line.count(b"{") <= DEEPEST:
-        return False
+    return line.count(b"[") + line.count(b"{") > DEEPEST and _first_too_deep(line) is not None
+
+
+def _first_too_deep(lines: bytes) -> int | None:
+    """The first line, counted from 0, at which values are nested too deep."""
     # Each text becomes one mark, so that brackets in it do not count.
-    marks = np.frombuffer(TEXT.sub(b'"', line), dtype=np.uint8)
-    down = np.isin(marks, (ord("["), ord("{"))).astype(np.int64)
-    up = np.isin(marks, (ord("]"), ord("}")))
-    return bool((np.cumsum(down - up)).max() > DEEPEST)
+    marks = np.frombuffer(TEXT.sub(b'"', lines), dtype=np.uint8)
+    down, up = _brackets(marks)
+    deep = np.cumsum(down.astype(np.int32) - up) > DEEPEST
+    return int(np.count_nonzero(marks[: deep.argmax()] == NEWLINE)) if deep.any() else None
+
+
+def _brackets(marks: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    opened = (marks == ord("[")) | (marks == ord("{"))
+    return opened, (marks == ord("]")) | (marks == ord("}"))
+
+
+def _surely_flat(lines: bytes) -> bool:
+    """Whether brackets are too few for any depth, wherever in the lines they stand.
+
+    A value may go on over many lines: nothing is deeper than the brackets of one line and those
+    that other lines leave open.
+    """
+    marks = np.frombuffer(lines, dtype=np.uint8)
+    ends = np.flatnonzero(marks == NEWLINE)
+    opened, closed = (
+        np.bincount(np.searchsorted(ends, np.flatnonzero(which)), minlength=len(ends) + 1)
+        for which in _brackets(marks)
+    )
+    return bool(opened.max() + np.maximum(opened - closed, 0).sum() <= DEEPEST)
 
 
 def _check_depth(source: Source, lines: bytes, done: int) -> None:
-    """Refuse lines that are too deep; only those with brackets enough are looked at closely."""
-    marks = np.frombuffer(lines, dtype=np.uint8)
-    opened = np.flatnonzero((marks == ord("[")) | (marks == ord("{")))
-    of = np.searchsorted(np.flatnonzero(marks == ord("\n")), opened)
-    suspects = np.flatnonzero(np.bincount(of) > DEEPEST)
-    every = lines.split(b"\n") if len(suspects) else []
-    for n in suspects.tolist():
-        if too_deep(every[n]):
-            row = done + 1 + sum(1 for line in every[:n] if line.strip())
-            raise DataError(f"{source.name}, row {row}: it is nested more than {DEEPEST} deep.")
+    at = None if _surely_flat(lines) else _first_too_deep(lines)
+    if at is not None:
+        row = done + 1 + sum(1 for line in lines.split(b"\n")[:at] if line.strip())
+        raise DataError(f"{source.name}, row {row}: it is nested more than {DEEPEST} deep.")
 
 
 def _parsed(source: Source, lines: bytes, done: int) -> Any:
