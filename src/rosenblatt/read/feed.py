@@ -322,10 +322,10 @@ def _named(feed: CsvFeed | ArrowFeed, batch: Batch, table: Any, lines: NDArray[n
             x: dict[Hashable, Any] = {}
             for name in feed.features:
                 kind = feed.kinds.get(name)
-                found = (
-                    features(name, kind, others[name][at]) if kind else ((name, numbered[name]),)
-                )
-                x.update(found)
+                if kind is None:
+                    x[name] = numbered[name]
+                else:
+                    x.update(features(name, kind, others[name][at]))
             rows.append((int(kept.lines[row]), x, None if is_missing(y) else y))
         except ValueError as trouble:
             why[int(kept.lines[row])] = str(trouble)
@@ -333,7 +333,7 @@ def _named(feed: CsvFeed | ArrowFeed, batch: Batch, table: Any, lines: NDArray[n
 
 
 def usable(feed: CsvFeed | ArrowFeed, batch: Batch, squares: float) -> Batch:
-    """Set aside the rows of a table in which a number is missing, infinite, too large or rounded."""
+    """Set aside the rows in which a number is missing, infinite, too large or rounded."""
     table = batch.table
     if table is None or squares < FIRST**2:
         return batch
