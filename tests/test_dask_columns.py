@@ -10,6 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from dask.distributed import Client
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tried import times, tried
 
 import rosenblatt as rb
 from rosenblatt.dask import Perceptron, check_proof, separability
@@ -124,6 +127,43 @@ def test_the_index_of_a_frame_is_no_column(client, tmp_path):
     model = Perceptron(max_iter=50, client=client).fit(paths, "answer")
     assert model.feature_names_in_.tolist() == ["age", "salary"]
     assert dd.read_parquet(paths[1]).columns.tolist() == ["age", "salary", "answer"]
+
+
+@st.composite
+def numbers_in_files(draw):
+    """Rows of numbers in a few parts, each with its own order of columns and its own types."""
+    n, d = draw(st.integers(3, 12)), draw(st.integers(1, 3))
+    cells = st.sampled_from((0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -2.25, 0.1, 1e6))
+    X = np.array(draw(st.lists(st.lists(cells, min_size=d, max_size=d), min_size=n, max_size=n)))
+    y = np.array(draw(st.lists(st.sampled_from((0, 1)), min_size=n, max_size=n)))
+    names = draw(st.permutations(("a b", 'q"', "é", "Z")))[:d]
+    ends = sorted(draw(st.lists(st.integers(1, n - 1), max_size=2, unique=True)))
+    parts = []
+    for rows in np.split(np.arange(n), ends):
+        frame = pd.DataFrame(X[rows], columns=names).assign(answer=y[rows])
+        whole = [c for c in frame if (frame[c] % 1 == 0).all() and draw(st.booleans())]
+        frame = frame.astype(dict.fromkeys(whole, "int32"))
+        parts.append(frame[draw(st.permutations(list(frame)))])
+    return X, y, [name for name in parts[0] if name != "answer"], names, parts
+
+
+@settings(
+    max_examples=times(25),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(numbers_in_files())
+def test_any_numbers_in_files_get_the_verdict_of_all_rows(client, tmp_path_factory, drawn):
+    X, y, order, names, parts = drawn
+    X = X[:, [names.index(name) for name in order]]
+    paths = files(tmp_path_factory.mktemp("parts"), *parts)
+    whole = rb.separability(X, y)
+    s = separability(paths, "answer", client=client)
+    assert s.verdict == whole.verdict
+    assert s.proof.data == whole.proof.data
+    assert s.proof.check(X, y)
+    assert check_proof(whole.proof, paths, "answer", client=client)
+    assert check_proof(whole.proof, frames(*parts), "answer", client=client)
+    tried(f"tables of numbers in files on Dask: {s.verdict}")
 
 
 def test_types_may_differ_from_file_to_file(client, tmp_path):

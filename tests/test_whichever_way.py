@@ -35,7 +35,7 @@ from rosenblatt.read.guess import Wishes, plan
 from rosenblatt.read.types import CHAIN, Types
 
 many_tables = settings(
-    max_examples=times(100),
+    max_examples=times(60),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -44,8 +44,10 @@ CELLS = (
     *("", "NA", "nan", "?", "1", " 1", "+1", "-1", "0", "0.0", "-0.0", "1e3", "2.5", "1.", "0x1F"),
     *("inf", "1e400", "true", "false", "True", "x", "y", "x ", "a b c", "a b d", "é", "1,5"),
     *("2020-01-01", "12:30", "2020-01-01T10:00:00Z", 'q"q', "p,p", "l\nl", "free prize now"),
-    *("123456789", "-12345678901234567890", "null"),
+    *("123456789", "9007199254740993", "-12345678901234567890", "null"),
 )
+# A whole number that no double is stays text, which PyArrow alone would round.
+EXACT = [cell for cell in CELLS if not re.fullmatch(r"-?\d{16,}", cell)]
 NAMES = ("a", "b b", 'c"c', "d,d", "é", "e;", "G", "1", "label", "entries", "column 3", "y=", "nan")
 
 
@@ -176,7 +178,7 @@ class Hostile:
     wishes: Wishes
 
     def write(self, folder):
-        """The same rows in each format."""
+        """The same rows in each format, and with numbers as positions in a dictionary."""
         pq.write_table(self.table, folder / "d.parquet", row_group_size=5)
         coded = [c.dictionary_encode() if pa.types.is_integer(c.type) else c for c in self.table]
         coded = pa.Table.from_arrays(coded, self.table.column_names)
@@ -268,7 +270,7 @@ def test_every_way_gives_one_verdict_and_proofs_that_check_each_other(
     tried(f"hostile tables decided in every way: {ours.verdict}")
 
 
-@given(st.lists(st.sampled_from(CELLS), min_size=1, max_size=4), st.sampled_from(".,"))
+@given(st.lists(st.sampled_from(EXACT), min_size=1, max_size=4), st.sampled_from(".,"))
 def test_types_found_batch_by_batch_are_those_that_pyarrow_finds_at_once(cells, decimal):
     options = {
         "null_values": list(MISSING),

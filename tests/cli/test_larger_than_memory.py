@@ -198,6 +198,37 @@ def test_separable_and_verify_in_passes(answer, told, tmp_path, no_memory, monke
     assert answer("separable", path, "--target", "label", code=1)["verdict"] == "inseparable"
 
 
+LATE = [
+    *(
+        f"{'ab'[i % 2]},{i % 7},{'' if i % 5 == 0 else i / 8},buy {i % 4} now,{i % 3}\n"
+        for i in range(99)
+    ),
+    "late,3,2.5,a word never met,1\n",
+]
+
+
+@pytest.mark.parametrize(
+    "more", [("--missing", "mean"), ("--missing", "drop"), ("--text", "note", "--ignore", "salary")]
+)
+def test_a_proof_made_one_way_holds_the_other_way(told, tmp_path, monkeypatch, small_batches, more):
+    rows = [row for row in LATE if not row.endswith(",2\n")]
+    (tmp_path / "d.csv").write_text("".join(["city,x,salary,note,answer\n", *rows]))
+    monkeypatch.setattr(csv, "LINES", 1)
+    monkeypatch.setattr(csv, "BLOCK", 256)
+    ask = ("separable", "d.csv", "--target", "answer", *more, "--proof")
+    told(*ask, "whole.json")
+    monkeypatch.setattr(room, "free_memory", lambda: 1000)
+    told(*ask, "parts.json")
+    whole, parts = (json.loads((tmp_path / f"{n}.json").read_text()) for n in ("whole", "parts"))
+    assert whole["columns"] == parts["columns"]
+    assert whole["answers"] == parts["answers"]
+    assert whole["proof"]["data"] == parts["proof"]["data"]
+    assert "late" in whole["columns"][0]["weights"]
+    assert told("verify", "whole.json", "d.csv")[0] == 0
+    monkeypatch.setattr(room, "free_memory", lambda: 10**12)
+    assert told("verify", "parts.json", "d.csv")[0] == 0
+
+
 def test_rows_left_out_keep_the_numbers_of_the_others(answer, tmp_path, no_memory):
     (tmp_path / "d.csv").write_text("x,y\n,1\n0,0\n,0\n1,1\nn/a,1\n2,0\n")
     got = answer("separable", "d.csv", "--target", "y", "--missing", "drop", code=1)

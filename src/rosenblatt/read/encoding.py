@@ -86,7 +86,9 @@ class Encoding:
             except BadCellError as trouble:
                 bad.append(trouble)
         if bad:  # the first row's is told, however many rows are encoded together
-            raise min(bad, key=lambda cell: cell.row)
+            first = min(bad, key=lambda cell: cell.row)
+            self.encode(table.slice(0, first.row), name)  # where another kind may come before
+            raise first
         rows = np.flatnonzero(keep)
         X = self._joined(blocks)
         return Encoded(X if len(rows) == len(keep) else X[rows], rows)

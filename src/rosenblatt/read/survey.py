@@ -186,6 +186,7 @@ class Survey:
         try:
             index = split_entries(cells, name)[0]
         except BadCellError as bad:
+            self._read_entries(cells.slice(0, bad.row), name)  # another kind may come before
             bad.row += self.rows
             raise
         if len(index):
