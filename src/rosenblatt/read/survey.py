@@ -22,6 +22,7 @@ from rosenblatt.read.dialect import MISSING
 from rosenblatt.read.encoding import plain_labels
 
 RUN = 1 << 16  # numbers are added up so many at a time, counted from the first row
+CACHED = 1 << 13  # and of these so many, for which memory is at hand
 MANY = 1000  # different answers are told apart up to so many
 
 
@@ -100,11 +101,16 @@ class Moments:
 
 def _run(numbers: NDArray[np.float64]) -> tuple[int, float, float, int]:
     """Count, mean and squares about it, in units of 2^e so that none overflows or vanishes."""
-    e = int(np.frexp(np.abs(numbers).max())[1])
-    scaled = np.ldexp(numbers, -e)
-    mean = float(scaled.mean())
-    scaled -= mean
-    return len(numbers), mean, float((scaled * scaled).sum()), e
+    n, e = len(numbers), int(np.frexp(max(numbers.max(), -numbers.min()))[1])
+    parts = [numbers[i : i + CACHED] for i in range(0, n, CACHED)]
+    mean = math.fsum(float(_scaled(part, e).sum()) for part in parts) / n
+    squares = math.fsum(float(np.square(_scaled(part, e) - mean).sum()) for part in parts)
+    return n, mean, squares, e
+
+
+def _scaled(numbers: NDArray[np.float64], e: int) -> NDArray[np.float64]:
+    """Numbers in units of 2^e; multiplied where that power is a double, for it is quicker."""
+    return numbers * 2.0**-e if abs(e) < 1000 else np.ldexp(numbers, -e)
 
 
 class Survey:
@@ -167,7 +173,8 @@ class Survey:
         if is_text(self.type) and self.numeric == numeric:
             return
         numbers = as_numbers(cells).to_numpy(zero_copy_only=False)
-        self.moments.add(numbers[np.isfinite(numbers)])
+        finite = np.isfinite(numbers)
+        self.moments.add(numbers if finite.all() else numbers[finite])
 
     def _read_texts(self, cells: Any) -> None:
         counted = pc.value_counts(as_text(cells))
