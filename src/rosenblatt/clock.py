@@ -44,9 +44,21 @@ def standing_still() -> Iterator[None]:
                 _stopped.seconds += time.monotonic() - _stopped.since
 
 
-def not_counted() -> float:
-    """The seconds for which the clock has stood still in this process."""
-    return _stopped.seconds
+class Stopwatch:
+    """What has passed since it was made: seconds, and those of them that limits do not count."""
+
+    def __init__(self) -> None:
+        self.begun, self.stood = time.monotonic(), _stopped.seconds
+
+    @property
+    def seconds(self) -> float:
+        """All of them."""
+        return time.monotonic() - self.begun
+
+    @property
+    def not_counted(self) -> float:
+        """Those for which the clock stood still."""
+        return _stopped.seconds - self.stood
 
 
 def now() -> float:

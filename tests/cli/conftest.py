@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 
 import pyarrow as pa
@@ -54,13 +55,18 @@ def program(tmp_path):
 
 @pytest.fixture
 def told(capfd, tmp_path, monkeypatch):
-    """Runs the program in this process: exit code, stdout, stderr."""
+    """Runs the program in this process: exit code, stdout, stderr.
+
+    What is said of compiling is left out: it depends on what ran before.
+    """
     monkeypatch.chdir(tmp_path)
 
-    def call(*arguments):
+    def call(*arguments, with_notes=False):
         capfd.readouterr()
         code = run([str(argument) for argument in arguments])
         out, err = capfd.readouterr()
+        if not with_notes:
+            err = re.sub(r"^rosenblatt: compiling .*\n", "", err, flags=re.MULTILINE)
         return code, out, err
 
     return call

@@ -93,7 +93,7 @@ def test_completion_knows_verbs_and_options(program):
 @pytest.mark.slow_without_jit
 def test_learn_loads_neither_scikit_learn_nor_pandas(tmp_path):
     code = (
-        "import sys; sys.argv = ['rosenblatt', 'learn', '--json']\n"
+        "import sys; sys.argv = ['rosenblatt', 'learn', '--json', '--time-limit', '1e6']\n"
         "from rosenblatt.cli import main\n"
         "try: main()\n"
         "except SystemExit as end: assert end.code == 0\n"
@@ -108,7 +108,7 @@ def test_learn_loads_neither_scikit_learn_nor_pandas(tmp_path):
 @pytest.mark.slow_without_jit
 def test_from_a_file_to_answers_through_pipes(program, credit_files, tmp_path):
     text = (credit_files / "credit.csv.gz").read_bytes()
-    learnt = program("learn", "-", "--json", stdin=text)
+    learnt = program("learn", "-", "--json", "--time-limit", "1e6", stdin=text)
     assert learnt.returncode == 0
     assert learnt.stderr == b""
     assert json.loads(learnt.stdout)["data"] == "standard input"
@@ -198,7 +198,8 @@ def test_a_full_disk_leaves_the_old_model_whole(program, tmp_path):
     (tmp_path / "model.json").write_text("the old model")
     rows = "".join(f"{x},{int(x > 3)}\n" for x in range(8))
     (tmp_path / "d.csv").write_text("x,y\n" + rows)
-    done = full_disk(program, tmp_path, "learn", "d.csv", "--target", "y", "-o", "model.json")
+    patient = ("learn", "d.csv", "--target", "y", "-o", "model.json", "--time-limit", "1e6")
+    done = full_disk(program, tmp_path, *patient)
     assert done.returncode == 74, done.stderr
     assert done.stderr.startswith("rosenblatt: cannot write model.json: ")
     assert done.stderr.count("\n") == 1

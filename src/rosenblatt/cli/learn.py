@@ -16,13 +16,13 @@ from rosenblatt.cli.options import Reading, convert_option, examples, json_optio
 from rosenblatt.cli.passing import opened, too_large
 from rosenblatt.cli.result import Result
 from rosenblatt.cli.say import Voice
-from rosenblatt.cli.strategy import ALGORITHMS, How, learn_line
+from rosenblatt.cli.strategy import ALGORITHMS, How, Outcome, learn_line
 from rosenblatt.cli.trial import Tester, Trial, tell_trial
-from rosenblatt.cli.verdict import verdict_of
+from rosenblatt.cli.verdict import quick_verdict
+from rosenblatt.clock import Deadline, Stopwatch
 from rosenblatt.errors import DataError, UsageError, UserError, column_called
 from rosenblatt.examples import Examples
 from rosenblatt.files import keep_apart, keep_others
-from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.learn import Budget
 from rosenblatt.model import Model
 from rosenblatt.modelfile import MARK
@@ -37,6 +37,8 @@ from rosenblatt.show.strength import Strength
 from rosenblatt.show.text import weights_table
 from rosenblatt.words import counted
 
+VERDICT_SHARE = 0.3  # of the time; the line has half of the rest where there is a trial too
+WORTH_SAYING = 1.0  # seconds
 BUILT_IN = "the built-in credit approval"
 # What a kind of column is called where that is not its own name, one and many.
 KINDS = {
@@ -56,6 +58,11 @@ class Wanted:
     test: str | None
     cv: int | None
     top: int
+
+    @property
+    def has_trial(self) -> bool:
+        """Whether other lines are learnt to measure accuracy."""
+        return self.test is None and (self.cv is not None or self.test_size > 0)
 
     @property
     def page(self) -> str | None:
@@ -107,7 +114,7 @@ class Passing:
     default=5.0,
     show_default=True,
     metavar="SECONDS",
-    help="For learning; the best so far is kept.",
+    help="For all that comes after reading, but not compiling; the best so far is kept.",
 )
 @click.option(
     "--test-size",
@@ -149,7 +156,8 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     from 1, a header not counted.
 
     The model is learnt from all rows; accuracy is measured on rows held out from a second
-    model that is learnt in the same way from the others.
+    model that is learnt in the same way from the others. The verdict, the model and the test
+    share the time limit, and what it cut short is said.
     """
     passing = Passing(*(given.pop(key) for key in ("stream", "cycles", "convert")))
     noise = given.pop("noise")
@@ -165,30 +173,40 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     with voice.patience(f"reading {data or BUILT_IN}"):
         found = _read(source, noise, reading, how.seed)
     _tell_reading(voice, found)
+    deadline, watch = Deadline.after(how.time_limit), Stopwatch()
     try:
-        result = _learnt(voice, found, how)
+        result = _learnt(voice, found, how, (deadline, wanted.has_trial))
         if not result.outcome.interrupted:
-            result = replace(result, trial=_tried(voice, result, reading, wanted))
+            result = replace(result, trial=_tried(voice, result, (reading, wanted), deadline))
     except UserError:
         raise
     except ValueError as trouble:  # of numbers too large to learn from
         raise DataError(f"{found.name}: {trouble}") from None
+    _tell_compiling(voice, watch, how.time_limit)
     _write(voice, result, wanted)
     return INTERRUPTED if result.outcome.interrupted else 0
 
 
-def _learnt(voice: Voice, found: Data, how: How) -> Result:
-    """The verdict and the line, told step by step."""
-    verdict = verdict_of(found.examples, found.rows, widest=False)
+def _learnt(voice: Voice, found: Data, how: How, time: tuple[Deadline, bool]) -> Result:
+    """The verdict and the line, told step by step; a trial needs as much time as the line."""
+    deadline, has_trial = time
+    verdict = quick_verdict(found.examples, found.rows, deadline.share(VERDICT_SHARE))
     voice.step("verdict", verdict.sentence)
-    outcome = learn_line(found.examples, how, verdict.separator, voice.patience)
-    if verdict.answer.blocking:
-        outcome = replace(outcome, lower_bound=max(1, outcome.lower_bound))
+    share = deadline.share(0.5 if has_trial else 1.0)
+    outcome = learn_line(found.examples, how, verdict.separator, voice.patience, share)
+    outcome = replace(outcome, lower_bound=max(verdict.fewest, outcome.lower_bound))
     for step in outcome.steps:
         voice.step("learnt", step)
     result = Result(found, how, verdict, outcome)
     voice.step("found", result.mistakes())
     return result
+
+
+def _tell_compiling(voice: Voice, watch: Stopwatch, limit: float | None) -> None:
+    """Say why it took longer than the limit, where that is so."""
+    if limit is not None and watch.seconds > limit and watch.not_counted >= WORTH_SAYING:
+        took = f"compiling and loading took {watch.not_counted:.1f} s"
+        voice.note(f"{took}, which the time limit does not count.")
 
 
 def _check_files(data: str | None, reading: Reading, wanted: Wanted) -> None:
@@ -221,7 +239,9 @@ def _in_passes(
     voice.step("read", f"{batches.source.name}, in passes: {columns}")
     for note in batches.plan.notes:
         voice.note(f"{note}.")
-    found = learn_in_passes(voice, batches, how, passing.budget(how.time_limit))
+    budget, watch = passing.budget(how.time_limit), Stopwatch()
+    found = learn_in_passes(voice, batches, how, budget)
+    _tell_compiling(voice, watch, budget.seconds)
     if wanted.test is not None:
         trial = tried_in_passes(found, wanted.test)
         tell_trial(voice, trial, batches.plan.answers)
@@ -264,19 +284,21 @@ def _columns_told(plan: Plan) -> str:
     )
 
 
-def _tried(voice: Voice, result: Result, reading: Reading, wanted: Wanted) -> Trial | None:
+def _tried(
+    voice: Voice, result: Result, asked: tuple[Reading, Wanted], deadline: Deadline
+) -> Trial | None:
     """The accuracy on rows not learnt from; Ctrl-C leaves it out."""
-    how = result.how
+    how, (reading, wanted) = result.how, asked
     if how.algorithm == "auto" and result.verdict.separator is not None:
         how = replace(how, algorithm="pla")
 
-    def learner(examples: Examples) -> Hypothesis:
-        outcome = learn_line(examples, how, None, voice.patience)
+    def learner(examples: Examples, share: Deadline) -> Outcome:
+        outcome = learn_line(examples, how, None, voice.patience, share)
         if outcome.interrupted:
             raise KeyboardInterrupt
-        return outcome.hypothesis
+        return outcome
 
-    tester = Tester(result.data, reading, learner, result.how.rng)
+    tester = Tester(result.data, reading, learner, result.how.rng, deadline)
     try:
         trial = tester.run(wanted.test, wanted.cv, wanted.test_size, result.model)
     except KeyboardInterrupt:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from rosenblatt import clock
 from rosenblatt.blocks import InOrder
 from rosenblatt.cli.passing import AboutFile, verdict_in_passes
 from rosenblatt.cli.say import Voice
-from rosenblatt.cli.strategy import POCKET_CORRECTIONS, How
+from rosenblatt.cli.strategy import ENDED, POCKET_CORRECTIONS, How
 from rosenblatt.cli.trial import Trial
 from rosenblatt.cli.verdict import Verdict
+from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.evidence.accuracy import Accuracy
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
@@ -32,6 +33,7 @@ from rosenblatt.read.unseen import Unseen
 from rosenblatt.show.strength import Strength, strengths
 from rosenblatt.words import counted
 
+VERDICT_SHARE = 0.4  # of the time, where a person gave a limit
 AS_LONG_AGAIN = 5.0  # seconds that PLA gets at least where the answer is known already
 
 
@@ -102,6 +104,12 @@ class Found:
         """The features, strongest first."""
         return strengths(self.passed.hypothesis, InOrder(self.batches))
 
+    @property
+    def cut_short(self) -> list[str]:
+        """What the time limit ended."""
+        stages = {"verdict": self.verdict.cut_short, "learning": self.passed.reason == "time_limit"}
+        return [stage for stage, ended in stages.items() if ended]
+
     def to_json(self) -> dict[str, Any]:
         """The result as JSON."""
         answers, done = self.batches.plan.answers, self.passed
@@ -116,6 +124,7 @@ class Found:
             **self.learnt(),
             "verdict": self.verdict.to_json(),
             "interrupted": done.reason == "interrupted",
+            "cut_short": self.cut_short,
             "threshold": done.hypothesis.threshold,
             "weights": [asdict(strength) for strength in self.strengths()],
         }
@@ -133,14 +142,15 @@ def learn_in_passes(voice: Voice, batches: FileBatches, how: How, budget: Budget
     how : How
         The algorithm and whether to scale.
     budget : Budget
-        The most cycles, and seconds where a person gave them.
+        The most cycles, and seconds where a person gave them: for the verdict too.
     """
     with AboutFile(batches.source):
-        begun = time.monotonic()
+        begun, deadline = clock.now(), Deadline.after(budget.seconds)
         with voice.patience("looking for a line that is right everywhere"):
-            verdict = verdict_in_passes(batches, widest=False)
+            share = deadline.share(VERDICT_SHARE)
+            verdict = verdict_in_passes(batches, widest=False, deadline=share)
         voice.step("verdict", verdict.sentence)
-        task = _Task(batches, how, verdict, budget, time.monotonic() - begun)
+        task = _Task(batches, how, verdict, (budget.cycles, deadline), clock.now() - begun)
         algorithm = how.algorithm
         if algorithm == "auto":
             algorithm = "pocket" if verdict.separator is None else "pla"
@@ -157,15 +167,19 @@ class _Task:
     batches: FileBatches
     how: How
     verdict: Verdict
-    budget: Budget
+    limits: tuple[int, Deadline]  # the most cycles, and when to be content
     seconds: float  # that the verdict took
+
+    def _budget(self, corrections: int | None, least: float | None = None) -> Budget:
+        """The cycles, and what is left of the time; of no limit, so many seconds."""
+        cycles, deadline = self.limits
+        return Budget(cycles, corrections, least if deadline is NEVER else deadline.left)
 
     def by_pla(self) -> Found:
         """PLA in file order; the proof's line where PLA does not get there in time."""
-        separator, scaling, budget = self.verdict.separator, self._scaling(), self.budget
-        if self.how.algorithm == "auto" and budget.seconds is None:
-            budget = replace(budget, seconds=max(AS_LONG_AGAIN, self.seconds))
-        done = passes(lambda: self._scaled(scaling), Rule(), budget)
+        separator, scaling = self.verdict.separator, self._scaling()
+        least = max(AS_LONG_AGAIN, self.seconds) if self.how.algorithm == "auto" else None
+        done = passes(lambda: self._scaled(scaling), Rule(), self._budget(None, least))
         told = f"PLA, {counted(done.corrections, 'correction')} in {_cycles(done)}"
         done = self._in_file_values(done, scaling)
         if done.mistakes and separator is not None:
@@ -178,7 +192,7 @@ class _Task:
     def by_pocket(self) -> Found:
         """The pocket in file order, or one answer for all rows where that is better."""
         scaling = self._scaling()
-        budget = Budget(self.budget.cycles, POCKET_CORRECTIONS, self.budget.seconds)
+        budget = self._budget(POCKET_CORRECTIONS)
         done: Passed = pocket_passes(lambda: self._scaled(scaling), Rule(), budget)
         line = scaling.fold(done.hypothesis)
         lines = [line.w, *(np.eye(1, len(line.w))[0] * sign for sign in (-1.0, 1.0))]
@@ -239,4 +253,5 @@ def tried_in_passes(found: Found, file: str) -> Trial:
 
 
 def _cycles(done: Passed) -> str:
-    return f"{counted(done.cycles, 'pass', 'passes')} over {counted(done.rows, 'row')}"
+    told = f"{counted(done.cycles, 'pass', 'passes')} over {counted(done.rows, 'row')}"
+    return told + (ENDED if done.reason == "time_limit" else "")

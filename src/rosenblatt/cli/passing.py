@@ -12,6 +12,7 @@ from rosenblatt.blocks import InOrder
 from rosenblatt.cli.options import Reading
 from rosenblatt.cli.say import Voice
 from rosenblatt.cli.verdict import Verdict, line_of
+from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.errors import DataError, UserError, WriteError
 from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.learn.tally import count_mistakes
@@ -85,10 +86,10 @@ def opened(voice: Voice, source: Source, reading: Reading, convert: bool) -> Fil
         return FileBatches.planned(table, wishes)
 
 
-def verdict_in_passes(batches: FileBatches, *, widest: bool) -> Verdict:
+def verdict_in_passes(batches: FileBatches, *, widest: bool, deadline: Deadline = NEVER) -> Verdict:
     """Ask whether a line can answer every row of a file."""
     blocks = InOrder(batches)
-    answer = separability_of_blocks(blocks, widest=widest)
+    answer = separability_of_blocks(blocks, widest=widest, deadline=deadline)
     line = line_of(answer, 1.0)
     if line is not None and not widest and count_mistakes(blocks, line):
         line = None

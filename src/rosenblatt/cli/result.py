@@ -62,6 +62,17 @@ class Result:
             "accuracy": None if self.trial is None else self.trial.to_json(),
         }
 
+    @property
+    def cut_short(self) -> list[str]:
+        """What the time limit ended."""
+        trial = self.trial is not None and self.trial.cut_short > 0
+        stages = {
+            "verdict": self.verdict.cut_short,
+            "learning": self.outcome.cut_short,
+            "test": trial,
+        }
+        return [stage for stage, ended in stages.items() if ended]
+
     def strengths(self) -> list[Strength]:
         """The features, strongest first."""
         return strengths(self.outcome.hypothesis, InOrder(lambda: [self.data.examples]))
@@ -134,6 +145,7 @@ class Result:
             "mistakes": o.mistakes,
             "lower_bound": o.lower_bound,
             "interrupted": o.interrupted,
+            "cut_short": self.cut_short,
             "accuracy": None if self.trial is None else self.trial.to_json(),
             "threshold": o.hypothesis.threshold,
             "weights": [asdict(strength) for strength in self.strengths()],

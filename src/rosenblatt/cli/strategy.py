@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rosenblatt import engine, learn
+from rosenblatt import clock, engine, learn
+from rosenblatt.clock import Deadline
 from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
@@ -30,6 +30,9 @@ ALGORITHMS = ("auto", "pla", "pocket", "fewest")
 FOREVER = 2**62
 MANY_FEATURES = 1000
 POCKET_CORRECTIONS = 1000
+# Of the time that is left: for the pocket before a search, for PLA before the widest margin.
+POCKET_SHARE, PLA_SHARE = 0.3, 0.7
+ENDED = " when the time limit ended it"
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class Outcome:
         The most corrections PLA could have needed, on the values it learnt from.
     interrupted : bool
         Whether Ctrl-C ended it early.
+    cut_short : bool
+        Whether the time limit did.
     steps : tuple of str
         What happened, a line each.
     story : Story, optional
@@ -81,6 +86,7 @@ class Outcome:
     lower_bound: int = 0
     bound: float | None = None
     interrupted: bool = False
+    cut_short: bool = False
     steps: tuple[str, ...] = ()
     story: Story | None = None
 
@@ -89,7 +95,11 @@ Patience = Callable[[str], AbstractContextManager[Any]]
 
 
 def learn_line(
-    examples: Examples, how: How, separator: Hypothesis | None, patience: Patience
+    examples: Examples,
+    how: How,
+    separator: Hypothesis | None,
+    patience: Patience,
+    deadline: Deadline,
 ) -> Outcome:
     """Learn by the algorithm asked for, or by the one that suits.
 
@@ -103,10 +113,12 @@ def learn_line(
         A line without mistakes, where one is known.
     patience : callable
         Shows what is being done while it takes long.
+    deadline : Deadline
+        When to be content with what there is.
     """
     scaling = Scaling.of(examples) if how.scale else _no_scaling(examples)
     scaled = scaling.apply(examples) if how.scale else examples
-    task = Task(examples, scaled, scaling, how, patience)
+    task = Task(examples, scaled, scaling, how, patience, deadline)
     algorithm = how.algorithm
     if algorithm == "auto":
         algorithm = "fewest" if separator is None else "pla"
@@ -122,6 +134,7 @@ class Task:
     scaling: Scaling
     how: How
     patience: Patience
+    deadline: Deadline
 
     def folded(self, hypothesis: Hypothesis) -> Hypothesis:
         """A hypothesis in the values of the file."""
@@ -137,12 +150,14 @@ class Task:
 
 def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
     with task.patience("running PLA"):
-        run, stopped = _pla_until(task, time.monotonic() + task.how.time_limit)
+        run, stopped = _pla(task, task.deadline.share(1.0 if separator is None else PLA_SHARE))
+    cut_short = run.reason == "time_limit"
     hypothesis = task.folded(run.hypothesis)
     if run.separated:
         hypothesis = _mended(task, hypothesis)
     corrections, mistakes = len(run.trace), task.count(hypothesis)
     told = f"PLA made {counted(corrections, 'correction')} in {counted(run.cycles, 'cycle')}"
+    told += ENDED if cut_short else ""
     answer = _widest(task, separator)
     separator, bound = _folded_line(task, separator, answer)
     if bound is None:
@@ -159,33 +174,26 @@ def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
         corrections,
         bound=bound,
         interrupted=stopped,
+        cut_short=cut_short,
         steps=steps,
         story=Story(task.scaled, run, answer, "pla", task.how.order),
     )
 
 
-def _pla_until(task: Task, deadline: float) -> tuple[learn.Run, bool]:
+def _pla(task: Task, deadline: Deadline) -> tuple[learn.Run, bool]:
     """A run of PLA that ends in time, and whether a person ended it."""
-    late = False
-
-    def watch(so_far: Any) -> None:
-        nonlocal late
-        if time.monotonic() > deadline:
-            late = True
-            raise KeyboardInterrupt  # a run answers it with what it has reached
-
     rule = learn.Rule(task.how.order, rng=task.how.rng)
     try:
-        return learn.pla(task.scaled, rule, learn.Budget(FOREVER), watch=watch), False
+        return learn.pla(task.scaled, rule, learn.Budget(FOREVER, seconds=deadline.left)), False
     except learn.Interrupted as stop:
-        return stop.run, not late
+        return stop.run, True
 
 
 def _mended(task: Task, hypothesis: Hypothesis) -> Hypothesis:
     """The hypothesis, corrected further where folding the scale back rounded a row over."""
     if task.count(hypothesis) == 0:
         return hypothesis
-    budget = learn.Budget(FOREVER, 1000)
+    budget = learn.Budget(FOREVER, 1000, task.deadline.left)
     size = float(np.abs(hypothesis.w).max()) / task.scaled.n
     run = learn.pla(task.examples, learn.Rule(eta=size), budget, hypothesis.w.copy())
     return run.hypothesis if run.separated else hypothesis
@@ -195,7 +203,7 @@ def _widest(task: Task, separator: Hypothesis | None) -> Separability | None:
     """The widest line on the values learnt from; for many features, none."""
     if separator is None or task.scaled.d > MANY_FEATURES:
         return None
-    answer = separability_of(task.scaled)
+    answer = separability_of(task.scaled, deadline=task.deadline)
     return answer if answer and answer.weights is not None else None
 
 
@@ -233,9 +241,9 @@ def _no_scaling(examples: Examples) -> Scaling:
 
 
 def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
-    rule = learn.Rule("random", rng=task.how.rng)
-    budget = learn.Budget(FOREVER, POCKET_CORRECTIONS, task.how.time_limit)
-    with Teller(0, task.how.time_limit) as teller:
+    rule, seconds = learn.Rule("random", rng=task.how.rng), task.deadline.left
+    budget = learn.Budget(FOREVER, POCKET_CORRECTIONS, seconds)
+    with Teller(0, seconds) as teller:
 
         def watch(number: int, so_far: Progress, pocket: Pocket) -> None:
             teller.tell(pocket.mistakes, so_far.corrections)
@@ -245,13 +253,20 @@ def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
         )
     hypothesis = min(task.folded(run.hypothesis), _constant(task.examples), key=task.count)
     mistakes, corrections = task.count(hypothesis), len(run.trace)
+    cut_short = run.reason == "time_limit"
     told = (
         f"the pocket kept {counted(mistakes, 'mistake')} after {counted(corrections, 'correction')}"
+        + (ENDED if cut_short else "")
     )
-    stopped = run.reason == "interrupted"
-    story = Story(task.scaled, run, None, "pocket", rule.order)
     return Outcome(
-        hypothesis, "pocket", mistakes, corrections, interrupted=stopped, steps=(told,), story=story
+        hypothesis,
+        "pocket",
+        mistakes,
+        corrections,
+        interrupted=run.reason == "interrupted",
+        cut_short=cut_short,
+        steps=(told,),
+        story=Story(task.scaled, run, None, "pocket", rule.order),
     )
 
 
@@ -264,16 +279,16 @@ def _constant(examples: Examples) -> Hypothesis:
 
 def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
     """The pocket first, then the search for the rest of the time; Ctrl-C keeps the better."""
-    begun = time.monotonic()
-    first = _by_pocket(task, separator)
+    first = _by_pocket(replace(task, deadline=task.deadline.share(POCKET_SHARE)), separator)
     if first.interrupted or first.mistakes == 0:
         return first
-    seconds = max(0.1, task.how.time_limit - (time.monotonic() - begun))
     try:
-        found = _searched(task, seconds)
+        found = _searched(task)
     except KeyboardInterrupt:
         return replace(first, interrupted=True)
+    cut_short = found.stop_reason == "time_limit"
     told = f"the search found {counted(int(found.mistakes), 'mistake')}"
+    told += ENDED if cut_short else ""
     better = found.mistakes < first.mistakes
     return replace(
         first,
@@ -282,15 +297,18 @@ def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
         mistakes=int(found.mistakes) if better else first.mistakes,
         lower_bound=int(found.lower_bound),
         interrupted=found.stop_reason == "interrupted",
+        cut_short=cut_short,
         steps=(*first.steps, told),
     )
 
 
-def _searched(task: Task, seconds: float) -> FewestMistakesResult:
+def _searched(task: Task) -> FewestMistakesResult:
     # Here, for it brings SciPy's optimisers with it, which PLA has no use for.
-    from rosenblatt.fewest import fewest_of
-    from rosenblatt.learn.best import Search
+    with clock.standing_still():
+        from rosenblatt.fewest import fewest_of
+        from rosenblatt.learn.best import Search
 
+    seconds = task.deadline.left
     with Teller(0, seconds, "steps") as teller:
         search = Search(seconds, os.cpu_count() or 1, task.how.rng, teller.tell)
         return fewest_of(task.examples, search)

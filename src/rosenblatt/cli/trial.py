@@ -12,10 +12,11 @@ import numpy as np
 
 from rosenblatt.cli.options import Reading
 from rosenblatt.cli.say import Voice
+from rosenblatt.cli.strategy import Outcome
+from rosenblatt.clock import Deadline
 from rosenblatt.errors import UsageError
 from rosenblatt.evidence.accuracy import Accuracy, folds, held_out
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.model import Model
 from rosenblatt.read import Source
 from rosenblatt.read.data import Data, read_as, split
@@ -40,12 +41,15 @@ class Trial:
         How many rows the model tried had learnt from.
     unseen : Unseen, optional
         Values in a test file that were never learnt from.
+    cut_short : int
+        How many of the models tried the time limit ended the learning of.
     """
 
     kind: str
     accuracies: tuple[Accuracy, ...]
     learnt_from: int
     unseen: Unseen | None = None
+    cut_short: int = 0
 
     @property
     def total(self) -> Accuracy:
@@ -57,15 +61,18 @@ class Trial:
         total = self.total
         if self.kind == "folds":
             shares = np.array([one.share for one in self.accuracies])
-            return (
+            told = (
                 f"{percent(float(shares.mean()))} right on average in {len(shares)} folds "
                 f"(standard deviation {100 * shares.std(ddof=1):.1f})"
             )
+            many = f"{self.cut_short} of them" if self.cut_short < len(shares) else "each"
+            return f"{told}; the time limit ended learning in {many}" if self.cut_short else told
         rows = counted(total.total, "row")
         where = f"{rows} of the test file" if self.kind == "file" else f"{rows} held out"
         told = accuracy_sentence(total, where)
         if self.kind == "held out":
             told += f", by a line learnt from the other {self.learnt_from:,}"
+            told += " until the time limit" if self.cut_short else ""
         return told
 
     def to_json(self) -> dict[str, Any]:
@@ -98,12 +105,13 @@ def tell_trial(voice: Voice, trial: Trial, answers: Answers) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Tester:
-    """Tries lines on rows they were not learnt from."""
+    """Tries lines on rows they were not learnt from, each in its share of the time."""
 
     data: Data
     reading: Reading
-    learner: Callable[[Examples], Hypothesis]
+    learner: Callable[[Examples, Deadline], Outcome]
     rng: np.random.Generator
+    deadline: Deadline
 
     def run(self, file: str | None, count: int | None, share: float, model: Model) -> Trial | None:
         """The trial asked for: on a file, in folds, or on rows held out; None for none."""
@@ -122,7 +130,7 @@ class Tester:
         learnt, tested = held_out(self.data.examples.y, share, self.rng)
         if len(np.unique(self.data.examples.y[learnt])) < 2:
             return None
-        return Trial("held out", (self._try(learnt, tested),), len(learnt))
+        return self._trial("held out", [(learnt, tested)])
 
     def _on_file(self, file: str, model: Model) -> Trial:
         other = read_as(Source.find(file), self.reading.layout, self.data.plan)
@@ -132,13 +140,18 @@ class Tester:
         return Trial("file", (accuracy,), self.data.examples.n, unseen)
 
     def _in_folds(self, count: int) -> Trial:
-        n = self.data.examples.n
-        accuracies = [
-            self._try(np.setdiff1d(np.arange(n), fold), fold)
-            for fold in folds(self.data.examples.y, count, self.rng)
-        ]
-        return Trial("folds", tuple(accuracies), n - n // count)
+        every = np.arange(self.data.examples.n)
+        parts = folds(self.data.examples.y, count, self.rng)
+        return self._trial("folds", [(np.setdiff1d(every, fold), fold) for fold in parts])
 
-    def _try(self, learnt: Any, tested: Any) -> Accuracy:
-        train, test = split(self.data, self.reading.wishes, learnt, tested)
-        return Accuracy.of(self.learner(train), test)
+    def _trial(self, kind: str, splits: list[tuple[Any, Any]]) -> Trial:
+        """Learn and test on each split; what one leaves of its share is there for the others."""
+        accuracies, cut_short = [], 0
+        for k, (learnt, tested) in enumerate(splits):
+            share = self.deadline.share(1 / (len(splits) - k))
+            train, test = split(self.data, self.reading.wishes, learnt, tested)
+            outcome = self.learner(train, share)
+            accuracies.append(Accuracy.of(outcome.hypothesis, test))
+            cut_short += outcome.cut_short
+        most = max(len(learnt) for learnt, _ in splits)
+        return Trial(kind, tuple(accuracies), most, cut_short=cut_short)

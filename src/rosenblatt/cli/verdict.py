@@ -10,8 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.errors import listed
-from rosenblatt.evidence.separability import Separability, separability_of
+from rosenblatt.evidence.separability import (
+    TIME_OVER,
+    Separability,
+    contradicted,
+    separability_of,
+)
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 
@@ -46,6 +52,18 @@ class Verdict:
     def name(self) -> str:
         """One of the four verdicts."""
         return self.answer.verdict
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether more would have been known with more time."""
+        return self.answer.reason == TIME_OVER
+
+    @property
+    def fewest(self) -> int:
+        """No line makes fewer mistakes than this."""
+        if not self.answer.blocking:
+            return 0
+        return 1 if self.answer.proof is None else len(self.answer.proof.parts)
 
     @property
     def sentence(self) -> str:
@@ -108,7 +126,21 @@ class Verdict:
         return f"row {rows[0]}" if len(rows) == 1 else f"rows {listed(rows)}"
 
 
-def verdict_of(examples: Examples, rows: NDArray[np.intp], *, widest: bool = True) -> Verdict:
+def quick_verdict(examples: Examples, rows: NDArray[np.intp], deadline: Deadline) -> Verdict:
+    """Ask in a hurry: rows that contradict one another settle it, and time may end it."""
+    answer = contradicted(examples)
+    if answer is None:
+        return verdict_of(examples, rows, widest=False, deadline=deadline)
+    return Verdict(answer, rows)
+
+
+def verdict_of(
+    examples: Examples,
+    rows: NDArray[np.intp],
+    *,
+    widest: bool = True,
+    deadline: Deadline = NEVER,
+) -> Verdict:
     """Ask whether a line can answer every row.
 
     Parameters
@@ -119,8 +151,10 @@ def verdict_of(examples: Examples, rows: NDArray[np.intp], *, widest: bool = Tru
         The row of the file, counted from 0, that each example was.
     widest : bool
         Whether to go on to the line with the widest margin.
+    deadline : Deadline
+        When to leave it undecided.
     """
-    answer = separability_of(examples, widest=widest)
+    answer = separability_of(examples, widest=widest, deadline=deadline)
     line = line_of(answer, examples.x0)
     wrong = line is not None and len(line.mistakes(examples)) > 0
     return Verdict(answer, rows, None if wrong else line)

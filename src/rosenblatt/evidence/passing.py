@@ -24,7 +24,7 @@ from rosenblatt.evidence.integers import dimension_of, integer_rows, merged, ran
 from rosenblatt.evidence.margin import measured, scaled_guarantee_of, unit_length
 from rosenblatt.evidence.nearest import GAP
 from rosenblatt.evidence.proof import Part, Proof, ProofError
-from rosenblatt.evidence.separability import Separability, in_time, separability_of
+from rosenblatt.evidence.separability import TIME_OVER, Separability, in_time, separability_of
 from rosenblatt.evidence.sifting import Lowest, Off, Sample, Sifted, slack_of
 from rosenblatt.evidence.signed import Look, Scale, ScaledRadius, Signed, look_at
 from rosenblatt.examples import Examples
@@ -141,9 +141,8 @@ class _Search:
         """Rows that cannot all be right are proved by themselves; else nothing is known."""
         assert self.look is not None
         if not self.blocking:
-            return self.undecided("the time limit ended the search for a proof")
-        radius, passes = self.look.radius, self.passes
-        return Separability("not separable", radius, blocking=self.blocking, passes=passes)
+            return self.undecided(TIME_OVER)
+        return replace(self.undecided(TIME_OVER), verdict="not separable", blocking=self.blocking)
 
     def _all_right(self, answer: Separability) -> Separability | None:
         """A line that separates the working set: does it separate all rows, as widely?"""

@@ -38,6 +38,7 @@ from rosenblatt.examples import Examples
 
 QUICK_CYCLES = 100  # what PLA is given for a quick try
 MANY_FEATURES = 1000
+TIME_OVER = "the time limit ended the search for a proof"
 FEW_NUMBERS = 2**11  # so few are decided about whatever the time
 
 
@@ -68,7 +69,7 @@ class Separability:
     proof : Proof, optional
         What `proof.check(X, y)` confirms; None where undecided, or in passes cut short.
     reason : str
-        Why it is undecided.
+        Why it is undecided, or not known in full.
     scaled : Guarantee, optional
         What R and rho of the same line would be if each column were divided by its largest entry.
     """
@@ -183,7 +184,7 @@ def separability_of(
         except KeyboardInterrupt:
             reason = f"interrupted after {telling.passes} passes over the data"
         except OutOfTimeError:
-            reason = "the time limit ended the search for a proof"
+            reason = TIME_OVER
         return _undecided(look, reason, telling.point)
 
 
@@ -311,7 +312,7 @@ def _not_separable(plain: Signed, look: Look, decision: Decision) -> Separabilit
     examples, weights = plain.examples, decision.weights
     codes = row_codes(examples)
     if decision.verdict == "not separable":
-        return _blocked(examples, look, (decision.part,), codes)
+        return replace(_blocked(examples, look, (decision.part,), codes), reason=TIME_OVER)
     data = fingerprint(examples, codes)
     proof = Proof(decision.verdict, data, examples.x0, weights, (decision.part,))
     try:

@@ -1,0 +1,133 @@
+"""One time limit for the whole of `learn`; what it cut short is said, what is cheap is known."""
+
+import json
+
+import numpy as np
+import pytest
+
+from rosenblatt.cli import learn as verb
+from rosenblatt.cli.trial import Trial
+from rosenblatt.evidence.accuracy import Accuracy
+
+
+def write(path, X, y):
+    rows = "".join(f"{','.join(map(repr, x))},{a}\n" for x, a in zip(X.tolist(), y, strict=True))
+    header = ",".join(f"x{j}" for j in range(X.shape[1]))
+    path.write_text(f"{header},answer\n{rows}")
+    return path
+
+
+def noisy(n=600, d=5):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    return X, np.where(X[:, 0] + rng.normal(size=n) > 0, "yes", "no")
+
+
+@pytest.fixture
+def stages(monkeypatch):
+    """A clock that each stage of learning moves on by two seconds; what was left when it began."""
+    at, left = [0.0], {"verdict": [], "line": []}
+    monkeypatch.setattr("time.monotonic", lambda: at[0])
+
+    def timed(name, stage):
+        def called(*arguments):
+            left[name].append(round(arguments[-1].left, 9))
+            result = stage(*arguments)
+            at[0] += 2.0
+            return result
+
+        return called
+
+    monkeypatch.setattr(verb, "quick_verdict", timed("verdict", verb.quick_verdict))
+    monkeypatch.setattr(verb, "learn_line", timed("line", verb.learn_line))
+    return left
+
+
+def test_the_stages_share_one_limit(answer, tmp_path, stages):
+    file = write(tmp_path / "d.csv", *noisy(40, 2))
+    answer("learn", file, "--time-limit", 20)
+    assert stages == {"verdict": [6.0], "line": [9.0, 16.0]}
+
+
+def test_folds_share_what_is_left_and_a_test_file_needs_nothing(answer, tmp_path, stages):
+    file = write(tmp_path / "d.csv", *noisy(40, 2))
+    answer("learn", file, "--time-limit", 20, "--cv", 4)
+    assert stages["line"] == [9.0, 16 / 4, round(14 / 3, 9), 12 / 2, 10.0]
+    stages["line"].clear()
+    answer("learn", file, "--time-limit", 20, "--test", file)
+    assert stages["line"] == [18.0]
+
+
+def test_what_was_cut_short_says_so(told, tmp_path, hurried):
+    file = write(tmp_path / "d.csv", *noisy())
+    code, out, err = told("learn", file, "--time-limit", 1, "--cv", 3)
+    assert code == 0, err
+    assert "undecided: the time limit ended the search for a proof" in out
+    assert "when the time limit ended it" in out
+    assert "; the time limit ended learning in each" in out
+
+
+def test_json_names_the_stages_that_were_cut_short(answer, tmp_path, hurried):
+    file = write(tmp_path / "d.csv", *noisy())
+    got = answer("learn", file, "--time-limit", 1)
+    assert got["cut_short"] == ["verdict", "learning", "test"]
+    assert got["verdict"]["verdict"] == "undecided"
+    assert answer("learn", "--time-limit", 1e6, "--test-size", 0)["cut_short"] == []
+
+
+@pytest.mark.slow_without_jit
+def test_pla_that_is_cut_short_says_so(told, tmp_path, hurried):
+    file = write(tmp_path / "d.csv", *noisy())
+    _, out, _ = told("learn", file, "--time-limit", 1, "--algorithm", "pla", "--test-size", 0)
+    assert "cycles when the time limit ended it" in out
+
+
+def test_contradictory_rows_are_all_the_verdict_that_learning_needs(answer, tmp_path, hurried):
+    X, y = noisy()
+    y = np.append(y, ["no" if a == "yes" else "yes" for a in y[:3]])
+    file = write(tmp_path / "d.csv", np.vstack([X, X[:3]]), y)
+    got = answer("learn", file, "--time-limit", 1, "--test-size", 0)
+    assert got["verdict"]["verdict"] == "not separable"
+    assert got["lower_bound"] >= 3
+    assert got["cut_short"] == ["learning"]
+
+
+@pytest.mark.parametrize("rows", ["0,0,n 0,1,y 1,0,y 1,1,n", "1,0,n 2,0,y 3,0,n 4,0,y 9,9,y"])
+def test_a_small_file_has_its_answer_however_slow_the_machine(answer, tmp_path, rows):
+    (tmp_path / "d.csv").write_text("a,b,answer\n" + "\n".join(rows.split()) + "\n")
+    calm = answer("learn", "d.csv", "--target", "answer", "--test-size", 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("time.monotonic", iter(range(10**9)).__next__)
+        hurried = answer(
+            "learn", "d.csv", "--target", "answer", "--test-size", 0, "--time-limit", 1e-9
+        )
+    assert hurried == calm
+    assert (calm["mistakes"], calm["lower_bound"], calm["cut_short"]) == (1, 1, [])
+
+
+def test_in_passes_the_limit_is_for_the_verdict_too(answer, told, tmp_path, hurried):
+    X, _ = noisy()
+    file = write(tmp_path / "d.csv", X, np.where(X[:, 0] > 0, "yes", "no"))
+    got = answer("learn", file, "--stream", "--no-convert", "--time-limit", 1)
+    assert got["verdict"]["verdict"] == "undecided"
+    assert "verdict" in got["cut_short"]
+    _, out, _ = told("learn", file, "--stream", "--no-convert", "--time-limit", 1)
+    assert "undecided: the time limit ended the search for a proof" in out
+
+
+def test_compiling_is_said_and_not_counted(told, tmp_path, monkeypatch):
+    file = write(tmp_path / "d.csv", *noisy(40, 2))
+    monkeypatch.setattr(verb.Stopwatch, "not_counted", 7.5)
+    for limit, notes in ((1e-9, 1), (1e6, 0)):
+        _, _, err = told("learn", file, "--time-limit", limit, "--test-size", 0, with_notes=True)
+        said = "rosenblatt: compiling and loading took 7.5 s, which the time limit does not count."
+        assert err.splitlines() == [said] * notes
+
+
+def test_a_trial_says_how_many_of_its_lines_were_cut_short():
+    one = Accuracy.of_signs(np.array([1, -1, 1], np.int8), np.array([1, -1, -1], np.int8))
+    folds = Trial("folds", (one, one, one), 6, cut_short=2)
+    assert folds.sentence().endswith("; the time limit ended learning in 2 of them")
+    alone = Trial("held out", (one,), 6, cut_short=1)
+    assert "learnt from the other 6 until the time limit" in alone.sentence()
+    assert json.dumps(alone.to_json())
