@@ -1,13 +1,16 @@
 """No verb writes over what it reads, nor, under a name nobody gave, over what is not its own."""
 
+import inspect
 import os
 import subprocess
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from installed import PROGRAM
 
 import rosenblatt as rb
+from rosenblatt.cli import VERBS
 
 ROWS = "a,b,y\n" + "".join(f"{i},{i % 3},{int(i > 5)}\n" for i in range(12))
 
@@ -23,6 +26,11 @@ def here(told, tmp_path):
     code, _, err = told("learn", "data.csv", "--target", "y", "--test-size", 0, "-o", "m.json")
     assert code == 0, err
     return tmp_path
+
+
+def test_every_verb_asks_before_it_writes():
+    for verb in VERBS:
+        assert "keep_apart(" in inspect.getsource(import_module(f"rosenblatt.cli.{verb}")), verb
 
 
 def everything(folder):

@@ -180,6 +180,8 @@ def test_a_growing_file_is_followed(tmp_path):
             with open(path, "a") as file:
                 file.write(part)
         wait_for(lambda: lines_in(tmp_path / "out") == 30)
+        with open(path, "a") as file:
+            file.write("3,4,")  # the end of which does not come
         process.send_signal(signal.SIGTERM)
         assert process.wait() == 128 + signal.SIGTERM
     finally:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import subprocess
 
 import pytest
@@ -9,6 +10,7 @@ from installed import PROGRAM
 
 HEADER = "a,b,label\n"
 KEPT = ("--checkpoint", "kept", "--quiet")
+FILES = ("--checkpoint", "kept", "-o", "out", "--rejects", "bad")
 
 
 def rows(begin, end):
@@ -203,18 +205,39 @@ def test_without_a_checkpoint_the_end_of_the_file_ends_the_line(told, tmp_path):
     assert (code, out.count("\n")) == (0, 2)
 
 
-def test_a_file_that_grows_by_bytes_is_learnt_as_if_it_were_whole(tmp_path, told):
-    text = HEADER + rows(0, 60)
-    for end in (40, 111, 112, 300, len(text)):
-        (tmp_path / "d.csv").write_text(text[:end])
-        assert told("stream", "d.csv", *KEPT, "--resume", "-o", "out")[0] == 0
-    told("stream", "d.csv", "--checkpoint", "anew", "--quiet", "-o", "whole")
-    assert (tmp_path / "out").read_text() == (tmp_path / "whole").read_text()
-    kept, anew = (
-        json.loads((tmp_path / name / "checkpoint.json").read_text())["content"]
-        for name in ("kept", "anew")
-    )
-    assert kept["model"] == anew["model"]
+def mixed(chance, form):
+    """Lines of numbers, categories and text, some of them bad, some without an answer."""
+    for n in range(40):
+        x = {"a": chance.random(), "color": chance.choice("xyz"), "note": "see you " * n + "soon"}
+        x["note"] = x["note"] if n else "we will see you soon"
+        x["label"] = chance.choice(["yes", "no", ""])
+        bad = chance.random() < 0.1 and n
+        if form == "csv":
+            yield ",".join(map(str, x.values())) + (",1\n" if bad else "\n")
+        else:
+            yield "{\n" if bad else json.dumps({**x, "label": x["label"] or None}) + "\n"
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_file_that_grows_by_bytes_is_learnt_as_if_it_were_whole(tmp_path, told, form, seed):
+    chance = random.Random(seed)
+    header = "a,color,note,label\n" if form == "csv" else ""
+    text = header + "".join(mixed(chance, form))
+    path = tmp_path / f"d.{form}"
+    arguments = ["stream", path, "--quiet", "--target", "label", "--resume"]
+    first = text.index("\n", len(header)) + 1
+    cuts = sorted(chance.sample(range(first, len(text)), 4))
+    for end in (*cuts, len(text)):
+        path.write_text(text[:end])
+        assert told(*arguments, *FILES, "--every", chance.randint(1, 50))[0] == 0
+    left = [(tmp_path / name).read_bytes() for name in ("out", "bad", "kept/checkpoint.json")]
+    for name in ("out", "bad", "kept"):
+        os.rename(tmp_path / name, tmp_path / f"first {name}")
+    assert told(*arguments, *FILES)[0] == 0
+    assert left == [
+        (tmp_path / name).read_bytes() for name in ("out", "bad", "kept/checkpoint.json")
+    ]
 
 
 def test_lines_added_by_others_to_what_the_shell_appends_to_are_kept(tmp_path):

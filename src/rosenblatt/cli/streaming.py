@@ -90,7 +90,7 @@ class Streamer:
                 self.checkpoint()
         self.checkpoint(ended=True)
         self.complaints.end()
-        if job.stream.unfinished:
+        if job.stream.waits == self.tally.place:
             line = self.tally.place.lines + 1
             tell(f"{job.stream.name}, line {line} has no end yet; it waits for the next run.")
         return self.tally

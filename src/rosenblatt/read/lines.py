@@ -114,7 +114,7 @@ class RowStream:
         The file.
     """
 
-    unfinished = False  # a row is whole or not there
+    waits: Place | None = None  # a row is whole or not there
 
     def __init__(self, path: str) -> None:
         self.name = path
@@ -191,7 +191,7 @@ class LineStream:
     def __init__(self, path: str, follow: bool = False, growing: bool = False) -> None:
         self.name = "standard input" if path == "-" else path
         self.follow, self.growing = follow, growing
-        self.unfinished = False
+        self.waits: Place | None = None  # where a line begins that has no end yet
         self.fd = sys.stdin.fileno() if path == "-" else _open(path)
         self.regular = stat.S_ISREG(os.fstat(self.fd).st_mode)
         self.first = b""
@@ -264,11 +264,12 @@ class LineStream:
                     begin = chunk.end
             if at < len(block):
                 rest.append(block[at:])
+            self.waits = begin if rest else None
             if sum(map(len, rest)) > LONGEST_LINE:
                 raise DataError(f"{self.name}, line {begin.lines + 1} is longer than can be read.")
             block = b""
-        self.unfinished = self.growing and bool(rest)
         if rest and not self.growing:
+            self.waits = None
             yield Chunk(b"".join(rest), begin)
 
     def passed(self, chunk: Chunk) -> None:
