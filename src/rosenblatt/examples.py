@@ -22,6 +22,7 @@ from rosenblatt.tables import (
     refuse_non_finite,
     sum_of_squares,
 )
+from rosenblatt.words import counted
 
 # Between these the square of a typical entry neither overflows nor vanishes.
 _PLAIN_SQUARES = (1e-200, 1e200)
@@ -98,7 +99,8 @@ class Examples:
         answers, labels = signs(y, labels)
         if len(answers) != table.shape[0]:
             raise ValueError(
-                f"X has {table.shape[0]} rows but y has {len(answers)} answers; "
+                f"X has {counted(table.shape[0], 'row')} but y has "
+                f"{counted(len(answers), 'answer')}; "
                 "inconsistent numbers of samples: give one answer for each row."
             )
         examples = cls(table, answers, labels, names, float(x0))
@@ -145,7 +147,7 @@ class Examples:
         if len(left) < 2:
             raise ValueError(
                 "the rows with a positive sample_weight have answers of only "
-                f"{len(left)} class(es); both classes are needed."
+                "one class; both classes are needed."
             )
         return replace(self, weights=s)
 

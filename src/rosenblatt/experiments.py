@@ -13,6 +13,7 @@ from rosenblatt import learn, orders
 from rosenblatt.card import bars, card
 from rosenblatt.examples import Examples
 from rosenblatt.polygon import area, clip
+from rosenblatt.words import counted
 
 FRESH_EXAMPLES = 10_000
 
@@ -43,7 +44,8 @@ class Experiment:
     def __str__(self) -> str:
         u, p = self.updates, self.disagreement
         return (
-            f"{len(u)} runs: median {np.median(u):g} corrections (mean {u.mean():.1f}), "
+            f"{counted(len(u), 'run')}: median {counted(float(np.median(u)), 'correction')} "
+            f"(mean {u.mean():.1f}), "
             f"P[f≠g] {p.mean():.4f} on average, {self.separated.sum()} halted with no mistakes"
         )
 

@@ -15,6 +15,7 @@ from rosenblatt.examples import Examples
 from rosenblatt.learn.best import Search
 from rosenblatt.learn.fewest import Hunt
 from rosenblatt.learn.plane import in_the_plane, plane_optimum
+from rosenblatt.words import counted
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +66,7 @@ class FewestMistakesResult:
     stop_reason: str
 
     def __str__(self) -> str:
-        made = f"{_said(self.mistakes)} mistake{'' if self.mistakes == 1 else 's'}"
+        made = counted(_said(self.mistakes), "mistake")
         if self.mistakes == 0:
             return "no mistakes: a line answers every example"
         if self.optimal:

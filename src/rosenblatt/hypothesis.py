@@ -14,6 +14,7 @@ from rosenblatt import engine, kernels
 from rosenblatt.engine import in_threads
 from rosenblatt.examples import Examples, kernel_rows
 from rosenblatt.tables import refuse_non_finite, sum_of_squares
+from rosenblatt.words import counted
 
 NO_STEPS = np.empty(0)
 ROWS = 2**12  # rows looked at more closely are taken so many at a time
@@ -109,7 +110,8 @@ class Hypothesis:
 
     def _rows(self, X: Any, part: slice) -> Any:
         if X.shape[1] + 1 != len(self.w):  # kernels do not look where an array ends
-            raise ValueError(f"{len(self.w) - 1} weights cannot score {X.shape[1]} features.")
+            weights, features = counted(len(self.w) - 1, "weight"), counted(X.shape[1], "feature")
+            raise ValueError(f"{weights} cannot score {features}.")
         return kernel_rows(X, self.x0, NO_STEPS, part)
 
     def _look(self, examples: Examples, share: float) -> NDArray[np.uint8]:

@@ -20,6 +20,7 @@ from rosenblatt.learn.memory import ASK, X0, Memory
 from rosenblatt.rows import Answers, Block, plain_row
 from rosenblatt.tables import as_table
 from rosenblatt.wholes import FIRST
+from rosenblatt.words import counted
 
 ZEROS = {"mistake": 0, "negative": -1, "positive": 1}
 KIND = "online perceptron"
@@ -102,7 +103,10 @@ class OnlinePerceptron:
         self._asked: tuple[Any, Any, float] | None = None
 
     def __repr__(self) -> str:
-        return f"OnlinePerceptron({self.n_seen} examples seen, {self.n_mistakes} mistakes)"
+        return (
+            f"OnlinePerceptron({counted(self.n_seen, 'example')} seen, "
+            f"{counted(self.n_mistakes, 'mistake')})"
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_asked": None}

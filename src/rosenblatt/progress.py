@@ -8,6 +8,8 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
+from rosenblatt.words import counted
+
 SILENT_SECONDS = 2.0
 
 
@@ -80,7 +82,7 @@ class Teller(Line):
 
     def _line(self, now: float, mistakes: float, steps: int) -> str:
         elapsed = max(now - self.begun, 1e-9)
-        line = f"{mistakes:g} mistakes so far, {steps / elapsed:,.0f} {self.unit} a second"
+        line = f"{counted(mistakes, 'mistake')} so far, {steps / elapsed:,.0f} {self.unit} a second"
         if self.seconds is None:
             return f"{line}, {elapsed:.0f} s"
         return f"{line}, {max(0.0, self.seconds - elapsed):.0f} s left"

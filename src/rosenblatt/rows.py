@@ -18,6 +18,7 @@ from rosenblatt.labels import Labels, is_missing
 from rosenblatt.learn.memory import Memory, Names
 from rosenblatt.tables import as_table, floats, refuse_masked, sum_of_squares
 from rosenblatt.wholes import FIRST, PROMISED, is_changed
+from rosenblatt.words import counted
 
 
 def plain_row(x: Any, memory: Memory | None = None) -> dict[Hashable, float]:
@@ -66,7 +67,7 @@ def _one_dimension(x: Any, memory: Memory | None) -> list[Any]:
     array = x if isinstance(x, np.ndarray) else np.asarray(x, dtype=object)  # nothing is rounded
     if array.ndim != 1:
         raise ValueError(
-            f"x has {array.ndim} dimension(s); give a dict of features or a 1-d array, "
+            f"x has {counted(array.ndim, 'dimension')}; give a dict of features or a 1-d array, "
             "and blocks of rows to learn_many and predict_many."
         )
     if memory is not None:
@@ -178,7 +179,7 @@ class Answers:
             values = values.astype(object)
         if values.ndim != 1 or len(values) != n:
             raise ValueError(
-                f"X has {n} rows and y has shape {values.shape}; give one answer each."
+                f"X has {counted(n, 'row')} and y has shape {values.shape}; give one answer each."
             )
         missing = _missing(values)
         if every and missing is not None:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.words import counted
+
 BUILD_ANEW = "build the matrix anew, for example from rows, columns and values with coo_array."
 
 
@@ -18,7 +20,7 @@ def as_csr(X: Any) -> Any:
     """A sparse matrix in CSR, its indices known to be inside its shape; its values as they are."""
     if X.ndim != 2:
         raise ValueError(
-            f"X has {X.ndim} dimension(s); give a sparse matrix with rows and columns."
+            f"X has {counted(X.ndim, 'dimension')}; give a sparse matrix with rows and columns."
         )
     kind = getattr(X, "format", "")
     if kind == "coo":
@@ -59,7 +61,7 @@ def _check_compressed(X: Any, kind: str) -> None:
     _whole_numbers(indptr, "indptr")
     _whole_numbers(indices, "indices")
     if X.data.ndim != (3 if kind == "bsr" else 1):
-        raise ValueError(f"X: its values have {X.data.ndim} dimensions; {BUILD_ANEW}")
+        raise ValueError(f"X: its values have {counted(X.data.ndim, 'dimension')}; {BUILD_ANEW}")
     stored = min(len(indices), len(X.data))
     rising = len(indptr) == lines + 1 and indptr[0] == 0 and bool((indptr[1:] >= indptr[:-1]).all())
     if not rising or indptr[-1] > stored:

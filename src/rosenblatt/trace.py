@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rosenblatt import engine
 from rosenblatt.card import bars, card
 from rosenblatt.examples import Examples
+from rosenblatt.words import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,15 +63,17 @@ class Trace:
         return len(self.examples)
 
     def __repr__(self) -> str:
-        return f"Trace({len(self)} corrections in {len(self.ends)} whole cycles)"
+        return (
+            f"Trace({counted(len(self), 'correction')} in {counted(len(self.ends), 'whole cycle')})"
+        )
 
     def _repr_html_(self) -> str:
         rows, often = np.unique(self.examples, return_counts=True)
         most = np.argsort(-often, kind="stable")[:3]
         facts = [("corrections", f"{len(self):,}"), ("whole cycles", f"{len(self.ends):,}")]
         if len(rows):
-            facts.append(("examples corrected", f"{len(rows):,} different rows"))
-            named = ", ".join(f"row {rows[k]} ({often[k]:,} times)" for k in most)
+            facts.append(("examples corrected", counted(len(rows), "different row")))
+            named = ", ".join(f"row {rows[k]} ({counted(int(often[k]), 'time')})" for k in most)
             facts.append(("most often", named))
         each = np.diff(self.ends, prepend=0).tolist()
         return card(

@@ -22,16 +22,17 @@ LONGEST_LABEL = 24  # letters, in a table
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def counted(count: float, thing: str, many: str = "") -> str:
-    """A number and a noun that agree.
+def counted(count: float | str, thing: str, many: str = "") -> str:
+    """A number and a noun that agree; a number that is text already is left as it is.
 
     Examples
     --------
     >>> counted(1, "mistake"), counted(1200, "mistake"), counted(2, "class", "classes")
     ('1 mistake', '1,200 mistakes', '2 classes')
     """
-    number = f"{count:,}" if isinstance(count, int) else f"{count:,g}"
-    return f"{number} {thing if count == 1 else many or thing + 's'}"
+    if not isinstance(count, str):
+        count = f"{int(count):,}" if count == count // 1 else f"{count:,g}"
+    return f"{count} {thing if count == '1' else many or thing + 's'}"
 
 
 def percent(share: float) -> str:

@@ -285,7 +285,7 @@ def test_too_many_calls_at_once_are_told_to_wait():
         ({"points": [[0, 0], [1]]}, "point 2 is not a pair of numbers between -1e9 and 1e9."),
         ({"points": [[0, 0], [1, 1e10]]}, "point 2 is not a pair of numbers"),
         ({"answers": [1, 0]}, "answer 2 is not -1 or 1."),
-        ({"answers": [1]}, "there are 2 points but 1 answers."),
+        ({"answers": [1]}, "2 points but 1 answer given."),
         ({"points": []}, "points and answers must be lists with at least one entry."),
         ({"order": "backwards"}, "order is not one of cycle, random-cycle, shuffle, first"),
         ({"eta": 0}, "eta is not a number from 1e-06 to 1e+06."),

@@ -326,3 +326,19 @@ def test_without_extras_every_public_name_still_loads():
     blocked = "matplotlib", "anywidget", "starlette", "river", "dask"
     code = f"import sys; sys.modules.update(dict.fromkeys({blocked})); from rosenblatt import *"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_names_and_labels_are_drawn_as_they_are_spelled():
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(20, 2)), columns=["$\\frac{$", "price $\x1b"])
+    y = np.where(X.iloc[:, 0] > 0, "_$a$", "$b")
+    clf = rb.Perceptron().fit(X, y)
+    for display in (rb.BoundaryDisplay, rb.TraceDisplay):
+        figure = display.from_estimator(clf, X, y).figure_
+        figure.canvas.draw()  # a formula that cannot be read would be an error here
+        told = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert {" _\\$a\\$", "\\$b"} <= set(told)
+    ax = rb.BoundaryDisplay.from_estimator(clf, X, y).ax_
+    assert ax.get_ylabel() == "price \\$\\x1b"

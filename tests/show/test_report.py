@@ -194,3 +194,14 @@ def test_it_plays_in_a_browser_from_a_file(kind, request, page, tmp_path):
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert said == []
     assert asked == [path.as_uri()]
+
+
+def test_a_name_does_not_turn_the_page_around():
+    import pandas as pd
+
+    X = pd.DataFrame({"\u202egnp\x1b": [0.0, 1.0, 2.0, 3.0]})
+    page = rb.report(
+        rb.Perceptron().fit(X, ["a", "a", "\u2028", "\u2028"]), X, list("aa\u2028\u2028")
+    ).html
+    assert "\\u202egnp\\x1b" in page
+    assert not set(page) & set("\u202e\x1b\u2028")

@@ -16,6 +16,7 @@ from rosenblatt.experiments import Experiment
 from rosenblatt.experiments import experiment as many_runs
 from rosenblatt.files import keep_apart
 from rosenblatt.show.text import histogram
+from rosenblatt.words import counted
 
 
 @click.command(
@@ -66,7 +67,7 @@ def experiment(plot: str | None, as_json: bool, **given: Any) -> int:
     summary = _summary(done)
     voice.step("ran", str(done))
     voice.show()
-    voice.show(f"corrections in {len(done.updates):,} runs")
+    voice.show(f"corrections in {counted(len(done.updates), 'run')}")
     voice.show(histogram(done.updates))
     if draw is not None:
         draw(done, given["examples"])

@@ -95,10 +95,10 @@ class Found:
         """What was found, in words."""
         done = self.passed
         if done.mistakes == 0:
-            return f"a line that answers all {done.rows:,} rows"
+            return f"a line that answers all {counted(done.rows, 'row')}"
         if done.mistakes is None:
             return "interrupted: kept the weights so far"
-        return f"a line with {counted(done.mistakes, 'mistake')} on {done.rows:,} rows"
+        return f"a line with {counted(done.mistakes, 'mistake')} on {counted(done.rows, 'row')}"
 
     def strengths(self) -> list[Strength]:
         """The features, strongest first."""

@@ -81,8 +81,8 @@ class Result:
         """What was found, in words."""
         outcome, n = self.outcome, self.data.examples.n
         if outcome.mistakes == 0:
-            return f"a line that answers all {n:,} rows"
-        told = f"a line with {counted(outcome.mistakes, 'mistake')} on {n:,} rows"
+            return f"a line that answers all {counted(n, 'row')}"
+        told = f"a line with {counted(outcome.mistakes, 'mistake')} on {counted(n, 'row')}"
         if outcome.lower_bound >= outcome.mistakes:
             return f"{told}; no line makes fewer"
         if outcome.lower_bound:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from rosenblatt.words import json_line, shown
+from rosenblatt.words import counted, json_line, shown
 
 PATIENCE = 2.0  # seconds before progress is shown
 
@@ -79,7 +79,7 @@ class Voice:
         timer.daemon = True
         timer.start()
         try:
-            yield lambda done: bar.update(task, count=f"{done:,} rows")
+            yield lambda done: bar.update(task, count=counted(done, "row"))
         finally:
             timer.cancel()
             bar.stop()

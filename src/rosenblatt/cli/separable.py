@@ -22,6 +22,7 @@ from rosenblatt.read import Source
 from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.data import Data, read_data
 from rosenblatt.read.guess import Plan
+from rosenblatt.words import counted
 
 EXIT = {"separable": 0, "quasi-separable": 1, "inseparable": 1, "undecided": 2}
 SHOWN = 10
@@ -62,7 +63,7 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
     if blocking:
         voice.show(_table(blocking, plan.answers.column, voice.out.width - 40))
         if len(blocking) > SHOWN:
-            voice.show(f"… and {len(blocking) - SHOWN} more rows, all of them in --json.")
+            voice.show(f"… and {counted(len(blocking) - SHOWN, 'more row')}; --json has them all.")
     if proof is not None and verdict.answer.proof is not None:
         write_text(proof, proof_to_json(plan, json.loads(verdict.answer.proof.to_json())))
         voice.step("wrote", f"{proof}: check it with rosenblatt verify {proof} {data}")

@@ -20,6 +20,7 @@ from rosenblatt.evidence.separability import (
 )
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.words import counted
 
 SENTENCES = {
     "separable": "separable: a line answers every row, proved in exact arithmetic",
@@ -81,7 +82,7 @@ class Verdict:
         width = "widest margin" if a.gap is not None and a.gap <= 1e-9 else "margin"
         yield f"the {width} is rho = {a.margin:.6g}, the longest row has R = {a.radius:.6g}"
         if a.bound is not None:
-            yield f"PLA needs at most R²/rho² = {a.bound:,.0f} corrections"
+            yield f"PLA needs at most R²/rho² = {counted(f'{a.bound:,.0f}', 'correction')}"
         if len(a.support):
             yield f"on the margin: {self._named(a.support)}"
         if a.scaled is not None and a.scaled.bound and a.bound and a.scaled.bound < a.bound / 10:

@@ -14,6 +14,7 @@ from rosenblatt.dask.mixer import Mixer
 from rosenblatt.dask.mixing import Mixed, Plan
 from rosenblatt.estimators import checks
 from rosenblatt.learn.pocket import FOREVER
+from rosenblatt.words import counted
 
 
 class Perceptron(Mixer):
@@ -264,8 +265,9 @@ class PocketPerceptron(Mixer):
 def _advice(sheet: Sheet, mixed: Mixed) -> str:
     state = mixed.state
     return (
-        f"Perceptron stopped at {mixed.reason} after {state.corrections} corrections in "
-        f"{state.rounds} rounds with {mixed.end.mistakes:g} mistakes left on {sum(sheet.rows)} "
-        "examples. Ask rosenblatt.dask.separability(X, y) whether any line can answer them all; "
-        "if none can, use PocketPerceptron; if one can, raise the budget or scale the features."
+        f"Perceptron stopped at {mixed.reason} after {counted(state.corrections, 'correction')} in "
+        f"{counted(state.rounds, 'round')} with {counted(mixed.end.mistakes, 'mistake')} left on "
+        f"{counted(sum(sheet.rows), 'example')}. "
+        "Ask rosenblatt.dask.separability(X, y) whether any line can answer them all; if none can, "
+        "use PocketPerceptron; if one can, raise the budget or scale the features."
     )

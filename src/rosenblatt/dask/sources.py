@@ -23,6 +23,7 @@ from rosenblatt.dask.parquet import (
     with_one_set_of_columns,
 )
 from rosenblatt.tables import column_names, floats, refuse_masked
+from rosenblatt.words import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,9 @@ def is_frame(X: Any) -> bool:
 
 def _of_array(X: Any, y: Any, weights: Any) -> list[Source]:
     if X.ndim != 2:
-        raise ValueError(f"X has {X.ndim} dimension(s); give an array with rows and columns.")
+        raise ValueError(
+            f"X has {counted(X.ndim, 'dimension')}; give an array with rows and columns."
+        )
     if X.numblocks[1] != 1:
         X = X.rechunk({1: -1})
     parts = X.to_delayed()[:, 0].tolist()
@@ -128,7 +131,7 @@ def _joined(names: list[str], parts: list[Any], y: Any, weights: Any) -> list[So
     for what, column in (("y", answers), ("sample_weight", sizes)):
         if len(column) != len(parts):
             raise ValueError(
-                f"X comes in {len(parts)} parts but {what} in {len(column)}; "
+                f"X comes in {counted(len(parts), 'part')} but {what} in {len(column)}; "
                 "give both the same partitions."
             )
     return [
@@ -171,7 +174,7 @@ def _blocks(values: Any, what: str, rows: Sequence[float]) -> list[Any]:
 
 def _inconsistent(rows: int, what: str, given: int) -> ValueError:
     return ValueError(
-        f"X has {rows} rows but {what} has {given}; inconsistent numbers of samples: "
+        f"X has {counted(rows, 'row')} but {what} has {given}; inconsistent numbers of samples: "
         "give one for each row."
     )
 
@@ -190,7 +193,7 @@ def raw_of(name: str, part: Any, y: Any, weights: Any) -> Raw:
     except (ValueError, TypeError) as error:
         raise ValueError(f"{name}: {error}") from None
     if len(y) != raw.n:
-        raise ValueError(f"{name}: X has {raw.n} rows there but y has {len(y)}.")
+        raise ValueError(f"{name}: X has {counted(raw.n, 'row')} there but y has {len(y)}.")
     return raw
 
 

@@ -13,6 +13,7 @@ from sklearn.exceptions import EfficiencyWarning
 from rosenblatt.dask.mixing import State
 from rosenblatt.dask.tasks import Learnt
 from rosenblatt.progress import Line
+from rosenblatt.words import counted
 
 SECONDS = 1.0  # between two printed lines
 SHORT_CYCLE = 0.05  # seconds: below this Dask costs more than the work
@@ -28,7 +29,7 @@ class Teller(Line):
     def tell(self, state: State) -> None:
         """Say how the last round went, if it is time to."""
         step = state.history[-1]
-        line = f"round {state.rounds}: {step.mistakes:g} mistakes, {step.seconds:.2f} s"
+        line = f"round {state.rounds}: {counted(step.mistakes, 'mistake')}, {step.seconds:.2f} s"
         if self.due:
             self.show(line)
         elif self.verbose and not self.terminal and time.monotonic() - self.last >= SECONDS:

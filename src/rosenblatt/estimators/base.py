@@ -14,6 +14,7 @@ from rosenblatt.estimators import checks
 from rosenblatt.examples import Examples, row_weights
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.tables import as_table
+from rosenblatt.words import counted
 
 ZEROS = {"mistake": 0, "negative": -1, "positive": 1}
 
@@ -155,7 +156,7 @@ class Corrector(LinearAnswers):
         last = self._hypothesis().w
         if len(last) != examples.d + 1 or not np.array_equal(self.classes_, examples.labels):
             raise ValueError(
-                f"the last fit had {len(last) - 1} features and classes "
+                f"the last fit had {counted(len(last) - 1, 'feature')} and classes "
                 f"{self.classes_.tolist()}, these examples have {examples.d} and "
                 f"{examples.labels.tolist()}; set warm_start=False to start afresh."
             )

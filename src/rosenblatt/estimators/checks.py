@@ -13,6 +13,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from rosenblatt import engine
 from rosenblatt.examples import Examples
+from rosenblatt.words import counted
 
 
 def column_or_1d(y: Any) -> Any:
@@ -113,7 +114,7 @@ def finite(name: str, value: Any, size: int) -> NDArray[np.float64]:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} is not a list of numbers: {error}.") from None
     if len(array) != size:
-        raise ValueError(f"{name} has {len(array)} numbers; give {size}.")
+        raise ValueError(f"{name} has {counted(len(array), 'number')}; give {size}.")
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
         raise ValueError(f"{name}, position {bad[0]}: {array[bad[0]]} is not a finite number.")

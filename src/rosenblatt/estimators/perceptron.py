@@ -16,6 +16,7 @@ from rosenblatt.estimators import checks
 from rosenblatt.estimators.base import Corrector
 from rosenblatt.examples import Examples
 from rosenblatt.learn.walk import Progress
+from rosenblatt.words import counted
 
 
 class Perceptron(Corrector):
@@ -249,8 +250,9 @@ class Perceptron(Corrector):
 def _advice(run: learn.Run, examples: Examples) -> str:
     count = orders.visits(examples.in_order)
     return (
-        f"Perceptron stopped at {run.reason} after {len(run.trace)} corrections in {run.cycles} "
-        f"cycles with {len(run.mistakes)} mistakes left on {count} examples. "
+        f"Perceptron stopped at {run.reason} after {counted(len(run.trace), 'correction')} in "
+        f"{counted(run.cycles, 'cycle')} with {counted(len(run.mistakes), 'mistake')} left on "
+        f"{counted(count, 'example')}. "
         "Ask rosenblatt.separability(X, y) whether any line can answer them all; if none can, "
         "use PocketPerceptron; if one can, raise the budget or scale the features."
     )
@@ -267,7 +269,7 @@ def _teller(verbose: int) -> Any:
         if time.monotonic() - last >= 1.0:
             last = time.monotonic()
             print(
-                f"rosenblatt: cycle {so_far.cycles}, {so_far.corrections} corrections",
+                f"rosenblatt: cycle {so_far.cycles}, {counted(so_far.corrections, 'correction')}",
                 file=sys.stderr,
             )
 

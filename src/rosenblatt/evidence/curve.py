@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.learn.judge import Judge
 from rosenblatt.trace import Trace
+from rosenblatt.words import counted
 
 MOST = 2000  # moments that are judged, for each is a look at all examples
 
@@ -35,8 +36,8 @@ class PocketCurve:
     def sentence(self) -> str:
         """How it ended."""
         count, last = self.pocket[-1], int(self.t[-1])
-        mistakes = f"{count:,g} mistake{'' if count == 1 else 's'}"
-        corrections = f"{last:,} correction{'' if last == 1 else 's'}"
+        mistakes = counted(float(count), "mistake")
+        corrections = counted(last, "correction")
         return f"{mistakes} in the pocket after {corrections}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rosenblatt.evidence.proof import Part
+from rosenblatt.words import counted
 
 if TYPE_CHECKING:
     from rosenblatt.evidence.separability import Separability
@@ -19,7 +20,7 @@ def summary(s: Separability) -> str:
     if s.verdict == "separable" and s.margin is not None and s.bound is not None:
         return (
             f"separable; margin {s.margin:.4g}, R {s.radius:.4g}, "
-            f"PLA needs at most {s.bound:,.0f} corrections"
+            f"PLA needs at most {counted(f'{s.bound:,.0f}', 'correction')}"
         )
     if s.verdict == "undecided":
         return f"undecided; {s.reason}"

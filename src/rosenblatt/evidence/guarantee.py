@@ -14,6 +14,7 @@ from rosenblatt.card import card
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.trace import Trace
+from rosenblatt.words import counted
 
 # Scaling is worth a word when it divides the bound by at least this much.
 WORTH_SAYING = 10.0
@@ -56,7 +57,7 @@ class Guarantee:
         if self.bound is None:
             return "no guarantee: these weights do not answer every example rightly"
         plain = (
-            f"at most {self.bound:,.0f} corrections "
+            f"at most {counted(f'{self.bound:,.0f}', 'correction')} "
             f"(R = {self.radius:.6g}, rho = {self.margin:.6g})"
         )
         return plain if self.advice is None else f"{plain}; {self.advice}"
@@ -69,7 +70,7 @@ class Guarantee:
         if self.advice is not None:
             facts.append(("advice", self.advice))
         held = self.bound is not None and math.isfinite(self.bound)
-        promise = f"PLA from w = 0 needs at most {int(self.bound or 0):,} corrections"
+        promise = f"PLA from w = 0 needs at most {counted(int(self.bound or 0), 'correction')}"
         return card(promise if held else str(self).split(" (")[0].capitalize(), facts)
 
     @property
@@ -131,7 +132,7 @@ class Squeeze:
         above = "≥" if self.inner_holds[-1] else "<"
         below = "≤" if self.squared_holds[-1] else ">"
         return card(
-            f"The squeeze of {last:,} correction{'' if last == 1 else 's'}",
+            f"The squeeze of {counted(last, 'correction')}",
             [
                 ("both inequalities", "hold at every t" if self.holds else "do not hold"),
                 ("w_f·w(T)", f"{self.inner[-1]:.6g} {above} {self.inner_least[-1]:.6g}"),

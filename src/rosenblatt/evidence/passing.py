@@ -29,6 +29,7 @@ from rosenblatt.evidence.sifting import Lowest, Off, Sample, Sifted, slack_of
 from rosenblatt.evidence.signed import Look, Scale, ScaledRadius, Signed, look_at
 from rosenblatt.examples import Examples
 from rosenblatt.progress import Line
+from rosenblatt.words import counted
 
 PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
 ROOM = 4096  # rows of a working set, or more where there are many features
@@ -117,8 +118,9 @@ class _Search:
     def step(self) -> Separability | None:
         """Decide about the working set and see what all rows say to it."""
         if self.line.due:
-            size = len(self.working.numbers)
-            self.line.show(f"{self.passes} passes; {size:,} rows in the working set")
+            passes = counted(self.passes, "pass", "passes")
+            size = counted(len(self.working.numbers), "row")
+            self.line.show(f"{passes}; {size} in the working set")
         rows = self.working.examples
         answer = separability_of(rows, widest=self.widest, deadline=self.deadline)
         if answer.proof is None:

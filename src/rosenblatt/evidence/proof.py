@@ -38,6 +38,7 @@ from rosenblatt.evidence.integers import (
     unit_of,
 )
 from rosenblatt.examples import Examples
+from rosenblatt.words import counted
 
 FORMAT = "rosenblatt proof 1"
 VERDICTS = ("separable", "quasi-separable", "inseparable")
@@ -112,10 +113,12 @@ class Proof:
     def _repr_html_(self) -> str:
         facts = [("claim", self.claim), ("about the data", f"{self.data[:16]}…")]
         if self.weights:
-            facts.append(("weights", f"{len(self.weights):,} whole numbers, w0 first"))
+            facts.append(("weights", f"{counted(len(self.weights), 'whole number')}, w0 first"))
         rows = sum(len(part.rows) for part in self.parts)
         if self.parts:
-            facts.append(("multipliers", f"on {rows:,} rows in {len(self.parts):,} set(s)"))
+            facts.append(
+                ("multipliers", f"on {counted(rows, 'row')} in {counted(len(self.parts), 'set')}")
+            )
         facts.append(("to check it", "proof.check(X, y)"))
         return card("Proof", facts)
 
@@ -261,11 +264,13 @@ def _check_shape(proof: Proof) -> None:
     else:
         needs_weights, parts = False, len(proof.parts)
         if parts == 0 or proof.claim != claim_of_mistakes(parts):
-            raise ProofError(f"{proof.claim!r} is not a claim that {parts} blocking sets prove.")
+            raise ProofError(
+                f"{proof.claim!r} is not a claim that {counted(parts, 'blocking set')} can prove."
+            )
     if bool(proof.weights) != needs_weights:
         raise ProofError(f"a proof of {proof.claim!r} has weights: {needs_weights}.")
     if len(proof.parts) != parts:
-        raise ProofError(f"a proof of {proof.claim!r} has {parts} set(s) of multipliers.")
+        raise ProofError(f"a proof of {proof.claim!r} has {counted(parts, 'set')} of multipliers.")
 
 
 def check_products(
@@ -300,7 +305,7 @@ def check_positive(positive: bool) -> None:
 def _as_floats(weights: Sequence[int], dimension: int) -> NDArray[np.float64]:
     """Integers of any size as floats up to 1, each rounded once."""
     if len(weights) != dimension:
-        raise ProofError(f"there are {len(weights)} weights; the data need {dimension}.")
+        raise ProofError(f"{counted(len(weights), 'weight')} given; the data need {dimension}.")
     scale = 1 << max(map(abs, weights)).bit_length()
     return np.array([v / scale for v in weights])
 

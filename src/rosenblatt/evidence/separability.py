@@ -35,6 +35,7 @@ from rosenblatt.evidence.signed import Look, Scale, Signed, look_at
 from rosenblatt.evidence.telling import Telling
 from rosenblatt.evidence.widest import Separator, as_found, widest_from
 from rosenblatt.examples import Examples
+from rosenblatt.words import counted
 
 QUICK_CYCLES = 100  # what PLA is given for a quick try
 MANY_FEATURES = 1000
@@ -182,7 +183,7 @@ def separability_of(
             numbers = examples.n * dimension_of(examples)
             return _decided(examples, look, (widest, in_time(numbers, deadline)), telling)
         except KeyboardInterrupt:
-            reason = f"interrupted after {telling.passes} passes over the data"
+            reason = f"interrupted after {counted(telling.passes, 'pass', 'passes')} over the data"
         except OutOfTimeError:
             reason = TIME_OVER
         return _undecided(look, reason, telling.point)

@@ -28,6 +28,7 @@ from rosenblatt.evidence.reasons import DOWN, EITHER, ESTIMATES, FINITE, UNKNOWN
 from rosenblatt.evidence.separationproof import EXACT, SeparationProof, data_of, kind_of
 from rosenblatt.evidence.telling import Telling
 from rosenblatt.examples import Examples
+from rosenblatt.words import counted, shown
 
 MANY_COLUMNS = 400  # from so many on crossed effects are looked for first
 
@@ -145,7 +146,7 @@ def separation(
         try:
             return separation_of(asked, family, fit_intercept, telling.tell)
         except KeyboardInterrupt:
-            reason = f"interrupted after {telling.passes} passes over the data"
+            reason = f"interrupted after {counted(telling.passes, 'pass', 'passes')} over the data"
             return _undecided(asked, family, reason)
 
 
@@ -285,7 +286,7 @@ def _droppable(ask: Asking, infinite: list[int], free: list[int]) -> list[int]:
 
 def spelled(name: Name) -> str:
     """A coefficient as a table names it."""
-    return name if isinstance(name, str) else f"{name[0]}: {name[1]}"
+    return shown(name if isinstance(name, str) else f"{name[0]}: {name[1]}")
 
 
 def summary(s: Separation) -> str:
@@ -293,7 +294,8 @@ def summary(s: Separation) -> str:
     if s.kind == "undecided":
         return f"undecided: {s.reason}"
     if not s:
-        return f"no separation: every estimate that is identified is finite ({s.n_rows:,} rows)"
+        rows = counted(s.n_rows, "row")
+        return f"no separation: every estimate that is identified is finite ({rows})"
     infinite = [spelled(n) for n, why in s.reasons.items() if why in (UP, DOWN, EITHER)]
     return f"{s.kind} separation: the estimates of {listed(infinite)} are infinite"
 
@@ -305,7 +307,7 @@ def advice(s: Separation) -> list[str]:
     lines = []
     if s.n_overlapping:
         lines.append(
-            f"The finite estimates are based on the {s.n_overlapping:,} rows that overlap; "
+            f"The finite estimates are based on {counted(s.n_overlapping, 'row')} in the overlap; "
             f"leaving out the {len(s.rows):,} that are separated does not change them."
         )
     else:
@@ -318,11 +320,11 @@ def told(s: Separation) -> str:
     """The whole of it: a table of the coefficients, then what to do."""
     if s.kind == "undecided":
         return summary(s)
-    shown = {FINITE: "finite", UP: "+inf", DOWN: "-inf", EITHER: "±inf", UNKNOWN: "—"}
+    sign = {FINITE: "finite", UP: "+inf", DOWN: "-inf", EITHER: "±inf", UNKNOWN: "—"}
     wide = max(len(spelled(name)) for name in s.names)
     lines = [summary(s) + ".", "", f"{'coefficient':<{max(wide, 11)}}  estimate  why"]
     for name, why in s.reasons.items():
-        lines.append(f"{spelled(name):<{max(wide, 11)}}  {shown[why]:<8}  {why}")
+        lines.append(f"{spelled(name):<{max(wide, 11)}}  {sign[why]:<8}  {why}")
     if s:
         lines += ["", f"Separated rows: {listed([str(n) for n in s.rows.tolist()], most=12)}."]
     return "\n".join(lines + advice(s))

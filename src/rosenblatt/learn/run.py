@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.trace import Trace
+from rosenblatt.words import counted
 
 Reason = Literal[
     "no mistakes", "max_iter", "max_updates", "time_limit", "interrupted", "end of stream"
@@ -63,6 +64,7 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(self, run: Run) -> None:
         super().__init__(
-            f"interrupted after {len(run.trace)} corrections; {len(run.mistakes)} mistakes left"
+            f"interrupted after {counted(len(run.trace), 'correction')}; "
+            f"{counted(len(run.mistakes), 'mistake')} left"
         )
         self.run = run

@@ -17,6 +17,7 @@ from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.learn.run import Budget, Reason, Rule, Run, WeightsOverflowError
 from rosenblatt.tables import place
 from rosenblatt.trace import Origin, Trace
+from rosenblatt.words import counted
 
 # Kernel calls are kept to about this many multiplications, a few hundredths of a second, so
 # that Ctrl-C is answered and progress can be shown.
@@ -64,7 +65,10 @@ class Walk:
         self.rows = examples.rows(rule.eta)
         self.start = np.zeros(examples.d + 1) if start is None else start
         if len(self.start) != examples.d + 1:  # kernels do not look where an array ends
-            raise ValueError(f"{len(self.start) - 1} weights do not fit {examples.d} features.")
+            raise ValueError(
+                f"{counted(len(self.start) - 1, 'weight')} cannot fit "
+                f"{counted(examples.d, 'feature')}."
+            )
         self.corrected: list[Ints] = [np.empty(0, dtype=examples.row_type)]
         self.ends: list[Ints] = [np.empty(0, dtype=np.int64)]
         self.so_far = Progress(self.start / examples.unit)

@@ -18,6 +18,7 @@ from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import UNREADABLE, Source, one_line
 from rosenblatt.read.types import Types, rounds
 from rosenblatt.wholes import large
+from rosenblatt.words import counted
 
 BLOCK = 4 << 20  # bytes of text in a record batch
 WHOLE_BLOCK = 1 << 20  # where threads parse blocks side by side
@@ -236,8 +237,8 @@ def _ragged(source: Source, dialect: Dialect) -> DataError:
     number = found[0].number
     where = f", row {number - dialect.header}" if number else ""
     return DataError(
-        f"{source.name}{where}: {found[0].actual_columns} cells where the other rows have "
-        f"{found[0].expected_columns}. Mend the row, or give --separator if another one is meant."
+        f"{source.name}{where}: {counted(found[0].actual_columns, 'cell')} where the other rows "
+        f"have {found[0].expected_columns}. Mend the row, or give --separator if another is meant."
     )
 
 

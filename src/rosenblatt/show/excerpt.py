@@ -19,6 +19,7 @@ from rosenblatt.show.proofs import COUNTS, packed
 from rosenblatt.show.scene import sample
 from rosenblatt.show.story import Story, told, weights_along
 from rosenblatt.trace import Trace
+from rosenblatt.words import counted
 
 Rows = NDArray[np.intp]
 
@@ -103,9 +104,7 @@ def _cuts(corrections: tuple[int, int], examples: tuple[int, int]) -> Iterator[s
 
 
 def _stops(run: Run, kept: int) -> str:
-    return (
-        f"The run went on for {len(run.trace) - kept:,} more corrections, which are not kept here"
-    )
+    return f"The run went on for {counted(len(run.trace) - kept, 'more correction')}, not kept here"
 
 
 def _corrections(story: Story, room: Room) -> int:

@@ -20,6 +20,7 @@ from rosenblatt.pipelines import final
 from rosenblatt.show.fitted import examples_of, hypothesis_of, trace_of
 from rosenblatt.show.story import Story
 from rosenblatt.trace import Trace
+from rosenblatt.words import counted
 
 PROVES = {
     "separable": "The proof is a w whose product with every signed example is above zero, in "
@@ -93,7 +94,7 @@ def findings_of(clf: Any, X: Any, y: Any) -> Findings:
     examples, h = examples_of(clf, X, y), hypothesis_of(clf)
     verdict = separability_of(examples)
     count = len(h.mistakes(examples))
-    found = f"{count:,} mistake{'' if count == 1 else 's'} on {examples.n:,} examples"
+    found = f"{counted(count, 'mistake')} on {counted(examples.n, 'example')}"
     facts = [("verdict", _sentence(verdict)), ("found", found)]
     last = final(clf)
     if hasattr(last, "result_"):
@@ -125,7 +126,7 @@ def story_of(clf: Any, X: Any, y: Any) -> Story:
 
 def _corrections(clf: Any) -> str:
     many = len(clf.trace_)
-    return f"{many:,} correction{'' if many == 1 else 's'}"
+    return counted(many, "correction")
 
 
 def _sentence(verdict: Separability) -> str:
@@ -136,7 +137,7 @@ def _sentence(verdict: Separability) -> str:
         bound = verdict.bound
         if bound is None or not np.isfinite(bound):
             return told
-        return f"{told}; PLA needs at most {int(bound):,} corrections"
+        return f"{told}; PLA needs at most {counted(int(bound), 'correction')}"
     if verdict.verdict == "quasi-separable":
         return (
             "quasi-separable: a line is wrong nowhere, but some examples lie on it, "

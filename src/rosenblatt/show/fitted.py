@@ -11,6 +11,7 @@ from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final, is_ours, rows_before
 from rosenblatt.trace import Trace
+from rosenblatt.words import counted
 
 CLOSE = 1e-9  # by which the rows of a pipeline may differ from those of its fit
 
@@ -55,7 +56,7 @@ def examples_of(clf: Any, X: Any, y: Any) -> Examples:
     examples = Examples.from_arrays(X, y, labels=clf.classes_)
     if examples.d != len(h.w) - 1:
         raise ValueError(
-            f"X has {examples.d} features, but this {type(clf).__name__} was fitted on "
+            f"X has {counted(examples.d, 'feature')}, but this {type(clf).__name__} was fitted on "
             f"{len(h.w) - 1}; give rows with the same columns."
         )
     if names is None:

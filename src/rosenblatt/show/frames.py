@@ -10,6 +10,7 @@ import numpy as np
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.show.scene import Floats, Line, Scene, scene_of, view_of
 from rosenblatt.trace import Trace
+from rosenblatt.words import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,7 @@ class Frame:
     def title(self) -> str:
         """What happened, in a few words."""
         count = self.scene.facts.mistakes
-        left = f"{count:,} mistake{'' if count == 1 else 's'} left"
+        left = f"{counted(count, 'mistake')} left"
         return (
             f"t = {self.t}\n{left}"
             if self.row is None

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rosenblatt.errors import UsageError
 from rosenblatt.files import replacing
 from rosenblatt.show.plot.experiment import ExperimentDisplay
+from rosenblatt.words import counted
 
 
 def draw_experiment(
@@ -28,7 +29,7 @@ def draw_experiment(
         An image file; its end tells the format.
     """
     figure = Figure(figsize=(8, 3.2), layout="constrained")
-    title = f"{len(updates):,} runs, N = {n_examples}"
+    title = f"{counted(len(updates), 'run')}, N = {n_examples}"
     ExperimentDisplay(updates, disagreement).plot(axes=figure.subplots(1, 2), title=title)
     kind = Path(path).suffix.lstrip(".").lower() or "png"
     if kind not in figure.canvas.get_supported_filetypes():

@@ -16,6 +16,7 @@ from rosenblatt.show.findings import PROVES, Findings
 from rosenblatt.show.play import embedded
 from rosenblatt.show.scene import distances, scene_of
 from rosenblatt.show.strength import strengths
+from rosenblatt.words import counted
 
 MOST_FEATURES = 40
 MOST_MISTAKES = 50
@@ -172,7 +173,7 @@ def mistakes(found: Findings) -> Iterator[str]:
     wrong = h.mistakes(examples)
     yield "<h2>Mistakes</h2>"
     if len(wrong) == 0:
-        yield f"<p>None: the line answers all {examples.n:,} examples rightly.</p>"
+        yield f"<p>None: the line answers all {counted(examples.n, 'example')} rightly.</p>"
         return
     off = np.abs(distances(h, examples.X[wrong]))
     farthest = np.argsort(-off, kind="stable")[:MOST_MISTAKES]

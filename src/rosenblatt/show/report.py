@@ -12,6 +12,7 @@ from rosenblatt.files import write_text
 from rosenblatt.show import pieces
 from rosenblatt.show.findings import Findings, findings_of
 from rosenblatt.show.play import style
+from rosenblatt.words import shown
 
 # Nothing is fetched from anywhere: what is in the file is all there is.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -86,7 +87,7 @@ class Report:
             All that it tells.
         """
         body = "\n".join(_parts(found))
-        return cls(
+        page = (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             f"{GENERATOR}"
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -94,6 +95,8 @@ class Report:
             f"<title>{escape(found.title)}: rosenblatt report</title>"
             f"<style>{style()}{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
         )
+        # Names may hold anything: what turns text around is shown, as on a terminal.
+        return cls(shown(page, "\n\t"))
 
 
 def report(clf: Any, X: Any, y: Any) -> Report:

@@ -12,6 +12,7 @@ from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.polygon import Polygon, clip
 from rosenblatt.show.projection import Projection
+from rosenblatt.words import counted
 
 Floats = NDArray[np.float64]
 
@@ -196,9 +197,8 @@ class Facts:
     def sentence(self) -> str:
         """How many mistakes, or how wide the margin is."""
         if self.mistakes:
-            many = "mistake" if self.mistakes == 1 else "mistakes"
-            return f"{self.mistakes:,} {many} on {self.n:,} examples"
-        told = f"no mistakes on {self.n:,} examples"
+            return f"{counted(self.mistakes, 'mistake')} on {counted(self.n, 'example')}"
+        told = f"no mistakes on {counted(self.n, 'example')}"
         return told if self.margin is None else f"{told}; the nearest is {self.margin:.3g} away"
 
 

@@ -55,6 +55,7 @@ from rosenblatt.learn.run import Run
 from rosenblatt.show.projection import Projection
 from rosenblatt.show.proofs import COUNTS, FLOATS, packed, squeeze_json, verdict_json
 from rosenblatt.trace import Trace
+from rosenblatt.words import counted
 
 FORMAT = "rosenblatt story 1"
 MOST_NUMBERS = 2**21  # of one array; more are left out, and the player does without them
@@ -220,7 +221,7 @@ _ENDED = {
 
 def told(run: Run, n: int, algorithm: str) -> str:
     """Why a run ended and what it leaves, in one sentence."""
-    corrections = f"{len(run.trace):,} correction{'' if len(run.trace) == 1 else 's'}"
+    corrections = counted(len(run.trace), "correction")
     left = f"{len(run.mistakes):,} of {n:,}"
     if algorithm == "online":
         return f"Ended after {corrections}: {_ENDED[run.reason]}; {left} were mistaken as they came"

@@ -15,6 +15,7 @@ from rosenblatt.examples import Examples
 from rosenblatt.show.page.limits import AskError, Limits
 from rosenblatt.show.page.own import Own
 from rosenblatt.show.page.presets import PRESETS, Plane
+from rosenblatt.words import counted
 
 ALGORITHMS = ("pla", "pocket", "ratchet", "online")
 ZEROS = {"mistake": 0, "negative": -1, "positive": 1}
@@ -106,7 +107,9 @@ def _plane(given: dict[str, Any], limits: Limits) -> Examples:
             413,
         )
     if len(points) != len(answers):
-        raise AskError(f"there are {len(points)} points but {len(answers)} answers.")
+        raise AskError(
+            f"{counted(len(points), 'point')} but {counted(len(answers), 'answer')} given."
+        )
     for n, (point, answer) in enumerate(zip(points, answers, strict=True), start=1):
         if not isinstance(point, list) or len(point) != 2 or not all(map(_plain, point)):
             raise AskError(f"point {n} is not a pair of numbers between -1e9 and 1e9.")
@@ -124,7 +127,9 @@ def _start(given: dict[str, Any], size: int) -> NDArray[np.float64]:
     if not any(start):
         return np.zeros(size)
     if len(start) != size:
-        raise AskError(f"the start has {len(start)} weights; these examples need {size}.")
+        raise AskError(
+            f"the start has {counted(len(start), 'weight')}; these examples need {size}."
+        )
     return np.array(start, dtype=np.float64)
 
 

@@ -12,6 +12,7 @@ from rosenblatt.examples import Examples
 from rosenblatt.read.data import Data
 from rosenblatt.show.page.limits import AskError, Limits
 from rosenblatt.show.page.presets import Plane
+from rosenblatt.words import counted
 
 MOST_ENTRIES = 2**21  # of a table that is drawn
 
@@ -44,8 +45,9 @@ class Own:
             examples = replace(examples, X=examples.X[kept], y=examples.y[kept])
         if examples.n * examples.d > MOST_ENTRIES:
             raise AskError(
-                f"{data.name} has {examples.d:,} features in {examples.n:,} rows, which is more "
-                "than the page can draw; leave out columns with --ignore."
+                f"{data.name} has {counted(examples.d, 'feature')} in "
+                f"{counted(examples.n, 'row')}, which is more than the page can draw; "
+                "leave out columns with --ignore."
             )
         X = examples.X if isinstance(examples.X, np.ndarray) else examples.X.toarray()
         X = np.ascontiguousarray(X, dtype=np.float64)

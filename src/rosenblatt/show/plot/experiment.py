@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.show.plot.paper import INK, NO, YES, given_axes, sheet, tidy
+from rosenblatt.words import counted
 
 if TYPE_CHECKING:
     from rosenblatt.experiments import Experiment
@@ -76,7 +77,7 @@ class ExperimentDisplay:
         else:
             figure, (left, right) = given_axes(axes, 2)
         self.figure_, self.axes_ = figure, [left, right]
-        told = f"{len(self.updates):,} runs" if title is None else title
+        told = counted(len(self.updates), "run") if title is None else title
         tidy(left, ("corrections", "runs"), told)
         tidy(right, ("P[f ≠ g]", ""))
         _bars(left, self.updates, YES, f"median {np.median(self.updates):,g}")

@@ -11,6 +11,7 @@ from rosenblatt.evidence.guarantee import Guarantee, Squeeze, guarantee_of, sque
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.show.fitted import trace_of
 from rosenblatt.show.plot.paper import INK, NO, PALE, YES, given_axes, sheet, tidy
+from rosenblatt.words import counted
 
 MOST = 2000  # moments of a long run that are drawn
 
@@ -99,7 +100,7 @@ class GuaranteeDisplay:
         bound = self.promise.bound
         t = _moments(last)
         least, most = np.maximum(s.inner_least, 0) ** 2, s.squared_most
-        title = f"{last:,} correction{'' if last == 1 else 's'}"
+        title = counted(last, "correction")
         if bound is not None and not s.squared[0]:
             title += f"; at most R²/ρ² = {bound:,.0f}"
             t, least, most = self._until(bound)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rosenblatt.words import shown
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -59,6 +61,12 @@ def given_axes(axes: Any, count: int) -> tuple[Figure, list[Axes]]:
         raise ValueError(f"{count} axes are drawn here, but {len(found)} were given.")
     figure = found[0].get_figure()
     return figure, found
+
+
+def as_it_is(text: str) -> str:
+    """A name or a label as it is spelled: no formula between dollars, no mark that hides it."""
+    text = shown(text).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
 
 
 def tidy(ax: Axes, labels: tuple[str, str] = ("", ""), title: str = "") -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rosenblatt.polygon import Polygon
-from rosenblatt.show.plot.paper import INK, NO, NO_SIDE, YES, YES_SIDE, tidy
+from rosenblatt.show.plot.paper import INK, NO, NO_SIDE, YES, YES_SIDE, as_it_is, tidy
 from rosenblatt.show.scene import Line, Scene
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ ARROW = 0.13  # of the width of the picture
 def prepare(ax: Axes, scene: Scene, title: str) -> None:
     """Axes as large as the scene, square, and with its names."""
     (left, bottom), _, (right, top), _ = scene.box
-    tidy(ax, scene.facts.names, title)
+    across, up = scene.facts.names
+    tidy(ax, (as_it_is(across), as_it_is(up)), title)
     ax.set_xlim(left, right)
     ax.set_ylim(bottom, top)
     ax.set_box_aspect(0.3 if scene.facts.flat else 1.0)
@@ -40,10 +41,10 @@ def draw_points(ax: Axes, scene: Scene, rings: bool = True) -> list[Any]:
             marker="o",
             facecolors="none",
             edgecolors=YES,
-            label=yes_name,
+            label=as_it_is(yes_name),
             **look,
         ),
-        ax.scatter(*scene.points[~yes].T, marker="x", color=NO, label=no_name, **look),
+        ax.scatter(*scene.points[~yes].T, marker="x", color=NO, label=as_it_is(no_name), **look),
     ]
     if rings and scene.wrong.any():
         ring = {**look, "s": 4.2 * size, "linewidths": 0.8, "zorder": 4}

@@ -18,6 +18,7 @@ from rosenblatt.show.plot.paper import (
     PALE,
     POCKET,
     YES,
+    as_it_is,
     given_axes,
     legend,
     plotting,
@@ -170,8 +171,8 @@ class TraceDisplay:
             return Line2D([], [], ls="none", label=label, ms=size, markeredgecolor=colour, **look)
 
         marks = [
-            point(str(yes), 6, YES, markeredgewidth=1.5),
-            point(str(no), 6, NO, marker="x", markeredgewidth=1.5),
+            point(as_it_is(str(yes)), 6, YES, markeredgewidth=1.5),
+            point(as_it_is(str(no)), 6, NO, marker="x", markeredgewidth=1.5),
             point("mistake", 11, INK, markeredgewidth=0.8),
             point("corrected", 11, INK, markerfacecolor=SPOT),
             Line2D([], [], color=PALE, linestyle="--", label="line before"),

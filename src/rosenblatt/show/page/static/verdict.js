@@ -1,6 +1,6 @@
 // Verdict: can any line answer every example, and the proof of it, in words and on the picture.
 import { clear, make } from "./elements.js";
-import { grouped, say } from "./numbers.js";
+import { counted, grouped, say } from "./numbers.js";
 import { multiplier } from "./plane.js";
 
 const TITLES = {
@@ -80,7 +80,7 @@ function proofLines(story) {
       make(
         "p",
         {},
-        `${verdict.support.length} examples hold it in place, marked □: ` +
+        `It is held by ${counted(verdict.support.length, "example")}, marked □: ` +
           `${numbered(story, verdict.support)}. Checked in exact arithmetic.` +
           (story.flat ? "" : " The band itself does not lie in a projection."),
       ),
