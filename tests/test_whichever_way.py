@@ -140,6 +140,50 @@ def test_any_text_is_the_same_table_in_memory_and_in_passes(tmp_path, small, tex
     tried("hostile texts read in memory, in passes and converted")
 
 
+JSON = (1, 2, 0, -1.5, -0.0, None, "x", "1", "nan", "", True, "a b c", [1], {}, 2**53 + 1, 1e300)
+
+
+@many_tables
+@given(st.data())
+def test_any_json_lines_are_the_same_table_in_memory_and_in_passes(tmp_path, small, data):
+    cells = st.lists(st.sampled_from(JSON), min_size=1, max_size=2)
+    pools = {name: data.draw(cells) for name in ("a", 'b"')}
+    rows = []
+    for _ in range(data.draw(st.integers(2, 10))):
+        row = {n: data.draw(st.sampled_from(pool)) for n, pool in pools.items() if rows}
+        rows.append({**row, "answer": data.draw(st.sampled_from((0, 1, 1, 0, 0.0)))})
+    rows[-1]["a"] = data.draw(st.sampled_from(JSON))
+    path, missing = tmp_path / "d.jsonl", data.draw(st.sampled_from(("error", "drop", "mean")))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    wishes = Wishes(target="answer", missing=missing)
+    whole = in_memory(path, wishes)
+    assert in_passes(path, wishes) == whole
+    assert in_passes_over_parquet(path, wishes) == whole
+    tried("hostile JSON lines read in memory, in passes and converted")
+
+
+ENTRIES = ("1:2", "0:1", "3:0.5 4:-0.0", "", "1:1 1:1", "2:x", "2:1e400", "9:9007199254740993")
+
+
+@many_tables
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(("1", "-1", "+1", "1.0", "yes")), st.sampled_from(ENTRIES)),
+        min_size=2,
+        max_size=10,
+    )
+)
+def test_any_libsvm_lines_are_the_same_table_in_memory_and_in_passes(tmp_path, small, lines):
+    path = tmp_path / "d.libsvm"
+    path.write_text("".join(" ".join(line) + "\n" for line in (("-1", "1:1"), *lines)))
+    whole = in_memory(path, Wishes())
+    assert in_passes(path, Wishes()) == whole
+    converted_ = in_passes_over_parquet(path, Wishes())
+    # Entries are parsed as they are converted: a bad one is met before bad answers are.
+    assert converted_ == whole or {converted_[0], whole[0]} == {"DataError"}
+    tried("hostile LIBSVM lines read in memory, in passes and converted")
+
+
 # What a CSV file can say. It cannot say of which type a column is: text that is "1" or "true"
 # or a date in every cell is a number, a flag or a date there, and so is not drawn as text; what
 # is missing and the empty text are one. JSON lines take a date for a date as well.

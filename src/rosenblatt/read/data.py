@@ -157,7 +157,11 @@ def taken(made: Plan, table: Any, name: str) -> tuple[Examples, Rows]:
 
 
 def _signs(made: Plan, table: Any) -> NDArray[np.int8]:
-    signs = made.answers.encode(table.column(made.answers.column))
+    try:
+        signs = made.answers.encode(table.column(made.answers.column))
+    except BadCellError as bad:
+        _signs(made, table.slice(0, bad.row))  # where an answer may be missing before
+        raise
     if made.encoding.missing != "drop" and not signs.all():
         row = int(np.flatnonzero(signs == 0)[0])
         raise BadCellError(row, made.answers.column, "", "an answer")

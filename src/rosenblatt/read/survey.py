@@ -154,7 +154,9 @@ class Survey:
 
     def add(self, cells: Any) -> None:
         """Look at more cells, in the order of the rows."""
-        if is_bytes(self.type):
+        if self.entries is not None:
+            self._read_entries(cells, self.entries)
+        elif is_bytes(self.type):
             self._decode(cells)
         elif not _unreadable(self.type):
             if self.labels is not None and not self.labels.many:
@@ -164,9 +166,6 @@ class Survey:
         self.valid += len(cells) - cells.null_count
 
     def _look(self, cells: Any) -> None:
-        if self.entries is not None:
-            self._read_entries(cells, self.entries)
-            return
         numeric = self.numeric
         if is_text(self.type) or self.values.most != 0:
             self._read_texts(cells)
