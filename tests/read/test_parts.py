@@ -11,7 +11,7 @@ import pytest
 
 from rosenblatt.errors import DataError
 from rosenblatt.read import Layout, Source, columnar, turn
-from rosenblatt.read.ahead import side_by_side
+from rosenblatt.read.ahead import ahead, side_by_side
 from rosenblatt.read.batches import FileBatches
 from rosenblatt.read.guess import Wishes
 
@@ -141,3 +141,19 @@ def test_freed_memory_is_kept_only_where_there_is_plenty(monkeypatch, free, pool
     monkeypatch.setattr(columnar.pa, "jemalloc_set_decay_ms", said.append)
     columnar._keep_what_is_freed.__wrapped__()
     assert said == told
+
+
+def test_reading_ahead_may_be_ended_by_the_thread_that_reads():
+    taken, ended = threading.Event(), threading.Event()
+
+    def items():
+        yield 1
+        taken.wait(10)
+        made.close()  # as when this thread happens to be the one that collects garbage
+        ended.set()
+        yield 2
+
+    made = ahead(items())
+    assert next(made) == 1
+    taken.set()
+    assert ended.wait(10)

@@ -57,7 +57,8 @@ def ahead(items: Iterable[T]) -> Iterator[T]:
         yield from _taken(ready, maker)
     finally:
         enough.set()
-        maker.join()
+        if maker is not threading.current_thread():  # which may be the one that cleans up
+            maker.join()
 
 
 def _taken(ready: queue.Queue[Any], maker: threading.Thread) -> Iterator[Any]:

@@ -87,7 +87,8 @@ class Encoding:
                 bad.append(trouble)
         if bad:  # the first row's is told, however many rows are encoded together
             first = min(bad, key=lambda cell: cell.row)
-            self.encode(table.slice(0, first.row), name)  # where another kind may come before
+            if first.row + 1 < table.num_rows:  # of the rows up to it, another may be the first
+                self.encode(table.slice(0, first.row + 1), name)
             raise first
         rows = np.flatnonzero(keep)
         X = self._joined(blocks)
