@@ -161,6 +161,14 @@ def test_complaints_that_come_again_later_are_counted_at_the_end(told, tmp_path)
     assert not others
 
 
+def test_a_complaint_about_a_long_value_is_short(told, tmp_path):
+    lines = [{"a": 1, "label": 0}, {"a": "x" * 9000, "label": 0}, {"a": 2, "label": [0] * 9000}]
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    code, _, err = told("stream", "d.jsonl", "--quiet")
+    assert (code, err.count("\n")) == (0, 2)
+    assert max(map(len, err.splitlines())) < 300
+
+
 def test_counts_of_one_are_singular(told, tmp_path):
     (tmp_path / "d.csv").write_text("a,label\n1,0\nabc,1\nabc,1\n")
     code, _, err = told("stream", "d.csv")

@@ -156,6 +156,14 @@ def test_without_its_checkpoint_an_output_is_not_begun_anew(stream, begun):
     assert files(begun).items() >= before.items()
 
 
+def test_a_file_in_the_place_of_a_device_is_not_emptied(stream, tmp_path):
+    (tmp_path / "out").symlink_to("/dev/null")
+    assert stream("-o", "out", until=30)[0] == 0
+    (tmp_path / "out").unlink()
+    (tmp_path / "out").write_text("a diary")
+    assert "is not empty" in refused(stream, tmp_path, "-o", "out")
+
+
 def test_a_checkpoint_of_an_earlier_version_is_refused_in_a_sentence(stream, begun):
     from rosenblatt.checkpoint import CheckpointFolder
 

@@ -58,14 +58,20 @@ class Outlet:
         """How long the file is."""
         return os.fstat(self.fd).st_size
 
-    def begin(self) -> None:
-        """Start: a named file anew, standard output after what it holds already."""
+    def begin(self, sealed: bool) -> None:
+        """Start: a named file anew, standard output after what it holds already.
+
+        Parameters
+        ----------
+        sealed : bool
+            Whether what is written is to be known again.
+        """
         if not self.is_file:
             return
         if self.path is not None:
             os.ftruncate(self.fd, 0)
         self.begun = os.lseek(self.fd, 0, os.SEEK_END)
-        self.hash = hashlib.sha256()
+        self.hash = hashlib.sha256() if sealed else None
 
     def refuse_unless_empty(self) -> None:
         """Without its checkpoint, what a stream is to go on with would be lost."""
@@ -92,6 +98,7 @@ class Outlet:
                 f"not {self.name}; give the same file to go on."
             )
         if seal.length is None:
+            self.refuse_unless_empty()
             return seal
         if self.length < seal.length:
             raise DataError(
@@ -117,7 +124,7 @@ class Outlet:
         What may have been written by others is kept in the folder of the checkpoint.
         """
         if seal.length is None:
-            self.begin()
+            self.begin(sealed=True)
             return
         if self.length > seal.length and (ended or seal.length == seal.begun):
             self._keep_rest(seal.length, folder / f"{seal.name or 'output'}.taken-back")

@@ -149,7 +149,7 @@ def _outlets(
         for outlet in there:
             outlet.refuse_unless_empty()
     for outlet in there:
-        outlet.begin()
+        outlet.begin(sealed=folder is not None)
     return output, rejects
 
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from rosenblatt.errors import UsageError, column_called
+from rosenblatt.errors import UsageError, column_called, shortened
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.labels import is_missing
 from rosenblatt.read.columns import as_numbers
@@ -30,6 +30,7 @@ from rosenblatt.wholes import FIRST, PROMISED, is_changed, is_changed_text
 from rosenblatt.words import counted
 
 TOO_LARGE = "its numbers are too large; scale them first"
+LONG = 200  # letters of a complaint
 NUMBERS = pa.float64()
 USUAL_TARGETS = ("label", "y", "target", "class")
 
@@ -72,7 +73,7 @@ class Batch:
         """The batch with some lines of its chunk set aside, and what is kept of the others."""
         begin = self.chunk.begin.lines
         bad = [
-            BadLine(begin + at + 1, self.chunk.line(at), text.rstrip("."))
+            BadLine(begin + at + 1, self.chunk.line(at), shortened(text.rstrip("."), LONG))
             for at, text in why.items()
         ]
         bad = sorted([*self.bad, *bad], key=lambda line: line.number)
