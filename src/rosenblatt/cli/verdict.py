@@ -81,7 +81,7 @@ class Verdict:
             return
         width = "widest margin" if a.gap is not None and a.gap <= 1e-9 else "margin"
         yield f"the {width} is rho = {a.margin:.6g}, the longest row has R = {a.radius:.6g}"
-        if a.bound is not None:
+        if a.bound is not None and a.bound < float("inf"):
             yield f"PLA needs at most R²/rho² = {counted(f'{a.bound:,.0f}', 'correction')}"
         if len(a.support):
             yield f"on the margin: {self._named(a.support)}"

@@ -94,6 +94,9 @@ def _decide(signed: Signed, carried: list[Found], gap: float, watch: Watch) -> D
                 return Decision("separable", weights, point=first)
             blocking = part_of(signed, carried[0])
             return Decision("quasi-separable", weights, blocking, blocking, first)
+        if signed.quotient and _nothing_new(signed, found):
+            reason = "the rows that carry multipliers do not span more than those before them"
+            return Decision("undecided", point=first, reason=reason)
         carried.append(found)
         signed, carried_all = divide(signed, carried)
         if carried_all:
@@ -161,8 +164,7 @@ def _zero_rows(signed: Signed) -> list[Found]:
     """A row of zeros is never right: one multiplier, and the sum is zero."""
     if signed.examples.x0:
         return []
-    numbers = abs(signed.examples.X)
-    zero = np.flatnonzero(np.asarray(numbers.sum(axis=1)).ravel() == 0)
+    zero = np.flatnonzero(np.asarray((signed.examples.X != 0).sum(axis=1)).ravel() == 0)
     return [Found(rows=[int(zero[0])], multipliers=[flint.fmpq(1)])] if len(zero) else []
 
 
@@ -182,6 +184,11 @@ def divide(signed: Signed, carried: list[Found]) -> tuple[Signed, bool]:
     left = replace(left, alive=_alive(left), passes=signed.passes + 2)
     assert left.alive is not None
     return left, not left.alive.any()
+
+
+def _nothing_new(signed: Signed, found: Found) -> bool:
+    """Whether the rows vanish already: dividing by their span would go on for ever."""
+    return not any(signed.exact(found.rows).entries())
 
 
 def _alive(signed: Signed) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rosenblatt.evidence.guarantee import corrections
 from rosenblatt.evidence.proof import Part
-from rosenblatt.words import counted
 
 if TYPE_CHECKING:
     from rosenblatt.evidence.separability import Separability
@@ -19,8 +20,7 @@ def summary(s: Separability) -> str:
     """One line."""
     if s.verdict == "separable" and s.margin is not None and s.bound is not None:
         return (
-            f"separable; margin {s.margin:.4g}, R {s.radius:.4g}, "
-            f"PLA needs at most {counted(f'{s.bound:,.0f}', 'correction')}"
+            f"separable; margin {s.margin:.4g}, R {s.radius:.4g}, PLA needs {corrections(s.bound)}"
         )
     if s.verdict == "undecided":
         return f"undecided; {s.reason}"
@@ -40,10 +40,12 @@ def _separable(s: Separability) -> Iterable[str]:
     yield f"{width} rho = {s.margin:.6g}; the longest example has R = {s.radius:.6g}."
     if s.gap is not None and s.gap > 1e-9:
         yield f"No margin is wider than {s.upper:.6g} (relative gap {s.gap:.2g})."
-    if s.bound is None:
-        yield "That is too small for a bound on the corrections of PLA in floats."
+    if s.bound is None or math.isinf(s.bound):
+        yield "R²/rho², the most corrections that PLA can need, is past all floats."
     else:
         yield f"PLA from w = 0 needs at most R²/rho² = {s.bound:,.1f} corrections."
+    if s.weights is None:
+        yield "No floats were found that separate exactly; the whole numbers of proof.weights do."
     yield f"On the margin: {rows_named(s.support.tolist())}."
     if s.scaled is not None and s.scaled.bound is not None and s.bound is not None:
         yield (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,13 @@ from numpy.typing import NDArray
 
 from rosenblatt import engine
 from rosenblatt.card import card
+from rosenblatt.evidence.integers import (
+    as_integers,
+    exact_products,
+    not_below,
+    root,
+    smallest_exponent,
+)
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.trace import Trace
@@ -18,6 +26,7 @@ from rosenblatt.words import counted
 
 # Scaling is worth a word when it divides the bound by at least this much.
 WORTH_SAYING = 10.0
+EXACTLY = 4096  # rows nearest to a line whose distances are found exactly
 
 
 @dataclass(frozen=True)
@@ -50,16 +59,15 @@ class Guarantee:
         """R²/rho², or None where the weights prove nothing."""
         if not self.margin > 0:
             return None
-        ratio = self.radius / self.margin
+        ratio = float(self.radius) / float(self.margin)
         return ratio * ratio if ratio < 1e154 else math.inf
 
     def __str__(self) -> str:
+        if self.margin == 0:
+            return "no guarantee: the margin is 0, or too small for floats"
         if self.bound is None:
             return "no guarantee: these weights do not answer every example rightly"
-        plain = (
-            f"at most {counted(f'{self.bound:,.0f}', 'correction')} "
-            f"(R = {self.radius:.6g}, rho = {self.margin:.6g})"
-        )
+        plain = f"{corrections(self.bound)} (R = {self.radius:.6g}, rho = {self.margin:.6g})"
         return plain if self.advice is None else f"{plain}; {self.advice}"
 
     def _repr_html_(self) -> str:
@@ -70,7 +78,7 @@ class Guarantee:
         if self.advice is not None:
             facts.append(("advice", self.advice))
         held = self.bound is not None and math.isfinite(self.bound)
-        promise = f"PLA from w = 0 needs at most {counted(int(self.bound or 0), 'correction')}"
+        promise = f"PLA from w = 0 needs {corrections(self.bound)}" if self.bound else ""
         return card(promise if held else str(self).split(" (")[0].capitalize(), facts)
 
     @property
@@ -84,6 +92,19 @@ class Guarantee:
             "scales, and dividing each column by its largest entry would lower the bound "
             f"from {before:,.0f} to {after:,.0f}"
         )
+
+
+def corrections(bound: float) -> str:
+    """A bound on corrections in words: whole, or past what floats can say.
+
+    Examples
+    --------
+    >>> corrections(64.99999999999999), corrections(math.inf)
+    ('at most 65 corrections', 'a finite number of corrections, but R²/rho² is past all floats')
+    """
+    if math.isinf(bound):
+        return "a finite number of corrections, but R²/rho² is past all floats"
+    return f"at most {counted(math.floor(bound * (1 + 1e-12)), 'correction')}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,13 +211,31 @@ def guarantee_of(examples: Examples, w: NDArray[np.float64]) -> Guarantee:
         The weights that answer them.
     """
     lengths = lengths_of(examples)
-    w = _near_one(w)
-    products = examples.y * Hypothesis(w, examples.x0).scores(examples.X) / np.linalg.norm(w)
     if examples.weights is not None:
-        counts = examples.weights > 0
-        lengths = (lengths * examples.weights)[counts]
-        products = (products * examples.weights)[counts]
-    return Guarantee(float(lengths.max()), float(products.min()))
+        with np.errstate(over="ignore"):
+            lengths = (lengths * examples.weights)[examples.weights > 0]
+    return Guarantee(float(lengths.max()), _margin(examples, _near_one(w)))
+
+
+def _margin(examples: Examples, w: NDArray[np.float64]) -> float:
+    """rho of a w near 1: floats say which rows may be nearest to it, integers how near they are."""
+    unit, x0 = examples.unit, examples.x0
+    s = examples.y * Hypothesis(w / unit, x0).scores(examples.X)
+    size = max(examples.largest, abs(x0)) / unit * float(np.abs(w).sum())
+    off = 4 * (examples.longest + 3) * 2.0**-53 * size + 2.0**-900
+    if examples.weights is not None:
+        s, off = s * examples.weights, off * float(examples.weights.max())
+        s[examples.weights == 0] = np.inf
+    near = np.flatnonzero(s <= s.min() + 2 * off)
+    near = near[np.argsort(s[near], kind="stable")][:EXACTLY].tolist()
+    places = min(smallest_exponent(examples.tall_row(n)) for n in near)
+    whole = as_integers(examples.tall(w), smallest_exponent(w))
+    shares = [1.0] * len(near) if examples.weights is None else examples.weights[near].tolist()
+    products = exact_products(whole, examples, near, places)
+    least = min(a * Fraction(b) for a, b in zip(products, shares, strict=True))
+    p, q = least.numerator, least.denominator
+    width = root(p * p, q * q * sum(v * v for v in whole), places - 53, up=p < 0)
+    return width if p > 0 else -width
 
 
 def guarantee_with_scaling(examples: Examples, w: NDArray[np.float64]) -> Guarantee:
@@ -211,12 +250,16 @@ def guarantee_with_scaling(examples: Examples, w: NDArray[np.float64]) -> Guaran
     """
     scales = _largest(examples.X)
     scales[scales == 0] = 1.0
+    with np.errstate(over="ignore"):
+        inverse = 1 / scales
     # In place of scaled examples: scores stay, lengths shrink, w grows by the same factors.
     w = _near_one(w)
     before = guarantee_of(examples, w)
     tall = w * np.concatenate(([1.0], scales))
-    shrunk = np.sqrt(_squares(examples.X, 1 / scales) + examples.x0 * examples.x0)
     growth = float(np.abs(tall).max())
+    if not 1e-300 < growth < 1e300 or not np.isfinite(inverse).all():
+        return before  # floats end before the columns are divided by their largest entries
+    shrunk = np.sqrt(_squares(examples.X, inverse) + examples.x0 * examples.x0)
     grown = before.margin * (np.linalg.norm(w) / np.linalg.norm(tall / growth) / growth)
     if examples.weights is not None:
         shrunk = shrunk * examples.weights
@@ -297,12 +340,10 @@ def lengths_of(examples: Examples) -> NDArray[np.float64]:
     squares = _squares(examples.X, None) + examples.x0 * examples.x0
     if np.isfinite(squares).all() and (squares > 1e-200).all():
         return np.sqrt(squares)
-    # Extreme entries: measure them in units of the largest.
-    largest = max(examples.largest, examples.x0)
-    if largest == 0:
-        return np.zeros(examples.n)
-    scaled = _squares(examples.X, np.full(examples.d, 1 / largest)) + (examples.x0 / largest) ** 2
-    return np.asarray(np.sqrt(scaled) * largest)
+    # Extreme entries: measure them in a unit near the largest.
+    unit = examples.unit
+    scaled = _squares(examples.X, np.full(examples.d, 1 / unit)) + (examples.x0 / unit) ** 2
+    return np.array([not_below(length, unit) for length in np.sqrt(scaled).tolist()])
 
 
 def _near_one(w: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,6 +5,8 @@ A float is an integer times a power of two, so rows can be taken exactly in a co
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -100,6 +102,28 @@ def column_sums(examples: Examples, unit: int) -> list[int]:
         for j, column in enumerate(zip(*integer_rows(examples, rows, unit), strict=True)):
             sums[j] += sum(column)
     return sums
+
+
+def not_below(length: float, unit: float) -> float:
+    """A length in some unit as a plain float; where floats are few or end, the next one above."""
+    plain = float(length) * unit
+    return plain if plain / unit >= length else math.nextafter(plain, math.inf)
+
+
+def root(p: int, q: int, exponent: int, *, up: bool = False) -> float:
+    """√(p/q)·2^exponent as the next float that is not above it, or not below."""
+    shift = (q.bit_length() - p.bit_length() + 192) // 2 * 2
+    whole, rest = divmod(p << max(shift, 0), q << max(-shift, 0))
+    m = math.isqrt(whole)
+    m += up and (rest > 0 or m * m < whole)
+    e = exponent - shift // 2
+    dropped = max(m.bit_length() - 53, -1074 - e, 0)
+    kept = m >> dropped
+    kept += up and kept << dropped < m
+    try:
+        return math.ldexp(kept, e + dropped)
+    except OverflowError:
+        return math.inf if up else sys.float_info.max
 
 
 def rank_at_least(rows: Sequence[Sequence[int]]) -> int:

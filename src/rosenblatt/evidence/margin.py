@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import flint
 import numpy as np
 
 from rosenblatt.evidence.exact import Fractions, rounding
 from rosenblatt.evidence.guarantee import Guarantee
-from rosenblatt.evidence.integers import exact_products, smallest_exponent
+from rosenblatt.evidence.integers import exact_products, root, smallest_exponent
 from rosenblatt.evidence.nearest import Point
 from rosenblatt.evidence.signed import (
     Floats,
@@ -30,12 +29,17 @@ EXACT_ENTRIES = 2**16  # a corral with more entries is summed in floats, with a 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Weights of unit length, their margin, a bound on any margin, the rows on the margin."""
+    """Weights of unit length, their margin, a bound on any margin, the rows on the margin.
+
+    The margin is rounded down and the bound up; `sure` says that the weights, which are rounded
+    themselves, are positive on every row whatever rounding did to the scores.
+    """
 
     weights: Floats
     margin: float
     upper: float
     support: Rows
+    sure: bool = False
 
     @property
     def gap(self) -> float:
@@ -61,13 +65,13 @@ def measured(signed: Signed, weights: Sequence[int], hull: Hull | None) -> Measu
     near = np.flatnonzero(s <= least + 2 * slack).tolist()
     unit = min(smallest_exponent(examples.tall_row(n)) for n in near)
     product = min(exact_products(weights, examples, near, unit))
-    squares = flint.fmpq(product * product, sum(v * v for v in weights))
-    width = _root(squares, unit - 53)
+    width = root(product * product, sum(v * v for v in weights), unit - 53)
     return Measured(
         w,
         width if product > 0 else -width,
         math.inf if hull is None else hull.length(signed),
         np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * slack),
+        least > slack,
     )
 
 
@@ -92,7 +96,9 @@ class Hull:
         x = flint.fmpq_mat(1, len(self.rows), self.multipliers) * signed.exact(self.rows)
         total = sum(self.multipliers, flint.fmpq(0))
         squares = sum((v * v for v in x.entries()), flint.fmpq(0))
-        return _root(squares / (total * total), 1 - math.frexp(signed.scale.columns[0])[1])
+        squares /= total * total
+        exponent = 1 - math.frexp(signed.scale.columns[0])[1]
+        return root(int(squares.p), int(squares.q), exponent, up=True)
 
     def _length_in_floats(self, signed: Signed) -> float:
         """The same; k products summed are off by at most k·u of the sum of their sizes."""
@@ -101,7 +107,7 @@ class Hull:
         x, off = u @ Z, 2 * (len(u) + 2) * 2.0**-53 * (u @ abs(Z))
         length = math.sqrt(float(x @ x)) + math.sqrt(float(off @ off))
         length *= (1 + (len(x) + len(u)) * 2.0**-51) / float(u.sum())
-        return length / float(signed.scale.columns[0])
+        return math.nextafter(length / float(signed.scale.columns[0]), math.inf)
 
 
 def as_fractions(floats: Floats) -> Fractions:
@@ -126,7 +132,7 @@ def scaled_guarantee_of(
         scales[0] = 1.0
     with np.errstate(over="ignore", under="ignore"):
         grown = float(np.linalg.norm(result.weights * (scales / scales.max())))
-        margin = result.margin / scales.max() / grown if grown > 0 else 0.0
+        margin = float(result.margin / scales.max() / grown) if grown > 0 else 0.0
     return Guarantee(scaled_radius, margin)
 
 
@@ -135,11 +141,3 @@ def unit_length(weights: Sequence[int]) -> Floats:
     largest = max(abs(v) for v in weights)
     w = np.array([v / largest for v in weights])
     return np.asarray(w / np.sqrt(w @ w))
-
-
-def _root(v: Any, exponent: int) -> float:
-    """The root of a fraction of any size, times a power of two."""
-    p, q = int(v.p), int(v.q)
-    shift = (q.bit_length() - p.bit_length() + 192) // 2 * 2
-    whole = (p << shift) // q if shift >= 0 else p // (q << -shift)
-    return math.ldexp(math.isqrt(whole), exponent - shift // 2)

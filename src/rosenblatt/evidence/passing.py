@@ -8,6 +8,7 @@ are proved by themselves, whatever the other rows are.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,9 +18,18 @@ import numpy as np
 
 from rosenblatt.blocks import Blocks, Picked, T, Together, Work, take
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
-from rosenblatt.evidence.checking import Answered, added, answers_of, evidence_in, total_of
+from rosenblatt.evidence.checking import (
+    Answered,
+    Products,
+    added,
+    answers_of,
+    evidence_in,
+    nothing,
+    total_of,
+)
 from rosenblatt.evidence.decide import lifted, part_of
 from rosenblatt.evidence.exact import Found
+from rosenblatt.evidence.floats import whole_of
 from rosenblatt.evidence.integers import dimension_of, integer_rows, merged, rank_at_least
 from rosenblatt.evidence.margin import measured, scaled_guarantee_of, unit_length
 from rosenblatt.evidence.nearest import GAP
@@ -155,12 +165,13 @@ class _Search:
         self.waits = 0 if answer.upper < self.nearest * (1 - 1e-12) else self.waits + 1
         self.nearest = min(self.nearest, answer.upper)
         tolerance = GAP / 8 if self.widest else 0.0
-        lower = sifted.low.some(sifted.scores * self._unit < answer.margin * (1 - tolerance))
-        good = sifted.least * self._unit >= enough and sifted.least > slack_of(self.dimension)
+        lower = sifted.low.some(sifted.scores < answer.margin / self._unit * (1 - tolerance))
+        good = sifted.least >= enough / self._unit and sifted.least > slack_of(self.dimension)
         if not good and self.waits < PATIENCE and self._join(lower, answer.support):
             return None
         assert answer.proof is not None
-        proof = self._proved("separable", answer.proof.weights)
+        floats = () if answer.weights is None else whole_of(answer.weights)
+        proof = self._proved("separable", answer.proof.weights, floats=floats)
         return None if proof is None else self._separable(proof, answer, sifted.near)
 
     def _separable(self, proof: Proof, answer: Separability, near: Picked) -> Separability:
@@ -172,7 +183,7 @@ class _Search:
         return Separability(
             "separable",
             self.look.radius,
-            result.weights,
+            answer.weights,
             result.margin,
             answer.upper,
             support=rows.numbers[result.support],
@@ -236,16 +247,24 @@ class _Search:
         )
 
     def _proved(
-        self, claim: str, weights: tuple[int, ...], parts: Sequence[Part] = ()
+        self,
+        claim: str,
+        weights: tuple[int, ...],
+        parts: Sequence[Part] = (),
+        floats: tuple[int, ...] = (),
     ) -> Proof | None:
-        """The proof about all rows, checked; None where a row that it fails on has joined."""
+        """The proof about all rows, checked; None where a row that it fails on has joined.
+
+        `floats` are the weights as a person is given them, which must separate all rows, too.
+        """
         numbered = tuple(self._numbered(part) for part in parts)
         proof = Proof(claim, "", self.answered.x0, weights, numbered)
         self.passes += 1
         assert self.look is not None
         try:
-            radius = ScaledRadius(self.look)
-            data, radii = evidence_in(proof, self.blocks, self.answered, radius)
+            rounded = Products(floats, strict=True) if floats else nothing
+            also = Together((ScaledRadius(self.look), rounded))
+            data, others = evidence_in(proof, self.blocks, self.answered, also)
         except ProofError as wrong:
             row = wrong.row
             if row is None or row in self.working.numbers:
@@ -253,7 +272,7 @@ class _Search:
             self.working = self.working.joined([take(self.blocks, [row])])
             self.passes += 1
             return None
-        self.scaled_radius = max(radii)
+        self.scaled_radius = max(radius for radius, _ in others)
         return replace(proof, data=data)
 
     def _numbered(self, part: Part) -> Part:
@@ -265,7 +284,8 @@ class _Search:
     def _unit(self) -> float:
         """A power of two that no row is longer than: scores in it neither overflow nor vanish."""
         assert self.look is not None
-        return float(np.ldexp(1.0, min(int(np.frexp(self.look.radius)[1]), 1023)))
+        radius = min(self.look.radius, sys.float_info.max)
+        return float(np.ldexp(1.0, max(-1000, min(int(np.frexp(radius)[1]), 1023))))
 
     @property
     def share(self) -> float:
@@ -273,8 +293,8 @@ class _Search:
         return max(16, min(self.dimension, 400)) / self.answered.n
 
     def _lowest(self, answer: Separability) -> Lowest:
-        assert answer.weights is not None
-        return Lowest(answer.weights, self._unit, self.share)
+        assert answer.proof is not None
+        return Lowest(unit_length(answer.proof.weights), self._unit, self.share)
 
     def _sift(self, work: Lowest | Off) -> Sifted:
         self.passes += 1

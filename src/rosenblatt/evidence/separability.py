@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from rosenblatt.evidence.fingerprint import (
     fingerprint,
     row_codes,
 )
+from rosenblatt.evidence.floats import separating_floats
 from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.integers import (
     as_integers,
@@ -53,10 +55,12 @@ class Separability:
         "separable", "quasi-separable", "inseparable" or "undecided"; bool() asks if separable.
         In a hurry, "not separable": which of the two in the middle was not looked for.
     weights : array, optional
-        The tall w of unit length, w0 first (no w0 without intercept): the widest where it
-        separates, the proof's where it only quasi-separates.
+        The tall w, w0 first (no w0 without intercept), rounded from `proof.weights`. Where the
+        verdict is separable it separates when it is multiplied exactly: of unit length, or as near
+        to it as floats that separate were found; None where none were, and `proof.weights` alone
+        separate. Where the verdict is quasi-separable, of unit length and rounded.
     margin : float, optional
-        rho, the margin of `weights`; None where nothing separates.
+        rho, the margin of the exact `proof.weights`, rounded down; None where nothing separates.
     upper : float, optional
         No w has a wider margin than this, which the multipliers of the support show.
     radius : float
@@ -92,10 +96,13 @@ class Separability:
 
     @property
     def bound(self) -> float | None:
-        """R²/rho², the most corrections PLA can need; None where it may never end."""
+        """R²/rho², the most corrections PLA can need; None where it may never end.
+
+        Infinity where R or rho is past what floats can say.
+        """
         if not self or self.margin is None:
             return None
-        return Guarantee(self.radius, self.margin).bound
+        return Guarantee(self.radius, self.margin).bound or math.inf
 
     @property
     def gap(self) -> float | None:
@@ -281,7 +288,10 @@ def _quick_try(signed: Signed) -> Decision | None:
     examples = signed.examples
     if not (examples.is_sparse or examples.d >= MANY_FEATURES):
         return None
-    run = learn.pla(examples, budget=learn.Budget(cycles=QUICK_CYCLES))
+    try:
+        run = learn.pla(examples, budget=learn.Budget(cycles=QUICK_CYCLES))
+    except learn.WeightsOverflowError:
+        return None
     signed.passes += run.cycles + 1
     if not run.separated:
         return None
@@ -297,7 +307,7 @@ def _separable(plain: Signed, look: Look, found: Separator) -> Separability:
     return Separability(
         "separable",
         look.radius,
-        result.weights,
+        result.weights if result.sure else separating_floats(plain, found.weights),
         result.margin,
         result.upper,
         support=result.support,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.evidence import loops
-from rosenblatt.evidence.integers import blocks
+from rosenblatt.evidence.integers import blocks, not_below
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 
@@ -42,12 +42,12 @@ def look_at(examples: Examples) -> Look:
     """Look once at all examples."""
     unit, x0 = examples.unit, abs(examples.x0)
     squares, columns = _look(examples, np.full(examples.d, 1.0 / unit))
-    least, most = float(squares.min()) + (x0 / unit) ** 2, float(squares.max())
-    radius = math.hypot(math.sqrt(most), x0 / unit) * unit
+    least, most = float(squares.min()) + (x0 / unit) * (x0 / unit), float(squares.max())
+    radius = not_below(math.hypot(math.sqrt(most), x0 / unit), unit)
     tall = np.concatenate(([x0], columns)) if x0 else columns
     used = tall[tall > 0]
     apart = least * FAR_APART**2 < most or bool(
-        used.max(initial=0.0) > FAR_APART * used.min(initial=math.inf)
+        used.max(initial=0.0) / FAR_APART > used.min(initial=math.inf)
     )
     return Look(radius, tall, apart)
 
@@ -56,8 +56,10 @@ def scaled_radius(examples: Examples, look: Look) -> float:
     """R if each column of X were divided by its largest entry."""
     columns = look.columns[1:] if examples.x0 else look.columns
     with np.errstate(over="ignore"):
-        scales = np.where(columns > 0, 1.0 / np.where(columns > 0, columns, 1.0), 1.0)
-    squares, _ = _look(examples, np.minimum(scales, 2.0**1023))
+        scales = 1.0 / np.where(columns > 0, columns, 1.0)
+    if not np.isfinite(scales).all():
+        return math.inf  # the largest entry of a column is too small to divide by in floats
+    squares, _ = _look(examples, scales)
     return math.hypot(math.sqrt(squares.max()), examples.x0)
 
 
@@ -111,8 +113,8 @@ class Scale:
 
 
 def _inverse(a: float) -> float:
-    # 2^±1000 leaves room for sums; numbers beyond it lose nothing but nearness to 1.
-    return math.ldexp(1.0, -min(max(math.frexp(a)[1], -1000), 1000)) if a else 1.0
+    # Numbers below 2^-1000 lose nothing but nearness to 1. None may be above it: see `rounding`.
+    return math.ldexp(1.0, -max(math.frexp(a)[1], -1000)) if a else 1.0
 
 
 def _largest_of_rows(examples: Examples, columns: Floats) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.evidence.accuracy import Accuracy
-from rosenblatt.evidence.guarantee import with_slot
+from rosenblatt.evidence.guarantee import corrections, with_slot
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
@@ -137,7 +137,7 @@ def _sentence(verdict: Separability) -> str:
         bound = verdict.bound
         if bound is None or not np.isfinite(bound):
             return told
-        return f"{told}; PLA needs at most {counted(int(bound), 'correction')}"
+        return f"{told}; PLA needs {corrections(bound)}"
     if verdict.verdict == "quasi-separable":
         return (
             "quasi-separable: a line is wrong nowhere, but some examples lie on it, "

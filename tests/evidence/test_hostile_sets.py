@@ -1,0 +1,105 @@
+"""Hostile sets: whatever the numbers, a verdict with its proof, and floats that really separate."""
+
+import math
+
+import numpy as np
+import pytest
+import zoo
+from scipy import sparse
+from tried import times, tried
+
+import rosenblatt as rb
+from rosenblatt.blocks import InOrder
+from rosenblatt.evidence.checking import check_blocks
+from rosenblatt.evidence.integers import root
+from rosenblatt.evidence.passing import separability_of_blocks
+from rosenblatt.examples import Examples
+
+FORMATS = (np.asarray, sparse.csr_array)
+
+
+def asked(animal, **how):
+    """The verdict on a set, told in every way it can be told."""
+    x0 = {"fit_intercept": bool(animal.x0), "intercept_scaling": animal.x0 or 1.0}
+    s = rb.separability(animal.X, animal.y, **x0, **how)
+    assert s.verdict != "undecided", animal
+    assert s.proof.check(animal.X, animal.y)
+    assert all(map(isinstance, (repr(s), s.explain(), s._repr_html_()), (str,) * 3))
+    if s:
+        assert s.bound >= 1 - 1e-9
+        told = rb.guarantee(animal.X, animal.y, zoo.near_one(s.weights), **x0)
+        assert all(map(isinstance, (str(told), told._repr_html_()), (str,) * 2))
+        assert told.margin >= 0
+    tried("hostile sets")
+    return s
+
+
+@pytest.mark.parametrize("kind", zoo.KINDS)
+def test_floats_separate_when_they_are_multiplied_exactly(kind):
+    first = list(zoo.KINDS).index(kind)
+    for seed in range(first, times(12) * len(zoo.KINDS), len(zoo.KINDS)):
+        animal = zoo.animal(seed)
+        animal = animal._replace(X=FORMATS[seed % 2](animal.X))
+        s = asked(animal, widest=seed % 3 > 0)
+        if s and s.weights is not None:
+            assert zoo.separates(s.weights.tolist(), animal), seed
+        elif s:
+            assert "proof.weights" in s.explain()
+
+
+@pytest.mark.parametrize("seed", range(0, times(26)))
+def test_blocks_say_the_same(seed):
+    animal = zoo.animal(seed)
+    rows = Examples.from_arrays(animal.X, animal.y, x0=animal.x0, one_class=True)
+    halves = [
+        Examples(rows.X[part], rows.y[part], rows.labels, x0=rows.x0)
+        for part in (slice(0, 2), slice(2, None))
+        if len(rows.y[part])
+    ]
+    s = separability_of_blocks(InOrder(lambda: halves))
+    assert s.verdict == asked(animal).verdict
+    assert check_blocks(s.proof, InOrder(lambda: halves))
+    assert not s or s.weights is None or zoo.separates(s.weights.tolist(), animal)
+
+
+BIG = [[1.5e308, 1.5e308], [-1.5e308, -1.5e308]]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("widest", [True, False])
+def test_lengths_past_the_largest_float_are_said_to_be(form, widest):
+    s = asked(zoo.Animal(form(BIG), np.array([1, -1]), 1.0, ""), widest=widest)
+    assert s.verdict == "separable"
+    assert s.radius == math.inf
+    assert s.bound == math.inf
+    assert "past all floats" in s.explain()
+    assert s.margin == zoo.HUGE  # the largest float that it is not below
+
+
+@pytest.mark.parametrize("x0", [1e155, -1e155, zoo.HUGE, zoo.TINY])
+def test_any_finite_intercept_scaling_will_do(x0):
+    for y in ([1, -1, -1], [1, -1, 1]):
+        asked(zoo.Animal(np.array([[0.0], [1.0], [2.0]]), np.array(y), x0, ""))
+
+
+def test_a_margin_below_the_smallest_float_is_no_reason_to_fail():
+    s = asked(zoo.Animal(np.array([[zoo.TINY], [2 * zoo.TINY]]), np.array([-1, 1]), 1.0, ""))
+    assert s.verdict == "separable"
+    assert (s.margin, s.bound) == (0.0, math.inf)
+    assert "past all floats" in repr(s)
+
+
+def test_entries_stored_twice_that_add_up_to_infinity_are_refused():
+    twice = sparse.csr_array(([9e307] * 2 + [1.0], [0, 0, 0], [0, 2, 3]), (2, 1))
+    twice.data *= 1.9
+    with pytest.raises(ValueError, match="row 0, column 0: infinity"):
+        rb.separability(twice, [0, 1])
+
+
+def test_roots_are_rounded_as_asked():
+    for p, q, exponent in ((1, 2, 0), (4, 9, -1074), (3, 1, -1075), (5, 1, 1023), (1, 1, 0)):
+        low, high = root(p, q, exponent), root(p, q, exponent, up=True)
+        exact = math.sqrt(p / q) * 2.0 ** min(exponent, 1023) if exponent > -1000 else None
+        assert low <= high <= max(math.nextafter(low, math.inf), low)
+        assert exact is None or low <= exact <= high
+    assert root(1, 1, 0) == root(1, 1, 0, up=True) == 1.0
