@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,8 +59,16 @@ class Hypothesis:
         return self._products(X, self.w)
 
     def sides(self, X: Any) -> NDArray[np.float64]:
-        """Scores up to a common factor, which neither vanish nor overflow with tiny or huge w."""
-        return self._products(X, self._plain)
+        """Scores up to a common factor, which neither vanish nor overflow with tiny or huge w.
+
+        Those that do so with tiny or huge rows are found exactly, and rounded once.
+        """
+        s = self._products(X, self._plain)
+        lost = np.flatnonzero(~(np.abs(s) > SMALLEST) | np.isinf(s))
+        for i in range(0, len(lost), ROWS):
+            rows = lost[i : i + ROWS]
+            s[rows] = self._found_again(X[rows], s[rows])
+        return s
 
     def answers(self, X: Any) -> NDArray[np.int8]:
         """-1 or +1 for each row; at exactly 0, -1 unless `zero` says +1."""
@@ -73,6 +82,8 @@ class Hypothesis:
         A row counts when its computed score is on the wrong side or when its exact score is:
         no mistakes means that both the numbers a person sees and the real ones are right.
         """
+        if not np.isfinite(self.w).all():
+            return np.arange(examples.n)
         share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
         seen = self._look(examples, share)
         rows = np.flatnonzero(seen != kernels.RIGHT)
@@ -129,6 +140,16 @@ class Hypothesis:
         in_threads(part, examples.n, examples.numbers.size)
         return seen
 
+    def _found_again(self, X: Any, s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores of a few rows, exactly where they vanished or overflowed."""
+        numbers = X if isinstance(X, np.ndarray) else X.data
+        if not np.isfinite(self.w).all() or not np.isfinite(numbers).all():
+            return s
+        for k in np.flatnonzero(self._unsure(X, np.where(np.isfinite(s), s, 0.0), 0.0)):
+            row = X[k] if isinstance(X, np.ndarray) else X[[k]].toarray()[0]
+            s[k] = _exact_score(self.w, np.append(self.x0, row))
+        return s
+
     def _settled(
         self, examples: Examples, rows: NDArray[np.intp], share: float
     ) -> NDArray[np.bool_]:
@@ -158,11 +179,28 @@ class Hypothesis:
 
 
 def _exact_sign(w: NDArray[np.float64], x: NDArray[np.float64]) -> float:
-    """The sign of Σ w·x in integers: a float is a whole number times a power of two."""
+    """The sign of Σ w·x."""
+    total, _ = _exact_total(w, x)
+    return float((total > 0) - (total < 0))
+
+
+def _exact_score(w: NDArray[np.float64], x: NDArray[np.float64]) -> float:
+    """Σ w·x as a float that keeps its sign: never 0 by rounding, never infinite."""
+    total, exponent = _exact_total(w, x)
+    more = max(0, abs(total).bit_length() - 64)
+    try:
+        size = math.ldexp(abs(total) >> more, exponent + more)
+    except OverflowError:
+        size = sys.float_info.max
+    return max(size, 5e-324) * ((total > 0) - (total < 0))
+
+
+def _exact_total(w: NDArray[np.float64], x: NDArray[np.float64]) -> tuple[int, int]:
+    """Σ w·x as a whole number and a power of two: a float is a whole number times one."""
     (a, i), (b, j) = np.frexp(w), np.frexp(x)
     wholes, exponents = (np.ldexp(a, 53), np.ldexp(b, 53)), (i + j).tolist()
     lowest = min(exponents)
     total = 0
     for u, v, exponent in zip(wholes[0].tolist(), wholes[1].tolist(), exponents, strict=True):
         total += (int(u) * int(v)) << (exponent - lowest)
-    return float((total > 0) - (total < 0))
+    return total, lowest - 106

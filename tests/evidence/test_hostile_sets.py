@@ -9,6 +9,7 @@ from scipy import sparse
 from tried import times, tried
 
 import rosenblatt as rb
+from rosenblatt import learn
 from rosenblatt.blocks import InOrder
 from rosenblatt.evidence.checking import check_blocks
 from rosenblatt.evidence.integers import root
@@ -60,6 +61,34 @@ def test_blocks_say_the_same(seed):
     assert s.verdict == asked(animal).verdict
     assert check_blocks(s.proof, InOrder(lambda: halves))
     assert not s or s.weights is None or zoo.separates(s.weights.tolist(), animal)
+
+
+LEARNERS = (
+    lambda **x0: rb.Perceptron(max_iter=30, **x0),
+    lambda **x0: rb.PocketPerceptron(max_updates=20, random_state=0, **x0),
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(times(52)))
+def test_mistakes_are_those_of_an_exact_recount(seed):
+    animal = zoo.animal(seed)
+    if animal.x0 < 0:
+        return
+    x0 = {"fit_intercept": bool(animal.x0), "intercept_scaling": animal.x0 or 1.0}
+    for learner in LEARNERS:
+        try:
+            clf = learner(**x0).fit(animal.X, animal.y)
+        except learn.WeightsOverflowError:
+            continue  # 1.8e308 added up
+        assert clf.n_mistakes_ == zoo.mistakes(clf.weights_.tolist(), animal)
+
+
+def test_fewest_mistakes_are_counted_exactly_on_subnormal_rows():
+    for seed in range(0, times(3) * len(zoo.KINDS), len(zoo.KINDS)):
+        animal = zoo.animal(seed)._replace(x0=0.0)
+        found = rb.fewest_mistakes(animal.X, animal.y, time_limit=0.1, fit_intercept=False)
+        assert found.mistakes == zoo.mistakes(found.weights.tolist(), animal)
 
 
 BIG = [[1.5e308, 1.5e308], [-1.5e308, -1.5e308]]

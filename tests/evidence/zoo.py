@@ -51,10 +51,15 @@ def score(w, x):
 
 def separates(w, animal):
     """Whether y·(w·x) > 0 on every row, in fractions."""
+    return mistakes(w, animal) == 0
+
+
+def mistakes(w, animal):
+    """How many rows have y·(w·x) ≤ 0, in fractions."""
     w = [0.0, *w] if not animal.x0 else w
     X = animal.X if isinstance(animal.X, np.ndarray) else animal.X.toarray()
     rows = zip(X.tolist(), animal.y.tolist(), strict=True)
-    return all(y * score(w, [animal.x0, *x]) > 0 for x, y in rows)
+    return sum(y * score(w, [animal.x0, *x]) <= 0 for x, y in rows)
 
 
 def _subnormal(rng, n, d):
