@@ -304,10 +304,11 @@ def _separable(plain: Signed, look: Look, found: Separator) -> Separability:
     proof = Proof("separable", fingerprint(examples), examples.x0, found.weights)
     proof.check_evidence(examples)
     scaled = scaled_guarantee(examples, look, result)
+    patient = replace(plain, deadline=NEVER)
     return Separability(
         "separable",
         look.radius,
-        result.weights if result.sure else separating_floats(plain, found.weights),
+        result.weights if result.sure else separating_floats(patient, found.weights),
         result.margin,
         result.upper,
         support=result.support,
