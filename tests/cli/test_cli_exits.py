@@ -111,6 +111,14 @@ def test_a_broken_pipe_of_messages_ends_with_141_too(folder, arguments):
     assert with_closed(arguments, folder, *STREAMS)[0] == 141
 
 
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed_are_no_trouble_and_no_file_gets_what_is_printed(folder, closed):
+    asked = f"{PROGRAM} separable clicks.csv --target clicked --proof proof.json {closed}"
+    done = subprocess.run(["sh", "-c", asked], cwd=folder, capture_output=True, check=False)
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
+    assert json.loads((folder / "proof.json").read_text())["rosenblatt"] == "proof"
+
+
 ERRORS = [
     (["learn", "nothing.csv"], 66),
     (["learn", "clicks.csv", "--target", "seen"], 65),

@@ -121,8 +121,23 @@ def memory_pool() -> str:
     return "system"
 
 
+def _open_streams() -> None:
+    """Give the standard streams that were closed (`>&-`) to nowhere.
+
+    What is opened next would take their place: a model file would get what is printed.
+    """
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != descriptor:
+                os.dup2(nowhere, descriptor)
+                os.close(nowhere)
+            setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", closefd=False))
+
+
 def main() -> None:
     """Run the program and end the process with its exit code."""
+    _open_streams()
     sys.meta_path.insert(0, WithoutPandas())
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", memory_pool())
     sys.exit(run(sys.argv[1:]))

@@ -22,7 +22,7 @@ from rosenblatt.read import Source
 from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.data import Data, read_data
 from rosenblatt.read.guess import Plan
-from rosenblatt.words import counted
+from rosenblatt.words import counted, shown
 
 EXIT = {"separable": 0, "quasi-separable": 1, "inseparable": 1, "undecided": 2}
 SHOWN = 10
@@ -150,6 +150,7 @@ def _table(blocking: list[dict[str, Any]], answer: str, room: int) -> Table:
         cells = [f"{one['row']:,}", f"{one['line']:,}"] if has_lines else [f"{one['row']:,}"]
         values = {name: value for name, value in one["values"].items() if name != answer}
         told = ", ".join(f"{name} {value}" for name, value in values.items())
+        told, answered = shown(told), shown(str(one["values"][answer]))
         told = told if len(told) <= room else told[: room - 1] + "…"
-        table.add_row(*cells, f"{one['share']:.3f}", Text(str(one["values"][answer])), Text(told))
+        table.add_row(*cells, f"{one['share']:.3f}", Text(answered), Text(told))
     return table

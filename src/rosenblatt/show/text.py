@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rosenblatt.show.strength import Strength
+from rosenblatt.words import shown
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 BAR = 24
@@ -55,7 +56,7 @@ def weights_table(strengths: Sequence[Strength], labels: Sequence[Any], most: in
         colour = "green" if s.weight > 0 else "red"
         drawn = Text(bar(abs(s.strength) / largest), style=colour)
         drawn.append(f" {s.strength:+.3g}", style="dim")
-        table.add_row(Text(s.feature), f"{s.weight:.6g}", Text(towards), drawn)
+        table.add_row(Text(shown(s.feature)), f"{s.weight:.6g}", Text(shown(towards)), drawn)
     return table
 
 
