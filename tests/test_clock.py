@@ -90,7 +90,7 @@ def test_compiling_is_not_counted():
     assert watch.not_counted == first
 
 
-def inseparable(n=600, d=5, seed=0):
+def inseparable(n=1500, d=5, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     return Examples.from_arrays(X, np.sign(X[:, 0] + rng.normal(size=n)))
@@ -162,4 +162,4 @@ def test_a_run_of_pla_ends_in_time(monkeypatch):
     monkeypatch.setattr("rosenblatt.learn.walk.CHEAP", 0)
     run = learn.pla(inseparable(), budget=learn.Budget(2**62, seconds=0.0))
     assert (run.reason, len(run.trace)) == ("time_limit", 0)
-    assert len(run.mistakes) == 600
+    assert len(run.mistakes) == 1500

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytestmark = pytest.mark.slow_without_jit
+pytestmark = [pytest.mark.slow_without_jit, pytest.mark.usefixtures("ticking")]
 
 
 def test_spam(answer, data, told):
@@ -23,7 +23,7 @@ def test_spam(answer, data, told):
 
 
 def test_german_credit_has_categories(answer, data):
-    got = answer("learn", data / "german.csv", "--target", 21, "--time-limit", 1, "--cv", 3)
+    got = answer("learn", data / "german.csv", "--target", 21, "--time-limit", 20, "--cv", 3)
     assert got["features"] == 61
     assert got["verdict"]["verdict"] == "inseparable"
     assert got["accuracy"]["accuracy"] > 0.68
@@ -54,20 +54,20 @@ def test_breast_cancer_asks_what_to_do_with_question_marks(told, answer, data):
         'row 24, column 7: "?" is not a number. '
         "Give --missing drop, --missing mean, or --category 7.\n"
     )
-    got = answer("learn", file, "--missing", "drop", "--ignore", 1, "--time-limit", 1)
+    got = answer("learn", file, "--missing", "drop", "--ignore", 1, "--time-limit", 2)
     assert got["rows"] == 683
     assert got["mistakes"] <= 14
     assert got["accuracy"]["accuracy"] > 0.9
 
 
 def test_pima(answer, data):
-    got = answer("learn", data / "pima-indians-diabetes.csv", "--time-limit", 1)
+    got = answer("learn", data / "pima-indians-diabetes.csv", "--time-limit", 2)
     assert got["target"] == "column 9"
     assert got["mistakes"] < 170
 
 
 def test_heart_is_libsvm(answer, told, data):
-    got = answer("learn", data / "heart_scale", "--time-limit", 1)
+    got = answer("learn", data / "heart_scale", "--time-limit", 2)
     assert (got["rows"], got["features"]) == (270, 13)
     assert got["mistakes"] < 35
     code, out, _ = told("predict", "model.json", data / "heart_scale")
@@ -78,7 +78,7 @@ def test_heart_is_libsvm(answer, told, data):
 
 def test_the_homework_s_test_file(answer, data):
     got = answer(
-        "learn", data / "hw1_18_train.dat", "--test", data / "hw1_18_test.dat", "--time-limit", 1
+        "learn", data / "hw1_18_train.dat", "--test", data / "hw1_18_test.dat", "--time-limit", 2
     )
     assert got["accuracy"]["measured on"] == "file"
     assert got["accuracy"]["accuracy"] > 0.85

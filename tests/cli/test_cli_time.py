@@ -17,7 +17,7 @@ def write(path, X, y):
     return path
 
 
-def noisy(n=600, d=5):
+def noisy(n=1500, d=5):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     return X, np.where(X[:, 0] + rng.normal(size=n) > 0, "yes", "no")

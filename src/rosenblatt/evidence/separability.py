@@ -42,7 +42,7 @@ from rosenblatt.words import counted
 QUICK_CYCLES = 100  # what PLA is given for a quick try
 MANY_FEATURES = 1000
 TIME_OVER = "the time limit ended the search for a proof"
-FEW_NUMBERS = 2**11  # so few are decided about whatever the time
+FEW_NUMBERS = 2**13  # so few are decided about whatever the time
 
 
 @dataclass(frozen=True, eq=False)
