@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from rosenblatt import __version__, strictjson
-from rosenblatt.errors import DataError, shortened
+from rosenblatt.errors import DataError, column_called, shortened
+from rosenblatt.evidence.proof import Proof, ProofError
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.columns import KINDS, Column, Entries, Number
 from rosenblatt.read.encoding import POLICIES, Answers, Encoding
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from rosenblatt.model import Model
 
 FORMAT = 1
+PROOF_FORMAT = 2
 ZEROS = {"mistake": 0, "negative": -1, "positive": 1}
 MARK = b'{\n "rosenblatt": "model",'  # how a model file begins
 
@@ -89,14 +93,14 @@ class Checked:
         where = shortened(where, most=120)
         raise DataError(f"{self.name} is not a {self.kind} that fits: {where} {what}.")
 
-    def kind_and_format(self, value: Any) -> dict[str, Any]:
+    def kind_and_format(self, value: Any, expected: int = FORMAT) -> dict[str, Any]:
         """An object of the kind and the format that are read here."""
         if not isinstance(value, dict) or value.get("rosenblatt") != self.kind:
             raise DataError(f"{self.name} is not a {self.kind} of rosenblatt.")
-        if value.get("format") != FORMAT:
+        if value.get("format") != expected:
             raise DataError(
                 f"{self.name} has format {shortened(repr(value.get('format')))}; "
-                f"this version of rosenblatt reads format {FORMAT}."
+                f"this version of rosenblatt reads format {expected}."
             )
         return value
 
@@ -147,15 +151,17 @@ class Checked:
         return {
             "encoding": encoding,
             "hypothesis": Hypothesis(np.array([-threshold, *weights]), 1.0, zero),
-            "answers": self.answers(value.get("answers")),
+            "answers": self.answers(value.get("answers"), encoding),
             "learnt": self.object(value.get("learnt"), '"learnt"'),
             "width": width,
         }
 
-    def answers(self, value: Any) -> Answers:
-        """The column of answers and the two labels."""
+    def answers(self, value: Any, encoding: Encoding) -> Answers:
+        """The column of answers, which is no feature, and the two labels."""
         value = self.object(value, '"answers"')
         column = self.text(value.get("column"), '"answers.column"')
+        if column and column in [one.name for one in encoding.columns]:
+            self.wrong(column_called(column), "has the answers and is among the features")
         labels = [
             self._label(value.get(key), f'"answers.{key}"') for key in ("negative", "positive")
         ]
@@ -177,20 +183,29 @@ class Checked:
 
     def columns(self, value: dict[str, Any]) -> tuple[Encoding, list[float]]:
         """The encoding, and the weights in its order."""
+        weights: list[float] = []
+
+        def take(one: dict[str, Any], where: str) -> Column:
+            column, mine = self._column(one, where)
+            weights.extend(mine)
+            return column
+
+        return self.encoding(value, take), weights
+
+    def encoding(
+        self, value: dict[str, Any], take: Callable[[dict[str, Any], str], Column]
+    ) -> Encoding:
+        """What becomes of the columns, each of which is taken by a function."""
         listed = value.get("columns")
         if not isinstance(listed, list) or not listed:
             self.wrong('"columns"', "is not a list of columns")
         missing = self.one_of(value.get("missing"), POLICIES, '"missing"')
-        columns: list[Column] = []
-        weights: list[float] = []
-        for i, one in enumerate(listed, 1):
-            column, mine = self._column(self.object(one, f"column {i}"), f"column {i}")
-            columns.append(column)
-            weights += mine
-        names = [column.name for column in columns]
-        if len(set(names)) < len(names):
+        columns = [
+            take(self.object(one, f"column {i}"), f"column {i}") for i, one in enumerate(listed, 1)
+        ]
+        if len({column.name for column in columns}) < len(columns):
             self.wrong('"columns"', "have a name twice")
-        return Encoding(tuple(columns), missing), weights
+        return Encoding(tuple(columns), missing)
 
     def _column(self, value: dict[str, Any], where: str) -> tuple[Column, list[float]]:
         kind = KINDS[self.one_of(value.get("kind"), KINDS, f"the kind of {where}")]
@@ -216,29 +231,79 @@ class Checked:
         return kind(name, tuple(given)), weights
 
 
-def proof_to_json(plan: Plan, proof: dict[str, Any]) -> str:
-    """A proof with the plan of the columns it is about, so that it can be checked on a file."""
+class CheckedProof(Checked):
+    """Reads the parts of a file with a proof and the plan of the columns it is about."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, "proof")
+
+    def plan(self, value: dict[str, Any]) -> Plan:
+        """What the columns are said to be."""
+        encoding = self.encoding(value, self._planned)
+        return Plan(encoding, self.answers(value.get("answers"), encoding))
+
+    def _planned(self, value: dict[str, Any], where: str) -> Column:
+        kind = KINDS[self.one_of(value.get("kind"), KINDS, f"the kind of {where}")]
+        name = self.text(value.get("name"), f"the name of {where}")
+        where = f'column "{name}"'
+        if issubclass(kind, Number):
+            mean, spread = (
+                self.number(value.get(key), f"the {key} of {where}") for key in ("mean", "spread")
+            )
+            return kind(name, mean, spread)
+        if issubclass(kind, Entries):
+            first = self.whole(value.get("first"), f"the first index of {where}", 0, 1)
+            return Entries(name, first, self.whole(value.get("size"), f"the size of {where}", 0))
+        values = value.get("values")
+        if not isinstance(values, list) or not values or {type(v) for v in values} != {str}:
+            self.wrong(f"the values of {where}", "are not a list of texts")
+        if len(set(values)) < len(values):
+            self.wrong(f"the values of {where}", "have one twice")
+        return kind(name, tuple(values))
+
+
+def proof_to_json(plan: Plan, proof: Proof) -> str:
+    """A proof with the plan of the columns it is about, so that it can be checked on a file.
+
+    One seal is over all of it.
+    """
     value = {
         "rosenblatt": "proof",
-        "format": FORMAT,
+        "format": PROOF_FORMAT,
         "made by": f"rosenblatt {__version__}",
         "answers": answers_to_json(plan.answers),
         "missing": plan.encoding.missing,
-        "columns": columns_to_json(plan.encoding, [0.0] * len(plan.encoding.features)),
-        "proof": proof,
+        "columns": [column.to_json() for column in plan.encoding.columns],
+        "proof": json.loads(proof.to_json()),
     }
+    value["seal"] = seal_of(value)
     return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def plan_and_proof(path: str) -> tuple[Plan | None, dict[str, Any]]:
+def seal_of(value: dict[str, Any]) -> str:
+    """The digest of what a file says, but for its seal, however it is written."""
+    content = {key: part for key, part in value.items() if key != "seal"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def plan_and_proof(path: str) -> tuple[Plan | None, Proof]:
     """The plan and the proof of a file; no plan where `Proof.to_json` alone was written."""
-    check = Checked(path, "proof")
     value = strictjson.read(path)
     if not isinstance(value, dict):
         raise DataError(f"{path} is not a proof of rosenblatt.")
-    if "rosenblatt" not in value:
-        return None, value
-    check.kind_and_format(value)
-    encoding, _ = check.columns(value)
-    answers = check.answers(value.get("answers"))
-    return Plan(encoding, answers), check.object(value.get("proof"), '"proof"')
+    plan, content = None, value
+    if "rosenblatt" in value:
+        check = CheckedProof(path)
+        if value["rosenblatt"] == "proof" and value.get("format") == FORMAT:
+            raise DataError(
+                f"{path} is of an older format, in which the columns were not under the seal. "
+                "Make it anew with rosenblatt separable DATA --proof FILE."
+            )
+        check.kind_and_format(value, PROOF_FORMAT)
+        if value.get("seal") != seal_of(value):
+            raise DataError(f"{path} is not a proof: it was changed, its seal does not fit.")
+        plan, content = check.plan(value), check.object(value.get("proof"), '"proof"')
+    try:
+        return plan, Proof.from_json(json.dumps(content))
+    except ProofError as wrong:
+        raise DataError(f"{path} is not a proof: {str(wrong).rstrip('.')}.") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +64,7 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
         if len(blocking) > SHOWN:
             voice.show(f"… and {counted(len(blocking) - SHOWN, 'more row')}; --json has them all.")
     if proof is not None and verdict.answer.proof is not None:
-        write_text(proof, proof_to_json(plan, json.loads(verdict.answer.proof.to_json())))
+        write_text(proof, proof_to_json(plan, verdict.answer.proof))
         voice.step("wrote", f"{proof}: check it with rosenblatt verify {proof} {data}")
     elif proof is not None:
         voice.note("undecided: there is no proof to write.")

@@ -31,6 +31,22 @@ SENTENCES = {
 }
 
 
+PROVED = ", proved in exact arithmetic"
+
+
+def claim_words(claim: str) -> str:
+    """What a proof claims, in words.
+
+    Examples
+    --------
+    >>> claim_words("inseparable"), claim_words("at least 2 mistakes")
+    ('no line answers every row', 'every line makes at least 2 mistakes')
+    """
+    if claim not in SENTENCES:
+        return f"every line makes {claim}"
+    return SENTENCES[claim].removesuffix(PROVED).partition(": ")[2]
+
+
 @dataclass(frozen=True, eq=False)
 class Verdict:
     """The answer to: can a line answer every row?

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import click
 
 from rosenblatt.blocks import InOrder
 from rosenblatt.cli import VERBS
+from rosenblatt.cli.about import About
 from rosenblatt.cli.options import Reading, examples, json_option, reading_options
 from rosenblatt.cli.passing import too_large
 from rosenblatt.cli.say import Voice
-from rosenblatt.errors import DataError
+from rosenblatt.cli.verdict import claim_words
+from rosenblatt.errors import UsageError, column_called
 from rosenblatt.evidence.checking import check_blocks
 from rosenblatt.evidence.proof import Proof, ProofError
-from rosenblatt.examples import Examples
 from rosenblatt.files import keep_apart
 from rosenblatt.modelfile import plan_and_proof
 from rosenblatt.read import Source
+from rosenblatt.read.agree import DisagreeError, agreed, names_in, wishes_of
 from rosenblatt.read.batches import FileBatches
-from rosenblatt.read.data import read_as, read_data
-from rosenblatt.read.guess import Plan
+from rosenblatt.read.data import read_data
+from rosenblatt.read.guess import Plan, Wishes, find_column
 
 
 @click.command(
@@ -39,45 +41,59 @@ from rosenblatt.read.guess import Plan
 def verify(proof: str, data: str, reading: Reading, as_json: bool) -> int:
     """Check PROOF, a file that `separable --proof` wrote, against DATA in exact arithmetic.
 
-    Ends with exit code 0 if the proof holds and 1 if it does not.
+    The columns are taken as the file with the proof says, once that is found to be true of the
+    data, and it is said which columns and rows the claim is about. Ends with exit code 0 if the
+    proof holds and 1 if it does not.
     """
     voice = Voice(as_json)
     keep_apart({"the proof": proof, "the data": data}, {})
-    plan, content = plan_and_proof(proof)
-    try:
-        claimed = Proof.from_json(json.dumps(content))
-    except ProofError as wrong:
-        raise DataError(f"{proof} is not a proof: {str(wrong).rstrip('.')}.") from None
+    plan, claimed = plan_and_proof(proof)
     source = Source.find(data)
-    check: Callable[[], bool]
-    if too_large(voice, source, reading, "verify"):
-        batches = FileBatches.of(source, reading.layout, reading.wishes, plan)
-        check = functools.partial(check_blocks, claimed, InOrder(batches))
-    else:
-        check = functools.partial(claimed.check_examples, _read(source, reading, plan))
+    said = {"proof": proof, "data": data, "claim": claimed.claim}
     try:
+        about, check = _opened(voice, source, _asked(voice, reading, plan, source), plan)
+        about.tell(voice)
+        said = {**said, **about.to_json()}
         with voice.patience("checking the proof"):
-            check()
-    except ProofError as wrong:
+            check(claimed)
+    except (ProofError, DisagreeError) as wrong:
         voice.step("refuted", f"the proof of “{claimed.claim}” does not hold: {wrong}")
-        voice.result(
-            {
-                "proof": proof,
-                "data": data,
-                "claim": claimed.claim,
-                "holds": False,
-                "reason": str(wrong),
-            }
-        )
+        voice.result({**said, "holds": False, "reason": str(wrong), "sentence": None})
         return 1
-    voice.step("verified", f"“{claimed.claim}” holds for {source.name}, in exact arithmetic")
-    voice.result(
-        {"proof": proof, "data": data, "claim": claimed.claim, "holds": True, "reason": None}
+    sentence = (
+        f"“{claimed.claim}” holds for {about.sentence}: "
+        f"{claim_words(claimed.claim)}, in exact arithmetic"
     )
+    voice.step("verified", sentence)
+    voice.result({**said, "holds": True, "reason": None, "sentence": sentence})
     return 0
 
 
-def _read(source: Source, reading: Reading, plan: Plan | None) -> Examples:
+def _asked(voice: Voice, reading: Reading, plan: Plan | None, source: Source) -> Reading:
+    """How to read the data: as the plan that is with the proof says, else as the person says."""
     if plan is None:
-        return read_data(source, reading.layout, reading.wishes).examples
-    return read_as(source, reading.layout, plan).examples
+        return reading
+    names, target = names_in(source, reading.layout), reading.wishes.target
+    if target is not None and find_column(names, target, "--target") != plan.answers.column:
+        raise UsageError(
+            f"--target {target}: the proof is about the answers in "
+            f"{column_called(plan.answers.column)}."
+        )
+    if replace(reading.wishes, target=None) != Wishes():
+        voice.note("the columns are taken as the proof says, whatever the options say.")
+    return replace(reading, wishes=wishes_of(plan, names, source))
+
+
+def _opened(
+    voice: Voice, source: Source, reading: Reading, plan: Plan | None
+) -> tuple[About, Callable[[Proof], bool]]:
+    """What the proof is checked on, and the check."""
+    settle = None if plan is None else functools.partial(agreed, plan)
+    if too_large(voice, source, reading, "verify"):
+        batches = FileBatches.of(source, reading.layout, reading.wishes)
+        if settle is not None:
+            batches = replace(batches, plan=settle(batches.plan))
+        blocks = InOrder(batches)
+        return About.batches(batches), lambda proof: check_blocks(proof, blocks)
+    found = read_data(source, reading.layout, reading.wishes, settle)
+    return About.data(found), lambda proof: proof.check_examples(found.examples)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -53,7 +53,9 @@ class Data:
         return None if self.header is None else int(self.rows[n]) + 1 + self.header
 
 
-def read_data(source: Source, layout: Layout, wishes: Wishes) -> Data:
+def read_data(
+    source: Source, layout: Layout, wishes: Wishes, settle: Callable[[Plan], Plan] | None = None
+) -> Data:
     """Read a file and decide what its columns are.
 
     Parameters
@@ -64,11 +66,14 @@ def read_data(source: Source, layout: Layout, wishes: Wishes) -> Data:
         How it is laid out, as far as that is known.
     wishes : Wishes
         Which column is what, as far as that was said.
+    settle : callable, optional
+        Takes the plan that was found and gives the one to go by.
     """
     with told_where(source, layout):
         wishes = wishes_for(source, layout, wishes)
         table = read_whole(source, with_types(source, layout, wishes))
-        return encoded(source, layout, table, plan(table, wishes, source.name))
+        made = plan(table, wishes, source.name)
+        return encoded(source, layout, table, made if settle is None else settle(made))
 
 
 def wishes_for(source: Source, layout: Layout, wishes: Wishes) -> Wishes:

@@ -1,0 +1,287 @@
+"""`verify` says what a proof is about, and verifies nothing that is not true of the data."""
+
+import csv
+import json
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tried import times, tried
+
+import rosenblatt as rb
+from rosenblatt.cli import run
+from rosenblatt.modelfile import proof_to_json, seal_of
+from rosenblatt.read import Layout, Source
+from rosenblatt.read.columns import Category, Entries, Flag, Number, Words
+from rosenblatt.read.data import read_data, taken
+from rosenblatt.read.encoding import Answers, Encoding
+from rosenblatt.read.guess import Wishes
+
+SEEDS = range(times(12))
+
+
+def table_of(seed):
+    """A few rows in which the town tells the answer and the numbers alone do not."""
+    rng = random.Random(seed)
+    rows = []
+    for i in range(14):
+        answer = rng.choice(["no", "yes"]) if i > 1 else ["no", "yes"][i]
+        town = rng.choice(["Oslo", "Rome"] if answer == "no" else ["Bonn", "Bern"])
+        a = str(rng.randrange(4))
+        b = rng.choice(["", "0.5", "1.5", "2.5", "7"])
+        text = " ".join(rng.choices(["red", "blue", "old", "new"], k=2))
+        rows.append([str(i), a, b, town, rng.choice(["true", "false"]), text, answer])
+    return [["id", "a", "b", "town", "member", "text", "y"], *rows]
+
+
+def write(path, rows):
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows(rows)
+
+
+def forged_proof(plan, table):
+    """A proof for whatever a plan makes of a table, as somebody with the solver would make it."""
+    examples, _ = taken(plan, table, "data")
+    return rb.separability(examples.X, examples.y).proof
+
+
+def forgeries(plan, rng):
+    """Plans that say something else of the same file, each with what was done."""
+    columns = {column.name: column for column in plan.encoding.columns}
+    town = columns["town"]
+
+    def but(*others, **changed):
+        kept = [changed.pop(c.name, c) for c in plan.encoding.columns]
+        kept = [c for c in kept if c is not None]
+        return replace(plan, encoding=replace(plan.encoding, columns=(*kept, *others)))
+
+    yield "the answers as a category", but(Category("y", ("no", "yes")))
+    yield "the answers as words", but(Words("y", ("no", "yes")))
+    yield "the answers as numbers", but(Number("y"))
+    yield (
+        "only the answers",
+        replace(plan, encoding=Encoding((Category("y", ("yes",)),), plan.encoding.missing)),
+    )
+    yield "values that never occur", but(town=Category("town", ("Nowhere",)))
+    yield "one value more", but(town=Category("town", (*town.values, "Nowhere")))
+    yield "one value less", but(town=Category("town", town.values[1:]))
+    yield "values in another order", but(town=Category("town", town.values[::-1]))
+    yield "another case", but(town=Category("town", tuple(v.upper() for v in town.values)))
+    yield "the town left out", but(town=None)
+    yield "the number left out", but(a=None)
+    yield "the town as numbers", but(town=Number("town"))
+    yield "the town as words", but(town=Words("town", ("bonn", "oslo", "rome", "bern")))
+    yield "the number as a category", but(a=Category("a", ("0", "1", "2", "3")))
+    yield "the number as one value", but(a=Category("a", ("0",)))
+    yield "the number as a flag", but(a=Flag("a"))
+    yield "the flag as numbers", but(member=Number("member"))
+    yield "words that never occur", but(text=Words("text", ("green",)))
+    yield "fewer words", but(text=Words("text", columns["text"].values[:1]))
+    yield "the text as entries", but(text=Entries("text", 1, 4))
+    yield "another mean", but(b=replace(columns["b"], mean=columns["b"].mean + 100))
+    yield "the flipped answers", replace(plan, answers=Answers("y", "yes", "no"))
+    yield "other answers", replace(plan, answers=Answers("y", "no", "maybe"))
+    yield (
+        "the flag as the answers",
+        replace(but(member=None), answers=Answers("member", False, True)),
+    )
+    yield "one against the rest", replace(plan, answers=Answers("y", "not yes", "yes", True))
+    for missing in ("drop", "mean", "error"):
+        encoding = replace(plan.encoding, missing=missing)
+        yield f"missing {missing}", replace(plan, encoding=encoding)
+    shuffled = rng.sample(plan.encoding.columns, len(plan.encoding.columns))
+    yield "another order", replace(plan, encoding=replace(plan.encoding, columns=tuple(shuffled)))
+    yield "an id as well", but(Number("id"))
+    yield "a column that is not there", but(Number("wealth"))
+
+
+def numbers_of(rows, said, plan):
+    """The rows as numbers, by nothing but what `verify` printed and the words of the plan."""
+    names = rows[0]
+    cells = [dict(zip(names, row, strict=True)) for row in rows[1:]]
+    words = {c.name: c.values for c in plan.encoding.columns if isinstance(c, Words)}
+    out = set(said["first_rows_left_out"])
+    assert len(out) == said["rows_left_out"]
+    blocks = []
+    for column in said["columns"]:
+        name, values = column["name"], [row[column["name"]] for row in cells]
+        if column["kind"] == "category":
+            block = [[float(v == value) for value in sorted(set(values))] for v in values]
+        elif column["kind"] == "words":
+            block = [[v.lower().split().count(word) for word in words[name]] for v in values]
+        elif column["kind"] == "flag":
+            block = [[float(v == "true")] for v in values]
+        else:
+            there = [float(v) for v in values if _is_number(v)]
+            mean = sum(there) / len(there) if said["missing"] == "mean" else np.nan
+            told = {one["name"]: one for one in said["filled"]}
+            if said["missing"] == "mean" and len(there) < len(values):
+                assert told[name]["cells"] == len(values) - len(there)
+                assert told[name]["mean"] == pytest.approx(mean)
+            block = [[float(v) if _is_number(v) else mean] for v in values]
+        assert len(block[0]) == column["features"]
+        blocks.append(block)
+    X = np.hstack([np.array(block, dtype=float) for block in blocks])
+    y = [row[said["answers"]["column"]] for row in cells]
+    kept = [i for i in range(len(cells)) if i + 1 not in out]
+    assert len(kept) == said["rows"]
+    return X[kept], [y[i] for i in kept]
+
+
+def _is_number(text):
+    return text.replace(".", "", 1).isdigit()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_forged_plan_verifies_what_is_not_true_as_described(seed, tmp_path, capfd):
+    rng, rows = random.Random(seed), table_of(seed)
+    path, proof = tmp_path / "d.csv", tmp_path / "p.json"
+    write(path, rows)
+    wishes = Wishes(
+        target="y", ignore=("id",), texts=("text",), missing=rng.choice(["drop", "mean"])
+    )
+    found = read_data(Source.find(str(path)), Layout(), wishes)
+    verified = count = 0
+    for what, plan in forgeries(found.plan, rng):
+        try:
+            made = forged_proof(plan, found.table)
+        except Exception:  # nothing that a proof could be made of: another one is put in
+            made = rb.separability(found.examples.X, found.examples.y).proof
+        text = proof_to_json(plan, made)
+        proof.write_text(text)
+        count += 1
+        code = run(["verify", str(proof), str(path), "--json"])
+        out, err = capfd.readouterr()
+        if code == 0:
+            said = json.loads(out)
+            X, y = numbers_of(rows, said, plan)
+            assert said["answers"]["column"] not in [c["name"] for c in said["columns"]], what
+            assert rb.separability(X, y).verdict == said["claim"], what
+            told = {c["name"] for c in said["columns"]} | set(said["columns_left_out"])
+            assert told | {said["answers"]["column"]} == set(rows[0]), what
+            verified += 1
+        else:
+            assert code in (1, 65), (what, err)
+            if what.startswith(("the answers", "only the answers")):
+                assert "has the answers and is among the features" in err, what
+    assert 5 <= verified < count
+    tried("forged plans of columns", count)
+
+
+def test_a_change_without_a_new_seal_is_refused(tmp_path, capfd):
+    rows = table_of(0)
+    path, proof = tmp_path / "d.csv", tmp_path / "p.json"
+    write(path, rows)
+    asked = ["--target", "y", "--ignore", "id", "--missing", "drop"]
+    assert run(["separable", str(path), *asked, "--proof", str(proof)]) in (0, 1)
+    assert run(["verify", str(proof), str(path)]) == 0
+    whole = json.loads(proof.read_text())
+    changes = [
+        lambda v: v.update(missing="mean"),
+        lambda v: v["answers"].update(positive="no", negative="yes"),
+        lambda v: v["answers"].update(column="town"),
+        lambda v: v["columns"].pop(),
+        lambda v: v["columns"].reverse(),
+        lambda v: v["columns"][0].update(name="id"),
+        lambda v: v["columns"][0].update(mean=1e9),
+        lambda v: v["columns"][2]["values"].append("Nowhere"),
+        lambda v: v["columns"][2].update(kind="words"),
+        lambda v: v["proof"].update(claim="inseparable"),
+        lambda v: v.update({"made by": "somebody else"}),
+        lambda v: v.update(more="words"),
+        lambda v: v.pop("seal"),
+        lambda v: v.update(seal=v["proof"]["seal"]),
+    ]
+    capfd.readouterr()
+    for change in changes:
+        value = json.loads(json.dumps(whole))
+        change(value)
+        proof.write_text(json.dumps(value))
+        assert run(["verify", str(proof), str(path)]) == 65
+        assert "its seal does not fit" in capfd.readouterr().err
+    proof.write_text(json.dumps(whole, indent=7))  # the same, written otherwise
+    assert run(["verify", str(proof), str(path)]) == 0
+
+
+def test_what_is_verified_is_told(tmp_path, capfd):
+    path, proof = tmp_path / "d.csv", tmp_path / "p.json"
+    write(path, table_of(0))
+    asked = ["--target", "y", "--ignore", "id", "--missing", "drop", "--text", "text"]
+    assert run(["separable", str(path), *asked, "--proof", str(proof)]) in (0, 1)
+    capfd.readouterr()
+    assert run(["verify", str(proof), str(path)]) == 0
+    out = capfd.readouterr().out
+    empty = [str(n) for n, row in enumerate(table_of(0)[1:], 1) if row[2] == ""]
+    assert 'numbers: "a" and "b"' in out
+    assert 'category of 3 values: "town"' in out
+    assert 'true or false: "member"' in out
+    assert 'counts of 4 words: "text"' in out
+    assert 'left out  "id"' in out
+    assert 'answers   column "y": yes against no' in out
+    assert f"{14 - len(empty)} of 14 rows; left out because a number or the answer" in out
+    assert all(number in out for number in empty)
+    assert f"holds for {14 - len(empty)} of 14 rows of {path} with" in out
+    assert out.endswith(" every row, in exact arithmetic\n")
+
+
+def test_passes_over_a_file_tell_and_refuse_the_same(tmp_path, capfd, monkeypatch):
+    path, proof = tmp_path / "d.csv", tmp_path / "p.json"
+    write(path, table_of(5))
+    wishes = Wishes(target="y", ignore=("id",), texts=("text",), missing="drop")
+    found = read_data(Source.find(str(path)), Layout(), wishes)
+    for what, plan in forgeries(found.plan, random.Random(5)):
+        try:
+            made = forged_proof(plan, found.table)
+        except Exception:
+            continue
+        proof.write_text(proof_to_json(plan, made))
+        answers = []
+        for passes in (False, True):
+            monkeypatch.setattr("rosenblatt.cli.verify.too_large", lambda *_, yes=passes: yes)
+            code = run(["verify", str(proof), str(path), "--json"])
+            answers.append((code, capfd.readouterr()))
+        assert answers[0] == answers[1], what
+
+
+def test_a_proof_alone_is_told_about_as_well(tmp_path, capfd):
+    proof, path = tmp_path / "p.json", tmp_path / "d.csv"
+    proof.write_text(rb.separability([[0.0], [1.0], [2.0]], [0, 1, 0]).proof.to_json())
+    path.write_text("id,x,y\n7,0,0\n8,1,1\n9,2,0\n")
+    assert run(["verify", str(proof), str(path), "--target", "y", "--ignore", "id"]) == 0
+    out = capfd.readouterr().out
+    assert 'columns   numbers: "x"' in out
+    assert 'left out  "id"' in out
+    assert "rows      all 3 rows" in out
+
+
+def test_an_older_file_and_another_target_are_refused_with_what_to_do(tmp_path, capfd):
+    proof, path = tmp_path / "p.json", tmp_path / "d.csv"
+    write(path, table_of(1))
+    asked = ["--target", "y", "--ignore", "id", "--missing", "drop"]
+    assert run(["separable", str(path), *asked, "--proof", str(proof)]) in (0, 1)
+    assert run(["verify", str(proof), str(path), "--target", "y"]) == 0
+    capfd.readouterr()
+    assert run(["verify", str(proof), str(path), "--target", "member"]) == 64
+    assert 'the answers in column "y"' in capfd.readouterr().err
+    value = json.loads(proof.read_text())
+    value["format"] = 1
+    value["seal"] = seal_of(value)
+    proof.write_text(json.dumps(value))
+    assert run(["verify", str(proof), str(path)]) == 65
+    assert "Make it anew with rosenblatt separable" in capfd.readouterr().err
+
+
+def test_a_model_never_has_the_answers_as_a_feature(tmp_path):
+    path = tmp_path / "m.json"
+    model = rb.Model(
+        Encoding((Number("a"),)),
+        rb.Perceptron().fit([[0.0], [1.0]], [0, 1])._hypothesis(),
+        Answers("y", 0, 1),
+    )
+    model.save(path)
+    value = json.loads(path.read_text())
+    value["answers"]["column"] = "a"
+    path.write_text(json.dumps(value))
+    with pytest.raises(ValueError, match="has the answers and is among the features"):
+        rb.load(path)
