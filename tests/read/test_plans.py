@@ -237,3 +237,28 @@ def test_a_plan_of_an_arrow_table_with_dictionaries():
     coded = table.set_column(0, "c", table["c"].dictionary_encode())
     made, plain = (plan(t, Wishes(target="y"), "t") for t in (coded, table))
     assert made == plain
+
+
+@pytest.mark.parametrize(
+    ("labels", "texts"),
+    [
+        ((False, True), ["False", "TRUE", " true", "0", "1"]),
+        ((0, 1), ["00", "1", "+1.0", "0", " 1"]),
+        ((0.5, 1.5), ["0.50", "15e-1", "1.5", ".5", "1.500"]),
+        (("no", "yes"), ["no", "yes", " yes", "no", "yes"]),
+    ],
+)
+def test_answers_read_as_text_are_those_read_in_their_type(labels, texts):
+    answers = Answers("y", *labels)
+    assert answers.encode(pa.array(texts)).tolist() == [-1, 1, 1, -1, 1]
+    for other in ("2", "", "nan", "Yes"):
+        if other:
+            with pytest.raises(BadCellError):
+                answers.encode(pa.array([*texts, other]))
+        else:
+            assert answers.encode(pa.array([*texts, other]))[-1] == 0
+
+
+def test_answers_above_the_doubles_are_not_mixed_up():
+    answers = Answers("y", 2**53, 2**53 + 1)
+    assert answers.encode(pa.array([str(2**53), str(2**53 + 1)])).tolist() == [-1, 1]

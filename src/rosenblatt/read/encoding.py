@@ -13,7 +13,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rosenblatt.errors import BadCellError, DataError, column_called
-from rosenblatt.read.columns import Column, Entries, Number, Words, as_text, first_rounded, plain
+from rosenblatt.read.columns import (
+    Column,
+    Entries,
+    Number,
+    Words,
+    as_numbers,
+    as_text,
+    first_rounded,
+    plain,
+)
 from rosenblatt.read.turn import in_rows
 
 WIDE = 256  # from this many features on, columns that are mostly zeros stay sparse
@@ -223,10 +232,24 @@ def _has_rounded(cells: Any) -> bool:
 
 def _equal(values: Any, label: Label) -> Any:
     if pa.types.is_string(values.type):
-        return pc.equal(values, spelled(label))
+        return _means(values, label)
     if isinstance(label, str) or isinstance(label, bool) != pa.types.is_boolean(values.type):
         return pa.array(np.zeros(len(values), dtype=bool))
     return pc.equal(values, pa.scalar(label))
+
+
+def _means(texts: Any, label: Label) -> Any:
+    """Whether texts are a label, as reading them all in its own type would have it."""
+    same = pc.equal(texts, spelled(label))
+    if isinstance(label, str):
+        return same
+    if isinstance(label, bool):
+        also = pc.is_in(pc.utf8_lower(texts), pa.array([spelled(label), str(int(label))]))
+    elif abs(label) < 2**53:
+        also = pc.fill_null(pc.equal(as_numbers(texts), float(label)), False)
+    else:  # of which doubles cannot tell one from the next
+        return same
+    return pc.or_kleene(same, also)
 
 
 def spelled(label: Label) -> str:
