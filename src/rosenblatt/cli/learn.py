@@ -134,7 +134,14 @@ class Passing:
     show_default=True,
     help="How many weights to show.",
 )
-@click.option("-o", "--output", type=click.Path(), default="model.json", show_default=True)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    default="model.json",
+    show_default=True,
+    help="Where the model goes; without it, only a model.json of this program is replaced.",
+)
 @click.option("--report", is_flag=True, help="Write report.html too, beside the model.")
 @click.option("--stream", is_flag=True, help="In passes over the file, even if it fits in memory.")
 @click.option(

@@ -151,37 +151,46 @@ def _csv(source: LineStream, asked: Asked) -> tuple[CsvFeed, Kinds, Place]:
     columns = _features(names, target, asked.ignore)
     layout = (dialect.separator, dialect.quote, dialect.decimal)
     feed = CsvFeed(dialect.names, target, columns, *layout)
-    kinds = _first_kinds(source, feed, int(dialect.header), asked.forced(names))
-    tell_kinds({name: kind for name, kind in kinds.items() if name not in asked.forced(names)})
+    forced = {n: kind for n, kind in asked.forced(names).items() if n in columns}
+    kinds, looked_at = _first_kinds(source, feed, int(dialect.header), forced)
+    tell_kinds({name: kind for name, kind in kinds.items() if name not in forced})
+    if looked_at >= FIRST or (looked_at and not source.growing):
+        columns = _not_empty(columns, kinds, looked_at)
     others = {name: kinds[name] for name in columns if kinds.get(name, "number") != "number"}
-    feed = replace(feed, features=_not_empty(columns, kinds), kinds=others)
+    feed = replace(feed, features=columns, kinds=others)
     return feed, {}, source.skip_line() if dialect.header else Place()
 
 
-def _first_kinds(source: LineStream, feed: CsvFeed, header: int, forced: Kinds) -> Kinds:
-    """What the columns are by their first values; waits for those, but not for many lines."""
+def _first_kinds(
+    source: LineStream, feed: CsvFeed, header: int, forced: Kinds
+) -> tuple[Kinds, int]:
+    """What the columns are by their first values, and how many lines were looked at.
+
+    Waits for a value in each column, but not for many lines.
+    """
+    ended = False
     while True:
-        found = dict(forced)
-        lines = [line for line in source.head().split(b"\n") if line.strip()][header:]
-        for cells in feed.cells(lines[:FIRST]):
+        found, head = dict(forced), source.head()
+        whole = source.first if ended and not source.growing else head
+        lines = [line for line in whole.split(b"\n") if line.strip()][header : header + FIRST]
+        for cells in feed.cells(lines):
             for name in feed.features:
                 if name not in found and (kind := kind_of_cell(cells[name], feed.decimal)):
                     found[name] = kind
-            if len(found) >= len(feed.features):
-                return found
-        if len(lines) >= FIRST or not source.more():
-            return found
+            if len(found) == len(feed.features):
+                return found, len(lines)
+        if ended or len(lines) == FIRST:
+            return found, len(lines)
+        ended = not source.more()
 
 
-def _not_empty(columns: tuple[str, ...], kinds: Kinds) -> tuple[str, ...]:
-    """The columns with a value, which is said of the others; all where there is no row yet."""
+def _not_empty(columns: tuple[str, ...], kinds: Kinds, lines: int) -> tuple[str, ...]:
+    """The columns with a value in the first lines, which is said of the others."""
     empty = [name for name in columns if name not in kinds]
     if not empty or len(empty) == len(columns):
         return columns
-    tell(
-        f"{listed([column_called(name) for name in empty])} left out: nothing in the first "
-        f"{counted(FIRST, 'line')}."
-    )
+    names = listed([column_called(name) for name in empty])
+    tell(f"{names} left out: nothing in the first {counted(lines, 'line')}.")
     return tuple(name for name in columns if name in kinds)
 
 
