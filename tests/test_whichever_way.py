@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from tried import times, tried
+from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
@@ -35,8 +35,7 @@ from rosenblatt.read.guess import Wishes, plan
 from rosenblatt.read.types import CHAIN, Types
 
 many_tables = settings(
-    max_examples=times(60),
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 # Each is a cell that some reader somewhere takes for something else.

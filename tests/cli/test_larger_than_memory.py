@@ -223,7 +223,7 @@ def test_a_proof_made_one_way_holds_the_other_way(told, tmp_path, monkeypatch, s
     assert whole["columns"] == parts["columns"]
     assert whole["answers"] == parts["answers"]
     assert whole["proof"]["data"] == parts["proof"]["data"]
-    assert "late" in whole["columns"][0]["weights"]
+    assert whole["columns"][0]["values"] == ["a", "b", "late"]
     assert told("verify", "whole.json", "d.csv")[0] == 0
     monkeypatch.setattr(room, "free_memory", lambda: 10**12)
     assert told("verify", "parts.json", "d.csv")[0] == 0
@@ -345,3 +345,14 @@ def test_a_file_of_eight_times_the_memory_is_learnt_from(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "learning in passes over the file" in done.stderr
     assert f"a line that answers all {31 * rows:,} rows" in done.stdout
+
+
+def test_a_column_that_is_not_there_is_refused_before_the_rows_are_read(
+    told, tmp_path, no_memory, monkeypatch
+):
+    (tmp_path / "d.csv").write_text("x,y\n1,1\n2,0\n")
+    monkeypatch.setattr(csv, "read_stream", None)
+    for option in ("--target", "--ignore", "--number", "--category", "--text"):
+        code, _, err = told("separable", "d.csv", option, "z")
+        assert code == 64
+        assert f'{option}: there is no column "z"; there are x and y' in err

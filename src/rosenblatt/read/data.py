@@ -15,7 +15,7 @@ from rosenblatt.errors import FINITE, BadCellError, DataError, as_option, column
 from rosenblatt.examples import Examples
 from rosenblatt.read import Layout, Source, csv, read_whole, reader_of
 from rosenblatt.read.dialect import find_dialect
-from rosenblatt.read.guess import Plan, Wishes, as_planned, find_column, plan
+from rosenblatt.read.guess import Plan, Wishes, as_planned, check_named, find_column, plan
 from rosenblatt.wholes import PROMISED
 
 Rows = NDArray[np.intp]
@@ -220,10 +220,14 @@ def _advice(bad: BadCellError) -> str:
 
 
 def with_types(source: Source, layout: Layout, wishes: Wishes) -> Layout:
-    """Columns that were said to be categories or text are read as they are written."""
-    if reader_of(source, layout).name != "CSV" or not (wishes.categories or wishes.texts):
+    """Columns that were said to be categories or text are read as they are written.
+
+    A column that is not there is refused at once, before all rows are read.
+    """
+    if reader_of(source, layout).name != "CSV":
         return layout
     names = find_dialect(source, layout).names
+    check_named(names, wishes)
     wished = {find_column(names, given, "--category") for given in wishes.categories}
     wished |= {find_column(names, given, "--text") for given in wishes.texts}
     return replace(layout, types=dict.fromkeys(wished, pa.string()))

@@ -149,6 +149,15 @@ def _entries_in(rows: Rows) -> str | None:
     return None
 
 
+def check_named(names: Sequence[str], wishes: Wishes) -> None:
+    """Refuse wishes for columns that are not there."""
+    for given in wishes.ignore:
+        find_column(names, given, "--ignore")
+    if wishes.target is not None:
+        find_column(names, wishes.target, "--target")
+    _forced(names, wishes)
+
+
 def find_column(names: Sequence[str], given: str, option: str) -> str:
     """A column by its name, or by its number counted from 1, or -1 for the last."""
     if given in names:
@@ -249,7 +258,7 @@ def _means(given: str, label: Any) -> bool:
         return False
 
 
-def _forced(names: list[str], wishes: Wishes) -> dict[str, str]:
+def _forced(names: Sequence[str], wishes: Wishes) -> dict[str, str]:
     forced: dict[str, str] = {}
     for kind, given in (
         ("number", wishes.numbers),
