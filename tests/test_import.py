@@ -22,6 +22,8 @@ PUBLIC = {
     "Report",
     "ProofError",
     "Separability",
+    "Separation",
+    "SeparationProof",
     "Squeeze",
     "Trace",
     "__version__",
@@ -32,6 +34,7 @@ PUBLIC = {
     "report",
     "save",
     "separability",
+    "separation",
     "squeeze",
     "widget",
 }
