@@ -23,7 +23,7 @@ from bench.promises import PROMISES
 
 HERE = Path(__file__).parent
 PARTS = (
-    "pla", "separability", "pocket", "fewest", "cli", "online",
+    "pla", "separability", "separation", "pocket", "fewest", "cli", "online",
     "page", "big", "dask", "growth", "quality",
 )  # fmt: skip
 PATIENCE = 600.0  # seconds a part may take before it is ended and the others go on

@@ -49,6 +49,16 @@ SEPARABILITY = (
     Promise("separability.sms", 3, "word counts of SMSSpamCollection, widest=False, against SciPy's HiGHS", least(2), "× faster"),
 )  # fmt: skip
 
+SEPARATION = (
+    Promise("separation.10000x50-quasi", 18, "10,000 × 50 quasi-separated, proof and check included, against SciPy's HiGHS asked once a coefficient", least(5), "× faster"),
+    Promise("separation.firthmodels-10000x50", 18, "the same against firthmodels' detect_separation, one linear program", None, "× faster"),
+    Promise("separation.crossed-100000x20000", 18, "two crossed fixed effects, CSR 100,000 × 20,000, Poisson, proof and check included", under(60), "s"),
+    Promise("separation.crossed-memory", 18, "the same: memory of the process", under(2), "GB"),
+    Promise("separation.zoo-ours", 18, "of 300 small sets, scaled from 1e-6 to 1e6 a column, overlaps of 1e-8: a coefficient labelled wrongly by us", most(0), "sets"),
+    Promise("separation.zoo-highs", 18, "the same by the linear program of HiGHS with tolerance 1e-4", None, "sets"),
+    Promise("separation.zoo-firthmodels", 18, "the same by firthmodels", None, "sets"),
+)  # fmt: skip
+
 POCKET = (
     Promise("pocket.compiled-50000x50", 4, "lecture's pocket, 50,000 × 50, 2,000 corrections, against the loop compiled, a vector judged at a time", least(10), "× faster"),
     Promise("pocket.numpy-50000x50", 4, "lecture's pocket, 50,000 × 50, 2,000 corrections, against the loop in NumPy, a vector at a time", least(100), "× faster"),
@@ -124,6 +134,7 @@ QUALITY = tuple(
 PROMISES = {
     promise.id: promise
     for promise in (
-        *PLA, *SEPARABILITY, *POCKET, *FEWEST, *CLI, *ONLINE, *PAGE, *BIG, *DASK, *GROWTH, *QUALITY
+        *PLA, *SEPARABILITY, *SEPARATION, *POCKET, *FEWEST, *CLI, *ONLINE, *PAGE, *BIG, *DASK, *GROWTH,
+        *QUALITY
     )
 }  # fmt: skip

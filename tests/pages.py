@@ -142,7 +142,7 @@ class Session:
         self.capfd.readouterr()
         code = rosenblatt(words)
         printed, said = self.capfd.readouterr()
-        assert code in ((0, 1) if words[0] == "separable" else (0,)), said
+        assert code in ((0, 1) if words[0] in ("separable", "separation") else (0,)), said
         return printed
 
     @staticmethod

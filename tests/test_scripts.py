@@ -16,6 +16,7 @@ SCRIPTS = {
     "lecture": (("slides",), "2-corrections.gif"),
     "logistic": ((), "the first ten: inseparable"),
     "memory": ((4000,), "the same weights: True"),
+    "separation": ((), "The proof holds in exact arithmetic: True"),
     "spam": ((), "strongest words for spam"),
     "stream": ((4000,), "model.json: the same bytes"),
 }

@@ -44,7 +44,8 @@ def test_every_help_ends_with_two_examples_that_run(folder, capfd):
         for name, *arguments in examples:
             assert (name, arguments[0]) == ("rosenblatt", verb)
             if verb != "watch":  # which stays until Ctrl-C
-                assert run(arguments) == 0, (arguments, capfd.readouterr().err)
+                codes = (0, 1) if verb == "separation" else (0,)
+                assert run(arguments) in codes, (arguments, capfd.readouterr().err)
 
 
 @pytest.mark.parametrize("number", [0, 1])

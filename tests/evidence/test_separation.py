@@ -5,7 +5,6 @@ import json
 import math
 import random
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -14,48 +13,12 @@ import pytest
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
-from rays import independent_columns, orthogonal, product
+from rays import product
+from rays import separation as oracle
 from strategies import whole
 from tried import times, tried
 
 import rosenblatt as rb
-
-
-def oracle(Z, pinned):
-    """Which signed rows are separated, and the signs of each coordinate over the cone's rays."""
-    Z = [[int(a) for a in z] for z in Z]
-    columns = independent_columns(Z)
-    short = [tuple(z[j] for j in columns) for z in Z]
-    both = {z for z in short if any(z)} | {
-        tuple(-a for a in z) for z, p in zip(short, pinned, strict=True) if p and any(z)
-    }
-    rays = []
-    for chosen in combinations(sorted(both), max(len(columns) - 1, 0)):
-        ray = orthogonal(chosen, len(columns))
-        for side in (1, -1):
-            w = [side * v for v in ray]
-            if any(w) and all(product(w, z) >= 0 for z in both):
-                rays.append(w)
-    total = [sum(w[i] for w in rays) for i in range(len(columns))]
-    separated = [product(total, z) > 0 for z in short]
-    signs = [set() for _ in Z[0]]
-    for w in rays:
-        for j, v in zip(columns, w, strict=True):
-            signs[j].add((v > 0) - (v < 0))
-    return separated, [estimate(Z, j, signs[j] - {0}) for j in range(len(Z[0]))]
-
-
-def estimate(Z, j, signs):
-    unit = [[int(i == j) for i in range(len(Z[0]))]]
-    if rank(Z + unit) > rank(Z):
-        return math.nan
-    if len(signs) == 2:
-        return math.nan
-    return math.inf if signs == {1} else -math.inf if signs == {-1} else 0.0
-
-
-def rank(Z):
-    return len(independent_columns(Z))
 
 
 def signed(X, y, family, fit_intercept):

@@ -20,6 +20,7 @@ VERBS = {
     "learn": "Learn from a file: whether a line answers everything, and that line.",
     "predict": "Answer the rows of a file with a model.",
     "separable": "Say whether a line can answer all rows, with a proof.",
+    "separation": "Say which estimates of a regression are infinite, and why.",
     "verify": "Check a proof against a file, in exact arithmetic.",
     "stream": "Predict each line of a stream as it comes, then learn it.",
     "experiment": "Learn many random targets, as exercise 1.4 does.",

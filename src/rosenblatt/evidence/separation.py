@@ -297,6 +297,8 @@ def summary(s: Separation) -> str:
         rows = counted(s.n_rows, "row")
         return f"no separation: every estimate that is identified is finite ({rows})"
     infinite = [spelled(n) for n, why in s.reasons.items() if why in (UP, DOWN, EITHER)]
+    if len(infinite) == 1:
+        return f"{s.kind} separation: the estimate of {infinite[0]} is infinite"
     return f"{s.kind} separation: the estimates of {listed(infinite)} are infinite"
 
 
@@ -304,16 +306,15 @@ def advice(s: Separation) -> list[str]:
     """What to do, a sentence a line."""
     if not s:
         return []
-    lines = []
-    if s.n_overlapping:
-        lines.append(
-            f"The finite estimates are based on {counted(s.n_overlapping, 'row')} in the overlap; "
-            f"leaving out the {len(s.rows):,} that are separated does not change them."
+    finite = sum(1 for why in s.reasons.values() if why == FINITE)
+    apart = counted(len(s.rows), "separated row")
+    basis = "No estimate is finite."
+    if finite:
+        basis = (
+            f"{counted(finite, 'estimate is', 'estimates are')} finite and based on the "
+            f"{counted(s.n_overlapping, 'row')} that overlap, the same without the {apart}."
         )
-    else:
-        lines.append("Every row is separated: no estimate is based on anything.")
-    lines.append(f"Without {listed([spelled(n) for n in s.drop])} every estimate left is finite.")
-    return lines
+    return [basis, f"Without {listed([spelled(n) for n in s.drop])} every estimate left is finite."]
 
 
 def told(s: Separation) -> str:

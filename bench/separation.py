@@ -1,0 +1,155 @@
+"""Which estimates are infinite: ours, with its proof, beside linear programs with a tolerance."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+import rosenblatt as rb
+from bench.line import Line
+from bench.measure import Times, faster, figure, in_new_process, peer, rounds
+
+ORACLE = Path(__file__).parents[1] / "tests" / "evidence"
+TOLERANCE = 1e-4  # of detectseparation and firthmodels
+
+CROSSED = """
+import json, resource, time
+import numpy as np, scipy.sparse as sparse
+import rosenblatt as rb
+rng = np.random.default_rng(0)
+n, levels = {n}, {levels}
+columns = rng.integers(0, levels, (n, 2)) + np.array([0, levels])
+X = sparse.csr_array((np.ones(2 * n), columns.ravel(), np.arange(0, 2 * n + 1, 2)),
+                     shape=(n, 2 * levels))
+y = np.where(rng.random(n) < 0.7, 0, rng.integers(1, 9, n))
+begin = time.perf_counter()
+s = rb.separation(X, y, family="poisson")
+s.proof.check(X, y)
+seconds = time.perf_counter() - begin
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+print(json.dumps([seconds, peak, s.kind, len(s.rows)]))
+"""
+
+
+def quasi(n: int, d: int) -> tuple[Any, Any]:
+    """Overlapping rows but for a dummy that is 1 only where the answer is yes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    y = (X @ rng.normal(size=d) + 3 * rng.normal(size=n) > 0).astype(int)
+    X[:, -1] = (rng.random(n) < 0.1) & (y == 1)
+    return X, y
+
+
+def signed(X: Any, y: Any) -> Any:
+    return np.where(y[:, None] > 0, 1.0, -1.0) * np.column_stack([np.ones(len(X)), X])
+
+
+def program(Z: Any, objective: Any) -> Any:
+    """The γ with Z γ ≥ 0 and |γ| ≤ 1 that is best by an objective, as HiGHS finds it."""
+    zeros = np.zeros(len(Z))
+    return linprog(-objective, A_ub=-Z, b_ub=zeros, bounds=(-1, 1), method="highs").x
+
+
+def once_a_coefficient(X: Any, y: Any) -> list[float]:
+    """How far each coefficient can go along the cone."""
+    Z = signed(X, y)
+    return [float(program(Z, unit)[j]) for j, unit in enumerate(np.eye(Z.shape[1]))]
+
+
+def proved(X: Any, y: Any) -> rb.Separation:
+    s = rb.separation(X, y)
+    s.proof.check(X, y)
+    return s
+
+
+def large(quick: bool) -> Iterator[Line]:
+    X, y = quasi(1_000 if quick else 10_000, 50)
+    ours = proved(X, y)
+    assert ours.coefficients["x50"] == np.inf
+    assert sum(value != 0 for value in ours.coefficients.values()) == 1
+    works = {"peer": lambda: once_a_coefficient(X, y), "ours": lambda: proved(X, y)}
+    assert [v > TOLERANCE for v in works["peer"]()] == [False] * 50 + [True]
+    times = rounds(works, 3)
+    note = f"x50 infinite, {len(ours.rows):,} rows separated; {times['ours'].median:.2f} s"
+    yield faster("separation.10000x50-quasi", times["peer"], times["ours"], note)
+    detect = peer("firthmodels", "firthmodels").detect_separation
+    assert detect(X, y).separation
+    times = rounds({"peer": lambda: detect(X, y), "ours": lambda: proved(X, y)}, 3)
+    yield faster("separation.firthmodels-10000x50", times["peer"], times["ours"], "without a proof")
+
+
+def crossed(quick: bool) -> Iterator[Line]:
+    size = {"n": 5_000, "levels": 500} if quick else {"n": 100_000, "levels": 10_000}
+    seconds, peak, kind, rows = in_new_process(CROSSED.format(**size))
+    note = f"{kind}, {rows:,} rows separated; compiling included"
+    yield figure("separation.crossed-100000x20000", seconds, note=note, ours=Times((seconds,)))
+    yield figure("separation.crossed-memory", peak)
+
+
+def zoo(count: int) -> Iterator[tuple[Any, Any, list[float]]]:
+    """Small sets of full rank with their true estimates, by every extreme ray."""
+    sys.path.insert(0, str(ORACLE))
+    from rays import rank, separation
+
+    rng = np.random.default_rng(0)
+    while count:
+        X = rng.integers(-2, 3, (int(rng.integers(4, 9)), 2)).astype(float)
+        y = rng.integers(0, 2, len(X))
+        powers = 2.0 ** rng.integers(-20, 21, 2)  # exact, about 1e-6 to 1e6
+        if rng.random() < 0.3:  # an overlap by a hair, far from where the numbers are
+            X, y = np.array([[1.0, 0], [2, 0], [3, 1], [3, 0], [4, 1], [2, 1]]) * 2**27, y[:6]
+            X[3, 0] -= 1
+            y = np.resize([0, 0, 0, 1, 1, 0], len(X))
+        Z = signed(X, y)
+        if len(set(y.tolist())) < 2 or rank([[int(a) for a in z] for z in Z]) < 3:
+            continue
+        yield X * powers, y, separation(Z, [False] * len(Z))[1]
+        count -= 1
+
+
+def labels(values: Any, tolerance: float = 0.0) -> list[int]:
+    return [int(v > tolerance) - int(v < -tolerance) for v in values]
+
+
+def wrong(quick: bool) -> Iterator[Line]:
+    sets = list(zoo(60 if quick else 300))
+    # A coefficient of either sign is nan in the truth: any sign is taken for right there.
+    truth = [[None if np.isnan(v) else int(np.sign(v)) for v in found] for _, _, found in sets]
+
+    def count(asked: Any) -> int:
+        answers = (asked(X, y) for X, y, _ in sets)
+        return sum(_differs(a, b) for a, b in zip(answers, truth, strict=True))
+
+    def ours(X: Any, y: Any) -> list[int]:
+        return [0 if np.isnan(v) else int(np.sign(v)) for v in proved(X, y).coefficients.values()]
+
+    def highs(X: Any, y: Any) -> list[int]:
+        Z = signed(X, y)
+        return labels(program(Z, Z.sum(axis=0)), TOLERANCE)
+
+    note = f"{sum(any(t) for t in truth)} of {len(sets)} sets have an infinite estimate"
+    yield figure("separation.zoo-ours", count(ours), note=note)
+    yield figure("separation.zoo-highs", count(highs), note=note)
+    detect = peer("firthmodels", "firthmodels").detect_separation
+
+    def firth(X: Any, y: Any) -> list[int]:
+        found = [int(v) for v in detect(X, y).directions]
+        return found[-1:] + found[:-1]  # it has the intercept last
+
+    yield figure("separation.zoo-firthmodels", count(firth), note=note)
+
+
+def _differs(said: list[int], true: list[int | None]) -> bool:
+    return any(t is not None and s != t for s, t in zip(said, true, strict=True))
+
+
+WORKS = {
+    large: ("separation.10000x50-quasi", "separation.firthmodels"),
+    crossed: ("separation.crossed",),
+    wrong: ("separation.zoo",),
+}

@@ -1,0 +1,243 @@
+"""`rosenblatt separation`: which estimates of a regression are infinite, and why."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from rich.table import Table
+
+from rosenblatt import __version__
+from rosenblatt.cli import VERBS
+from rosenblatt.cli.options import Reading, examples, json_option, reading_options
+from rosenblatt.cli.say import Voice
+from rosenblatt.errors import DataError, column_called, listed
+from rosenblatt.evidence.families import FAMILIES
+from rosenblatt.evidence.proof import ProofError
+from rosenblatt.evidence.separation import Separation, advice, spelled, summary
+from rosenblatt.evidence.separation import separation as ask
+from rosenblatt.evidence.separationproof import SeparationProof
+from rosenblatt.files import keep_apart, write_text
+from rosenblatt.read import Source, read_whole
+from rosenblatt.read.data import told_where, with_types
+from rosenblatt.read.guess import Wishes
+from rosenblatt.read.regression import KINDS, Regression, as_kinds, regression_of, told
+from rosenblatt.words import counted
+
+FORMAT = 1
+EXIT = {"none": 0, "quasi-complete": 1, "complete": 1, "undecided": 2}
+SHOWN = 40
+ESTIMATES = {0.0: "finite", math.inf: "inf", -math.inf: "-inf"}
+
+
+@click.command(
+    short_help=VERBS["separation"],
+    epilog=examples(
+        "rosenblatt separation credit.csv --target approved",
+        "rosenblatt separation clicks.csv --target clicked --proof proof.json",
+    ),
+)
+@click.argument("data", type=click.Path(allow_dash=True))
+@click.option("--family", type=click.Choice(FAMILIES), default="binomial", show_default=True)
+@click.option("--intercept/--no-intercept", default=True, help="Whether there is an intercept.")
+@click.option("--weights", metavar="COLUMN", help="Rows of weight 0 are not part of it.")
+@click.option("--proof", type=click.Path(), metavar="FILE", help="Write the proof as JSON.")
+@reading_options
+@json_option
+def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
+    """Say which estimates of a regression on DATA are infinite, and which rows are to blame.
+
+    Columns of text become a dummy for each value but the first in sort order. Ends with exit code
+    0 if every estimate is finite, 1 if some are not, 2 if that could not be decided.
+    """
+    voice = Voice(as_json)
+    proof = given["proof"]
+    keep_apart({"the data": data, "the file of stop words": reading.stop_words}, {"--proof": proof})
+    source = Source.find(data)
+    found = _read(source, reading)
+    voice.step("read", f"{source.name}: {_told(found)}")
+    found, weights = _weighed(found, given["weights"], source.name)
+    try:
+        s = ask(
+            found.frame,
+            found.answers,
+            family=given["family"],
+            fit_intercept=given["intercept"],
+            sample_weight=weights,
+        )
+    except ValueError as trouble:
+        raise DataError(f"{source.name}: {trouble}") from None
+    _show(voice, s, found)
+    if proof is not None and s.proof is not None:
+        write_text(proof, proof_text(found, s.proof, given["weights"]))
+        voice.step("wrote", f"{proof}: check it with rosenblatt verify {proof} {data}")
+    voice.result({"data": source.name, **to_json(s, found), "proof": proof if s.proof else None})
+    return EXIT[s.kind]
+
+
+def _read(source: Source, reading: Reading) -> Regression:
+    layout = with_types(source, reading.layout, reading.wishes)
+    with told_where(source, reading.layout, advice="Give --missing drop."):
+        table = read_whole(source, layout)
+        return regression_of(table, reading.wishes, source.name)
+
+
+def _weighed(found: Regression, column: str | None, name: str) -> tuple[Regression, Any]:
+    """The regression without its column of weights, and the weights."""
+    if column is None:
+        return found, None
+    if found.kinds.get(column) != "number":
+        raise DataError(f"{name}: --weights {column} is not a column of numbers.")
+    weights = found.frame.column(column).to_numpy()
+    kinds = {n: kind for n, kind in found.kinds.items() if n != column}
+    frame = found.frame.drop_columns([column])
+    return Regression(frame, found.answers, found.rows, found.target, kinds), weights
+
+
+def _told(found: Regression) -> str:
+    rows, kinds = counted(len(found.rows), "row"), ", ".join(told(found.kinds))
+    return f"{rows}, {kinds}; answers in {column_called(found.target)}"
+
+
+def _show(voice: Voice, s: Separation, found: Regression) -> None:
+    voice.step("verdict", summary(s) + (", proved in exact arithmetic" if s.proof else ""))
+    if s.kind == "undecided":
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("coefficient", "estimate", "why"):
+        table.add_column(heading, no_wrap=True)
+    shown = [n for n in s.names if s.reasons[n] != "finite"] + [
+        n for n in s.names if s.reasons[n] == "finite"
+    ]
+    for name in shown[:SHOWN]:
+        estimate = ESTIMATES.get(s.coefficients[name], "—")
+        table.add_row(spelled(name), estimate, s.reasons[name])
+    voice.show(table)
+    if len(shown) > SHOWN:
+        voice.show(f"… and {counted(len(shown) - SHOWN, 'coefficient')} more, all in --json.")
+    if s:
+        rows = [str(found.rows[n] + 1) for n in s.rows.tolist()]
+        voice.show(f"Separated rows, counted from 1: {listed(rows, most=12)}.")
+    for line in advice(s):
+        voice.show(line)
+
+
+def to_json(s: Separation, found: Regression) -> dict[str, Any]:
+    """The result as JSON; rows are counted from 1, as in messages."""
+    estimates = {0.0: 0.0, math.inf: "inf", -math.inf: "-inf"}
+    return {
+        "rows": s.n_rows,
+        "target": found.target,
+        "family": s.family,
+        "kind": s.kind,
+        "reason": s.reason or None,
+        "coefficients": [
+            {
+                "name": spelled(name),
+                "estimate": estimates.get(s.coefficients[name]),
+                "why": s.reasons[name],
+            }
+            for name in (s.names if s.reasons else ())
+        ],
+        "separated": [int(found.rows[n]) + 1 for n in s.rows.tolist()],
+        "overlapping": s.n_overlapping if s.reasons else None,
+        "drop": [spelled(name) for name in s.drop],
+    }
+
+
+def proof_text(found: Regression, proof: SeparationProof, weights: str | None) -> str:
+    """A proof with the columns it is about, all under one seal."""
+    content = {
+        "target": found.target,
+        "columns": [{"name": n, "kind": kind} for n, kind in found.kinds.items()],
+        "weights": weights,
+        "rows": len(found.rows),
+        "proof": json.loads(proof.to_json()),
+    }
+    value = {
+        "rosenblatt": "separation",
+        "format": FORMAT,
+        "made by": f"rosenblatt {__version__}",
+        "content": content,
+        "seal": _seal(content),
+    }
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def _seal(content: Any) -> str:
+    text = json.dumps(content, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """What a file of proof is about, and the proof."""
+
+    target: str
+    kinds: dict[str, str]
+    weights: str | None
+    proof: SeparationProof
+
+    @classmethod
+    def of(cls, value: dict[str, Any], name: str) -> Sealed:
+        """The parts of a file; refuses one that was changed or does not fit."""
+        content = value.get("content")
+        if value.get("format") != FORMAT or not isinstance(content, dict):
+            raise DataError(f"{name} is not a proof of separation that this version reads.")
+        if value.get("seal") != _seal(content):
+            raise DataError(f"{name} was changed after it was written: its seal does not fit.")
+        try:
+            kinds = {str(c["name"]): str(c["kind"]) for c in content["columns"]}
+            proof = SeparationProof.from_json(json.dumps(content["proof"]))
+            target, weights = str(content["target"]), content["weights"]
+        except (KeyError, TypeError, ProofError) as wrong:
+            raise DataError(f"{name} is not a proof of separation: {wrong}.") from None
+        fits = len(kinds) == len(content["columns"]) and set(kinds.values()) <= set(KINDS)
+        if not fits or target in kinds or weights in (target, *kinds):
+            raise DataError(f"{name} is not a proof of separation: its columns do not fit.")
+        return cls(target, kinds, weights, proof)
+
+
+def verify_separation(
+    voice: Voice, proof: tuple[str, dict[str, Any]], source: Source, reading: Reading
+) -> int:
+    """Check a file that `separation --proof` wrote against a file of data."""
+    name, value = proof
+    sealed = Sealed.of(value, name)
+    needed = dict(sealed.kinds)
+    if sealed.weights is not None:
+        needed[sealed.weights] = "number"
+    text = tuple(n for n, kind in needed.items() if kind == "category")
+    with told_where(source, reading.layout, advice=""):
+        table = read_whole(source, with_types(source, reading.layout, Wishes(categories=text)))
+        found = as_kinds(table, (sealed.target, needed), True, source.name)
+    found, weights = _weighed(found, sealed.weights, source.name)
+    left = [n for n in table.column_names if n not in (sealed.target, *needed)]
+    about = _told(found) + (f"; {listed(left)} left out" if left else "")
+    gaps = table.num_rows - len(found.rows)
+    if gaps:
+        about += f"; {counted(gaps, 'row')} with gaps left out"
+    voice.step("about", about)
+    claim = f"{sealed.proof.kind} separation, family {sealed.proof.family}"
+    try:
+        sealed.proof.check(found.frame, found.answers, weights)
+        reason = None
+        voice.step("verified", f"“{claim}” holds for {source.name}, in exact arithmetic")
+    except (ProofError, ValueError) as wrong:
+        reason = str(wrong)
+        voice.step("refuted", f"the proof of “{claim}” does not hold: {wrong}")
+    voice.result(
+        {
+            "proof": name,
+            "data": source.name,
+            "claim": claim,
+            "about": about,
+            "holds": reason is None,
+            "reason": reason,
+        }
+    )
+    return int(reason is not None)

@@ -1,0 +1,126 @@
+"""`rosenblatt separation`: what it says, how it ends, and proofs that verify checks."""
+
+import json
+
+import pytest
+
+TRIAL = "dose,ward,died\n1,a,no\n2,a,no\n3,b,no\n3,b,yes\n4,b,yes\n2,,yes\n"
+
+
+@pytest.fixture
+def trial(tmp_path):
+    path = tmp_path / "trial.csv"
+    path.write_text(TRIAL)
+    return path
+
+
+def test_it_says_which_estimates_are_infinite_and_which_rows_are_to_blame(told, trial):
+    code, out, err = told("separation", trial, "--target", "died", "--ignore", "ward")
+    assert code == 0, err  # 2,yes overlaps
+    code, out, err = told("separation", trial, "--target", "died", "--missing", "drop")
+    assert code == 1
+    assert "5 rows, 1 number, 1 category" in out
+    assert "quasi-complete separation" in out
+    assert "ward[b]" in out
+    assert "counted from 1: 1, 2 and 5" in out
+
+
+def test_as_json(answer, trial):
+    value = answer("separation", trial, "--target", "died", "--missing", "drop", code=1)
+    assert value["kind"] == "quasi-complete"
+    assert value["separated"] == [1, 2, 5]
+    assert {c["name"] for c in value["coefficients"]} == {"(intercept)", "dose", "ward[b]"}
+    assert value["overlapping"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "give --target"),
+        (["--target", "died"], 'row 6, column "ward"'),
+        (["--target", "died", "--missing", "mean"], "no --missing mean"),
+        (["--target", "died", "--family", "poisson", "--missing", "drop"], "not numbers"),
+        (["--target", "died", "--weights", "ward", "--missing", "drop"], "not a column of numbers"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_sentence(told, trial, arguments, says):
+    code, _, err = told("separation", trial, *arguments)
+    assert code in (64, 65)
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_categories_and_weights(answer, tmp_path):
+    (tmp_path / "flow.csv").write_text(
+        "flow,country,w\n0,1,1\n0,1,2\n3,2,1\n1,2,1\n0,3,1\n2,3,0\n0,2,1\n"
+    )
+    asked = ["separation", "flow.csv", "--target", "flow", "--family", "poisson"]
+    value = answer(*asked, "--category", "country", "--ignore", "w", code=1)
+    assert value["separated"] == [1, 2]
+    value = answer(*asked, "--category", "country", "--weights", "w", code=1)
+    assert value["separated"] == [1, 2, 5]
+    assert value["rows"] == 6
+
+
+def proof_of(told, trial):
+    asked = ["--target", "died", "--missing", "drop", "--proof", "p.json"]
+    assert told("separation", trial, *asked)[0] == 1
+    return trial.parent / "p.json"
+
+
+def test_a_proof_is_verified_and_says_what_it_is_about(told, answer, trial):
+    path = proof_of(told, trial)
+    code, out, _ = told("verify", path, trial)
+    assert code == 0
+    assert "1 number, 1 category" in out
+    assert "1 row with gaps left out" in out
+    assert "quasi-complete separation, family binomial" in out
+    assert answer("verify", path, trial)["holds"] is True
+
+
+def test_a_proof_does_not_hold_for_other_data(told, trial):
+    path = proof_of(told, trial)
+    trial.write_text(TRIAL.replace("4,b,yes", "2.5,b,yes"))
+    code, out, _ = told("verify", path, trial)
+    assert code == 1
+    assert "other data" in out
+
+
+def spoil(value, how):
+    content = value["content"]
+    if how == "answers as a column":
+        content["columns"].append({"name": "died", "kind": "category"})
+    elif how == "a column less":
+        content["columns"].pop()
+    elif how == "another kind":
+        content["columns"][0]["kind"] = "category"
+    elif how == "another target":
+        content["target"] = "ward"
+    elif how == "another family":
+        content["proof"]["family"] = "multinomial"
+    elif how == "a kind of column that is none":
+        content["columns"][0]["kind"] = "wish"
+    return value
+
+
+@pytest.mark.parametrize("sealed_again", [False, True])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "answers as a column",
+        "a column less",
+        "another kind",
+        "another target",
+        "another family",
+        "a kind of column that is none",
+    ],
+)
+def test_no_changed_file_is_verified(told, trial, how, sealed_again):
+    from rosenblatt.cli.separation import _seal
+
+    path = proof_of(told, trial)
+    value = spoil(json.loads(path.read_text()), how)
+    if sealed_again:
+        value["seal"] = _seal(value["content"])
+    path.write_text(json.dumps(value))
+    assert told("verify", path, trial)[0] in (1, 65)
