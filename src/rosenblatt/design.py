@@ -57,9 +57,15 @@ def design_of(X: Any, fit_intercept: bool = True) -> Design:
     else:
         table = as_table(X)
         blocks = [(table, [f"x{j}" for j in range(1, table.shape[1] + 1)])]
-    if fit_intercept:
-        blocks.insert(0, (np.ones((blocks[0][0].shape[0], 1)), [INTERCEPT]))
-    return Design(_joined([table for table, _ in blocks]), tuple(n for _, ns in blocks for n in ns))
+    names = tuple(name for _, some in blocks for name in some)
+    return as_design(_joined([table for table, _ in blocks]), names, fit_intercept)
+
+
+def as_design(X: Any, names: tuple[str, ...], fit_intercept: bool) -> Design:
+    """Numbers with their names as a design, with a column of ones if asked for."""
+    if not fit_intercept:
+        return Design(X, names)
+    return Design(_joined([np.ones((X.shape[0], 1)), X]), (INTERCEPT, *names))
 
 
 def _joined(tables: list[Any]) -> Any:

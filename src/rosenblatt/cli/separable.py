@@ -59,6 +59,8 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
     voice.step("verdict", verdict.sentence)
     for line in verdict.explained():
         voice.step("", line)
+    if verdict.name == "quasi-separable":
+        voice.note("a regression of these answers has infinite estimates; see separation --help.")
     if blocking:
         voice.show(_table(blocking, plan.answers.column, voice.out.width - 40))
         if len(blocking) > SHOWN:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from rosenblatt import __version__
+from rosenblatt import __version__, strictjson
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.options import Reading, examples, json_option, reading_options
 from rosenblatt.cli.say import Voice
@@ -29,6 +29,7 @@ from rosenblatt.read.regression import KINDS, Regression, as_kinds, regression_o
 from rosenblatt.words import counted
 
 FORMAT = 1
+MARK = b'{\n "rosenblatt": "separation",'  # how such a proof begins
 EXIT = {"none": 0, "quasi-complete": 1, "complete": 1, "undecided": 2}
 SHOWN = 40
 ESTIMATES = {0.0: "finite", math.inf: "inf", -math.inf: "-inf"}
@@ -38,7 +39,7 @@ ESTIMATES = {0.0: "finite", math.inf: "inf", -math.inf: "-inf"}
     short_help=VERBS["separation"],
     epilog=examples(
         "rosenblatt separation credit.csv --target approved",
-        "rosenblatt separation clicks.csv --target clicked --proof proof.json",
+        "rosenblatt separation clicks.csv --target clicked --proof separated.json",
     ),
 )
 @click.argument("data", type=click.Path(allow_dash=True))
@@ -202,12 +203,18 @@ class Sealed:
         return cls(target, kinds, weights, proof)
 
 
-def verify_separation(
-    voice: Voice, proof: tuple[str, dict[str, Any]], source: Source, reading: Reading
-) -> int:
+def begins_as_separation(path: str) -> bool:
+    """Whether a file is one that `separation --proof` wrote."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MARK)) == MARK
+    except OSError:
+        return False  # which is told by who reads it
+
+
+def verify_separation(voice: Voice, name: str, source: Source, reading: Reading) -> int:
     """Check a file that `separation --proof` wrote against a file of data."""
-    name, value = proof
-    sealed = Sealed.of(value, name)
+    sealed = Sealed.of(strictjson.read(name), name)
     needed = dict(sealed.kinds)
     if sealed.weights is not None:
         needed[sealed.weights] = "number"

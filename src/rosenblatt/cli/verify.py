@@ -14,6 +14,7 @@ from rosenblatt.cli.about import About
 from rosenblatt.cli.options import Reading, examples, json_option, reading_options
 from rosenblatt.cli.passing import too_large
 from rosenblatt.cli.say import Voice
+from rosenblatt.cli.separation import begins_as_separation, verify_separation
 from rosenblatt.cli.verdict import claim_words
 from rosenblatt.errors import UsageError, column_called
 from rosenblatt.evidence.checking import check_blocks
@@ -47,6 +48,8 @@ def verify(proof: str, data: str, reading: Reading, as_json: bool) -> int:
     """
     voice = Voice(as_json)
     keep_apart({"the proof": proof, "the data": data}, {})
+    if begins_as_separation(proof):
+        return verify_separation(voice, proof, Source.find(data), reading)
     plan, claimed = plan_and_proof(proof)
     source = Source.find(data)
     said = {"proof": proof, "data": data, "claim": claimed.claim}

@@ -21,9 +21,11 @@ from rosenblatt.evidence.decide import (
     divide,
     lifted,
     part_of,
+    quotient_by,
     resolve,
     short_weights,
     sum_of,
+    total_of,
 )
 from rosenblatt.evidence.exact import Found, independent_columns
 from rosenblatt.evidence.nearest import Watch, nearest_point
@@ -147,11 +149,9 @@ def _partition(
     for one in carried:
         multipliers = lifted(signed, rows, multipliers, sum_of(signed, one), free=len(free))
         rows, multipliers = [*rows, *one.rows], [*multipliers, *one.multipliers]
-    rest = np.flatnonzero(~separated & ~constraints.pinned)
-    rest = np.setdiff1d(rest, rows)
+    rest = np.setdiff1d(np.flatnonzero(~separated & ~constraints.pinned), rows)
     if len(rest):
-        ones = [1 / signed.row_power(n) for n in rest.tolist()]
-        total = sum_of(signed, Found(rows=rest.tolist(), multipliers=ones))
+        total = total_of(signed, rest.tolist())
         multipliers = lifted(signed, rows, multipliers, total, free=len(free))
     part = part_of(signed, Found(rows=rows, multipliers=multipliers), int(len(rest) > 0))
     spanning = [rows[i] for i in independent_columns(signed.exact_whole(rows).transpose())]
@@ -160,12 +160,7 @@ def _partition(
 
 def null_space(examples: Examples, spanning: Sequence[int]) -> Quotient:
     """The γ that are zero on some rows: what is at the pivots follows from the others."""
-    scale = Scale(np.ones(examples.d))
-    signed = _divided(Signed(examples, scale), spanning)
-    if signed.quotient is not None and len(signed.quotient.pivots) == len(spanning):
-        return signed.quotient
-    pivots = np.arange(examples.d)
-    return Quotient(pivots, np.empty(0, dtype=np.intp), flint.fmpq_mat(examples.d, 0))
+    return quotient_by(Signed(examples, Scale(np.ones(examples.d))), spanning)
 
 
 def determined(quotient: Quotient, dimension: int) -> Mask:

@@ -7,7 +7,6 @@ out the rows that vanish, and ask again of the others.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,11 +23,13 @@ from rosenblatt.evidence.exact import (
     independent_columns,
     solved,
     vanishing,
+    without_denominators,
     zero_sum,
 )
+from rosenblatt.evidence.integers import column_sums, unit_of
 from rosenblatt.evidence.nearest import Point, Watch, nearest_point
 from rosenblatt.evidence.proof import Part, Vector
-from rosenblatt.evidence.signed import Quotient, Signed, columns_of
+from rosenblatt.evidence.signed import Quotient, Signed, columns_of, power
 
 BITS = (53, 106, 212, 424)  # digits to which exact weights are cut, the fewest that will do
 ANY = 1.0  # the gap that is content with any separator
@@ -152,14 +153,6 @@ def cut_to(w: Fractions, bits: int) -> Fractions:
     return [flint.fmpq((v / largest * (1 << bits)).round(), 1 << bits) for v in w]
 
 
-def without_denominators(fractions: Sequence[Any]) -> Vector:
-    """A positive multiple of some fractions, in integers without a common factor."""
-    common = math.lcm(*(int(v.q) for v in fractions))
-    whole = [int(v.p) * (common // int(v.q)) for v in fractions]
-    divisor = math.gcd(*whole) or 1
-    return tuple(v // divisor for v in whole)
-
-
 def _zero_rows(signed: Signed) -> list[Found]:
     """A row of zeros is never right: one multiplier, and the sum is zero."""
     if signed.examples.x0:
@@ -170,20 +163,24 @@ def _zero_rows(signed: Signed) -> list[Found]:
 
 def divide(signed: Signed, carried: list[Found]) -> tuple[Signed, bool]:
     """Divide away what the carrying rows span; True if no row is left then."""
-    rows = [n for found in carried for n in found.rows]
+    quotient = quotient_by(signed, [n for found in carried for n in found.rows])
+    if len(quotient.others) == 0:
+        return signed, True
+    left = replace(signed, quotient=quotient, alive=None)
+    left = replace(left, alive=_alive(left), passes=signed.passes + 2)
+    assert left.alive is not None
+    return left, not left.alive.any()
+
+
+def quotient_by(signed: Signed, rows: Sequence[int]) -> Quotient:
+    """What is left of the weights that are zero on some rows."""
     Z = signed.exact_whole(rows)
     reduced, rank = Z.rref()
     table = reduced.tolist()[:rank]
     pivots = [next(j for j, v in enumerate(row) if v != 0) for row in table]
     others = np.setdiff1d(np.arange(Z.ncols()), pivots)
-    if len(others) == 0:
-        return signed, True
     fill = columns_of(flint.fmpq_mat(table), others) if table else flint.fmpq_mat(0, len(others))
-    quotient = Quotient(np.array(pivots, dtype=np.intp), others, fill)
-    left = replace(signed, quotient=quotient, alive=None)
-    left = replace(left, alive=_alive(left), passes=signed.passes + 2)
-    assert left.alive is not None
-    return left, not left.alive.any()
+    return Quotient(np.array(pivots, dtype=np.intp), others, fill)
 
 
 def _nothing_new(signed: Signed, found: Found) -> bool:
@@ -214,9 +211,7 @@ def _inseparable(signed: Signed, carried: list[Found], first: Point | None) -> D
     Z = signed.exact_whole(rows)
     if Z.rank() < Z.ncols() and len(rows) < signed.examples.n:
         others = np.setdiff1d(np.arange(signed.examples.n), rows).tolist()
-        ones = [1 / signed.row_power(n) for n in others]
-        total = sum_of(signed, Found(rows=others, multipliers=ones))
-        multipliers, rest = lifted(signed, rows, multipliers, total), 1
+        multipliers, rest = lifted(signed, rows, multipliers, total_of(signed, others)), 1
     part = part_of(signed, Found(rows=rows, multipliers=multipliers), rest)
     return Decision("inseparable", (), part, part_of(signed, carried[0]), first)
 
@@ -251,6 +246,16 @@ def sum_of(signed: Signed, found: Found) -> Fractions:
         m = flint.fmpq_mat(1, len(rows), found.multipliers[start : start + 1024])
         total = total + m * signed.exact_whole(rows)
     return list(total.entries())
+
+
+def total_of(signed: Signed, rows: Sequence[int]) -> Fractions:
+    """Σ z of rows as they were given, in the scale of the columns."""
+    examples = signed.examples
+    some = replace(examples, X=examples.X[rows], y=examples.y[rows], weights=None)
+    unit = unit_of(some)
+    sums = [flint.fmpq(v) * power(1, unit - 53) for v in column_sums(some, unit)]
+    scales = (np.frexp(signed.scale.columns)[1] - 1).tolist()
+    return [v * power(1, e) for v, e in zip(sums, scales, strict=True)]
 
 
 def part_of(signed: Signed, found: Found, rest: int = 0) -> Part:

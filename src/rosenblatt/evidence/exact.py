@@ -6,6 +6,7 @@ as fractions, and where rounding had misled it, rows are dismissed and admitted 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import flint
 import numpy as np
 
+from rosenblatt.evidence.integers import exact_products
 from rosenblatt.evidence.signed import Floats, Signed, round_fraction
 
 PRIME = 2**61 - 1
@@ -127,8 +129,18 @@ def below(signed: Signed, w: Fractions, level: Any) -> Iterator[tuple[int, Any]]
 def vanishing(signed: Signed, w: Fractions) -> list[int]:
     """The rows with w·z = 0."""
     s, slack, _ = rigorous_scores(signed, w)
-    near = np.flatnonzero(np.abs(s) <= slack)
-    return [n for n, product in exact_scores(signed, w, near.tolist()) if product == 0]
+    near = np.flatnonzero(np.abs(s) <= slack).tolist()
+    weights = without_denominators(signed.unscaled(signed.scaled_whole(w)))
+    products = exact_products(weights, signed.examples, near)
+    return [n for n, product in zip(near, products, strict=True) if product == 0]
+
+
+def without_denominators(fractions: Sequence[Any]) -> tuple[int, ...]:
+    """A positive multiple of some fractions, in integers without a common factor."""
+    common = math.lcm(*(int(v.q) for v in fractions))
+    whole = [int(v.p) * (common // int(v.q)) for v in fractions]
+    divisor = math.gcd(*whole) or 1
+    return tuple(v // divisor for v in whole)
 
 
 def rigorous_scores(signed: Signed, w: Fractions) -> tuple[Floats, float, Any]:

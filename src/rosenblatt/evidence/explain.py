@@ -63,6 +63,7 @@ def _change(before: float, after: float) -> str:
 def _quasi(s: Separability) -> Iterable[str]:
     yield "Quasi-separable: no w answers every example rightly,"
     yield "but some w is wrong about none: it is right about some and exactly zero on the others."
+    yield "Some estimates of a logistic regression are infinite: rb.separation(X, y) says which."
     yield from map(_blocking, s.blocking[:MOST_SETS])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.card import card
-from rosenblatt.design import design_of
+from rosenblatt.design import INTERCEPT, as_design, design_of
 from rosenblatt.errors import listed
 from rosenblatt.evidence.cone import (
     Constraints,
@@ -180,6 +180,19 @@ def separation_of(asked: Question, family: str, fit_intercept: bool, watch: Watc
         tuple(asked.names[j] for j in drop),
         proof,
     )
+
+
+def infinite_columns(examples: Examples) -> list[str]:
+    """The features whose estimates a logistic regression of examples would have infinite."""
+    names = examples.names or tuple(f"x{j}" for j in range(1, examples.d + 1))
+    table = as_design(examples.X, names, bool(examples.x0))
+    s = separation_of(question(table, examples.y, "binomial"), "binomial", True, _silent)
+    infinite = [str(n) for n, why in s.reasons.items() if why in (UP, DOWN, EITHER)]
+    return [name for name in infinite if name != INTERCEPT]
+
+
+def _silent(point: Any, passes: int) -> None:
+    """Nobody is told."""
 
 
 def _undecided(asked: Question, family: str, reason: str) -> Separation:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -190,10 +190,14 @@ def _positive(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
     """Where γ·z is positive; it must be zero everywhere else."""
     if len(direction) != examples.d or any(type(v) is not int for v in direction):
         raise ProofError(f"the direction is not {examples.d} whole numbers.")
+    used = [j for j, v in enumerate(direction) if v]
+    if not used:
+        return np.zeros(examples.n, dtype=bool)
+    examples = replace(examples, X=examples.X[:, used])
+    direction = tuple(direction[j] for j in used)
     products = _exact_floats(direction, examples)
     if products is None:
-        rows = range(examples.n)
-        products = np.array([np.sign(p) for p in _signs(direction, examples, rows)])
+        products = np.array(_signs(direction, examples, range(examples.n)))
     negative = np.flatnonzero(products < 0)
     if len(negative):
         raise ProofError(f"signed row {negative[0]}: the direction is negative there.")

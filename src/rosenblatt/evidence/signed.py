@@ -246,7 +246,7 @@ class Signed:
             exponents += (np.frexp(self.scale.rows[index])[1] - 1)[:, None]
         flat = zip(mantissas.ravel().tolist(), exponents.ravel().tolist(), strict=True)
         n, d = X.shape
-        return flint.fmpq_mat(int(n), int(d), [_power(m, e) for m, e in flat])
+        return flint.fmpq_mat(int(n), int(d), [power(m, e) for m, e in flat])
 
     def scaled_whole(self, w: Sequence[flint.fmpq]) -> list[flint.fmpq]:
         """Exact weights with nothing divided away, for the scaled rows."""
@@ -265,13 +265,13 @@ class Signed:
     def unscaled(self, whole: Sequence[flint.fmpq]) -> list[flint.fmpq]:
         """Exact tall weights for the data as they were given, from those for scaled rows."""
         powers = (np.frexp(self.scale.columns)[1] - 1).tolist()
-        return [v * _power(1, e) for v, e in zip(whole, powers, strict=True)]
+        return [v * power(1, e) for v, e in zip(whole, powers, strict=True)]
 
     def row_power(self, n: int) -> flint.fmpq:
         """What row n was multiplied by."""
         if self.scale.rows is None:
             return flint.fmpq(1)
-        return _power(1, int(np.frexp(self.scale.rows[n])[1]) - 1)
+        return power(1, int(np.frexp(self.scale.rows[n])[1]) - 1)
 
 
 def columns_of(Z: flint.fmpq_mat, columns: Rows) -> flint.fmpq_mat:
@@ -282,7 +282,8 @@ def columns_of(Z: flint.fmpq_mat, columns: Rows) -> flint.fmpq_mat:
     )
 
 
-def _power(m: int, e: int) -> flint.fmpq:
+def power(m: int, e: int) -> flint.fmpq:
+    """m·2^e."""
     return flint.fmpq(m << e) if e >= 0 else flint.fmpq(m, 1 << -e)
 
 
