@@ -11,7 +11,8 @@ from typing import Any
 
 PACKAGES = (
     "rosenblatt", "numpy", "scipy", "numba", "scikit-learn", "pyarrow", "python-flint",
-    "river", "vowpalwabbit", "mlxtend", "FukuML", "firthmodels", "dask", "distributed", "dask-ml", "playwright",
+    "river", "vowpalwabbit", "mlxtend", "FukuML", "firthmodels", "dask",
+    "distributed", "dask-ml", "playwright",
 )  # fmt: skip
 
 

@@ -124,3 +124,15 @@ def test_no_changed_file_is_verified(told, trial, how, sealed_again):
         value["seal"] = _seal(value["content"])
     path.write_text(json.dumps(value))
     assert told("verify", path, trial)[0] in (1, 65)
+
+
+def test_learn_names_the_columns_of_a_quasi_separable_verdict(told, tmp_path):
+    (tmp_path / "q.csv").write_text(
+        "dose,w,died\n1,0,no\n2,1,no\n3,0,no\n3,0.5,yes\n3,1,no\n4,1,yes\n"
+    )
+    code, out, err = told("learn", "q.csv", "--target", "died", "--test-size", 0)
+    assert code == 0, err
+    assert 'as a regression, 1 estimate is infinite: column "dose"' in out
+    code, _, err = told("separable", "q.csv", "--target", "died")
+    assert code == 1
+    assert "see separation --help" in err

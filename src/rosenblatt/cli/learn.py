@@ -20,7 +20,7 @@ from rosenblatt.cli.strategy import ALGORITHMS, How, Outcome, learn_line
 from rosenblatt.cli.trial import Tester, Trial, tell_trial
 from rosenblatt.cli.verdict import quick_verdict
 from rosenblatt.clock import Deadline, Stopwatch
-from rosenblatt.errors import DataError, UsageError, UserError, column_called
+from rosenblatt.errors import DataError, UsageError, UserError, column_called, listed
 from rosenblatt.examples import Examples
 from rosenblatt.files import keep_apart, keep_others
 from rosenblatt.learn import Budget
@@ -39,6 +39,7 @@ from rosenblatt.words import counted
 
 VERDICT_SHARE = 0.3  # of the time; the line has half of the rest where there is a trial too
 WORTH_SAYING = 1.0  # seconds
+FEW_NUMBERS = 2**20  # in so few it is soon known which columns make a regression infinite
 BUILT_IN = "the built-in credit approval"
 # What a kind of column is called where that is not its own name, one and many.
 KINDS = {
@@ -199,6 +200,12 @@ def _learnt(voice: Voice, found: Data, how: How, time: tuple[Deadline, bool]) ->
     deadline, has_trial = time
     verdict = quick_verdict(found.examples, found.rows, deadline.share(VERDICT_SHARE))
     voice.step("verdict", verdict.sentence)
+    if verdict.name == "quasi-separable" and found.examples.numbers.size <= FEW_NUMBERS:
+        from rosenblatt.evidence.separation import infinite_columns
+
+        columns = [column_called(name) for name in infinite_columns(found.examples)]
+        are = "estimate is" if len(columns) == 1 else "estimates are"
+        voice.step("", f"as a regression, {len(columns):,} {are} infinite: {listed(columns)}")
     share = deadline.share(0.5 if has_trial else 1.0)
     outcome = learn_line(found.examples, how, verdict.separator, voice.patience, share)
     outcome = replace(outcome, lower_bound=max(verdict.fewest, outcome.lower_bound))
