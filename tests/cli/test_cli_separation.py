@@ -116,12 +116,12 @@ def spoil(value, how):
     ],
 )
 def test_no_changed_file_is_verified(told, trial, how, sealed_again):
-    from rosenblatt.cli.separation import _seal
+    from rosenblatt.modelfile import seal_of
 
     path = proof_of(told, trial)
     value = spoil(json.loads(path.read_text()), how)
     if sealed_again:
-        value["seal"] = _seal(value["content"])
+        value["seal"] = seal_of(value)
     path.write_text(json.dumps(value))
     assert told("verify", path, trial)[0] in (1, 65)
 

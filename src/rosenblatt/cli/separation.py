@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from rosenblatt.evidence.separation import Separation, advice, spelled, summary
 from rosenblatt.evidence.separation import separation as ask
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import keep_apart, write_text
+from rosenblatt.modelfile import seal_of
 from rosenblatt.read import Source, read_whole
 from rosenblatt.read.data import told_where, with_types
 from rosenblatt.read.guess import Wishes
@@ -164,14 +164,9 @@ def proof_text(found: Regression, proof: SeparationProof, weights: str | None) -
         "format": FORMAT,
         "made by": f"rosenblatt {__version__}",
         "content": content,
-        "seal": _seal(content),
     }
+    value["seal"] = seal_of(value)
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-
-
-def _seal(content: Any) -> str:
-    text = json.dumps(content, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -189,7 +184,7 @@ class Sealed:
         content = value.get("content")
         if value.get("format") != FORMAT or not isinstance(content, dict):
             raise DataError(f"{name} is not a proof of separation that this version reads.")
-        if value.get("seal") != _seal(content):
+        if value.get("seal") != seal_of(value):
             raise DataError(f"{name} was changed after it was written: its seal does not fit.")
         try:
             kinds = {str(c["name"]): str(c["kind"]) for c in content["columns"]}
