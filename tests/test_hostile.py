@@ -8,6 +8,8 @@ import random
 import subprocess
 import sys
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import rosenblatt as rb
@@ -68,6 +70,7 @@ def hostile():
         "a bomb of blanks": gzip.compress(b" " * 200_000_000, 6),
         "a bomb of lists": gzip.compress(b"[" + b"[]," * 20_000_000 + b"1]", 1),
         "a bomb of numbers": gzip.compress(b"[" + b"0.5," * 900_000 + b"1]", 1),
+        "a bomb for zstd": pa.compress(b" " * 200_000_000, "zstd", asbytes=True),
         "half a gzip": gzip.compress(b'{"a": 1}' * 1000)[:-20],
         "a long key": b'{"' + b"k" * 1_000_000 + b'": 1, "' + b"k" * 1_000_000 + b'": 2}',
         "a long format": b'{"rosenblatt": "model", "format": "' + b"f\\n" * 1_000_000 + b'"}',
@@ -241,3 +244,32 @@ def test_every_checkpoint_made_by_hand_is_refused_in_one_sentence(tmp_path):
     ):
         sealed(file, "stream checkpoint", json.dumps(spoiled))
         assert program([*run[3:], "--resume"]) == 65, spoiled
+
+
+def test_a_state_of_dask_made_by_hand_is_refused_in_one_sentence(tmp_path):
+    pytest.importorskip("dask")
+    from rosenblatt.dask.mixing import Plan, State
+    from rosenblatt.dask.saved import KIND, Checkpoint
+    from rosenblatt.learn import Budget, Rule
+
+    path, plan = tmp_path / "rounds.json", Plan(Rule(), Budget())
+    saved = Checkpoint(path, 1, {"columns": 2, "x0": 1.0})
+    saved.write(plan, State(np.zeros(3)))
+    whole = checkpoint.read_sealed(path, KIND)
+    assert saved.read(plan)[1].w.tolist() == [0.0, 0.0, 0.0]
+    state = whole["state"]
+    for spoiled in (
+        [],
+        {**whole, "data": 3},
+        {**whole, "seed": None},
+        {**whole, "state": None},
+        {**whole, "state": {**state, "w": [0.0]}},
+        {**whole, "state": {**state, "w": [10**400, 0, 0]}},
+        {**whole, "state": {**state, "w": ["nan", 0, 0]}},
+        {**whole, "state": {**state, "rounds": "many"}},
+        {**whole, "state": {**state, "history": [[1]]}},
+    ):
+        sealed(path, KIND, json.dumps(spoiled))
+        with pytest.raises(UserError, match="does not hold a whole state") as refused:
+            saved.read(plan)
+        assert "\n" not in str(refused.value)

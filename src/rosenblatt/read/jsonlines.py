@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json as python_json
 import re
 from collections.abc import Iterator
+from json import JSONDecoder
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,10 @@ from rosenblatt.errors import DataError, column_called
 from rosenblatt.read.ahead import ahead
 from rosenblatt.read.layout import Layout
 from rosenblatt.read.source import UNREADABLE, Source, one_line
-from rosenblatt.wholes import first_changed, large
+from rosenblatt.wholes import DIGITS, first_changed, large
 
 BLOCK = 4 << 20
+BLANKS = re.compile(r"\s*")
 NEWLINE = ord("\n")
 DEEPEST = 64  # objects and arrays in one another: parsers go down by calls, until a stack is full
 TEXT = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?')  # as far as its line goes
@@ -147,18 +148,29 @@ def _parsed(source: Source, lines: bytes, done: int) -> Any:
 
 def _unrounded(table: Any, lines: bytes) -> Any:
     """The table, with a column as text where it would stand for other whole numbers."""
-    for i, kind in enumerate(table.schema.types):
+    for i, (name, kind) in enumerate(zip(table.column_names, table.schema.types, strict=True)):
         if not pa.types.is_float64(kind):
             continue
         numbers = table.column(i).to_numpy(zero_copy_only=False)
         if len(large(numbers)):
-            name = table.schema.names[i]
-            rows = (python_json.loads(line) for line in lines.splitlines() if line.strip())
-            cells = [row.get(name) for row in rows]
+            cells = [row.get(name) for row in _objects(lines.decode("utf-8-sig"))]
             if first_changed(np.array([*cells, None], dtype=object)[:-1], numbers) is not None:
                 texts = [None if cell is None else str(cell) for cell in cells]
                 table = table.set_column(i, name, pa.array(texts, pa.string()))
     return table
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """The objects, of which a line may have several, with whole numbers as they are written."""
+    decoder, at = JSONDecoder(parse_int=_whole), BLANKS.match(text).end()  # type: ignore[union-attr]
+    while at < len(text):
+        found, at = decoder.raw_decode(text, at)
+        at = BLANKS.match(text, at).end()  # type: ignore[union-attr]
+        yield found
+
+
+def _whole(text: str) -> int | float:
+    return int(text) if len(text) <= DIGITS else float(text)  # which is not finite
 
 
 def _explained(source: Source, trouble: BaseException, done: int) -> DataError:
