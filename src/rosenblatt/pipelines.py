@@ -5,8 +5,6 @@ Nothing of scikit-learn is imported here: whoever hands over a pipeline has it a
 
 from __future__ import annotations
 
-import functools
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -53,9 +51,9 @@ def rows_before(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None]:
 def line_before(clf: Any) -> Hypothesis:
     """The line of an estimator of this package, in the values that its pipeline is given.
 
-    Scaling is folded into the weights in exact arithmetic and rounded once. A line that would
-    answer some of the rows it learnt from otherwise is refused, and so is any step that does
-    more than move and stretch columns.
+    Scaling is folded into the weights in exact arithmetic and rounded once. A line that could
+    then answer some of the rows it learnt from otherwise is refused, and so is any step that
+    does more than move and stretch columns.
 
     Parameters
     ----------
@@ -78,22 +76,24 @@ def line_before(clf: Any) -> Hypothesis:
 
 
 def _check(folded: Hypothesis, last: Any, steps: list[Any]) -> None:
-    """Refuse a folded line that answers rows of the fit otherwise than the pipeline does."""
+    """Refuse a folded line where rounding may answer rows of the fit otherwise.
+
+    The rows are brought back from what the estimator was fitted on, which rounds them again; so
+    every row is refused that lies nearer to the line than all this rounding together.
+    """
     origin = getattr(getattr(last, "trace_", None), "origin", None)
     if origin is None:
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of rows without the names that they had
-        X = given = functools.reduce(
-            lambda rows, step: step.inverse_transform(rows), reversed(steps), origin.examples.X
-        )
-        for step in steps:
-            X = step.transform(X)
-    wrong = int(np.count_nonzero(folded.answers(given) != last._hypothesis().answers(X)))
-    if wrong:
+    rows = origin.examples.X
+    for step in reversed(steps):
+        rows = step.inverse_transform(rows)
+    size = abs(rows) @ np.abs(folded.w[1:]) + abs(folded.w[0])
+    rounding = 8 * (len(steps) + 1) * np.finfo(np.float64).eps * size
+    near = np.count_nonzero((np.abs(folded.scores(rows)) <= rounding) & (size > 0))
+    if near:
         raise ValueError(
-            f"scaling folded into the weights would change {wrong} of {origin.examples.n} answers "
-            f"by rounding; {JOBLIB}"
+            f"scaling folded into the weights could change {near:,} of {origin.examples.n:,} "
+            f"answers by rounding; {JOBLIB}"
         )
 
 
