@@ -8,6 +8,7 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
+from rosenblatt import clock
 from rosenblatt.words import counted
 
 SILENT_SECONDS = 2.0
@@ -64,7 +65,7 @@ class Teller(Line):
     def __init__(self, verbose: int, seconds: float | None, unit: str = "corrections") -> None:
         super().__init__()
         self.unit, self.seconds = unit, seconds
-        self.last = self.begun
+        self.last, self.work = self.begun, clock.now()
         self.verbose = bool(verbose)
         self.lock = threading.Lock()
 
@@ -75,13 +76,13 @@ class Teller(Line):
         with self.lock:
             now = time.monotonic()
             if self.due:
-                self.show(self._line(now, mistakes, steps))
+                self.show(self._line(mistakes, steps))
             elif not self.terminal and now - self.last >= 1.0:
                 self.last = now
-                print(f"rosenblatt: {self._line(now, mistakes, steps)}", file=sys.stderr)
+                print(f"rosenblatt: {self._line(mistakes, steps)}", file=sys.stderr)
 
-    def _line(self, now: float, mistakes: float, steps: int) -> str:
-        elapsed = max(now - self.begun, 1e-9)
+    def _line(self, mistakes: float, steps: int) -> str:
+        elapsed = max(clock.now() - self.work, 1e-9)
         line = f"{counted(mistakes, 'mistake')} so far, {steps / elapsed:,.0f} {self.unit} a second"
         if self.seconds is None:
             return f"{line}, {elapsed:.0f} s"

@@ -1,6 +1,7 @@
 """One time limit for the whole of `learn`; what it cut short is said, what is cheap is known."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,6 +59,7 @@ def test_folds_share_what_is_left_and_a_test_file_needs_nothing(answer, tmp_path
     assert stages["line"] == [18.0]
 
 
+@pytest.mark.slow_without_jit
 def test_what_was_cut_short_says_so(told, tmp_path, hurried):
     file = write(tmp_path / "d.csv", *noisy())
     code, out, err = told("learn", file, "--time-limit", 1, "--cv", 3)
@@ -67,6 +69,7 @@ def test_what_was_cut_short_says_so(told, tmp_path, hurried):
     assert "; the time limit ended learning in each" in out
 
 
+@pytest.mark.slow_without_jit
 def test_json_names_the_stages_that_were_cut_short(answer, tmp_path, hurried):
     file = write(tmp_path / "d.csv", *noisy())
     got = answer("learn", file, "--time-limit", 1)
@@ -86,8 +89,11 @@ def test_contradictory_rows_are_all_the_verdict_that_learning_needs(answer, tmp_
     X, y = noisy()
     y = np.append(y, ["no" if a == "yes" else "yes" for a in y[:3]])
     file = write(tmp_path / "d.csv", np.vstack([X, X[:3]]), y)
-    got = answer("learn", file, "--time-limit", 1, "--test-size", 0)
+    got = answer("learn", file, "--time-limit", 1, "--test-size", 0, "--report")
     assert got["verdict"]["verdict"] == "not separable"
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "not separable: no line answers every row, proved in exact arithmetic" in page
+    assert "whether one is wrong nowhere was not looked for" in page
     assert got["lower_bound"] >= 3
     assert got["cut_short"] == ["learning"]
 

@@ -27,9 +27,10 @@ def fewest_mistakes(
 ) -> FewestMistakesResult:
     """Search for the line with the fewest mistakes, and bound how few any line can make.
 
-    In the plane (two features, up to 2,000 rows) the answer is the optimum itself. Elsewhere the
-    search uses the time it is given and stops early when nothing better is possible. A mistake is
-    y·(w·x) ≤ 0, counted exactly. On Ctrl-C the best so far is returned.
+    In the plane (two features, up to 2,000 rows) the answer is the optimum itself, of up to 200
+    rows whatever the time. Elsewhere the search uses the time it is given and stops early when
+    nothing better is possible. A mistake is y·(w·x) ≤ 0, counted exactly; sample weights are
+    added and compared as the fractions they are. On Ctrl-C the best so far is returned.
 
     Parameters
     ----------
@@ -38,7 +39,8 @@ def fewest_mistakes(
     y : sequence of length n
         Two kinds of answer; the larger in sort order is +1.
     time_limit : float, default=5.0
-        The most seconds. Compiling, once on a machine, is not counted.
+        The most seconds of searching. Compiling, once on a machine, is not counted, and what
+        takes no time to know is known in any case.
     random_state : int, RandomState or Generator, optional
         The same number gives the same answer where the search ends before its time does.
     sample_weight : sequence of length n, optional
@@ -79,7 +81,7 @@ class FewestMistakes(Corrector):
     Parameters
     ----------
     time_limit : float, default=5.0
-        The most seconds of a fit.
+        The most seconds of a fit; see `fewest_mistakes`.
     fit_intercept : bool, default=True
         Whether there is a w0.
     intercept_scaling : float, default=1.0

@@ -33,7 +33,8 @@ class PocketPerceptron(Corrector):
         Runs from different seeds; the one with the fewest mistakes is kept. Orders that draw
         nothing ("cycle", "first") run once.
     time_limit : float, optional
-        The most seconds; the best so far is kept when they end.
+        The most seconds; the best so far is kept when they end. Compiling, once on a machine,
+        is not counted, and few rows take no time.
     eta0 : float, default=1.0
         The length of a correction: w ← w + eta0·y·x.
     fit_intercept : bool, default=True

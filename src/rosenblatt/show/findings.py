@@ -143,7 +143,7 @@ def _sentence(verdict: Separability) -> str:
             "quasi-separable: a line is wrong nowhere, but some examples lie on it, "
             "proved in exact arithmetic"
         )
-    return "inseparable: no line answers every example, proved in exact arithmetic"
+    return f"{verdict.verdict}: no line answers every example, proved in exact arithmetic"
 
 
 def _story(clf: Any, trace: Trace, verdict: Separability) -> Story:
