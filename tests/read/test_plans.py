@@ -262,3 +262,24 @@ def test_answers_read_as_text_are_those_read_in_their_type(labels, texts):
 def test_answers_above_the_doubles_are_not_mixed_up():
     answers = Answers("y", 2**53, 2**53 + 1)
     assert answers.encode(pa.array([str(2**53), str(2**53 + 1)])).tolist() == [-1, 1]
+
+
+BIG = "9007199254740993.0"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "row", "column"),
+    [
+        (["", BIG], ["1", "2"], 0, "a"),
+        (["", BIG], [BIG, BIG], 0, "a"),
+        (["1", BIG], ["2", ""], 1, "a"),
+        (["1", "2", ""], ["1e999", "", BIG], 0, "b"),
+        (["1", "2", ""], ["1", BIG, "1e999"], 1, "b"),
+    ],
+)
+def test_the_first_bad_cell_is_told_however_many_rows_come_together(a, b, row, column):
+    encoding = Encoding((Number("a"), Number("b")))
+    for table in (pa.table({"a": a, "b": b}), pa.table({"a": a[: row + 1], "b": b[: row + 1]})):
+        with pytest.raises(BadCellError) as told:
+            encoding.encode(table, "t")
+        assert (told.value.row, told.value.column) == (row, column)

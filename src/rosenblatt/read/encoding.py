@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -94,14 +94,26 @@ class Encoding:
                 blocks.append(block)
             except BadCellError as trouble:
                 bad.append(trouble)
-        if bad:  # the first row's is told, however many rows are encoded together
-            first = min(bad, key=lambda cell: cell.row)
-            if first.row + 1 < table.num_rows:  # of the rows up to it, another may be the first
-                self.encode(table.slice(0, first.row + 1), name)
-            raise first
+        if bad:
+            self._refuse(table, min(bad, key=lambda cell: cell.row), name)
         rows = np.flatnonzero(keep)
         X = self._joined(blocks)
         return Encoded(X if len(rows) == len(keep) else X[rows], rows)
+
+    def _refuse(self, table: Any, bad: BadCellError, name: str) -> NoReturn:
+        """Tell the first bad cell of the first bad row, however many rows are encoded together.
+
+        Of a column only one kind of trouble is known: others may come in the rows before, and
+        in the same row.
+        """
+        if table.num_rows > 1:
+            self.encode(table.slice(0, bad.row), name)
+            try:
+                self.encode(table.slice(bad.row, 1), name)
+            except BadCellError as alone:
+                alone.row = bad.row
+                raise alone from None
+        raise bad
 
     def _plain(self, table: Any, name: str) -> Encoded | None:
         """The numbers where all columns are floats and all are there: nothing to settle.
