@@ -46,7 +46,7 @@ class Experiment:
         return (
             f"{counted(len(u), 'run')}: median {counted(float(np.median(u)), 'correction')} "
             f"(mean {u.mean():.1f}), "
-            f"P[f≠g] {p.mean():.4f} on average, {self.separated.sum()} halted with no mistakes"
+            f"P[f≠g] {p.mean():.4f} on average, {self.separated.sum():,} halted with no mistakes"
         )
 
     def _repr_html_(self) -> str:
