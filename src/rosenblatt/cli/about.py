@@ -133,13 +133,13 @@ class About:
             first = ""
         for note in self.plan.notes:
             yield "", note
+        for column in self.filled:
+            missing = counted(column.cells, "missing number")
+            yield "", f"{column_called(column.name)}: {column.mean:g}, its mean, for {missing}"
         if self.columns_left_out:
             yield "left out", _listed(self.columns_left_out)
         pair = f"{spelled(answers.positive)} against {spelled(answers.negative)}"
         yield "answers", f"{column_called(answers.column)}: {pair}"
-        for column in self.filled:
-            missing = counted(column.cells, "missing number")
-            yield "", f"{column_called(column.name)}: {column.mean:g}, its mean, for {missing}"
         why = ""
         if self.rows < self.all_rows:
             numbers = [f"{row:,}" for row in self.without]
@@ -158,10 +158,7 @@ class About:
             "first_rows_left_out": list(self.without),
             "missing": self.plan.encoding.missing,
             "filled": [column._asdict() for column in self.filled],
-            "columns": [
-                {"name": c.name, "kind": c.kind, "features": len(c.features)}
-                for c in self.plan.encoding.columns
-            ],
+            "columns": [_told(column) for column in self.plan.encoding.columns],
             "columns_left_out": self.columns_left_out,
             "answers": {
                 "column": answers.column,
@@ -189,6 +186,13 @@ def _by_kind(columns: Sequence[Column]) -> dict[str, list[str]]:
     for column in columns:
         kinds.setdefault(_taken_as(column), []).append(column.name)
     return kinds
+
+
+def _told(column: Column) -> dict[str, Any]:
+    told = {"name": column.name, "kind": column.kind, "features": len(column.features)}
+    if isinstance(column, Category | Words):
+        return {**told, "values": list(column.values)}
+    return told
 
 
 def _taken_as(column: Column) -> str:
