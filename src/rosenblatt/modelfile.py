@@ -14,9 +14,10 @@ from rosenblatt import __version__, strictjson
 from rosenblatt.errors import DataError, column_called, shortened
 from rosenblatt.evidence.proof import Proof, ProofError
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.read.columns import KINDS, Column, Entries, Number
+from rosenblatt.read.columns import KINDS, Column, Entries, Number, Written
 from rosenblatt.read.encoding import POLICIES, Answers, Encoding
 from rosenblatt.read.guess import Plan
+from rosenblatt.read.written import DECIMALS
 
 if TYPE_CHECKING:
     from rosenblatt.model import Model
@@ -207,16 +208,25 @@ class Checked:
             self.wrong('"columns"', "have a name twice")
         return Encoding(tuple(columns), missing)
 
+    def _number(self, kind: type[Number], value: dict[str, Any], name: str) -> Number:
+        where = f'column "{name}"'
+        mean, spread = (
+            self.number(value.get(key), f"the {key} of {where}") for key in ("mean", "spread")
+        )
+        if not issubclass(kind, Written):
+            return kind(name, mean, spread)
+        decimal = self.one_of(value.get("decimal"), DECIMALS, f"the decimal of {where}")
+        return kind(
+            name, mean, spread, decimal, self.text(value.get("mark"), f"the mark of {where}")
+        )
+
     def _column(self, value: dict[str, Any], where: str) -> tuple[Column, list[float]]:
         kind = KINDS[self.one_of(value.get("kind"), KINDS, f"the kind of {where}")]
         name = self.text(value.get("name"), f"the name of {where}")
         where = f'column "{name}"'
         if issubclass(kind, Number):
-            mean, spread, weight = (
-                self.number(value.get(key), f"the {key} of {where}")
-                for key in ("mean", "spread", "weight")
-            )
-            return kind(name, mean, spread), [weight]
+            weight = self.number(value.get("weight"), f"the weight of {where}")
+            return self._number(kind, value, name), [weight]
         given = self.object(value.get("weights"), f"the weights of {where}")
         weights = [self.number(w, f'the weight of "{key}" in {where}') for key, w in given.items()]
         if issubclass(kind, Entries):
@@ -247,10 +257,7 @@ class CheckedProof(Checked):
         name = self.text(value.get("name"), f"the name of {where}")
         where = f'column "{name}"'
         if issubclass(kind, Number):
-            mean, spread = (
-                self.number(value.get(key), f"the {key} of {where}") for key in ("mean", "spread")
-            )
-            return kind(name, mean, spread)
+            return self._number(kind, value, name)
         if issubclass(kind, Entries):
             first = self.whole(value.get("first"), f"the first index of {where}", 0, 1)
             return Entries(name, first, self.whole(value.get("size"), f"the size of {where}", 0))

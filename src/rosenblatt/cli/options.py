@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 import click
@@ -39,11 +39,16 @@ LAYOUT = (
     ),
     click.option("--separator", metavar="CHAR", help="Between cells: , ; | tab blank."),
     click.option("--header/--no-header", default=None, help="Whether the first line has names."),
-    click.option("--decimal", default=".", show_default=True, help="The decimal point."),
+    click.option("--decimal", metavar="CHAR", help="The decimal point, . or , ; else found out."),
     click.option("--encoding", metavar="NAME", help="Of the text; UTF-8 if not said."),
 )
 KINDS = (
-    click.option("--number", multiple=True, metavar="COLUMN", help="Take a column as numbers."),
+    click.option(
+        "--number",
+        multiple=True,
+        metavar="COLUMN",
+        help="Take a column as numbers, also written as 1,234 or 3% (which is 3) or $12.50.",
+    ),
     click.option("--category", multiple=True, metavar="COLUMN", help="Take it as categories."),
     click.option("--text", multiple=True, metavar="COLUMN", help="Take it as words."),
 )
@@ -97,7 +102,8 @@ def reading_options(function: F) -> F:
     def packed(**given: Any) -> Any:
         words = given["stop_words"]
         stop_words = None if words in STOP_WORDS else words
-        reading = Reading(_layout(given), _wishes(given), stop_words)
+        layout = _layout(given)
+        reading = Reading(layout, replace(_wishes(given), decimal=layout.decimal), stop_words)
         return function(reading=reading, **given)
 
     return cast(F, _with(packed, (*COLUMNS, *LAYOUT)))
@@ -142,7 +148,7 @@ def _layout(given: dict[str, Any]) -> Layout:
     for name, value in (("--separator", separator), ("--decimal", decimal)):
         if value is not None and (len(value) != 1 or not value.isascii() or value in '"\r\n'):
             raise UsageError(f"{name}: give one character.")
-    if decimal not in ".,":
+    if decimal not in (None, ".", ","):
         raise UsageError("--decimal: give . or ,")
     header, encoding = given.pop("header"), given.pop("encoding")
     return Layout(given.pop("format_"), separator, header, decimal, encoding)

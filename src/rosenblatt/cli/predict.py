@@ -154,7 +154,7 @@ def _with_missing(model: Model, asking: Asking) -> Any:
 
 def _known_layout(model: Model, source: Source, layout: Layout) -> Layout:
     """What the model knows of the file: the types of its columns, and names if it has none."""
-    types = model.encoding.types(strict=layout.decimal != ".")
+    types = model.encoding.types(strict=layout.decimal == ",")
     names = None
     if model.width is not None and reader_of(source, layout).name == "CSV":
         names = numbered(model.width)

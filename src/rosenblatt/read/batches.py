@@ -98,7 +98,7 @@ class FileBatches:
     ) -> FileBatches:
         """Find out from all rows what the columns of a file are, if that is not known."""
         if known is not None:
-            types = known.encoding.types(strict=layout.decimal != ".")
+            types = known.encoding.types(strict=layout.decimal == ",")
             return cls(FileTable.of(source, replace(layout, types=types)), known)
         with told_where(source, layout):
             typed = with_types(source, layout, wishes)

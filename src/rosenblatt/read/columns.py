@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.errors import FINITE, BadCellError
 from rosenblatt.read.dialect import NUMBER
+from rosenblatt.read.written import Parsed
 from rosenblatt.wholes import PROMISED, first_changed, is_changed_text, large
 
 
@@ -69,6 +70,11 @@ class Number:
         return (self.name,)
 
     @property
+    def promised(self) -> str:
+        """What each cell must be."""
+        return "a number"
+
+    @property
     def type(self) -> Any:
         return pa.float64()
 
@@ -101,6 +107,33 @@ class Flag(Number):
     def encode(self, cells: Any) -> NDArray[np.float64]:
         if _is_text(plain(cells).type):
             cells = _as_flags(cells)
+        return super().encode(cells)
+
+
+@dataclass(frozen=True)
+class Written(Number):
+    """A column of numbers as people write them, where it is text: "1.234,5", "3%", "$12.50".
+
+    What stands between thousands is left out, and so is the mark: 3% is 3. Every cell must have
+    the mark, if there is one.
+    """
+
+    kind: ClassVar[str] = "written number"
+    decimal: str = "."
+    mark: str = ""
+
+    @property
+    def type(self) -> Any:
+        return pa.string()
+
+    @property
+    def promised(self) -> str:
+        marks = [mark for mark in (COMMAS.get(self.decimal), self.mark) if mark]
+        return f"a number with {' and '.join(marks)}" if marks else "a number"
+
+    def encode(self, cells: Any) -> NDArray[np.float64]:
+        if _is_text(plain(cells).type):
+            cells = Parsed(as_text(cells), self.decimal).plain(self.mark)
         return super().encode(cells)
 
 
@@ -195,8 +228,9 @@ class Entries:
         return {"kind": self.kind, **asdict(self)}
 
 
+COMMAS = {",": "a decimal comma"}
 KINDS: dict[str, type[Number | Category | Words | Entries]] = {
-    kind.kind: kind for kind in (Number, Flag, Category, Words, Entries)
+    kind.kind: kind for kind in (Number, Flag, Written, Category, Words, Entries)
 }
 
 

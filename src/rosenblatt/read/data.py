@@ -109,7 +109,7 @@ def split(data: Data, wishes: Wishes, learnt: Rows, tested: Rows) -> tuple[Examp
 
 def read_as(source: Source, layout: Layout, made: Plan) -> Data:
     """Read a file whose columns are known already, from a plan made on another file."""
-    types = made.encoding.types(strict=layout.decimal != ".")
+    types = made.encoding.types(strict=layout.decimal == ",")
     with told_where(source, layout):
         table = read_whole(source, replace(layout, types=types))
         return encoded(source, layout, table, made)

@@ -23,6 +23,7 @@ MISSING = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
     *("1.#QNAN", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "?"),
 )
+LIKE_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+|\d+,\d+)([eE][+-]?\d+)?\s*$"  # commas too
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 AS_ASCII = bytes(min(byte, 127) for byte in range(256))  # for counting cells in any text
@@ -71,7 +72,8 @@ def find_dialect(source: Source, layout: Layout) -> Dialect:
     header = _has_header(cells) if layout.header is None else layout.header
     names = _names(source, cells, header, layout)
     longest = max(map(len, head.splitlines()))
-    return Dialect(cut.separator, cut.quote, header, names, encoding, layout.decimal, longest)
+    decimal = layout.decimal or "."  # of columns that are promised to be numbers
+    return Dialect(cut.separator, cut.quote, header, names, encoding, decimal, longest)
 
 
 def _byte_order(head: bytes) -> str:
@@ -110,6 +112,9 @@ def _cut_by(text: bytes, separator: str) -> Cut:
 def _cut(text: bytes) -> Cut:
     """The lines cut at the separator that gives most cells, the same number in each."""
     found = {s: _cut_by(text, s) for s in (*SEPARATORS, BLANKS)}
+    decimals = [cut for cut in found.values() if cut.columns > 1 and _has_decimal_commas(cut)]
+    if decimals:  # between which there may be as many cells as commas cut
+        return max(decimals, key=lambda cut: cut.columns)
     blanks = found.pop(BLANKS)
     best = max(found.values(), key=lambda cut: cut.columns)
     few = max(1, best.columns)
@@ -120,6 +125,21 @@ def _cut(text: bytes) -> Cut:
     # Nothing fits every line: the separator that the first lines have most of, for the message.
     first = text[:4096]
     return found[max(SEPARATORS, key=lambda s: first.count(s.encode()))]
+
+
+def _has_decimal_commas(cut: Cut) -> bool:
+    """Whether there are commas in cells, and each of them is part of a number."""
+    if cut.separator == ",":
+        return False
+    found = False
+    for column in cut.cells.columns:
+        commas = pc.match_substring(column, ",")
+        if pc.any(commas).as_py():
+            numbers = pc.match_substring_regex(column, LIKE_NUMBER)
+            if not pc.all(pc.or_(pc.invert(commas), numbers)).as_py():
+                return False
+            found = True
+    return found
 
 
 def _quote(text: bytes, separator: str) -> str | None:
@@ -217,7 +237,7 @@ def _numeric(cells: Any) -> bool:
 
 
 def _all_numbers(column: Any) -> bool:
-    numbers = pc.match_substring_regex(column, NUMBER)
+    numbers = pc.match_substring_regex(column, LIKE_NUMBER)
     missing = pc.is_in(column, pa.array([m.encode() for m in MISSING]))
     return bool(pc.all(pc.or_(numbers, missing), min_count=0).as_py())
 
@@ -225,7 +245,7 @@ def _all_numbers(column: Any) -> bool:
 def _has_header(cells: Any) -> bool:
     """Names over numbers are a header; so are words that never come again in their column."""
     firsts = [column[0].as_py() for column in cells.columns]
-    if any(re.match(NUMBER.encode(), first) or first == b"?" for first in firsts):
+    if any(re.match(LIKE_NUMBER.encode(), first) or first == b"?" for first in firsts):
         return False
     if cells.num_rows < 2:
         return True

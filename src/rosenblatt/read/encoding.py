@@ -138,7 +138,7 @@ class Encoding:
         if not missing.any():
             return numbers
         if self.missing == "error":
-            raise BadCellError(int(np.flatnonzero(missing)[0]), column.name, None)
+            raise BadCellError(int(np.flatnonzero(missing)[0]), column.name, None, column.promised)
         if self.missing == "drop":
             keep &= ~missing
             return numbers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,17 +18,21 @@ from rosenblatt.read.columns import (
     Flag,
     Number,
     Words,
+    Written,
     split_words,
 )
 from rosenblatt.read.csv import not_utf8
 from rosenblatt.read.encoding import Answers, Encoding, spelled
 from rosenblatt.read.survey import MANY, Rows, Survey, is_bytes, is_text
 from rosenblatt.read.vocabulary import Vocabulary, cells_with
+from rosenblatt.read.written import DECIMALS
 from rosenblatt.words import counted
 
 FEW = 50  # text with at most this many different values is a category
 MOSTLY = 0.9  # text of which this share are numbers is a column of numbers with mistakes in it
 MOST_WORDS = 1 << 24  # a model holds a weight for each
+
+Style = tuple[str, str]  # the decimal point and the mark of written numbers
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,8 @@ class Wishes:
     texts: tuple[str, ...] = ()
     missing: str = "error"
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
-    only: tuple[str, ...] | None = None  # the columns that are not ignored, where they are known
+    decimal: str | None = None
+    known: tuple[Column, ...] | None = None  # what the columns are in all rows, of which some come
 
 
 @dataclass(frozen=True)
@@ -59,17 +64,15 @@ class Plan:
 def as_planned(wishes: Wishes, made: Plan) -> Wishes:
     """What to ask of some of the rows, so that their columns are what they are in all of them."""
     columns, answers = made.encoding.columns, made.answers
-    said = {
-        option: tuple(c.name for c in columns if isinstance(c, kind))
-        for option, kind in (("numbers", Number), ("categories", Category), ("texts", Words))
-    }
     return Wishes(
         answers.column,
         spelled(answers.positive) if answers.others else None,
         missing=wishes.missing,
         vocabulary=wishes.vocabulary,
-        only=tuple(c.name for c in columns),
-        **said,
+        numbers=tuple(c.name for c in columns if isinstance(c, Number)),
+        categories=tuple(c.name for c in columns if isinstance(c, Category)),
+        texts=tuple(c.name for c in columns if isinstance(c, Words)),
+        known=columns,
     )
 
 
@@ -102,17 +105,29 @@ def plan_of(rows: Rows, wishes: Wishes, name: str) -> Plan:
     if empty:
         notes += (f"{listed([column_called(n) for n in empty])} left out: nothing in it",)
     used = {n: survey for n, survey in features.items() if n not in empty}
-    columns = _columns(rows, used, wishes, name)
+    forced = _forced(rows.names, wishes)
+    kinds, styles = _kinds(used, forced, wishes, name)
+    notes += tuple(_looks(used, kinds, forced))
+    ids = [n for n, kind in kinds.items() if kind == "id"]
+    if ids:
+        notes += (_left_out(ids),)
+    words = _words(rows, [n for n, kind in kinds.items() if kind == "text"], wishes, name)
+    columns = tuple(
+        Words(n, words[n]) if n in words else _column(used[n], n, kind, styles.get(n))
+        for n, kind in kinds.items()
+        if kind != "id"
+    )
     if not any(c.features for c in columns):
-        raise DataError(f"{name}: nothing is left to learn from besides the answers.")
+        why = f"; {_left_out(ids)}" if ids else ""
+        raise DataError(f"{name}: nothing is left to learn from besides the answers{why}.")
     return Plan(Encoding(columns, wishes.missing), answers, guessed, notes)
 
 
 def _surveyed(rows: Rows, wishes: Wishes, name: str) -> dict[str, Survey]:
     """What is in each column that is not ignored."""
     ignored = {find_column(rows.names, given, "--ignore") for given in wishes.ignore}
-    if wishes.only is not None:
-        ignored |= set(rows.names).difference(wishes.only)
+    if wishes.known is not None:
+        ignored |= set(rows.names).difference(column.name for column in wishes.known)
     target = wishes.target and find_column(rows.names, wishes.target, "--target")
     forced, entries = _forced(rows.names, wishes), _entries_in(rows)
     ignored -= {target}
@@ -272,26 +287,92 @@ def _forced(names: Sequence[str], wishes: Wishes) -> dict[str, str]:
     return forced
 
 
-def _columns(rows: Rows, seen: dict[str, Survey], wishes: Wishes, name: str) -> tuple[Column, ...]:
+def _kinds(
+    seen: dict[str, Survey], forced: dict[str, str], wishes: Wishes, name: str
+) -> tuple[dict[str, str], dict[str, Style]]:
+    """What each column is, and how it is written if it is not of numbers as they are."""
     for n, survey in seen.items():
         if survey.entries is None:
             _check_readable(survey.type, name, n)
-    forced = _forced(rows.names, wishes)
     kinds = {n: forced.get(n) or _kind(survey) for n, survey in seen.items()}
-    words = _words(rows, [n for n, kind in kinds.items() if kind == "text"], wishes, name)
-    return tuple(
-        Words(n, words[n]) if n in words else _column(survey, n, kinds[n])
-        for n, survey in seen.items()
+    if wishes.known is not None:
+        return kinds, {c.name: (c.decimal, c.mark) for c in wishes.known if isinstance(c, Written)}
+    # One column is enough to know how a file writes its decimals.
+    certain = any(
+        s.styles.certain and _may_be_commas(s) for n, s in seen.items() if n not in forced
+    )
+    decimal = wishes.decimal or ("," if certain else None)
+    styles: dict[str, Style] = {}
+    for n, survey in seen.items():
+        if decimal == "," and n not in forced and _may_be_commas(survey):
+            kinds[n] = "number"
+        style = None
+        if kinds[n] == "number" and n in forced and is_text(survey.type):
+            style = _style(survey, decimal, wishes.decimal is not None)
+        elif kinds[n] == "number" and decimal == "," and _takes_commas(survey, wishes.decimal):
+            style = (",", "")
+        if style is not None:
+            styles[n] = style
+    return kinds, styles
+
+
+def _style(survey: Survey, decimal: str | None, said: bool) -> Style | None:
+    """The decimal and the mark of text that is said to be numbers; None for numbers as they are."""
+    dots, commas = (survey.styles.fits[mark] for mark in DECIMALS)
+    if not said and dots != commas:
+        decimal = "." if dots > commas else ","
+    if decimal != "," and not survey.styles.marks:
+        return None
+    return decimal or ".", survey.styles.mark
+
+
+def _takes_commas(survey: Survey, said: str | None) -> bool:
+    """Whether numbers of a file with decimal commas may have them, in rows to come too."""
+    if is_text(survey.type):
+        return _may_be_commas(survey)
+    return bool(pa.types.is_integer(survey.type) or (said and pa.types.is_floating(survey.type)))
+
+
+def _may_be_commas(survey: Survey) -> bool:
+    """Whether cells are numbers with decimal commas, or with commas between thousands."""
+    if not is_text(survey.type) or survey.numeric >= MOSTLY * survey.meant:
+        return False
+    return survey.styles.commas >= MOSTLY * survey.meant
+
+
+def _looks(seen: dict[str, Survey], kinds: dict[str, str], forced: dict[str, str]) -> Iterator[str]:
+    """What to tell of columns that look like numbers and are not taken as such."""
+    told = {"category": "categories", "text": "words", "id": "ids"}
+    for n, survey in seen.items():
+        if n not in forced and kinds[n] in told and _looks_like_numbers(survey):
+            yield (
+                f'{column_called(n)} looks like numbers ("{survey.styles.example}") but is taken '
+                f"as {told[kinds[n]]}; --number {as_option(n)} reads them"
+            )
+
+
+def _looks_like_numbers(survey: Survey) -> bool:
+    return survey.styles.looks >= MOSTLY * max(1, survey.meant)
+
+
+def _left_out(ids: list[str]) -> str:
+    them = "it" if len(ids) == 1 else "one"
+    return (
+        f"{listed([column_called(n) for n in ids])} left out: different in every row, as names "
+        f"and ids are; --category {as_option(ids[0])} takes {them} all the same"
     )
 
 
-def _column(survey: Survey, name: str, kind: str) -> Column:
+def _column(survey: Survey, name: str, kind: str, style: Style | None) -> Column:
     if kind == "entries":
         low, high = survey.indices or (1, 0)
         first = 0 if low == 0 else 1
         return Entries(name, first, high - first + 1)
     if kind == "category":
         return Category(name, tuple(sorted(survey.values.values)))
+    if style is not None:
+        moments = survey.styled[style[0]] if is_text(survey.type) else survey.moments
+        return Written(name, *moments.found(), *style)
     return (Flag if pa.types.is_boolean(survey.type) else Number)(name, *survey.moments.found())
 
 
@@ -300,12 +381,15 @@ def _kind(survey: Survey) -> str:
         return "entries"
     if not is_text(survey.type):
         return "number"
-    if pa.types.is_dictionary(survey.type):
-        return "category"
-    if survey.numeric >= MOSTLY * survey.meant:
+    if not pa.types.is_dictionary(survey.type) and survey.numeric >= MOSTLY * survey.meant:
         return "number"
     different = len(survey.values.values)
     words = survey.blanks / survey.written + 1
+    text = words >= 2 and not _looks_like_numbers(survey)
+    if survey.different.yes and survey.different.count > 1 and not text:
+        return "id"
+    if pa.types.is_dictionary(survey.type):
+        return "category"
     if survey.values.many or (2 * different > survey.rows and words >= 2):
         return "text"
     return "category"

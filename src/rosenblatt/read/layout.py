@@ -20,7 +20,7 @@ class Layout:
         Between the cells of a line; " " stands for any blanks.
     header : bool, optional
         Whether the first line has the names of the columns.
-    decimal : str
+    decimal : str, optional
         The decimal point.
     encoding : str, optional
         The encoding of the text.
@@ -33,7 +33,7 @@ class Layout:
     format: str | None = None
     separator: str | None = None
     header: bool | None = None
-    decimal: str = "."
+    decimal: str | None = None
     encoding: str | None = None
     names: tuple[str, ...] | None = None
     types: Mapping[str, Any] = field(default_factory=dict)

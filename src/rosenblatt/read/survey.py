@@ -20,9 +20,11 @@ from rosenblatt.errors import BadCellError
 from rosenblatt.read.columns import as_numbers, as_text, split_entries
 from rosenblatt.read.dialect import MISSING
 from rosenblatt.read.encoding import plain_labels
+from rosenblatt.read.written import DECIMALS, Parsed, Styles
 
 RUN = 1 << 16  # numbers are added up so many at a time, counted from the first row
 CACHED = 1 << 13  # and of these so many, for which memory is at hand
+LOOKED_AT = 1 << 18  # cells by which a column of ids is known: they are kept meanwhile
 MANY = 1000  # different answers are told apart up to so many
 
 
@@ -64,6 +66,24 @@ class Distinct:
             most = len(values) if self.most is None else self.most + 1
             new = values if len(values) <= most else values.slice(0, most)
             self.values.update(dict.fromkeys(new.to_pylist()))
+
+
+class Different:
+    """Whether no value comes twice, as of names and ids, among the first ones."""
+
+    def __init__(self) -> None:
+        self.met, self.count, self.yes = pa.array([], pa.string()), 0, True
+
+    def add(self, texts: Any) -> None:
+        """Look at the texts of more cells; what is missing is no value."""
+        if not self.yes or self.count == LOOKED_AT:
+            return
+        texts = texts.filter(pc.invert(pc.is_in(texts, pa.array(MISSING))))
+        texts = texts.slice(0, LOOKED_AT - self.count)
+        self.count += len(texts)
+        again = pc.any(pc.is_in(texts, self.met), min_count=0).as_py()
+        self.yes = not again and pc.count_distinct(texts).as_py() == len(texts)
+        self.met = pa.concat_arrays([self.met, texts]) if self.yes else self.met.slice(0, 0)
 
 
 class Moments:
@@ -140,6 +160,8 @@ class Survey:
         self.labels = Distinct(MANY) if answers and not _unreadable(kind) else None
         self.values = Distinct(values)
         self.moments = Moments()
+        self.styles, self.styled = Styles(), {decimal: Moments() for decimal in DECIMALS}
+        self.different = Different()
         self.rows = self.valid = 0
         self.written = self.meant = self.numeric = self.blanks = 0  # cells of text
         self.indices: tuple[int, int] | None = None
@@ -169,6 +191,7 @@ class Survey:
         numeric = self.numeric
         if is_text(self.type) or self.values.most != 0:
             self._read_texts(cells)
+            self.different.add(as_text(cells))
         if is_text(self.type) and self.numeric == numeric:
             return
         numbers = as_numbers(cells).to_numpy(zero_copy_only=False)
@@ -183,10 +206,17 @@ class Survey:
         marks = pc.is_in(texts, pa.array(MISSING)).to_numpy(zero_copy_only=False)
         numeric = as_numbers(texts).is_valid().to_numpy(zero_copy_only=False)
         blanks = pc.count_substring_regex(texts, r"\s+").to_numpy()
+        if self.styles.add(texts, counts, numeric):
+            self._read_styled(as_text(cells))
         self.written += int(counts[written].sum())
         self.meant += int(counts[~marks].sum())
         self.numeric += int(counts[numeric].sum())
         self.blanks += int((counts * blanks).sum())
+
+    def _read_styled(self, texts: Any) -> None:
+        for decimal, moments in self.styled.items():
+            numbers = as_numbers(Parsed(texts, decimal).numbers).to_numpy(zero_copy_only=False)
+            moments.add(numbers[np.isfinite(numbers)])
 
     def _read_entries(self, cells: Any, name: str) -> None:
         try:

@@ -1,0 +1,240 @@
+"""Numbers as people write them: decimal commas are found out, other marks are told of and read."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rosenblatt.model import load
+from rosenblatt.read import Layout, Source
+from rosenblatt.read.batches import FileBatches
+from rosenblatt.read.columns import Number, Written
+from rosenblatt.read.data import read_data
+from rosenblatt.read.guess import Wishes
+from rosenblatt.read.written import Parsed
+
+N = 80
+
+
+def lines(separator, *cells, header="a,b,y"):
+    rows = [separator.join(str(cell(i)) for cell in cells) for i in range(N)]
+    head = [header.replace(",", separator)] if header else []
+    return "\n".join([*head, *rows]) + "\n"
+
+
+def comma(i):
+    return f"{(i * 37 % N) / 4 - 3:.2f}".replace(".", ",")
+
+
+def answer_of(i):
+    return "no" if (i * 37 % N) < N / 2 else "yes"
+
+
+@pytest.fixture
+def put(tmp_path):
+    def write(text, name="d.csv"):
+        (tmp_path / name).write_text(text)
+        return Source.find(str(tmp_path / name))
+
+    return write
+
+
+def read(source, layout=Layout(), **wishes):
+    """The same file in memory and in passes, which must be taken alike."""
+    wishes = Wishes(**wishes)
+    data = read_data(source, layout, wishes)
+    passed = FileBatches.of(source, layout, wishes)
+    assert passed.plan == data.plan
+    X = [x for examples in passed() for x in examples.X.tolist()]
+    assert data.examples.X.tolist() == X
+    return data
+
+
+def columns(data):
+    return {column.name: column for column in data.plan.encoding.columns}
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|", "  "])
+@pytest.mark.parametrize("header", ["a,b,y", ""])
+def test_decimal_commas_are_found_out(put, separator, header):
+    data = read(put(lines(separator, comma, lambda i: f"{i},25", answer_of, header=header)))
+    assert all(type(c) is Written and c.decimal == "," for c in columns(data).values())
+    assert data.examples.X[:3].tolist() == [[-3.0, 0.25], [6.25, 1.25], [15.5, 2.25]]
+    assert data.plan.notes == ()
+
+
+def test_one_column_is_enough_to_know_how_a_file_writes_its_decimals(put):
+    thousandths = put(lines(";", lambda i: f"{i + 1},125", comma, answer_of))
+    data = read(thousandths)
+    assert data.examples.X[0].tolist() == [1.125, -3.0]
+    assert columns(data)["a"].decimal == ","
+
+
+def test_a_thousand_or_a_thousandth_is_not_guessed(put):
+    data = read(put(lines(";", lambda i: f"{i % 9 + 1},125", lambda i: i, answer_of)))
+    assert columns(data)["a"].kind == "category"
+    assert data.plan.notes == (
+        'column "a" looks like numbers ("1,125") but is taken as categories; --number a reads them',
+    )
+
+
+@pytest.mark.parametrize(("decimal", "first"), [(",", 1.125), (None, 1125.0), (".", 1125.0)])
+def test_said_to_be_numbers_it_is_thousands_unless_the_decimal_is_said_too(put, decimal, first):
+    source = put(lines(";", lambda i: f"{i + 1},125", lambda i: i, answer_of))
+    data = read(source, Layout(decimal=decimal), numbers=("a",), decimal=decimal)
+    assert data.examples.X[0].tolist() == [first, 0.0]
+
+
+def test_a_point_that_is_said_decides(put):
+    source = put(lines(";", comma, lambda i: i, answer_of))
+    data = read(source, Layout(decimal="."), decimal=".")
+    assert "a" not in columns(data)
+    assert "looks like numbers" in data.plan.notes[0]
+
+
+def test_points_in_other_columns_do_no_harm_and_a_mistake_is_named(put):
+    source = put(lines(";", comma, lambda i: i / 4, answer_of))
+    assert type(columns(read(source))["b"]) is Number
+    bad = put(lines(";", lambda i: "1.5" if i == 4 else comma(i), lambda i: i, answer_of), "e.csv")
+    with pytest.raises(
+        ValueError, match=r'row 5, column "a": "1.5" is not a number with a decimal'
+    ):
+        read(bad)
+
+
+MARKED = {
+    "thousands": (lambda i: f'"{1000 + i:,}"', 1000.0),
+    "percent": (lambda i: f"{i / 4}%", 0.0),
+    "dollars": (lambda i: f"${i}.50", 0.5),
+    "dollars below zero": (lambda i: f"-${i + 1}.50", -1.5),
+    "euros": (lambda i: f'"{i},50 €"', 0.5),
+    "thousands and decimals": (lambda i: f'"{12345 + i:,}.25"', 12345.25),
+    "German": (lambda i: f'"1.{100 + i},5 €"', 1100.5),
+    "Swiss": (lambda i: f"CHF {1}'{100 + i}.50", 1100.5),
+}
+
+
+@pytest.mark.parametrize("name", MARKED)
+def test_columns_with_marks_are_named_with_the_option_that_reads_them(put, name):
+    cell, first = MARKED[name]
+    source = put(lines(",", cell, lambda i: i, answer_of))
+    data = read(source)
+    assert "a" not in columns(data)
+    assert data.plan.notes[0].startswith('column "a" looks like numbers ("')
+    assert data.plan.notes[0].endswith("but is taken as ids; --number a reads them")
+    assert data.plan.notes[1].startswith('column "a" left out: different in every row')
+    read_so = read(source, numbers=("a",))
+    assert read_so.examples.X[0].tolist() == [first, 0.0]
+    assert read_so.plan.notes == ()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_a_model_reads_marks_as_it_learnt_them_in_every_format(told, tmp_path, suffix):
+    rows = [{"a": f"{i / 4}%", "y": "no" if i < 20 else "yes"} for i in range(40)]
+    table = pa.Table.from_pylist(rows)
+    if suffix == "csv":
+        pa.csv.write_csv(table, tmp_path / "d.csv")
+    elif suffix == "jsonl":
+        (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pa.parquet.write_table(table, tmp_path / "d.parquet")
+    code, _, err = told("learn", f"d.{suffix}", "--number", "a", "--target", "y")
+    assert code == 0, err
+    column = load(tmp_path / "model.json").encoding.columns[0]
+    assert (column.decimal, column.mark, column.mean) == (".", "%", 4.875)
+    (tmp_path / "new.jsonl").write_text('{"a": "9.75%"}\n{"a": "0.5%"}\n')
+    code, out, err = told("predict", "model.json", "new.jsonl", "--json")
+    assert code == 0, err
+    assert [row["answer"] for row in json.loads(out)["rows"]] == ["yes", "no"]
+    (tmp_path / "new.csv").write_text("a\n9.75%\n0.5\n")
+    code, _, err = told("predict", "model.json", "new.csv")
+    assert code == 65
+    assert 'row 2, column "a": "0.5" is not a number with %' in err
+    code, out, _ = told("predict", "model.json", "new.csv", "--missing", "empty", "--json")
+    assert [row["answer"] for row in json.loads(out)["rows"]] == ["yes", None]
+
+
+def test_learning_predicting_and_verifying_agree_on_decimal_commas(told, tmp_path):
+    (tmp_path / "d.csv").write_text(lines(";", comma, lambda i: i, answer_of))
+    assert told("separable", "d.csv", "--target", "y", "--proof", "p.json")[0] == 0
+    assert told("verify", "p.json", "d.csv")[0] == 0
+    assert told("learn", "d.csv", "--target", "y", "--cv", 3)[0] == 0
+    code, out, err = told("predict", "model.json", "d.csv", "--json")
+    assert code == 0, err
+    assert json.loads(out)["answers"] == {"no": 40, "yes": 40}
+    (tmp_path / "new.csv").write_text("a;b\n2,5;3,5\n-1,5;1\n")  # b was whole when learnt
+    code, out, err = told("predict", "model.json", "new.csv", "--json")
+    assert code == 0, err
+
+
+@pytest.mark.parametrize("policy", ["drop", "mean"])
+def test_with_a_decimal_that_is_said_mistakes_can_be_dropped_too(told, tmp_path, policy):
+    text = lines(";", lambda i: "oops" if i == 7 else comma(i), lambda i: i, answer_of)
+    (tmp_path / "d.csv").write_text(text)
+    for said in ([], ["--decimal", ","]):
+        code, _, err = told("learn", "d.csv", "--target", "y", "--missing", policy, *said)
+        assert code == 0, err
+        assert told("predict", "model.json", "d.csv", *said, "--missing", "mean")[0] == 0
+        code, _, err = told("learn", "d.csv", "--target", "y", *said)
+        assert code == 65
+        assert 'row 8, column "a": "oops" is not a number with a decimal comma.' in err
+
+
+def test_a_text_that_is_different_in_every_row_is_an_id_and_left_out(put, told):
+    source = put(lines(",", lambda i: f"ID-{i:05}", lambda i: i % 7, answer_of))
+    data = read(source)
+    assert list(columns(data)) == ["b"]
+    assert data.plan.notes == (
+        'column "a" left out: different in every row, as names and ids are; '
+        "--category a takes it all the same",
+    )
+    assert len(columns(read(source, categories=("a",)))["a"].values) == N
+
+
+def test_an_id_alone_leaves_nothing_to_learn_from_and_that_is_said(put):
+    source = put(lines(",", lambda i: f"x{i}", answer_of, header="a,y"))
+    with pytest.raises(
+        ValueError, match=r"nothing is left to learn from .* different in every row"
+    ):
+        read(source)
+
+
+def test_one_value_that_comes_again_makes_it_words_and_missing_ones_do_not(put):
+    again = put(lines(",", lambda i: f"x{i % 79}", lambda i: i, answer_of))
+    assert "a" in columns(read(again))
+    holes = put(lines(",", lambda i: "NA" if i % 3 else f"x{i}", lambda i: i, answer_of), "e.csv")
+    assert "a" not in columns(read(holes))
+
+
+def test_free_text_stays_words_and_numbers_stay_numbers(put):
+    source = put(lines(",", lambda i: f"call {i} me now", lambda i: i, answer_of))
+    data = read(source)
+    assert columns(data)["a"].kind == "words"
+    assert columns(data)["b"].kind == "number"
+
+
+@given(
+    st.decimals(-(10**9), 10**9, places=3),
+    st.sampled_from([",", ".", "'", "\u202f", ""]),
+    st.sampled_from([".", ","]),
+    st.sampled_from(["", "%", "$", "€", "USD"]),
+)
+def test_whatever_is_written_is_read_as_the_number_it_is(number, group, decimal, mark):
+    if group == decimal:
+        group = ""
+    text = f"{abs(number):,.3f}".replace(",", "_").replace(".", decimal).replace("_", group)
+    sign = "-" if number < 0 else ""
+    for written in (f"{sign}{mark}{text}", f"{sign}{text} {mark}".strip()):
+        read_back = Parsed(pa.array([written]), decimal).plain(mark).to_pylist()[0]
+        assert float(read_back) == float(number)
+
+
+@given(st.text(max_size=12))
+def test_what_is_no_number_is_never_read_as_one(text):
+    for decimal in (".", ","):
+        found = Parsed(pa.array([text.strip()]), decimal).plain("").to_pylist()[0]
+        if found is not None:
+            float(found)
