@@ -414,3 +414,29 @@ def test_models_of_statsmodels_are_understood():
         assert rb.separation(model).rows.tolist() == [0, 1]
     three = api.MNLogit(np.array([0, 0, 1, 1, 2]), X)
     assert [name for _, name in rb.separation(three).names] == ["const", "dose"] * 2
+
+
+HOSTILE = {
+    "subnormal": lambda X, rng: X * 5e-324,
+    "huge": lambda X, rng: X * 8e307,
+    "columns far apart": lambda X, rng: X * 10.0 ** rng.integers(-300, 300, (1, X.shape[1])),
+    "rows far apart": lambda X, rng: X * 10.0 ** rng.integers(-150, 150, (len(X), 1)),
+    "a last digit apart": lambda X, rng: X + rng.integers(-2, 3, X.shape) * np.spacing(1.0),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_no_size_of_numbers_makes_it_fail(kind):
+    rng = np.random.default_rng(0)
+    for _ in range(times(25)):
+        X = rng.integers(-2, 3, (int(rng.integers(1, 9)), int(rng.integers(1, 4)))).astype(float)
+        X = HOSTILE[kind](X, rng)
+        family = str(rng.choice(["binomial", "poisson", "multinomial"]))
+        y = rng.integers(0, 2, len(X))
+        if family == "multinomial" and len(set(y.tolist())) < 2:
+            continue
+        s = rb.separation(X, y, family=family, fit_intercept=bool(rng.integers(0, 2)))
+        assert s.kind != "undecided", s.reason
+        assert s.proof.check(X, y)
+        assert str(s)
+        tried("separations of hostile numbers")

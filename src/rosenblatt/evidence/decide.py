@@ -117,8 +117,10 @@ def resolve(signed: Signed, point: Point) -> Found | None:
     found = separator(signed, point)
     if found is not None:
         return found
-    rows = point.rows.tolist()
-    return zero_sum(signed, rows) or ExactWalk(signed, rows, point.multipliers).run()
+    rows, multipliers = point.rows.tolist(), point.multipliers
+    if not rows:  # floats saw nothing but zeros, where there are rows that are not
+        rows, multipliers = [0 if signed.alive is None else int(signed.alive.argmax())], np.ones(1)
+    return zero_sum(signed, rows) or ExactWalk(signed, rows, multipliers).run()
 
 
 def separator(signed: Signed, point: Point) -> Found | None:

@@ -260,13 +260,13 @@ class Asking:
         """Whether nothing is separated once these columns are dropped."""
         small = self._small(extra=len(columns))
         for row, j in enumerate(columns, len(small.pinned) - len(columns)):
-            small.examples.X[row, j] = 1.0
+            small.examples.X[row, j] = _size(small.examples.X[:, j])
             small.pinned[row] = True
         return not partition(small, self.watch).separated.any()
 
     def _with(self, j: int, side: int) -> Constraints:
         small = self._small(extra=1)
-        small.examples.X[-1, j] = float(side)
+        small.examples.X[-1, j] = side * _size(small.examples.X[:, j])
         return small
 
     def _small(self, extra: int) -> Constraints:
@@ -282,6 +282,11 @@ class Asking:
         pinned = np.zeros(len(y), dtype=bool)
         pinned[len(rows) : len(index)] = True
         return Constraints(replace(examples, X=X, y=y), pinned)
+
+
+def _size(column: NDArray[np.float64]) -> float:
+    """A number as large as those of a column, so that a row of its own stands out in no way."""
+    return float(np.abs(column).max()) or 1.0
 
 
 def _droppable(ask: Asking, infinite: list[int], free: list[int]) -> list[int]:
