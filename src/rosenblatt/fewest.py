@@ -45,7 +45,8 @@ class FewestMistakesResult:
     wrong : array of int
         The rows answered wrongly.
     stop_reason : str
-        "no mistakes", "optimal", "time_limit" or "interrupted".
+        "no mistakes", "optimal", "time_limit" or "interrupted"; "floats" where all was gone
+        through, and the lines that make fewer lie between two floats.
 
     Examples
     --------
@@ -137,15 +138,19 @@ def _in_the_plane(examples: Examples, hunt: Hunt, deadline: Deadline) -> FewestM
     best.offer(optimum.w)
     bound = lower_bound(examples, best.w, deadline.share(PROOF_SHARE), branch=False)
     fewest = min(optimum.cost, best.cost)
-    return _result(examples, hunt, LowerBound(fewest, bound.parts, bound.w))
+    best.interrupted = bound.interrupted
+    return _result(examples, hunt, LowerBound(fewest, bound.parts, bound.w), done=True)
 
 
-def _result(examples: Examples, hunt: Hunt, bound: LowerBound) -> FewestMistakesResult:
+def _result(
+    examples: Examples, hunt: Hunt, bound: LowerBound, *, done: bool = False
+) -> FewestMistakesResult:
+    """What came out; done: all lines were gone through."""
     best = hunt.best
     optimal = best.cost <= bound.cost
     reason: str = best.found.reason
-    if optimal and reason == "time_limit":
-        reason = "optimal"
+    if reason == "time_limit" and (optimal or done):
+        reason = "optimal" if optimal else "floats"
     return FewestMistakesResult(
         examples.tall(best.w),
         best.mistakes,

@@ -60,11 +60,14 @@ def test_weights_are_what_mistakes_cost(xy, data):
     assert Costs.of(examples).number(bound.cost) == float(fewest)
 
 
-@given(its.labelled(max_rows=10), st.booleans())
+@given(its.labelled(max_rows=10) | its.contradictory(), st.booleans(), st.data())
 @settings(max_examples=30)
-def test_the_parts_are_disjoint_and_the_proof_holds(xy, intercept):
+def test_the_parts_are_disjoint_and_the_proof_holds(xy, intercept, data):
     X, y = xy
     examples = Examples.from_arrays(X, y, x0=1.0 if intercept else 0.0)
+    if data.draw(st.booleans()):
+        s = data.draw(st.lists(its.unlike_weights, min_size=len(X), max_size=len(X)))
+        examples = examples.weighted(s)
     start = np.zeros(X.shape[1] + 1)
     start[-1] = 1.0
     bound = lower_bound(examples, start)
@@ -114,6 +117,14 @@ def test_no_time_gives_no_trouble_and_what_contradicts_itself_is_counted():
     bound = lower_bound(Examples.from_arrays(X, y), np.ones(5), OVER)
     assert (bound.cost, len(bound.parts)) == (3, 3)
     assert bound.proof(Examples.from_arrays(X, y)).check(X, y)
+
+
+def test_rows_that_contradict_are_in_one_part_only():
+    X, y = np.array([[0.0]] * 4 + [[1.0], [-1.0]]), np.array([1, 1, -1, -1, -1, -1])
+    examples = Examples.from_arrays(X, y).weighted([5, 1, 3, 1, 1, 1])
+    bound = lower_bound(examples, np.ones(2), branch=False)
+    assert bound.proof(examples).check(X, y)
+    assert bound.cost == 4
 
 
 def test_of_contradicting_rows_the_cheaper_answer_is_sure():

@@ -322,6 +322,16 @@ def test_examples_everybody_knows_have_their_answer_in_no_time(hurried):
         assert str(clf.result_) == "1 mistake; no line makes fewer"
 
 
+def test_lines_that_lie_between_two_floats_are_no_matter_of_time(hurried):
+    """In binary (0.2, 0), (0.1, 0.3) and (0.3, -0.3) are on one line but for a rounding."""
+    X = [[0.2, 0.3], [0.2, 0.0], [0.3, -0.2], [0.1, 0.3], [0.3, -0.3], [0.0, 0.0], [0.1, 0.3]]
+    y, s = [-1, 1, 1, -1, -1, -1, 1], [3e-12, 3e-8, 0.08, 0.48, 1e-7, 3e-12, 3e-7]
+    result = rb.fewest_mistakes(X, y, sample_weight=s, time_limit=1e-9, random_state=0)
+    fewest = brute_force(whole_rows(X, y), [Fraction(v) for v in s])
+    assert result.lower_bound == pytest.approx(float(fewest), rel=1e-15)
+    assert result.stop_reason == ("optimal" if result.optimal else "floats")
+
+
 @pytest.mark.slow_without_jit
 def test_two_hundred_points_in_the_plane_have_theirs(hurried):
     X, y = noisy(200, 2)

@@ -177,6 +177,7 @@ class Ledger:
                     free[n] = spent >= sure
                     spent += int(self.prices[n])
             for a, b in zip(*sides, strict=False):
+                free[[a, b]] = False
                 yield Part((min(a, b), max(a, b)), (1, 1))
 
     def _near(self) -> Rows:
