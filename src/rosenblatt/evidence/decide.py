@@ -26,9 +26,9 @@ from rosenblatt.evidence.exact import (
     without_denominators,
     zero_sum,
 )
-from rosenblatt.evidence.integers import column_sums, unit_of
+from rosenblatt.evidence.integers import column_sums, integer_rows, unit_of
 from rosenblatt.evidence.nearest import Point, Watch, nearest_point
-from rosenblatt.evidence.proof import Part, Vector
+from rosenblatt.evidence.proof import Part, Total, Vector, sum_of_rows
 from rosenblatt.evidence.signed import Quotient, Signed, columns_of, power
 
 BITS = (53, 106, 212, 424)  # digits to which exact weights are cut, the fewest that will do
@@ -209,13 +209,28 @@ def _inseparable(signed: Signed, carried: list[Found], first: Point | None) -> D
     for found in carried[1:]:
         multipliers = lifted(signed, rows, multipliers, sum_of(signed, found))
         rows, multipliers = [*rows, *found.rows], [*multipliers, *found.multipliers]
-    rest = 0
+    whole = Found(rows=rows, multipliers=multipliers)
     Z = signed.exact_whole(rows)
     if Z.rank() < Z.ncols() and len(rows) < signed.examples.n:
-        others = np.setdiff1d(np.arange(signed.examples.n), rows).tolist()
-        multipliers, rest = lifted(signed, rows, multipliers, total_of(signed, others)), 1
-    part = part_of(signed, Found(rows=rows, multipliers=multipliers), rest)
+        part = with_the_rest(signed, whole, sum_of_rows(signed.examples))
+    else:
+        part = part_of(signed, whole)
     return Decision("inseparable", (), part, part_of(signed, carried[0]), first)
+
+
+def with_the_rest(signed: Signed, found: Found, total: Total) -> Part:
+    """All rows are in the span of some: those that are not listed get the multiplier 1.
+
+    The total is the sum of all rows as they were given.
+    """
+    every, unit = total
+    listed = integer_rows(signed.examples, found.rows, unit)
+    others = [a - sum(column) for a, *column in zip(every, *listed, strict=True)]
+    powers = (np.frexp(signed.scale.columns)[1] - 1 + unit - 53).tolist()
+    two = flint.fmpq(2)
+    left = [flint.fmpq(v) * two**e for v, e in zip(others, powers, strict=True)]
+    multipliers = lifted(signed, found.rows, found.multipliers, left)
+    return part_of(signed, Found(rows=found.rows, multipliers=multipliers), 1)
 
 
 def lifted(

@@ -14,8 +14,8 @@ from typing import Any
 import flint
 import numpy as np
 
-from rosenblatt.evidence.integers import exact_products
-from rosenblatt.evidence.signed import Floats, Signed, round_fraction
+from rosenblatt.evidence.integers import PRIMES, zero_products
+from rosenblatt.evidence.signed import Floats, Rows, Signed, round_fraction
 
 PRIME = 2**61 - 1
 BATCH = 64  # rows looked at exactly at a time
@@ -126,13 +126,12 @@ def below(signed: Signed, w: Fractions, level: Any) -> Iterator[tuple[int, Any]]
         yield n, product - level
 
 
-def vanishing(signed: Signed, w: Fractions) -> list[int]:
-    """The rows with w·z = 0."""
+def vanishing(signed: Signed, w: Fractions) -> Rows:
+    """The rows with w·z = 0; that it is so modulo three primes is taken for it."""
     s, slack, _ = rigorous_scores(signed, w)
-    near = np.flatnonzero(np.abs(s) <= slack).tolist()
-    weights = without_denominators(signed.unscaled(signed.scaled_whole(w)))
-    products = exact_products(weights, signed.examples, near)
-    return [n for n, product in zip(near, products, strict=True) if product == 0]
+    near = np.flatnonzero(np.abs(s) <= slack)
+    whole = without_denominators(signed.unscaled(signed.scaled_whole(w)))
+    return near[zero_products(whole, signed.examples, near, PRIMES)]
 
 
 def without_denominators(fractions: Sequence[Any]) -> tuple[int, ...]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rosenblatt.evidence.guarantee import corrections
 from rosenblatt.evidence.proof import Part
@@ -46,7 +49,7 @@ def _separable(s: Separability) -> Iterable[str]:
         yield f"PLA from w = 0 needs at most R²/rho² = {s.bound:,.1f} corrections."
     if s.weights is None:
         yield "No floats were found that separate exactly; the whole numbers of proof.weights do."
-    yield f"On the margin: {rows_named(s.support.tolist())}."
+    yield f"On the margin: {rows_named(s.support)}."
     if s.scaled is not None and s.scaled.bound is not None and s.bound is not None:
         yield (
             f"Dividing each column by its largest entry would {_change(s.bound, s.scaled.bound)}."
@@ -116,7 +119,7 @@ def _blocking(part: Part) -> str:
     return sentence[0].upper() + sentence[1:] + "."
 
 
-def rows_named(rows: Iterable[int]) -> str:
+def rows_named(rows: Sequence[int] | NDArray[np.intp]) -> str:
     """Rows as a sentence names them.
 
     Examples
@@ -124,11 +127,11 @@ def rows_named(rows: Iterable[int]) -> str:
     >>> rows_named([17, 203, 411])
     'rows 17, 203 and 411'
     """
-    names = [str(n) for n in rows]
-    if len(names) == 1:
+    names = [str(n) for n in rows[:MOST_ROWS]]
+    if len(rows) == 1:
         return f"row {names[0]}"
-    if len(names) > MOST_ROWS:
-        names = [*names[:MOST_ROWS], f"{len(names) - MOST_ROWS} more"]
+    if len(rows) > MOST_ROWS:
+        names.append(f"{len(rows) - MOST_ROWS} more")
     return f"rows {_listed(names)}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,16 @@ def contradictions(
         yeses, noes = ([n for n in alike if examples.y[n] == sign] for sign in (1, -1))
         if yeses and noes:
             yield yeses, noes
+
+
+def distinct(examples: Examples, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Some rows without those that others are equal to, in every number and in the answer."""
+    X, y = examples.X[rows], examples.y[rows]
+    codes = row_codes(replace(examples, X=X, y=y, weights=None)) ^ (y > 0).astype(np.uint64)
+    _, firsts, places = np.unique(codes, return_index=True, return_inverse=True)
+    other = np.asarray((X[firsts[places]] != X).sum(axis=1)).ravel() > 0
+    other |= y != y[firsts[places]]  # codes are the same by chance
+    return np.sort(np.concatenate((rows[firsts], rows[other])))
 
 
 def _bits(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:

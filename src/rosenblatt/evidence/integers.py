@@ -5,6 +5,7 @@ A float is an integer times a power of two, so rows can be taken exactly in a co
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -94,14 +95,92 @@ def _sparse_product(weights: Sequence[int], examples: Examples, n: int, unit: in
 
 
 def column_sums(examples: Examples, unit: int) -> list[int]:
-    """The sum of every column of Z, in a unit."""
-    sums = [0] * dimension_of(examples)
-    batch = max(1, BLOCK // dimension_of(examples))
-    for start in range(0, examples.n, batch):
-        rows = range(start, min(start + batch, examples.n))
-        for j, column in enumerate(zip(*integer_rows(examples, rows, unit), strict=True)):
-            sums[j] += sum(column)
+    """The sum of every column of Z, in a unit: whole digits of equal weight are added at once."""
+    sums, x0 = [0] * dimension_of(examples), examples.x0
+    for _, X, y in blocks(examples):
+        if isinstance(X, np.ndarray):
+            numbers = np.asarray(X * y[:, None], dtype=np.float64).ravel()
+            columns = np.tile(np.arange(X.shape[1]), len(X))
+        else:
+            numbers, columns = X.data * np.repeat(y, np.diff(X.indptr)), X.indices
+        for j, total in _sums_by_column(numbers, columns, unit):
+            sums[j + bool(x0)] += total
+        if x0:
+            sums[0] += as_integers(np.array([x0]), unit)[0] * int(y.sum(dtype=np.int64))
     return sums
+
+
+def _sums_by_column(
+    numbers: NDArray[np.float64], columns: NDArray[Any], unit: int
+) -> Iterator[tuple[int, int]]:
+    """The sum of the numbers of each column: halves of 53 digits never add up past 2^53."""
+    fractions, exponents = np.frexp(numbers)
+    whole = np.ldexp(fractions, 53).astype(np.int64)
+    keys = columns.astype(np.int64) * 4096 + (exponents + 2048)
+    found, places = np.unique(keys, return_inverse=True)
+    high = np.bincount(places, weights=whole >> 26, minlength=len(found))
+    low = np.bincount(places, weights=whole & (2**26 - 1), minlength=len(found))
+    for key, a, b in zip(found.tolist(), high.tolist(), low.tolist(), strict=True):
+        total = (int(a) << 26) + int(b)
+        yield key >> 12, total << (key % 4096 - 2048 - unit) if total else 0
+
+
+def zero_products(
+    weights: Sequence[int], examples: Examples, rows: NDArray[np.intp], primes: Sequence[int]
+) -> NDArray[np.bool_]:
+    """Which of some rows have w·z = 0 modulo every one of some primes below 2^31."""
+    zero = np.ones(len(rows), dtype=bool)
+    batch = max(1, BLOCK // max(1, examples.entries_per_row))
+    for start in range(0, len(rows), batch):
+        some = slice(start, start + batch)
+        zero[some] = _zero_modulo(weights, examples, rows[some], primes)
+    return zero
+
+
+def _zero_modulo(
+    weights: Sequence[int], examples: Examples, rows: NDArray[np.intp], primes: Sequence[int]
+) -> NDArray[np.bool_]:
+    X, x0 = examples.X[rows], examples.x0
+    numbers = (X if isinstance(X, np.ndarray) else X.data).astype(np.float64)
+    columns = np.arange(X.shape[1]) if isinstance(X, np.ndarray) else X.indices
+    fractions, exponents = np.frexp(numbers)
+    whole = np.ldexp(fractions, 53).astype(np.int64)
+    unit = min(smallest_exponent(numbers), smallest_exponent(np.array([x0])))
+    shifts = np.maximum(exponents - unit, 0)  # a zero has no exponent of its own
+    constant = as_integers(np.array([x0]), unit)[0] * weights[0] if x0 else 0
+    zero = np.ones(len(rows), dtype=bool)
+    for p in primes:
+        powers = np.array([pow(2, e, p) for e in range(int(shifts.max(initial=0)) + 1)])
+        w = np.array([v % p for v in (weights[1:] if x0 else weights)])
+        terms = whole % p * powers[shifts] % p * w[columns] % p
+        if not isinstance(X, np.ndarray):
+            terms = type(X)((terms, X.indices, X.indptr), X.shape)
+        zero &= (np.asarray(terms.sum(axis=1)).ravel() + constant % p) % p == 0
+    return zero
+
+
+def primes_enough(
+    weights: Sequence[int], examples: Examples, rows: NDArray[np.intp]
+) -> tuple[int, ...]:
+    """Primes whose product is above any |w·z| of some rows: zero modulo all of them is zero."""
+    X = examples.X[rows]
+    numbers = np.append(X if isinstance(X, np.ndarray) else X.data, examples.x0)
+    spread = int(np.frexp(np.abs(numbers).max())[1]) - smallest_exponent(numbers)
+    size = max(map(abs, weights)).bit_length() + len(weights).bit_length()
+    return _primes((54 + max(spread, 0) + size) // 30 + 1)
+
+
+@functools.cache
+def _primes(count: int) -> tuple[int, ...]:
+    """The largest primes below 2^31."""
+    small = [q for q in range(3, 46341, 2) if all(q % r for r in range(3, math.isqrt(q) + 1, 2))]
+    divisors, p = np.array(small), 2**31 - 1
+    found: list[int] = []
+    while len(found) < count:
+        if (p % divisors).all():
+            found.append(p)
+        p -= 2
+    return tuple(found)
 
 
 def not_below(length: float, unit: float) -> float:

@@ -10,6 +10,7 @@ import flint
 import numpy as np
 
 from rosenblatt.evidence.exact import Fractions, rounding
+from rosenblatt.evidence.fingerprint import distinct
 from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.integers import exact_products, root, smallest_exponent
 from rosenblatt.evidence.nearest import Point
@@ -23,6 +24,7 @@ from rosenblatt.evidence.signed import (
 )
 from rosenblatt.examples import Examples
 
+MANY = 1024  # rows among which equal ones are looked for, to measure each kind once
 ON_THE_MARGIN = 1e-7  # rows this near to it, relative to its width, are said to be on it
 EXACT_ENTRIES = 2**16  # a corral with more entries is summed in floats, with a bound on rounding
 
@@ -62,9 +64,11 @@ def measured(signed: Signed, weights: Sequence[int], hull: Hull | None) -> Measu
     examples, w = signed.examples, unit_length(weights)
     s, slack = signed.scores_whole(w), rounding(signed, w)
     least = float(s.min())
-    near = np.flatnonzero(s <= least + 2 * slack).tolist()
-    unit = min(smallest_exponent(examples.tall_row(n)) for n in near)
-    product = min(exact_products(weights, examples, near, unit))
+    near = np.flatnonzero(s <= least + 2 * slack)
+    if len(near) > MANY:
+        near = distinct(examples, near)
+    unit = min(smallest_exponent(examples.tall_row(n)) for n in near.tolist())
+    product = min(exact_products(weights, examples, near.tolist(), unit))
     width = root(product * product, sum(v * v for v in weights), unit - 53)
     return Measured(
         w,

@@ -27,7 +27,7 @@ from rosenblatt.evidence.checking import (
     nothing,
     total_of,
 )
-from rosenblatt.evidence.decide import lifted, part_of
+from rosenblatt.evidence.decide import with_the_rest
 from rosenblatt.evidence.exact import Found
 from rosenblatt.evidence.floats import whole_of
 from rosenblatt.evidence.integers import dimension_of, integer_rows, merged, rank_at_least
@@ -224,16 +224,9 @@ class _Search:
             return part
         examples = self.working.examples
         signed = Signed(examples, Scale.plain(look_at(examples)))
-        rows, ones = list(part.rows), Part(part.rows, (1,) * len(part.rows))
-        every, unit = added(list(self.blocks.each(total_of)))
+        found = Found(rows=list(part.rows), multipliers=[flint.fmpq(m) for m in part.multipliers])
         self.passes += 1
-        listed = integer_rows(examples, ones.rows, unit)
-        others = [a - sum(column) for a, *column in zip(every, *listed, strict=True)]
-        powers = (np.frexp(signed.scale.columns)[1] - 1 + unit - 53).tolist()
-        two = flint.fmpq(2)
-        total = [flint.fmpq(v) * two**e for v, e in zip(others, powers, strict=True)]
-        multipliers = lifted(signed, rows, [flint.fmpq(m) for m in part.multipliers], total)
-        return part_of(signed, Found(rows=rows, multipliers=multipliers), 1)
+        return with_the_rest(signed, found, added(list(self.blocks.each(total_of))))
 
     def _blocked(self, proof: Proof, answer: Separability) -> Separability:
         assert self.look is not None

@@ -1,0 +1,85 @@
+"""Many rows at once: sums, zeros and equal rows are settled in arrays, and as exactly."""
+
+import numpy as np
+import pytest
+import zoo
+from scipy import sparse
+
+import rosenblatt as rb
+from rosenblatt.evidence import integers
+from rosenblatt.evidence.fingerprint import distinct
+from rosenblatt.evidence.proof import sum_of_rows
+from rosenblatt.examples import Examples
+
+FORMATS = (np.asarray, sparse.csr_array)
+
+
+def rows_of(seed, form):
+    animal = zoo.animal(seed)
+    return Examples.from_arrays(form(animal.X), animal.y, x0=animal.x0, one_class=True)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_columns_are_summed_as_fractions_are(form):
+    for seed in range(52):
+        examples = rows_of(seed, form)
+        sums, unit = sum_of_rows(examples)
+        table = integers.integer_rows(examples, range(examples.n), unit)
+        assert sums == [sum(column) for column in zip(*table, strict=True)]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_zero_modulo_enough_primes_is_zero(form):
+    rng = np.random.default_rng(0)
+    zeros = 0
+    for seed in range(52):
+        examples = rows_of(seed, form)
+        rows = np.arange(examples.n)
+        z = integers.integer_rows(examples, [0])[0]
+        w = rng.integers(-3, 4, len(z)).tolist()
+        if len(z) > 1:  # orthogonal to the first row, by numbers of any size
+            w = [z[1], -z[0], *[0] * (len(z) - 2)]
+        found = integers.zero_products(
+            w, examples, rows, integers.primes_enough(w or [1], examples, rows)
+        )
+        exact = [p == 0 for p in integers.exact_products(w, examples, rows.tolist())]
+        assert found.tolist() == exact
+        zeros += sum(exact)
+    assert zeros > 52
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_one_of_each_kind_of_rows_is_looked_at(form):
+    X = np.array([[1.0, 0.0], [2.0, 0.0], [1.0, -0.0], [1.0, 0.0], [2.0, 0.0]])
+    examples = Examples.from_arrays(form(X), [1, 0, 1, 0, 0])
+    assert distinct(examples, np.arange(5)).tolist() == [0, 1, 3]
+    assert distinct(examples, np.array([2, 4])).tolist() == [2, 4]
+
+
+def dependent(n):
+    """Rows with a column twice, of answers that no line, some line, and one line nearly gives."""
+    rng = np.random.default_rng(1)
+    X = np.round(rng.standard_normal((n, 4)), 1)
+    X[:, 3] = X[:, 0]
+    s = X[:, 0] + X[:, 1]
+    chance = rng.integers(0, 2, n)
+    yield "inseparable", X, np.where(np.abs(s) < 1, chance, s > 0)
+    yield "quasi-separable", X, np.where(s == 0, chance, s > 0)
+    yield "separable", X[s != 0], s[s != 0] > 0
+    yield "separable", np.tile([[0.5, 1.0], [-0.5, 1.0]], (n // 2, 1)), np.tile([1, 0], n // 2)
+
+
+def test_few_rows_are_taken_one_by_one_whatever_depends_on_what(monkeypatch):
+    taken = []
+    plain = integers.as_integers
+    monkeypatch.setattr(
+        integers,
+        "as_integers",
+        lambda numbers, unit: taken.append(len(numbers)) or plain(numbers, unit),
+    )
+    for verdict, X, y in dependent(4000):
+        taken.clear()
+        s = rb.separability(X, y)
+        assert s.verdict == verdict
+        assert s.proof.check(X, y)
+        assert sum(taken) < X.size / 2
