@@ -14,7 +14,7 @@ from rosenblatt import __version__, strictjson
 from rosenblatt.errors import DataError, column_called, shortened
 from rosenblatt.evidence.proof import Proof, ProofError
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.read.columns import KINDS, Column, Entries, Number, Written
+from rosenblatt.read.columns import KINDS, Category, Column, Entries, Number, Written
 from rosenblatt.read.encoding import POLICIES, Answers, Encoding
 from rosenblatt.read.guess import Plan
 from rosenblatt.read.written import DECIMALS
@@ -251,6 +251,14 @@ class CheckedProof(Checked):
         """What the columns are said to be."""
         encoding = self.encoding(value, self._planned)
         return Plan(encoding, self.answers(value.get("answers"), encoding))
+
+    def regressors(self, value: dict[str, Any]) -> tuple[Column, ...]:
+        """The columns of a regression: numbers and categories."""
+        columns = self.encoding(value, self._planned).columns
+        for column in columns:
+            if not isinstance(column, Number | Category):
+                self.wrong(column_called(column.name), "is neither numbers nor categories")
+        return columns
 
     def _planned(self, value: dict[str, Any], where: str) -> Column:
         kind = KINDS[self.one_of(value.get("kind"), KINDS, f"the kind of {where}")]

@@ -136,3 +136,25 @@ def test_learn_names_the_columns_of_a_quasi_separable_verdict(told, tmp_path):
     code, _, err = told("separable", "q.csv", "--target", "died")
     assert code == 1
     assert "see separation --help" in err
+
+
+def test_columns_are_what_they_are_for_learning(told, answer, tmp_path):
+    (tmp_path / "d.csv").write_text(
+        "patient;dose;died\nanna;1,5;no\nbert;2,5;no\ncarl;3,5;no\ndora;3,5;yes\nemil;4,5;yes\n"
+        "fred;4,25;yes\n"
+    )
+    value = answer("separation", "d.csv", "--target", "died", "--proof", "p.json", code=1)
+    assert [c["name"] for c in value["coefficients"]] == ["(intercept)", "dose"]
+    _, _, err = told("separation", "d.csv", "--target", "died")
+    assert 'column "patient"' in err
+    assert told("verify", "p.json", "d.csv")[0] == 0
+
+
+@pytest.mark.parametrize(("kind", "content"), [("svm", "0 1:1\n1 1:2\n"), ("csv", None)])
+def test_text_and_entries_are_refused_in_a_sentence(told, tmp_path, kind, content):
+    words = "".join(f"{i % 2},word{i % 60} other{i}\n" for i in range(130))
+    (tmp_path / f"d.{kind}").write_text(content or "y,note\n" + words)
+    target = "label" if kind == "svm" else "y"
+    code, _, err = told("separation", f"d.{kind}", "--target", target)
+    assert code in (64, 65)
+    assert err.count("\n") == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -21,11 +21,12 @@ from rosenblatt.evidence.separation import Separation, advice, spelled, summary
 from rosenblatt.evidence.separation import separation as ask
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import keep_apart, write_text
-from rosenblatt.modelfile import seal_of
+from rosenblatt.modelfile import CheckedProof, seal_of
 from rosenblatt.read import Source, read_whole
+from rosenblatt.read.columns import Category, Column, Number
 from rosenblatt.read.data import told_where, with_types
 from rosenblatt.read.guess import Wishes
-from rosenblatt.read.regression import KINDS, Regression, as_kinds, regression_of, told
+from rosenblatt.read.regression import Regression, regression_of, taken, told
 from rosenblatt.words import counted
 
 FORMAT = 1
@@ -61,6 +62,8 @@ def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
     source = Source.find(data)
     found = _read(source, reading)
     voice.step("read", f"{source.name}: {_told(found)}")
+    for note in found.notes:
+        voice.note(f"{note}.")
     found, weights = _weighed(found, given["weights"], source.name)
     try:
         s = ask(
@@ -91,17 +94,16 @@ def _weighed(found: Regression, column: str | None, name: str) -> tuple[Regressi
     """The regression without its column of weights, and the weights."""
     if column is None:
         return found, None
-    if found.kinds.get(column) != "number":
+    if not any(c.name == column and isinstance(c, Number) for c in found.columns):
         raise DataError(f"{name}: --weights {column} is not a column of numbers.")
     weights = found.frame.column(column).to_numpy()
-    kinds = {n: kind for n, kind in found.kinds.items() if n != column}
-    frame = found.frame.drop_columns([column])
-    return Regression(frame, found.answers, found.rows, found.target, kinds), weights
+    left = tuple(c for c in found.columns if c.name != column)
+    return replace(found, frame=found.frame.drop_columns([column]), columns=left), weights
 
 
 def _told(found: Regression) -> str:
-    rows, kinds = counted(len(found.rows), "row"), ", ".join(told(found.kinds))
-    return f"{rows}, {kinds}; answers in {column_called(found.target)}"
+    rows = counted(len(found.rows), "row")
+    return f"{rows}, {told(found.columns)}; answers in {column_called(found.target)}"
 
 
 def _show(voice: Voice, s: Separation, found: Regression) -> None:
@@ -154,7 +156,8 @@ def proof_text(found: Regression, proof: SeparationProof, weights: str | None) -
     """A proof with the columns it is about, all under one seal."""
     content = {
         "target": found.target,
-        "columns": [{"name": n, "kind": kind} for n, kind in found.kinds.items()],
+        "columns": [column.to_json() for column in found.columns],
+        "missing": "drop",
         "weights": weights,
         "rows": len(found.rows),
         "proof": json.loads(proof.to_json()),
@@ -174,7 +177,7 @@ class Sealed:
     """What a file of proof is about, and the proof."""
 
     target: str
-    kinds: dict[str, str]
+    columns: tuple[Column, ...]
     weights: str | None
     proof: SeparationProof
 
@@ -186,16 +189,17 @@ class Sealed:
             raise DataError(f"{name} is not a proof of separation that this version reads.")
         if value.get("seal") != seal_of(value):
             raise DataError(f"{name} was changed after it was written: its seal does not fit.")
+        check = CheckedProof(name)
+        columns = check.regressors(content)
+        target, weights = check.text(content.get("target"), '"target"'), content.get("weights")
+        names = [column.name for column in columns]
+        if target in names or weights in (target, *names):
+            check.wrong('"columns"', "have the answers or the weights among them")
         try:
-            kinds = {str(c["name"]): str(c["kind"]) for c in content["columns"]}
-            proof = SeparationProof.from_json(json.dumps(content["proof"]))
-            target, weights = str(content["target"]), content["weights"]
-        except (KeyError, TypeError, ProofError) as wrong:
-            raise DataError(f"{name} is not a proof of separation: {wrong}.") from None
-        fits = len(kinds) == len(content["columns"]) and set(kinds.values()) <= set(KINDS)
-        if not fits or target in kinds or weights in (target, *kinds):
-            raise DataError(f"{name} is not a proof of separation: its columns do not fit.")
-        return cls(target, kinds, weights, proof)
+            proof = SeparationProof.from_json(json.dumps(content.get("proof")))
+        except ProofError as wrong:
+            raise DataError(f"{name} is not a proof of separation: {wrong}") from None
+        return cls(target, columns, weights, proof)
 
 
 def begins_as_separation(path: str) -> bool:
@@ -210,15 +214,16 @@ def begins_as_separation(path: str) -> bool:
 def verify_separation(voice: Voice, name: str, source: Source, reading: Reading) -> int:
     """Check a file that `separation --proof` wrote against a file of data."""
     sealed = Sealed.of(strictjson.read(name), name)
-    needed = dict(sealed.kinds)
+    needed = sealed.columns
     if sealed.weights is not None:
-        needed[sealed.weights] = "number"
-    text = tuple(n for n, kind in needed.items() if kind == "category")
+        needed = (*needed, Number(sealed.weights))
+    text = tuple(column.name for column in needed if isinstance(column, Category))
     with told_where(source, reading.layout, advice=""):
         table = read_whole(source, with_types(source, reading.layout, Wishes(categories=text)))
-        found = as_kinds(table, (sealed.target, needed), True, source.name)
+        found = taken(table, (sealed.target, needed, ()), True, source.name)
     found, weights = _weighed(found, sealed.weights, source.name)
-    left = [n for n in table.column_names if n not in (sealed.target, *needed)]
+    used = {sealed.target, *(column.name for column in needed)}
+    left = [n for n in table.column_names if n not in used]
     about = _told(found) + (f"; {listed(left)} left out" if left else "")
     gaps = table.num_rows - len(found.rows)
     if gaps:

@@ -93,13 +93,18 @@ def plan(table: Any, wishes: Wishes, name: str) -> Plan:
 
 def plan_of(rows: Rows, wishes: Wishes, name: str) -> Plan:
     """The same for rows that come in batches: one look at all of them, a second for words."""
-    seen = _surveyed(rows, wishes, name)
-    for n, survey in seen.items():
-        if is_bytes(survey.type):
-            raise not_utf8(name, survey.undecodable, column_called(n))
+    seen = surveyed(rows, wishes, name)
     column, guessed = _target(rows.names, seen, wishes, name)
     answers = _answers(seen[column], column, wishes, name)
     features = {n: survey for n, survey in seen.items() if n != column}
+    columns, notes = columns_of(rows, features, wishes, name)
+    return Plan(Encoding(columns, wishes.missing), answers, guessed, notes)
+
+
+def columns_of(
+    rows: Rows, features: dict[str, Survey], wishes: Wishes, name: str
+) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """What the columns besides the answers are, and what else to tell a person."""
     empty = [n for n, survey in features.items() if survey.is_empty]
     notes: tuple[str, ...] = ()
     if empty:
@@ -120,10 +125,10 @@ def plan_of(rows: Rows, wishes: Wishes, name: str) -> Plan:
     if not any(c.features for c in columns):
         why = f"; {_left_out(ids)}" if ids else ""
         raise DataError(f"{name}: nothing is left to learn from besides the answers{why}.")
-    return Plan(Encoding(columns, wishes.missing), answers, guessed, notes)
+    return columns, notes
 
 
-def _surveyed(rows: Rows, wishes: Wishes, name: str) -> dict[str, Survey]:
+def surveyed(rows: Rows, wishes: Wishes, name: str) -> dict[str, Survey]:
     """What is in each column that is not ignored."""
     ignored = {find_column(rows.names, given, "--ignore") for given in wishes.ignore}
     if wishes.known is not None:
@@ -146,6 +151,9 @@ def _surveyed(rows: Rows, wishes: Wishes, name: str) -> dict[str, Survey]:
             survey.add(part.column(n))
     if not any(survey.rows for survey in seen.values()):
         raise DataError(f"{name} has no rows, only the names of columns.")
+    for n, survey in seen.items():
+        if is_bytes(survey.type):
+            raise not_utf8(name, survey.undecodable, column_called(n))
     return seen
 
 

@@ -12,11 +12,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rosenblatt.errors import BadCellError, DataError, UsageError, as_option, column_called
-from rosenblatt.read.columns import as_numbers, as_text, plain
-from rosenblatt.read.guess import Wishes, find_column
-from rosenblatt.read.survey import is_text
-
-KINDS = ("number", "category")
+from rosenblatt.read.columns import Category, Column, Entries, Number, Words, as_text, plain
+from rosenblatt.read.guess import Wishes, columns_of, find_column, surveyed
+from rosenblatt.read.survey import Rows, is_text
+from rosenblatt.words import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,19 +32,22 @@ class Regression:
         The row of the file, from 0, that each of them was.
     target : str
         The column of answers.
-    kinds : dict of str to {"number", "category"}
+    columns : tuple of Column
         What each regressor is.
+    notes : tuple of str
+        What else to tell a person.
     """
 
     frame: Any
     answers: NDArray[Any]
     rows: NDArray[np.intp]
     target: str
-    kinds: dict[str, str]
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...] = ()
 
 
 def regression_of(table: Any, wishes: Wishes, name: str) -> Regression:
-    """Take a table as a regression, as far as was said; text is a category, the rest numbers.
+    """Take a table as a regression; what its columns are is found out as for learning.
 
     Parameters
     ----------
@@ -60,70 +62,76 @@ def regression_of(table: Any, wishes: Wishes, name: str) -> Regression:
         raise UsageError("give --target, the column of answers.")
     if wishes.texts or wishes.missing == "mean":
         raise UsageError("a regression has no --text columns and no --missing mean.")
-    names = table.column_names
-    target = find_column(names, wishes.target, "--target")
-    ignored = {find_column(names, given, "--ignore") for given in wishes.ignore} | {target}
-    kinds = {n: _kind(table.column(n), n, name) for n in names if n not in ignored}
-    for given, kind in ((wishes.numbers, "number"), (wishes.categories, "category")):
-        for one in given:
-            kinds[find_column(names, one, f"--{kind}")] = kind
-    kinds.pop(target, None)
-    return as_kinds(table, (target, kinds), wishes.missing == "drop", name)
+    rows = Rows(table.schema, lambda: (table,))
+    seen = surveyed(rows, wishes, name)
+    target = find_column(table.column_names, wishes.target, "--target")
+    features = {n: survey for n, survey in seen.items() if n != target}
+    columns, notes = columns_of(rows, features, wishes, name)
+    _check(columns, name)
+    return taken(table, (target, columns, notes), wishes.missing == "drop", name)
 
 
-def as_kinds(table: Any, known: tuple[str, dict[str, str]], drop: bool, name: str) -> Regression:
+def _check(columns: Iterable[Column], name: str) -> None:
+    for column in columns:
+        if isinstance(column, Words | Entries):
+            option = as_option(column.name)
+            raise DataError(
+                f"{name}, {column_called(column.name)} is neither numbers nor categories. "
+                f"Give --ignore {option}, or --category {option}."
+            )
+
+
+def taken(
+    table: Any, known: tuple[str, tuple[Column, ...], tuple[str, ...]], drop: bool, name: str
+) -> Regression:
     """Take a table whose columns are known; rows with gaps are left out or refused."""
-    target, kinds = known
-    for n in (target, *kinds):
+    target, columns, notes = known
+    for n in (target, *(column.name for column in columns)):
         if n not in table.column_names:
             raise DataError(f"{name} has no {column_called(n)}, which is needed.")
-    columns = {n: _cells(table.column(n), kind) for n, kind in kinds.items()}
+    cells = {column.name: _cells(column, table.column(column.name)) for column in columns}
     answers = _answers(table.column(target))
-    missing = {n: pc.is_null(c).to_numpy(zero_copy_only=False) for n, c in columns.items()}
-    missing[target] = pc.is_null(answers).to_numpy(zero_copy_only=False)
-    gaps = np.logical_or.reduce(list(missing.values()))
-    if gaps.any() and not drop:
-        row = int(gaps.argmax())
-        column = next(n for n, where in missing.items() if where[row])
-        promised = "an answer" if column == target else f"a {kinds[column]}"
-        raise BadCellError(row, column, None if column in columns else "", promised)
+    gaps = np.zeros(table.num_rows, dtype=bool)
+    for n, column in {**cells, target: answers}.items():
+        missing = pc.is_null(column).to_numpy(zero_copy_only=False)
+        if missing.any() and not drop:
+            raise _gap(int(missing.argmax()), n, target, columns)
+        gaps |= missing
     kept = np.flatnonzero(~gaps)
     if len(kept) == 0:
         raise DataError(f"{name}: no row is left once rows with missing values are out.")
-    if not columns:
-        raise DataError(f"{name}: there is no column besides the answers.")
-    frame = pa.table(columns).take(kept)
     values = answers.take(pa.array(kept)).to_numpy(zero_copy_only=False)
-    return Regression(frame, values, kept, target, dict(kinds))
+    return Regression(pa.table(cells).take(kept), values, kept, target, columns, notes)
 
 
-def _kind(column: Any, name: str, file: str) -> str:
-    kind = column.type
-    if pa.types.is_nested(kind) or pa.types.is_temporal(kind) or pa.types.is_binary(kind):
-        raise DataError(
-            f"{file}, {column_called(name)} is neither numbers nor categories. "
-            f"Give --ignore {as_option(name)}, or --category {as_option(name)}."
-        )
-    return "category" if is_text(kind) or pa.types.is_dictionary(kind) else "number"
+def _gap(row: int, name: str, target: str, columns: Iterable[Column]) -> BadCellError:
+    if name == target:
+        return BadCellError(row, name, "", "an answer")
+    if any(isinstance(column, Number) and column.name == name for column in columns):
+        return BadCellError(row, name, None)
+    return BadCellError(row, name, "", "a category")
 
 
-def _cells(column: Any, kind: str) -> Any:
-    if kind == "number":
-        return as_numbers(column)
-    text = as_text(column)
+def _cells(column: Column, cells: Any) -> Any:
+    if isinstance(column, Number):
+        return pa.array(column.encode(cells)[:, 0], from_pandas=True)
+    return _text(cells)
+
+
+def _text(cells: Any) -> Any:
+    text = as_text(cells)
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
 
 
 def _answers(column: Any) -> Any:
     cells = plain(column)
-    if pa.types.is_boolean(cells.type) or not is_text(cells.type):
-        return cells
-    return _cells(cells, "category")
+    return _text(cells) if is_text(cells.type) else cells
 
 
-def told(kinds: dict[str, str]) -> Iterable[str]:
+def told(columns: Iterable[Column]) -> str:
     """What the columns are, for a sentence."""
-    for kind, many in zip(KINDS, ("numbers", "categories"), strict=True):
-        count = sum(1 for k in kinds.values() if k == kind)
-        if count:
-            yield f"{count:,} {kind if count == 1 else many}"
+    columns = tuple(columns)
+    categories = sum(isinstance(column, Category) for column in columns)
+    kinds = {"number": len(columns) - categories, "category": categories}
+    many = {"number": "numbers", "category": "categories"}
+    return ", ".join(counted(count, kind, many[kind]) for kind, count in kinds.items() if count)
