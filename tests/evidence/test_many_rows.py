@@ -9,6 +9,7 @@ import rosenblatt as rb
 from rosenblatt.evidence import integers
 from rosenblatt.evidence.fingerprint import distinct
 from rosenblatt.evidence.proof import sum_of_rows
+from rosenblatt.evidence.signed import Signed
 from rosenblatt.examples import Examples
 
 FORMATS = (np.asarray, sparse.csr_array)
@@ -83,3 +84,29 @@ def test_few_rows_are_taken_one_by_one_whatever_depends_on_what(monkeypatch):
         assert s.verdict == verdict
         assert s.proof.check(X, y)
         assert sum(taken) < X.size / 2
+
+
+def heavy_tails(n, d):
+    """Many zeros, some columns far larger than others and nearly alike: words and run lengths."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((n, d)) < 0.15, np.round(np.exp(rng.standard_normal((n, d))), 2), 0)
+    X[:, -2] = np.round(np.exp(2 * rng.standard_normal(n) + 3))
+    X[:, -1] = np.round(X[:, -2] * np.exp(np.abs(rng.standard_normal(n))))
+    s = (X / X.std(axis=0)) @ rng.standard_normal(d)
+    y = (s > np.quantile(s, 0.6)).astype(int)
+    y[0] = 1 - y[0]
+    return X, y
+
+
+@pytest.mark.parametrize("widest", [True, False])
+def test_raw_columns_are_decided_with_few_rows_in_fractions(monkeypatch, widest):
+    taken = []
+    plain = Signed.exact_whole
+    monkeypatch.setattr(
+        Signed, "exact_whole", lambda self, rows: taken.append(len(rows)) or plain(self, rows)
+    )
+    X, y = heavy_tails(1500, 20)
+    s = rb.separability(X, y, widest=widest)
+    assert s.verdict in ("inseparable", "quasi-separable")
+    assert s.proof.check(X, y)
+    assert sum(taken) < 20 * 21
