@@ -90,6 +90,13 @@ def one_or_two_labels(y: Any) -> NDArray[Any] | None:
     return np.array([only, only], dtype=answers.dtype)
 
 
+def labels_of(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The different answers in order, however many, and the place of each row's among them."""
+    answers = _one_dimension(y)
+    labels = _distinct(answers)
+    return labels, np.searchsorted(labels, answers)
+
+
 def _distinct(answers: NDArray[Any]) -> NDArray[Any]:
     try:
         return np.unique(answers)

@@ -62,6 +62,24 @@ def test_categories_and_weights(answer, tmp_path):
     assert value["rows"] == 6
 
 
+def test_weights_are_told_of_and_are_no_regressor(told, tmp_path):
+    (tmp_path / "flow.csv").write_text("x,w,y\n1,1,no\n2,1,no\n3,2,yes\n0,0,yes\n")
+    asked = ["flow.csv", "--target", "y", "--weights", "w", "--proof", "p.json"]
+    code, out, _ = told("separation", *asked)
+    assert code == 1
+    assert '4 rows, 1 number; answers in column "y", weights in column "w"' in out
+    code, out, _ = told("verify", "p.json", "flow.csv")
+    assert code == 0
+    assert 'weights in column "w"' in out
+
+
+def test_the_lines_of_libsvm_are_columns_of_numbers(told, answer, tmp_path):
+    (tmp_path / "l.libsvm").write_text("0 1:1 3:2\n0 1:2\n1 1:3\n")
+    value = answer("separation", "l.libsvm", "--proof", "p.json", code=1)
+    assert [c["name"] for c in value["coefficients"]] == ["(intercept)", "1", "2", "3"]
+    assert told("verify", "p.json", "l.libsvm")[0] == 0
+
+
 def proof_of(told, trial):
     asked = ["--target", "died", "--missing", "drop", "--proof", "p.json"]
     assert told("separation", trial, *asked)[0] == 1

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from hypothesis import given
@@ -168,20 +169,73 @@ def test_what_it_says_can_be_pasted_into_a_report():
     assert s.drop == ("x1",)
 
 
-def test_without_the_columns_to_drop_nothing_is_separated():
-    rng = np.random.default_rng(0)
-    for _ in range(40):
-        X = rng.integers(-1, 2, (8, 4)).astype(float)
-        y = rng.integers(0, 2, 8)
-        s = rb.separation(X, y)
-        if s and "(intercept)" not in s.drop:
-            left = [j for j in range(4) if f"x{j + 1}" not in s.drop]
-            assert left or s.drop
-            if left:
-                assert not rb.separation(X[:, left], y)
-        if s and s.n_overlapping:
-            kept = np.setdiff1d(np.arange(8), s.rows)
-            assert not rb.separation(X[kept], y[kept].astype(float))
+def dropped(X, names, fit_intercept):
+    """The regressors without columns, and whether there still is an intercept."""
+    left = [j for j in range(X.shape[1]) if f"x{j + 1}" not in names]
+    table = X[:, left] if left else np.zeros((len(X), 1))
+    return table, fit_intercept and "(intercept)" not in names
+
+
+@given(regressions())
+def test_without_the_columns_to_drop_nothing_is_separated(regression):
+    X, y, family, fit_intercept = regression
+    s = rb.separation(X, y, family=family, fit_intercept=fit_intercept)
+    assert bool(s.drop) == bool(s)
+    for fewer in [s.drop, *(set(s.drop) - {name} for name in s.drop)]:
+        left, intercept = dropped(X, fewer, fit_intercept)
+        again = rb.separation(left, y, family=family, fit_intercept=intercept)
+        assert bool(again) == (len(fewer) < len(s.drop))
+    if s and s.n_overlapping:
+        kept = np.setdiff1d(np.arange(len(X)), s.rows)
+        assert not rb.separation(X[kept], y[kept], family=family, fit_intercept=fit_intercept)
+
+
+def test_dependent_columns_are_told_of_and_dropped_too():
+    levels, flows = np.eye(3)[[0, 0, 1, 1, 2, 2]], [0, 0, 5, 2, 0, 7]
+    s = rb.separation(levels, flows, family="poisson")
+    assert str(s).splitlines()[0] == (
+        "quasi-complete separation: sums of coefficients that no row identifies are infinite."
+    )
+    assert "Without x1 and x3 every estimate left that is identified is finite." in str(s)
+    assert "Without the 2 separated rows every estimate that is still identified" in str(s)
+
+
+def test_one_row_is_told_of_as_one():
+    s = rb.separation([[0.0], [0.0], [1.0]], [0, 1, 1])
+    assert str(s).splitlines()[-4:] == [
+        "Separated row: 2.",
+        "1 estimate is finite and based on the 2 rows that overlap, the same without the "
+        "1 other row.",
+        "Without x1 every estimate left is finite.",
+        "Without the 1 separated row every estimate that is still identified is finite.",
+    ]
+
+
+def test_a_row_that_is_separated_from_one_rival_still_counts_for_another():
+    X = np.array([[1.0], [2.0], [3.0], [4.0], [2.0], [9.0]])
+    y = np.array(["a", "b", "a", "b", "a", "c"])
+    s = rb.separation(X, y, family="multinomial")
+    finite = [name for name, why in s.reasons.items() if why == "finite"]
+    assert finite == [("b", "(intercept)"), ("b", "x1")]
+    assert s.rows.tolist() == list(range(6))  # c is out of reach for each of them
+    assert s.n_overlapping == 5
+    assert "based on the 5 rows that overlap, the same without the 1 other row." in str(s)
+    assert "Without x1 every" in str(s)
+    assert "separated rows every" not in str(s)  # without all of them nothing is left
+    assert s.drop == ("x1",)
+
+
+def test_ctrl_c_gives_what_is_known(monkeypatch):
+    def interrupted(self, j, side):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rosenblatt.evidence.coefficients.Asking.possible", interrupted)
+    X, y = np.array([[1.0, 0.0], [2.0, 5.0], [3.0, 1.0], [4.0, 1.0]]), [0, 0, 1, 1]
+    s = rb.separation(X, y)
+    assert (s.kind, s.rows.tolist(), s.proof.check(X, y)) == ("complete", [0, 1, 2, 3], True)
+    assert set(s.reasons.values()) == {"infinite, its sign not known"}
+    assert all(math.isnan(v) for v in s.coefficients.values())
+    assert str(s).endswith("Interrupted before all was known about the coefficients.")
 
 
 # Frames
@@ -209,6 +263,29 @@ def test_declared_categories_keep_their_order_and_a_missing_one_is_named():
     assert s.names == ("(intercept)", "town[b]", "town[a]")
     with pytest.raises(ValueError, match=r'row 1, column "town": there is nothing'):
         rb.separation(pd.DataFrame({"town": ["b", None]}), [0, 1])
+
+
+def test_two_columns_of_one_name_are_refused():
+    with pytest.raises(ValueError, match=r"called 't\[b\]'"):
+        rb.separation(pd.DataFrame({"t": ["a", "b"], "t[b]": [1.0, 2.0]}), [0, 1])
+    with pytest.raises(ValueError, match=r"called '\(intercept\)'"):
+        rb.separation(pd.DataFrame({"(intercept)": [1.0, 2.0]}), [0, 1])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["u", "v", "v"],
+        pa.array(["u", "v", "v"]),
+        pa.chunked_array([["u"], ["v", "v"]]),
+        pd.Series(["u", "v", "v"], dtype="category"),
+        pl.Series([False, True, True]),
+        np.array([0, 0.5, 1], dtype=object),
+        pd.DataFrame({"y": [0, 1, 1]}),
+    ],
+)
+def test_answers_of_every_kind_are_understood(y):
+    assert rb.separation([[1.0], [2.0], [3.0]], y).rows.tolist()[0] == 0
 
 
 # Published data
@@ -330,37 +407,53 @@ def test_a_proof_is_about_its_data():
         ([0, math.nan], {"family": "poisson"}, "row 1: nan"),
         ([0, 1], {"family": "gamma"}, "family is 'gamma'"),
         ([1, 1], {"family": "multinomial"}, "only one label"),
+        ([1, math.nan], {"family": "multinomial"}, "NaN in row 1"),
+        (["a", None], {"family": "multinomial"}, "NaN in row 1"),
+        ([2.0, 0.5, 1.0], {}, "3 different answers .* Give family 'multinomial' or 'poisson'"),
         ([0], {}, "one answer a row"),
         ([0, 1], {"sample_weight": [0, 0]}, "every sample_weight is zero"),
     ],
 )
 def test_what_cannot_be_asked_is_said_in_a_sentence(y, how, says):
     with pytest.raises(ValueError, match=says):
-        rb.separation([[1.0], [2.0]], y, **how)
+        rb.separation(np.eye(max(2, len(y))), y, **how)
 
 
 # Many dummies
 
 
-@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
-def test_crossed_effects_by_paths_are_those_of_the_exact_engine(seed, reference, fit_intercept):
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, 14))
-    factors = [np.eye(5)[rng.integers(0, k, n)][:, int(reference) : k] for k in (4, 3)]
-    X = np.hstack(factors)
-    answers = {
-        "poisson": rng.integers(0, 3, n),
-        "binomial": rng.choice([0.0, 0.5, 1.0], n, p=[0.4, 0.2, 0.4]),
-    }
-    for family, y in answers.items():
-        how = {"family": family, "fit_intercept": fit_intercept}
-        exact = rb.separation(X, y, **how)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("rosenblatt.evidence.separation.MANY_COLUMNS", 0)
-            quick = rb.separation(scipy.sparse.csr_array(X), y, **how)
-        assert quick.rows.tolist() == exact.rows.tolist()
-        assert quick.reasons == exact.reasons
-        assert quick.proof.check(X, y)
+@st.composite
+def crossed(draw):
+    """Dummies of two factors, with and without reference, in any order; some may be missing."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, reference = int(rng.integers(2, 14)), int(rng.integers(0, 2))
+    X = np.hstack([np.eye(5)[rng.integers(0, k, n)][:, reference:k] for k in (4, 3)])
+    if draw(st.booleans()):
+        X = X[:, rng.permutation(X.shape[1])]
+    if draw(st.booleans()):
+        X *= rng.random(X.shape) < 0.8
+    if draw(st.booleans()):
+        X = np.insert(X, int(rng.integers(0, X.shape[1])), 1.0, axis=1)
+    again = np.append(np.arange(n), np.repeat(rng.integers(n), draw(st.sampled_from([0, 127]))))
+    if draw(st.booleans()):
+        return "poisson", X[again], rng.integers(0, 3, n)[again]
+    return "binomial", X[again], rng.choice([0.0, 0.5, 1.0], n, p=[0.4, 0.2, 0.4])[again]
+
+
+@given(crossed(), st.booleans())
+def test_crossed_effects_by_paths_are_those_of_the_exact_engine(effects, fit_intercept):
+    family, X, y = effects
+    how = {"family": family, "fit_intercept": fit_intercept}
+    exact = rb.separation(X, y, **how)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rosenblatt.evidence.separation.MANY_COLUMNS", 0)
+        quick = rb.separation(scipy.sparse.csr_array(X), y, **how)
+    assert quick.rows.tolist() == exact.rows.tolist()
+    assert quick.reasons == exact.reasons
+    assert quick.proof.check(X, y)
+    left, intercept = dropped(X, quick.drop, fit_intercept)
+    assert not rb.separation(left, y, family=family, fit_intercept=intercept)
+    assert bool(quick.drop) == bool(exact.drop)
 
 
 @pytest.mark.slow_without_jit
@@ -392,7 +485,7 @@ class Stand:
 
 def test_a_model_brings_its_regressors_names_and_family():
     X, y = np.array([[1.0, 1], [1, 2], [1, 3], [1, 3], [1, 4]]), np.array([0, 0, 0, 1, 1])
-    family = type("Binomial", (), {})()
+    family = type("Binomial", (), {"link": type("Logit", (), {})()})()
     model = Stand(exog=X, endog=y, exog_names=["const", "dose"], family=family)
     s = rb.separation(Stand(model=model))
     assert s.coefficients == {"const": -math.inf, "dose": math.inf}
@@ -414,6 +507,42 @@ def test_models_of_statsmodels_are_understood():
         assert rb.separation(model).rows.tolist() == [0, 1]
     three = api.MNLogit(np.array([0, 0, 1, 1, 2]), X)
     assert [name for _, name in rb.separation(three).names] == ["const", "dose"] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "link", "family"),
+    [
+        ("Binomial", "Logit", "binomial"),
+        ("Binomial", "cloglog", "binomial"),
+        ("Binomial", "Log", "poisson"),
+        ("Poisson", "Log", "poisson"),
+        ("Gamma", "log", "poisson"),
+        ("Binomial", "Identity", None),
+        ("Poisson", "Sqrt", None),
+        ("NegativeBinomial", "Identity", None),
+        ("Gaussian", "Log", None),
+        ("InverseGaussian", "Log", None),
+    ],
+)
+def test_the_link_of_a_model_counts(name, link, family):
+    own = type(name, (), {"link": type(link, (), {})()})()
+    model = Stand(exog=np.eye(2), endog=np.array([0, 1]), family=own)
+    if family is None:
+        with pytest.raises(ValueError, match=f"{name} with the link {link} can be infinite"):
+            rb.separation(model)
+    else:
+        assert rb.separation(model).family == family
+
+
+def test_a_proof_is_checked_against_a_model_with_its_weights():
+    own = type("Binomial", (), {"link": type("Logit", (), {})()})()
+    X, y = np.array([[1.0, 1], [1, 2], [1, 3], [1, 3], [1, 4]]), np.array([0, 0, 0, 1, 1])
+    model = Stand(exog=X, endog=y, family=own)
+    model.freq_weights, model.var_weights = np.array([1, 1, 0, 1, 1]), np.array([1.0, 1, 1, 1, 0])
+    s = rb.separation(model)
+    assert (s.kind, s.n_rows) == ("complete", 3)
+    assert s.proof.check(model)
+    assert s.proof.check(X, y, [1, 1, 0, 1, 0])
 
 
 HOSTILE = {

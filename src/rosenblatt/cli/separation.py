@@ -14,10 +14,11 @@ from rosenblatt import __version__, strictjson
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.options import Reading, examples, json_option, reading_options
 from rosenblatt.cli.say import Voice
-from rosenblatt.errors import DataError, column_called, listed
+from rosenblatt.errors import DataError, UsageError, column_called, listed
 from rosenblatt.evidence.families import FAMILIES
 from rosenblatt.evidence.proof import ProofError
-from rosenblatt.evidence.separation import Separation, advice, spelled, summary
+from rosenblatt.evidence.reasons import FINITE, SHORT
+from rosenblatt.evidence.separation import Separation, advice, spelled, summary, which_rows
 from rosenblatt.evidence.separation import separation as ask
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import keep_apart, write_text
@@ -26,14 +27,13 @@ from rosenblatt.read import Source, read_whole
 from rosenblatt.read.columns import Category, Column, Number
 from rosenblatt.read.data import told_where, with_types
 from rosenblatt.read.guess import Wishes
-from rosenblatt.read.regression import Regression, regression_of, taken, told
+from rosenblatt.read.regression import Regression, regression_of, taken, told, written_out
 from rosenblatt.words import counted
 
 FORMAT = 1
 MARK = b'{\n "rosenblatt": "separation",'  # how such a proof begins
 EXIT = {"none": 0, "quasi-complete": 1, "complete": 1, "undecided": 2}
 SHOWN = 40
-ESTIMATES = {0.0: "finite", math.inf: "inf", -math.inf: "-inf"}
 
 
 @click.command(
@@ -60,11 +60,10 @@ def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
     proof = given["proof"]
     keep_apart({"the data": data, "the file of stop words": reading.stop_words}, {"--proof": proof})
     source = Source.find(data)
-    found = _read(source, reading)
-    voice.step("read", f"{source.name}: {_told(found)}")
+    found, weights = _weighed(_read(source, reading), given["weights"], source.name)
+    voice.step("read", f"{source.name}: {_told(found, given['weights'])}")
     for note in found.notes:
         voice.note(f"{note}.")
-    found, weights = _weighed(found, given["weights"], source.name)
     try:
         s = ask(
             found.frame,
@@ -94,6 +93,10 @@ def _weighed(found: Regression, column: str | None, name: str) -> tuple[Regressi
     """The regression without its column of weights, and the weights."""
     if column is None:
         return found, None
+    names = [c.name for c in found.columns]
+    if column not in (found.target, *names):
+        there = listed([column_called(n) for n in names], most=8)
+        raise UsageError(f"--weights: there is no {column_called(column)} among {there}.")
     if not any(c.name == column and isinstance(c, Number) for c in found.columns):
         raise DataError(f"{name}: --weights {column} is not a column of numbers.")
     weights = found.frame.column(column).to_numpy()
@@ -101,9 +104,10 @@ def _weighed(found: Regression, column: str | None, name: str) -> tuple[Regressi
     return replace(found, frame=found.frame.drop_columns([column]), columns=left), weights
 
 
-def _told(found: Regression) -> str:
+def _told(found: Regression, weights: str | None) -> str:
     rows = counted(len(found.rows), "row")
-    return f"{rows}, {told(found.columns)}; answers in {column_called(found.target)}"
+    also = "" if weights is None else f", weights in {column_called(weights)}"
+    return f"{rows}, {told(found.columns)}; answers in {column_called(found.target)}{also}"
 
 
 def _show(voice: Voice, s: Separation, found: Regression) -> None:
@@ -113,18 +117,15 @@ def _show(voice: Voice, s: Separation, found: Regression) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("coefficient", "estimate", "why"):
         table.add_column(heading, no_wrap=True)
-    shown = [n for n in s.names if s.reasons[n] != "finite"] + [
-        n for n in s.names if s.reasons[n] == "finite"
-    ]
+    shown = sorted(s.names, key=lambda name: s.reasons[name] == FINITE)
     for name in shown[:SHOWN]:
-        estimate = ESTIMATES.get(s.coefficients[name], "—")
-        table.add_row(spelled(name), estimate, s.reasons[name])
+        table.add_row(spelled(name), SHORT[s.reasons[name]], s.reasons[name])
     voice.show(table)
     if len(shown) > SHOWN:
         voice.show(f"… and {counted(len(shown) - SHOWN, 'coefficient')} more, all in --json.")
     if s:
         rows = [str(found.rows[n] + 1) for n in s.rows.tolist()]
-        voice.show(f"Separated rows, counted from 1: {listed(rows, most=12)}.")
+        voice.show(f"{which_rows(s)}, counted from 1: {listed(rows, most=12)}.")
     for line in advice(s):
         voice.show(line)
 
@@ -148,7 +149,7 @@ def to_json(s: Separation, found: Regression) -> dict[str, Any]:
         ],
         "separated": [int(found.rows[n]) + 1 for n in s.rows.tolist()],
         "overlapping": s.n_overlapping if s.reasons else None,
-        "drop": [spelled(name) for name in s.drop],
+        "drop": list(s.drop),
     }
 
 
@@ -193,6 +194,8 @@ class Sealed:
         columns = check.regressors(content)
         target, weights = check.text(content.get("target"), '"target"'), content.get("weights")
         names = [column.name for column in columns]
+        if weights is not None:
+            weights = check.text(weights, '"weights"')
         if target in names or weights in (target, *names):
             check.wrong('"columns"', "have the answers or the weights among them")
         try:
@@ -220,11 +223,12 @@ def verify_separation(voice: Voice, name: str, source: Source, reading: Reading)
     text = tuple(column.name for column in needed if isinstance(column, Category))
     with told_where(source, reading.layout, advice=""):
         table = read_whole(source, with_types(source, reading.layout, Wishes(categories=text)))
+        table = written_out(table, source.name)
         found = taken(table, (sealed.target, needed, ()), True, source.name)
     found, weights = _weighed(found, sealed.weights, source.name)
     used = {sealed.target, *(column.name for column in needed)}
     left = [n for n in table.column_names if n not in used]
-    about = _told(found) + (f"; {listed(left)} left out" if left else "")
+    about = _told(found, sealed.weights) + (f"; {listed(left)} left out" if left else "")
     gaps = table.num_rows - len(found.rows)
     if gaps:
         about += f"; {counted(gaps, 'row')} with gaps left out"

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from rosenblatt.evidence.coefficients import Blame
 from rosenblatt.evidence.cone import Constraints, Partition
+from rosenblatt.evidence.families import Question
 from rosenblatt.evidence.proof import Part
 from rosenblatt.evidence.reasons import DOWN, EITHER, FINITE, UNKNOWN, UP
 
@@ -35,40 +37,46 @@ class Crossed:
         The rows.
     tails, heads : arrays of int
         The node that each row's arrow leaves, and the one it leads to.
-    second : int
-        The first column of the second factor.
-    intercept : bool
-        Whether column 0 is all ones.
+    second : bool array
+        Which columns are of the second factor.
+    intercept : int
+        The column that is all ones, or -1.
     """
 
     constraints: Constraints
     tails: Ints
     heads: Ints
-    second: int
-    intercept: bool
+    second: Mask
+    intercept: int
 
     @classmethod
     def of(cls, constraints: Constraints) -> Crossed | None:
         """The rows as arrows, if they are of two factors at most, and perhaps an intercept."""
-        X = sparse.csr_array(constraints.examples.X)
+        X = sparse.coo_array(constraints.examples.X)
         X.sum_duplicates()
-        if X.nnz == 0 or (X.data != 1).any():
+        X.eliminate_zeros()
+        if (X.data != 1).any():
             return None
         n, d = X.shape
-        first = X[:, [0]]
-        intercept = bool(first.nnz == n)
-        counts = np.diff(X.indptr) - intercept
-        if counts.max(initial=0) > 2 or d <= intercept:
+        full = np.flatnonzero(np.bincount(X.col, minlength=d) == n)
+        intercept = int(full[0]) if len(full) else -1
+        rows, columns = X.row[X.col != intercept], X.col[X.col != intercept].astype(np.intp)
+        counts = np.bincount(rows, minlength=n)
+        if counts.max(initial=0) > 2:
             return None
-        low = X.indices[np.minimum(X.indptr[:-1] + intercept, X.nnz - 1)].astype(np.intp)
-        high = X.indices[X.indptr[1:] - 1].astype(np.intp)
-        two = counts == 2
-        second = int(low[two].max(initial=intercept - 1)) + 1 if two.any() else d
-        if two.any() and int(high[two].min()) < second:
+        ends = np.full((n, 2), -1, dtype=np.intp)
+        order = np.argsort(rows, kind="stable")
+        rows, columns = rows[order], columns[order]
+        ends[rows, np.arange(len(rows)) - (np.cumsum(counts) - counts)[rows]] = columns
+        second = _sides(ends[counts == 2], d)
+        if second is None:
             return None
-        reference, ground = (d if intercept else d + 1), d + 1
-        tails = np.where((counts > 0) & (low < second), low, reference)
-        heads = np.where((counts > 0) & (high >= second), high, ground)
+        reference, ground = (d + 1 if intercept < 0 else d), d + 1
+        there = ends >= 0
+        late = second[ends] & there
+        tails = np.where(there & ~late, ends, -1).max(axis=1)
+        heads = np.where(late, ends, -1).max(axis=1)
+        tails, heads = np.where(tails < 0, reference, tails), np.where(heads < 0, ground, heads)
         back = constraints.examples.y < 0
         tails, heads = np.where(back, heads, tails), np.where(back, tails, heads)
         return cls(constraints, tails, heads, second, intercept)
@@ -84,7 +92,7 @@ class Crossed:
         turned = rows if both else rows & self.constraints.pinned
         tails = np.concatenate((self.tails[rows], self.heads[turned]))
         heads = np.concatenate((self.heads[rows], self.tails[turned]))
-        ones = np.ones(len(tails), dtype=np.int8)
+        ones = np.ones(len(tails), dtype=np.int64)  # equal arrows add up
         return sparse.csr_array((ones, (tails, heads)), shape=(self.nodes, self.nodes))
 
     def partition(self) -> Partition:
@@ -101,10 +109,10 @@ class Crossed:
             return (0,) * d
         u = _heights(component, self.tails[separated], self.heads[separated])[component]
         u = u - u[d + 1]
-        constant = u[d] if self.intercept else 0
-        gamma = np.where(np.arange(d) < self.second, u[:d] - constant, -u[:d])
-        if self.intercept:
-            gamma[0] = constant
+        constant = u[d] if self.intercept >= 0 else 0
+        gamma = np.where(self.second, -u[:d], u[:d] - constant)
+        if self.intercept >= 0:
+            gamma[self.intercept] = constant
         return tuple(int(v) for v in gamma)
 
     def _multipliers(self, component: Ints, overlapping: Mask) -> Part:
@@ -131,14 +139,14 @@ class Crossed:
         _, whole = csgraph.connected_components(self.graph(both=True), directed=False)
         overlap = self.graph(~separated, both=True)
         _, same = csgraph.connected_components(overlap, directed=False)
-        reference = d if self.intercept else d + 1
+        reference = d + 1 if self.intercept < 0 else d
         # Nobody stands on a node that no row touches: what it is compared with is unknown.
         graph = self.graph() + overlap
         before, after = ({k: _reached(g, k) for k in (d, d + 1)} for g in (graph.T.tocsr(), graph))
         reasons = []
         for j in range(d):
-            i, k, sign = (j, reference, 1) if j < self.second else (j, d + 1, -1)
-            if j == 0 and self.intercept:
+            i, k, sign = (j, d + 1, -1) if self.second[j] else (j, reference, 1)
+            if j == self.intercept:
                 i, k, sign = d, d + 1, 1
             if whole[i] != whole[k]:
                 reasons.append(UNKNOWN)
@@ -149,6 +157,54 @@ class Crossed:
                 side = sign if above else -sign if below else 0
                 reasons.append({1: UP, -1: DOWN, 0: EITHER}[side])
         return reasons
+
+    def drop(self, found: Partition) -> list[int]:
+        """Columns to drop: without its column, a node is one with the reference or the ground.
+
+        Those of the component with the most rows are made one with both, and then whatever else
+        a separated row touches.
+        """
+        d, separated = self.constraints.examples.d, found.separated
+        if not separated.any():
+            return []
+        _, component = csgraph.connected_components(self.graph(), connection="strong")
+        inner = ~separated & (self.tails != self.heads)
+        touched = np.unique((self.tails[separated], self.heads[separated]))
+        touched = touched[touched < d]
+        if not inner.any():
+            return sorted({*touched.tolist(), *([self.intercept] if self.intercept >= 0 else [])})
+        base = int(np.bincount(component[self.tails[inner]]).argmax())
+        members = np.flatnonzero(component[:d] == base)
+        dropped = touched[component[touched] != base].tolist()
+        if self.intercept < 0 and component[d + 1] != base:
+            dropped.append(int(members[-1]))
+        elif self.intercept >= 0:
+            for node, side in ((d, ~self.second), (d + 1, self.second)):
+                if component[node] != base:
+                    dropped.append(int(members[side[members]][-1]))
+        return sorted(dropped)
+
+    def blame(self, asked: Question, found: Partition) -> Blame:
+        """Why each coefficient is what it is, and what to drop."""
+        columns = list(asked.columns)
+        return Blame(tuple(self.why(found)), tuple(columns[j] for j in self.drop(found)))
+
+
+def _sides(pairs: Ints, d: int) -> Mask | None:
+    """Which columns are of a second factor, so that no row has two of one; None if there is none.
+
+    In the graph of two copies of each column, rows go from one copy to the other: there are two
+    factors if no path leads from a column to its own copy.
+    """
+    a, b = pairs.T
+    graph = sparse.coo_array(
+        (np.ones(2 * len(a)), (np.concatenate((a, a + d)), np.concatenate((b + d, b)))),
+        shape=(2 * d, 2 * d),
+    )
+    _, component = csgraph.connected_components(graph.tocsr(), directed=False)
+    if (component[:d] == component[d:]).any():
+        return None
+    return np.asarray(component[:d] > component[d:])
 
 
 def _heights(component: Ints, tails: Ints, heads: Ints) -> Ints:

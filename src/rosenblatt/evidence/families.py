@@ -13,13 +13,15 @@ Along a direction γ in which the likelihood never falls, z·γ ≥ 0 for every 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.answers import one_or_two_labels, signs
+from rosenblatt.answers import labels_of, one_or_two_labels, signs
 from rosenblatt.design import Design
+from rosenblatt.errors import listed
 from rosenblatt.evidence.cone import Constraints
 from rosenblatt.examples import Examples, row_weights
 
@@ -47,6 +49,14 @@ class Question:
     owners: NDArray[np.intp]
     names: tuple[Name, ...]
 
+    @property
+    def columns(self) -> dict[str, list[int]]:
+        """The columns of the regression, each with its coefficients: one, or one for a label."""
+        places: dict[str, list[int]] = {}
+        for j, name in enumerate(self.names):
+            places.setdefault(name if isinstance(name, str) else name[1], []).append(j)
+        return places
+
 
 def question(design: Design, y: Any, family: str, sample_weight: Any = None) -> Question:
     """Ask about a regression; rows of weight 0 are not part of it.
@@ -64,6 +74,7 @@ def question(design: Design, y: Any, family: str, sample_weight: Any = None) -> 
     """
     if family not in FAMILIES:
         raise ValueError(f"family is {family!r}; give one of {', '.join(map(repr, FAMILIES))}.")
+    _refuse_namesakes(design.names)
     n = design.X.shape[0]
     kept = np.arange(n)
     if sample_weight is not None:
@@ -79,21 +90,39 @@ def question(design: Design, y: Any, family: str, sample_weight: Any = None) -> 
     return Question(Constraints(examples, pinned), kept, design.names)
 
 
+def _refuse_namesakes(names: tuple[str, ...]) -> None:
+    """Coefficients are told apart by their names."""
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise ValueError(f"two columns of the regression are called {twice!r}; rename one of them.")
+
+
 def _answers(y: Any, n: int) -> NDArray[Any]:
-    answers = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    # Arrow's own `to_numpy` refuses text and gaps; np.asarray takes both.
+    own = hasattr(y, "to_numpy") and not type(y).__module__.startswith("pyarrow")
+    answers = np.asarray(y.to_numpy() if own else y)
     if answers.ndim == 2 and 1 in answers.shape:
         answers = answers.ravel()
     if answers.shape != (n,):
         raise ValueError(f"X has {n} rows and y has shape {answers.shape}; give one answer a row.")
+    if answers.dtype == object and all(isinstance(a, Real) for a in answers):
+        return np.array(answers.tolist())  # numbers, or booleans
     return answers
 
 
 def _binomial(answers: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    if answers.dtype.kind in "fiub" and answers.dtype != bool:
+    if answers.dtype.kind in "fiu":
         shares = _numbers(answers, "binomial")
         if ((shares >= 0) & (shares <= 1)).all():
             sign = np.where(shares > 0, 1, -1).astype(np.int8)
             return sign, (shares > 0) & (shares < 1)
+    labels, _ = labels_of(answers)
+    if len(labels) > 2:
+        some = listed([repr(label) for label in labels.tolist()], most=3)
+        raise ValueError(
+            f"y has {len(labels)} different answers ({some}); the family 'binomial' takes two "
+            "labels, or shares from 0 to 1. Give family 'multinomial' or 'poisson'."
+        )
     sign, _ = signs(answers, one_or_two_labels(answers))
     return sign, np.zeros(len(sign), dtype=bool)
 
@@ -124,7 +153,7 @@ def _multinomial(
 ) -> Question:
     from scipy import sparse
 
-    labels, codes = np.unique(answers, return_inverse=True)
+    labels, codes = labels_of(answers)
     K = len(labels)
     if K < 2:
         raise ValueError(f"y has only one label, {labels[0]!r}; a multinomial needs two or more.")

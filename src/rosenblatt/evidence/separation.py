@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,20 +12,15 @@ from numpy.typing import NDArray
 from rosenblatt.card import card
 from rosenblatt.design import INTERCEPT, as_design, design_of
 from rosenblatt.errors import listed
-from rosenblatt.evidence.cone import (
-    Constraints,
-    Partition,
-    determined,
-    null_space,
-    partition,
-    spanning_rows,
-)
+from rosenblatt.evidence.coefficients import blame
+from rosenblatt.evidence.cone import partition
 from rosenblatt.evidence.crossed import Crossed
 from rosenblatt.evidence.families import Name, Question, question
 from rosenblatt.evidence.nearest import Watch
 from rosenblatt.evidence.proof import ProofError, Vector
-from rosenblatt.evidence.reasons import DOWN, EITHER, ESTIMATES, FINITE, UNKNOWN, UP
+from rosenblatt.evidence.reasons import ESTIMATES, FINITE, INFINITE, SHORT, UNKNOWN
 from rosenblatt.evidence.separationproof import EXACT, SeparationProof, data_of, kind_of
+from rosenblatt.evidence.statsmodels import model_of
 from rosenblatt.evidence.telling import Telling
 from rosenblatt.examples import Examples
 from rosenblatt.words import counted, shown
@@ -55,12 +50,15 @@ class Separation:
         Whole numbers, as floats where these hold them.
     n_rows : int
         How many rows the regression has; rows of weight 0 are none.
-    drop : tuple
+    n_overlapping : int
+        How many rows the finite estimates are based on. In a multinomial a row may be separated
+        from one rival and overlap with another: it is one of `rows`, and counted here too.
+    drop : tuple of str
         Columns without which every estimate that is identified is finite.
     proof : SeparationProof, optional
         What `proof.check(X, y)` confirms; None where undecided.
     reason : str
-        Why it is undecided.
+        Why it is undecided, or not all is known.
     """
 
     kind: str
@@ -70,7 +68,8 @@ class Separation:
     reasons: Mapping[Name, str] = field(default_factory=dict)
     rows: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     direction: NDArray[Any] = field(default_factory=lambda: np.empty(0))
-    drop: tuple[Name, ...] = ()
+    n_overlapping: int = 0
+    drop: tuple[str, ...] = ()
     proof: SeparationProof | None = None
     reason: str = ""
 
@@ -81,11 +80,6 @@ class Separation:
     def coefficients(self) -> dict[Name, float]:
         """0.0 for a finite estimate, inf or -inf, nan for either sign or not identified."""
         return {name: ESTIMATES[self.reasons[name]] for name in self.names if self.reasons}
-
-    @property
-    def n_overlapping(self) -> int:
-        """How many rows the finite estimates are based on."""
-        return self.n_rows - len(self.rows)
 
     def __str__(self) -> str:
         return told(self)
@@ -136,8 +130,6 @@ def separation(
     """
     design = None
     if y is None:
-        from rosenblatt.evidence.statsmodels import model_of
-
         design, y, family, sample_weight = model_of(X, family, sample_weight)
         fit_intercept = False
     family = family or "binomial"
@@ -164,21 +156,20 @@ def separation_of(asked: Question, family: str, fit_intercept: bool, watch: Watc
         proof.check_evidence(asked)
     except ProofError as error:
         return _undecided(asked, family, f"the proof did not hold: {error}")
-    if crossed is None:
-        why, drop = _coefficients(asked.constraints, found, watch)
-    else:
-        why = crossed.why(found)
-        drop = [j for j, reason in enumerate(why) if reason in (UP, DOWN, EITHER)]
+    blamed = blame(asked, found, watch) if crossed is None else crossed.blame(asked, found)
+    owners, separated = asked.owners, found.separated
     return Separation(
         kind,
         family,
         asked.names,
-        len(np.unique(asked.owners)),
-        dict(zip(asked.names, why, strict=True)),
-        np.unique(asked.owners[found.separated]),
+        len(np.unique(owners)),
+        dict(zip(asked.names, blamed.why, strict=True)),
+        np.unique(owners[separated]),
         as_numbers(found.direction),
-        tuple(asked.names[j] for j in drop),
+        len(np.unique(owners[~separated])),
+        blamed.drop,
         proof,
+        blamed.reason,
     )
 
 
@@ -187,7 +178,7 @@ def infinite_columns(examples: Examples) -> list[str]:
     names = examples.names or tuple(f"x{j}" for j in range(1, examples.d + 1))
     table = as_design(examples.X, names, bool(examples.x0))
     s = separation_of(question(table, examples.y, "binomial"), "binomial", True, _silent)
-    infinite = [str(n) for n, why in s.reasons.items() if why in (UP, DOWN, EITHER)]
+    infinite = [str(n) for n, why in s.reasons.items() if why in INFINITE]
     return [name for name in infinite if name != INTERCEPT]
 
 
@@ -207,101 +198,6 @@ def as_numbers(direction: Vector) -> NDArray[Any]:
     return np.array(direction, dtype=object)
 
 
-def _coefficients(
-    constraints: Constraints, found: Partition, watch: Watch
-) -> tuple[list[str], list[int]]:
-    """Why each estimate is what it is, and columns to drop."""
-    examples = constraints.examples
-    over = null_space(examples, found.spanning)
-    finite = determined(over, examples.d)
-    rows = np.flatnonzero(found.separated)
-    spanning = [*found.spanning, *spanning_rows(examples, rows)] if len(rows) else found.spanning
-    every = null_space(examples, _independent(examples, spanning))
-    known = determined(every, examples.d)
-    why = [FINITE if f else UNKNOWN for f in finite]
-    infinite = np.flatnonzero(known & ~finite).tolist()
-    free = len(over.others) - len(every.others)
-    ask = Asking(constraints, found, [found.direction], watch)
-    for j in infinite:
-        why[j] = ask.sign(j, alone=free == 1)
-    return why, _droppable(ask, infinite, over.others.tolist()) if infinite else []
-
-
-def _independent(examples: Examples, rows: Sequence[int]) -> list[int]:
-    return spanning_rows(examples, np.array(rows, dtype=np.intp))
-
-
-@dataclass(frozen=True, eq=False)
-class Asking:
-    """Asks whether some direction of the cone has a coefficient of some sign."""
-
-    constraints: Constraints
-    found: Partition
-    directions: list[Vector]  # that are known to be in the cone
-    watch: Watch
-
-    def sign(self, j: int, *, alone: bool) -> str:
-        """Whether coefficient j is positive, negative or either along the cone's directions."""
-        signs = {(v[j] > 0) - (v[j] < 0) for v in self.directions} - {0}
-        for side in (1, -1):
-            if side not in signs and not alone and self.possible(j, side):
-                signs.add(side)
-        return EITHER if len(signs) == 2 else UP if signs == {1} else DOWN
-
-    def possible(self, j: int, side: int) -> bool:
-        """Whether some direction of the cone has this sign at j."""
-        found = partition(self._with(j, side), self.watch)
-        if found.reason:
-            raise ArithmeticError(found.reason)
-        self.directions.append(found.direction)
-        return bool(found.separated[-1])
-
-    def finite_without(self, columns: Sequence[int]) -> bool:
-        """Whether nothing is separated once these columns are dropped."""
-        small = self._small(extra=len(columns))
-        for row, j in enumerate(columns, len(small.pinned) - len(columns)):
-            small.examples.X[row, j] = _size(small.examples.X[:, j])
-            small.pinned[row] = True
-        return not partition(small, self.watch).separated.any()
-
-    def _with(self, j: int, side: int) -> Constraints:
-        small = self._small(extra=1)
-        small.examples.X[-1, j] = side * _size(small.examples.X[:, j])
-        return small
-
-    def _small(self, extra: int) -> Constraints:
-        """The separated rows, rows that span the others, pinned, and some rows of zeros."""
-        examples = self.constraints.examples
-        rows = np.flatnonzero(self.found.separated)
-        span = np.array(self.found.spanning, dtype=np.intp)
-        index = np.concatenate((rows, span)).astype(np.intp)
-        X = examples.X[index]
-        X = X.toarray() if examples.is_sparse else X
-        X = np.vstack((X.astype(np.float64), np.zeros((extra, examples.d))))
-        y = np.concatenate((examples.y[index], np.ones(extra, dtype=np.int8)))
-        pinned = np.zeros(len(y), dtype=bool)
-        pinned[len(rows) : len(index)] = True
-        return Constraints(replace(examples, X=X, y=y), pinned)
-
-
-def _size(column: NDArray[np.float64]) -> float:
-    """A number as large as those of a column, so that a row of its own stands out in no way."""
-    return float(np.abs(column).max()) or 1.0
-
-
-def _droppable(ask: Asking, infinite: list[int], free: list[int]) -> list[int]:
-    """Few columns to drop so that nothing is separated: one if one will do."""
-    for j in reversed(infinite):
-        if ask.finite_without([j]):
-            return [j]
-    chosen = list(infinite)
-    for j in infinite:
-        fewer = [k for k in chosen if k != j]
-        if ask.finite_without(fewer):
-            chosen = fewer
-    return chosen
-
-
 def spelled(name: Name) -> str:
     """A coefficient as a table names it."""
     return shown(name if isinstance(name, str) else f"{name[0]}: {name[1]}")
@@ -314,7 +210,9 @@ def summary(s: Separation) -> str:
     if not s:
         rows = counted(s.n_rows, "row")
         return f"no separation: every estimate that is identified is finite ({rows})"
-    infinite = [spelled(n) for n, why in s.reasons.items() if why in (UP, DOWN, EITHER)]
+    infinite = [spelled(n) for n, why in s.reasons.items() if why in INFINITE]
+    if not infinite:
+        return f"{s.kind} separation: sums of coefficients that no row identifies are infinite"
     if len(infinite) == 1:
         return f"{s.kind} separation: the estimate of {infinite[0]} is infinite"
     return f"{s.kind} separation: the estimates of {listed(infinite)} are infinite"
@@ -324,26 +222,44 @@ def advice(s: Separation) -> list[str]:
     """What to do, a sentence a line."""
     if not s:
         return []
+    lines = [_basis(s)]
+    if s.drop:
+        left = "every estimate left"
+        left += " that is identified" if UNKNOWN in s.reasons.values() else ""
+        lines.append(f"Without {listed([shown(n) for n in s.drop])} {left} is finite.")
+    # A row that also overlaps is needed by others, so leaving it out may separate these.
+    if 0 < s.n_overlapping == s.n_rows - len(s.rows):
+        rows = counted(len(s.rows), "separated row")
+        lines.append(f"Without the {rows} every estimate that is still identified is finite.")
+    return lines + ([f"{s.reason[0].upper()}{s.reason[1:]}."] if s.reason else [])
+
+
+def _basis(s: Separation) -> str:
+    """Which rows the finite estimates come from."""
     finite = sum(1 for why in s.reasons.values() if why == FINITE)
-    apart = counted(len(s.rows), "separated row")
-    basis = "No estimate is finite."
-    if finite:
-        basis = (
-            f"{counted(finite, 'estimate is', 'estimates are')} finite and based on the "
-            f"{counted(s.n_overlapping, 'row')} that overlap, the same without the {apart}."
-        )
-    return [basis, f"Without {listed([spelled(n) for n in s.drop])} every estimate left is finite."]
+    if not finite:
+        return "No estimate is finite."
+    told = (
+        f"{counted(finite, 'estimate is', 'estimates are')} finite and based on the "
+        f"{counted(s.n_overlapping, 'row that overlaps', 'rows that overlap')}"
+    )
+    without = s.n_rows - s.n_overlapping
+    return told + (f", the same without the {counted(without, 'other row')}." if without else ".")
 
 
 def told(s: Separation) -> str:
     """The whole of it: a table of the coefficients, then what to do."""
     if s.kind == "undecided":
         return summary(s)
-    sign = {FINITE: "finite", UP: "+inf", DOWN: "-inf", EITHER: "±inf", UNKNOWN: "—"}
-    wide = max(len(spelled(name)) for name in s.names)
-    lines = [summary(s) + ".", "", f"{'coefficient':<{max(wide, 11)}}  estimate  why"]
+    wide = max(11, *(len(spelled(name)) for name in s.names))
+    lines = [summary(s) + ".", "", f"{'coefficient':<{wide}}  estimate  why"]
     for name, why in s.reasons.items():
-        lines.append(f"{spelled(name):<{max(wide, 11)}}  {sign[why]:<8}  {why}")
+        lines.append(f"{spelled(name):<{wide}}  {SHORT[why]:<8}  {why}")
     if s:
-        lines += ["", f"Separated rows: {listed([str(n) for n in s.rows.tolist()], most=12)}."]
+        lines += ["", f"{which_rows(s)}: {listed([str(n) for n in s.rows.tolist()], most=12)}."]
     return "\n".join(lines + advice(s))
+
+
+def which_rows(s: Separation) -> str:
+    """How a list of the separated rows begins."""
+    return "Separated row" if len(s.rows) == 1 else "Separated rows"

@@ -28,6 +28,7 @@ from rosenblatt.evidence.integers import (
     unit_of,
 )
 from rosenblatt.evidence.proof import Part, ProofError, Vector
+from rosenblatt.evidence.statsmodels import model_of
 from rosenblatt.examples import Examples
 
 FORMAT = "rosenblatt separation 1"
@@ -70,20 +71,23 @@ class SeparationProof:
     direction: Vector
     part: Part
 
-    def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
+    def check(self, X: Any, y: Any = None, sample_weight: Any = None) -> bool:
         """Check the proof against the data in exact arithmetic; raise ProofError if it fails.
 
         Parameters
         ----------
-        X : array, CSR matrix or frame of shape (n, d)
+        X : array, CSR matrix or frame of shape (n, d), or a statsmodels model or result
             The regressors.
         y : sequence of n answers
-            The answers, as the family has them.
+            The answers, as the family has them; a model brings its own.
         sample_weight : sequence of n numbers, optional
             As they were given when the proof was made.
         """
-        asked = question(design_of(X, self.fit_intercept), y, self.family, sample_weight)
-        return self.check_question(asked)
+        design = None
+        if y is None:
+            design, y, _, sample_weight = model_of(X, self.family, sample_weight)
+        design = design or design_of(X, self.fit_intercept)
+        return self.check_question(question(design, y, self.family, sample_weight))
 
     def check_question(self, asked: Question) -> bool:
         """Check the proof against the signed rows of a regression."""

@@ -9,7 +9,7 @@ import numpy as np
 from rosenblatt.design import Design
 from rosenblatt.tables import as_table
 
-# Names of classes of statsmodels, or of its families -> ours.
+# Classes of statsmodels that say all by their name -> our families.
 MODELS = {
     "Logit": "binomial",
     "Probit": "binomial",
@@ -18,9 +18,15 @@ MODELS = {
     "GeneralizedPoisson": "poisson",
     "NegativeBinomial": "poisson",
     "NegativeBinomialP": "poisson",
-    "Binomial": "binomial",
 }
-LOG_LINKS = ("Log", "log")
+# Families of a GLM and their links. With a log link a share of 0 is all that runs away. Gaussian
+# and inverse Gaussian answers above 0 do not hold a mean back, so they are not here.
+RISING = ("Logit", "Probit", "CLogLog", "LogLog", "Cauchy", "CDFLink")
+LINKS = {
+    **{("Binomial", link): "binomial" for link in RISING},
+    **{(name, "Log"): "poisson" for name in ("Binomial", "Poisson", "NegativeBinomial")},
+    **{(name, "Log"): "poisson" for name in ("Tweedie", "Gamma")},
+}
 
 
 def model_of(model: Any, family: str | None, sample_weight: Any) -> tuple[Design, Any, str, Any]:
@@ -33,7 +39,7 @@ def model_of(model: Any, family: str | None, sample_weight: Any) -> tuple[Design
     family : str, optional
         Where given it is taken; else the model tells.
     sample_weight : sequence, optional
-        Likewise; a GLM's `freq_weights` else.
+        Likewise; else a GLM's `freq_weights` times its `var_weights`.
     """
     model = getattr(model, "model", model)
     if not (hasattr(model, "exog") and hasattr(model, "endog")):
@@ -45,22 +51,34 @@ def model_of(model: Any, family: str | None, sample_weight: Any) -> tuple[Design
     names = [str(name) for name in list(getattr(model, "exog_names", []))[: X.shape[1]]]
     names += [f"x{j}" for j in range(len(names) + 1, X.shape[1] + 1)]
     if sample_weight is None:
-        sample_weight = getattr(model, "freq_weights", None)
+        sample_weight = _weights(model)
     family = family or _family(model)
     return Design(X, tuple(names)), _answers(model, family), family, sample_weight
 
 
 def _family(model: Any) -> str:
     own = getattr(model, "family", None)
-    name = type(model if own is None else own).__name__
-    if name in MODELS:
-        return MODELS[name]
-    if own is not None and type(getattr(own, "link", None)).__name__ in LOG_LINKS:
-        return "poisson"
-    raise ValueError(
-        f"whether estimates of {name} can be infinite is not known here; "
-        "give family='binomial', 'poisson' or 'multinomial'."
-    )
+    if own is None:
+        name = type(model).__name__
+        found = MODELS.get(name)
+    else:
+        name, link = type(own).__name__, type(getattr(own, "link", None)).__name__
+        # Older releases have these links in small letters too.
+        known = {link.casefold(): link for _, link in LINKS}
+        found = LINKS.get((name, known.get(link.casefold(), link)))
+        name = f"{name} with the link {link}"
+    if found is None:
+        raise ValueError(
+            f"whether estimates of {name} can be infinite is not known here; "
+            "give family='binomial', 'poisson' or 'multinomial'."
+        )
+    return found
+
+
+def _weights(model: Any) -> Any:
+    given = [getattr(model, name, None) for name in ("freq_weights", "var_weights")]
+    weights = [np.asarray(w, dtype=np.float64) > 0 for w in given if w is not None]
+    return np.logical_and.reduce(weights).astype(np.float64) if weights else None
 
 
 def _answers(model: Any, family: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,22 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rosenblatt.errors import BadCellError, DataError, UsageError, as_option, column_called
-from rosenblatt.read.columns import Category, Column, Entries, Number, Words, as_text, plain
+from rosenblatt.read import libsvm
+from rosenblatt.read.columns import (
+    Category,
+    Column,
+    Entries,
+    Number,
+    Words,
+    as_text,
+    plain,
+    split_entries,
+)
 from rosenblatt.read.guess import Wishes, columns_of, find_column, surveyed
 from rosenblatt.read.survey import Rows, is_text
 from rosenblatt.words import counted
+
+WIDEST = 4096  # columns that the lines of a LIBSVM file are written out to
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +70,13 @@ def regression_of(table: Any, wishes: Wishes, name: str) -> Regression:
     name : str
         What messages call the table.
     """
+    if wishes.target is None and _is_libsvm(table):
+        wishes = replace(wishes, target=libsvm.LABEL)
     if wishes.target is None:
         raise UsageError("give --target, the column of answers.")
     if wishes.texts or wishes.missing == "mean":
         raise UsageError("a regression has no --text columns and no --missing mean.")
+    table = written_out(table, name)
     rows = Rows(table.schema, lambda: (table,))
     seen = surveyed(rows, wishes, name)
     target = find_column(table.column_names, wishes.target, "--target")
@@ -69,6 +84,28 @@ def regression_of(table: Any, wishes: Wishes, name: str) -> Regression:
     columns, notes = columns_of(rows, features, wishes, name)
     _check(columns, name)
     return taken(table, (target, columns, notes), wishes.missing == "drop", name)
+
+
+def _is_libsvm(table: Any) -> bool:
+    return bool(table.column_names == [libsvm.LABEL, libsvm.ENTRIES])
+
+
+def written_out(table: Any, name: str) -> Any:
+    """The lines of a LIBSVM file with a column for each index; other tables as they are."""
+    if not _is_libsvm(table):
+        return table
+    cells = plain(table.column(libsvm.ENTRIES))
+    index = split_entries(cells, libsvm.ENTRIES)[0]
+    first, last = int(min(1, index.min(initial=1))), int(index.max(initial=1))
+    entries = Entries(libsvm.ENTRIES, first, last + 1 - first)
+    if entries.size > WIDEST:
+        raise DataError(
+            f"{name} has {entries.size:,} features, too many for a table of numbers; "
+            "give them to rosenblatt.separation in Python, as a CSR matrix."
+        )
+    numbers = entries.encode(cells).toarray()
+    columns = dict(zip(entries.features, numbers.T, strict=True))
+    return pa.table({libsvm.LABEL: table.column(libsvm.LABEL), **columns})
 
 
 def _check(columns: Iterable[Column], name: str) -> None:
