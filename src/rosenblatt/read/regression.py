@@ -110,7 +110,7 @@ def written_out(table: Any, name: str) -> Any:
 
 def _check(columns: Iterable[Column], name: str) -> None:
     for column in columns:
-        if isinstance(column, Words | Entries):
+        if isinstance(column, Words):
             option = as_option(column.name)
             raise DataError(
                 f"{name}, {column_called(column.name)} is neither numbers nor categories. "
