@@ -128,15 +128,3 @@ def test_outputs_that_are_links_lead_where_they_led(told, here):
     for link, target in [("model.json", "m"), ("out.csv", "o"), ("p.json", "p")]:
         assert Path(link).is_symlink()
         assert (here / "store" / target).stat().st_size > 0
-
-
-def test_another_parquet_file_beside_the_text_is_not_replaced(told, here):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    mine = here / "data.csv.rosenblatt.parquet"
-    pq.write_table(pa.table({"mine": [1, 2, 3]}), mine)
-    before = mine.read_bytes()
-    code, _, err = told("learn", "--stream", "data.csv", "--target", "y", "-o", "m.json")
-    assert (code, "another Parquet file" in err) == (0, True)
-    assert mine.read_bytes() == before

@@ -70,7 +70,8 @@ def opened(voice: Voice, source: Source, reading: Reading, convert: bool) -> Fil
         with voice.patience(f"reading {source.name}"):
             return FileBatches.planned(FileTable.of(source, layout), wishes)
     name = beside(source)
-    table = kept(source, layout)
+    with voice.patience(f"reading {source.name}"):
+        table = kept(source, layout)
     if table is not None:
         voice.note(f"{name} holds the rows of {source.name}, which is unchanged: it is read.")
     else:

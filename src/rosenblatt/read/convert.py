@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -23,8 +24,8 @@ from rosenblatt.read.data import told_where
 from rosenblatt.read.libsvm import ENTRIES
 from rosenblatt.read.source import UNREADABLE, one_line
 
-KEY = b"rosenblatt converted from"
-NOT_OURS = b""
+KEY = b"rosenblatt converted from"  # the mark of our files
+DIGEST = b"rosenblatt converted from sha256"
 SUFFIX = ".rosenblatt.parquet"
 ROWS = 1 << 17  # in a row group
 TEXT = (CSV, JSON_LINES, LIBSVM)
@@ -43,10 +44,12 @@ def beside(source: Source) -> Path:
 def kept(source: Source, layout: Layout) -> FileTable | None:
     """The table of a text file as it was converted before, if that is still the same text.
 
-    Its size and time tell, and what was said of its layout and of the types of its columns.
+    The digest of all its bytes tells, for a time can be set back; and it must have been read in
+    the same way.
     """
     path = beside(source)
-    if _sealed(path) != _seal(source, layout):
+    ours = _marks(path)
+    if ours.get(KEY) != _said(source, layout) or ours.get(DIGEST) != _digest(source):
         return None
     stored = Source.find(str(path))
     return FileTable(source, layout, read_schema(stored, Layout(".parquet")), stored)
@@ -62,38 +65,53 @@ def converted(table: FileTable) -> FileTable:
     """
     import pyarrow.parquet as pq
 
-    path, seal = beside(table.source), _seal(table.source, table.layout)
-    if _sealed(path) == NOT_OURS:
-        raise WriteError(f"cannot write {path}: another Parquet file has that name.")
-    schema = _schema(table).with_metadata({KEY: seal})
+    source, path = table.source, beside(table.source)
+    if path.exists() and KEY not in _marks(path):
+        raise WriteError(
+            f"cannot write {path}: a file that rosenblatt did not write has that name."
+        )
+    before = _moment(source)
+    marks = {KEY: _said(source, table.layout), DIGEST: _digest(source)}
+    schema = _schema(table).with_metadata(marks)
     try:
-        with (
-            replacing(path) as name,
-            pq.ParquetWriter(name, schema, use_dictionary=_repeated(schema)) as writer,
-        ):
-            for rows in _grouped(_typed(table, schema)):
-                writer.write_table(rows, row_group_size=ROWS)
+        with replacing(path) as name:
+            with pq.ParquetWriter(name, schema, use_dictionary=_repeated(schema)) as writer:
+                for rows in _grouped(_typed(table, schema)):
+                    writer.write_table(rows, row_group_size=ROWS)
+            if _moment(source) != before:
+                raise WriteError(f"cannot write {path}: {source.name} changed while it was read.")
     except pa.ArrowNotImplementedError as trouble:  # objects without fields, say
         raise WriteError(f"cannot write {path}: {one_line(trouble)}") from None
     return replace(table, schema=schema, stored=Source.find(str(path)))
 
 
-def _seal(source: Source, layout: Layout) -> bytes:
-    """By which it is known whether a converted file is still that of its text."""
-    status = os.stat(source.path)
+def _said(source: Source, layout: Layout) -> bytes:
+    """How long a text is, and how it is read."""
     types = {name: str(kind) for name, kind in sorted(layout.types.items())}
-    said = [repr(replace(layout, types={})), types]
-    return json.dumps([status.st_size, status.st_mtime_ns, *said]).encode()
+    return json.dumps(
+        [os.path.getsize(source.path), repr(replace(layout, types={})), types]
+    ).encode()
 
 
-def _sealed(path: Path) -> bytes | None:
+def _digest(source: Source) -> bytes:
+    with open(source.path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest().encode()
+
+
+def _moment(source: Source) -> tuple[int, ...]:
+    """What changes when a file is written to; the third of these nobody can set back."""
+    status = os.stat(source.path)
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def _marks(path: Path) -> dict[bytes, bytes]:
+    """What a Parquet file says of itself; nothing if it is none."""
     import pyarrow.parquet as pq
 
     with suppress(*UNREADABLE):
-        metadata = pq.read_schema(path).metadata or {}
-        found: bytes = metadata.get(KEY, NOT_OURS)
-        return found
-    return None
+        if path.is_file():
+            return dict(pq.read_schema(path).metadata or {})
+    return {}
 
 
 def _schema(table: FileTable) -> Any:

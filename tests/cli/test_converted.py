@@ -1,0 +1,74 @@
+"""The Parquet file beside a text: read while it holds that text, written over nobody's file."""
+
+import os
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rosenblatt.errors import WriteError
+from rosenblatt.read import Layout, Source, convert
+from rosenblatt.read.batches import FileTable
+
+ASK = ("learn", "d.csv", "--target", "y", "--stream", "-o", "m.json")
+ROWS = "a,b,y\n" + "1,2,no\n3,4,yes\n0,1,no\n5,5,yes\n" * 9
+
+
+@pytest.fixture
+def text(tmp_path):
+    """A text file of long ago, which a line answers."""
+    return rewritten(tmp_path / "d.csv", ROWS)
+
+
+@pytest.fixture
+def beside(text):
+    """Where it is converted to."""
+    return text.with_name("d.csv.rosenblatt.parquet")
+
+
+def rewritten(path, rows):
+    path.write_text(rows)
+    os.utime(path, ns=(10**18, 10**18))
+    return path
+
+
+def test_text_of_the_same_length_and_time_may_be_other_text(told, text):
+    assert "verdict   separable" in told(*ASK)[1]
+    rewritten(text, ROWS.replace("5,5,yes", "1,2,yes"))
+    _, out, err = told(*ASK)
+    assert "which is unchanged" not in err
+    assert "verdict   quasi-separable" in out
+
+
+def test_text_of_another_time_may_be_the_same_text(told, text, beside):
+    told(*ASK)
+    written = beside.stat().st_mtime_ns
+    os.utime(text)
+    assert "which is unchanged: it is read" in told(*ASK)[2]
+    assert beside.stat().st_mtime_ns == written
+
+
+def test_text_that_changes_while_it_is_converted_is_not_kept(text, beside, monkeypatch):
+    grouped = convert._grouped
+
+    def changing(tables):
+        yield from grouped(tables)
+        rewritten(text, ROWS.replace("5,5,yes", "1,2,yes"))
+
+    monkeypatch.setattr(convert, "_grouped", changing)
+    with pytest.raises(WriteError, match=r"d\.csv changed while it was read"):
+        convert.converted(FileTable.of(Source.find(str(text)), Layout()))
+    assert os.listdir(text.parent) == ["d.csv"]
+
+
+@pytest.mark.parametrize("what", ["text", "nothing", "Parquet"])
+def test_a_file_of_somebody_else_is_not_replaced(told, beside, what):
+    if what == "Parquet":
+        pq.write_table(pa.table({"mine": [1, 2, 3]}), beside)
+    else:
+        beside.write_text("precious" if what == "text" else "")
+    before = beside.read_bytes()
+    code, out, err = told(*ASK)
+    assert (code, "verdict   separable" in out) == (0, True)
+    assert "a file that rosenblatt did not write has that name; the text is parsed anew" in err
+    assert beside.read_bytes() == before
