@@ -12,8 +12,8 @@ from rosenblatt.evidence.cone import (
     Constraints,
     Partition,
     determined,
+    direction,
     null_space,
-    partition,
     spanning_rows,
 )
 from rosenblatt.evidence.families import Question
@@ -111,11 +111,11 @@ class Asking:
         """Whether some direction of the cone has this sign at j; None where undecided."""
         small = self._small(extra=1)
         small.examples.X[-1, j] = side * _size(small.examples.X[:, j])
-        found = partition(small, self.watch)
-        if found.reason:
+        found = direction(small, self.watch, row=len(small.pinned) - 1)
+        if found is None:
             return None
-        self.directions.append(found.direction)
-        return bool(found.separated[-1])
+        self.directions.append(found)
+        return side * found[j] > 0
 
     def without(self, columns: Sequence[int]) -> Vector | None:
         """A direction that is left once columns are dropped, zeros if none; None if undecided."""
@@ -123,8 +123,7 @@ class Asking:
         for row, j in enumerate(columns, len(small.pinned) - len(columns)):
             small.examples.X[row, j] = _size(small.examples.X[:, j])
             small.pinned[row] = True
-        found = partition(small, self.watch)
-        return None if found.reason else found.direction
+        return direction(small, self.watch)
 
     def finite_without(self, columns: Sequence[int]) -> bool:
         """Whether nothing is separated once these columns are dropped."""

@@ -93,21 +93,59 @@ def partition(constraints: Constraints, watch: Watch = lambda point, passes: Non
     >>> found.separated.tolist(), found.direction, found.part.rows
     ([False, False, True], (0, 1), (0, 1))
     """
+    left = _reduced(constraints, watch)
+    if left.direction is None:
+        reason = "neither a direction nor multipliers could be made exact"
+        return Partition(np.zeros(constraints.examples.n, dtype=bool), reason=reason)
+    return _partition(constraints, left)
+
+
+def direction(
+    constraints: Constraints, watch: Watch, row: int | None = None
+) -> tuple[int, ...] | None:
+    """A direction that is positive wherever one can be, zeros if nowhere; None if undecided.
+
+    With a row, zeros also as soon as it is known that none is positive there.
+    """
+    return _reduced(constraints, watch, row).direction
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """What is left when the span of all overlapping rows is divided away.
+
+    Parameters
+    ----------
+    signed : Signed
+        The rows that are left.
+    free : list of int
+        Rows that span the pinned ones.
+    carried : list of Found
+        Multipliers found on the way.
+    direction : tuple of int, optional
+        Positive on the rows left, zeros if there are none; None if undecided.
+    """
+
+    signed: Signed
+    free: list[int]
+    carried: list[Found]
+    direction: Vector | None
+
+
+def _reduced(constraints: Constraints, watch: Watch, row: int | None = None) -> Reduced:
     examples = constraints.examples
     signed = Signed(examples, Scale.even(examples, look_at(examples)))
     free, signed = _span(signed, np.flatnonzero(constraints.pinned))
     carried: list[Found] = []
-    while _alive(signed).any():
+    while _alive(signed).any() if row is None else _alive(signed)[row]:
         found = resolve(signed, nearest_point(signed, ANY, watch))
         if found is None:
-            reason = "neither a direction nor multipliers could be made exact"
-            return Partition(np.zeros(examples.n, dtype=bool), reason=reason)
+            return Reduced(signed, free, carried, None)
         if found.weights:
-            gamma = short_weights(signed, found)
-            return _partition(constraints, signed, (free, carried), gamma)
+            return Reduced(signed, free, carried, short_weights(signed, found))
         carried.append(found)
         signed = _divided(signed, [*free, *(n for one in carried for n in one.rows)])
-    return _partition(constraints, signed, (free, carried), (0,) * examples.d)
+    return Reduced(signed, free, carried, (0,) * examples.d)
 
 
 def _alive(signed: Signed) -> Mask:
@@ -140,10 +178,8 @@ def spanning_rows(examples: Examples, among: NDArray[np.intp]) -> list[int]:
     return _span(Signed(examples, Scale.even(examples, look_at(examples))), among)[0]
 
 
-def _partition(
-    constraints: Constraints, signed: Signed, found: tuple[list[int], list[Found]], gamma: Vector
-) -> Partition:
-    free, carried = found
+def _partition(constraints: Constraints, left: Reduced) -> Partition:
+    signed, free, carried, gamma = left.signed, left.free, left.carried, left.direction or ()
     separated = _alive(signed) if any(gamma) else np.zeros(constraints.examples.n, dtype=bool)
     rows, multipliers = list(free), [flint.fmpq(0)] * len(free)
     for one in carried:

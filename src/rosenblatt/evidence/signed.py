@@ -244,9 +244,13 @@ class Signed:
         exponents += np.frexp(self.scale.columns)[1] - 54
         if self.scale.rows is not None:
             exponents += (np.frexp(self.scale.rows[index])[1] - 1)[:, None]
-        flat = zip(mantissas.ravel().tolist(), exponents.ravel().tolist(), strict=True)
         n, d = X.shape
-        return flint.fmpq_mat(int(n), int(d), [power(m, e) for m, e in flat])
+        entries = [flint.fmpq(0)] * (n * d)
+        at = np.flatnonzero(mantissas)  # of dummies, few are not zero
+        some = (at, mantissas.ravel()[at], exponents.ravel()[at])
+        for i, m, e in zip(*(values.tolist() for values in some), strict=True):
+            entries[i] = power(m, e)
+        return flint.fmpq_mat(int(n), int(d), entries)
 
     def scaled_whole(self, w: Sequence[flint.fmpq]) -> list[flint.fmpq]:
         """Exact weights with nothing divided away, for the scaled rows."""
