@@ -81,11 +81,11 @@ def listed(words: list[str], joint: str = "and", most: int = 6) -> str:
 
     Examples
     --------
-    >>> listed(["a", "b", "c"]), listed(list("abcdefgh"), most=2)
-    ('a, b and c', 'a, b and 6 more')
+    >>> listed(["a", "b", "c"]), listed(["a"] * 2000, most=2)
+    ('a, b and c', 'a, a and 1,998 more')
     """
     if len(words) > most:
-        words = [*words[:most], f"{len(words) - most} more"]
+        words = [*words[:most], f"{len(words) - most:,} more"]
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} {joint} {words[-1]}"

@@ -1,14 +1,20 @@
 """Tables of many columns, as genes have them: read whole, in time that grows as their width."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from rosenblatt.errors import DataError
-from rosenblatt.read import Layout, Source, read_stream, read_whole
+from rosenblatt.read import Layout, Source, csv, read_stream, read_whole
+from rosenblatt.read.agree import wishes_of
+from rosenblatt.read.columns import Number
 from rosenblatt.read.data import read_data
-from rosenblatt.read.guess import Wishes
+from rosenblatt.read.dialect import Dialect
+from rosenblatt.read.encoding import Answers, Encoding
+from rosenblatt.read.guess import Plan, Wishes, check_named
 from rosenblatt.read.layout import twice
 
 WIDTH, ROWS = 5000, 12
@@ -32,6 +38,26 @@ def test_names_that_come_twice_are_found_without_comparing_each_with_each():
     assert twice(names) is None
     assert twice([*names, Counted("gene 777")]) == "gene 777"
     assert Counted.compared < 20_000
+
+
+def test_columns_that_are_named_are_found_without_comparing_each_with_each():
+    names = [Counted(f"gene {i}") for i in range(2_000)]
+    said = [Counted(name) for name in names]
+    plan = Plan(Encoding(tuple(Number(name) for name in said)), Answers(said[0], "no", "yes"))
+    dialect = Dialect(",", None, True, tuple(names))
+    Counted.compared = 0
+    wishes = wishes_of(plan, names, Source("d.csv", "d.csv"))
+    check_named(names, replace(wishes, ignore=tuple(said)))
+    assert csv._convert(dialect, dict.fromkeys(said, pa.string())).column_types
+    assert Counted.compared < 20 * len(names)
+
+
+def test_the_columns_of_files_are_compared_once():
+    parquet = pytest.importorskip("rosenblatt.dask.parquet", exc_type=ImportError)
+    names = [Counted(f"gene {i}") for i in range(2_000)]
+    Counted.compared = 0
+    parquet.refuse_other_columns("d.parquet", names, [*map(Counted, names[::-1])], "e.parquet")
+    assert Counted.compared < 20 * len(names)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from rosenblatt.read.feed import (
     first_keys,
     target_among,
 )
-from rosenblatt.read.guess import find_column
+from rosenblatt.read.guess import Wishes, forced_kinds
 from rosenblatt.read.kinds import Kinds, kind_of, kind_of_cell
 from rosenblatt.read.lines import LineStream, Place, RowStream
 from rosenblatt.words import counted
@@ -71,13 +71,10 @@ class Asked:
 
     def forced(self, names: Sequence[str] | None = None) -> dict[str, str]:
         """The kinds that were asked for, by the names of the columns."""
-        found: dict[str, str] = {}
-        for kind in ("number", "category", "text"):
-            for given in getattr(self, kind):
-                name = given if names is None else find_column(names, given, f"--{kind}")
-                if found.setdefault(name, kind) != kind:
-                    raise UsageError(f"--{found[name]} and --{kind} both name {given}.")
-        return found
+        if names is None:
+            names = (*self.number, *self.category, *self.text)
+        wishes = Wishes(numbers=self.number, categories=self.category, texts=self.text)
+        return forced_kinds(names, wishes)
 
 
 def open_stream(data: str, layout: Layout, follow: bool, growing: bool) -> LineStream | RowStream:
@@ -151,7 +148,8 @@ def _csv(source: LineStream, asked: Asked) -> tuple[CsvFeed, Kinds, Place]:
     columns = _features(names, target, asked.ignore)
     layout = (dialect.separator, dialect.quote, dialect.decimal)
     feed = CsvFeed(dialect.names, target, columns, *layout)
-    forced = {n: kind for n, kind in asked.forced(names).items() if n in columns}
+    features = set(columns)
+    forced = {n: kind for n, kind in asked.forced(names).items() if n in features}
     kinds, looked_at = _first_kinds(source, feed, int(dialect.header), forced)
     tell_kinds({name: kind for name, kind in kinds.items() if name not in forced})
     if looked_at >= FIRST or (looked_at and not source.growing):
@@ -217,10 +215,11 @@ def _first_kind(values: list[Any]) -> str:
 
 
 def _features(names: list[str], target: str, ignore: tuple[str, ...]) -> tuple[str, ...]:
-    unknown = [name for name in ignore if name not in names]
+    there, left_out = set(names), set(ignore)
+    unknown = [name for name in ignore if name not in there]
     if unknown:
         raise UsageError(f"--ignore: there is no column {unknown[0]!r}.")
-    features = tuple(name for name in names if name != target and name not in ignore)
+    features = tuple(name for name in names if name != target and name not in left_out)
     if not features:
         raise UsageError("no column is left to learn from.")
     return features

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -27,8 +28,9 @@ class Piece:
 
     def read(self, columns: Sequence[str]) -> Any:
         """The rows as an Arrow table with these columns, by their names and in this order."""
+        there = set(self.columns)
         for name in columns:
-            if name not in self.columns:
+            if name not in there:
                 raise ValueError(f"{self.file}: there is no column {name!r}, which is needed.")
         return self.fragment.to_table(columns=list(columns))
 
@@ -76,7 +78,8 @@ def with_one_set_of_columns(pieces: list[Piece]) -> tuple[str, ...]:
 
 def refuse_twice(where: str, columns: Sequence[Any]) -> None:
     """Refuse columns that cannot be told apart by their names."""
-    again = next((name for i, name in enumerate(columns) if name in columns[:i]), None)
+    count = Counter(columns)
+    again = next((name for name in columns if count[name] > 1), None)
     if again is not None:
         raise ValueError(f"{where}: the column {again!r} comes twice; give each its own name.")
 
@@ -88,10 +91,11 @@ def refuse_other_columns(
     if tuple(columns) == tuple(wanted):
         return
     refuse_twice(where, columns)
-    lacks = next((name for name in wanted if name not in columns), None)
+    here, there = set(columns), set(wanted)
+    lacks = next((name for name in wanted if name not in here), None)
     if lacks is not None:
         raise ValueError(f"{where}: there is no column {lacks!r}, which {owner} has.")
-    more = next((name for name in columns if name not in wanted), None)
+    more = next((name for name in columns if name not in there), None)
     if more is not None:
         raise ValueError(f"{where}: there is a column {more!r}, which {owner} does not have.")
 

@@ -204,8 +204,9 @@ def _without(part: Any, name: str) -> tuple[Any, Any]:
 
 
 def _check_inside(wanted: list[str], columns: list[str]) -> None:
+    there = set(columns)
     for name in wanted:
-        if name not in columns:
+        if name not in there:
             shown = ", ".join(map(str, columns[:6])) + (", …" if len(columns) > 6 else "")
             raise ValueError(f"there is no column {name!r}; the columns are {shown}.")
 

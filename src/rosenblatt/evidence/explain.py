@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.errors import listed
 from rosenblatt.evidence.guarantee import corrections
 from rosenblatt.evidence.proof import Part
 
@@ -110,12 +111,10 @@ def _blocking(part: Part) -> str:
     """What the multipliers of some rows say, in shares that sum to 1."""
     total = sum(part.multipliers) + part.rest
     pairs = sorted(zip(part.rows, part.multipliers, strict=True), key=lambda pair: -pair[1])
-    shares = [f"{m / total:.2g} of row {n}" for n, m in pairs[:MOST_ROWS]]
-    if len(pairs) > MOST_ROWS:
-        shares.append(f"{len(pairs) - MOST_ROWS} more")
+    shares = [f"{m / total:.2g} of row {n}" for n, m in pairs]
     sentence = _cannot(part)
     if len(part.rows) > 1:
-        sentence += f": {_listed(shares)}, each times its answer, sum to nothing"
+        sentence += f": {listed(shares, most=MOST_ROWS)}, each times its answer, sum to nothing"
     return sentence[0].upper() + sentence[1:] + "."
 
 
@@ -127,13 +126,5 @@ def rows_named(rows: Sequence[int] | NDArray[np.intp]) -> str:
     >>> rows_named([17, 203, 411])
     'rows 17, 203 and 411'
     """
-    names = [str(n) for n in rows[:MOST_ROWS]]
-    if len(rows) == 1:
-        return f"row {names[0]}"
-    if len(rows) > MOST_ROWS:
-        names.append(f"{len(rows) - MOST_ROWS} more")
-    return f"rows {_listed(names)}"
-
-
-def _listed(words: list[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+    names = listed([str(n) for n in rows], most=MOST_ROWS)
+    return f"row {names}" if len(rows) == 1 else f"rows {names}"

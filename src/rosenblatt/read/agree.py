@@ -37,8 +37,9 @@ def names_in(source: Source, layout: Layout) -> list[str]:
 def wishes_of(claimed: Plan, names: Sequence[str], source: Source) -> Wishes:
     """What to ask of a file that has these columns, to find out whether it is as was claimed."""
     needed = [claimed.answers.column, *(column.name for column in claimed.encoding.columns)]
+    there = set(names)
     for name in needed:
-        if name not in names:
+        if name not in there:
             raise DataError(f"{source.name} has no {column_called(name)}, which is needed.")
     every_word = Wishes(missing=claimed.encoding.missing, vocabulary=Vocabulary(1, frozenset()))
     return as_planned(every_word, claimed)

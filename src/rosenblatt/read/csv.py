@@ -76,7 +76,7 @@ def read_stream(source: Source, layout: Layout) -> Iterator[Any]:
 def read_schema(source: Source, layout: Layout) -> Any:
     """The columns and types of all rows, as `read_whole` has them, in little memory."""
     dialect = find_dialect(source, layout)
-    known = {name: kind for name, kind in layout.types.items() if name in dialect.names}
+    known = _there(dialect, layout.types)
     types = Types([name for name in dialect.names if name not in known], _cells(dialect))
     as_bytes = dict.fromkeys(types.fitting, pa.binary())
     for batch in ahead(read_stream(source, replace(layout, types={**as_bytes, **known}))):
@@ -143,10 +143,16 @@ def _text(source: Source, dialect: Dialect) -> Any:
 
 def _convert(dialect: Dialect, types: Any, **more: Any) -> Any:
     return csv.ConvertOptions(
-        column_types={name: kind for name, kind in types.items() if name in dialect.names},
+        column_types=_there(dialect, types),
         **_cells(dialect),
         **more,
     )
+
+
+def _there(dialect: Dialect, types: Any) -> dict[str, Any]:
+    """The types of columns that a file has."""
+    names = set(dialect.names)
+    return {name: kind for name, kind in types.items() if name in names}
 
 
 def _cells(dialect: Dialect) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from rosenblatt.errors import FINITE, BadCellError, DataError, as_option, column
 from rosenblatt.examples import Examples
 from rosenblatt.read import Layout, Source, csv, read_whole, reader_of
 from rosenblatt.read.dialect import find_dialect
-from rosenblatt.read.guess import Plan, Wishes, as_planned, check_named, find_column, plan
+from rosenblatt.read.guess import Plan, Wishes, as_planned, check_named, find_columns, plan
 from rosenblatt.wholes import PROMISED
 
 Rows = NDArray[np.intp]
@@ -228,8 +228,8 @@ def with_types(source: Source, layout: Layout, wishes: Wishes) -> Layout:
         return layout
     names = find_dialect(source, layout).names
     check_named(names, wishes)
-    wished = {find_column(names, given, "--category") for given in wishes.categories}
-    wished |= {find_column(names, given, "--text") for given in wishes.texts}
+    wished = find_columns(names, wishes.categories, "--category")
+    wished += find_columns(names, wishes.texts, "--text")
     return replace(layout, types=dict.fromkeys(wished, pa.string()))
 
 

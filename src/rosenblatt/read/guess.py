@@ -105,12 +105,12 @@ def columns_of(
     rows: Rows, features: dict[str, Survey], wishes: Wishes, name: str
 ) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """What the columns besides the answers are, and what else to tell a person."""
-    empty = [n for n, survey in features.items() if survey.is_empty]
+    empty = {n: survey for n, survey in features.items() if survey.is_empty}
     notes: tuple[str, ...] = ()
     if empty:
         notes += (f"{listed([column_called(n) for n in empty])} left out: nothing in it",)
     used = {n: survey for n, survey in features.items() if n not in empty}
-    forced = _forced(rows.names, wishes)
+    forced = forced_kinds(rows.names, wishes)
     kinds, styles = _kinds(used, forced, wishes, name)
     notes += tuple(_looks(used, kinds, forced))
     ids = [n for n, kind in kinds.items() if kind == "id"]
@@ -130,11 +130,11 @@ def columns_of(
 
 def surveyed(rows: Rows, wishes: Wishes, name: str) -> dict[str, Survey]:
     """What is in each column that is not ignored."""
-    ignored = {find_column(rows.names, given, "--ignore") for given in wishes.ignore}
+    ignored = set(find_columns(rows.names, wishes.ignore, "--ignore"))
     if wishes.known is not None:
         ignored |= set(rows.names).difference(column.name for column in wishes.known)
     target = wishes.target and find_column(rows.names, wishes.target, "--target")
-    forced, entries = _forced(rows.names, wishes), _entries_in(rows)
+    forced, entries = forced_kinds(rows.names, wishes), _entries_in(rows)
     ignored -= {target}
     seen = {
         n: Survey(
@@ -174,11 +174,10 @@ def _entries_in(rows: Rows) -> str | None:
 
 def check_named(names: Sequence[str], wishes: Wishes) -> None:
     """Refuse wishes for columns that are not there."""
-    for given in wishes.ignore:
-        find_column(names, given, "--ignore")
+    find_columns(names, wishes.ignore, "--ignore")
     if wishes.target is not None:
         find_column(names, wishes.target, "--target")
-    _forced(names, wishes)
+    forced_kinds(names, wishes)
 
 
 def find_column(names: Sequence[str], given: str, option: str) -> str:
@@ -194,6 +193,12 @@ def find_column(names: Sequence[str], given: str, option: str) -> str:
     if not 1 <= abs(number) <= len(names):
         raise UsageError(f"{option} {number}: {_there_are(len(names))}, counted from 1.")
     return names[number - 1 if number > 0 else number]
+
+
+def find_columns(names: Sequence[str], given: Sequence[str], option: str) -> list[str]:
+    """The same for several: all the columns may be named, and there may be very many."""
+    there = set(names)
+    return [one if one in there else find_column(names, one, option) for one in given]
 
 
 def _there_are(columns: int) -> str:
@@ -281,15 +286,15 @@ def _means(given: str, label: Any) -> bool:
         return False
 
 
-def _forced(names: Sequence[str], wishes: Wishes) -> dict[str, str]:
+def forced_kinds(names: Sequence[str], wishes: Wishes) -> dict[str, str]:
+    """What some columns were said to be, by their names."""
     forced: dict[str, str] = {}
     for kind, given in (
         ("number", wishes.numbers),
         ("category", wishes.categories),
         ("text", wishes.texts),
     ):
-        for one in given:
-            column = find_column(names, one, f"--{kind}")
+        for one, column in zip(given, find_columns(names, given, f"--{kind}"), strict=True):
             if forced.setdefault(column, kind) != kind:
                 raise UsageError(f"--{forced[column]} and --{kind} both name {one}.")
     return forced
