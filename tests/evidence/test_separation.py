@@ -200,6 +200,18 @@ def test_dependent_columns_are_told_of_and_dropped_too():
     assert "Without the 2 separated rows every estimate that is still identified" in str(s)
 
 
+def test_where_very_many_columns_would_have_to_go_the_rows_alone_are_told():
+    levels = np.eye(31)[[*range(31), 0]]
+    s = rb.separation(levels, [*[1] * 31, 0], fit_intercept=False)
+    assert s.rows.tolist() == list(range(1, 31))
+    assert (s.drop, s.coefficients["x1"], s.coefficients["x31"]) == ((), 0.0, math.inf)
+    assert str(s).splitlines()[-2:] == [
+        "1 estimate is finite and based on the 2 rows that overlap, the same without the "
+        "30 other rows.",
+        "Without the 30 separated rows every estimate that is still identified is finite.",
+    ]
+
+
 def test_one_row_is_told_of_as_one():
     s = rb.separation([[0.0], [0.0], [1.0]], [0, 1, 1])
     assert str(s).splitlines()[-4:] == [

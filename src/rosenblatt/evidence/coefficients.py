@@ -22,7 +22,7 @@ from rosenblatt.evidence.proof import Vector
 from rosenblatt.evidence.reasons import DOWN, EITHER, FINITE, INFINITE, UNKNOWN, UNSIGNED, UP
 from rosenblatt.examples import Examples
 
-FEW = 24  # columns of which each is tried alone
+FEW = 24  # columns of which each is tried alone; more than so many are no advice
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Blame:
     why : tuple of str
         A reason for each coefficient.
     drop : tuple of str
-        Columns; none where that is not known.
+        Columns; none where it would take many, or is not known.
     reason : str
         Why something is not known; empty where all is.
     """
@@ -163,9 +163,13 @@ def _droppable(ask: Asking, asked: Question, why: Sequence[str]) -> list[str]:
             if ask.finite_without(places[name]):
                 return [name]
     chosen: list[str] = []
-    while any(left := ask.without([j for name in chosen for j in places[name]]) or ()):
+    left: Vector | None = ask.found.direction
+    while left is not None and any(left):
+        if len(chosen) == FEW:
+            return []
         chosen.append(next(n for n in order if any(left[j] for j in places[n])))
-    if left is None or len(left) == 0:
+        left = ask.without([j for name in chosen for j in places[name]])
+    if left is None:
         return []
     chosen.sort(key=list(places).index)
     for name in list(chosen):

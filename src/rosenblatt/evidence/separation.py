@@ -54,7 +54,8 @@ class Separation:
         How many rows the finite estimates are based on. In a multinomial a row may be separated
         from one rival and overlap with another: it is one of `rows`, and counted here too.
     drop : tuple of str
-        Columns without which every estimate that is identified is finite.
+        Columns without which every estimate that is identified is finite; none where there is no
+        separation, or it would take very many.
     proof : SeparationProof, optional
         What `proof.check(X, y)` confirms; None where undecided.
     reason : str
