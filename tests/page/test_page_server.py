@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
@@ -356,6 +356,7 @@ POINTS = st.floats(-1e9, 1e9) | st.sampled_from([0.0, 1e-320, -5e-324, 1e-160, 1
     st.lists(st.tuples(POINTS, POINTS, st.sampled_from([1, -1])), min_size=1, max_size=6),
     st.sampled_from(["pla", "pocket", "ratchet", "online"]),
 )
+@example([(0.0, 0.0, -1), (0.0, 3892.0, 1), (-5e-324, 0.0, 1)], "online")  # weights of 5e300
 def test_all_numbers_that_are_let_in_are_answered(page, rows, algorithm):
     given = {
         "points": [[x, y] for x, y, _ in rows],

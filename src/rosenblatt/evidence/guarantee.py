@@ -286,7 +286,7 @@ def squeeze(trace: Trace, weights: Any) -> Squeeze:
     """
     origin = trace.known_origin()
     examples, t = origin.examples, np.arange(len(trace) + 1)
-    w = with_slot(examples, weights)
+    w = held_by_floats(with_slot(examples, weights))
     promise = guarantee_of(examples, w)
     reach = origin.eta * promise.radius
     if not math.isfinite(len(t) * reach * reach):
@@ -298,7 +298,7 @@ def squeeze(trace: Trace, weights: Any) -> Squeeze:
     start = origin.start / examples.unit
     engine.along(examples.rows(origin.eta), trace.examples, start.copy(), w, inner, squared)
     inner, squared = inner * examples.unit, squared * examples.unit * examples.unit
-    size = float(np.linalg.norm(w))
+    size = math.hypot(*w.tolist())
     with np.errstate(invalid="ignore", divide="ignore"):
         cosine = inner / (size * np.sqrt(squared))
     return Squeeze(
@@ -308,6 +308,12 @@ def squeeze(trace: Trace, weights: Any) -> Squeeze:
         inner[0] + t * origin.eta * promise.margin * size,
         squared[0] + t * reach * reach,
     )
+
+
+def held_by_floats(w: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of a size whose products floats can hold: the same direction, by a power of two."""
+    exponent = math.frexp(float(np.abs(w).max()))[1]
+    return w if abs(exponent) < 300 else np.ldexp(w, -exponent)
 
 
 def with_slot(examples: Examples, weights: Any) -> NDArray[np.float64]:

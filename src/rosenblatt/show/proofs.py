@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.evidence.guarantee import Squeeze
+from rosenblatt.evidence.guarantee import Squeeze, held_by_floats
 from rosenblatt.evidence.proof import Part
 from rosenblatt.evidence.separability import Separability
 from rosenblatt.trace import Trace
@@ -93,7 +94,8 @@ def squeeze_json(squeezed: Squeeze, verdict: Separability, trace: Trace) -> dict
     """
     origin = trace.known_origin()
     assert verdict.margin is not None
-    size = float(np.linalg.norm(np.asarray(verdict.weights, dtype=np.float64)))
+    weights = held_by_floats(np.asarray(verdict.weights, dtype=np.float64))
+    size = math.hypot(*weights.tolist())
     first, squared0 = float(squeezed.inner[0]) / size, float(squeezed.squared[0])
     least, most = origin.eta * verdict.margin, (origin.eta * verdict.radius) ** 2
     # (first + t·least)² = squared0 + t·most, its larger root.
