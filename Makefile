@@ -15,7 +15,7 @@ ifneq ($(wildcard ../shared/data),)
 export ROSENBLATT_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test suite dist elsewhere generic blas busy lowest lint bench docs quotes screenshots clean
+.PHONY: demo test tried suite dist elsewhere generic blas busy lowest lint bench docs quotes screenshots clean
 
 ifdef UV
 INSTALL  = $(UV) pip install -q --python $(RUN)
@@ -49,6 +49,12 @@ test: $(VENV)/installed lint  ## everything that must be true
 elsewhere: generic blas busy  ## the same on other processors and on a busy one
 
 SUITE := $(RUN) -m pytest -q -n 2
+# Tests that count what they try, with so many times as many cases; their counts end the run.
+TIMES ?= 5
+TRIED ?= $(shell grep -rl "^from tried import" tests)
+tried: $(VENV)/installed  ## hostile data, forged proofs, damaged files and kills, many more of them
+	ROSENBLATT_TRY=$(TIMES) $(SUITE) $(TRIED)
+
 suite: $(VENV)/installed  ## the tests once, as they are
 	$(SUITE)
 

@@ -17,6 +17,7 @@ from rosenblatt.read.encoding import Answers, Encoding
 from rosenblatt.read.guess import Plan, Wishes, check_named
 from rosenblatt.read.layout import twice
 
+pytestmark = pytest.mark.slow_without_jit  # nothing here is a kernel
 WIDTH, ROWS = 5000, 12
 
 
