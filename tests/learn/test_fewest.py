@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import strategies as its
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.examples import Examples
@@ -312,6 +313,7 @@ def test_few_points_have_their_exact_answer_however_slow_the_machine(xy, interce
     fewest = brute_force(whole_rows(X, y, intercept), [1] * len(X))
     assert (hurried.mistakes, hurried.lower_bound, hurried.optimal) == (fewest, fewest, True)
     assert (hurried.proof is None) == (fewest == 0)
+    tried("fewest mistakes, beside brute force")
 
 
 def test_examples_everybody_knows_have_their_answer_in_no_time(hurried):
@@ -355,6 +357,7 @@ def test_weights_are_added_and_compared_as_the_fractions_they_are():
         result = rb.fewest_mistakes(X, y, sample_weight=s, time_limit=1e-9, random_state=0)
         assert result.optimal, seed
         assert result.lower_bound == result.mistakes == math.fsum(s[result.wrong])
+        tried("fewest mistakes, beside brute force")
         if seed % 2:
             assert (result.mistakes, len(result.wrong)) == (0, 0), seed
         elif X.shape[1] < 3:
