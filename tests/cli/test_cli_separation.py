@@ -112,6 +112,10 @@ def spoil(value, how):
         content["columns"].pop()
     elif how == "another kind":
         content["columns"][0]["kind"] = "category"
+    elif how == "another number of rows":
+        content["rows"] += 1
+    elif how == "weights that are no name":
+        content["weights"] = []
     elif how == "another target":
         content["target"] = "ward"
     elif how == "another family":
@@ -128,6 +132,8 @@ def spoil(value, how):
         "answers as a column",
         "a column less",
         "another kind",
+        "another number of rows",
+        "weights that are no name",
         "another target",
         "another family",
         "a kind of column that is none",

@@ -212,6 +212,14 @@ def test_where_very_many_columns_would_have_to_go_the_rows_alone_are_told():
     ]
 
 
+def test_one_column_among_many_is_found_that_gives_the_answer_away():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (200, 30)).astype(float), np.arange(200) % 2
+    X[:, 12] = y
+    s = rb.separation(X, y)
+    assert (s.kind, s.drop) == ("complete", ("x13",))
+
+
 def test_one_row_is_told_of_as_one():
     s = rb.separation([[0.0], [0.0], [1.0]], [0, 1, 1])
     assert str(s).splitlines()[-4:] == [

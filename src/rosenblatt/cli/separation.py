@@ -180,6 +180,7 @@ class Sealed:
     target: str
     columns: tuple[Column, ...]
     weights: str | None
+    rows: int
     proof: SeparationProof
 
     @classmethod
@@ -202,7 +203,8 @@ class Sealed:
             proof = SeparationProof.from_json(json.dumps(content.get("proof")))
         except ProofError as wrong:
             raise DataError(f"{name} is not a proof of separation: {wrong}") from None
-        return cls(target, columns, weights, proof)
+        rows = check.whole(content.get("rows"), '"rows"', 1)
+        return cls(target, columns, weights, rows, proof)
 
 
 def begins_as_separation(path: str) -> bool:
@@ -235,6 +237,8 @@ def verify_separation(voice: Voice, name: str, source: Source, reading: Reading)
     voice.step("about", about)
     claim = f"{sealed.proof.kind} separation, family {sealed.proof.family}"
     try:
+        if sealed.rows != len(found.rows):
+            raise ProofError(f"it is about {counted(sealed.rows, 'row')}.")
         sealed.proof.check(found.frame, found.answers, weights)
         reason = None
         voice.step("verified", f"“{claim}” holds for {source.name}, in exact arithmetic")

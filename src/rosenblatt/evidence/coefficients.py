@@ -22,7 +22,9 @@ from rosenblatt.evidence.proof import Vector
 from rosenblatt.evidence.reasons import DOWN, EITHER, FINITE, INFINITE, UNKNOWN, UNSIGNED, UP
 from rosenblatt.examples import Examples
 
-FEW = 24  # columns of which each is tried alone; more than so many are no advice
+ALONE = 100  # columns of which each is tried alone
+FEW = 24  # more columns to drop than so many are no advice
+MANY = 400  # of so many columns those to drop are not looked for: it would take minutes
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,9 @@ def _droppable(ask: Asking, asked: Question, why: Sequence[str]) -> list[str]:
     # Those that are infinite are to blame before those that no row identifies; the last first,
     # for before them stand the intercept and what a person put in first.
     order = list(dict.fromkeys([*reversed(infinite), *reversed(unknown)]))
-    if len(order) <= FEW:
+    if len(order) > MANY:
+        return []
+    if len(order) <= ALONE:
         for name in order:
             if ask.finite_without(places[name]):
                 return [name]
