@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.clock import NEVER, Deadline
+from rosenblatt.evidence.floats import multiples
+from rosenblatt.evidence.integers import exact_products, merged
 from rosenblatt.evidence.lowerbound import LowerBound, lower_bound
-from rosenblatt.evidence.proof import Proof
-from rosenblatt.evidence.separability import FEW_NUMBERS
+from rosenblatt.evidence.proof import Part, Proof
+from rosenblatt.evidence.separability import FEW_NUMBERS, separability_of
 from rosenblatt.examples import Examples
-from rosenblatt.learn.best import Search
+from rosenblatt.learn.best import Best, Search
 from rosenblatt.learn.fewest import Hunt
 from rosenblatt.learn.plane import in_the_plane, plane_optimum
 from rosenblatt.words import counted
@@ -45,8 +50,8 @@ class FewestMistakesResult:
     wrong : array of int
         The rows answered wrongly.
     stop_reason : str
-        "no mistakes", "optimal", "time_limit" or "interrupted"; "floats" where all was gone
-        through, and the lines that make fewer lie between two floats.
+        "no mistakes", "optimal", "time_limit" or "interrupted"; "floats" where lines that
+        make fewer exist, and none was found whose scores are right when floats add them up.
 
     Examples
     --------
@@ -72,6 +77,9 @@ class FewestMistakesResult:
             return "no mistakes: a line answers every example"
         if self.optimal:
             return f"{made}; no line makes fewer"
+        if self.stop_reason == "floats":
+            fewest = _said(self.lower_bound)
+            return f"{made}; a line can make {fewest}, but no floats were found that do"
         if self.lower_bound == 0:
             return f"{made}; whether a line can make none is not known"
         return f"{made}; no line makes fewer than {_said(self.lower_bound)}"
@@ -97,23 +105,25 @@ def fewest_of(examples: Examples, search: Search) -> FewestMistakesResult:
     hunt = Hunt(examples, search)
     hunt.begin()
     plane, best = in_the_plane(examples), hunt.best
+    few = len(examples.kept) * (examples.d + 1) <= FEW_NUMBERS
+    asked = few and best.hopeful
+    bound = _offer_right(examples, hunt, examples.kept) if asked else LowerBound(0, (), best.w)
     if plane and len(examples.kept) <= FEW_POINTS:
-        return _in_the_plane(examples, hunt, NEVER)
-    bound = LowerBound(0, (), best.w)
-    if best.hopeful and examples.n * (examples.d + 1) <= FEW_NUMBERS:
-        bound = _bounded(examples, hunt, Deadline.after(0.0))
+        return _in_the_plane(examples, hunt, bound, NEVER)
+    if bound.parts and best.hopeful:
+        bound = _more(bound, _bounded(examples, hunt, Deadline.after(0.0)))
         if bound.exhausted:
             return _result(examples, hunt, bound)
     hunt.sprint()
     if not best.hopeful:
         return _result(examples, hunt, bound)
     if plane:
-        return _in_the_plane(examples, hunt, best.deadline)
-    more = _bounded(examples, hunt, best.deadline.share(BOUND_SHARE))
-    bound = max(bound, more, key=lambda known: (known.cost, len(known.parts)))
+        return _in_the_plane(examples, hunt, bound, best.deadline)
+    if not bound.exhausted:
+        bound = _more(bound, _bounded(examples, hunt, best.deadline.share(BOUND_SHARE)))
     if bound.cost < best.cost:
         hunt.go_on()
-    return _result(examples, hunt, bound)
+    return _result(examples, hunt, bound, done=bound.exhausted)
 
 
 def _bounded(examples: Examples, hunt: Hunt, deadline: Deadline) -> LowerBound:
@@ -123,23 +133,72 @@ def _bounded(examples: Examples, hunt: Hunt, deadline: Deadline) -> LowerBound:
     return bound
 
 
-def _in_the_plane(examples: Examples, hunt: Hunt, deadline: Deadline) -> FewestMistakesResult:
+def _more(one: LowerBound, other: LowerBound) -> LowerBound:
+    """The better of two bounds."""
+    return max(one, other, key=lambda known: (known.cost, known.exhausted, len(known.parts)))
+
+
+def _offer_right(examples: Examples, hunt: Hunt, rows: NDArray[Any], cost: int = 0) -> LowerBound:
+    """Offer floats that answer some rows rightly, at this cost, or tell why no line does so.
+
+    Which of them also score rightly when floats are added up is a matter of rounding: several
+    multiples of several lines are tried. The bound is exhausted where some line is right.
+    """
+    best = hunt.best
+    some = replace(examples, X=examples.X[rows], y=examples.y[rows], weights=None)
+    for widest in (False, True):
+        answer = separability_of(some, widest=widest)
+        best.interrupted = best.interrupted or answer.reason.startswith("interrupted")
+        if not answer or answer.proof is None:
+            return _blocked(best, rows, answer.blocking)
+        for w in multiples(answer.proof.weights):
+            if best.cost > cost:
+                best.offer(w if examples.x0 else np.concatenate(([0.0], w)))
+        if best.cost <= cost:
+            break
+    return LowerBound(cost, (), best.w, exhausted=True)
+
+
+def _blocked(best: Best, rows: NDArray[Any], blocking: tuple[Part, ...]) -> LowerBound:
+    """What the first of some sets of rows that block one another costs every line."""
+    if not blocking:
+        return LowerBound(0, (), best.w)
+    numbers = [int(n) for n in rows[list(blocking[0].rows)]]
+    part = Part(tuple(numbers), blocking[0].multipliers)
+    return LowerBound(int(best.costs.each[numbers].min()), (part,), best.w)
+
+
+def _in_the_plane(
+    examples: Examples, hunt: Hunt, known: LowerBound, deadline: Deadline
+) -> FewestMistakesResult:
     """Go through all lines; the disjoint sets are for those who want a proof to check."""
     best = hunt.best
     if not best.hopeful:
-        return _result(examples, hunt, LowerBound(0, (), best.w))
+        return _result(examples, hunt, known)
     optimum = None
     try:
         optimum = plane_optimum(examples, best.w, lambda: deadline.over)
     except KeyboardInterrupt:
         best.interrupted = True
     if optimum is None:
-        return _result(examples, hunt, _bounded(examples, hunt, Deadline.after(0.0)))
+        bound = _more(known, _bounded(examples, hunt, Deadline.after(0.0)))
+        return _result(examples, hunt, bound, done=bound.exhausted)
     best.offer(optimum.w)
+    if optimum.cost < best.cost:
+        _offer_right(examples, hunt, _right(examples, optimum.exact), optimum.cost)
     bound = lower_bound(examples, best.w, deadline.share(PROOF_SHARE), branch=False)
     fewest = min(optimum.cost, best.cost)
-    best.interrupted = bound.interrupted
+    best.interrupted = best.interrupted or bound.interrupted
     return _result(examples, hunt, LowerBound(fewest, bound.parts, bound.w), done=True)
+
+
+def _right(examples: Examples, w: list[Fraction]) -> NDArray[np.intp]:
+    """The rows that count and that exact weights, with a w0 slot, answer rightly."""
+    common = math.lcm(*(v.denominator for v in w))
+    whole = [int(v * common) for v in (w if examples.x0 else w[1:])]
+    rows = examples.kept.astype(np.intp)
+    products = exact_products(whole, merged(examples), rows.tolist())
+    return rows[[product > 0 for product in products]]
 
 
 def _result(

@@ -91,6 +91,57 @@ def test_fewest_mistakes_are_counted_exactly_on_subnormal_rows():
         assert found.mistakes == zoo.mistakes(found.weights.tolist(), animal)
 
 
+@pytest.mark.parametrize("seed", [*range(times(39)), 84, 99, 124, 156, 180])
+def test_the_fewest_mistakes_of_few_rows_are_known(seed):
+    animal = zoo.animal(seed)
+    if animal.x0 < 0:
+        return
+    x0 = {"fit_intercept": bool(animal.x0), "intercept_scaling": animal.x0 or 1.0}
+    clf = rb.FewestMistakes(time_limit=0.01, random_state=0, **x0).fit(animal.X, animal.y)
+    found, s = clf.result_, rb.separability(animal.X, animal.y, **x0)
+    assert found.mistakes >= zoo.mistakes(found.weights.tolist(), animal)
+    assert (found.lower_bound == 0) == bool(s)
+    assert found.optimal or found.stop_reason == "floats"
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "fewest"),
+    [
+        ([[zoo.TINY], [2 * zoo.TINY]], [0, 1], 0),
+        ([[1.5e308, 1.5e308], [1.5e308, 1.5e308]], [0, 1], 1),
+        ([[1.7e308, -1.7e308], [-1.7e308, 1.7e308], [1.7e308, 1.7e308]], [0, 0, 1], 0),
+        ([[zoo.HUGE] * 4, [-zoo.HUGE] * 4, [0.0] * 4], [0, 0, 1], 1),
+    ],
+)
+def test_a_line_is_found_among_the_smallest_and_the_largest_floats(X, y, fewest):
+    found = rb.fewest_mistakes(X, y, time_limit=0.01)
+    assert (found.mistakes, found.lower_bound, found.optimal) == (fewest, fewest, True)
+
+
+def test_lines_that_floats_cannot_hold_are_said_to_be():
+    animal = zoo.animal(765)
+    found = rb.fewest_mistakes(animal.X, animal.y, time_limit=0.01, random_state=0)
+    if not found.optimal:
+        assert str(found) == "1 mistake; a line can make 0, but no floats were found that do"
+
+
+LEARNERS_AND_MORE = (*LEARNERS, lambda **x0: rb.FewestMistakes(time_limit=0.01, **x0))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [3, 16, 29, 42, 55, 68, 81, 120, 146, 263, 290, 419])
+def test_numbers_at_the_end_of_floats_are_learned_or_refused_in_a_sentence(seed):
+    animal = zoo.animal(seed)
+    x0 = {"fit_intercept": bool(animal.x0), "intercept_scaling": abs(animal.x0) or 1.0}
+    refused = []
+    for learner in LEARNERS_AND_MORE:
+        try:
+            learner(**x0).fit(animal.X, animal.y)
+        except learn.WeightsOverflowError as error:
+            refused.append(str(error))
+    assert all(sentence.endswith("scale the columns first.") for sentence in refused)
+
+
 BIG = [[1.5e308, 1.5e308], [-1.5e308, -1.5e308]]
 
 

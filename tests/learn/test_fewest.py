@@ -351,6 +351,16 @@ def weighted_sets(count):
         yield seed, X, y, 10.0 ** -rng.uniform(0, 13, n + 2)
 
 
+def test_whether_a_line_can_make_none_is_known_of_few_numbers(hurried):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((190, 40)), rng.integers(0, 2, 190)
+    s = rng.integers(0, 3, 190)
+    result = rb.fewest_mistakes(X, y, sample_weight=s, time_limit=1e-9, random_state=0)
+    assert result.lower_bound >= 1
+    assert result.proof.check(X, y)
+    assert all(s[list(part.rows)].min() > 0 for part in result.proof.parts)
+
+
 @pytest.mark.slow_without_jit
 def test_weights_are_added_and_compared_as_the_fractions_they_are():
     for seed, X, y, s in weighted_sets(112):

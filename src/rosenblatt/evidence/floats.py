@@ -30,7 +30,7 @@ def separating_floats(plain: Signed, weights: Vector) -> Floats | None:
         Weights that separate them.
     """
     critical: list[int] = []
-    for w in _multiples(weights):
+    for w in multiples(weights):
         if critical and min(_products(plain, w, critical)) <= 0:
             continue
         fallen = _fallen(plain, w)
@@ -40,8 +40,11 @@ def separating_floats(plain: Signed, weights: Vector) -> Floats | None:
     return None
 
 
-def _multiples(weights: Vector) -> Iterator[Floats]:
-    """Of length 1 first; then near it, as they are where 53 digits suffice; then far above."""
+def multiples(weights: Vector) -> Iterator[Floats]:
+    """Multiples of some weights as floats, each rounded another way.
+
+    Of length 1 first; then near it, as they are where 53 digits suffice; then far above.
+    """
     yield unit_length(weights)
     largest = max(map(abs, weights)).bit_length()
     for power in (0, 1000):  # entries that vanish beside the largest may be floats far above it

@@ -13,7 +13,7 @@ from rosenblatt.examples import Examples
 from rosenblatt.learn.best import Best, Floats, Found, Search
 from rosenblatt.learn.lines import along_lines
 from rosenblatt.learn.pocket import FOREVER, pocket
-from rosenblatt.learn.run import Budget, Rule
+from rosenblatt.learn.run import Budget, Rule, WeightsOverflowError
 from rosenblatt.learn.walker import Ground, Walker, has_board
 
 __all__ = ["Found", "Hunt", "Search", "fewest"]
@@ -79,6 +79,8 @@ class Hunt:
             run = pocket(_usual(examples), Rule("random", rng=self.rng), budget)
             best.offer(run.hypothesis.w)
             best.interrupted = run.reason == "interrupted"
+        except WeightsOverflowError:
+            pass  # a start the less: what follows does not add rows up
         except KeyboardInterrupt:
             best.interrupted = True
 

@@ -165,7 +165,8 @@ class Judge:
         """
         best, order = way
         examples, threads = self.examples, len(tally.wrong)
-        slack, w0 = double_slack(examples, W), W[:, 0] * examples.x0
+        with np.errstate(over="ignore"):  # such scores are in doubt
+            slack, w0 = double_slack(examples, W), W[:, 0] * examples.x0
         alive = np.arange(len(W))
         C = max(1, SCORES_AT_ONCE // len(W))
         for start in range(k * C, examples.n, threads * C):
@@ -191,4 +192,5 @@ def _product(X: Any, rows: Any, W: Floats) -> Floats:
     if not isinstance(X, np.ndarray):
         return np.ascontiguousarray(X[rows].astype(np.float64, copy=False) @ W[:, 1:].T)
     some = X[rows] if isinstance(rows, slice) else X.take(rows, axis=0)
-    return np.asarray(some.astype(np.float64, copy=False) @ W[:, 1:].T)
+    with np.errstate(over="ignore", invalid="ignore"):  # such scores are in doubt
+        return np.asarray(some.astype(np.float64, copy=False) @ W[:, 1:].T)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cmp_to_key
 from itertools import pairwise
 from typing import Any
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from rosenblatt.examples import Examples
 from rosenblatt.learn.costs import Costs
 from rosenblatt.learn.judge import Judge
-from rosenblatt.learn.points import Points, Vector, between, cross, dot
+from rosenblatt.learn.points import Points, Vector, between, cross, dot, rounded
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -35,12 +36,14 @@ SURE = 2.0**-28  # radians; angles are known far better, see `Points.crossings`
 class Optimum:
     """The fewest mistakes of any w, exactly, and weights with a w0 slot that make them.
 
-    `w` makes more mistakes only where the best cell is too small for floats.
+    `w` makes more mistakes only where the best cell is too small for floats; `exact`, which is
+    not rounded, never does. There is none where `start` was as good.
     """
 
     cost: int  # in the unit of `Costs`
     mistakes: float
     w: Floats
+    exact: list[Fraction]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,16 +98,16 @@ def plane_optimum(
     """
     points, judge, costs = Points(examples), Judge(examples), Costs.of(examples)
     w, fewest = start, costs.total(judge.wrong(start))
-    best = fewest
+    best, exact = fewest, list[Fraction]()
     for pivot in range(len(points.exact)):
         if pivot % 16 == 0 and stopped():
             return None
         for cost, cell in better_cells(points, pivot, fewest):
-            fewest = cost
-            inside = points.weights(*_directions(points, cell))
+            fewest, exact = cost, points.weights(*_directions(points, cell))
+            inside = rounded(exact)
             if (count := costs.total(judge.wrong(inside))) < best:
                 best, w = count, inside
-    return Optimum(fewest, costs.number(fewest), w)
+    return Optimum(fewest, costs.number(fewest), w, exact)
 
 
 def better_cells(points: Points, pivot: int, fewest: int) -> Iterator[tuple[int, Cell]]:

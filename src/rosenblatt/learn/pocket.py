@@ -212,7 +212,8 @@ class PocketWalk(Walk):
     def _judged(self, before: Progress, corrected: Ints) -> Pocket:
         W = np.empty((len(corrected), len(before.w)))
         engine.keep(self.rows, corrected, before.w.copy(), W)
-        W *= self.examples.unit
+        with np.errstate(over="ignore"):  # weights past all floats are wrong on every row
+            W *= self.examples.unit
         found = self.judge.improvements(W, self.pocket.mistakes, self._order(W))
         if not found:
             return self.pocket

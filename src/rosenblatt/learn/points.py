@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -87,8 +88,11 @@ class Points:
         rows = np.flatnonzero(keep)
         return rows, angles[rows], same, opposite
 
-    def weights(self, along: Vector | None, aside: Vector) -> Floats:
-        """Weights a little aside of a direction: no row not orthogonal to it changes its sign."""
+    def weights(self, along: Vector | None, aside: Vector) -> list[Fraction]:
+        """Weights a little aside of a direction: no row not orthogonal to it changes its sign.
+
+        They are for the data as they were given, with a w0 slot.
+        """
         if along is None:
             return self._raw([Fraction(b) for b in aside])
         share = self._little(along, aside)
@@ -102,8 +106,7 @@ class Points:
                 least = min(least, abs(Fraction(product, change)) / 2)
         return least
 
-    def _raw(self, w: list[Fraction]) -> Floats:
-        """Weights for the data as they were given, with a w0 slot."""
+    def _raw(self, w: list[Fraction]) -> list[Fraction]:
         features = w[3 - len(self.units) :]
         raw = [v / unit for v, unit in zip(features, self.units, strict=True)]
         w0 = Fraction(0)
@@ -111,9 +114,7 @@ class Points:
             x0 = Fraction(self.examples.x0)
             centred = sum((v * m for v, m in zip(raw, self.middle, strict=True)), Fraction(0))
             w0 = w[self.pad] / self._x0_unit() - centred / x0
-        tall = [w0, *raw]
-        largest = max(abs(v) for v in tall) or Fraction(1)
-        return np.array([float(v / largest) for v in tall])
+        return [w0, *raw]
 
 
 def cross(a: Vector, b: Vector) -> Vector:
@@ -124,6 +125,12 @@ def cross(a: Vector, b: Vector) -> Vector:
 def dot(a: Vector, b: Vector) -> int:
     """a·b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def rounded(w: Sequence[Fraction]) -> Floats:
+    """Fractions as floats up to 1, each rounded once."""
+    largest = max(abs(v) for v in w) or Fraction(1)
+    return np.array([float(v / largest) for v in w])
 
 
 def unit_floats(z: Vector) -> Floats:
@@ -141,7 +148,10 @@ def between(low: Vector, high: Vector) -> Vector:
 
 
 def _middle(x: Floats) -> Fraction:
-    return Fraction(float(np.median(x)))
+    """The median; halves are added as fractions, for floats may end before their sum does."""
+    ends = (len(x) - 1) // 2, len(x) // 2
+    low, high = np.partition(x, ends)[list(ends)].tolist()
+    return (Fraction(low) + Fraction(high)) / 2
 
 
 def _unit(x: Floats, middle: Fraction) -> Fraction:
