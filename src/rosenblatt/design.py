@@ -100,7 +100,12 @@ def _arrow_columns(X: Any) -> Iterator[tuple[str, Any]]:
     if hasattr(X, "to_arrow"):
         X = X.to_arrow()
     elif not hasattr(X, "column_names"):
-        X = pa.Table.from_pandas(X, preserve_index=False)
+        try:
+            X = pa.Table.from_pandas(X, preserve_index=False)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as trouble:
+            raise ValueError(
+                f"X: {trouble.args[-1]}; make every cell of it a number, or every cell text."
+            ) from None
     for i, name in enumerate(X.column_names):
         column = X.column(i)
         yield name, column.combine_chunks() if hasattr(column, "combine_chunks") else column

@@ -285,6 +285,20 @@ def test_declared_categories_keep_their_order_and_a_missing_one_is_named():
         rb.separation(pd.DataFrame({"town": ["b", None]}), [0, 1])
 
 
+def test_a_column_of_numbers_and_text_is_refused_by_its_name():
+    with pytest.raises(ValueError, match=r"column t .* make every cell"):
+        rb.separation(pd.DataFrame({"t": ["a", 1]}), [0, 1])
+
+
+def test_a_table_of_very_many_coefficients_begins_with_those_that_are_not_finite():
+    X = np.vstack([np.eye(80), np.eye(80)])
+    s = rb.separation(X, [*[0] * 80, *[1] * 79, 0], fit_intercept=False)
+    lines = str(s).splitlines()
+    assert lines[3].split()[:2] == ["x80", "-inf"]
+    assert "… and 20 coefficients more, all in .reasons" in lines
+    assert "20 coefficients more" in s._repr_html_()
+
+
 def test_two_columns_of_one_name_are_refused():
     with pytest.raises(ValueError, match=r"called 't\[b\]'"):
         rb.separation(pd.DataFrame({"t": ["a", "b"], "t[b]": [1.0, 2.0]}), [0, 1])

@@ -26,6 +26,7 @@ from rosenblatt.examples import Examples
 from rosenblatt.words import counted, shown
 
 MANY_COLUMNS = 400  # from so many on crossed effects are looked for first
+SHOWN = 60  # coefficients in a table; of more, those that are not finite come first
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +90,8 @@ class Separation:
         return f"<Separation: {summary(self)}>"
 
     def _repr_html_(self) -> str:
-        rows = [(spelled(name), why) for name, why in self.reasons.items()]
+        rows = [(spelled(name), self.reasons[name]) for name in listing(self)]
+        rows += [("", line) for line in _unlisted(self)]
         return card(summary(self), rows + [("", line) for line in advice(self)])
 
 
@@ -252,13 +254,28 @@ def told(s: Separation) -> str:
     """The whole of it: a table of the coefficients, then what to do."""
     if s.kind == "undecided":
         return summary(s)
-    wide = max(11, *(len(spelled(name)) for name in s.names))
+    names = listing(s)
+    wide = max(11, *(len(spelled(name)) for name in names))
     lines = [summary(s) + ".", "", f"{'coefficient':<{wide}}  estimate  why"]
-    for name, why in s.reasons.items():
+    for name in names:
+        why = s.reasons[name]
         lines.append(f"{spelled(name):<{wide}}  {SHORT[why]:<8}  {why}")
+    lines += _unlisted(s)
     if s:
         lines += ["", f"{which_rows(s)}: {listed([str(n) for n in s.rows.tolist()], most=12)}."]
     return "\n".join(lines + advice(s))
+
+
+def listing(s: Separation) -> list[Name]:
+    """The coefficients that a table has room for."""
+    if len(s.reasons) <= SHOWN:
+        return list(s.reasons)
+    return sorted(s.reasons, key=lambda name: s.reasons[name] == FINITE)[:SHOWN]
+
+
+def _unlisted(s: Separation) -> list[str]:
+    left = len(s.reasons) - SHOWN
+    return [f"… and {counted(left, 'coefficient')} more, all in .reasons"] if left > 0 else []
 
 
 def which_rows(s: Separation) -> str:
