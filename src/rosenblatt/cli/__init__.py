@@ -141,7 +141,10 @@ def main() -> None:
     _open_streams()
     sys.meta_path.insert(0, WithoutPandas())
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", memory_pool())
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if code == READER_GONE:
+        os._exit(code)  # a thread about to write would make an orderly end an abort
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
