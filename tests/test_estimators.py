@@ -9,7 +9,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import rosenblatt as rb
 
 ROW_ORDER = "PLA depends on the order of rows, so repeating and shuffling them changes its result"
-OPTIMUM = "the cheapest line for these 50 rows gives the dear class 86 % of others; 87 % are wanted"
 
 # A search that takes all the time it is given need not be given much here.
 QUICK = {"FewestMistakes": {"time_limit": 0.5}}
@@ -25,13 +24,10 @@ def exported_estimators():
 
 
 def expected_failed_checks(estimator):
-    known = {
+    return {
         "check_sample_weight_equivalence_on_dense_data": ROW_ORDER,
         "check_sample_weight_equivalence_on_sparse_data": ROW_ORDER,
     }
-    if isinstance(estimator, rb.FewestMistakes):
-        known["check_class_weight_classifiers"] = OPTIMUM
-    return known
 
 
 def test_estimators_are_discovered():

@@ -105,8 +105,7 @@ def fewest_of(examples: Examples, search: Search) -> FewestMistakesResult:
     hunt = Hunt(examples, search)
     hunt.begin()
     plane, best = in_the_plane(examples), hunt.best
-    few = len(examples.kept) * (examples.d + 1) <= FEW_NUMBERS
-    asked = few and best.hopeful
+    asked = _few(examples) and best.hopeful
     bound = _offer_right(examples, hunt, examples.kept) if asked else LowerBound(0, (), best.w)
     if plane and len(examples.kept) <= FEW_POINTS:
         return _in_the_plane(examples, hunt, bound, NEVER)
@@ -201,12 +200,41 @@ def _right(examples: Examples, w: list[Fraction]) -> NDArray[np.intp]:
     return rows[[product > 0 for product in products]]
 
 
+def _few(examples: Examples) -> bool:
+    return len(examples.kept) * (examples.d + 1) <= FEW_NUMBERS
+
+
+def _widen(examples: Examples, best: Best) -> None:
+    """Of the lines that are right about the same rows, take the one in their middle.
+
+    Its margins are widest in proportion to what the rows cost: a dear row is the farther from it.
+    """
+    rows = np.setdiff1d(examples.kept, best.judge.wrong(best.w)).astype(np.intp)
+    X = examples.X[rows]
+    tall = np.asarray(X.toarray() if examples.is_sparse else X, dtype=np.float64)
+    if examples.x0:
+        tall = np.column_stack((np.full(len(rows), examples.x0), tall))
+    with np.errstate(over="ignore"):
+        if examples.weights is not None:
+            tall = (
+                tall / examples.weights[rows, None] * float(examples.weights[rows].max(initial=0))
+            )
+    if len(rows) == 0 or not np.isfinite(tall).all():
+        return
+    answer = separability_of(Examples(tall, examples.y[rows], examples.labels, None, 0.0))
+    if answer.weights is not None:
+        w = answer.weights if examples.x0 else np.concatenate(([0.0], answer.weights))
+        best.replace(w)
+
+
 def _result(
     examples: Examples, hunt: Hunt, bound: LowerBound, *, done: bool = False
 ) -> FewestMistakesResult:
     """What came out; done: all lines were gone through."""
     best = hunt.best
     optimal = best.cost <= bound.cost
+    if optimal and _few(examples):
+        _widen(examples, best)
     reason: str = best.found.reason
     if reason == "time_limit" and (optimal or done):
         reason = "optimal" if optimal else "floats"
