@@ -46,7 +46,8 @@ class FewestMistakesResult:
     proof : Proof or None
         Disjoint sets of rows, each of which costs every w at least one mistake; None if there
         are none. `proof.check(X, y)` confirms it. Where the optimum was found by going through
-        all lines or branches exactly, `lower_bound` may be more than the proof's sets show.
+        all lines or branches exactly, or more than 32,768 pairs of equal rows contradict one
+        another, `lower_bound` may be more than the proof's sets show.
     wrong : array of int
         The rows answered wrongly.
     stop_reason : str

@@ -7,8 +7,9 @@ from scipy import sparse
 
 import rosenblatt as rb
 from rosenblatt.evidence import integers
-from rosenblatt.evidence.fingerprint import distinct
+from rosenblatt.evidence.fingerprint import contradictions, distinct
 from rosenblatt.evidence.proof import sum_of_rows
+from rosenblatt.evidence.separability import contradicted
 from rosenblatt.evidence.signed import Signed
 from rosenblatt.examples import Examples
 
@@ -55,6 +56,29 @@ def test_one_of_each_kind_of_rows_is_looked_at(form):
     examples = Examples.from_arrays(form(X), [1, 0, 1, 0, 0])
     assert distinct(examples, np.arange(5)).tolist() == [0, 1, 3]
     assert distinct(examples, np.array([2, 4])).tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_many_equal_rows_are_counted_together_and_proved_by_some_of_them(form, monkeypatch):
+    n, most = 6000, 100
+    monkeypatch.setattr("rosenblatt.evidence.separability.MOST_PAIRS", most)
+    monkeypatch.setattr("rosenblatt.evidence.lowerbound.MOST_PAIRS", most)
+    X, y = form(np.ones((n, 2))), np.repeat([1, 0, 1], n // 3)
+    found = rb.fewest_mistakes(X, y, time_limit=0.01)
+    assert (found.mistakes, found.lower_bound, found.optimal) == (n // 3, n // 3, True)
+    assert len(found.proof.parts) == most
+    assert found.proof.check(X, y)
+    blocked = contradicted(Examples.from_arrays(X, y))
+    assert len(blocked.blocking) == most
+    assert blocked.proof.check(X, y)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_codes_that_are_the_same_by_chance_make_no_rows_alike(form):
+    X = form([[1.0, 0.0], [2.0, 5.0], [1.0, -0.0], [2.0, 5.0], [1.0, 0.0]])
+    examples = Examples.from_arrays(X, [1, 0, 0, 0, 1])
+    (alike,) = contradictions(examples, np.zeros(5, dtype=np.uint64))
+    assert [side.tolist() for side in alike] == [[0, 4], [2]]
 
 
 def dependent(n):

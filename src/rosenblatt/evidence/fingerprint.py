@@ -16,8 +16,10 @@ from rosenblatt.evidence.integers import BLOCK, blocks
 from rosenblatt.examples import Examples
 
 Codes = NDArray[np.uint64]
+Rows = NDArray[np.intp]
 
 MANY_ROWS = 2**18
+MOST_PAIRS = 2**15  # of alike rows with different answers in a proof: to check more takes long
 ZERO, HALF, MINUS_ZERO = np.uint64(0), np.uint64(32), np.uint64(1 << 63)
 
 
@@ -88,13 +90,13 @@ def contradictions_of(examples: Examples, codes: Codes, most: int = 8) -> list[t
     ordered = np.sort(codes)
     if not (ordered[1:] == ordered[:-1]).any():
         return []
-    firsts = ((yes[0], no[0]) for yes, no in contradictions(examples, codes))
+    firsts = ((int(yes[0]), int(no[0])) for yes, no in contradictions(examples, codes))
     return sorted((min(pair), max(pair)) for pair in firsts)[:most]
 
 
 def contradictions(
-    examples: Examples, codes: Codes, rows: NDArray[np.intp] | None = None
-) -> Iterator[tuple[list[int], list[int]]]:
+    examples: Examples, codes: Codes, rows: Rows | None = None
+) -> Iterator[tuple[Rows, Rows]]:
     """Rows that are alike in every number and have both answers: those of yes, those of no.
 
     All rows are looked at, or those that are given. Codes may be the same by chance: the rows
@@ -106,15 +108,33 @@ def contradictions(
     yes = np.add.reduceat(examples.y[rows] > 0, starts, dtype=np.intp)
     sizes = np.diff(starts, append=len(rows))
     for k in np.flatnonzero((yes > 0) & (yes < sizes)).tolist():
-        group = rows[starts[k] : starts[k] + sizes[k]].tolist()
-        first = examples.tall_row(group[0])
-        alike = [n for n in group if not (examples.tall_row(n) != first).any()]
-        yeses, noes = ([n for n in alike if examples.y[n] == sign] for sign in (1, -1))
-        if yeses and noes:
+        group = rows[starts[k] : starts[k] + sizes[k]]
+        alike = group[_alike(examples, group, int(group[0]))]
+        positive = examples.y[alike] > 0
+        yeses, noes = alike[positive], alike[~positive]
+        if len(yeses) and len(noes):
             yield yeses, noes
 
 
-def distinct(examples: Examples, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+def paired(yes: Rows, no: Rows, most: int) -> Iterator[tuple[int, int]]:
+    """Pairs of a row of either side, in turn, the lower number first; no more than so many."""
+    for a, b in zip(yes[:most].tolist(), no[:most].tolist(), strict=False):
+        yield min(a, b), max(a, b)
+
+
+def _alike(examples: Examples, rows: Rows, first: int) -> NDArray[np.bool_]:
+    """Which of some rows have every number of another."""
+    alike = np.empty(len(rows), dtype=bool)
+    step = max(1, BLOCK // examples.d)
+    for start in range(0, len(rows), step):
+        some = rows[start : start + step]
+        X = examples.X[some]
+        model = examples.X[[first] * len(some)] if examples.is_sparse else examples.X[first]
+        alike[start : start + step] = np.asarray((model != X).sum(axis=1)).ravel() == 0
+    return alike
+
+
+def distinct(examples: Examples, rows: Rows) -> Rows:
     """Some rows without those that others are equal to, in every number and in the answer."""
     X, y = examples.X[rows], examples.y[rows]
     codes = row_codes(replace(examples, X=X, y=y, weights=None)) ^ (y > 0).astype(np.uint64)

@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
-from rosenblatt.evidence.fingerprint import contradictions, fingerprint, row_codes
+from rosenblatt.evidence.fingerprint import (
+    MOST_PAIRS,
+    contradictions,
+    fingerprint,
+    paired,
+    row_codes,
+)
 from rosenblatt.evidence.integers import dimension_of, merged
 from rosenblatt.evidence.proof import Part, Proof, claim_of_mistakes
 from rosenblatt.evidence.separability import blocking_part, separability_of
@@ -92,22 +98,23 @@ def lower_bound(
     (1, (0, 1, 2, 3), True)
     """
     ledger = Ledger(merged(examples), w, deadline)
-    parts: tuple[Part, ...] = ()
+    parts: list[Part] = []
     exhausted = interrupted = False
     try:
         for part in ledger.disjoint():
-            parts = (*parts, part)
-            ledger.know(part)
+            parts.append(part)
         exhausted = ledger.sure >= ledger.cost
         small = examples.n <= MOST_ROWS and examples.d <= MOST_FEATURES
         if branch and not exhausted and small:
+            for part in parts:
+                ledger.know(part)
             exhausted = ledger.nothing_better()
     except OutOfTimeError:
         exhausted = ledger.sure >= ledger.cost
     except KeyboardInterrupt:
         interrupted = True
     bound = ledger.cost if exhausted else ledger.sure
-    return LowerBound(bound, parts, ledger.w, exhausted, interrupted)
+    return LowerBound(bound, tuple(parts), ledger.w, exhausted, interrupted)
 
 
 class Ledger:
@@ -142,12 +149,14 @@ class Ledger:
         """Blocking rows, each with one mistake of the best weights where that can be."""
         free = self.prices > 0
         yield from self._contradictions(free)
-        if self.examples.d > MOST_FEATURES:
+        if self.examples.d > MOST_FEATURES or self.sure >= self.cost:
             return
-        near = self._near()
-        for m in self._worst_first():
+        near, worst = self._near(), self._worst_first()
+        for m in worst[free[worst]].tolist():
+            if not free[m]:
+                continue
             rows = near[free[near]]
-            answer = self.ask(np.append(rows[rows != m], m)) if free[m] else None
+            answer = self.ask(np.append(rows[rows != m], m))
             if isinstance(answer, Part):
                 yield self._count(answer, free)
         left: Rows = np.union1d(near, self.wrong).astype(np.intp)
@@ -167,18 +176,18 @@ class Ledger:
         sure, and takes as many of the dearest rows of either answer as it needs.
         """
         codes, rows = row_codes(self.examples), np.flatnonzero(free)
+        told = 0
         for yes, no in contradictions(self.examples, codes, rows):
-            sides = [sorted(side, key=self.prices.__getitem__, reverse=True) for side in (yes, no)]
+            sides = [side[np.argsort(-self.prices[side], kind="stable")] for side in (yes, no)]
             sure = min(self.costs.total(side) for side in sides)
             self.sure += sure
+            pairs = min(map(len, sides))
             for side in sides:
-                spent = 0
-                for n in side:
-                    free[n] = spent >= sure
-                    spent += int(self.prices[n])
-            for a, b in zip(*sides, strict=False):
-                free[[a, b]] = False
-                yield Part((min(a, b), max(a, b)), (1, 1))
+                prices = self.prices[side]
+                free[side] = (np.cumsum(prices) - prices >= sure) & (np.arange(len(side)) >= pairs)
+            for pair in paired(sides[0], sides[1], MOST_PAIRS - told):
+                told += 1
+                yield Part(pair, (1, 1))
 
     def _near(self) -> Rows:
         """Rows the best weights answer rightly, those nearest to the line."""
@@ -188,9 +197,9 @@ class Ledger:
         count = min(NEAREST, int(np.isfinite(s).sum()))
         return np.sort(np.argpartition(s, count - 1)[:count]) if count else np.empty(0, np.intp)
 
-    def _worst_first(self) -> list[int]:
+    def _worst_first(self) -> Rows:
         s = self.examples.y * Hypothesis(self.w, self.examples.x0).scores(self.examples.X)
-        return [int(n) for n in self.wrong[np.argsort(s[self.wrong])]]
+        return self.wrong[np.argsort(s[self.wrong])]
 
     def ask(self, rows: Rows) -> Part | Floats | None:
         """Some of these rows that block one another, or weights that answer them all."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,12 @@ from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.decide import ANY, Decision, decide, first_part
 from rosenblatt.evidence.explain import explanation, summary
 from rosenblatt.evidence.fingerprint import (
+    MOST_PAIRS,
     Codes,
     contradictions,
     contradictions_of,
     fingerprint,
+    paired,
     row_codes,
 )
 from rosenblatt.evidence.floats import separating_floats
@@ -211,8 +214,8 @@ def contradicted(examples: Examples) -> Separability | None:
         return None
     codes = row_codes(examples)
     groups = contradictions(examples, codes)
-    pairs = [sorted(pair) for yes, no in groups for pair in zip(yes, no, strict=False)]
-    parts = tuple(Part((a, b), (1, 1)) for a, b in sorted(pairs))
+    pairs = (pair for yes, no in groups for pair in paired(yes, no, MOST_PAIRS))
+    parts = tuple(Part(pair, (1, 1)) for pair in sorted(islice(pairs, MOST_PAIRS)))
     return _blocked(examples, look_at(examples), parts, codes) if parts else None
 
 
