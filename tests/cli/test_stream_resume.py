@@ -48,8 +48,7 @@ def refused(stream, folder, *arguments):
     code, _, err = stream("--resume", *arguments, until=40)
     assert code in (64, 65), err
     assert err.count("\n") == 1, err
-    after = files(folder)
-    assert {name: after[name] for name in before} == before
+    assert files(folder) == before
     return err
 
 
@@ -78,6 +77,13 @@ def test_an_output_that_was_edited_between_runs_is_refused(stream, begun, edit):
     out = begun / "out"
     out.write_text(edit(out.read_text()))
     refused(stream, begun, "-o", "out", "--rejects", "bad")
+
+
+def test_an_output_that_is_gone_is_not_begun_anew(stream, begun):
+    (begun / "out").unlink()
+    err = refused(stream, begun, "-o", "out", "--rejects", "bad")
+    assert "out has 0 bytes and had" in err
+    refused(stream, begun, "-o", "new", "--rejects", "new too")
 
 
 def test_a_foreign_file_of_the_same_name_is_refused(stream, begun):

@@ -17,6 +17,7 @@ from rosenblatt.files import cannot_write
 from rosenblatt.words import counted, shown_bytes
 
 BLOCK = 1 << 20
+MISSING = -1  # in place of a descriptor
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Seal:
 
 
 class Outlet:
-    """A file, or standard output, that a stream writes lines to.
+    """A file, or standard output, that a stream writes lines to; it is made only by `create`.
 
     Parameters
     ----------
@@ -43,11 +44,11 @@ class Outlet:
     def __init__(self, option: str, path: str | None) -> None:
         self.name = path or "standard output"
         self.option, self.path = option, path
+        self.fd = MISSING
+        self.is_file, self.is_terminal = True, False
         try:
-            flags = os.O_WRONLY | os.O_CREAT
-            self.fd = sys.stdout.fileno() if path is None else os.open(path, flags, 0o666)
-            self.is_file = stat.S_ISREG(os.fstat(self.fd).st_mode)
-            self.is_terminal = os.isatty(self.fd)
+            with suppress(FileNotFoundError):
+                self._open(os.O_WRONLY)
         except OSError as trouble:
             raise cannot_write(self.name, trouble) from None
         self.begun = 0
@@ -56,7 +57,15 @@ class Outlet:
     @property
     def length(self) -> int:
         """How long the file is."""
-        return os.fstat(self.fd).st_size
+        return 0 if self.fd == MISSING else os.fstat(self.fd).st_size
+
+    def create(self) -> None:
+        """Make a file that is not there yet."""
+        if self.fd == MISSING:
+            try:
+                self._open(os.O_WRONLY | os.O_CREAT)
+            except OSError as trouble:
+                raise cannot_write(self.name, trouble) from None
 
     def begin(self, sealed: bool) -> None:
         """Start: a named file anew, standard output after what it holds already.
@@ -156,10 +165,18 @@ class Outlet:
     def _short_name(self) -> str | None:
         return None if self.path is None else os.path.basename(self.path)
 
+    def _open(self, flags: int) -> None:
+        path = self.path
+        self.fd = sys.stdout.fileno() if path is None else os.open(path, flags, 0o666)
+        self.is_file = stat.S_ISREG(os.fstat(self.fd).st_mode)
+        self.is_terminal = os.isatty(self.fd)
+
     def _written(self, seal: Seal) -> Any:
         """The hash of what was written before, where a system lets it be read back."""
         assert seal.length is not None
         hashed, left = hashlib.sha256(), seal.length - seal.begun
+        if self.fd == MISSING:
+            return hashed  # as it was: of no length
         with suppress(OSError), open(self.path or f"/dev/fd/{self.fd}", "rb") as file:
             file.seek(seal.begun)
             while left > 0 and (block := file.read(min(left, BLOCK))):

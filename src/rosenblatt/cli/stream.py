@@ -62,9 +62,9 @@ EVERY = 100_000
 def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
     """Predict each line of DATA as it comes, then learn its answer.
 
-    DATA is JSON lines, CSV, LIBSVM or Parquet; - is standard input. A line without an answer is
-    only predicted. Predictions go to standard output in order, one a line, empty before any
-    label is known; a bad line has none. Labels are learnt as they come.
+    DATA is JSON lines, CSV or LIBSVM, compressed or not, or Parquet; - is standard input. A line
+    without an answer is only predicted. Predictions go to standard output in order, one a line,
+    empty before any label is known; a bad line has none. Labels are learnt as they come.
 
     The first value of a column says what it is: a number, a category, whose values become
     features column=value, or, from four words on, text, whose words become column=word.
@@ -136,7 +136,7 @@ def _job(
 def _outlets(
     given: dict[str, Any], folder: CheckpointFolder | None, kept: Any
 ) -> tuple[Outlet | None, Outlet | None]:
-    """Where predictions and bad lines go; nothing is cut before all is known to fit."""
+    """Where predictions and bad lines go; nothing is made or cut before all is known to fit."""
     path = None if given["output"] == "-" else given["output"]
     output = None if path is None and given["as_json"] else Outlet("--output", path)
     rejects = None if given["rejects"] is None else Outlet("--rejects", given["rejects"])
@@ -148,6 +148,8 @@ def _outlets(
     if given["resume"]:
         for outlet in there:
             outlet.refuse_unless_empty()
+    for outlet in there:
+        outlet.create()
     for outlet in there:
         outlet.begin(sealed=folder is not None)
     return output, rejects
@@ -162,6 +164,8 @@ def _go_on(used: dict[str, Outlet | None], folder: CheckpointFolder | None, kept
         if outlet is not None:
             seals.append((outlet, outlet.check(kept[name], kept["ended"])))
     assert folder is not None
+    for outlet, _ in seals:
+        outlet.create()
     for outlet, seal in seals:
         outlet.take_back(seal, kept["ended"], folder.path)
 

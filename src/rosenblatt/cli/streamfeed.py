@@ -80,8 +80,12 @@ class Asked:
 def open_stream(data: str, layout: Layout, follow: bool, growing: bool) -> LineStream | RowStream:
     """The stream as lines, or as rows of a Parquet file."""
     source = LineStream(data, follow, growing)
+    if follow and source.packed is not None:
+        raise UsageError(f"--follow is for a file that grows, and {data} is compressed.")
     if reader_of(source, layout) is not PARQUET:  # type: ignore[arg-type]
         return source
+    if source.packed is not None:
+        raise UsageError(f"{data} holds compressed Parquet, which a stream cannot read; unpack it.")
     if not source.regular or data == "-":
         raise UsageError("Parquet cannot be read from a pipe; give the file.")
     return RowStream(data)

@@ -10,7 +10,7 @@ from rosenblatt.read import columnar, csv, jsonlines, libsvm, npy
 from rosenblatt.read.foreign import what_is
 from rosenblatt.read.layout import Layout, twice
 from rosenblatt.read.source import Source
-from rosenblatt.read.unpack import compression_of
+from rosenblatt.read.unpack import UNPACKS, compression_of
 
 __all__ = [
     "READERS",
@@ -116,7 +116,8 @@ def reader_of(source: Source, layout: Layout = Layout()) -> Reader:
             return reader
     foreign = what_is(head)
     if foreign is None and (packed := compression_of(head)) is not None:
-        raise DataError(f"{source.name} holds {packed} data; unpack them first.")
+        how = f"unpack them first, as {UNPACKS[packed]} does"
+        raise DataError(f"{source.name} holds {packed} data; {how}.")
     if foreign is not None:
         raise DataError(f"{source.name} is {foreign}.")
     if source.suffix in READERS:

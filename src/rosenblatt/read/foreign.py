@@ -50,6 +50,19 @@ OPEN_DOCUMENT = {
 }
 
 
+# In a pipe only the beginning of a zip file can be seen: the names of files, each before its bytes.
+IN_A_PIPE = {
+    **{
+        rb"(?=PK\x03\x04).*?PK\x03\x04.{26}" + folder.encode(): kind
+        for folder, kind in OFFICE.items()
+    },
+    **{
+        rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\." + word: kind
+        for word, kind in OPEN_DOCUMENT.items()
+    },
+}
+
+
 def what_is(head: bytes) -> str | None:
     """What a file is that begins so, and what to do; None where it may be a table.
 
@@ -63,7 +76,7 @@ def what_is(head: bytes) -> str | None:
     for magic, kind in MAGIC.items():
         if head.startswith(magic):
             return kind
-    for pattern, kind in PATTERNS.items():
+    for pattern, kind in {**PATTERNS, **IN_A_PIPE}.items():
         if re.match(pattern, head, re.DOTALL):
             return kind
     return None

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from rosenblatt.errors import DataError, OpenError
 from rosenblatt.read.columnar import parquet_file
-from rosenblatt.read.source import UNREADABLE, cannot_open, one_line
+from rosenblatt.read.source import UNREADABLE, Source, cannot_open, one_line, read_some
 
 CHUNK = 1 << 22  # read at a time, if there is as much: with less, handing on costs more
 ROWS = 1 << 16  # learnt at a time: with fewer, handing them on costs more than learning
@@ -176,7 +176,7 @@ class RowStream:
 
 
 class LineStream:
-    """A file, a growing file or standard input, read as chunks of whole lines.
+    """A file, compressed or growing or neither, or standard input, read as chunks of whole lines.
 
     Parameters
     ----------
@@ -194,13 +194,16 @@ class LineStream:
         self.waits: Place | None = None  # where a line begins that has no end yet
         self.fd = sys.stdin.fileno() if path == "-" else _open(path)
         self.regular = stat.S_ISREG(os.fstat(self.fd).st_mode)
+        self.packed: Source | None = None
+        if self.regular and path != "-" and (source := Source.find(path)).compression is not None:
+            self.packed, self.bytes = source, source.open()
         self.first = b""
         self.tail = b""
 
     @property
     def suffix(self) -> str:
         """The end of the name, which may tell the format."""
-        return Path(self.name).suffix.lower()
+        return Path(self.name).suffix.lower() if self.packed is None else self.packed.suffix
 
     def head(self) -> bytes:
         """The first whole lines, which are read again by `chunks`."""
@@ -280,6 +283,8 @@ class LineStream:
         self.tail = (self.tail + data)[-SEAL:] if len(data) < SEAL else data[-SEAL:]
 
     def _read(self, now: bool = False) -> bytes:
+        if self.packed is not None:
+            return read_some(self.packed, self.bytes, CHUNK)
         while True:
             try:
                 block = os.read(self.fd, CHUNK)

@@ -114,13 +114,13 @@ class Source:
             except UNREADABLE as trouble:
                 raise cannot_open(self.name, trouble) from None
         with self.open() as stream:
-            return pa.BufferReader(b"".join(iter(lambda: _read(self, stream, HEAD), b"")))
+            return pa.BufferReader(b"".join(iter(lambda: read_some(self, stream, HEAD), b"")))
 
     def count_lines(self) -> int:
         """How many lines there are, the last one with or without its end."""
         count, last = 0, b"\n"
         with self.open() as stream:
-            while block := _read(self, stream, HEAD):
+            while block := read_some(self, stream, HEAD):
                 count += block.count(b"\n")
                 last = block[-1:]
         return count + (last != b"\n")
@@ -129,7 +129,7 @@ class Source:
         """The line, counted from 0, with the first bytes that are not UTF-8 text."""
         decoder, line = codecs.getincrementaldecoder("utf-8")(), 0
         with self.open() as stream:
-            while block := _read(self, stream, HEAD):
+            while block := read_some(self, stream, HEAD):
                 try:
                     line += decoder.decode(block).count("\n")
                 except UnicodeDecodeError as bad:
@@ -142,15 +142,16 @@ class Source:
         More are read where lines are so long that they would be fewer than three.
         """
         with self.open() as stream:
-            data = more = _read(self, stream, HEAD)
+            data = more = read_some(self, stream, HEAD)
             while len(more) == HEAD and len(data) < LONGEST_HEAD and data.count(b"\n") < 3:
-                more = _read(self, stream, HEAD)
+                more = read_some(self, stream, HEAD)
                 data += more
         end = data.rfind(b"\n")
         return data[: end + 1] if len(more) == HEAD and end >= 0 else data
 
 
-def _read(source: Source, stream: Any, size: int) -> bytes:
+def read_some(source: Source, stream: Any, size: int) -> bytes:
+    """Bytes of an open source; refuses one that is damaged."""
     try:
         data: bytes = stream.read(size)
     except UNREADABLE as trouble:

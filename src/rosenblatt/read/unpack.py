@@ -23,6 +23,13 @@ MAGIC = {
     b"PK\x05\x06": "zip",  # of nothing
 }
 BZ2 = (b"1AY&SY", b"\x17rE8P\x90")  # after BZh and a digit: data, or none
+UNPACKS = {
+    "gzip": "gzip -dc",
+    "zstd": "zstd -dc",
+    "xz": "xz -dc",
+    "bz2": "bzip2 -dc",
+    "zip": "unzip -p",
+}
 SUFFIXES = (".gz", ".gzip", ".zst", ".zstd", ".bz2", ".xz", ".zip")
 TROUBLE = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, NotImplementedError)
 BUFFER = 1 << 18

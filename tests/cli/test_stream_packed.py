@@ -1,0 +1,110 @@
+"""Compressed files as streams are the lines in them; what is no table is called what it is."""
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+
+def as_zip(content, name="d.csv"):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        if not name.endswith(".csv"):
+            archive.writestr("[Content_Types].xml", "<Types/>\n")
+        archive.writestr(name, content)
+    return packed.getvalue()
+
+
+PACKERS = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": lambda content: pa.Codec("zstd").compress(content, asbytes=True),
+    ".zip": as_zip,
+}
+UNPACK = {
+    ".gz": "gzip -dc",
+    ".bz2": "bzip2 -dc",
+    ".xz": "xz -dc",
+    ".zst": "zstd -dc",
+    ".zip": "unzip -p",
+}
+DOCUMENTS = {
+    "an Excel workbook": as_zip("<workbook/>\n", "xl/workbook.xml"),
+    "a Word document": as_zip("<d/>\n", "word/document.xml"),
+}
+
+
+def text(rows):
+    lines = (f"{i % 7},{i % 5 - 2},{'yes' if i % 7 > 3 else 'no'}\n" for i in range(rows))
+    return ("a,b,label\n" + "".join(lines)).encode()
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_compressed_file_is_learnt_as_the_lines_in_it(told, tmp_path, suffix):
+    (tmp_path / "d.csv").write_bytes(text(50))
+    (tmp_path / f"d.csv{suffix}").write_bytes(PACKERS[suffix](text(50)))
+    code, expected, _ = told("stream", "d.csv", "--save", "plain.json")
+    assert (code, expected.count("\n")) == (0, 50)
+    assert told("stream", f"d.csv{suffix}", "--save", "m.json")[:2] == (0, expected)
+    assert (tmp_path / "m.json").read_bytes() == (tmp_path / "plain.json").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_compressed_file_is_gone_on_with_where_its_lines_ended(told, tmp_path, suffix):
+    path = tmp_path / f"d.csv{suffix}"
+    (tmp_path / "d.csv").write_bytes(text(50))
+    _, expected, _ = told("stream", "d.csv")
+    for rows in (20, 50):
+        path.write_bytes(PACKERS[suffix](text(rows)))
+        code, _, err = told("stream", path, "--checkpoint", "kept", "--resume", "-o", "out")
+        assert code == 0, err
+    assert (tmp_path / "out").read_text() == expected
+    path.write_bytes(PACKERS[suffix](text(60).replace(b"yes", b"YES")))
+    code, _, err = told("stream", path, "--checkpoint", "kept", "--resume", "-o", "out")
+    assert (code, "is not the stream that the checkpoint was made on" in err) == (65, True)
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_compressed_file_that_is_cut_off_is_damaged(told, tmp_path, suffix):
+    packed = PACKERS[suffix](text(50_000))
+    (tmp_path / f"d.csv{suffix}").write_bytes(packed[: len(packed) // 2])
+    code, _, err = told("stream", f"d.csv{suffix}", "--quiet", "-o", "out")
+    assert code == 65
+    assert f"d.csv{suffix} is" in err
+
+
+def test_a_compressed_file_is_not_followed(told, tmp_path):
+    (tmp_path / "d.csv.gz").write_bytes(gzip.compress(text(9)))
+    code, _, err = told("stream", "d.csv.gz", "--follow")
+    assert (code, "d.csv.gz is compressed" in err) == (64, True)
+
+
+def test_compressed_parquet_is_to_be_unpacked(told, tmp_path):
+    pq.write_table(pa.table({"a": [1.0, 2.0], "label": ["no", "yes"]}), tmp_path / "d.parquet")
+    packed = gzip.compress((tmp_path / "d.parquet").read_bytes())
+    (tmp_path / "d.parquet.gz").write_bytes(packed)
+    code, _, err = told("stream", "d.parquet.gz")
+    assert (code, "d.parquet.gz holds compressed Parquet" in err) == (64, True)
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_what_is_compressed_in_a_pipe_is_to_be_unpacked_before(program, suffix):
+    got = program("stream", "-", stdin=PACKERS[suffix](text(50)))
+    assert got.returncode == 65
+    assert f"unpack them first, as {UNPACK[suffix]} does" in got.stderr.decode()
+
+
+@pytest.mark.parametrize("what", DOCUMENTS)
+def test_documents_are_called_what_they_are(told, program, tmp_path, what):
+    for name in ("d.xlsx", "d.csv"):
+        (tmp_path / name).write_bytes(DOCUMENTS[what])
+        code, _, err = told("stream", name, "--target", "y")
+        assert (code, f"{name} is {what}; save" in err) == (65, True), err
+    got = program("stream", "-", stdin=DOCUMENTS[what])
+    assert (got.returncode, f"standard input is {what}" in got.stderr.decode()) == (65, True)
