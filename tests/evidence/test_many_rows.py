@@ -7,7 +7,7 @@ from scipy import sparse
 
 import rosenblatt as rb
 from rosenblatt.evidence import integers
-from rosenblatt.evidence.fingerprint import contradictions, distinct
+from rosenblatt.evidence.fingerprint import contradictions, distinct, kinds
 from rosenblatt.evidence.proof import sum_of_rows
 from rosenblatt.evidence.separability import contradicted
 from rosenblatt.evidence.signed import Signed
@@ -56,6 +56,23 @@ def test_one_of_each_kind_of_rows_is_looked_at(form):
     examples = Examples.from_arrays(form(X), [1, 0, 1, 0, 0])
     assert distinct(examples, np.arange(5)).tolist() == [0, 1, 3]
     assert distinct(examples, np.array([2, 4])).tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("different", [1, 3, 40])
+def test_rows_of_a_kind_are_equal_in_every_number_and_in_the_answer(form, different):
+    rng = np.random.default_rng(different)
+    table, n = np.round(rng.standard_normal((different, 2)), 1), 500
+    X, y = table[rng.integers(0, different, n)], rng.integers(0, 2, n)
+    examples = Examples.from_arrays(form(X), y)
+    rows = np.sort(rng.choice(n, 400, replace=False))
+    firsts, places = kinds(examples, rows)
+    assert (X[firsts[places]] == X[rows]).all()
+    assert (y[firsts[places]] == y[rows]).all()
+    assert different > 3 or len(firsts) == 2 * different
+    alike = {(*x, a): n for n, (x, a) in reversed(list(enumerate(zip(X.tolist(), y, strict=True))))}
+    every = distinct(examples, np.arange(n))
+    assert every.tolist() == sorted(alike.values())
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -14,10 +14,12 @@ from typing import Any
 import flint
 import numpy as np
 
+from rosenblatt.evidence.fingerprint import kinds
 from rosenblatt.evidence.integers import PRIMES, zero_products
 from rosenblatt.evidence.signed import Floats, Rows, Signed, round_fraction
 
 PRIME = 2**61 - 1
+MANY = 1024  # rows among which equal ones are looked for, to look at each kind once
 BATCH = 64  # rows looked at exactly at a time
 
 Fractions = list[Any]  # of flint.fmpq
@@ -131,7 +133,10 @@ def vanishing(signed: Signed, w: Fractions) -> Rows:
     s, slack, _ = rigorous_scores(signed, w)
     near = np.flatnonzero(np.abs(s) <= slack)
     whole = without_denominators(signed.unscaled(signed.scaled_whole(w)))
-    return near[zero_products(whole, signed.examples, near, PRIMES)]
+    if len(near) <= MANY:
+        return near[zero_products(whole, signed.examples, near, PRIMES)]
+    firsts, places = kinds(signed.examples, near)
+    return near[zero_products(whole, signed.examples, firsts, PRIMES)[places]]
 
 
 def without_denominators(fractions: Sequence[Any]) -> tuple[int, ...]:

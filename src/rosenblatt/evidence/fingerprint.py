@@ -19,6 +19,7 @@ Codes = NDArray[np.uint64]
 Rows = NDArray[np.intp]
 
 MANY_ROWS = 2**18
+KIND = 0.05  # of the rows that are left: so many equal ones are taken out at once
 MOST_PAIRS = 2**15  # of alike rows with different answers in a proof: to check more takes long
 ZERO, HALF, MINUS_ZERO = np.uint64(0), np.uint64(32), np.uint64(1 << 63)
 
@@ -136,12 +137,54 @@ def _alike(examples: Examples, rows: Rows, first: int) -> NDArray[np.bool_]:
 
 def distinct(examples: Examples, rows: Rows) -> Rows:
     """Some rows without those that others are equal to, in every number and in the answer."""
+    firsts, places = kinds(examples, rows)
+    lone = np.bincount(places, minlength=len(firsts)) == 1
+    return np.sort(np.concatenate((firsts[~lone], _sorted_out(examples, firsts[lone]))))
+
+
+def kinds(examples: Examples, rows: Rows) -> tuple[Rows, Rows]:
+    """One row of each kind that very many of some rows are of, and which of these each row is.
+
+    Rows of a kind are equal in every number and in the answer. Rows that few are equal to are
+    kinds of their own: nothing is sorted.
+    """
+    codes = _signed_codes(examples, rows)
+    places, left = np.zeros(len(rows), dtype=np.intp), np.arange(len(rows))
+    firsts: list[int] = []
+    while len(left):
+        first = int(rows[left[0]])
+        same = codes[left] == codes[left[0]]
+        group = rows[left[same]]
+        same[same] = _alike(examples, group, first) & (examples.y[group] == examples.y[first])
+        if np.count_nonzero(same) < KIND * len(left):
+            break
+        places[left[same]] = len(firsts)
+        firsts.append(first)
+        left = left[~same]
+    places[left] = len(firsts) + np.arange(len(left))
+    return np.concatenate((np.array(firsts, dtype=np.intp), rows[left])), places
+
+
+def _signed_codes(examples: Examples, rows: Rows) -> Codes:
+    """Codes of some rows that tell answers apart, too."""
+    X, y = examples.X, examples.y[rows]
+    if 2 * len(rows) > examples.n:
+        codes = row_codes(examples)[rows]
+    else:
+        codes = row_codes(replace(examples, X=X[rows], y=y, weights=None))
+    return codes ^ (y > 0).astype(np.uint64)
+
+
+def _sorted_out(examples: Examples, rows: Rows) -> Rows:
+    """Some rows without those that others are equal to, by sorting their codes."""
+    if len(rows) == 0:
+        return rows
     X, y = examples.X[rows], examples.y[rows]
-    codes = row_codes(replace(examples, X=X, y=y, weights=None)) ^ (y > 0).astype(np.uint64)
+    codes = _signed_codes(examples, rows)
     _, firsts, places = np.unique(codes, return_index=True, return_inverse=True)
     other = np.asarray((X[firsts[places]] != X).sum(axis=1)).ravel() > 0
     other |= y != y[firsts[places]]  # codes are the same by chance
-    return np.sort(np.concatenate((rows[firsts], rows[other])))
+    return np.concatenate((rows[firsts], rows[other]))
 
 
 def _bits(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:

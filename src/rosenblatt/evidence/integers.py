@@ -117,12 +117,24 @@ def _sums_by_column(
     fractions, exponents = np.frexp(numbers)
     whole = np.ldexp(fractions, 53).astype(np.int64)
     keys = columns.astype(np.int64) * 4096 + (exponents + 2048)
-    found, places = np.unique(keys, return_inverse=True)
+    found, places = _numbered(keys)
     high = np.bincount(places, weights=whole >> 26, minlength=len(found))
     low = np.bincount(places, weights=whole & (2**26 - 1), minlength=len(found))
     for key, a, b in zip(found.tolist(), high.tolist(), low.tolist(), strict=True):
         total = (int(a) << 26) + int(b)
         yield key >> 12, total << (key % 4096 - 2048 - unit) if total else 0
+
+
+def _numbered(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different keys, and the place of each among them; those near one another are counted."""
+    least = int(keys.min()) if len(keys) else 0
+    if int(keys.max(initial=least)) - least > len(keys):
+        found, places = np.unique(keys, return_inverse=True)
+        return found, places
+    found = np.flatnonzero(np.bincount(keys - least))
+    numbers = np.zeros(int(found.max(initial=0)) + 1, dtype=np.int64)
+    numbers[found] = np.arange(len(found))
+    return found + least, numbers[keys - least]
 
 
 def zero_products(

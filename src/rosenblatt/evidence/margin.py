@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import flint
 import numpy as np
 
-from rosenblatt.evidence.exact import Fractions, rounding
+from rosenblatt.evidence.exact import MANY, Fractions, rounding
 from rosenblatt.evidence.fingerprint import distinct
 from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.integers import exact_products, root, smallest_exponent
@@ -24,7 +24,6 @@ from rosenblatt.evidence.signed import (
 )
 from rosenblatt.examples import Examples
 
-MANY = 1024  # rows among which equal ones are looked for, to measure each kind once
 ON_THE_MARGIN = 1e-7  # rows this near to it, relative to its width, are said to be on it
 EXACT_ENTRIES = 2**16  # a corral with more entries is summed in floats, with a bound on rounding
 
