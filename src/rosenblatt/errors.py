@@ -4,6 +4,21 @@ from __future__ import annotations
 
 from rosenblatt.words import shown
 
+BEGINNING, END = 1200, 300  # of what is said; the end has the advice
+
+
+def readable(text: str) -> str:
+    """A sentence as it is, or without its middle where what it quotes is longer than anyone reads.
+
+    Examples
+    --------
+    >>> readable("x is no number."), len(readable("x" * 2_000_000))
+    ('x is no number.', 1503)
+    """
+    if len(text) <= BEGINNING + END:
+        return text
+    return f"{text[:BEGINNING]} … {text[-END:]}"
+
 
 class UserError(Exception):
     """One sentence for a person, and the code the program ends with.
@@ -14,7 +29,7 @@ class UserError(Exception):
     exit_code = 70
 
     def __str__(self) -> str:
-        return shown(super().__str__())
+        return shown(readable(super().__str__()))
 
 
 class UsageError(UserError, ValueError):
@@ -89,6 +104,20 @@ def listed(words: list[str], joint: str = "and", most: int = 6) -> str:
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} {joint} {words[-1]}"
+
+
+def quoted(value: object) -> str:
+    """A value of any kind and length, fit to stand in a sentence.
+
+    Examples
+    --------
+    >>> quoted("no number"), quoted(1 << 40_000)[:9]
+    ("'no number'", '0x1000000')
+    """
+    # Python refuses to write whole numbers of thousands of digits in decimals.
+    if isinstance(value, int) and value.bit_length() > 1000:
+        return shortened(hex(value))
+    return shortened(repr(value))
 
 
 def shortened(text: str, most: int = 80) -> str:

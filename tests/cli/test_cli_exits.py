@@ -159,3 +159,12 @@ def test_an_interrupt_and_what_should_not_happen_are_json_too(folder, capfd, mon
 def test_json_after_two_dashes_is_a_name(folder, capfd):
     assert run(["separable", "--", "--json"]) == 66
     assert capfd.readouterr().out == ""
+
+
+def test_a_sentence_about_a_name_without_end_has_one(told, tmp_path):
+    name = "x" * 2_000_000
+    (tmp_path / "d.csv").write_text(f"{name},y\n" + "1,no\n2,yes\n2,?\n" * 3)
+    code, _, err = told("learn", "d.csv", "--target", name[:-1])
+    assert code == 64
+    assert len(err) < 1700
+    assert err.endswith("x and y.\n")

@@ -195,6 +195,29 @@ def test_a_file_with_numbers_of_another_kind_is_refused():
             Proof.from_json(json.dumps({**content, "parts": parts}))
 
 
+HUGE_VALUES = ("0x" + "f" * 2_000_000, 1 << 100_000, [1.5] * 500_000)
+
+
+@pytest.mark.parametrize("strange", HUGE_VALUES, ids=["text", "whole number", "list"])
+def test_a_value_without_end_is_refused_in_a_sentence_that_has_one(strange):
+    proof = rb.separability(*SETS["XOR"]).proof
+    part = proof.parts[0]
+    for forged in (
+        replace(proof, x0=strange),
+        replace(proof, claim="x" * 2_000_000),
+        replace(proof, weights=(strange,)),
+        replace(proof, parts=(replace(part, rows=(strange, *part.rows[1:])),)),
+    ):
+        with pytest.raises(rb.ProofError) as refused:
+            forged.check(*SETS["XOR"])
+        assert len(str(refused.value)) < 1600
+    of_separation = rb.separation([[1.0], [2.0], [3.0]], [0, 1, 0]).proof
+    listed = replace(of_separation.part, rows=(strange,), multipliers=(1,))
+    with pytest.raises(rb.ProofError) as refused:
+        replace(of_separation, part=listed).check([[1.0], [2.0], [3.0]], [0, 1, 0])
+    assert len(str(refused.value)) < 1600
+
+
 def test_no_integers_are_made_of_what_is_no_number():
     for bad in (math.inf, -math.inf, math.nan):
         with pytest.raises(ValueError, match="no fractions"):

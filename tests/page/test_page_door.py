@@ -3,8 +3,10 @@
 import contextlib
 import os
 import re
+import signal
 import socket
 import stat
+import subprocess
 import sys
 import threading
 from dataclasses import replace
@@ -208,6 +210,25 @@ def test_a_browser_is_opened_and_the_token_is_in_no_list_of_processes(tmp_path, 
     assert Path("started with").read_text().startswith("file://")
     assert token not in Path("started with").read_text()
     assert token.encode() not in Path("arguments").read_bytes()
+    assert not list(tmp_path.glob("*.html"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGTERM cannot be caught there")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 0)])
+def test_no_file_is_left_when_it_is_told_to_end(tmp_path, number, code):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rosenblatt", "watch", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A browser that opens nothing, and says when it was asked to.
+        env={**os.environ, "HOME": str(tmp_path), "BROWSER": "echo"},
+    )
+    lines = [process.stdout.readline() for _ in range(2)]
+    assert lines[1].startswith(b"file://")
+    assert len(list(tmp_path.glob("*.html"))) == 1
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, b"Traceback" in err) == (code, False)
     assert not list(tmp_path.glob("*.html"))
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from rosenblatt import strictjson
 from rosenblatt.card import card
-from rosenblatt.errors import shortened
+from rosenblatt.errors import quoted, readable
 from rosenblatt.evidence.fingerprint import fingerprint
 from rosenblatt.evidence.integers import (
     blocks,
@@ -54,6 +54,9 @@ class ProofError(ValueError):
     """A proof does not hold for the data; the message names the row or sum that fails."""
 
     row: int | None = None  # where a product fails
+
+    def __str__(self) -> str:
+        return readable(super().__str__())
 
 
 @dataclass(frozen=True)
@@ -196,7 +199,7 @@ class Proof:
         except strictjson.NotJsonError as wrong:
             raise ProofError(f"this text {wrong}.") from None
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            why = shortened(repr(error))
+            why = quoted(error)
             raise ProofError(f"this is not the JSON of a proof: {why}.") from None
         check_kinds(proof)
         if content != _content(proof) or seal != _seal(content):
@@ -250,14 +253,14 @@ def check_x0(proof: Proof, x0: float) -> None:
 def check_kinds(proof: Proof) -> None:
     """x0 is a finite float, and all other numbers are Python's whole numbers, which none rounds."""
     if not isinstance(proof.x0, float) or not math.isfinite(proof.x0):
-        raise ProofError(f"x0 is a finite float, not {proof.x0!r}.")
+        raise ProofError(f"x0 is a finite float, not {quoted(proof.x0)}.")
     whole = [("weights", proof.weights)]
     for part in proof.parts:
         whole += [("rows", part.rows), ("multipliers", part.multipliers), ("rest", (part.rest,))]
     for name, numbers in whole:
         if not set(map(type, numbers)) <= {int}:
             wrong = next(v for v in numbers if type(v) is not int)
-            raise ProofError(f"{name} are whole numbers; {wrong!r} is none.")
+            raise ProofError(f"{name} are whole numbers; {quoted(wrong)} is none.")
 
 
 def _check_shape(proof: Proof) -> None:
@@ -267,9 +270,8 @@ def _check_shape(proof: Proof) -> None:
     else:
         needs_weights, parts = False, len(proof.parts)
         if parts == 0 or proof.claim != claim_of_mistakes(parts):
-            raise ProofError(
-                f"{proof.claim!r} is not a claim that {counted(parts, 'blocking set')} can prove."
-            )
+            sets = counted(parts, "blocking set")
+            raise ProofError(f"{quoted(proof.claim)} is not a claim that {sets} can prove.")
     if bool(proof.weights) != needs_weights:
         raise ProofError(f"a proof of {proof.claim!r} has weights: {needs_weights}.")
     if len(proof.parts) != parts:
@@ -403,7 +405,7 @@ def check_numbers(parts: Sequence[Part], n_rows: int) -> None:
     for part in parts:
         for n in part.rows:
             if not 0 <= n < n_rows:
-                raise ProofError(f"row {n!r}: the data have no such row.")
+                raise ProofError(f"row {quoted(n)}: the data have no such row.")
             if n in seen:
                 raise ProofError(f"row {n} is used twice.")
             seen.add(n)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.card import card
 from rosenblatt.design import design_of
+from rosenblatt.errors import quoted
 from rosenblatt.evidence.families import Question, question
 from rosenblatt.evidence.fingerprint import fingerprint
 from rosenblatt.evidence.integers import (
@@ -110,7 +111,7 @@ class SeparationProof:
         _check_sum(self.part, examples, np.flatnonzero(~separated & ~pinned))
         kind = kind_of(separated, pinned)
         if self.kind != kind:
-            raise ProofError(f"the evidence shows {kind!r}, not {self.kind!r}.")
+            raise ProofError(f"the evidence shows {kind!r}, not {quoted(self.kind)}.")
         return separated
 
     def to_json(self) -> str:
@@ -143,7 +144,8 @@ class SeparationProof:
                 ),
             )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ProofError(f"this is not the JSON of a proof of separation: {error!r}") from None
+            why = quoted(error)
+            raise ProofError(f"this is not the JSON of a proof of separation: {why}.") from None
         if content != _content(proof) or seal != _seal(content):
             raise ProofError("the text of this proof was changed: its seal does not fit.")
         return proof
@@ -228,13 +230,14 @@ def _exact_floats(direction: Vector, examples: Examples) -> NDArray[np.float64] 
 
 def _check_multipliers(part: Part, separated: NDArray[np.bool_], pinned: NDArray[np.bool_]) -> None:
     """Each row that overlaps has one multiplier, positive unless the row is pinned."""
+    for n in part.rows:
+        if type(n) is not int or not 0 <= n < len(separated):
+            raise ProofError(f"row {quoted(n)}: the data have no such row.")
     if len(part.rows) != len(part.multipliers) or len(set(part.rows)) < len(part.rows):
         raise ProofError("there is not one multiplier for each row listed.")
     if type(part.rest) is not int or part.rest < 0:
         raise ProofError("the multiplier of the rest is not a whole number from 0 up.")
     for n, m in zip(part.rows, part.multipliers, strict=True):
-        if type(n) is not int or not 0 <= n < len(separated):
-            raise ProofError(f"row {n!r}: the data have no such row.")
         if type(m) is not int or (m <= 0 and not pinned[n]):
             raise ProofError(f"signed row {n}: its multiplier is not a positive whole number.")
         if separated[n]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -38,11 +40,25 @@ def serve(house: House, *, browser: bool, told: Callable[[Door], None]) -> None:
     server, lobby = server_of(replace(house, door=door))
     # uvicorn ends cleanly at Ctrl-C and then hands the signal on; that is the end, not a fault.
     with contextlib.suppress(KeyboardInterrupt), listening, contextlib.ExitStack() as stack:
+        stack.enter_context(_ending_in_order())
         told(door)
         if browser:
             file = stack.enter_context(leading_to(door.address))
             threading.Thread(target=_open, args=(server, lobby, file), daemon=True).start()
         server.run(sockets=[listening])
+
+
+@contextlib.contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """Let SIGTERM, too, end what is under way, so that no file is left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are for the main thread alone
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def server_of(house: House) -> tuple[uvicorn.Server, Lobby]:
