@@ -14,7 +14,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from rosenblatt.evidence.fingerprint import kinds
+from rosenblatt.evidence.fingerprint import AT_ONCE, kinds
 from rosenblatt.evidence.integers import PRIMES, zero_products
 from rosenblatt.evidence.signed import Floats, Rows, Signed, round_fraction
 
@@ -135,8 +135,12 @@ def vanishing(signed: Signed, w: Fractions) -> Rows:
     whole = without_denominators(signed.unscaled(signed.scaled_whole(w)))
     if len(near) <= MANY:
         return near[zero_products(whole, signed.examples, near, PRIMES)]
-    firsts, places = kinds(signed.examples, near)
-    return near[zero_products(whole, signed.examples, firsts, PRIMES)[places]]
+    zero = np.empty(len(near), dtype=bool)
+    for start in range(0, len(near), AT_ONCE):
+        firsts, places = kinds(signed.examples, near[start : start + AT_ONCE])
+        found = zero_products(whole, signed.examples, firsts, PRIMES)
+        zero[start : start + AT_ONCE] = found[places]
+    return near[zero]
 
 
 def without_denominators(fractions: Sequence[Any]) -> tuple[int, ...]:

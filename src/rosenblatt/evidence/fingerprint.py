@@ -20,6 +20,7 @@ Rows = NDArray[np.intp]
 
 MANY_ROWS = 2**18
 KIND = 0.05  # of the rows that are left: so many equal ones are taken out at once
+AT_ONCE = 2**18  # rows whose kinds are looked for: arrays of so many are not made anew each time
 MOST_PAIRS = 2**15  # of alike rows with different answers in a proof: to check more takes long
 ZERO, HALF, MINUS_ZERO = np.uint64(0), np.uint64(32), np.uint64(1 << 63)
 
@@ -137,6 +138,10 @@ def _alike(examples: Examples, rows: Rows, first: int) -> NDArray[np.bool_]:
 
 def distinct(examples: Examples, rows: Rows) -> Rows:
     """Some rows without those that others are equal to, in every number and in the answer."""
+    if len(rows) > AT_ONCE:
+        parts = [rows[i : i + AT_ONCE] for i in range(0, len(rows), AT_ONCE)]
+        rows = np.concatenate([kinds(examples, part)[0] for part in parts])
+        rows.sort()
     firsts, places = kinds(examples, rows)
     lone = np.bincount(places, minlength=len(firsts)) == 1
     return np.sort(np.concatenate((firsts[~lone], _sorted_out(examples, firsts[lone]))))
@@ -167,11 +172,8 @@ def kinds(examples: Examples, rows: Rows) -> tuple[Rows, Rows]:
 
 def _signed_codes(examples: Examples, rows: Rows) -> Codes:
     """Codes of some rows that tell answers apart, too."""
-    X, y = examples.X, examples.y[rows]
-    if 2 * len(rows) > examples.n:
-        codes = row_codes(examples)[rows]
-    else:
-        codes = row_codes(replace(examples, X=X[rows], y=y, weights=None))
+    X, y = examples.X[rows], examples.y[rows]
+    codes = row_codes(replace(examples, X=X, y=y, weights=None))
     return codes ^ (y > 0).astype(np.uint64)
 
 
