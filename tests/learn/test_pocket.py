@@ -255,3 +255,12 @@ def test_questions_of_the_course(data, corrections, weights, published, error):
         errors.append(np.mean(np.where(w[0] + test_X @ w[1:] > 0, 1, -1) != test_y))
     ours = np.std(errors) / math.sqrt(len(errors))
     assert abs(np.mean(errors) - published) <= 3 * math.hypot(error, ours)
+
+
+@pytest.mark.parametrize("order", ["random", "cycle", "shuffle", "first", "random-cycle"])
+def test_the_ratchet_ends_where_floats_see_no_mistake_and_there_is_one(order):
+    X = np.array([[0, 1.0], [0, 1], [17, 17], [1e-160, 0], [-1, 0], [0, 1e-160]])
+    y = [1, 1, 1, -1, 1, 1]
+    clf = rb.PocketPerceptron(max_updates=30, order=order, ratchet=True, random_state=0).fit(X, y)
+    assert clf.n_updates_ <= 30
+    assert clf.n_mistakes_ >= 0
