@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import csv as standard
 import io
 import re
 from dataclasses import dataclass
@@ -186,24 +187,17 @@ def cells_of(text: bytes, separator: str, quote: str | None) -> Any:
 
 
 def _width(text: bytes, separator: str, quote: str | None) -> int:
-    """The number of cells of the first line that is not blank, none of which is made."""
-    found: list[int] = []
-
-    def remember(row: Any) -> str:
-        found.append(row.actual_columns)
-        return "skip"
-
+    """The number of cells of the first line that is not blank."""
     line = next(part for part in text.splitlines() if part.strip()).translate(AS_ASCII)
-    csv.read_csv(
-        pa.BufferReader((squeezed(line) if separator == BLANKS else line) + b"\n"),
-        read_options=csv.ReadOptions(column_names=["line"], block_size=len(line) + 2),
-        parse_options=csv.ParseOptions(
-            delimiter="\t" if separator == BLANKS else separator,
-            quote_char=quote or False,
-            invalid_row_handler=remember,
-        ),
-    )
-    return found[0] if found else 1
+    line = squeezed(line) if separator == BLANKS else line
+    delimiter = "\t" if separator == BLANKS else separator
+    quoting: Any = standard.QUOTE_NONE if quote is None else standard.QUOTE_MINIMAL
+    # Not by PyArrow, whose way to count cells without making them crashed on its older versions.
+    cells = standard.reader([line.decode()], delimiter=delimiter, quotechar=quote, quoting=quoting)
+    try:
+        return len(next(cells))
+    except standard.Error:  # a cell longer than that module takes
+        return line.count(delimiter.encode()) + 1
 
 
 def first_line(text: bytes, separator: str, quote: str | None) -> Any:
