@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Callable
@@ -12,7 +11,7 @@ import numpy as np
 
 from rosenblatt import __version__, strictjson
 from rosenblatt.errors import DataError, column_called, shortened
-from rosenblatt.evidence.proof import Proof, ProofError
+from rosenblatt.evidence.proof import Proof, ProofError, digest_of
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.columns import KINDS, Category, Column, Entries, Number, Written
 from rosenblatt.read.encoding import POLICIES, Answers, Encoding
@@ -298,7 +297,7 @@ def proof_to_json(plan: Plan, proof: Proof) -> str:
 def seal_of(value: dict[str, Any]) -> str:
     """The digest of what a file says, but for its seal, however it is written."""
     content = {key: part for key, part in value.items() if key != "seal"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return digest_of(content)
 
 
 def plan_and_proof(path: str) -> tuple[Plan | None, Proof]:

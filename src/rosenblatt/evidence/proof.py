@@ -175,7 +175,7 @@ class Proof:
     def to_json(self) -> str:
         """The proof as JSON text; integers are hexadecimal, so nothing is rounded."""
         content = _content(self)
-        return json.dumps({**content, "seal": _seal(content)}, indent=1)
+        return json.dumps({**content, "seal": digest_of(content)}, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> Proof:
@@ -193,7 +193,7 @@ class Proof:
                 str(content["claim"]),
                 str(content["data"]),
                 float.fromhex(content["x0"]),
-                _integers(content["weights"]),
+                integers_of(content["weights"]),
                 tuple(_part(part) for part in content["parts"]),
             )
         except strictjson.NotJsonError as wrong:
@@ -202,7 +202,7 @@ class Proof:
             why = quoted(error)
             raise ProofError(f"this is not the JSON of a proof: {why}.") from None
         check_kinds(proof)
-        if content != _content(proof) or seal != _seal(content):
+        if content != _content(proof) or seal != digest_of(content):
             raise ProofError("the text of this proof was changed: its seal does not fit.")
         return proof
 
@@ -231,15 +231,17 @@ def _content(proof: Proof) -> dict[str, Any]:
 
 
 def _part(content: dict[str, Any]) -> Part:
-    rows, multipliers = tuple(content["rows"]), _integers(content["multipliers"])
+    rows, multipliers = tuple(content["rows"]), integers_of(content["multipliers"])
     return Part(rows, multipliers, int(content["rest"], 16))
 
 
-def _integers(texts: Sequence[str]) -> Vector:
+def integers_of(texts: Sequence[str]) -> Vector:
+    """Integers from their hexadecimal texts."""
     return tuple(int(text, 16) for text in texts)
 
 
-def _seal(content: dict[str, Any]) -> str:
+def digest_of(content: dict[str, Any]) -> str:
+    """The seal of what a file says, however it is written."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt import strictjson
 from rosenblatt.card import card
 from rosenblatt.design import design_of
 from rosenblatt.errors import quoted
@@ -28,7 +29,7 @@ from rosenblatt.evidence.integers import (
     merged,
     unit_of,
 )
-from rosenblatt.evidence.proof import Part, ProofError, Vector
+from rosenblatt.evidence.proof import Part, ProofError, Vector, digest_of, integers_of
 from rosenblatt.evidence.statsmodels import model_of
 from rosenblatt.examples import Examples
 
@@ -117,7 +118,7 @@ class SeparationProof:
     def to_json(self) -> str:
         """The proof as JSON text; integers are hexadecimal, so nothing is rounded."""
         content = _content(self)
-        return json.dumps({**content, "seal": _seal(content)}, indent=1)
+        return json.dumps({**content, "seal": digest_of(content)}, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> SeparationProof:
@@ -129,24 +130,26 @@ class SeparationProof:
             The JSON text.
         """
         try:
-            content = json.loads(text)
+            content = strictjson.parse(text)
             seal = content.pop("seal")
             proof = cls(
                 str(content["kind"]),
                 str(content["family"]),
                 content["fit_intercept"] is True,
                 str(content["data"]),
-                tuple(int(v, 16) for v in content["direction"]),
+                integers_of(content["direction"]),
                 Part(
                     tuple(content["rows"]),
-                    tuple(int(v, 16) for v in content["multipliers"]),
+                    integers_of(content["multipliers"]),
                     int(content["rest"], 16),
                 ),
             )
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except strictjson.NotJsonError as wrong:
+            raise ProofError(f"this text {wrong}.") from None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             why = quoted(error)
             raise ProofError(f"this is not the JSON of a proof of separation: {why}.") from None
-        if content != _content(proof) or seal != _seal(content):
+        if content != _content(proof) or seal != digest_of(content):
             raise ProofError("the text of this proof was changed: its seal does not fit.")
         return proof
 
@@ -171,10 +174,6 @@ def _content(proof: SeparationProof) -> dict[str, Any]:
         "multipliers": [hex(v) for v in proof.part.multipliers],
         "rest": hex(proof.part.rest),
     }
-
-
-def _seal(content: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def data_of(asked: Question) -> str:
