@@ -47,8 +47,8 @@ def one_pass(quick: bool) -> Iterator[Line]:
     PyArrow reads as it does by default, without buffering ahead, and a few pages at a time; what
     counts is the fastest of these, with as many threads as it likes.
     """
-    from rosenblatt.learn import Budget, Rule
-    from rosenblatt.learn.passes import Passes
+    from rosenblatt.algorithms import Budget, Rule
+    from rosenblatt.algorithms.passes import Passes
     from rosenblatt.read import Layout, Source
     from rosenblatt.read.batches import FileBatches
     from rosenblatt.read.guess import Wishes

@@ -70,10 +70,10 @@ class Rounds:
     """The second round of a run, again and again from the same state."""
 
     def __init__(self, client: Any, n: int, d: int = 30, shards: int = SHARDS) -> None:
+        from rosenblatt.algorithms.run import Budget, Rule
         from rosenblatt.dask import mixing
         from rosenblatt.dask.crew import Crew
         from rosenblatt.dask.gathering import Given, gather
-        from rosenblatt.learn.run import Budget, Rule
 
         self.mixing = mixing
         self.X, self.y = examples(client, n, d, shards)

@@ -23,12 +23,12 @@ import dask.array as da
 import numpy as np
 from dask.distributed import Client, LocalCluster, wait
 
+from rosenblatt.algorithms.run import Budget, Rule
 from rosenblatt.dask import mixing
 from rosenblatt.dask.crew import WIDE, Crew
 from rosenblatt.dask.gathering import Given, gather
 from rosenblatt.dask.tasks import Learnt, one_cycle
 from rosenblatt.examples import Examples
-from rosenblatt.learn.run import Budget, Rule
 
 PAGE = Path(__file__).with_name("scale.md")
 PLAN = mixing.Plan(Rule(), Budget())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt import clock, learn
+from rosenblatt import algorithms, clock
 from rosenblatt.blocks import InOrder
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.engine import Kernel
@@ -154,12 +154,14 @@ def test_few_rows_are_learnt_from_whatever_the_time(hurried):
     X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
     clf = rb.PocketPerceptron(1000, time_limit=1e-9, random_state=0).fit(X, y)
     assert (clf.n_mistakes_, clf.n_updates_, clf.stop_reason_) == (1, 1000, "max_updates")
-    run = learn.pla(Examples.from_arrays([[2.0], [-1.0]], [1, 0]), budget=learn.Budget(seconds=0))
+    run = algorithms.pla(
+        Examples.from_arrays([[2.0], [-1.0]], [1, 0]), budget=algorithms.Budget(seconds=0)
+    )
     assert run.reason == "no mistakes"
 
 
 def test_a_run_of_pla_ends_in_time(monkeypatch):
-    monkeypatch.setattr("rosenblatt.learn.walk.CHEAP", 0)
-    run = learn.pla(inseparable(), budget=learn.Budget(2**62, seconds=0.0))
+    monkeypatch.setattr("rosenblatt.algorithms.walk.CHEAP", 0)
+    run = algorithms.pla(inseparable(), budget=algorithms.Budget(2**62, seconds=0.0))
     assert (run.reason, len(run.trace)) == ("time_limit", 0)
     assert len(run.mistakes) == 1500

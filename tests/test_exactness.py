@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import rosenblatt as rb
-from rosenblatt import learn
+from rosenblatt import algorithms
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 
@@ -124,6 +124,6 @@ def test_many_rows_at_exactly_zero_cost_no_more_than_others(monkeypatch):
 def test_weights_of_another_length_never_reach_a_kernel():
     examples = Examples.from_arrays(np.eye(3), [0, 1, 1])
     with pytest.raises(ValueError, match="5 weights cannot fit 3 features"):
-        learn.pla(examples, start=np.zeros(6))
+        algorithms.pla(examples, start=np.zeros(6))
     with pytest.raises(ValueError, match="5 weights cannot score 3 features"):
         Hypothesis(np.ones(6)).scores(np.eye(3))

@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import rosenblatt as rb
-from rosenblatt import learn
+from rosenblatt import algorithms
 
 
 @pytest.fixture
@@ -96,9 +96,9 @@ def test_an_interrupted_block_keeps_the_counts_of_those_before(examples, monkeyp
     made, passes = clf.n_updates_, clf.n_iter_
 
     def interrupted(examples, rule, start):
-        raise learn.Interrupted(learn.pla(examples, rule, learn.Budget(1, 2), start))
+        raise algorithms.Interrupted(algorithms.pla(examples, rule, algorithms.Budget(1, 2), start))
 
-    monkeypatch.setattr(learn, "online", interrupted)
+    monkeypatch.setattr(algorithms, "online", interrupted)
     with pytest.raises(KeyboardInterrupt):
         clf.partial_fit(X, y)
     assert made <= clf.n_updates_ <= made + 2

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import learn, orders
+from rosenblatt import algorithms, orders
 from rosenblatt.card import bars, card
 from rosenblatt.examples import Examples
 from rosenblatt.polygon import area, clip
@@ -93,15 +93,15 @@ def experiment(
     """
     _check(n_examples, runs, dim, order, noise)
     rng = np.random.default_rng(random_state)
-    rule = learn.Rule(order, rng=rng)
+    rule = algorithms.Rule(order, rng=rng)
     # Without noise PLA always halts, so it is given all the time it may need.
-    budget = learn.Budget() if noise else learn.Budget(cycles=sys.maxsize)
+    budget = algorithms.Budget() if noise else algorithms.Budget(cycles=sys.maxsize)
     updates = np.empty(runs, dtype=np.int64)
     disagreement, separated = np.empty(runs), np.empty(runs, dtype=np.bool_)
     target = g = np.zeros(dim + 1)
     for i in range(runs):
         target = random_target(dim, rng)
-        run = learn.pla(random_examples(target, n_examples, noise, rng), rule, budget)
+        run = algorithms.pla(random_examples(target, n_examples, noise, rng), rule, budget)
         g = run.hypothesis.w
         updates[i], separated[i] = len(run.trace), run.separated
         disagreement[i] = disagree(target, g, rng)

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.algorithms.best import Best, Search
+from rosenblatt.algorithms.fewest import Hunt
+from rosenblatt.algorithms.plane import in_the_plane, plane_optimum
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.evidence.floats import multiples
 from rosenblatt.evidence.integers import exact_products, merged
@@ -17,9 +20,6 @@ from rosenblatt.evidence.lowerbound import LowerBound, lower_bound
 from rosenblatt.evidence.proof import Part, Proof
 from rosenblatt.evidence.separability import FEW_NUMBERS, separability_of
 from rosenblatt.examples import Examples
-from rosenblatt.learn.best import Best, Search
-from rosenblatt.learn.fewest import Hunt
-from rosenblatt.learn.plane import in_the_plane, plane_optimum
 from rosenblatt.words import counted
 
 Floats = NDArray[np.float64]

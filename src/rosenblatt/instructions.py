@@ -2,7 +2,7 @@
 
 Each is written for LLVM, which finds what the processor at hand has for it: nothing here is of one
 make of processor. What they do is said in Python where they are bound (`kernels.fetch`,
-`learn.sifting`), and that is what runs with ``NUMBA_DISABLE_JIT=1``.
+`algorithms.sifting`), and that is what runs with ``NUMBA_DISABLE_JIT=1``.
 """
 
 from __future__ import annotations

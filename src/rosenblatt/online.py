@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import checkpoint
+from rosenblatt.algorithms import stream
+from rosenblatt.algorithms.memory import ASK, X0, Memory
 from rosenblatt.errors import shortened
 from rosenblatt.kernels import LONGEST_SQUARED, MISTAKES, RECENT, SEEN
 from rosenblatt.labels import Labels
-from rosenblatt.learn import stream
-from rosenblatt.learn.memory import ASK, X0, Memory
 from rosenblatt.rows import Answers, Block, plain_row
 from rosenblatt.tables import as_table
 from rosenblatt.wholes import FIRST

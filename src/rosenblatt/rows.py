@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import kernels
+from rosenblatt.algorithms.memory import Memory, Names
 from rosenblatt.examples import kernel_rows
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.labels import Labels, is_missing
-from rosenblatt.learn.memory import Memory, Names
 from rosenblatt.tables import as_table, floats, refuse_masked, sum_of_squares
 from rosenblatt.wholes import FIRST, PROMISED, is_changed
 from rosenblatt.words import counted

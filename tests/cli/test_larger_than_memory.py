@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import rosenblatt as rb
-from rosenblatt import learn
+from rosenblatt import algorithms
+from rosenblatt.algorithms.passes import passes
+from rosenblatt.algorithms.pocketpasses import pocket_passes
+from rosenblatt.algorithms.scaling import Scaling
 from rosenblatt.blocks import InOrder
 from rosenblatt.evidence.checking import check_blocks
 from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.learn.passes import passes
-from rosenblatt.learn.pocketpasses import pocket_passes
-from rosenblatt.learn.scaling import Scaling
 from rosenblatt.read import (
     Layout,
     Source,
@@ -111,8 +111,8 @@ def test_every_format_gives_the_corrections_of_the_run_in_memory(
         return  # only text is converted
     blocks = replace(blocks, table=converted(blocks.table)) if stored else blocks
     assert sum(1 for _ in blocks()) > 3
-    budget = learn.Budget(20)
-    run, corrected = learn.pla(whole, budget=budget), []
+    budget = algorithms.Budget(20)
+    run, corrected = algorithms.pla(whole, budget=budget), []
     done = passes(blocks, budget=budget, record=lambda rows: corrected.extend(rows.tolist()))
     assert corrected == run.trace.examples.tolist()
     assert done.hypothesis.w.tolist() == run.hypothesis.w.tolist()
@@ -126,8 +126,8 @@ def test_the_pocket_and_the_scaling_are_those_in_memory(tmp_path, small_batches,
     scaling = Scaling.over(InOrder(blocks))
     assert scaling.centre.tolist() == Scaling.of(whole).centre.tolist()
     assert scaling.width.tolist() == Scaling.of(whole).width.tolist()
-    budget = learn.Budget(2**62, 300)
-    run = learn.pocket(scaling.apply(whole), learn.Rule("cycle"), budget)
+    budget = algorithms.Budget(2**62, 300)
+    run = algorithms.pocket(scaling.apply(whole), algorithms.Rule("cycle"), budget)
     done = pocket_passes(lambda: map(scaling.apply, blocks()), budget=budget)
     assert done.pocket.history == run.pocket.history
     assert done.hypothesis.w.tolist() == run.hypothesis.w.tolist()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rosenblatt as rb
-from rosenblatt import learn
+from rosenblatt import algorithms
 from rosenblatt.evidence.guarantee import guarantee_of, lengths_of
 from rosenblatt.examples import Examples
 
@@ -87,7 +87,7 @@ def test_with_weights_the_theorem_holds_for_the_scaled_examples(seed):
     promise = guarantee_of(examples, w)
     if promise.bound is None:
         return
-    run = learn.pla(examples, budget=learn.Budget(10**6))
+    run = algorithms.pla(examples, budget=algorithms.Budget(10**6))
     assert run.separated
     assert len(run.trace) <= promise.bound
     scaled = np.column_stack((s, X * s[:, None]))

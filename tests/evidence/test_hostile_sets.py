@@ -9,7 +9,7 @@ from scipy import sparse
 from tried import times, tried
 
 import rosenblatt as rb
-from rosenblatt import learn
+from rosenblatt import algorithms
 from rosenblatt.blocks import InOrder
 from rosenblatt.evidence.checking import check_blocks
 from rosenblatt.evidence.integers import root
@@ -79,7 +79,7 @@ def test_mistakes_are_those_of_an_exact_recount(seed):
     for learner in LEARNERS:
         try:
             clf = learner(**x0).fit(animal.X, animal.y)
-        except learn.WeightsOverflowError:
+        except algorithms.WeightsOverflowError:
             continue  # 1.8e308 added up
         assert clf.n_mistakes_ == zoo.mistakes(clf.weights_.tolist(), animal)
 
@@ -137,7 +137,7 @@ def test_numbers_at_the_end_of_floats_are_learned_or_refused_in_a_sentence(seed)
     for learner in LEARNERS_AND_MORE:
         try:
             learner(**x0).fit(animal.X, animal.y)
-        except learn.WeightsOverflowError as error:
+        except algorithms.WeightsOverflowError as error:
             refused.append(str(error))
     assert all(sentence.endswith("scale the columns first.") for sentence in refused)
 

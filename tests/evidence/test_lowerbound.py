@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rosenblatt as rb
+from rosenblatt.algorithms.costs import Costs
+from rosenblatt.algorithms.judge import Judge
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.evidence.lowerbound import lower_bound
 from rosenblatt.evidence.proof import Part, Proof, ProofError
 from rosenblatt.examples import Examples
-from rosenblatt.learn.costs import Costs
-from rosenblatt.learn.judge import Judge
 
 OVER = Deadline(-np.inf)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rosenblatt import learn
+from rosenblatt import algorithms
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
@@ -34,8 +34,8 @@ def planes(draw):
 
 @given(planes(), st.sampled_from([0.1, 1.0, 3.0]), st.sampled_from([0, -1, 1]))
 def test_every_t_has_the_weights_and_mistakes_of_the_trace(examples, eta, zero):
-    rule = learn.Rule(eta=eta, zero=zero)
-    run = learn.pla(examples, rule, learn.Budget(10**9, 40), np.array([0.1, 0.0, -0.3]))
+    rule = algorithms.Rule(eta=eta, zero=zero)
+    run = algorithms.pla(examples, rule, algorithms.Budget(10**9, 40), np.array([0.1, 0.0, -0.3]))
     story = Story(examples, run).to_json()
     weights = unpacked(story["weights"]).reshape(-1, 3)
     counts = unpacked(story["mistakes"])
@@ -49,7 +49,9 @@ def test_every_t_has_the_weights_and_mistakes_of_the_trace(examples, eta, zero):
 @given(planes())
 def test_the_proof_that_is_drawn_is_the_proof(examples):
     verdict = separability_of(examples)
-    drawn = Story(examples, learn.pla(examples, budget=learn.Budget(5)), verdict).to_json()
+    drawn = Story(
+        examples, algorithms.pla(examples, budget=algorithms.Budget(5)), verdict
+    ).to_json()
     shown = drawn["verdict"]
     assert shown["name"] == verdict.verdict
     if verdict:
@@ -69,8 +71,8 @@ def test_the_proof_that_is_drawn_is_the_proof(examples):
 
 def test_the_pocket_of_the_story_is_in_the_trace():
     examples = Examples.from_arrays([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
-    rule = learn.Rule("random", rng=np.random.default_rng(1))
-    run = learn.pocket(examples, rule, learn.Budget(10**9, 50))
+    rule = algorithms.Rule("random", rng=np.random.default_rng(1))
+    run = algorithms.pocket(examples, rule, algorithms.Budget(10**9, 50))
     story = Story(examples, run, separability_of(examples), "pocket", "random").to_json()
     t, mistakes = story["pocket"][-1]
     assert unpacked(story["mistakes"])[t] == mistakes == len(run.mistakes)
@@ -84,7 +86,7 @@ def test_many_features_are_drawn_where_the_hyperplane_cuts_the_plane():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 5)) * [1, 2, 3, 4, 5] + 10
     examples = Examples.from_arrays(X, np.where(X @ [1, -1, 1, -1, 1] > 10, "yes", "no"))
-    run = learn.pla(examples)
+    run = algorithms.pla(examples)
     story = Story(examples, run, separability_of(examples)).to_json()
     assert story["features"] == ["x1", "x2", "x3", "x4", "x5"]
     assert story["labels"] == ["no", "yes"]

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 import rosenblatt as rb
-from rosenblatt import learn
+from rosenblatt import algorithms
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.show.excerpt import Room, excerpt
@@ -123,7 +123,7 @@ def test_entries_that_cannot_be_drawn_are_told(size):
 def test_an_excerpt_keeps_what_it_shows_true():
     X, y = cloud(n=300, noise=20)
     examples = Examples.from_arrays(X, y)
-    run = learn.pocket(examples, learn.Rule("random", rng=np.random.default_rng(0)))
+    run = algorithms.pocket(examples, algorithms.Rule("random", rng=np.random.default_rng(0)))
     story = Story(examples, run, separability_of(examples), "pocket", "random")
     whole, none = excerpt(story, Room(examples=300))
     part, cuts = excerpt(story, Room(examples=60, corrections=25))

@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from rosenblatt import orders
+from rosenblatt.algorithms import Budget
 from rosenblatt.cli import INTERRUPTED, VERBS
 from rosenblatt.cli.learnpasses import learn_in_passes, tried_in_passes
 from rosenblatt.cli.options import Reading, convert_option, examples, json_option, reading_options
@@ -23,7 +24,6 @@ from rosenblatt.clock import Deadline, Stopwatch
 from rosenblatt.errors import DataError, UsageError, UserError, column_called, listed
 from rosenblatt.examples import Examples
 from rosenblatt.files import keep_apart, keep_others
-from rosenblatt.learn import Budget
 from rosenblatt.model import Model
 from rosenblatt.modelfile import MARK
 from rosenblatt.read import Source

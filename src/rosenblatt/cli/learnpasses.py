@@ -9,6 +9,11 @@ from typing import Any
 import numpy as np
 
 from rosenblatt import clock
+from rosenblatt.algorithms import Budget, Rule
+from rosenblatt.algorithms.passes import Passed, passes
+from rosenblatt.algorithms.pocketpasses import pocket_passes
+from rosenblatt.algorithms.scaling import Scaling
+from rosenblatt.algorithms.tally import Judging, count_mistakes
 from rosenblatt.blocks import InOrder
 from rosenblatt.cli.passing import AboutFile, verdict_in_passes
 from rosenblatt.cli.say import Voice
@@ -19,11 +24,6 @@ from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.evidence.accuracy import Accuracy
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.learn import Budget, Rule
-from rosenblatt.learn.passes import Passed, passes
-from rosenblatt.learn.pocketpasses import pocket_passes
-from rosenblatt.learn.scaling import Scaling
-from rosenblatt.learn.tally import Judging, count_mistakes
 from rosenblatt.model import Model
 from rosenblatt.read import Source
 from rosenblatt.read.batches import FileBatches

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.algorithms.tally import count_mistakes
 from rosenblatt.blocks import InOrder
 from rosenblatt.cli.options import Reading
 from rosenblatt.cli.say import Voice
@@ -15,7 +16,6 @@ from rosenblatt.cli.verdict import Verdict, line_of
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.errors import DataError, UserError, WriteError
 from rosenblatt.evidence.passing import separability_of_blocks
-from rosenblatt.learn.tally import count_mistakes
 from rosenblatt.read import Source
 from rosenblatt.read.batches import FileBatches, FileTable
 from rosenblatt.read.convert import beside, converted, is_text, kept

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rosenblatt import clock, engine, learn
+from rosenblatt import algorithms, clock, engine
+from rosenblatt.algorithms.pocket import Plan, Pocket
+from rosenblatt.algorithms.scaling import Scaling
+from rosenblatt.algorithms.walk import Progress
 from rosenblatt.clock import Deadline
 from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.learn.pocket import Plan, Pocket
-from rosenblatt.learn.scaling import Scaling
-from rosenblatt.learn.walk import Progress
 from rosenblatt.progress import Teller
 from rosenblatt.show.story import Story
 from rosenblatt.words import counted
@@ -180,12 +180,14 @@ def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
     )
 
 
-def _pla(task: Task, deadline: Deadline) -> tuple[learn.Run, bool]:
+def _pla(task: Task, deadline: Deadline) -> tuple[algorithms.Run, bool]:
     """A run of PLA that ends in time, and whether a person ended it."""
-    rule = learn.Rule(task.how.order, rng=task.how.rng)
+    rule = algorithms.Rule(task.how.order, rng=task.how.rng)
     try:
-        return learn.pla(task.scaled, rule, learn.Budget(FOREVER, seconds=deadline.left)), False
-    except learn.Interrupted as stop:
+        return algorithms.pla(
+            task.scaled, rule, algorithms.Budget(FOREVER, seconds=deadline.left)
+        ), False
+    except algorithms.Interrupted as stop:
         return stop.run, True
 
 
@@ -193,9 +195,9 @@ def _mended(task: Task, hypothesis: Hypothesis) -> Hypothesis:
     """The hypothesis, corrected further where folding the scale back rounded a row over."""
     if task.count(hypothesis) == 0:
         return hypothesis
-    budget = learn.Budget(FOREVER, 1000, task.deadline.left)
+    budget = algorithms.Budget(FOREVER, 1000, task.deadline.left)
     size = float(np.abs(hypothesis.w).max()) / task.scaled.n
-    run = learn.pla(task.examples, learn.Rule(eta=size), budget, hypothesis.w.copy())
+    run = algorithms.pla(task.examples, algorithms.Rule(eta=size), budget, hypothesis.w.copy())
     return run.hypothesis if run.separated else hypothesis
 
 
@@ -241,14 +243,14 @@ def _no_scaling(examples: Examples) -> Scaling:
 
 
 def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
-    rule, seconds = learn.Rule("random", rng=task.how.rng), task.deadline.left
-    budget = learn.Budget(FOREVER, POCKET_CORRECTIONS, seconds)
+    rule, seconds = algorithms.Rule("random", rng=task.how.rng), task.deadline.left
+    budget = algorithms.Budget(FOREVER, POCKET_CORRECTIONS, seconds)
     with Teller(0, seconds) as teller:
 
         def watch(number: int, so_far: Progress, pocket: Pocket) -> None:
             teller.tell(pocket.mistakes, so_far.corrections)
 
-        run = learn.pocket(
+        run = algorithms.pocket(
             task.scaled, rule, budget, plan=Plan(threads=engine.cores(), watch=watch)
         )
     hypothesis = min(task.folded(run.hypothesis), _constant(task.examples), key=task.count)
@@ -305,8 +307,8 @@ def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
 def _searched(task: Task) -> FewestMistakesResult:
     # Here, for it brings SciPy's optimisers with it, which PLA has no use for.
     with clock.standing_still():
+        from rosenblatt.algorithms.best import Search
         from rosenblatt.fewest import fewest_of
-        from rosenblatt.learn.best import Search
 
     seconds = task.deadline.left
     with Teller(0, seconds, "steps") as teller:

@@ -8,12 +8,12 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from rosenblatt import learn
+from rosenblatt import algorithms
+from rosenblatt.algorithms.pocket import FOREVER
 from rosenblatt.dask.gathering import Given, Sheet
 from rosenblatt.dask.mixer import Mixer
 from rosenblatt.dask.mixing import Mixed, Plan
 from rosenblatt.estimators import checks
-from rosenblatt.learn.pocket import FOREVER
 from rosenblatt.words import counted
 
 
@@ -247,12 +247,12 @@ class PocketPerceptron(Mixer):
         plan = super()._plan()
         return Plan(plan.rule, plan.budget, plan.by_mistakes, plan.seed, pocket=True)
 
-    def _budget(self) -> learn.Budget:
+    def _budget(self) -> algorithms.Budget:
         most: Any = self.max_updates
         checks.whole_number("max_updates", most, least=0)
         if self.time_limit is not None:
             checks.positive_number("time_limit", self.time_limit)
-        return learn.Budget(FOREVER, int(most), self.time_limit)
+        return algorithms.Budget(FOREVER, int(most), self.time_limit)
 
     def _remember(self, sheet: Sheet, mixed: Mixed) -> None:
         best = mixed.state.pocket or mixed.end

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rosenblatt import estimators, learn
+from rosenblatt import algorithms, estimators
 from rosenblatt.dask.crew import ClusterError, Crew
 from rosenblatt.dask.gathering import Given, Sheet, gather
 from rosenblatt.dask.lazily import Lazily
@@ -111,7 +111,7 @@ class Mixer(Lazily, Corrector):
         rule = self._rule()
         checks.one_of("mixing", self.mixing, MIXINGS)
         seed = 0 if rule.rng is None else int(rule.rng.integers(2**62))
-        bare = learn.Rule(rule.order, rule.zero, rule.eta)
+        bare = algorithms.Rule(rule.order, rule.zero, rule.eta)
         return Plan(bare, self._budget(), self.mixing == "mistakes", seed)
 
     def _keep(self, sheet: Sheet, mixed: Mixed, w: NDArray[np.float64]) -> None:

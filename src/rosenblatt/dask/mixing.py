@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.algorithms.run import Budget, Reason, Rule
 from rosenblatt.dask.crew import ClusterError, Crew
 from rosenblatt.dask.tasks import Learnt, Turn, one_cycle
-from rosenblatt.learn.run import Budget, Reason, Rule
 
 Floats = NDArray[np.float64]
 

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine, orders
+from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.pla import WALKS, visit
+from rosenblatt.algorithms.run import Budget, Rule, WeightsOverflowError
+from rosenblatt.algorithms.walk import Walk
 from rosenblatt.answers import signs
 from rosenblatt.dask.sources import Raw, answers_of
 from rosenblatt.examples import Examples, row_weights
-from rosenblatt.learn.judge import Judge
-from rosenblatt.learn.pla import WALKS, visit
-from rosenblatt.learn.run import Budget, Rule, WeightsOverflowError
-from rosenblatt.learn.walk import Walk
 
 MANY_LABELS = 4
 

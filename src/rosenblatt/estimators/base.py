@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rosenblatt import engine, learn, orders
+from rosenblatt import algorithms, engine, orders
 from rosenblatt.estimators import checks
 from rosenblatt.examples import Examples, row_weights
 from rosenblatt.hypothesis import Hypothesis
@@ -115,20 +115,20 @@ class Corrector(LinearAnswers):
     random_state: Any
     verbose: int
 
-    def _rule(self) -> learn.Rule:
+    def _rule(self) -> algorithms.Rule:
         checks.one_of("order", self.order, orders.NAMES)
         checks.one_of("zero", self.zero, tuple(ZEROS))
         eta = checks.positive_number("eta0", self.eta0)
         checks.positive_number("intercept_scaling", self.intercept_scaling)
         checks.flag("fit_intercept", self.fit_intercept)
         chance = None if self.order in orders.FIXED else checks.generator(self.random_state)
-        return learn.Rule(self.order, ZEROS[self.zero], eta, chance)
+        return algorithms.Rule(self.order, ZEROS[self.zero], eta, chance)
 
-    def _budget(self) -> learn.Budget:
+    def _budget(self) -> algorithms.Budget:
         checks.whole_number("max_iter", self.max_iter, least=1)
         if self.max_updates is not None:
             checks.whole_number("max_updates", self.max_updates, least=0)
-        return learn.Budget(int(self.max_iter), self.max_updates)
+        return algorithms.Budget(int(self.max_iter), self.max_updates)
 
     def _examples(
         self,

@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from rosenblatt.algorithms.best import Search
 from rosenblatt.estimators import checks
 from rosenblatt.estimators.base import Corrector
 from rosenblatt.examples import Examples
 from rosenblatt.fewest import FewestMistakesResult, fewest_of
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.learn.best import Search
 from rosenblatt.progress import Teller
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rosenblatt import engine, learn, orders
+from rosenblatt import algorithms, engine, orders
+from rosenblatt.algorithms.walk import Progress
 from rosenblatt.estimators import checks
 from rosenblatt.estimators.base import Corrector
 from rosenblatt.examples import Examples
-from rosenblatt.learn.walk import Progress
 from rosenblatt.words import counted
 
 
@@ -146,7 +146,7 @@ class Perceptron(Corrector):
         X: Any,
         y: Any,
         sample_weight: Any,
-        way: tuple[learn.Rule, learn.Budget],
+        way: tuple[algorithms.Rule, algorithms.Budget],
         begin: tuple[Any, Any],
     ) -> Self:
         rule, budget = way
@@ -154,7 +154,7 @@ class Perceptron(Corrector):
         start = self._start(examples, *begin)
         try:
             run = self._learn(examples, rule, budget, start)
-        except learn.Interrupted as stop:
+        except algorithms.Interrupted as stop:
             self._remember(X, examples, stop.run)
             raise
         self._remember(X, examples, run)
@@ -162,7 +162,7 @@ class Perceptron(Corrector):
             warnings.warn(_advice(run, examples), ConvergenceWarning, stacklevel=3)
         return self
 
-    def _meets_all(self, rule: learn.Rule) -> bool:
+    def _meets_all(self, rule: algorithms.Rule) -> bool:
         """Whether learning comes upon a NaN or infinity by itself, in its first cycle.
 
         It does where every row is visited before any a second time and a score that is no
@@ -173,17 +173,17 @@ class Perceptron(Corrector):
     def _learn(
         self,
         examples: Examples,
-        rule: learn.Rule,
-        budget: learn.Budget,
+        rule: algorithms.Rule,
+        budget: algorithms.Budget,
         start: NDArray[np.float64] | None,
-    ) -> learn.Run:
+    ) -> algorithms.Run:
         try:
-            return learn.pla(examples, rule, budget, start, _teller(self.verbose))
-        except learn.WeightsOverflowError:
+            return algorithms.pla(examples, rule, budget, start, _teller(self.verbose))
+        except algorithms.WeightsOverflowError:
             examples.look()
             if examples.unit == 1.0:
                 raise
-        return learn.pla(examples, rule, budget, start, _teller(self.verbose))
+        return algorithms.pla(examples, rule, budget, start, _teller(self.verbose))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Pass over a block of a stream once, correcting mistakes as they are met.
@@ -207,8 +207,8 @@ class Perceptron(Corrector):
             self._check_columns(X, examples.d, reset=False)
         start = self._last_weights(examples) if fitted else None
         try:
-            run = learn.online(examples, rule, start)
-        except learn.Interrupted as stop:
+            run = algorithms.online(examples, rule, start)
+        except algorithms.Interrupted as stop:
             self._remember(X, examples, stop.run, streaming=True)
             raise
         self._remember(X, examples, run, streaming=True)
@@ -233,7 +233,7 @@ class Perceptron(Corrector):
         return labels
 
     def _remember(
-        self, X: Any, examples: Examples, run: learn.Run, streaming: bool = False
+        self, X: Any, examples: Examples, run: algorithms.Run, streaming: bool = False
     ) -> None:
         goes_on = streaming and hasattr(self, "classes_")
         updates, cycles = (self.n_updates_, self.n_iter_) if goes_on else (0, 0)
@@ -247,7 +247,7 @@ class Perceptron(Corrector):
         self._take(run.hypothesis)
 
 
-def _advice(run: learn.Run, examples: Examples) -> str:
+def _advice(run: algorithms.Run, examples: Examples) -> str:
     count = orders.visits(examples.in_order)
     return (
         f"Perceptron stopped at {run.reason} after {counted(len(run.trace), 'correction')} in "

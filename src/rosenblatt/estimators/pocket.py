@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from rosenblatt import engine, learn
+from rosenblatt import algorithms, engine
+from rosenblatt.algorithms.pocket import FOREVER, Plan, Pocket, PocketRun, Watch
+from rosenblatt.algorithms.walk import Progress
 from rosenblatt.estimators import checks
 from rosenblatt.estimators.base import Corrector
 from rosenblatt.examples import Examples
-from rosenblatt.learn.pocket import FOREVER, Plan, Pocket, PocketRun, Watch
-from rosenblatt.learn.walk import Progress
 from rosenblatt.progress import Teller
 
 
@@ -152,18 +152,18 @@ class PocketPerceptron(Corrector):
         start = self._start(examples, coef_init, intercept_init)
         with Teller(self.verbose, self.time_limit) as teller, engine.at_most(threads):
             plan = Plan(bool(self.ratchet), int(self.restarts), threads, _watch(teller))
-            run = learn.pocket(examples, rule, budget, start, plan)
+            run = algorithms.pocket(examples, rule, budget, start, plan)
         self._remember(X, examples, run)
         if run.reason == "interrupted":
-            raise learn.Interrupted(run)
+            raise algorithms.Interrupted(run)
         return self
 
-    def _budget(self) -> learn.Budget:
+    def _budget(self) -> algorithms.Budget:
         most: Any = self.max_updates
         checks.whole_number("max_updates", most, least=0)
         if self.time_limit is not None:
             checks.positive_number("time_limit", self.time_limit)
-        return learn.Budget(FOREVER, int(most), self.time_limit)
+        return algorithms.Budget(FOREVER, int(most), self.time_limit)
 
     def _remember(self, X: Any, examples: Examples, run: PocketRun) -> None:
         self._check_columns(X, examples.d, reset=True)

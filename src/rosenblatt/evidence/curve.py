@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.learn.judge import Judge
+from rosenblatt.algorithms.judge import Judge
 from rosenblatt.trace import Trace
 from rosenblatt.words import counted
 

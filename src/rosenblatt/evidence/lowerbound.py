@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.algorithms.costs import Costs
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.fingerprint import (
     MOST_PAIRS,
@@ -27,7 +28,6 @@ from rosenblatt.evidence.proof import Part, Proof, claim_of_mistakes
 from rosenblatt.evidence.separability import blocking_part, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.learn.costs import Costs
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]

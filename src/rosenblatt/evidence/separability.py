@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import learn
+from rosenblatt import algorithms
 from rosenblatt.card import card
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.decide import ANY, Decision, decide, first_part
@@ -292,8 +292,8 @@ def _quick_try(signed: Signed) -> Decision | None:
     if not (examples.is_sparse or examples.d >= MANY_FEATURES):
         return None
     try:
-        run = learn.pla(examples, budget=learn.Budget(cycles=QUICK_CYCLES))
-    except learn.WeightsOverflowError:
+        run = algorithms.pla(examples, budget=algorithms.Budget(cycles=QUICK_CYCLES))
+    except algorithms.WeightsOverflowError:
         return None
     signed.passes += run.cycles + 1
     if not run.separated:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.pocket import Pocket, PocketRun
+from rosenblatt.algorithms.run import Run
 from rosenblatt.evidence.proof import Part
 from rosenblatt.evidence.separability import Separability
 from rosenblatt.examples import Examples
-from rosenblatt.learn.judge import Judge
-from rosenblatt.learn.pocket import Pocket, PocketRun
-from rosenblatt.learn.run import Run
 from rosenblatt.show.proofs import COUNTS, packed
 from rosenblatt.show.scene import sample
 from rosenblatt.show.story import Story, told, weights_along
@@ -64,10 +64,10 @@ def excerpt(
 
     Examples
     --------
-    >>> from rosenblatt import learn
+    >>> from rosenblatt import algorithms
     >>> X, y = np.linspace(-1, 1, 80).reshape(40, 2), np.arange(40) > 19
     >>> examples = Examples.from_arrays(X, y)
-    >>> json, cuts = excerpt(Story(examples, learn.pla(examples)), Room(examples=10))
+    >>> json, cuts = excerpt(Story(examples, algorithms.pla(examples)), Room(examples=10))
     >>> len(json["points"]), json["total"], cuts
     (10, 40, ['10 of 40 examples are drawn, all that are corrected among them.'])
     """

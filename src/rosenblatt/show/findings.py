@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.algorithms.pocket import Pocket, PocketRun
+from rosenblatt.algorithms.run import Run
 from rosenblatt.evidence.accuracy import Accuracy
 from rosenblatt.evidence.guarantee import corrections, with_slot
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.learn.pocket import Pocket, PocketRun
-from rosenblatt.learn.run import Run
 from rosenblatt.pipelines import final
 from rosenblatt.show.fitted import examples_of, hypothesis_of, trace_of
 from rosenblatt.show.story import Story

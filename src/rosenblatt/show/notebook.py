@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt import learn
+from rosenblatt import algorithms
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.show.excerpt import excerpt
@@ -56,10 +56,10 @@ def _learnt(X: Any, y: Any) -> Story:
     examples = Examples.from_arrays(X, y)
     verdict = separability_of(examples)
     if verdict:
-        run: learn.Run = learn.pla(examples, budget=learn.Budget(FOREVER))
+        run: algorithms.Run = algorithms.pla(examples, budget=algorithms.Budget(FOREVER))
         return Story(examples, run, verdict, "pla", "cycle")
-    rule = learn.Rule("random", rng=np.random.default_rng(0))
-    run = learn.pocket(examples, rule, learn.Budget(FOREVER, CORRECTIONS))
+    rule = algorithms.Rule("random", rng=np.random.default_rng(0))
+    run = algorithms.pocket(examples, rule, algorithms.Budget(FOREVER, CORRECTIONS))
     return Story(examples, run, verdict, "pocket", "random")
 
 

@@ -46,12 +46,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
+from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.pocket import PocketRun
+from rosenblatt.algorithms.run import Run
 from rosenblatt.evidence.guarantee import squeeze
 from rosenblatt.evidence.separability import Separability
 from rosenblatt.examples import Examples
-from rosenblatt.learn.judge import Judge
-from rosenblatt.learn.pocket import PocketRun
-from rosenblatt.learn.run import Run
 from rosenblatt.show.projection import Projection
 from rosenblatt.show.proofs import COUNTS, FLOATS, packed, squeeze_json, verdict_json
 from rosenblatt.trace import Trace
@@ -81,10 +81,10 @@ class Story:
 
     Examples
     --------
-    >>> from rosenblatt import learn
+    >>> from rosenblatt import algorithms
     >>> from rosenblatt.evidence.separability import separability_of
     >>> examples = Examples.from_arrays([[1.0, 1.0], [-1.0, 0.0]], [1, -1])
-    >>> story = Story(examples, learn.pla(examples), separability_of(examples)).to_json()
+    >>> story = Story(examples, algorithms.pla(examples), separability_of(examples)).to_json()
     >>> story["points"], story["answers"], story["corrections"], story["verdict"]["name"]
     ([[1.0, 1.0], [-1.0, 0.0]], [1, -1], 2, 'separable')
     """

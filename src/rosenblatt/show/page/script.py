@@ -42,7 +42,7 @@ def _imports(ask: Ask) -> list[str]:
             "import numpy as np",
             "",
             "import rosenblatt as rb",
-            "from rosenblatt import learn",
+            "from rosenblatt import algorithms",
             "from rosenblatt.examples import Examples",
         ]
     return ["import rosenblatt as rb"]
@@ -88,9 +88,9 @@ def _online(ask: Ask) -> list[str]:
         ]
     zero = {"mistake": 0, "negative": -1, "positive": 1}[ask.zero]
     return [
-        f"rule = learn.Rule(zero={zero}, eta={ask.eta!r})",
+        f"rule = algorithms.Rule(zero={zero}, eta={ask.eta!r})",
         f"start = np.array({ask.start.tolist()!r})",
-        "trace = learn.online(Examples.from_arrays(X, y), rule, start).trace",
+        "trace = algorithms.online(Examples.from_arrays(X, y), rule, start).trace",
     ]
 
 

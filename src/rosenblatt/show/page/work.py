@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt import learn, orders
+from rosenblatt import algorithms, orders
+from rosenblatt.algorithms.pocket import Plan
+from rosenblatt.algorithms.run import Run
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.learn.pocket import Plan
-from rosenblatt.learn.run import Run
 from rosenblatt.show.page.ask import ZEROS, Ask
 from rosenblatt.show.page.limits import AskError
 from rosenblatt.show.page.script import CYCLES, python_lines
@@ -51,7 +51,11 @@ def story_bytes(ask: Ask, deadline: Deadline) -> bytes:
     """The answer to the page: the story of a run, and the Python lines that make it."""
     both = len(np.unique(ask.examples.y)) == 2
     try:
-        run = learnt(ask, deadline) if both else learn.pla(ask.examples, budget=learn.Budget(1, 0))
+        run = (
+            learnt(ask, deadline)
+            if both
+            else algorithms.pla(ask.examples, budget=algorithms.Budget(1, 0))
+        )
         deadline()
         verdict = separability_of(ask.examples)
         deadline()
@@ -67,11 +71,11 @@ def story_bytes(ask: Ask, deadline: Deadline) -> bytes:
 def learnt(ask: Ask, deadline: Deadline) -> Run:
     """The run that was asked for."""
     chance = None if ask.order in orders.FIXED else np.random.default_rng(ask.seed)
-    rule = learn.Rule(ask.order, ZEROS[ask.zero], ask.eta, chance)
+    rule = algorithms.Rule(ask.order, ZEROS[ask.zero], ask.eta, chance)
     if ask.algorithm == "online":
-        return learn.online(ask.examples, rule, ask.start)
-    budget = learn.Budget(CYCLES, ask.corrections)
+        return algorithms.online(ask.examples, rule, ask.start)
+    budget = algorithms.Budget(CYCLES, ask.corrections)
     if ask.algorithm == "pla":
-        return learn.pla(ask.examples, rule, budget, ask.start, deadline)
+        return algorithms.pla(ask.examples, rule, budget, ask.start, deadline)
     plan = Plan(ratchet=ask.algorithm == "ratchet", watch=deadline)
-    return learn.pocket(ask.examples, rule, budget, ask.start, plan)
+    return algorithms.pocket(ask.examples, rule, budget, ask.start, plan)

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rosenblatt as rb
+from rosenblatt.algorithms import judge as judging
+from rosenblatt.algorithms import sieve as sieving
+from rosenblatt.algorithms import sifting
+from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.sieve import Sieve
 from rosenblatt.engine import Kernel
 from rosenblatt.examples import Examples
-from rosenblatt.learn import judge as judging
-from rosenblatt.learn import sieve as sieving
-from rosenblatt.learn import sifting
-from rosenblatt.learn.judge import Judge
-from rosenblatt.learn.sieve import Sieve
 
 pytestmark = pytest.mark.slow_without_jit
 

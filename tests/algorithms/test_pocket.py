@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rosenblatt as rb
+from rosenblatt.algorithms import judge as judging
+from rosenblatt.algorithms import pocket as learn_pocket
+from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.run import Rule
 from rosenblatt.examples import Examples
-from rosenblatt.learn import judge as judging
-from rosenblatt.learn import pocket as learn_pocket
-from rosenblatt.learn.judge import Judge
-from rosenblatt.learn.run import Rule
 
 SIGNS = {"mistake": 0, "negative": -1, "positive": 1}
 

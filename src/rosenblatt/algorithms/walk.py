@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
+from rosenblatt.algorithms.run import Budget, Reason, Rule, Run, WeightsOverflowError
 from rosenblatt.clock import CHEAP, Deadline
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.learn.run import Budget, Reason, Rule, Run, WeightsOverflowError
 from rosenblatt.tables import place
 from rosenblatt.trace import Origin, Trace
 from rosenblatt.words import counted

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.algorithms.costs import Costs
+from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.run import Reason
 from rosenblatt.clock import Deadline
 from rosenblatt.examples import Examples
-from rosenblatt.learn.costs import Costs
-from rosenblatt.learn.judge import Judge
-from rosenblatt.learn.run import Reason
 
 Floats = NDArray[np.float64]
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine, orders
+from rosenblatt.algorithms.judge import FEW_VECTORS, Judge, Rows
+from rosenblatt.algorithms.pla import WALKS
+from rosenblatt.algorithms.run import Budget, Reason, Rule, Run
+from rosenblatt.algorithms.walk import Ints, Progress, Walk
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.learn.judge import FEW_VECTORS, Judge, Rows
-from rosenblatt.learn.pla import WALKS
-from rosenblatt.learn.run import Budget, Reason, Rule, Run
-from rosenblatt.learn.walk import Ints, Progress, Walk
 
 FOREVER = 2**62
 FEW = 4096

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from tried import tried
 
 import rosenblatt as rb
+from rosenblatt.algorithms import descent, walker
+from rosenblatt.algorithms.costs import Costs
+from rosenblatt.algorithms.fewest import Search, fewest
+from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.plane import plane_optimum
 from rosenblatt.examples import Examples
-from rosenblatt.learn import descent, walker
-from rosenblatt.learn.costs import Costs
-from rosenblatt.learn.fewest import Search, fewest
-from rosenblatt.learn.judge import Judge
-from rosenblatt.learn.plane import plane_optimum
 
 
 def whole_rows(X, y, intercept=True):

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
+from rosenblatt.algorithms.sieve import Sieve, Survivor, double_slack, slip, worth_sifting
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import SMALLEST, Hypothesis
-from rosenblatt.learn.sieve import Sieve, Survivor, double_slack, slip, worth_sifting
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]

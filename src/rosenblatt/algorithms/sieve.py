@@ -29,11 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import in_threads
-from rosenblatt.examples import Examples, kernel_rows
-from rosenblatt.hypothesis import SMALLEST, UNIT_ROUNDOFF
-from rosenblatt.instructions import LANES
-from rosenblatt.learn.sifting import (
+from rosenblatt.algorithms.sifting import (
     MOST,
     PLAIN,
     SCALE,
@@ -45,6 +41,10 @@ from rosenblatt.learn.sifting import (
     run_stand,
     run_survey,
 )
+from rosenblatt.engine import in_threads
+from rosenblatt.examples import Examples, kernel_rows
+from rosenblatt.hypothesis import SMALLEST, UNIT_ROUNDOFF
+from rosenblatt.instructions import LANES
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rosenblatt as rb
-from rosenblatt import learn
+from rosenblatt import algorithms
+from rosenblatt.algorithms.passes import passes
+from rosenblatt.algorithms.pocketpasses import pocket_passes
+from rosenblatt.algorithms.tally import Judging, count_mistakes
 from rosenblatt.blocks import InOrder
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.learn.passes import passes
-from rosenblatt.learn.pocketpasses import pocket_passes
-from rosenblatt.learn.tally import Judging, count_mistakes
 
 LABELS = np.array([-1, 1])
 
@@ -35,8 +35,8 @@ def cut(X, y, size):
 )
 def test_batches_are_corrected_as_all_rows_at_once_are(examples, size, cycles, corrections, zero):
     X, y = examples
-    rule, budget = learn.Rule(zero=zero), learn.Budget(cycles, corrections)
-    whole = learn.pla(Examples.from_arrays(X, y), rule, budget)
+    rule, budget = algorithms.Rule(zero=zero), algorithms.Budget(cycles, corrections)
+    whole = algorithms.pla(Examples.from_arrays(X, y), rule, budget)
     corrected = []
     parts = passes(cut(X, y, size), rule, budget, lambda rows: corrected.extend(rows.tolist()))
     assert corrected == whole.trace.examples.tolist()
@@ -54,8 +54,8 @@ def test_batches_are_corrected_as_all_rows_at_once_are(examples, size, cycles, c
 )
 def test_a_pocket_over_batches_is_that_of_all_rows_at_once(examples, size, corrections, zero):
     X, y = examples
-    rule, budget = learn.Rule("cycle", zero=zero), learn.Budget(2**62, corrections)
-    whole = learn.pocket(Examples.from_arrays(X, y), rule, budget)
+    rule, budget = algorithms.Rule("cycle", zero=zero), algorithms.Budget(2**62, corrections)
+    whole = algorithms.pocket(Examples.from_arrays(X, y), rule, budget)
     corrected = []
     parts = pocket_passes(cut(X, y, size), rule, budget, lambda rows: corrected.extend(rows))
     assert corrected == whole.trace.examples.tolist()
@@ -79,7 +79,7 @@ def test_mistakes_counted_over_blocks_are_those_of_all_rows(examples, size, seed
 def test_few_rows_take_no_time():
     X, y = np.array([[1.0], [-2.0], [-1.0], [2.0]]), np.array([1, -1, 1, -1])
     hurried, calm = (
-        pocket_passes(cut(X, y, 2), budget=learn.Budget(2**62, 1000, seconds))
+        pocket_passes(cut(X, y, 2), budget=algorithms.Budget(2**62, 1000, seconds))
         for seconds in (0.0, None)
     )
     assert (hurried.reason, hurried.mistakes) == (calm.reason, calm.mistakes)
@@ -87,9 +87,9 @@ def test_few_rows_take_no_time():
 
 
 def test_a_pocket_that_is_out_of_time_is_still_judged(monkeypatch):
-    monkeypatch.setattr("rosenblatt.learn.passes.CHEAP", 0)
+    monkeypatch.setattr("rosenblatt.algorithms.passes.CHEAP", 0)
     X, y = np.array([[1.0], [-2.0], [-1.0], [2.0]]), np.array([1, -1, 1, -1])
-    done = pocket_passes(cut(X, y, 2), budget=learn.Budget(2**62, 1000, seconds=0.0))
+    done = pocket_passes(cut(X, y, 2), budget=algorithms.Budget(2**62, 1000, seconds=0.0))
     assert (done.reason, done.mistakes, done.rows) == ("time_limit", 4, 4)
 
 
@@ -97,8 +97,8 @@ def test_real_numbers_too():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 8))
     y = np.sign(X @ rng.normal(size=8)).astype(int)
-    whole = learn.pla(Examples.from_arrays(X, y), budget=learn.Budget(200))
-    parts = passes(cut(X, y, 64), budget=learn.Budget(200))
+    whole = algorithms.pla(Examples.from_arrays(X, y), budget=algorithms.Budget(200))
+    parts = passes(cut(X, y, 64), budget=algorithms.Budget(200))
     assert parts.corrections == len(whole.trace)
     assert parts.hypothesis.w.tolist() == whole.hypothesis.w.tolist()
 
@@ -147,7 +147,7 @@ def test_partial_fit_over_arrow_batches_makes_the_corrections_of_the_first_cycle
         }[form]
         clf.partial_fit(rows, pa.array(y[start : start + 64]), classes=["no", "yes"])
         corrected += (clf.trace_.examples.astype(int) + start).tolist()
-    whole = learn.pla(Examples.from_arrays(X, y), budget=learn.Budget(1))
+    whole = algorithms.pla(Examples.from_arrays(X, y), budget=algorithms.Budget(1))
     assert corrected == whole.trace.examples.tolist()
     assert clf.weights_.tolist() == whole.hypothesis.w.tolist()
     assert clf.n_updates_ == len(corrected)

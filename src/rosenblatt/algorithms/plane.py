@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.algorithms.costs import Costs
+from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.points import Points, Vector, between, cross, dot, rounded
 from rosenblatt.examples import Examples
-from rosenblatt.learn.costs import Costs
-from rosenblatt.learn.judge import Judge
-from rosenblatt.learn.points import Points, Vector, between, cross, dot, rounded
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

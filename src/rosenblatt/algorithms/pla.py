@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine, orders
+from rosenblatt.algorithms.run import Budget, Interrupted, Rule, Run
+from rosenblatt.algorithms.walk import Walk, Watch
 from rosenblatt.examples import Examples
-from rosenblatt.learn.run import Budget, Interrupted, Rule, Run
-from rosenblatt.learn.walk import Walk, Watch
 
 # Random numbers are drawn at least so many at a time.
 CHANCES = 2**11

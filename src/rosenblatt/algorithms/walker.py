@@ -10,12 +10,12 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from rosenblatt import engine
+from rosenblatt.algorithms import descent
+from rosenblatt.algorithms.best import Best, Floats
+from rosenblatt.algorithms.board import Scaling, board_of, scaling_of
+from rosenblatt.algorithms.descent import Board
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.examples import Examples
-from rosenblatt.learn import descent
-from rosenblatt.learn.best import Best, Floats
-from rosenblatt.learn.board import Scaling, board_of, scaling_of
-from rosenblatt.learn.descent import Board
 
 BOARD_ENTRIES = 2**21  # a board is kept in memory twice
 FEWEST_ROWS = 256  # data too wide for so many rows have no board

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import orders
+from rosenblatt.algorithms.pla import visit
+from rosenblatt.algorithms.run import Budget, Interrupted, Rule, Run
+from rosenblatt.algorithms.walk import Walk
 from rosenblatt.examples import Examples
-from rosenblatt.learn.pla import visit
-from rosenblatt.learn.run import Budget, Interrupted, Rule, Run
-from rosenblatt.learn.walk import Walk
 
 
 def online(examples: Examples, rule: Rule, start: NDArray[np.float64] | None = None) -> Run:

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine, orders
+from rosenblatt.algorithms.run import Budget, Reason, Rule
 from rosenblatt.blocks import Batches
 from rosenblatt.clock import CHEAP, Deadline
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.learn.run import Budget, Reason, Rule
 
 Record = Callable[[NDArray[Any]], None]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.algorithms.descent import Board
 from rosenblatt.examples import Examples
-from rosenblatt.learn.descent import Board
 
 Floats = NDArray[np.float64]
 

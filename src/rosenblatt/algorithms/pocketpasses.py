@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
+from rosenblatt.algorithms.passes import Passed, Passes, Record
+from rosenblatt.algorithms.pocket import Pocket
+from rosenblatt.algorithms.run import Budget, Reason, Rule
+from rosenblatt.algorithms.tally import Judging
 from rosenblatt.blocks import Batches, InOrder
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.learn.passes import Passed, Passes, Record
-from rosenblatt.learn.pocket import Pocket
-from rosenblatt.learn.run import Budget, Reason, Rule
-from rosenblatt.learn.tally import Judging
 
 AT_ONCE = 256  # weights judged in one pass
 ENTRIES = 2**22  # fewer where they are long

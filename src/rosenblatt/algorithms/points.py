@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.algorithms.costs import Costs
 from rosenblatt.examples import Examples
-from rosenblatt.learn.costs import Costs
 
 Floats = NDArray[np.float64]
 Vector = tuple[int, int, int]

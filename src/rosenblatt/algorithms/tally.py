@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
+from rosenblatt.algorithms.judge import Judge
 from rosenblatt.blocks import Blocks
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.learn.judge import Judge
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 
 from rosenblatt import engine
+from rosenblatt.algorithms.best import Best, Floats, Found, Search
+from rosenblatt.algorithms.lines import along_lines
+from rosenblatt.algorithms.pocket import FOREVER, pocket
+from rosenblatt.algorithms.run import Budget, Rule, WeightsOverflowError
+from rosenblatt.algorithms.walker import Ground, Walker, has_board
 from rosenblatt.examples import Examples
-from rosenblatt.learn.best import Best, Floats, Found, Search
-from rosenblatt.learn.lines import along_lines
-from rosenblatt.learn.pocket import FOREVER, pocket
-from rosenblatt.learn.run import Budget, Rule, WeightsOverflowError
-from rosenblatt.learn.walker import Ground, Walker, has_board
 
 __all__ = ["Found", "Hunt", "Search", "fewest"]
 

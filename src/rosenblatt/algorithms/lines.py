@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from rosenblatt.algorithms import descent
+from rosenblatt.algorithms.best import Best, Floats
+from rosenblatt.algorithms.board import Scaling, scaling_of
 from rosenblatt.examples import Examples
-from rosenblatt.learn import descent
-from rosenblatt.learn.best import Best, Floats
-from rosenblatt.learn.board import Scaling, scaling_of
 
 COLD = 1e-3  # a temperature at which only the fewest mistakes are chosen
 SAMPLE = 10_000  # rows among which those near the line are looked for

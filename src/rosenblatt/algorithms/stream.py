@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine, kernels
+from rosenblatt.algorithms.memory import X0, Memory, Names, Vector
 from rosenblatt.kernels import (
     HELD,
     LONGEST,
@@ -26,7 +27,6 @@ from rosenblatt.kernels import (
     SEEN,
     SURELY_SHORTER,
 )
-from rosenblatt.learn.memory import X0, Memory, Names, Vector
 
 Row = Mapping[Hashable, Any]
 
