@@ -195,7 +195,7 @@ def test_a_warm_start_goes_on_from_the_last_weights(client, planted):
 
 
 def test_progress_is_told_when_asked_for(client, planted, capsys, monkeypatch):
-    monkeypatch.setattr("rosenblatt.dask.telling.SECONDS", 0.0)
+    monkeypatch.setattr("rosenblatt.clock.PRINTED_SECONDS", 0.0)
     Perceptron(client=client, verbose=1).fit(*in_shards(*planted, 2))
     assert "rosenblatt: round 1: 480 mistakes, " in capsys.readouterr().err
 

@@ -1,15 +1,24 @@
-"""The clock that time limits go by: seconds of work. Compiling, once on a machine, is no work."""
+"""The clock that time limits go by, and telling a person how a long run gets on.
+
+Limits count seconds of work. Compiling, once on a machine, is no work.
+"""
 
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, Self
+
+from rosenblatt.words import counted
 
 CHEAP = 2**20  # multiplications: a millisecond. What so few of them tell is told in any case.
+SILENT_SECONDS = 2.0  # before a terminal hears of a run
+PRINTED_SECONDS = 1.0  # between two printed lines
 
 
 class OutOfTimeError(Exception):
@@ -108,3 +117,71 @@ class Deadline:
 
 
 NEVER = Deadline()
+
+
+class StatusLine:
+    """One line that tells how work gets on; a terminal has it after two seconds, while it lasts.
+
+    Elsewhere, with `verbose`, it is printed to stderr every second or so; otherwise nothing is.
+    """
+
+    def __init__(self, verbose: int = 0) -> None:
+        self.begun = self.last = time.monotonic()
+        self.verbose = bool(verbose)
+        self.terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.lock = threading.Lock()
+        self._status: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def say(self, line: Callable[[], str]) -> None:
+        """Put a line in place of the last, if it is time to; else it is not even written."""
+        if not (self.terminal or self.verbose):
+            return
+        with self.lock:
+            now = time.monotonic()
+            if self.terminal:
+                if now - self.begun >= SILENT_SECONDS:
+                    self._show(line())
+            elif now - self.last >= PRINTED_SECONDS:
+                self.last = now
+                print(f"rosenblatt: {line()}", file=sys.stderr)
+
+    def _show(self, line: str) -> None:
+        if self._status is None:
+            from rich.console import Console
+            from rich.status import Status
+
+            self._status = Status(line, console=Console(stderr=True))
+            self._status.start()
+        self._status.update(line)
+
+
+class Teller(StatusLine):
+    """Says the mistakes so far, corrections (or other steps) a second, and the time left.
+
+    Examples
+    --------
+    >>> with Teller(0, seconds=5.0) as teller:
+    ...     teller.tell(mistakes=12, steps=1000)
+    """
+
+    def __init__(self, verbose: int, seconds: float | None, unit: str = "corrections") -> None:
+        super().__init__(verbose)
+        self.unit, self.seconds, self.work = unit, seconds, now()
+
+    def tell(self, mistakes: float, steps: int) -> None:
+        """Take the state of the run; say it if it is time to."""
+        self.say(lambda: self._line(mistakes, steps))
+
+    def _line(self, mistakes: float, steps: int) -> str:
+        elapsed = max(now() - self.work, 1e-9)
+        line = f"{counted(mistakes, 'mistake')} so far, {steps / elapsed:,.0f} {self.unit} a second"
+        if self.seconds is None:
+            return f"{line}, {elapsed:.0f} s"
+        return f"{line}, {max(0.0, self.seconds - elapsed):.0f} s left"

@@ -13,20 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import kernels, orders
-from rosenblatt.answers import one_or_two_labels, signs
+from rosenblatt import checks, kernels, orders
 from rosenblatt.tables import (
     column_names,
     floats,
+    missing,
     refuse_masked,
     refuse_non_finite,
     sum_of_squares,
 )
+from rosenblatt.wholes import large
 from rosenblatt.words import counted
 
 # Between these the square of a typical entry neither overflows nor vanishes.
 _PLAIN_SQUARES = (1e-200, 1e200)
-SAMPLE = 64
+SAMPLE = 64  # numbers, or answers, that are looked at first
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +139,7 @@ class Examples:
         stream : bool
             Whether these rows are a block of a stream, which may lack a class or have no weight.
         """
-        s = row_weights(weights, self.n)
+        s = checks.row_weights(weights, self.n)
         if stream:
             return replace(self, weights=s)
         if not s.any():
@@ -269,27 +270,6 @@ class Examples:
         return np.concatenate(([self.x0], row.astype(np.float64)))
 
 
-def row_weights(weights: Any, n: int) -> NDArray[np.float64]:
-    """Check one weight for each row, or one for all."""
-    refuse_masked(weights, "sample_weight")
-    try:
-        s = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight is not a list of numbers: {error}.") from None
-    if s.ndim == 0:
-        s = np.full(n, float(s))
-    if s.shape != (n,):
-        raise ValueError(
-            f"sample_weight has shape {s.shape}; give one weight for each of the {n} rows."
-        )
-    bad = np.flatnonzero(~(np.isfinite(s) & (s >= 0)))
-    if len(bad):
-        raise ValueError(
-            f"sample_weight of row {bad[0]} is {s[bad[0]]}; weights are numbers from 0 up."
-        )
-    return np.ascontiguousarray(s)
-
-
 def kernel_rows(
     X: Any, x0: float, step: NDArray[Any], part: slice = slice(None)
 ) -> kernels.Dense | kernels.Sparse:
@@ -314,3 +294,194 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def signs(y: Any, known: NDArray[Any] | None) -> tuple[NDArray[np.int8], NDArray[Any]]:
+    """The answers as -1 and +1, and the two labels they stand for."""
+    answers = _one_dimension(y)
+    labels = _two_labels(answers) if known is None else known
+    is_yes = np.asarray(answers == labels[1], dtype=bool)
+    is_either = np.asarray(answers == labels[0], dtype=bool)
+    is_either |= is_yes
+    if not is_either.all():
+        if known is None:
+            raise _too_many_labels(answers)
+        row = int(is_either.argmin())
+        raise ValueError(
+            f"y, row {row}: {answers[row]!r} is not one of the classes "
+            f"{labels[0]!r} and {labels[1]!r}."
+        )
+    result = is_yes.view(np.int8) * np.int8(2)
+    result -= np.int8(1)
+    return result, labels
+
+
+def _one_dimension(y: Any) -> NDArray[Any]:
+    if y is None:
+        raise ValueError(
+            "learning requires y to be passed, but the target y is None: "
+            "give an answer for each row."
+        )
+    refuse_masked(y, "y")
+    answers = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") and not _is_arrow(y) else y)
+    if isinstance(y, list | tuple) and answers.dtype.kind == "f" and len(large(answers.ravel())):
+        answers = np.array(y, dtype=object)  # as doubles, long whole numbers could become one
+    if answers.ndim != 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {answers.shape} instead: "
+            "give one answer for each row."
+        )
+    if answers.dtype.kind == "f":
+        bad = np.flatnonzero(~np.isfinite(answers))
+    elif answers.dtype.kind == "O":
+        bad = np.flatnonzero([missing(cell) for cell in answers])
+    else:
+        bad = np.array([], dtype=np.intp)
+    if len(bad):
+        what = "NaN" if missing(answers[bad[0]]) else "infinity"
+        raise ValueError(f"Input y contains {what} in row {bad[0]}; each row needs an answer.")
+    return answers
+
+
+def _is_arrow(y: Any) -> bool:
+    # Arrow's own `to_numpy` refuses text and gaps unless told to copy; np.asarray copies.
+    return type(y).__module__.startswith("pyarrow")
+
+
+def _two_labels(answers: NDArray[Any]) -> NDArray[Any]:
+    if len(answers) == 0:
+        raise ValueError("y is empty; give one answer for each row of X.")
+    for some in (answers[:SAMPLE], answers):  # both labels come soon, as a rule
+        other = int(np.asarray(some != some[0], dtype=bool).argmax())
+        if other:
+            pair = some[[0, other]]
+            return _distinct(pair) if pair.dtype.kind == "O" else np.sort(pair)
+    raise ValueError(
+        f"y has only one class, {answers[:1].tolist()[0]!r}; "
+        "learning needs examples of two classes."
+    )
+
+
+def one_or_two_labels(y: Any) -> NDArray[Any] | None:
+    """The one label twice, or in its place beside a label that y does not have; None for two."""
+    answers = _one_dimension(y)
+    if len(answers) == 0 or (answers != answers[0]).any():
+        return None
+    only = answers[0]
+    if answers.dtype.kind in "biuf" and only in (0, -1):
+        return np.array([only, 1])
+    return np.array([only, only], dtype=answers.dtype)
+
+
+def labels_of(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The different answers in order, however many, and the place of each row's among them."""
+    answers = _one_dimension(y)
+    labels = _distinct(answers)
+    return labels, np.searchsorted(labels, answers)
+
+
+def _distinct(answers: NDArray[Any]) -> NDArray[Any]:
+    try:
+        return np.unique(answers)
+    except TypeError:
+        kinds = sorted({type(answer).__name__ for answer in answers})
+        raise ValueError(
+            f"y mixes answers of kinds {' and '.join(kinds)}; make them all of one kind "
+            "(classes must be uniformly strings or numbers)."
+        ) from None
+
+
+def _too_many_labels(answers: NDArray[Any]) -> ValueError:
+    labels = _distinct(answers)
+    shown = ", ".join(repr(label) for label in labels[:4].tolist()) + (
+        ", …" if len(labels) > 4 else ""
+    )
+    if answers.dtype.kind == "f" and (labels != np.round(labels)).any():
+        return ValueError(
+            f"Unknown label type: y has {len(labels)} different numbers ({shown}), continuous "
+            "values; give two kinds of answer."
+        )
+    return ValueError(
+        "Only binary classification is supported. "
+        f"y has {len(labels)} classes ({shown}); give two kinds of answer."
+    )
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels met so far: none, one, or both, the smaller in sort order first.
+
+    While there is only one, its sign is not known; it is taken as +1.
+
+    Examples
+    --------
+    >>> labels = Labels().learn("spam").learn("ham")
+    >>> labels.met, labels.sign("spam")
+    (('ham', 'spam'), 1)
+    """
+
+    met: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, given: Any) -> Labels:
+        """The labels as a person gives them: none, or two."""
+        if given is None:
+            return cls()
+        try:
+            first, second = given
+        except (TypeError, ValueError):
+            raise ValueError(f"labels is {given!r}; give two labels, or None.") from None
+        labels = cls().learn(first).learn(second)
+        if len(labels.met) != 2:
+            raise ValueError(f"labels is {given!r}; give two different labels.")
+        return labels
+
+    @property
+    def both(self) -> bool:
+        """Whether both labels are known."""
+        return len(self.met) == 2
+
+    def sign(self, label: Any) -> int | None:
+        """+1 or -1, or None for a label not met."""
+        if label not in self.met:
+            return None
+        return 1 if label == self.met[-1] else -1
+
+    def learn(self, label: Any) -> Labels:
+        """The labels with this one among them; refuses a third, and what is no label."""
+        label = _plain_label(label)
+        if label in self.met:
+            return self
+        if self.both:
+            raise ValueError(
+                f"{label!r} is not one of the labels {self.met[0]!r} and {self.met[1]!r}."
+            )
+        if not self.met:
+            return Labels((label,))
+        try:
+            return Labels(tuple(sorted((*self.met, label))))
+        except TypeError:
+            raise ValueError(
+                f"the labels {self.met[0]!r} and {label!r} are of different kinds and have no "
+                "order; make them both text or both numbers."
+            ) from None
+
+    def named(self, answers: NDArray[np.int8]) -> NDArray[Any]:
+        """Answers -1, 0 and +1 as labels; None where no label is known."""
+        if not self.met:
+            return np.full(len(answers), None)
+        names = np.array((self.met[0], self.met[-1]))
+        return names[(answers > 0).astype(np.intp)]
+
+
+def _plain_label(label: Any) -> Any:
+    """A label as Python's own type; refuses what is no label."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    try:
+        hash(label)
+    except TypeError:
+        raise ValueError(f"{label!r} is not a label; give text, a number or a bool.") from None
+    if missing(label) or (isinstance(label, float) and math.isinf(label)):
+        raise ValueError(f"{label!r} is not a label; an example to learn needs its answer.")
+    return label

@@ -15,8 +15,8 @@ from rosenblatt import checkpoint
 from rosenblatt.algorithms import stream
 from rosenblatt.algorithms.memory import ASK, X0, Memory
 from rosenblatt.errors import shortened
+from rosenblatt.examples import Labels
 from rosenblatt.kernels import LONGEST_SQUARED, MISTAKES, RECENT, SEEN
-from rosenblatt.labels import Labels
 from rosenblatt.rows import Answers, Block, plain_row
 from rosenblatt.tables import as_table
 from rosenblatt.wholes import FIRST

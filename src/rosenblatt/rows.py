@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from rosenblatt import kernels
 from rosenblatt.algorithms.memory import Memory, Names
-from rosenblatt.examples import kernel_rows
+from rosenblatt.examples import Labels, kernel_rows
 from rosenblatt.kernels import LONGEST_SQUARED
-from rosenblatt.labels import Labels, is_missing
-from rosenblatt.tables import as_table, floats, refuse_masked, sum_of_squares
+from rosenblatt.tables import as_table, floats, missing, refuse_masked, sum_of_squares
 from rosenblatt.wholes import FIRST, PROMISED, is_changed
 from rosenblatt.words import counted
 
@@ -245,9 +244,9 @@ def _is_arrow(y: Any) -> bool:
 
 def _missing(values: NDArray[Any]) -> NDArray[np.bool_] | None:
     if values.dtype.kind == "f":
-        missing = np.isnan(values)
+        gaps = np.isnan(values)
     elif values.dtype.kind == "O":
-        missing = np.array([is_missing(value) for value in values], dtype=bool)
+        gaps = np.array([missing(value) for value in values], dtype=bool)
     else:
         return None
-    return missing if missing.any() else None
+    return gaps if gaps.any() else None

@@ -377,7 +377,7 @@ def test_progress_is_shown_on_a_terminal_from_two_seconds_on(monkeypatch):
             lines.append("stopped")
 
     monkeypatch.setattr("rich.status.Status", Shown)
-    monkeypatch.setattr("rosenblatt.progress.SILENT_SECONDS", 0.0)
+    monkeypatch.setattr("rosenblatt.clock.SILENT_SECONDS", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     rb.separability([[0.0], [1.0], [3.0]], [0, 0, 1])
     assert "passes" in lines[0]

@@ -14,12 +14,11 @@ from rosenblatt import algorithms, clock, engine
 from rosenblatt.algorithms.pocket import Plan, Pocket
 from rosenblatt.algorithms.scaling import Scaling
 from rosenblatt.algorithms.walk import Progress
-from rosenblatt.clock import Deadline
+from rosenblatt.clock import Deadline, Teller
 from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.progress import Teller
 from rosenblatt.show.story import Story
 from rosenblatt.words import counted
 

@@ -22,8 +22,8 @@ from rosenblatt.cli.say import tell
 from rosenblatt.cli.status import Complaints
 from rosenblatt.cli.streamfeed import Asked, tell_kinds
 from rosenblatt.errors import DataError
+from rosenblatt.examples import Labels
 from rosenblatt.kernels import LONGEST_SQUARED
-from rosenblatt.labels import Labels
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read.feed import TOO_LARGE, Batch
 from rosenblatt.read.kinds import Kinds, encoded

@@ -8,12 +8,11 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from rosenblatt import algorithms
+from rosenblatt import algorithms, checks
 from rosenblatt.algorithms.pocket import FOREVER
 from rosenblatt.dask.gathering import Given, Sheet
 from rosenblatt.dask.mixer import Mixer
 from rosenblatt.dask.mixing import Mixed, Plan
-from rosenblatt.estimators import checks
 from rosenblatt.words import counted
 
 

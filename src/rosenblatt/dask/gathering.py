@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.answers import one_or_two_labels, signs
+from rosenblatt import checks
 from rosenblatt.dask.crew import Crew
 from rosenblatt.dask.sources import sources_of
 from rosenblatt.dask.tasks import MANY_LABELS, Reading, Survey, survey
-from rosenblatt.estimators import checks
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, one_or_two_labels, signs
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,5 +87,4 @@ def _each(class_weight: Any, labels: NDArray[Any], counts: list[int]) -> NDArray
     """The weights of the two classes, the negative first."""
     if class_weight == "balanced":
         return np.asarray(sum(counts) / (2.0 * np.array(counts)))
-    one = Examples(np.zeros((1, 1)), np.ones(1, dtype=np.int8), labels)
-    return checks.class_weights(class_weight, one, stream=True)
+    return checks.class_weights(class_weight, labels.tolist(), np.ones(1, np.int8), stream=True)

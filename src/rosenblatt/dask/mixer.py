@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rosenblatt import algorithms, estimators
+from rosenblatt import algorithms, checks, estimators
+from rosenblatt.clock import StatusLine
 from rosenblatt.dask.crew import ClusterError, Crew
 from rosenblatt.dask.gathering import Given, Sheet, gather
 from rosenblatt.dask.lazily import Lazily
-from rosenblatt.dask.mixing import Mixed, Plan, Round, State, mix
+from rosenblatt.dask.mixing import Mixed, Pace, Plan, Round, State, mix
 from rosenblatt.dask.saved import Checkpoint
 from rosenblatt.dask.tasks import Learnt
-from rosenblatt.dask.telling import Pace, Teller
-from rosenblatt.estimators import checks
 from rosenblatt.estimators.base import ZEROS, Corrector
 from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.words import counted
 
 MIXINGS = ("uniform", "mistakes")
 # What the plain estimators do not have.
@@ -81,14 +81,20 @@ class Mixer(Lazily, Corrector):
         return self
 
     def _mixed(self, crew: Crew, plan: Plan, state: State, saved: Checkpoint | None) -> Mixed:
-        with Teller(self.verbose) as teller:
+        with StatusLine(self.verbose) as line:
             pace = Pace(len(crew.shards))
 
             def watch(state: State, learnt: Sequence[Learnt]) -> None:
                 if saved is not None:
                     saved.after_round(plan, state)
                 pace.take(learnt)
-                teller.tell(state)
+                last = state.history[-1]
+                line.say(
+                    lambda: (
+                        f"round {state.rounds}: {counted(last.mistakes, 'mistake')}, "
+                        f"{last.seconds:.2f} s"
+                    )
+                )
 
             try:
                 return mix(crew, plan, state, watch)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import EfficiencyWarning
 
 from rosenblatt.algorithms.run import Budget, Reason, Rule
 from rosenblatt.dask.crew import ClusterError, Crew
@@ -21,6 +23,7 @@ from rosenblatt.dask.tasks import Learnt, Turn, one_cycle
 
 Floats = NDArray[np.float64]
 
+SHORT_CYCLE = 0.05  # seconds: below this Dask costs more than the work
 ROUNDS = 32  # a pocket's corrections are spread over at least so many rounds, to judge w as often
 
 
@@ -86,6 +89,27 @@ class Mixed:
     state: State
     end: Judged
     reason: Reason
+
+
+class Pace:
+    """Warns once where a shard's cycle is too short to be worth a cluster."""
+
+    def __init__(self, shards: int) -> None:
+        self.rounds = 0
+        self.fastest = np.full(shards, np.inf)
+
+    def take(self, learnt: Sequence[Learnt]) -> None:
+        """Take the seconds of a round; the first includes loading compiled kernels."""
+        self.rounds += 1
+        self.fastest = np.minimum(self.fastest, [part.seconds for part in learnt])
+        if self.rounds == 2 and self.fastest.max() < SHORT_CYCLE:
+            warnings.warn(
+                f"a shard's cycle takes {1000 * self.fastest.max():.1f} ms, less than "
+                f"{1000 * SHORT_CYCLE:.0f} ms: Dask costs more than the work. Use fewer and larger "
+                "shards, or the plain estimator.",
+                EfficiencyWarning,
+                stacklevel=2,
+            )
 
 
 Watch = Callable[[State, Sequence[Learnt]], None]

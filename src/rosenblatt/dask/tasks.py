@@ -17,9 +17,9 @@ from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import WALKS, visit
 from rosenblatt.algorithms.run import Budget, Rule, WeightsOverflowError
 from rosenblatt.algorithms.walk import Walk
-from rosenblatt.answers import signs
+from rosenblatt.checks import row_weights
 from rosenblatt.dask.sources import Raw, answers_of
-from rosenblatt.examples import Examples, row_weights
+from rosenblatt.examples import Examples, signs
 
 MANY_LABELS = 4
 

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rosenblatt import algorithms, engine, orders
-from rosenblatt.estimators import checks
-from rosenblatt.examples import Examples, row_weights
+from rosenblatt import algorithms, checks, engine, orders
+from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.tables import as_table
 from rosenblatt.words import counted
@@ -145,9 +144,11 @@ class Corrector(LinearAnswers):
         )
         if sample_weight is None and self.class_weight is None:
             return examples
-        weights = row_weights(1.0 if sample_weight is None else sample_weight, examples.n)
+        weights = checks.row_weights(1.0 if sample_weight is None else sample_weight, examples.n)
         if self.class_weight is not None:
-            each = checks.class_weights(self.class_weight, examples, stream=labels is not None)
+            each = checks.class_weights(
+                self.class_weight, examples.labels.tolist(), examples.y, stream=labels is not None
+            )
             weights = weights * np.where(examples.y > 0, each[1], each[0])
         return examples.weighted(weights, stream=labels is not None)
 

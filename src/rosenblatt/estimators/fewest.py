@@ -6,13 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from rosenblatt import checks
 from rosenblatt.algorithms.best import Search
-from rosenblatt.estimators import checks
+from rosenblatt.clock import Teller
 from rosenblatt.estimators.base import Corrector
 from rosenblatt.examples import Examples
 from rosenblatt.fewest import FewestMistakesResult, fewest_of
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.progress import Teller
 
 
 def fewest_mistakes(

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rosenblatt import algorithms, engine, orders
+from rosenblatt import algorithms, checks, engine, orders
 from rosenblatt.algorithms.walk import Progress
-from rosenblatt.estimators import checks
 from rosenblatt.estimators.base import Corrector
 from rosenblatt.examples import Examples
 from rosenblatt.words import counted

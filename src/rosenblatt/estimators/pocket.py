@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from rosenblatt import algorithms, engine
+from rosenblatt import algorithms, checks, engine
 from rosenblatt.algorithms.pocket import FOREVER, Plan, Pocket, PocketRun, Watch
 from rosenblatt.algorithms.walk import Progress
-from rosenblatt.estimators import checks
+from rosenblatt.clock import Teller
 from rosenblatt.estimators.base import Corrector
 from rosenblatt.examples import Examples
-from rosenblatt.progress import Teller
 
 
 class PocketPerceptron(Corrector):

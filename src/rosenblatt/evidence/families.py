@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.answers import labels_of, one_or_two_labels, signs
+from rosenblatt.checks import row_weights
 from rosenblatt.design import Design
 from rosenblatt.errors import listed
 from rosenblatt.evidence.cone import Constraints
-from rosenblatt.examples import Examples, row_weights
+from rosenblatt.examples import Examples, labels_of, one_or_two_labels, signs
 
 FAMILIES = ("binomial", "poisson", "multinomial")
 SIGNS = np.array([-1, 1])

@@ -17,7 +17,7 @@ import flint
 import numpy as np
 
 from rosenblatt.blocks import Blocks, Picked, T, Together, Work, take
-from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
+from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, StatusLine
 from rosenblatt.evidence.checking import (
     Answered,
     Products,
@@ -38,7 +38,6 @@ from rosenblatt.evidence.separability import TIME_OVER, Separability, in_time, s
 from rosenblatt.evidence.sifting import Lowest, Off, Sample, Sifted, slack_of
 from rosenblatt.evidence.signed import Look, Scale, ScaledRadius, Signed, look_at
 from rosenblatt.examples import Examples
-from rosenblatt.progress import Line
 from rosenblatt.words import counted
 
 PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
@@ -76,7 +75,7 @@ def separability_of_blocks(
     deadline : Deadline
         When to leave it undecided, after the first pass; few rows are decided about in any case.
     """
-    with Line() as line:
+    with StatusLine() as line:
         search = _Search(blocks, widest, line)
         try:
             search.begin(deadline)
@@ -99,7 +98,7 @@ def look_over(block: Examples, first: int) -> Look:
 class _Search:
     """The working set, and what is known of all rows."""
 
-    def __init__(self, blocks: Blocks, widest: bool, line: Line) -> None:
+    def __init__(self, blocks: Blocks, widest: bool, line: StatusLine) -> None:
         self.blocks, self.widest, self.line = blocks, widest, line
         self.look: Look | None = None
         self.passes = self.waits = 0
@@ -127,10 +126,12 @@ class _Search:
 
     def step(self) -> Separability | None:
         """Decide about the working set and see what all rows say to it."""
-        if self.line.due:
-            passes = counted(self.passes, "pass", "passes")
-            size = counted(len(self.working.numbers), "row")
-            self.line.show(f"{passes}; {size} in the working set")
+        self.line.say(
+            lambda: (
+                f"{counted(self.passes, 'pass', 'passes')}; "
+                f"{counted(len(self.working.numbers), 'row')} in the working set"
+            )
+        )
         rows = self.working.examples
         answer = separability_of(rows, widest=self.widest, deadline=self.deadline)
         if answer.proof is None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from rosenblatt.clock import StatusLine
 from rosenblatt.evidence.nearest import Point
-from rosenblatt.progress import Line
 
 
-class Telling(Line):
+class Telling(StatusLine):
     """Remembers where the solver is, and says so when it takes long."""
 
     def __init__(self) -> None:
@@ -17,8 +17,7 @@ class Telling(Line):
     def tell(self, point: Point, passes: int) -> None:
         """Take where the solver is; say it if it is time to."""
         self.point, self.passes = point, passes
-        if self.due:
-            self.show(f"{passes} passes; {_known(point)}")
+        self.say(lambda: f"{passes} passes; {_known(point)}")
 
 
 def _known(point: Point) -> str:

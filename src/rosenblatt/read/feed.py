@@ -18,7 +18,6 @@ from pyarrow import csv
 
 from rosenblatt.errors import UsageError, column_called, shortened
 from rosenblatt.kernels import LONGEST_SQUARED
-from rosenblatt.labels import is_missing
 from rosenblatt.read.columns import as_numbers
 from rosenblatt.read.dialect import BLANKS, MISSING, squeezed
 from rosenblatt.read.jsonlines import DEEPEST, too_deep
@@ -26,6 +25,7 @@ from rosenblatt.read.kinds import Kinds, features
 from rosenblatt.read.lines import Chunk, Rows
 from rosenblatt.read.source import one_line
 from rosenblatt.read.turn import in_rows
+from rosenblatt.tables import missing
 from rosenblatt.wholes import FIRST, PROMISED, is_changed, is_changed_text
 from rosenblatt.words import counted
 
@@ -327,7 +327,7 @@ def _named(feed: CsvFeed | ArrowFeed, batch: Batch, table: Any, lines: NDArray[n
                     x[name] = numbered[name]
                 else:
                     x.update(features(name, kind, others[name][at]))
-            rows.append((int(kept.lines[row]), x, None if is_missing(y) else y))
+            rows.append((int(kept.lines[row]), x, None if missing(y) else y))
         except ValueError as trouble:
             why[int(kept.lines[row])] = str(trouble)
     return batch.without(why, table=None, rows=rows)

@@ -1,4 +1,4 @@
-"""Checks of what estimators are given, each with one clear sentence."""
+"""Checks of what a person gives, at the edge and once, each with one clear sentence."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import DataConversionWarning
 
 from rosenblatt import engine
-from rosenblatt.examples import Examples
+from rosenblatt.tables import refuse_masked
 from rosenblatt.words import counted
 
 
@@ -22,6 +21,8 @@ def column_or_1d(y: Any) -> Any:
         y = np.asarray(y)
     shape: tuple[int, ...] = getattr(y, "shape", ())
     if len(shape) == 2 and shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected; y.ravel() is used.",
             DataConversionWarning,
@@ -62,12 +63,13 @@ def flag(name: str, value: Any) -> None:
         raise ValueError(f"{name} is {value!r}; give True or False.")
 
 
-def class_weights(given: Any, examples: Examples, stream: bool) -> NDArray[np.float64]:
+def class_weights(
+    given: Any, labels: list[Any], y: NDArray[np.int8], stream: bool
+) -> NDArray[np.float64]:
     """The weights of the two classes, the negative first."""
-    labels = examples.labels.tolist()
     if given == "balanced" and not stream:
-        counts = np.array([np.sum(examples.y < 0), np.sum(examples.y > 0)])
-        return np.asarray(examples.n / (2.0 * counts))
+        counts = np.array([np.sum(y < 0), np.sum(y > 0)])
+        return np.asarray(len(y) / (2.0 * counts))
     if not isinstance(given, dict):
         hint = "'balanced' needs all the data; " if given == "balanced" else ""
         raise ValueError(f"class_weight is {given!r}; {hint}give weights as {{label: weight}}.")
@@ -81,6 +83,27 @@ def class_weights(given: Any, examples: Examples, stream: bool) -> NDArray[np.fl
                 f"class_weight of {label!r} is {given[label]!r}; give a number from 0 up."
             )
     return each
+
+
+def row_weights(weights: Any, n: int) -> NDArray[np.float64]:
+    """Check one weight for each row, or one for all."""
+    refuse_masked(weights, "sample_weight")
+    try:
+        s = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight is not a list of numbers: {error}.") from None
+    if s.ndim == 0:
+        s = np.full(n, float(s))
+    if s.shape != (n,):
+        raise ValueError(
+            f"sample_weight has shape {s.shape}; give one weight for each of the {n} rows."
+        )
+    bad = np.flatnonzero(~(np.isfinite(s) & (s >= 0)))
+    if len(bad):
+        raise ValueError(
+            f"sample_weight of row {bad[0]} is {s[bad[0]]}; weights are numbers from 0 up."
+        )
+    return np.ascontiguousarray(s)
 
 
 def _number(value: Any) -> float:
