@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ from rosenblatt.tables import (
 )
 from rosenblatt.wholes import large
 from rosenblatt.words import counted
+
+T = TypeVar("T")
 
 # Between these the square of a typical entry neither overflows nor vanishes.
 _PLAIN_SQUARES = (1e-200, 1e200)
@@ -151,6 +154,10 @@ class Examples:
                 "one class; both classes are needed."
             )
         return replace(self, weights=s)
+
+    def each(self, work: Callable[[Examples, int], T]) -> Iterator[T]:
+        """One pass, as over any blocks: in memory all rows are one block."""
+        yield work(self, 0)
 
     @property
     def n(self) -> int:
