@@ -172,7 +172,6 @@ def test_the_experiment_is_drawn(told, tmp_path, name):
 
 def test_without_matplotlib_the_extra_is_named(told, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delitem(sys.modules, "rosenblatt.show.picture", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     code, _, err = told("experiment", "--plot", "h.png")
     assert code == 64

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 import rosenblatt as rb
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.show.fitted import examples_of, hypothesis_of
-from rosenblatt.show.frames import Replay
+from rosenblatt.show.plot.pictures import Replay
 from rosenblatt.show.scene import Line, scene_of, view_of
 
 pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")

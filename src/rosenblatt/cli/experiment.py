@@ -94,7 +94,9 @@ def _summary(done: Experiment) -> dict[str, Any]:
 def _drawer(path: str) -> Any:
     """Asked before the work, so that nothing is done in vain."""
     try:
-        from rosenblatt.show.picture import draw_experiment
+        import matplotlib.figure  # noqa: F401
+
+        from rosenblatt.show.plot.curves import save_experiment
     except ImportError:
         raise UsageError("--plot needs matplotlib: pip install 'rosenblatt[plot]'.") from None
-    return lambda done, n: draw_experiment(done.updates, done.disagreement, n, path)
+    return lambda done, n: save_experiment(done.updates, done.disagreement, n, path)

@@ -1,10 +1,7 @@
-"""Displays, drawn with Matplotlib (extra `plot`): one file each, on one paper."""
+"""Displays, drawn with Matplotlib (extra `plot`)."""
 
-from rosenblatt.show.plot.boundary import BoundaryDisplay
-from rosenblatt.show.plot.experiment import ExperimentDisplay
-from rosenblatt.show.plot.guarantee import GuaranteeDisplay
-from rosenblatt.show.plot.pocket import PocketDisplay
-from rosenblatt.show.plot.trace import TraceDisplay
+from rosenblatt.show.plot.curves import ExperimentDisplay, GuaranteeDisplay, PocketDisplay
+from rosenblatt.show.plot.pictures import BoundaryDisplay, TraceDisplay
 
 __all__ = [
     "BoundaryDisplay",

@@ -1,22 +1,23 @@
-"""The paper all Displays draw on: colours that differ in grey too, axes without junk."""
+"""Paper: what all Displays draw with: colours that differ in grey too, axes, points, lines, w."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from rosenblatt.polygon import Polygon
+from rosenblatt.show.scene import Line, Scene
 from rosenblatt.words import shown
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+Axes: TypeAlias = Any  # of Matplotlib, which is imported where something is drawn
+Figure: TypeAlias = Any
 INK, PALE = "#222222", "#8a8a8a"
 YES, NO = "#0072b2", "#d55e00"  # Okabe and Ito's blue and vermilion
 YES_SIDE, NO_SIDE = "#d9e8f3", "#fdf1e7"  # differ in grey as well
 POCKET = "#117a55"
+ARROW = 0.13  # of the width of the picture
 
 
 def plotting() -> Any:
@@ -30,37 +31,20 @@ def plotting() -> Any:
     return pyplot
 
 
-def sheet(columns: int = 1, rows: int = 1, size: tuple[float, float] = (4.6, 4.6)) -> Any:
-    """A new figure of this size and its axes, as an array.
-
-    Parameters
-    ----------
-    columns, rows : int
-        How many axes.
-    size : two floats
-        Inches of the whole.
-    """
+def sheet(axes: Any, count: int, size: tuple[float, float], columns: int = 3) -> Any:
+    """A figure and as many of its axes as are drawn: those a person gave, or new ones."""
     pyplot = plotting()
+    if axes is not None:
+        given = list(np.ravel(np.asarray(axes, dtype=object)))
+        if len(given) != count:
+            raise ValueError(f"{count} axes are drawn here, but {len(given)} were given.")
+        return given[0].get_figure(), given
     figure = pyplot.figure(figsize=size, layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False)
-
-
-def given_axes(axes: Any, count: int) -> tuple[Figure, list[Axes]]:
-    """The axes a person gave, once there are enough of them.
-
-    Parameters
-    ----------
-    axes : Axes or sequence of Axes
-        As many as are to be drawn.
-    count : int
-        How many that is.
-    """
-    plotting()
-    found = list(np.ravel(np.asarray(axes, dtype=object)))
-    if len(found) != count:
-        raise ValueError(f"{count} axes are drawn here, but {len(found)} were given.")
-    figure = found[0].get_figure()
-    return figure, found
+    columns = min(columns, count)
+    grid = list(figure.subplots(-(-count // columns), columns, squeeze=False).ravel())
+    for spare in grid[count:]:
+        spare.remove()
+    return figure, grid[:count]
 
 
 def as_it_is(text: str) -> str:
@@ -84,17 +68,91 @@ def tidy(ax: Axes, labels: tuple[str, str] = ("", ""), title: str = "") -> None:
 
 def legend(figure: Figure, marks: Sequence[Any], columns: int = 4) -> None:
     """A legend below all axes, without a frame."""
-    figure.legend(
-        handles=list(marks),
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-        fontsize=8,
-        handletextpad=0.5,
-        columnspacing=1.2,
+    look: dict[str, Any] = {"frameon": False, "fontsize": 8, "handletextpad": 0.5}
+    place = "outside lower center"
+    figure.legend(handles=list(marks), loc=place, ncols=columns, columnspacing=1.2, **look)
+
+
+def legend_of(ax: Axes, given: bool) -> None:
+    """What these axes name; within them where the rest of the figure is somebody else's."""
+    if given:
+        ax.legend(fontsize=8, framealpha=0.85, edgecolor="none", handletextpad=0.5)
+    else:
+        legend(ax.get_figure(), ax.get_legend_handles_labels()[0])
+
+
+def prepare(ax: Axes, scene: Scene, title: str) -> None:
+    """Axes as large as the scene, square, and with its names."""
+    (left, bottom), _, (right, top), _ = scene.box
+    across, up = scene.facts.names
+    tidy(ax, (as_it_is(across), as_it_is(up)), title)
+    ax.set_xlim(left, right)
+    ax.set_ylim(bottom, top)
+    ax.set_box_aspect(0.3 if scene.facts.flat else 1.0)
+    if scene.facts.flat:
+        ax.set_yticks([])
+        ax.spines["left"].set_visible(False)
+
+
+def draw_points(ax: Axes, scene: Scene) -> None:
+    """○ for yes, × for no; a ring around each mistake."""
+    size = float(np.clip(40 * np.sqrt(150 / max(len(scene.points), 1)), 7, 40))
+    yes, (no_name, yes_name) = scene.answers > 0, scene.facts.labels
+    width = float(np.clip(size / 26, 0.7, 1.5))
+    look: dict[str, Any] = {"s": size, "linewidths": width, "zorder": 3}
+    ring: dict[str, Any] = {"marker": "o", "facecolors": "none"}
+    ax.scatter(*scene.points[yes].T, edgecolors=YES, label=as_it_is(yes_name), **ring, **look)
+    ax.scatter(*scene.points[~yes].T, marker="x", color=NO, label=as_it_is(no_name), **look)
+    if scene.wrong.any():
+        look = {"s": 4.2 * size, "linewidths": 0.8, "zorder": 4}
+        ax.scatter(*scene.points[scene.wrong].T, edgecolors=INK, label="mistake", **ring, **look)
+
+
+def draw_sides(ax: Axes, line: Line, box: Polygon) -> None:
+    """Both half-planes in pale colours; nothing where every score is zero."""
+    if not (line.size or line.c):
+        return
+    for sign, colour in ((1, YES_SIDE), (-1, NO_SIDE)):
+        part = line.side(box, 0.0, sign)
+        if len(part) > 2:
+            ax.fill(*zip(*part, strict=True), color=colour, linewidth=0, zorder=0)
+
+
+def draw_band(ax: Axes, line: Line, box: Polygon, margin: float) -> None:
+    """The band around the line that no example is in: white, with dotted edges."""
+    for sign in (1, -1):
+        edge = Line(sign * line.a, sign * line.b, sign * line.c - margin * line.size)
+        part = line.side(Line(-edge.a, -edge.b, -edge.c).side(box, 0.0), 0.0, sign)
+        if len(part) > 2:
+            ax.fill(*zip(*part, strict=True), color="white", alpha=0.65, linewidth=0, zorder=0.5)
+        draw_line(ax, edge, box, linewidth=0.9, linestyle=(0, (1, 2)))
+
+
+def draw_line(ax: Axes, line: Line, box: Polygon, **look: Any) -> None:
+    """The line as far as the box goes; nothing where it passes by."""
+    if ends := line.ends(box):
+        look = {"color": INK, "linewidth": 1.6, "zorder": 2, "solid_capstyle": "butt", **look}
+        ax.plot(*zip(*ends, strict=True), **look)
+
+
+def draw_arrow(ax: Axes, line: Line, box: Polygon, name: str = "w", **look: Any) -> None:
+    """w as an arrow across the line, to where the score grows fastest in the picture."""
+    ends = line.ends(box)
+    if not ends:
+        return
+    (left, bottom), _, (right, top), _ = box
+    span = np.array([right - left, top - bottom])
+    across = np.array([line.a, line.b]) * span
+    tip = ARROW * span * across / np.hypot(*across)
+    foot = np.mean(ends, axis=0)
+    look = {"color": INK, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0, **look}
+    ax.annotate(
+        "", foot + tip, foot, arrowprops={"arrowstyle": "-|>,head_width=.25", **look}, zorder=5
     )
+    if name:
+        from matplotlib.patheffects import withStroke
 
-
-def legend_inside(ax: Axes) -> None:
-    """A legend within the axes, where the rest of the figure is somebody else's."""
-    ax.legend(fontsize=8, framealpha=0.85, edgecolor="none", handletextpad=0.5)
+        halo = [withStroke(linewidth=3, foreground="white")]
+        bold: dict[str, Any] = {"fontsize": 10, "fontweight": "bold", "color": look["color"]}
+        middle = {"ha": "center", "va": "center"}
+        ax.annotate(name, foot + 1.28 * tip, path_effects=halo, zorder=5, **bold, **middle)

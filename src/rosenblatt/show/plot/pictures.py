@@ -1,17 +1,20 @@
-"""TraceDisplay: a run as small multiples, or as an animation."""
+"""Pictures of the plane: the examples and the line, and a run as the line turns."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from rosenblatt.files import replacing
+from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final
-from rosenblatt.show.fitted import trace_of
-from rosenblatt.show.frames import Frame, Replay, spread
+from rosenblatt.show.fitted import examples_of, hypothesis_of, trace_of
 from rosenblatt.show.plot.paper import (
     INK,
     NO,
@@ -19,17 +22,187 @@ from rosenblatt.show.plot.paper import (
     POCKET,
     YES,
     as_it_is,
-    given_axes,
+    draw_arrow,
+    draw_band,
+    draw_line,
+    draw_points,
+    draw_sides,
     legend,
+    legend_of,
     plotting,
+    prepare,
     sheet,
 )
-from rosenblatt.show.plot.plane import draw_arrow, draw_line, draw_points, draw_sides, prepare
+from rosenblatt.show.scene import Floats, Line, Scene, scene_of, view_of
+from rosenblatt.trace import Trace
+from rosenblatt.words import counted
 
 PANELS, COLUMNS = 6, 3
 FRAMES = 60
 HELD = 3  # frames that the last one stays, to be looked at
 SPOT = "#f0e442"
+
+
+class BoundaryDisplay:
+    """Points, the line, both half-planes, w as an arrow, the margin band, mistakes ringed.
+
+    ○ are examples of the second class, × of the first. With more than two features the picture
+    is their projection on w against the first remaining principal direction: every example is
+    on its true side of the line, at its true distance. Of more than 2,000 examples a sample is
+    drawn, and said so.
+
+    Parameters
+    ----------
+    scene : Scene
+        What there is to draw; `from_estimator` makes it.
+
+    Attributes
+    ----------
+    ax_ : Axes
+        Where it was drawn.
+    figure_ : Figure
+        The figure of these axes.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"]
+    >>> display = rb.BoundaryDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y)
+    >>> display.ax_.get_title(loc="left")
+    'no mistakes on 4 examples; the nearest is 0.277 away'
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+
+    @classmethod
+    def from_estimator(cls, clf: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
+        """Draw a fitted estimator and examples, those of the fit or others.
+
+        Parameters
+        ----------
+        clf : Perceptron, PocketPerceptron, FewestMistakes, any linear classifier, or a Pipeline
+            Fitted on two classes; of a pipeline the last step, on what the others make of X.
+        X : array, sparse matrix or frame of shape (n, d)
+            The examples to draw.
+        y : sequence of n answers
+            Their answers.
+        ax : Axes, optional
+            Where to draw; a new figure if not given.
+        """
+        return cls(scene_of(examples_of(clf, X, y), hypothesis_of(clf))).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to; a new figure if not given.
+        title : str, optional
+            In place of the sentence about mistakes and margin.
+        """
+        scene = self.scene
+        line, box, margin = scene.line, scene.box, scene.facts.margin
+        self.figure_, (self.ax_,) = sheet(ax, 1, (4.8, 2.3 if scene.facts.flat else 5.2))
+        if title is None:
+            title, drawn = scene.facts.sentence(), len(scene.points)
+            title += "" if drawn == scene.facts.n else f" ({drawn:,} drawn)"
+        prepare(self.ax_, scene, title)
+        draw_sides(self.ax_, line, box)
+        if margin is not None:
+            draw_band(self.ax_, line, box, margin)
+        draw_line(self.ax_, line, box)
+        draw_points(self.ax_, scene)
+        draw_arrow(self.ax_, line, box)
+        legend_of(self.ax_, given=ax is not None)
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """A run to be seen again."""
+
+    trace: Trace  # with the examples it was made on
+    zero: int = 0  # what sign(0) meant
+    pocketed: tuple[int, ...] = ()  # the t at which a pocket was replaced, ascending
+
+    def __len__(self) -> int:
+        return len(self.trace)
+
+    def chosen(self, at: Sequence[int]) -> list[int]:
+        """The t asked for, in order, once they are all in the run."""
+        last = len(self)
+        for t in at:
+            if not 0 <= t <= last:
+                raise ValueError(f"t is {t}; this trace has pictures for t from 0 to {last}.")
+        return sorted({int(t) for t in at})
+
+    def frames(self, at: Sequence[int]) -> Iterator[Frame]:
+        """A frame for each t, in order."""
+        at = self.chosen(at)
+        kept = {t: max((p for p in self.pocketed if p <= t), default=None) for t in at}
+        wanted = {*at, *(t - 1 for t in at if t), *(p for p in kept.values() if p is not None)}
+        weights: dict[int, Floats] = {}
+        for t, w in zip(sorted(wanted), self.trace.walk(sorted(wanted)), strict=True):
+            weights[t] = w
+            if t in kept:
+                held = kept[t]
+                yield self._frame(t, w, weights.get(t - 1), None if held is None else weights[held])
+                # Others are not looked at again, and with many features they are large.
+                weights = {t: w} if held is None else {t: w, held: weights[held]}
+
+    def _frame(self, t: int, w: Floats, last: Floats | None, held: Floats | None) -> Frame:
+        examples = self.trace.known_origin().examples
+        row = int(self.trace.examples[t - 1]) if t else None
+        h = Hypothesis(w, examples.x0, self.zero)
+        beside = None if row is None else examples.tall_row(row)[1:]
+        view = view_of(examples, h, beside)
+        scene = scene_of(examples, h, view, () if row is None else (row,))
+
+        def line(v: Floats | None) -> Line | None:
+            return None if v is None else view.line(Hypothesis(v, examples.x0))
+
+        # Beside the plane of w(t-1) and w(t) the pocket would not be seen where it is.
+        flat = examples.d <= 2
+        return Frame(t, scene, line(last), row, line(held) if flat else None)
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One picture of a run."""
+
+    t: int
+    scene: Scene  # the examples and the line of w(t)
+    before: Line | None  # the line of w(t - 1)
+    row: int | None  # whose correction led from w(t - 1) to w(t)
+    pocket: Line | None = None  # the best line so far, where one is kept
+
+    @property
+    def title(self) -> str:
+        """What happened, in a few words."""
+        corrected = "" if self.row is None else f", row {self.row} corrected"
+        return f"t = {self.t}{corrected}\n{counted(self.scene.facts.mistakes, 'mistake')} left"
+
+
+def spread(last: int, most: int) -> list[int]:
+    """At most so many t from 1 to T, closer together where lines still turn a lot.
+
+    Examples
+    --------
+    >>> spread(3, 6), spread(1000, 6), spread(0, 6)
+    ([0, 1, 2, 3], [1, 4, 16, 63, 251, 1000], [0])
+    >>> spread(7, 6)
+    [1, 2, 3, 4, 5, 7]
+    """
+    if last < most:
+        return list(range(last + 1))
+    steps = np.unique(np.rint(np.geomspace(1, last, most)).astype(int)).tolist()
+    spare = [t for t in range(1, last) if t not in steps]
+    return sorted([*steps, *spare[: most - len(steps)]])
 
 
 class TraceDisplay:
@@ -103,16 +276,9 @@ class TraceDisplay:
         at = self.replay.chosen(spread(len(self.replay), PANELS) if t is None else t)
         if not at:
             raise ValueError("t is empty; give at least one moment from 0 up.")
-        if axes is None:
-            columns = min(len(at), COLUMNS)
-            rows = -(-len(at) // columns)
-            figure, grid = sheet(columns, rows, size=(3.3 * columns, 3.5 * rows + 0.4))
-            found = list(grid.ravel())
-            for spare in found[len(at) :]:
-                spare.remove()
-            found = found[: len(at)]
-        else:
-            figure, found = given_axes(axes, len(at))
+        columns = min(len(at), COLUMNS)
+        rows = -(-len(at) // columns)
+        figure, found = sheet(axes, len(at), (3.3 * columns, 3.5 * rows + 0.4), columns)
         for ax, frame in zip(found, self.replay.frames(at), strict=True):
             draw_frame(ax, frame)
         self.figure_, self.axes_ = figure, found
@@ -139,16 +305,16 @@ class TraceDisplay:
         last = len(self.replay)
         moments = [0, *spread(last, FRAMES)] if t is None else t
         at = self.replay.chosen(moments)
-        pyplot, writer = plotting(), _writer(Path(path), fps)
-        figure, grid = sheet(size=(4.6, 5.0))
+        writer = _writer(Path(path), fps)
+        figure, (ax,) = sheet(None, 1, (4.6, 5.0))
         legend(figure, self._marks(), columns=3)
         try:
             with tempfile.TemporaryDirectory() as folder:
                 made = Path(folder) / f"frames{Path(path).suffix.lower()}"
                 with writer.saving(figure, str(made), dpi):
                     for frame in self.replay.frames(at):
-                        grid[0, 0].clear()
-                        draw_frame(grid[0, 0], frame)
+                        ax.clear()
+                        draw_frame(ax, frame)
                         figure.draw_without_rendering()
                         figure.set_layout_engine("none")  # laid out once: no frame jumps
                         writer.grab_frame()
@@ -157,7 +323,7 @@ class TraceDisplay:
                 with replacing(path) as beside:
                     shutil.copyfile(made, beside)
         finally:
-            pyplot.close(figure)
+            plotting().close(figure)
         return self
 
     def _marks(self) -> list[Any]:
