@@ -7,8 +7,8 @@ import sys
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.checkpoint import CheckpointFolder, read_sealed, write_sealed
 from rosenblatt.errors import DataError, OpenError, UsageError, WriteError
+from rosenblatt.files import CheckpointFolder, read_sealed, write_sealed
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_one_process_at_a_time_uses_a_folder(tmp_path):
 
 def test_a_process_that_is_killed_leaves_no_lock_and_no_half_file(tmp_path):
     code = (
-        "import os, sys; from rosenblatt.checkpoint import CheckpointFolder\n"
+        "import os, sys; from rosenblatt.files import CheckpointFolder\n"
         "folder = CheckpointFolder(sys.argv[1]).__enter__(); folder.write({'n': 1})\n"
         "open(folder.path / '.checkpoint.json.a1b2c3d4.rosenblatt-tmp', 'w').write('half')\n"
         "os.kill(os.getpid(), 9)"

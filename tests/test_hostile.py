@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import rosenblatt as rb
-from rosenblatt import checkpoint, strictjson
+from rosenblatt import files, strictjson
 from rosenblatt.errors import UserError
 
 READERS = {
@@ -27,7 +27,7 @@ CHILD = """
 import json, resource, sys
 import pyarrow, scipy.sparse
 import rosenblatt as rb
-from rosenblatt.modelfile import plan_and_proof
+from rosenblatt.model import plan_and_proof
 rb.load, rb.Proof, rb.OnlinePerceptron
 pyarrow.CompressedInputStream(pyarrow.BufferReader(b""), "gzip")
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
@@ -229,7 +229,7 @@ def test_every_checkpoint_made_by_hand_is_refused_in_one_sentence(tmp_path):
     run += [str(tmp_path / "out"), "--checkpoint", str(folder)]
     subprocess.run(run, check=True, capture_output=True)
     file = folder / "checkpoint.json"
-    content = checkpoint.read_sealed(file, "stream checkpoint")
+    content = files.read_sealed(file, "stream checkpoint")
     from rosenblatt.cli import run as program
 
     for spoiled in (
@@ -255,7 +255,7 @@ def test_a_state_of_dask_made_by_hand_is_refused_in_one_sentence(tmp_path):
     path, plan = tmp_path / "rounds.json", Plan(Rule(), Budget())
     saved = Checkpoint(path, 1, {"columns": 2, "x0": 1.0})
     saved.write(plan, State(np.zeros(3)))
-    whole = checkpoint.read_sealed(path, KIND)
+    whole = files.read_sealed(path, KIND)
     assert saved.read(plan)[1].w.tolist() == [0.0, 0.0, 0.0]
     state = whole["state"]
     for spoiled in (

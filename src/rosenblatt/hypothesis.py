@@ -17,6 +17,7 @@ from rosenblatt.examples import Examples, kernel_rows
 from rosenblatt.tables import refuse_non_finite, sum_of_squares
 from rosenblatt.words import counted
 
+ZEROS = {"mistake": 0, "negative": -1, "positive": 1}  # what sign(0) is
 NO_STEPS = np.empty(0)
 ROWS = 2**12  # rows looked at more closely are taken so many at a time
 UNIT_ROUNDOFF = 2.0**-53

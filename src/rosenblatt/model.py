@@ -1,7 +1,11 @@
-"""Model: a hypothesis with the encoding of the columns it answers; saved as readable JSON."""
+"""Model: a hypothesis with the encoding of the columns it answers; its file, and that of a proof.
+
+Both are JSON for people, checked throughout when they are read; nothing in them is run.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,14 +15,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rosenblatt import modelfile
+from rosenblatt import __version__, strictjson
 from rosenblatt.errors import BadCellError, DataError, column_called
+from rosenblatt.evidence.proof import Proof, ProofError
 from rosenblatt.files import write_text
-from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.pipelines import final, is_ours, line_before, names_before
-from rosenblatt.read.columns import Number
-from rosenblatt.read.encoding import Answers, Encoding
+from rosenblatt.read.columns import KINDS, Category, Column, Entries, Number, Written
+from rosenblatt.read.encoding import POLICIES, Answers, Encoding
+from rosenblatt.read.guess import Plan
+from rosenblatt.read.written import DECIMALS
 from rosenblatt.tables import as_table, column_names
+
+FORMAT = 1
+PROOF_FORMAT = 2
+MARK = b'{\n "rosenblatt": "model",'  # how a model file begins
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +162,7 @@ class Model:
         path : path
             Where to; what is there is replaced once the new file is complete.
         """
-        write_text(path, modelfile.to_json(self))
+        write_text(path, to_json(self))
 
 
 def _unsupported(estimator: Any) -> str:
@@ -203,4 +214,205 @@ def load(path: str | Path) -> Model:
     Model
         With scikit-learn's `predict` and `decision_function`.
     """
-    return Model(**modelfile.from_file(str(path)))
+    parts = ColumnParts(str(path), "model")
+    value = parts.of_format(strictjson.read(str(path)), FORMAT)
+    weights: list[float] = []
+    encoding = parts.encoding(value, weights)
+    width = value.get("columns in file")
+    threshold = parts.number(value.get("threshold"), '"threshold"')
+    zero = ZEROS[parts.one_of(value.get("zero"), ZEROS, '"zero"')]
+    return Model(
+        encoding,
+        Hypothesis(np.array([-threshold, *weights]), 1.0, zero),
+        parts.answers(value.get("answers"), encoding),
+        parts.object(value.get("learnt"), '"learnt"'),
+        None if width is None else parts.whole(width, '"columns in file"', 1),
+    )
+
+
+def to_json(model: Model) -> str:
+    """A model as the text of its file.
+
+    The score of a row is the sum of weight × number, less the threshold; above 0 the answer
+    is `answers.positive`. Numbers are written so that they read back to the last bit.
+    """
+    h = model.hypothesis
+    value = {
+        "rosenblatt": "model",
+        "format": FORMAT,
+        "made by": f"rosenblatt {__version__}",
+        "answers": _answers_to_json(model.answers),
+        "threshold": h.threshold,
+        "zero": next(name for name, sign in ZEROS.items() if sign == h.zero),
+        "missing": model.encoding.missing,
+        "columns in file": model.width,
+        "columns": _columns_to_json(model.encoding, h.w[1:].tolist()),
+        "learnt": dict(model.learnt),
+    }
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _answers_to_json(answers: Answers) -> dict[str, Any]:
+    """The column of answers and what no and yes are called; "others" where no is all the rest."""
+    value = {
+        "column": answers.column,
+        "negative": answers.negative,
+        "positive": answers.positive,
+    }
+    return {**value, "others": True} if answers.others else value
+
+
+def _columns_to_json(encoding: Encoding, weights: list[float]) -> list[dict[str, Any]]:
+    """Each column with its weights beside the values they belong to."""
+    result, at = [], 0
+    for column in encoding.columns:
+        value = column.to_json()
+        mine = weights[at : at + len(column.features)]
+        at += len(mine)
+        if isinstance(column, Number):
+            value["weight"] = mine[0]
+        else:
+            names = value.pop("values", column.features)
+            value["weights"] = dict(zip(names, mine, strict=True))
+        result.append(value)
+    return result
+
+
+class ColumnParts(strictjson.Parts):
+    """Reads the columns and the answers that a model or a proof is about."""
+
+    def answers(self, value: Any, encoding: Encoding) -> Answers:
+        """The column of answers, which is no feature, and the two labels."""
+        value = self.object(value, '"answers"')
+        column = self.text(value.get("column"), '"answers.column"')
+        if column and column in [one.name for one in encoding.columns]:
+            self.wrong(column_called(column), "has the answers and is among the features")
+        negative, positive = (
+            self._label(value.get(key), f'"answers.{key}"') for key in ("negative", "positive")
+        )
+        others = value.get("others", False)
+        if not isinstance(others, bool):
+            self.wrong('"answers.others"', "is not true or false")
+        alike = others or isinstance(negative, str) == isinstance(positive, str)
+        if negative == positive or not alike:
+            self.wrong('"answers"', "are not two different labels of one kind")
+        return Answers(column, negative, positive, others)
+
+    def _label(self, value: Any, where: str) -> Any:
+        if isinstance(value, str | bool):
+            return value
+        self.number(value, where)
+        if isinstance(value, int) and abs(value) >= 2**63:
+            self.wrong(where, "is too large")
+        return value
+
+    def encoding(self, value: dict[str, Any], weights: list[float] | None = None) -> Encoding:
+        """What becomes of the columns; where there is a list for them, with their weights."""
+        listed = value.get("columns")
+        if not isinstance(listed, list) or not listed:
+            self.wrong('"columns"', "is not a list of columns")
+        missing = self.one_of(value.get("missing"), POLICIES, '"missing"')
+        columns = [
+            self._column(self.object(one, f"column {i}"), f"column {i}", weights)
+            for i, one in enumerate(listed, 1)
+        ]
+        if len({column.name for column in columns}) < len(columns):
+            self.wrong('"columns"', "have a name twice")
+        return Encoding(tuple(columns), missing)
+
+    def regressors(self, value: dict[str, Any]) -> tuple[Column, ...]:
+        """The columns of a regression: numbers and categories."""
+        columns = self.encoding(value).columns
+        for column in columns:
+            if not isinstance(column, Number | Category):
+                self.wrong(column_called(column.name), "is neither numbers nor categories")
+        return columns
+
+    def _column(self, value: dict[str, Any], where: str, weights: list[float] | None) -> Column:
+        kind = KINDS[self.one_of(value.get("kind"), KINDS, f"the kind of {where}")]
+        name = self.text(value.get("name"), f"the name of {where}")
+        where = f'column "{name}"'
+        if issubclass(kind, Number):
+            if weights is not None:
+                weights.append(self.number(value.get("weight"), f"the weight of {where}"))
+            return self._number(kind, value, name)
+        if weights is None:
+            names = None if issubclass(kind, Entries) else self._values(value.get("values"), where)
+        else:
+            given = self.object(value.get("weights"), f"the weights of {where}")
+            names = tuple(given)
+            weights += [
+                self.number(w, f'the weight of "{key}" in {where}') for key, w in given.items()
+            ]
+        if issubclass(kind, Entries):
+            first = self.whole(value.get("first"), f"the first index of {where}", 0, 1)
+            most = strictjson.MOST if names is None else len(names)
+            entries = Entries(
+                name, first, self.whole(value.get("size"), f"the size of {where}", 0, most)
+            )
+            if names not in (None, entries.features):
+                self.wrong(f"the weights of {where}", "are not those of its indices in order")
+            return entries
+        if not names:
+            self.wrong(f"the weights of {where}", "are empty")
+        return kind(name, names)
+
+    def _number(self, kind: type[Number], value: dict[str, Any], name: str) -> Number:
+        where = f'column "{name}"'
+        mean, spread = (
+            self.number(value.get(key), f"the {key} of {where}") for key in ("mean", "spread")
+        )
+        if not issubclass(kind, Written):
+            return kind(name, mean, spread)
+        decimal = self.one_of(value.get("decimal"), DECIMALS, f"the decimal of {where}")
+        mark = self.text(value.get("mark"), f"the mark of {where}")
+        return kind(name, mean, spread, decimal, mark)
+
+    def _values(self, values: Any, where: str) -> tuple[str, ...]:
+        if not isinstance(values, list) or not values or {type(v) for v in values} != {str}:
+            self.wrong(f"the values of {where}", "are not a list of texts")
+        if len(set(values)) < len(values):
+            self.wrong(f"the values of {where}", "have one twice")
+        return tuple(values)
+
+
+def proof_to_json(plan: Plan, proof: Proof) -> str:
+    """A proof with the plan of the columns it is about, so that it can be checked on a file.
+
+    One seal is over all of it.
+    """
+    value = {
+        "rosenblatt": "proof",
+        "format": PROOF_FORMAT,
+        "made by": f"rosenblatt {__version__}",
+        "answers": _answers_to_json(plan.answers),
+        "missing": plan.encoding.missing,
+        "columns": [column.to_json() for column in plan.encoding.columns],
+        "proof": json.loads(proof.to_json()),
+    }
+    return strictjson.sealed(value, ensure_ascii=False) + "\n"
+
+
+def plan_and_proof(path: str) -> tuple[Plan | None, Proof]:
+    """The plan and the proof of a file; no plan where `Proof.to_json` alone was written."""
+    value = strictjson.read(path)
+    if not isinstance(value, dict):
+        raise DataError(f"{path} is not a proof of rosenblatt.")
+    plan, content = None, value
+    if "rosenblatt" in value:
+        if value["rosenblatt"] == "proof" and value.get("format") == 1:
+            raise DataError(
+                f"{path} is of an older format, in which the columns were not under the seal. "
+                "Make it anew with rosenblatt separable DATA --proof FILE."
+            )
+        parts = ColumnParts(path, "proof")
+        parts.of_format(value, PROOF_FORMAT)
+        if value.get("seal") != strictjson.seal_of(value):
+            raise DataError(f"{path} is not a proof: it was changed, its seal does not fit.")
+        encoding = parts.encoding(value)
+        plan = Plan(encoding, parts.answers(value.get("answers"), encoding))
+        content = parts.object(value.get("proof"), '"proof"')
+    try:
+        return plan, Proof.from_json(json.dumps(content))
+    except ProofError as wrong:
+        raise DataError(f"{path} is not a proof: {str(wrong).rstrip('.')}.") from None

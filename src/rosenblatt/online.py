@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import checkpoint
+from rosenblatt import files
 from rosenblatt.algorithms import stream
 from rosenblatt.algorithms.memory import ASK, X0, Memory
 from rosenblatt.errors import shortened
 from rosenblatt.examples import Labels
+from rosenblatt.hypothesis import ZEROS
 from rosenblatt.kernels import LONGEST_SQUARED, MISTAKES, RECENT, SEEN
 from rosenblatt.rows import Answers, Block, plain_row
 from rosenblatt.tables import as_table
 from rosenblatt.wholes import FIRST
 from rosenblatt.words import counted
 
-ZEROS = {"mistake": 0, "negative": -1, "positive": 1}
 KIND = "online perceptron"
 # Together with the longest row allowed, these keep every sum of a stream finite.
 ETA = (1e-50, 1e50)
@@ -279,7 +279,7 @@ class OnlinePerceptron:
                     f"{name!r} cannot be saved: features and labels must be named by text or "
                     "numbers to be kept in a file."
                 )
-        checkpoint.write_sealed(path, KIND, state)
+        files.write_sealed(path, KIND, state)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> OnlinePerceptron:
@@ -290,7 +290,7 @@ class OnlinePerceptron:
         path : path
             The file.
         """
-        return cls.from_state(checkpoint.read_sealed(path, KIND), str(path))
+        return cls.from_state(files.read_sealed(path, KIND), str(path))
 
     def state(self) -> dict[str, Any]:
         """Everything as plain values, the same however the stream was cut into calls."""

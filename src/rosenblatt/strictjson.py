@@ -1,10 +1,12 @@
 """JSON that anyone may have written: read in bounded memory, or refused in one sentence.
 
-How deep it nests and how much it holds are counted in its bytes before anything is built.
+How deep it nests and how much it holds are counted in its bytes before anything is built. A seal
+is the digest of all else that a file says.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -29,6 +31,7 @@ NESTED_BYTES = 8  # one for every so many bytes
 DEEPEST = 64
 DIGITS = 1000  # of a whole number
 PIECE = 1 << 20
+MOST = 10**9  # that a number of rows or columns can be
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 PIPE_SECONDS = 2.0  # for somebody to begin writing to a pipe
 
@@ -220,3 +223,74 @@ def _finite(text: str) -> float:
 
 def _no_constant(text: str) -> NoReturn:
     raise NotJsonError(f"has {text} where JSON has a number")
+
+
+def seal_of(value: dict[str, Any]) -> str:
+    """The digest of what a value says, but for its seal, however it is written."""
+    content = {key: part for key, part in value.items() if key != "seal"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def sealed(value: dict[str, Any], ensure_ascii: bool = True) -> str:
+    """The text of a value with its seal."""
+    value = {**value, "seal": seal_of(value)}
+    return json.dumps(value, indent=1, ensure_ascii=ensure_ascii, allow_nan=False)
+
+
+class Parts:
+    """Reads the parts of a file one by one and says in a sentence which does not fit."""
+
+    def __init__(self, name: str, kind: str) -> None:
+        self.name, self.kind = name, kind
+
+    def wrong(self, where: str, what: str) -> NoReturn:
+        """Refuse the file."""
+        where = shortened(where, most=120)
+        raise DataError(f"{self.name} is not a {self.kind} that fits: {where} {what}.")
+
+    def of_format(self, value: Any, expected: int) -> dict[str, Any]:
+        """An object of the kind and the format that are read here."""
+        if not isinstance(value, dict) or value.get("rosenblatt") != self.kind:
+            raise DataError(f"{self.name} is not a {self.kind} of rosenblatt.")
+        if value.get("format") != expected:
+            raise DataError(
+                f"{self.name} has format {shortened(repr(value.get('format')))}; "
+                f"this version of rosenblatt reads format {expected}."
+            )
+        return value
+
+    def number(self, value: Any, where: str) -> float:
+        """A finite number."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.wrong(where, "is not a number")
+        try:
+            result = float(value)
+        except OverflowError:
+            result = math.inf
+        if not math.isfinite(result):
+            self.wrong(where, "is not a finite number")
+        return result
+
+    def text(self, value: Any, where: str) -> str:
+        """A text."""
+        if not isinstance(value, str):
+            self.wrong(where, "is not a text")
+        return value
+
+    def one_of(self, value: Any, choices: Any, where: str) -> str:
+        """One of some words."""
+        if not isinstance(value, str) or value not in choices:
+            self.wrong(where, f"is not one of {', '.join(choices)}")
+        return value
+
+    def whole(self, value: Any, where: str, least: int, most: int = MOST) -> int:
+        """A whole number in a range."""
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            self.wrong(where, f"is not a whole number from {least} to {most}")
+        return value
+
+    def object(self, value: Any, where: str) -> dict[str, Any]:
+        """An object."""
+        if not isinstance(value, dict):
+            self.wrong(where, "is not an object")
+        return value

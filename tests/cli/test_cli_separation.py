@@ -140,7 +140,7 @@ def spoil(value, how):
     ],
 )
 def test_no_changed_file_is_verified(told, trial, how, sealed_again):
-    from rosenblatt.modelfile import seal_of
+    from rosenblatt.strictjson import seal_of
 
     path = proof_of(told, trial)
     value = spoil(json.loads(path.read_text()), how)

@@ -18,8 +18,8 @@ from installed import PROGRAM
 from tried import tried
 
 import rosenblatt as rb
-from rosenblatt.checkpoint import CheckpointFolder
 from rosenblatt.cli import run
+from rosenblatt.files import CheckpointFolder
 
 HERE = Path(__file__).parent
 

@@ -129,7 +129,7 @@ def test_options_that_mean_something_else_are_refused(stream, tmp_path, before, 
 
 def crashed(folder):
     """Make the checkpoint one after which a run was killed."""
-    from rosenblatt.checkpoint import CheckpointFolder
+    from rosenblatt.files import CheckpointFolder
 
     with CheckpointFolder(folder / "kept") as kept:
         kept.write({**kept.read(resume=True), "ended": False})
@@ -171,7 +171,7 @@ def test_a_file_in_the_place_of_a_device_is_not_emptied(stream, tmp_path):
 
 
 def test_a_checkpoint_of_an_earlier_version_is_refused_in_a_sentence(stream, begun):
-    from rosenblatt.checkpoint import CheckpointFolder
+    from rosenblatt.files import CheckpointFolder
 
     with CheckpointFolder(begun / "kept") as kept:
         old = kept.read(resume=True)

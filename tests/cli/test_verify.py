@@ -11,12 +11,13 @@ from tried import times, tried
 
 import rosenblatt as rb
 from rosenblatt.cli import run
-from rosenblatt.modelfile import proof_to_json, seal_of
+from rosenblatt.model import proof_to_json
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Category, Entries, Flag, Number, Words
 from rosenblatt.read.data import read_data, taken
 from rosenblatt.read.encoding import Answers, Encoding
 from rosenblatt.read.guess import Wishes
+from rosenblatt.strictjson import seal_of
 
 SEEDS = range(times(12))
 

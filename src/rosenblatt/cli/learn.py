@@ -24,8 +24,7 @@ from rosenblatt.clock import Deadline, Stopwatch
 from rosenblatt.errors import DataError, UsageError, UserError, column_called, listed
 from rosenblatt.examples import Examples
 from rosenblatt.files import keep_apart, keep_others
-from rosenblatt.model import Model
-from rosenblatt.modelfile import MARK
+from rosenblatt.model import MARK, Model
 from rosenblatt.read import Source
 from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.credit import credit

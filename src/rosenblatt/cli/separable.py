@@ -16,7 +16,7 @@ from rosenblatt.cli.say import Voice
 from rosenblatt.cli.verdict import Verdict, verdict_of
 from rosenblatt.errors import column_called
 from rosenblatt.files import keep_apart, write_text
-from rosenblatt.modelfile import proof_to_json
+from rosenblatt.model import proof_to_json
 from rosenblatt.read import Source
 from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.data import Data, read_data

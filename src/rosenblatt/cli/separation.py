@@ -22,7 +22,7 @@ from rosenblatt.evidence.separation import Separation, advice, spelled, summary,
 from rosenblatt.evidence.separation import separation as ask
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import keep_apart, write_text
-from rosenblatt.modelfile import CheckedProof, seal_of
+from rosenblatt.model import ColumnParts
 from rosenblatt.read import Source, read_whole
 from rosenblatt.read.columns import Category, Column, Number
 from rosenblatt.read.data import told_where, with_types
@@ -169,8 +169,7 @@ def proof_text(found: Regression, proof: SeparationProof, weights: str | None) -
         "made by": f"rosenblatt {__version__}",
         "content": content,
     }
-    value["seal"] = seal_of(value)
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    return strictjson.sealed(value, ensure_ascii=False) + "\n"
 
 
 @dataclass(frozen=True)
@@ -189,9 +188,9 @@ class Sealed:
         content = value.get("content")
         if value.get("format") != FORMAT or not isinstance(content, dict):
             raise DataError(f"{name} is not a proof of separation that this version reads.")
-        if value.get("seal") != seal_of(value):
+        if value.get("seal") != strictjson.seal_of(value):
             raise DataError(f"{name} was changed after it was written: its seal does not fit.")
-        check = CheckedProof(name)
+        check = ColumnParts(name, "proof")
         columns = check.regressors(content)
         target, weights = check.text(content.get("target"), '"target"'), content.get("weights")
         names = [column.name for column in columns]

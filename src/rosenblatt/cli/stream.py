@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from rosenblatt.checkpoint import CheckpointFolder
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.options import examples, json_option, kind_options, layout_options
 from rosenblatt.cli.outlet import Outlet, Seal
@@ -17,7 +16,7 @@ from rosenblatt.cli.status import Status
 from rosenblatt.cli.streamfeed import Asked, feed_again, feed_of, known_feed, open_stream
 from rosenblatt.cli.streaming import Job, Streamer, Tally, stopping_gently
 from rosenblatt.errors import DataError, UsageError, shortened
-from rosenblatt.files import keep_apart
+from rosenblatt.files import CheckpointFolder, keep_apart
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read import Layout
 from rosenblatt.read.lines import Place

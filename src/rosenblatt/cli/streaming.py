@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.checkpoint import CheckpointFolder
 from rosenblatt.cli.outlet import Outlet
 from rosenblatt.cli.say import tell
 from rosenblatt.cli.status import Complaints
 from rosenblatt.cli.streamfeed import Asked, tell_kinds
 from rosenblatt.errors import DataError
 from rosenblatt.examples import Labels
+from rosenblatt.files import CheckpointFolder
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read.feed import TOO_LARGE, Batch

@@ -20,7 +20,7 @@ from rosenblatt.errors import UsageError, column_called
 from rosenblatt.evidence.checking import check_blocks
 from rosenblatt.evidence.proof import Proof, ProofError
 from rosenblatt.files import keep_apart
-from rosenblatt.modelfile import plan_and_proof
+from rosenblatt.model import plan_and_proof
 from rosenblatt.read import Source
 from rosenblatt.read.agree import DisagreeError, agreed, names_in, wishes_of
 from rosenblatt.read.batches import FileBatches

@@ -18,8 +18,8 @@ from rosenblatt.dask.lazily import Lazily
 from rosenblatt.dask.mixing import Mixed, Pace, Plan, Round, State, mix
 from rosenblatt.dask.saved import Checkpoint
 from rosenblatt.dask.tasks import Learnt
-from rosenblatt.estimators.base import ZEROS, Corrector
-from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.estimators.base import Corrector
+from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.words import counted
 
 MIXINGS = ("uniform", "mistakes")

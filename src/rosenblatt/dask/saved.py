@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.checkpoint import read_sealed, write_sealed
 from rosenblatt.dask.mixing import Judged, Plan, Round, State
 from rosenblatt.errors import DataError, UsageError, shortened
+from rosenblatt.files import read_sealed, write_sealed
 
 KIND = "rounds of mixing"
 

@@ -11,11 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rosenblatt import algorithms, checks, engine, orders
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.tables import as_table
 from rosenblatt.words import counted
-
-ZEROS = {"mistake": 0, "negative": -1, "positive": 1}
 
 
 class LinearAnswers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

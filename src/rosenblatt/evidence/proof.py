@@ -13,8 +13,6 @@ This file imports nothing of the solver.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -174,8 +172,7 @@ class Proof:
 
     def to_json(self) -> str:
         """The proof as JSON text; integers are hexadecimal, so nothing is rounded."""
-        content = _content(self)
-        return json.dumps({**content, "seal": digest_of(content)}, indent=1)
+        return strictjson.sealed(_content(self))
 
     @classmethod
     def from_json(cls, text: str) -> Proof:
@@ -202,7 +199,7 @@ class Proof:
             why = quoted(error)
             raise ProofError(f"this is not the JSON of a proof: {why}.") from None
         check_kinds(proof)
-        if content != _content(proof) or seal != digest_of(content):
+        if content != _content(proof) or seal != strictjson.seal_of(content):
             raise ProofError("the text of this proof was changed: its seal does not fit.")
         return proof
 
@@ -238,11 +235,6 @@ def _part(content: dict[str, Any]) -> Part:
 def integers_of(texts: Sequence[str]) -> Vector:
     """Integers from their hexadecimal texts."""
     return tuple(int(text, 16) for text in texts)
-
-
-def digest_of(content: dict[str, Any]) -> str:
-    """The seal of what a file says, however it is written."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def check_x0(proof: Proof, x0: float) -> None:

@@ -9,7 +9,6 @@ to zero. Which rows are separated is thereby proved, row by row. Nothing of the 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,7 +28,7 @@ from rosenblatt.evidence.integers import (
     merged,
     unit_of,
 )
-from rosenblatt.evidence.proof import Part, ProofError, Vector, digest_of, integers_of
+from rosenblatt.evidence.proof import Part, ProofError, Vector, integers_of
 from rosenblatt.evidence.statsmodels import model_of
 from rosenblatt.examples import Examples
 
@@ -117,8 +116,7 @@ class SeparationProof:
 
     def to_json(self) -> str:
         """The proof as JSON text; integers are hexadecimal, so nothing is rounded."""
-        content = _content(self)
-        return json.dumps({**content, "seal": digest_of(content)}, indent=1)
+        return strictjson.sealed(_content(self))
 
     @classmethod
     def from_json(cls, text: str) -> SeparationProof:
@@ -149,7 +147,7 @@ class SeparationProof:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             why = quoted(error)
             raise ProofError(f"this is not the JSON of a proof of separation: {why}.") from None
-        if content != _content(proof) or seal != digest_of(content):
+        if content != _content(proof) or seal != strictjson.seal_of(content):
             raise ProofError("the text of this proof was changed: its seal does not fit.")
         return proof
 

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from rosenblatt import orders
 from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import ZEROS
 from rosenblatt.show.page.limits import AskError, Limits
 from rosenblatt.show.page.own import Own
 from rosenblatt.show.page.presets import PRESETS, Plane
 from rosenblatt.words import counted
 
 ALGORITHMS = ("pla", "pocket", "ratchet", "online")
-ZEROS = {"mistake": 0, "negative": -1, "positive": 1}
 LARGEST = 1e9  # of a coordinate or a weight; the picture could not show more
 
 

@@ -12,7 +12,8 @@ from rosenblatt import algorithms, orders
 from rosenblatt.algorithms.pocket import Plan
 from rosenblatt.algorithms.run import Run
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.show.page.ask import ZEROS, Ask
+from rosenblatt.hypothesis import ZEROS
+from rosenblatt.show.page.ask import Ask
 from rosenblatt.show.page.limits import AskError
 from rosenblatt.show.page.script import CYCLES, python_lines
 from rosenblatt.show.story import Story
