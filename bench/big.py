@@ -50,8 +50,8 @@ def one_pass(quick: bool) -> Iterator[Line]:
     from rosenblatt.algorithms import Budget, Rule
     from rosenblatt.algorithms.passes import Passes
     from rosenblatt.read import Layout, Source
-    from rosenblatt.read.batches import FileBatches
-    from rosenblatt.read.guess import Wishes
+    from rosenblatt.read.data import FileBatches
+    from rosenblatt.read.plan import Wishes
 
     n = 2_000_000 if quick else 32_000_000
     with parquet(n) as path:

@@ -26,13 +26,11 @@ from rosenblatt.errors import UserError
 from rosenblatt.evidence.checking import check_blocks
 from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.read import Layout, Source, columnar, csv, jsonlines, libsvm, survey
-from rosenblatt.read.batches import FileBatches, FileTable
+from rosenblatt.read import Layout, Source, columnar, csv, jsonlines, libsvm, plan
 from rosenblatt.read.convert import converted
-from rosenblatt.read.data import read_data
-from rosenblatt.read.dialect import MISSING
-from rosenblatt.read.guess import Wishes, plan
-from rosenblatt.read.types import CHAIN, Types
+from rosenblatt.read.csv import CHAIN, MISSING, Types
+from rosenblatt.read.data import FileBatches, FileTable, read_data
+from rosenblatt.read.plan import Wishes, plan_table
 
 many_tables = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -58,7 +56,7 @@ def small(monkeypatch):
     for module in (jsonlines, libsvm):
         monkeypatch.setattr(module, "BLOCK", 128)
     monkeypatch.setattr(columnar, "ROWS", 4)
-    monkeypatch.setattr(survey, "RUN", 4)
+    monkeypatch.setattr(plan, "RUN", 4)
 
 
 def told(way):
@@ -347,7 +345,7 @@ def test_bytes_that_are_no_text_are_found_in_any_batch():
     st.lists(st.integers(0, 40), max_size=5),
 )
 def test_mean_and_spread_do_not_depend_on_where_batches_end(numbers, ends):
-    whole, parted = survey.Moments(), survey.Moments()
+    whole, parted = plan.Moments(), plan.Moments()
     whole.add(np.array(numbers))
     for part in np.split(np.array(numbers), sorted(ends)):
         parted.add(part)
@@ -362,7 +360,7 @@ def test_mean_and_spread_do_not_depend_on_where_batches_end(numbers, ends):
 
 def test_a_column_of_words_for_what_is_missing_holds_nothing():
     table = pa.table({"a": ["NA", "", None], "x": [1, 2, 3], "y": [0, 1, 1]})
-    made = plan(table, Wishes(target="y"), "t")
+    made = plan_table(table, Wishes(target="y"), "t")
     assert [column.name for column in made.encoding.columns] == ["x"]
     assert made.notes == ('column "a" left out: nothing in it',)
 

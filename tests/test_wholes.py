@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import rosenblatt as rb
 from rosenblatt.cli import run
 from rosenblatt.read import Layout, Source
-from rosenblatt.read.batches import FileBatches
-from rosenblatt.read.guess import Wishes
+from rosenblatt.read.data import FileBatches
+from rosenblatt.read.plan import Wishes
 from rosenblatt.wholes import first_changed, is_changed, is_changed_text
 
 LONG = 2**53 + 1

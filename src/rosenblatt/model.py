@@ -21,10 +21,9 @@ from rosenblatt.evidence.proof import Proof, ProofError
 from rosenblatt.files import write_text
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.pipelines import final, is_ours, line_before, names_before
-from rosenblatt.read.columns import KINDS, Category, Column, Entries, Number, Written
+from rosenblatt.read.columns import DECIMALS, KINDS, Category, Column, Entries, Number, Written
 from rosenblatt.read.encoding import POLICIES, Answers, Encoding
-from rosenblatt.read.guess import Plan
-from rosenblatt.read.written import DECIMALS
+from rosenblatt.read.plan import Plan
 from rosenblatt.tables import as_table, column_names
 
 FORMAT = 1

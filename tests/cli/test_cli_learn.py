@@ -118,7 +118,7 @@ def test_the_held_out_rows_play_no_part_in_learning_the_tested_line(answer, told
     from rosenblatt.cli.options import Reading
     from rosenblatt.read import Layout, Source
     from rosenblatt.read.data import read_data, split
-    from rosenblatt.read.guess import Wishes
+    from rosenblatt.read.plan import Wishes
 
     lines = [f"{'spam' if i % 2 else 'ham'}\tword{i} common {i % 2}" for i in range(40)]
     (tmp_path / "t").write_text("\n".join(lines) + "\n")

@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 
 from rosenblatt.model import load
 from rosenblatt.read import Layout, Source
-from rosenblatt.read.batches import FileBatches
-from rosenblatt.read.columns import Number, Written
-from rosenblatt.read.data import read_data
-from rosenblatt.read.guess import Wishes
-from rosenblatt.read.written import Parsed
+from rosenblatt.read.columns import Number, Parsed, Written
+from rosenblatt.read.data import FileBatches, read_data
+from rosenblatt.read.plan import Wishes
 
 N = 80
 

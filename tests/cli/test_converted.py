@@ -8,7 +8,7 @@ import pytest
 
 from rosenblatt.errors import WriteError
 from rosenblatt.read import Layout, Source, convert
-from rosenblatt.read.batches import FileTable
+from rosenblatt.read.data import FileTable
 
 ASK = ("learn", "d.csv", "--target", "y", "--stream", "-o", "m.json")
 ROWS = "a,b,y\n" + "1,2,no\n3,4,yes\n0,1,no\n5,5,yes\n" * 9

@@ -27,16 +27,14 @@ from rosenblatt.read import (
     Source,
     columnar,
     csv,
-    free,
+    data,
     jsonlines,
     libsvm,
-    npy,
-    room,
+    source,
 )
-from rosenblatt.read.batches import FileBatches
 from rosenblatt.read.convert import converted
-from rosenblatt.read.data import read_data
-from rosenblatt.read.guess import Wishes
+from rosenblatt.read.data import FileBatches, read_data
+from rosenblatt.read.plan import Wishes
 
 FORMS = ["csv", "jsonl", "libsvm", "parquet", "feather", "npy", "fortran.npy", "float32.npy"]
 N, D = 700, 4
@@ -48,13 +46,13 @@ def small_batches(monkeypatch):
     for module in (csv, jsonlines, libsvm):
         monkeypatch.setattr(module, "BLOCK", 4096)
     monkeypatch.setattr(columnar, "ROWS", 90)
-    monkeypatch.setattr(npy, "batch_bytes", lambda: 4096)
+    monkeypatch.setattr(columnar, "batch_bytes", lambda: 4096)
 
 
 @pytest.fixture
 def no_memory(monkeypatch):
     """A machine on which no file fits in memory."""
-    monkeypatch.setattr(room, "free_memory", lambda: 1000)
+    monkeypatch.setattr(data, "free_memory", lambda: 1000)
 
 
 def examples(seed=0, wrong=0):
@@ -166,10 +164,10 @@ def test_learn_goes_over_a_file_in_passes_by_itself_and_says_so(told, tmp_path, 
 
 def test_what_fits_is_read_into_memory_without_a_word(told, tmp_path, monkeypatch):
     write(tmp_path / "d.parquet", *examples())
-    needed = room.Room.of(Source.find("d.parquet"), Layout()).needed
-    monkeypatch.setattr(room, "free_memory", lambda: 2 * needed)
+    needed = data.Room.of(Source.find("d.parquet"), Layout()).needed
+    monkeypatch.setattr(data, "free_memory", lambda: 2 * needed)
     assert "passes" not in told("separable", "d.parquet", "--target", "label")[2]
-    monkeypatch.setattr(room, "free_memory", lambda: 2 * needed - 1)
+    monkeypatch.setattr(data, "free_memory", lambda: 2 * needed - 1)
     assert "deciding in passes" in told("separable", "d.parquet", "--target", "label")[2]
 
 
@@ -193,7 +191,7 @@ def test_separable_and_verify_in_passes(answer, told, tmp_path, no_memory, monke
         row = one["row"] - 1
         assert [one["values"][f"f{j}"] for j in range(D)] == X[row].tolist()
     assert told("verify", "p.json", path)[0] == 0
-    monkeypatch.setattr(room, "free_memory", lambda: 10**12)
+    monkeypatch.setattr(data, "free_memory", lambda: 10**12)
     assert told("verify", "p.json", path)[0] == 0
     assert answer("separable", path, "--target", "label", code=1)["verdict"] == "inseparable"
 
@@ -217,7 +215,7 @@ def test_a_proof_made_one_way_holds_the_other_way(told, tmp_path, monkeypatch, s
     monkeypatch.setattr(csv, "BLOCK", 256)
     ask = ("separable", "d.csv", "--target", "answer", *more, "--proof")
     told(*ask, "whole.json")
-    monkeypatch.setattr(room, "free_memory", lambda: 1000)
+    monkeypatch.setattr(data, "free_memory", lambda: 1000)
     told(*ask, "parts.json")
     whole, parts = (json.loads((tmp_path / f"{n}.json").read_text()) for n in ("whole", "parts"))
     assert whole["columns"] == parts["columns"]
@@ -225,7 +223,7 @@ def test_a_proof_made_one_way_holds_the_other_way(told, tmp_path, monkeypatch, s
     assert whole["proof"]["data"] == parts["proof"]["data"]
     assert whole["columns"][0]["values"] == ["a", "b", "late"]
     assert told("verify", "whole.json", "d.csv")[0] == 0
-    monkeypatch.setattr(room, "free_memory", lambda: 10**12)
+    monkeypatch.setattr(data, "free_memory", lambda: 10**12)
     assert told("verify", "parts.json", "d.csv")[0] == 0
 
 
@@ -291,17 +289,17 @@ def test_what_passes_cannot_do_is_said(told, tmp_path, no_memory):
 
 
 def test_free_memory_is_what_the_tightest_limit_leaves(monkeypatch, tmp_path):
-    assert 0 < free.free_memory() <= free._machine()
+    assert 0 < source.free_memory() <= source._machine()
     (tmp_path / "here").mkdir()
     for name, text in (("memory.max", "5000"), ("memory.current", "4500")):
         (tmp_path / "here" / name).write_text(text + "\n")
     (tmp_path / "memory.max").write_text("max\n")
     (tmp_path / "here" / "memory.stat").write_text("inactive_file 100\n")
-    lines = free._lines
+    lines = source._lines
     told = {"/proc/self/cgroup": ["0::/here"]}
-    monkeypatch.setattr(free, "CGROUP", tmp_path)
-    monkeypatch.setattr(free, "_lines", lambda path: told.get(str(path)) or lines(path))
-    assert free.free_memory() == 600
+    monkeypatch.setattr(source, "CGROUP", tmp_path)
+    monkeypatch.setattr(source, "_lines", lambda path: told.get(str(path)) or lines(path))
+    assert source.free_memory() == 600
 
 
 LIMITED = """

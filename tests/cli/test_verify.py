@@ -16,7 +16,7 @@ from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Category, Entries, Flag, Number, Words
 from rosenblatt.read.data import read_data, taken
 from rosenblatt.read.encoding import Answers, Encoding
-from rosenblatt.read.guess import Wishes
+from rosenblatt.read.plan import Wishes
 from rosenblatt.strictjson import seal_of
 
 SEEDS = range(times(12))

@@ -17,7 +17,7 @@ from rosenblatt.cli import run as program
 from rosenblatt.examples import Examples
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.data import read_data
-from rosenblatt.read.guess import Wishes
+from rosenblatt.read.plan import Wishes
 
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")

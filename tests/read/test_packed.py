@@ -17,7 +17,7 @@ import pytest
 from rosenblatt.errors import DataError
 from rosenblatt.read import Layout, Source, read_stream, read_whole, reader_of
 from rosenblatt.read.credit import credit
-from rosenblatt.read.room import Room
+from rosenblatt.read.data import Room
 from rosenblatt.read.source import UNPACKED
 
 TABLE = credit(n=40)

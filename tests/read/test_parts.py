@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from rosenblatt.errors import DataError
-from rosenblatt.read import Layout, Source, columnar, turn
+from rosenblatt.read import Layout, Source, columnar, encoding
 from rosenblatt.read.ahead import ahead, side_by_side
-from rosenblatt.read.batches import FileBatches
-from rosenblatt.read.guess import Wishes
+from rosenblatt.read.data import FileBatches
+from rosenblatt.read.plan import Wishes
 
 
 def parquet(path, n=1000, group=128, bad=None):
@@ -75,7 +75,7 @@ def test_work_side_by_side_ends_when_no_one_wants_more():
 @pytest.mark.parametrize(("n", "d"), [(3, 2), (30_011, 7), (1500, 300)])
 def test_columns_are_turned_into_rows(n, d, dtype):
     columns = list(np.random.default_rng(0).standard_normal((d, n)).astype(dtype))
-    X, squares = turn.in_rows(columns, dtype)
+    X, squares = encoding.in_rows(columns, dtype)
     assert X.dtype == dtype
     assert np.array_equal(X, np.array(columns).T)
     assert squares == pytest.approx(float((X.astype(np.float64) ** 2).sum()), rel=1e-3)
@@ -85,33 +85,33 @@ def test_squares_tell_of_numbers_that_are_none_and_of_extreme_ones():
     for value in (np.nan, np.inf):
         columns = [np.zeros(70_000), np.zeros(70_000)]
         columns[1][60_000] = value
-        assert not np.isfinite(turn.in_rows(columns).squares)
+        assert not np.isfinite(encoding.in_rows(columns).squares)
     huge = [np.full(70_000, 1e25, dtype=np.float32)]
-    assert turn.in_rows(huge, np.float32).squares == pytest.approx(7e54)
+    assert encoding.in_rows(huge, np.float32).squares == pytest.approx(7e54)
 
 
 def test_memory_is_used_again_only_when_nothing_holds_on_to_it():
-    turn._left.clear()
-    first = turn.room((1000, 8), np.float64)
+    encoding._left.clear()
+    first = encoding.room((1000, 8), np.float64)
     first[:] = 1
     part, where = first[5:9].reshape(-1), first.ctypes.data
     del first
-    second = turn.room((1000, 8), np.float64)
+    second = encoding.room((1000, 8), np.float64)
     second[:] = 2
     assert (part == 1).all()
     del part
-    third = turn.room((900, 8), np.float64)
+    third = encoding.room((900, 8), np.float64)
     assert third.ctypes.data == where
     assert (second == 2).all()
 
 
 def test_memory_of_other_sizes_makes_way():
-    turn._left.clear()
+    encoding._left.clear()
     for n in range(1, 9):
-        turn.room((1000 * n, 8), np.float64)
-    assert len(turn._left) == turn.KEPT
-    where = turn.room((100, 8), np.float64).ctypes.data
-    assert turn.room((100, 8), np.float64).ctypes.data == where
+        encoding.room((1000 * n, 8), np.float64)
+    assert len(encoding._left) == encoding.KEPT
+    where = encoding.room((100, 8), np.float64).ctypes.data
+    assert encoding.room((100, 8), np.float64).ctypes.data == where
 
 
 def test_a_compressed_file_is_unpacked_once(tmp_path):

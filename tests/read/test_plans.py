@@ -6,11 +6,10 @@ from hypothesis import strategies as st
 
 from rosenblatt.errors import BadCellError, DataError, UsageError
 from rosenblatt.read import Layout, Source
-from rosenblatt.read.columns import Category, Entries, Flag, Number, Words
+from rosenblatt.read.columns import Category, Entries, Flag, Number, Vocabulary, Words, cells_with
 from rosenblatt.read.data import read_as, read_data
 from rosenblatt.read.encoding import Answers, Encoding
-from rosenblatt.read.guess import Wishes, plan
-from rosenblatt.read.vocabulary import Vocabulary, cells_with
+from rosenblatt.read.plan import Wishes, plan_table
 
 
 @pytest.fixture
@@ -235,7 +234,7 @@ def test_wide_text_is_sparse_and_narrow_text_is_not():
 def test_a_plan_of_an_arrow_table_with_dictionaries():
     table = pa.table({"c": ["u", "v", "u"], "y": [True, False, True]})
     coded = table.set_column(0, "c", table["c"].dictionary_encode())
-    made, plain = (plan(t, Wishes(target="y"), "t") for t in (coded, table))
+    made, plain = (plan_table(t, Wishes(target="y"), "t") for t in (coded, table))
     assert made == plain
 
 

@@ -11,11 +11,11 @@ from rosenblatt.errors import DataError
 from rosenblatt.read import Layout, Source, csv, read_stream, read_whole
 from rosenblatt.read.agree import wishes_of
 from rosenblatt.read.columns import Number
+from rosenblatt.read.csv import Dialect
 from rosenblatt.read.data import read_data
-from rosenblatt.read.dialect import Dialect
 from rosenblatt.read.encoding import Answers, Encoding
-from rosenblatt.read.guess import Plan, Wishes, check_named
-from rosenblatt.read.layout import twice
+from rosenblatt.read.plan import Plan, Wishes, check_named
+from rosenblatt.read.source import twice
 
 pytestmark = pytest.mark.slow_without_jit  # nothing here is a kernel
 WIDTH, ROWS = 5000, 12

@@ -11,11 +11,10 @@ import numpy as np
 from rosenblatt.cli.say import Voice
 from rosenblatt.errors import column_called, listed
 from rosenblatt.read.agree import DisagreeError
-from rosenblatt.read.batches import FileBatches
 from rosenblatt.read.columns import Category, Column, Entries, Flag, Number, Words
-from rosenblatt.read.data import Data, taken, told_where
+from rosenblatt.read.data import Data, FileBatches, taken, told_where
 from rosenblatt.read.encoding import spelled
-from rosenblatt.read.guess import Plan
+from rosenblatt.read.plan import Plan
 from rosenblatt.words import counted
 
 NAMED = 10  # rows that are left out, by their numbers

@@ -30,7 +30,7 @@ from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.credit import credit
 from rosenblatt.read.data import Data, of_table, read_data
 from rosenblatt.read.encoding import spelled
-from rosenblatt.read.guess import Plan
+from rosenblatt.read.plan import Plan
 from rosenblatt.show.report import GENERATOR, Report
 from rosenblatt.show.strength import Strength
 from rosenblatt.show.text import weights_table

@@ -26,10 +26,10 @@ from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.model import Model
 from rosenblatt.read import Source
-from rosenblatt.read.batches import FileBatches
-from rosenblatt.read.guess import Wishes
-from rosenblatt.read.layout import numbered
-from rosenblatt.read.unseen import Unseen
+from rosenblatt.read.data import FileBatches
+from rosenblatt.read.encoding import Unseen
+from rosenblatt.read.plan import Wishes
+from rosenblatt.read.source import numbered
 from rosenblatt.show.strength import Strength, strengths
 from rosenblatt.words import counted
 

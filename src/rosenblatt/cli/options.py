@@ -11,9 +11,9 @@ import click
 
 from rosenblatt.errors import OpenError, UsageError
 from rosenblatt.read import READERS, Layout
+from rosenblatt.read.columns import ENGLISH, Vocabulary
 from rosenblatt.read.encoding import POLICIES
-from rosenblatt.read.guess import Wishes
-from rosenblatt.read.vocabulary import ENGLISH, Vocabulary
+from rosenblatt.read.plan import Wishes
 
 F = TypeVar("F", bound=Callable[..., Any])
 

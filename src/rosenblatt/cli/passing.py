@@ -17,10 +17,8 @@ from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.errors import DataError, UserError, WriteError
 from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.read import Source
-from rosenblatt.read.batches import FileBatches, FileTable
 from rosenblatt.read.convert import beside, converted, is_text, kept
-from rosenblatt.read.data import with_types
-from rosenblatt.read.room import Room
+from rosenblatt.read.data import FileBatches, FileTable, Room, with_types
 
 HOW = {"learn": "learning", "separable": "deciding", "verify": "checking"}
 

@@ -20,7 +20,7 @@ from rosenblatt.files import keep_apart
 from rosenblatt.model import Model, load
 from rosenblatt.read import Layout, Source, read_stream, reader_of
 from rosenblatt.read.data import told_where
-from rosenblatt.read.layout import numbered
+from rosenblatt.read.source import numbered
 from rosenblatt.show.reasons import Reasons
 from rosenblatt.show.table import WRITERS, open_writer
 

@@ -12,7 +12,7 @@ from rosenblatt.cli.verdict import Verdict
 from rosenblatt.model import Model
 from rosenblatt.read.data import Data
 from rosenblatt.read.encoding import spelled
-from rosenblatt.read.layout import numbered
+from rosenblatt.read.source import numbered
 from rosenblatt.show.findings import Findings
 from rosenblatt.show.story import Story
 from rosenblatt.show.strength import Strength, strengths

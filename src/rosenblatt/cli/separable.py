@@ -20,7 +20,7 @@ from rosenblatt.model import proof_to_json
 from rosenblatt.read import Source
 from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.data import Data, read_data
-from rosenblatt.read.guess import Plan
+from rosenblatt.read.plan import Plan
 from rosenblatt.words import counted, shown
 
 EXIT = {"separable": 0, "quasi-separable": 1, "inseparable": 1, "undecided": 2}

@@ -26,7 +26,7 @@ from rosenblatt.model import ColumnParts
 from rosenblatt.read import Source, read_whole
 from rosenblatt.read.columns import Category, Column, Number
 from rosenblatt.read.data import told_where, with_types
-from rosenblatt.read.guess import Wishes
+from rosenblatt.read.plan import Wishes
 from rosenblatt.read.regression import Regression, regression_of, taken, told, written_out
 from rosenblatt.words import counted
 

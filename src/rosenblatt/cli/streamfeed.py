@@ -9,20 +9,22 @@ from typing import Any
 from rosenblatt.cli.say import tell
 from rosenblatt.errors import UsageError, as_option, column_called, listed
 from rosenblatt.read import CSV, JSON_LINES, LIBSVM, PARQUET, Layout, reader_of
-from rosenblatt.read.dialect import find_dialect
+from rosenblatt.read.csv import find_dialect
 from rosenblatt.read.encoding import refused
 from rosenblatt.read.feed import (
     USUAL_TARGETS,
     ArrowFeed,
     CsvFeed,
     JsonFeed,
+    Kinds,
     LibsvmFeed,
     first_keys,
+    kind_of,
+    kind_of_cell,
     target_among,
 )
-from rosenblatt.read.guess import Wishes, forced_kinds
-from rosenblatt.read.kinds import Kinds, kind_of, kind_of_cell
 from rosenblatt.read.lines import LineStream, Place, RowStream
+from rosenblatt.read.plan import Wishes, forced_kinds
 from rosenblatt.words import counted
 
 FIRST = 1000  # lines in which a first value of each column is looked for

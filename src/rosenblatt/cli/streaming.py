@@ -25,8 +25,7 @@ from rosenblatt.examples import Labels
 from rosenblatt.files import CheckpointFolder
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.online import OnlinePerceptron
-from rosenblatt.read.feed import TOO_LARGE, Batch
-from rosenblatt.read.kinds import Kinds, encoded
+from rosenblatt.read.feed import TOO_LARGE, Batch, Kinds, encoded
 from rosenblatt.read.lines import LineStream, Place, RowStream
 from rosenblatt.rows import Answers, Named, plain_row
 

@@ -13,8 +13,7 @@ from rosenblatt.cli.trial import tell_accuracy
 from rosenblatt.errors import column_called
 from rosenblatt.evidence.accuracy import Accuracy
 from rosenblatt.model import Model
-from rosenblatt.read.encoding import refused, spelled
-from rosenblatt.read.unseen import Unseen
+from rosenblatt.read.encoding import Unseen, refused, spelled
 from rosenblatt.words import accuracy_sentence, counted
 
 

@@ -20,8 +20,7 @@ from rosenblatt.examples import Examples
 from rosenblatt.model import Model
 from rosenblatt.read import Source
 from rosenblatt.read.data import Data, read_as, split
-from rosenblatt.read.encoding import Answers, spelled
-from rosenblatt.read.unseen import Unseen
+from rosenblatt.read.encoding import Answers, Unseen, spelled
 from rosenblatt.words import accuracy_sentence, beside_accuracy, counted, percent
 
 ENOUGH = 10  # fewer rows than this are not worth holding some out

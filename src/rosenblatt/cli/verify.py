@@ -23,9 +23,8 @@ from rosenblatt.files import keep_apart
 from rosenblatt.model import plan_and_proof
 from rosenblatt.read import Source
 from rosenblatt.read.agree import DisagreeError, agreed, names_in, wishes_of
-from rosenblatt.read.batches import FileBatches
-from rosenblatt.read.data import read_data
-from rosenblatt.read.guess import Plan, Wishes, find_column
+from rosenblatt.read.data import FileBatches, read_data
+from rosenblatt.read.plan import Plan, Wishes, find_column
 
 
 @click.command(

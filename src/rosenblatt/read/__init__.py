@@ -6,11 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from rosenblatt.errors import DataError, UsageError
-from rosenblatt.read import columnar, csv, jsonlines, libsvm, npy
-from rosenblatt.read.foreign import what_is
-from rosenblatt.read.layout import Layout, twice
-from rosenblatt.read.source import Source
-from rosenblatt.read.unpack import UNPACKS, compression_of
+from rosenblatt.read import columnar, csv, jsonlines, libsvm
+from rosenblatt.read.source import UNPACKS, Layout, Source, compression_of, twice, what_is
 
 __all__ = [
     "READERS",
@@ -44,7 +41,7 @@ JSON_LINES = Reader(
     "JSON lines", jsonlines.read_whole, jsonlines.read_stream, jsonlines.read_schema
 )
 LIBSVM = Reader("LIBSVM", libsvm.read_whole, libsvm.read_stream, libsvm.read_schema)
-NPY = Reader("NumPy", npy.read_whole, npy.read_stream)
+NPY = Reader("NumPy", columnar.npy_whole, columnar.npy_stream)
 
 READERS = {
     ".csv": CSV,

@@ -11,10 +11,9 @@ from dataclasses import replace
 
 from rosenblatt.errors import DataError, column_called, listed
 from rosenblatt.read import JSON_LINES, Layout, Source, read_schema, read_stream, reader_of
-from rosenblatt.read.columns import Category, Column, Entries, Number, Words
+from rosenblatt.read.columns import Category, Column, Entries, Number, Vocabulary, Words
 from rosenblatt.read.encoding import Answers, spelled
-from rosenblatt.read.guess import Plan, Wishes, as_planned
-from rosenblatt.read.vocabulary import Vocabulary
+from rosenblatt.read.plan import Plan, Wishes, as_planned
 from rosenblatt.words import counted
 
 CLOSE = 1e-9  # of a mean or a spread: other machines add up in another order

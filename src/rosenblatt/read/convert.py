@@ -18,9 +18,8 @@ from rosenblatt.errors import WriteError
 from rosenblatt.files import replacing
 from rosenblatt.read import CSV, JSON_LINES, LIBSVM, Layout, Source, read_schema, reader_of
 from rosenblatt.read.ahead import ahead
-from rosenblatt.read.batches import FileTable
 from rosenblatt.read.columns import split_entries
-from rosenblatt.read.data import told_where
+from rosenblatt.read.data import FileTable, told_where
 from rosenblatt.read.libsvm import ENTRIES
 from rosenblatt.read.source import UNREADABLE, one_line
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import functools
 import math
+import weakref
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt.errors import BadCellError, DataError, column_called
+from rosenblatt import kernels
+from rosenblatt.engine import Kernel
+from rosenblatt.errors import BadCellError, DataError, column_called, listed
 from rosenblatt.read.columns import (
+    Category,
     Column,
     Entries,
     Number,
@@ -23,7 +29,8 @@ from rosenblatt.read.columns import (
     first_rounded,
     plain,
 )
-from rosenblatt.read.turn import in_rows
+from rosenblatt.tables import SINGLE_SQUARES, sum_of_squares
+from rosenblatt.words import counted
 
 WIDE = 256  # from this many features on, columns that are mostly zeros stay sparse
 POLICIES = ("error", "drop", "mean")
@@ -290,3 +297,157 @@ def refused(kind: Any) -> str:
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return "bytes that are not UTF-8 text"
     return ""
+
+
+MOST = 1000  # values of a column that are told apart; more are no categories
+
+
+class Unseen:
+    """Counts the rows whose value of a category has no weight.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        What was learnt from.
+
+    Examples
+    --------
+    >>> unseen = Unseen(Encoding((Category("colour", ("blue", "red")),)))
+    >>> unseen.take(pa.table({"colour": ["teal", "red", "mauve", "teal"]}))
+    >>> print(*unseen.sentences())
+    3 rows have a value of column "colour" that was never learnt from: "teal" (2) and "mauve" (1).
+    """
+
+    def __init__(self, encoding: Encoding) -> None:
+        self.columns = [column for column in encoding.columns if isinstance(column, Category)]
+        self.rows = dict.fromkeys((column.name for column in self.columns), 0)
+        self.values: dict[str, Counter[str]] = {name: Counter() for name in self.rows}
+
+    def take(self, table: Any) -> None:
+        """Count the rows of a table or record batch that was encoded without fault."""
+        for column in self.columns:
+            cells = table.column(column.name)
+            strange = column.codes(cells) < 0
+            if not strange.any():
+                continue
+            self.rows[column.name] += int(np.count_nonzero(strange))
+            known = self.values[column.name]
+            for pair in as_text(cells).filter(pa.array(strange)).value_counts().to_pylist():
+                if pair["values"] in known or len(known) < MOST:
+                    known[pair["values"]] += pair["counts"]
+
+    def sentences(self) -> Iterator[str]:
+        """What a person should know, a sentence for each column."""
+        for name, rows in self.rows.items():
+            if rows:
+                values = self.values[name].most_common()
+                told = listed([f"{_called(value)} ({count:,})" for value, count in values])
+                have = "has" if rows == 1 else "have"
+                yield (
+                    f"{counted(rows, 'row')} {have} a value of {column_called(name)} that was "
+                    f"never learnt from: {told}."
+                )
+
+    def to_json(self) -> dict[str, Any]:
+        """Column -> rows, and how often each value came."""
+        return {
+            name: {"rows": rows, "values": dict(self.values[name].most_common())}
+            for name, rows in self.rows.items()
+            if rows
+        }
+
+
+def _called(value: str) -> str:
+    return f'"{value}"' if value else "(missing)"
+
+
+ENTRIES = 1 << 18  # turned at a time: few enough to stay in a cache
+FEWEST = 1 << 10  # rows
+APART = 8  # columns begin so many numbers off a round distance, at which caches hold only a few
+FEW = 1 << 16  # numbers that are not worth compiling for
+KEPT = 4  # pieces of memory to use again
+
+
+class Turned(NamedTuple):
+    """Numbers as rows, and the sum of their squares, which is not finite if one of them is not."""
+
+    X: NDArray[Any]
+    squares: float
+
+
+def in_rows(columns: Sequence[NDArray[Any]], dtype: Any = np.float64) -> Turned:
+    """Columns of equal length as the rows of an array.
+
+    Examples
+    --------
+    >>> in_rows([np.array([1.0, 2.0]), np.array([3.0, 4.0])])
+    Turned(X=array([[1., 3.],
+           [2., 4.]]), squares=30.0)
+    """
+    n, d = len(columns[0]), len(columns)
+    if n * d < FEW:
+        X = np.stack(columns, axis=1, dtype=dtype, casting="unsafe")
+        return Turned(X, sum_of_squares(X))
+    X, squares = room((n, d), dtype), 0.0
+    rows = max(FEWEST, ENTRIES // d // FEWEST * FEWEST)
+    together = room((d, rows + APART), dtype)
+    for begin in range(0, n, rows):
+        part = together[:, : min(rows, n - begin)]
+        for j, column in enumerate(columns):
+            part[j] = column[begin : begin + rows]
+        x = X[begin : begin + rows].reshape(-1)
+        with np.errstate(all="ignore"):  # which compiled code does anyway
+            squares += turned(together.reshape(-1), x, d, part.shape[1])
+    low, high = SINGLE_SQUARES
+    plain = dtype == np.float64 or low < squares / X.size < high
+    return Turned(X, squares if plain else sum_of_squares(X))
+
+
+def turn(c, x, d, N):  # type: ignore[no-untyped-def]
+    """x[n·d + j] = c[j·S + n], where columns begin S apart; returns the sum of all squares.
+
+    Unsigned places need no wrap-around.
+    """
+    one, S = np.uint64(1), np.uint64(len(c) // d)
+    i, q = np.uint64(0), 0.0
+    for n in range(N):
+        k = np.uint64(n)
+        for _ in range(d):
+            x[i] = c[k]
+            i += one
+            k += S
+    for j in range(d):
+        q += kernels.squared_length(c[j * S : j * S + np.uint64(N)])  # type: ignore[no-untyped-call]
+    return q
+
+
+turned = Kernel(turn)
+
+
+def room(shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
+    """An array of anything, in memory that earlier ones have left, if some of that size is there.
+
+    Memory that is new is cleared by the system as it is touched, which takes as long as turning.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = _left_over(size) or np.empty(size, dtype=np.uint8).data
+    lent = np.frombuffer(memory, dtype, math.prod(shape))
+    # Whatever is cut or shaped from an array holds on to it: memory is left when all is gone.
+    weakref.finalize(lent, _left.append, memory).atexit = False
+    return lent.reshape(shape)
+
+
+_left: deque[memoryview] = deque(maxlen=KEPT)
+
+
+def _left_over(size: int) -> memoryview | None:
+    """Memory of about that size, taken out before it is looked at: no other thread can have it."""
+    for _ in range(len(_left)):
+        try:
+            memory = _left.popleft()
+        except IndexError:  # another thread was faster
+            return None
+        if size <= len(memory) <= 2 * size:
+            return memory
+        _left.append(memory)
+    return None

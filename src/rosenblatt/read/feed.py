@@ -1,10 +1,11 @@
-"""From lines of a stream to rows and answers: one way of reading a format, bad lines set aside."""
+"""From lines of a stream to rows and answers; the first value of a column says what it is."""
 
 from __future__ import annotations
 
 import csv as python_csv
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -18,19 +19,18 @@ from pyarrow import csv
 
 from rosenblatt.errors import UsageError, column_called, shortened
 from rosenblatt.kernels import LONGEST_SQUARED
-from rosenblatt.read.columns import as_numbers
-from rosenblatt.read.dialect import BLANKS, MISSING, squeezed
+from rosenblatt.read.columns import ENGLISH, as_numbers
+from rosenblatt.read.csv import BLANKS, MISSING, NUMBER, squeezed
+from rosenblatt.read.encoding import in_rows
 from rosenblatt.read.jsonlines import DEEPEST, too_deep
-from rosenblatt.read.kinds import Kinds, features
 from rosenblatt.read.lines import Chunk, Rows
 from rosenblatt.read.source import one_line
-from rosenblatt.read.turn import in_rows
 from rosenblatt.tables import missing
 from rosenblatt.wholes import FIRST, PROMISED, is_changed, is_changed_text
 from rosenblatt.words import counted
 
 TOO_LARGE = "its numbers are too large; scale them first"
-LONG = 200  # letters of a complaint
+LETTERS = 200  # of a complaint
 NUMBERS = pa.float64()
 USUAL_TARGETS = ("label", "y", "target", "class")
 
@@ -73,7 +73,7 @@ class Batch:
         """The batch with some lines of its chunk set aside, and what is kept of the others."""
         begin = self.chunk.begin.lines
         bad = [
-            BadLine(begin + at + 1, self.chunk.line(at), shortened(text.rstrip("."), LONG))
+            BadLine(begin + at + 1, self.chunk.line(at), shortened(text.rstrip("."), LETTERS))
             for at, text in why.items()
         ]
         bad = sorted([*self.bad, *bad], key=lambda line: line.number)
@@ -457,3 +457,99 @@ def _read_rows(chunk: Chunk, parse: Callable[[bytes], Any]) -> Batch:
             except (ValueError, OverflowError) as trouble:
                 why[at] = str(trouble)
     return Batch(chunk).without(why, rows=rows)
+
+
+LONG = 4  # words: a first value of as many is text, of fewer a category
+FLAGS = {"true": 1.0, "false": 0.0}
+STOP_WORDS = frozenset(ENGLISH.split())
+IS_NUMBER = re.compile(NUMBER)
+
+Kinds = Mapping[str, str]  # column -> "number", "flag", "category" or "text"
+
+
+def kind_of(value: Any) -> str | None:
+    """What a column is whose first value this is; None where there is no value.
+
+    Examples
+    --------
+    >>> kind_of(3), kind_of("3"), kind_of("red"), kind_of("see you at the station"), kind_of("")
+    ('number', 'number', 'category', 'text', None)
+    """
+    if not isinstance(value, str):
+        return None if value is None else "number"
+    if value.strip() in MISSING:
+        return None
+    if IS_NUMBER.match(value):
+        return "number"
+    return "text" if len(value.split()) >= LONG else "category"
+
+
+def kind_of_cell(cell: str, decimal: str = ".") -> str | None:
+    """The same for a cell of delimited text, in which true and false are numbers, as 1 and 0."""
+    if cell.strip().lower() in FLAGS:
+        return "flag"
+    return kind_of(cell.replace(decimal, ".") if decimal != "." else cell)
+
+
+def encoded(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], Kinds]:
+    """A row of values as features, and the kinds with those of columns seen for the first time.
+
+    Examples
+    --------
+    >>> encoded({"age": 30, "color": "red", "note": None}, {})
+    ({'age': 30, 'color=red': 1.0}, {'age': 'number', 'color': 'category'})
+    """
+    if not x.keys() <= kinds.keys():
+        new = {name: kind for name, v in x.items() if (kind := kind_of(v)) and name not in kinds}
+        kinds = {**kinds, **new} if new else kinds
+    row: dict[str, Any] = {}
+    for name, value in x.items():
+        kind = kinds.get(name)
+        if kind == "number":
+            row[name] = _number(name, value) if isinstance(value, str) else value
+        elif kind is not None:  # else it is missing, and always was
+            row.update(features(name, kind, value))
+    return row, kinds
+
+
+def features(name: str, kind: str, value: Any) -> Iterator[tuple[str, float]]:
+    """The features that a value becomes in a column that is no number, none where it is missing.
+
+    Examples
+    --------
+    >>> dict(features("color", "category", "red")), dict(features("flag", "flag", "True"))
+    ({'color=red': 1.0}, {'flag': 1.0})
+    >>> dict(features("note", "text", "Tea, and more tea"))
+    {'note=tea': 2.0}
+    """
+    text = written(value)
+    if not text:
+        return
+    if kind == "flag":
+        if text.lower() not in FLAGS:
+            raise ValueError(f'column "{name}": "{text}" is neither true nor false')
+        yield name, FLAGS[text.lower()]
+    elif kind == "category":
+        yield f"{name}={text}", 1.0
+    else:
+        for word, count in Counter(re.findall(r"\w+", text.lower())).items():
+            if len(word) > 1 and word not in STOP_WORDS:
+                yield f"{name}={word}", float(count)
+
+
+def written(value: Any) -> str:
+    """A value as a file spells it; "" where there is none."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, list | dict):
+        raise ValueError(f"{value!r} is neither text nor a number")
+    return "" if value is None else str(value).strip()
+
+
+def _number(name: str, text: str) -> Any:
+    """A number that is written as text; other text is left to be refused."""
+    if is_changed_text(text):
+        raise ValueError(f"feature {name!r}: {text} is not {PROMISED}")
+    return float(text) if IS_NUMBER.match(text) else text

@@ -14,8 +14,7 @@ from pyarrow import json
 
 from rosenblatt.errors import DataError, column_called
 from rosenblatt.read.ahead import ahead
-from rosenblatt.read.layout import Layout
-from rosenblatt.read.source import UNREADABLE, Source, one_line
+from rosenblatt.read.source import UNREADABLE, Layout, Source, one_line
 from rosenblatt.wholes import DIGITS, first_changed, large
 
 BLOCK = 4 << 20

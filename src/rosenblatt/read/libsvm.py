@@ -16,10 +16,8 @@ from pyarrow import csv
 
 from rosenblatt.errors import DataError
 from rosenblatt.read.ahead import ahead
-from rosenblatt.read.csv import BLOCK
-from rosenblatt.read.layout import Layout
-from rosenblatt.read.source import UNREADABLE, Source, one_line
-from rosenblatt.read.types import Types
+from rosenblatt.read.csv import BLOCK, Types
+from rosenblatt.read.source import UNREADABLE, Layout, Source, one_line
 
 LABEL, ENTRIES = "label", "entries"
 # A first line that can be nothing else.

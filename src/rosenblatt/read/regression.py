@@ -23,8 +23,7 @@ from rosenblatt.read.columns import (
     plain,
     split_entries,
 )
-from rosenblatt.read.guess import Wishes, columns_of, find_column, surveyed
-from rosenblatt.read.survey import Rows, is_text
+from rosenblatt.read.plan import Rows, Wishes, columns_of, find_column, is_text, surveyed
 from rosenblatt.words import counted
 
 WIDEST = 4096  # columns that the lines of a LIBSVM file are written out to

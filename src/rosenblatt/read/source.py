@@ -1,27 +1,28 @@
-"""Where bytes come from: a file, standard input, either of them compressed."""
+"""Where bytes come from: a file or standard input, packed or not; how much memory they may take."""
 
 from __future__ import annotations
 
+import bz2
 import codecs
+import io
+import lzma
 import os
+import re
 import shutil
 import stat
 import sys
 import tempfile
-from dataclasses import dataclass
-from pathlib import Path
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 import pyarrow as pa
 
-from rosenblatt.errors import DataError, OpenError, UserError
-from rosenblatt.read.unpack import (
-    compression_of,
-    size_in,
-    table_in,
-    unpacked,
-    without_compression,
-)
+from rosenblatt.errors import DataError, OpenError, UserError, listed
 
 HEAD = 1 << 20  # bytes looked at to recognise a format
 LONGEST_HEAD = 1 << 28
@@ -175,3 +176,353 @@ def one_line(trouble: BaseException) -> str:
     """A library's complaint as one line without its own location."""
     text = " ".join(str(trouble).split())
     return (text[:200] + " …" if len(text) > 200 else text).rstrip(".") + "."
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a person said about a file; None means: find out.
+
+    Parameters
+    ----------
+    format : str, optional
+        A suffix of the table of readers: ".csv", ".parquet", …
+    separator : str, optional
+        Between the cells of a line; " " stands for any blanks.
+    header : bool, optional
+        Whether the first line has the names of the columns.
+    decimal : str, optional
+        The decimal point.
+    encoding : str, optional
+        The encoding of the text.
+    names : tuple of str, optional
+        The names of columns in a file without header.
+    types : mapping of str to Arrow type
+        The columns whose type is known and not to be guessed.
+    """
+
+    format: str | None = None
+    separator: str | None = None
+    header: bool | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    names: tuple[str, ...] | None = None
+    types: Mapping[str, Any] = field(default_factory=dict)
+
+
+def twice(names: Iterable[str]) -> str | None:
+    """The first name, in alphabetical order, that comes more than once.
+
+    Examples
+    --------
+    >>> twice(["b", "c", "b", "a", "a"]), twice(["a", "b"])
+    ('a', None)
+    """
+    return min((name for name, count in Counter(names).items() if count > 1), default=None)
+
+
+def numbered(count: int) -> list[str]:
+    """The names of the columns of a file without header.
+
+    Examples
+    --------
+    >>> numbered(2)
+    ['column 1', 'column 2']
+    """
+    return [f"column {i}" for i in range(1, count + 1)]
+
+
+PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\xfd7zXZ\x00": "xz",
+    b"PK\x03\x04": "zip",
+    b"PK\x05\x06": "zip",  # of nothing
+}
+BZ2 = (b"1AY&SY", b"\x17rE8P\x90")  # after BZh and a digit: data, or none
+UNPACKS = {
+    "gzip": "gzip -dc",
+    "zstd": "zstd -dc",
+    "xz": "xz -dc",
+    "bz2": "bzip2 -dc",
+    "zip": "unzip -p",
+}
+SUFFIXES = (".gz", ".gzip", ".zst", ".zstd", ".bz2", ".xz", ".zip")
+TROUBLE = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, NotImplementedError)
+BUFFER = 1 << 18
+
+
+def compression_of(first: bytes) -> str | None:
+    """How a file is compressed, by its first ten bytes."""
+    if first.startswith(b"BZh") and first[4:10] in BZ2:
+        return "bz2"
+    return next((name for magic, name in PACKED.items() if first.startswith(magic)), None)
+
+
+def unpacked(path: str, compression: str | None, member: str | None) -> Any:
+    """The bytes of a file as PyArrow reads them, a little of them in memory at a time."""
+    if compression in (None, "gzip", "zstd"):
+        return pa.input_stream(path, compression=compression)
+    return pa.PythonFile(io.BufferedReader(Unpacked(path, member, compression), BUFFER), "r")
+
+
+class Unpacked(io.RawIOBase):
+    """The bytes of a bz2, xz or zip file; whatever is wrong with them is an OSError.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    member : str, optional
+        The file in a zip.
+    compression : str
+        "bz2", "xz" or "zip".
+    """
+
+    def __init__(self, path: str, member: str | None, compression: str | None) -> None:
+        self.file = open(path, "rb")  # noqa: SIM115 (closed with this stream)
+        try:
+            self.stream = self._opened(member, compression)
+        except BaseException as trouble:
+            self.file.close()
+            if isinstance(trouble, TROUBLE):
+                raise OSError(str(trouble)) from None
+            raise
+
+    def _opened(self, member: str | None, compression: str | None) -> Any:
+        if compression == "zip":
+            return zipfile.ZipFile(self.file).open(member or "")
+        return bz2.BZ2File(self.file) if compression == "bz2" else lzma.LZMAFile(self.file)
+
+    def readable(self) -> bool:
+        """PyArrow asks."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer."""
+        try:
+            data = self.stream.read(len(buffer))
+        except TROUBLE as trouble:
+            raise OSError(str(trouble) or "it ends too early") from None
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        """Close the file too."""
+        if not self.closed:
+            self.stream.close()
+            self.file.close()
+        super().close()
+
+
+def table_in(path: str, name: str) -> str:
+    """The file of a zip that holds its one table; refuses what has none or several."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            inside = [one for one in archive.infolist() if not _is_beside(one.filename)]
+            office = office_document(archive)
+    except (*TROUBLE, OSError, ValueError) as trouble:
+        raise DataError(f"{name} is not a whole zip file: {str(trouble).rstrip('.')}.") from None
+    if office is not None:
+        raise DataError(f"{name} is {office}.")
+    tables = inside if len(inside) == 1 else [one for one in inside if _is_table(one.filename)]
+    if len(tables) != 1:
+        files = listed([one.filename for one in inside]) or "no file"
+        raise DataError(f"{name} holds {files}, not one table; extract the one that is meant.")
+    if tables[0].flag_bits & 1:
+        raise DataError(f"{name} is a zip file with a password; extract {tables[0].filename}.")
+    return tables[0].filename
+
+
+def size_in(path: str, member: str) -> int:
+    """How many bytes a file of a zip says it has once it is unpacked."""
+    with zipfile.ZipFile(path) as archive:
+        return archive.getinfo(member).file_size
+
+
+def without_compression(suffixes: list[str]) -> list[str]:
+    """The suffixes of a name without that of its compression."""
+    return suffixes[:-1] if suffixes and suffixes[-1] in SUFFIXES else suffixes
+
+
+def _is_beside(name: str) -> bool:
+    """Whether it is a folder, or what systems put beside the files that are meant."""
+    parts = PurePosixPath(name).parts
+    hidden = not parts or parts[-1].startswith(".") or parts[-1] == "Thumbs.db"
+    return name.endswith("/") or hidden or parts[0] == "__MACOSX"
+
+
+def _is_table(name: str) -> bool:
+    from rosenblatt.read import READERS
+
+    return PurePosixPath(name).suffix.lower() in READERS
+
+
+AS_CSV = "save it as CSV and give that file"
+SHEET = "; save the sheet that is meant as CSV and give that file"
+PICTURE = "; give a table of numbers, one row a picture"
+UNPACK = "; unpack it first"
+R_DATA = "an R data file; write its table with write.csv and give that file"
+FOREIGN = {
+    b"%PDF-": "a PDF document; copy its table into a CSV file and give that",
+    b"\x89PNG\r\n": "a PNG picture" + PICTURE,
+    b"\xff\xd8\xff": "a JPEG picture" + PICTURE,
+    b"GIF8": "a GIF picture" + PICTURE,
+    b"II*\x00": "a TIFF picture" + PICTURE,
+    b"MM\x00*": "a TIFF picture" + PICTURE,
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old Excel or Word file; " + AS_CSV,
+    b"{\\rtf": "a rich text document; " + AS_CSV,
+    b"SQLite format 3\x00": "an SQLite database; export the table that is meant as CSV",
+    b"\x89HDF\r\n": "an HDF5 file; export the table that is meant as CSV or Parquet",
+    b"MATLAB 5.0 MAT-file": "a MATLAB file; export the table that is meant as CSV",
+    b"MATLAB 7": "a MATLAB file; export the table that is meant as CSV",
+    b"$FL2": "an SPSS file; " + AS_CSV,
+    b"<stata_dta>": "a Stata file; " + AS_CSV,
+    b"RDX2\n": R_DATA,
+    b"RDX3\n": R_DATA,
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive" + UNPACK,
+    b"Rar!\x1a\x07": "a RAR archive" + UNPACK,
+}
+PATTERNS = {
+    rb"\x80[\x02-\x05]": "a pickle, which runs whatever is in it and is not read; " + AS_CSV,
+    rb"RIFF....WEBP": "a WebP picture" + PICTURE,
+    rb"BM....\x00\x00\x00\x00": "a BMP picture" + PICTURE,
+    rb".{257}ustar": "a tar archive" + UNPACK,
+    rb"(?i)\s*<(!doctype html|html)\b": "a web page; save its table as CSV and give that file",
+    rb"\s*<\?xml\b": "an XML document; " + AS_CSV,
+    rb"\s*\[\s*\{": "one JSON array; write one object a line instead, as jq -c '.[]' does",
+}
+OFFICE = {
+    "xl/": "an Excel workbook" + SHEET,
+    "word/": "a Word document; " + AS_CSV,
+    "ppt/": "a PowerPoint presentation; " + AS_CSV,
+}
+OPEN_DOCUMENT = {
+    b"spreadsheet": "an OpenDocument spreadsheet" + SHEET,
+    b"text": "an OpenDocument text; " + AS_CSV,
+}
+
+
+# In a pipe only the beginning of a zip file can be seen: the names of files, each before its bytes.
+IN_A_PIPE = {
+    **{
+        rb"(?=PK\x03\x04).*?PK\x03\x04.{26}" + folder.encode(): kind
+        for folder, kind in OFFICE.items()
+    },
+    **{
+        rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\." + word: kind
+        for word, kind in OPEN_DOCUMENT.items()
+    },
+}
+
+
+def what_is(head: bytes) -> str | None:
+    """What a file is that begins so, and what to do; None where it may be a table.
+
+    Examples
+    --------
+    >>> what_is(b"%PDF-1.7")
+    'a PDF document; copy its table into a CSV file and give that'
+    >>> what_is(b"age,approved") is None
+    True
+    """
+    for magic, kind in FOREIGN.items():
+        if head.startswith(magic):
+            return kind
+    for pattern, kind in {**PATTERNS, **IN_A_PIPE}.items():
+        if re.match(pattern, head, re.DOTALL):
+            return kind
+    return None
+
+
+def office_document(archive: zipfile.ZipFile) -> str | None:
+    """The kind of document that a zip file is, as office programs and others write them."""
+    names = archive.namelist()
+    if "[Content_Types].xml" in names:
+        return next(
+            (kind for folder, kind in OFFICE.items() if any(n.startswith(folder) for n in names)),
+            "an office document; " + AS_CSV,
+        )
+    if names[:1] == ["mimetype"]:
+        kind = archive.read("mimetype")[:100]
+        return next((told for word, told in OPEN_DOCUMENT.items() if word in kind), None)
+    return None
+
+
+CGROUP = Path("/sys/fs/cgroup")
+LEAST, MOST = 1 << 18, 1 << 23  # bytes of a batch; larger ones leave the cache
+SHARE = 256  # a batch takes at most this part: several are held at once, and kernels compiled
+
+
+def batch_bytes() -> int:
+    """How large a batch may be: a small part of what is free."""
+    free = free_memory()
+    return MOST if free is None else max(LEAST, min(MOST, free // SHARE))
+
+
+def free_memory() -> int | None:
+    """The bytes this process may still take: of the machine, its control group, its limits."""
+    known = [room for room in (_machine(), _group(), *_limits()) if room is not None]
+    return max(0, min(known)) if known else None
+
+
+def _machine() -> int | None:
+    available = _fields("/proc/meminfo").get("MemAvailable")
+    if available is not None:
+        return 1024 * available
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _group() -> int | None:
+    """What the control groups of this process allow; pages of files are given back on demand."""
+    rooms = []
+    for line in _lines("/proc/self/cgroup"):
+        _, kinds, name = [*line.split(":", 2), "", ""][:3]
+        if kinds and "memory" not in kinds.split(","):
+            continue
+        top = CGROUP / "memory" if kinds else CGROUP
+        limit, usage = (
+            ("memory.limit_in_bytes", "memory.usage_in_bytes")
+            if kinds
+            else ("memory.max", "memory.current")
+        )
+        folder = top / name.lstrip("/")
+        for place in (folder, *folder.parents):
+            most, used = _number(place / limit), _number(place / usage)
+            if most is not None and used is not None:
+                files = _fields(place / "memory.stat").get("inactive_file", 0)
+                rooms.append(most - used + files)
+            if place == top:
+                break
+    return min(rooms, default=None)
+
+
+def _limits() -> list[int]:
+    """What the limits on addresses and on data leave."""
+    try:
+        import resource
+    except ImportError:  # not on this system
+        return []
+    status = _fields("/proc/self/status")
+    pairs = ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
+    limits = [(resource.getrlimit(kind)[0], 1024 * status.get(name, 0)) for kind, name in pairs]
+    return [most - used for most, used in limits if most != resource.RLIM_INFINITY]
+
+
+def _lines(path: str | Path) -> list[str]:
+    try:
+        return Path(path).read_text().splitlines()
+    except (OSError, UnicodeError):
+        return []
+
+
+def _fields(path: str | Path) -> dict[str, int]:
+    words = (line.replace(":", " ").split() for line in _lines(path))
+    return {w[0]: int(w[1]) for w in words if len(w) > 1 and w[1].isdigit()}
+
+
+def _number(path: Path) -> int | None:
+    lines = _lines(path)
+    return int(lines[0]) if lines and lines[0].isdigit() else None

@@ -1,32 +1,273 @@
-"""Which column has the answers and what the others are, from wishes and the values."""
+"""Plan: what each column is, from wishes and from a survey of all cells."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from rosenblatt.errors import DataError, UsageError, as_option, column_called, listed
+from rosenblatt.errors import BadCellError, DataError, UsageError, as_option, column_called, listed
 from rosenblatt.read import libsvm
 from rosenblatt.read.columns import (
+    DECIMALS,
     Category,
     Column,
     Entries,
     Flag,
     Number,
+    Parsed,
+    Styles,
+    Vocabulary,
     Words,
     Written,
+    as_numbers,
+    as_text,
+    cells_with,
+    split_entries,
     split_words,
 )
-from rosenblatt.read.csv import not_utf8
-from rosenblatt.read.encoding import Answers, Encoding, spelled
-from rosenblatt.read.survey import MANY, Rows, Survey, is_bytes, is_text
-from rosenblatt.read.vocabulary import Vocabulary, cells_with
-from rosenblatt.read.written import DECIMALS
+from rosenblatt.read.csv import MISSING, not_utf8
+from rosenblatt.read.encoding import Answers, Encoding, plain_labels, spelled
 from rosenblatt.words import counted
+
+RUN = 1 << 16  # numbers are added up so many at a time, counted from the first row
+CACHED = 1 << 13  # and of these so many, for which memory is at hand
+LOOKED_AT = 1 << 18  # cells by which a column of ids is known: they are kept meanwhile
+MANY = 1000  # different answers are told apart up to so many
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of one schema, as often as they are asked for."""
+
+    schema: Any
+    batches: Callable[[], Iterable[Any]]
+
+    @property
+    def names(self) -> list[str]:
+        """The columns."""
+        names: list[str] = self.schema.names
+        return names
+
+    def parts(self) -> Iterator[Any]:
+        """All rows in order, not too many at a time."""
+        for batch in self.batches():
+            for start in range(0, batch.num_rows, RUN):
+                yield batch.slice(start, RUN)
+
+
+class Distinct:
+    """The different values met, up to so many; None for all."""
+
+    def __init__(self, most: int | None) -> None:
+        self.most = most
+        self.values: dict[Any, None] = {}
+
+    @property
+    def many(self) -> bool:
+        """Whether there are more than were to be told apart."""
+        return self.most is not None and len(self.values) > self.most
+
+    def add(self, values: Any) -> None:
+        """Look at an Arrow array of values that differ."""
+        if not self.many:
+            most = len(values) if self.most is None else self.most + 1
+            new = values if len(values) <= most else values.slice(0, most)
+            self.values.update(dict.fromkeys(new.to_pylist()))
+
+
+class Different:
+    """Whether no value comes twice, as of names and ids, among the first ones."""
+
+    def __init__(self) -> None:
+        self.met, self.count, self.yes = pa.array([], pa.string()), 0, True
+
+    def add(self, texts: Any) -> None:
+        """Look at the texts of more cells; what is missing is no value."""
+        if not self.yes or self.count == LOOKED_AT:
+            return
+        texts = texts.filter(pc.invert(pc.is_in(texts, pa.array(MISSING))))
+        texts = texts.slice(0, LOOKED_AT - self.count)
+        self.count += len(texts)
+        again = pc.any(pc.is_in(texts, self.met), min_count=0).as_py()
+        self.yes = not again and pc.count_distinct(texts).as_py() == len(texts)
+        self.met = pa.concat_arrays([self.met, texts]) if self.yes else self.met.slice(0, 0)
+
+
+class Moments:
+    """The mean and the standard deviation of numbers, in runs that do not depend on batches."""
+
+    def __init__(self) -> None:
+        self.rest: NDArray[np.float64] = np.empty(0)
+        self.runs: list[tuple[int, float, float, int]] = []
+        self.low, self.high = math.inf, -math.inf
+
+    def add(self, numbers: NDArray[np.float64]) -> None:
+        """Look at numbers, all of them finite."""
+        if len(numbers) == 0:
+            return
+        self.low = min(self.low, float(numbers.min()))
+        self.high = max(self.high, float(numbers.max()))
+        numbers = np.concatenate((self.rest, numbers)) if len(self.rest) else numbers
+        whole = len(numbers) // RUN * RUN
+        self.runs += [_run(numbers[i : i + RUN]) for i in range(0, whole, RUN)]
+        self.rest = numbers[whole:].copy()
+
+    def found(self) -> tuple[float, float]:
+        """Mean and standard deviation: 0 and 1 of no numbers, a spread of 1 of equal ones."""
+        if not self.low < self.high:
+            return (self.low if math.isfinite(self.low) else 0.0), 1.0
+        runs = [*self.runs, _run(self.rest)] if len(self.rest) else self.runs
+        unit, count = max(e for *_, e in runs), sum(n for n, *_ in runs)
+        means = [math.ldexp(mean, e - unit) for _, mean, _, e in runs]
+        mean = math.fsum(run[0] * m for run, m in zip(runs, means, strict=True)) / count
+        squares = [math.ldexp(square, 2 * (e - unit)) for _, _, square, e in runs]
+        apart = [run[0] * (m - mean) ** 2 for run, m in zip(runs, means, strict=True)]
+        spread = math.ldexp(math.sqrt(math.fsum((*squares, *apart)) / count), unit)
+        return math.ldexp(mean, unit), spread if spread > 0 else 1.0
+
+
+def _run(numbers: NDArray[np.float64]) -> tuple[int, float, float, int]:
+    """Count, mean and squares about it, in units of 2^e so that none overflows or vanishes."""
+    n, e = len(numbers), int(np.frexp(max(numbers.max(), -numbers.min()))[1])
+    parts = [numbers[i : i + CACHED] for i in range(0, n, CACHED)]
+    mean = math.fsum(float(_scaled(part, e).sum()) for part in parts) / n
+    squares = math.fsum(float(np.square(_scaled(part, e) - mean).sum()) for part in parts)
+    return n, mean, squares, e
+
+
+def _scaled(numbers: NDArray[np.float64], e: int) -> NDArray[np.float64]:
+    """Numbers in units of 2^e; multiplied where that power is a double, for it is quicker."""
+    return numbers * 2.0**-e if abs(e) < 1000 else np.ldexp(numbers, -e)
+
+
+class Survey:
+    """What the cells of a column are.
+
+    Parameters
+    ----------
+    kind : Arrow type
+        Of the column, in all batches.
+    values : int, optional
+        How many different texts are to be told apart; None for all.
+    answers : bool
+        Whether the column may hold the answers.
+    entries : str, optional
+        The name of a column of index:value entries.
+    """
+
+    def __init__(
+        self,
+        kind: Any,
+        *,
+        values: int | None = 0,
+        answers: bool = False,
+        entries: str | None = None,
+    ) -> None:
+        self.type, self.entries = kind, entries
+        self.labels = Distinct(MANY) if answers and not _unreadable(kind) else None
+        self.values = Distinct(values)
+        self.moments = Moments()
+        self.styles, self.styled = Styles(), {decimal: Moments() for decimal in DECIMALS}
+        self.different = Different()
+        self.rows = self.valid = 0
+        self.written = self.meant = self.numeric = self.blanks = 0  # cells of text
+        self.indices: tuple[int, int] | None = None
+        self.undecodable: int | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no cell holds anything but a word for what is missing."""
+        if self.valid == 0:
+            return True
+        return is_text(self.type) and self.entries is None and self.meant == 0
+
+    def add(self, cells: Any) -> None:
+        """Look at more cells, in the order of the rows."""
+        if self.entries is not None:
+            self._read_entries(cells, self.entries)
+        elif is_bytes(self.type):
+            self._decode(cells)
+        elif not _unreadable(self.type):
+            if self.labels is not None and not self.labels.many:
+                self.labels.add(pc.unique(plain_labels(cells)).drop_null())
+            self._look(cells)
+        self.rows += len(cells)
+        self.valid += len(cells) - cells.null_count
+
+    def _look(self, cells: Any) -> None:
+        numeric = self.numeric
+        if is_text(self.type) or self.values.most != 0:
+            self._read_texts(cells)
+            self.different.add(as_text(cells))
+        if is_text(self.type) and self.numeric == numeric:
+            return
+        numbers = as_numbers(cells).to_numpy(zero_copy_only=False)
+        finite = np.isfinite(numbers)
+        self.moments.add(numbers if finite.all() else numbers[finite])
+
+    def _read_texts(self, cells: Any) -> None:
+        counted = pc.value_counts(as_text(cells))
+        texts, counts = counted.field("values"), counted.field("counts").to_numpy()
+        self.values.add(texts)
+        written = pc.not_equal(texts, "").to_numpy(zero_copy_only=False)
+        marks = pc.is_in(texts, pa.array(MISSING)).to_numpy(zero_copy_only=False)
+        numeric = as_numbers(texts).is_valid().to_numpy(zero_copy_only=False)
+        blanks = pc.count_substring_regex(texts, r"\s+").to_numpy()
+        if self.styles.add(texts, counts, numeric):
+            self._read_styled(as_text(cells))
+        self.written += int(counts[written].sum())
+        self.meant += int(counts[~marks].sum())
+        self.numeric += int(counts[numeric].sum())
+        self.blanks += int((counts * blanks).sum())
+
+    def _read_styled(self, texts: Any) -> None:
+        for decimal, moments in self.styled.items():
+            numbers = as_numbers(Parsed(texts, decimal).numbers).to_numpy(zero_copy_only=False)
+            moments.add(numbers[np.isfinite(numbers)])
+
+    def _read_entries(self, cells: Any, name: str) -> None:
+        try:
+            index = split_entries(cells, name)[0]
+        except BadCellError as bad:
+            self._read_entries(cells.slice(0, bad.row), name)  # another kind may come before
+            bad.row += self.rows
+            raise
+        if len(index):
+            low, high = self.indices or (index[0], index[0])
+            self.indices = (min(low, int(index.min())), max(high, int(index.max())))
+
+    def _decode(self, cells: Any) -> None:
+        if self.undecodable is None:
+            for row, cell in enumerate(cells):
+                try:
+                    (cell.as_py() or b"").decode()
+                except UnicodeDecodeError:
+                    self.undecodable = self.rows + row
+                    return
+
+
+def is_text(kind: Any) -> bool:
+    """Whether cells are text, each by itself or as one of a dictionary."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_bytes(kind: Any) -> bool:
+    """Whether cells are bytes that nothing says are text."""
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _unreadable(kind: Any) -> bool:
+    return bool(pa.types.is_nested(kind) or pa.types.is_temporal(kind) or is_bytes(kind))
+
 
 FEW = 50  # text with at most this many different values is a category
 MOSTLY = 0.9  # text of which this share are numbers is a column of numbers with mistakes in it
@@ -76,7 +317,7 @@ def as_planned(wishes: Wishes, made: Plan) -> Wishes:
     )
 
 
-def plan(table: Any, wishes: Wishes, name: str) -> Plan:
+def plan_table(table: Any, wishes: Wishes, name: str) -> Plan:
     """Decide what each column of a table is.
 
     Parameters
