@@ -35,6 +35,8 @@ _HOMES = {
     "Proof": "rosenblatt.evidence.proof",
     "ProofError": "rosenblatt.evidence.proof",
     "Trace": "rosenblatt.trace",
+    "learn": "rosenblatt.solve",
+    "Result": "rosenblatt.solve",
     "load": "rosenblatt.model",
     "report": "rosenblatt.show.report",
     "Report": "rosenblatt.show.report",
@@ -74,6 +76,8 @@ if TYPE_CHECKING:
     from rosenblatt.show.plot import TraceDisplay as TraceDisplay
     from rosenblatt.show.report import Report as Report
     from rosenblatt.show.report import report as report
+    from rosenblatt.solve import Result as Result
+    from rosenblatt.solve import learn as learn
     from rosenblatt.trace import Trace as Trace
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rosenblatt.cli import learn as verb
-from rosenblatt.cli.trial import Trial
+from rosenblatt import solve as product
 from rosenblatt.evidence.accuracy import Accuracy
+from rosenblatt.trial import Trial
 
 
 def write(path, X, y):
@@ -39,8 +39,8 @@ def stages(monkeypatch):
 
         return called
 
-    monkeypatch.setattr(verb, "quick_verdict", timed("verdict", verb.quick_verdict))
-    monkeypatch.setattr(verb, "learn_line", timed("line", verb.learn_line))
+    monkeypatch.setattr(product, "quick_verdict", timed("verdict", product.quick_verdict))
+    monkeypatch.setattr(product, "learn_line", timed("line", product.learn_line))
     return left
 
 
@@ -123,7 +123,7 @@ def test_in_passes_the_limit_is_for_the_verdict_too(answer, told, tmp_path, hurr
 
 def test_compiling_is_said_and_not_counted(told, tmp_path, monkeypatch):
     file = write(tmp_path / "d.csv", *noisy(40, 2))
-    monkeypatch.setattr(verb.Stopwatch, "not_counted", 7.5)
+    monkeypatch.setattr(product.Stopwatch, "not_counted", 7.5)
     for limit, notes in ((1e-9, 1), (1e6, 0)):
         _, _, err = told("learn", file, "--time-limit", limit, "--test-size", 0, with_notes=True)
         said = "rosenblatt: compiling and loading took 7.5 s, which the time limit does not count."

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rosenblatt.cli.say import Voice
+from rosenblatt.cli.console import Voice
 from rosenblatt.errors import column_called, listed
 from rosenblatt.read.agree import DisagreeError
 from rosenblatt.read.columns import Category, Column, Entries, Flag, Number, Words

@@ -9,8 +9,8 @@ import numpy as np
 
 from rosenblatt import orders
 from rosenblatt.cli import VERBS
+from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import examples, json_option
-from rosenblatt.cli.say import Voice
 from rosenblatt.errors import UsageError
 from rosenblatt.experiments import Experiment
 from rosenblatt.experiments import experiment as many_runs

@@ -15,11 +15,8 @@ from rosenblatt.algorithms.pocketpasses import pocket_passes
 from rosenblatt.algorithms.scaling import Scaling
 from rosenblatt.algorithms.tally import Judging, count_mistakes
 from rosenblatt.blocks import InOrder
+from rosenblatt.cli.console import Voice
 from rosenblatt.cli.passing import AboutFile, verdict_in_passes
-from rosenblatt.cli.say import Voice
-from rosenblatt.cli.strategy import ENDED, POCKET_CORRECTIONS, How
-from rosenblatt.cli.trial import Trial
-from rosenblatt.cli.verdict import Verdict
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.evidence.accuracy import Accuracy
 from rosenblatt.examples import Examples
@@ -31,6 +28,9 @@ from rosenblatt.read.encoding import Unseen
 from rosenblatt.read.plan import Wishes
 from rosenblatt.read.source import numbered
 from rosenblatt.show.strength import Strength, strengths
+from rosenblatt.solve import ENDED, POCKET_CORRECTIONS, How
+from rosenblatt.trial import Trial
+from rosenblatt.verdict import Verdict
 from rosenblatt.words import counted
 
 VERDICT_SHARE = 0.4  # of the time, where a person gave a limit

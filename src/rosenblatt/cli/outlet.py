@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rosenblatt.cli.say import tell
+from rosenblatt.cli.console import tell
 from rosenblatt.errors import DataError, UsageError, WriteError
 from rosenblatt.files import cannot_write
 from rosenblatt.words import counted, shown_bytes

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from rosenblatt.algorithms.tally import count_mistakes
 from rosenblatt.blocks import InOrder
+from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import Reading
-from rosenblatt.cli.say import Voice
-from rosenblatt.cli.verdict import Verdict, line_of
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.errors import DataError, UserError, WriteError
 from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.read import Source
 from rosenblatt.read.convert import beside, converted, is_text, kept
 from rosenblatt.read.data import FileBatches, FileTable, Room, with_types
+from rosenblatt.verdict import Verdict, line_of
 
 HOW = {"learn": "learning", "separable": "deciding", "verify": "checking"}
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rosenblatt.cli import VERBS
+from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import examples, json_option, layout_options
-from rosenblatt.cli.say import Voice
 from rosenblatt.cli.tally import Tally
 from rosenblatt.errors import UsageError
 from rosenblatt.files import keep_apart

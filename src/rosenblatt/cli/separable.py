@@ -10,10 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from rosenblatt.cli import VERBS
+from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import Reading, convert_option, examples, json_option, reading_options
 from rosenblatt.cli.passing import AboutFile, opened, too_large, verdict_in_passes
-from rosenblatt.cli.say import Voice
-from rosenblatt.cli.verdict import Verdict, verdict_of
 from rosenblatt.errors import column_called
 from rosenblatt.files import keep_apart, write_text
 from rosenblatt.model import proof_to_json
@@ -21,6 +20,7 @@ from rosenblatt.read import Source
 from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.data import Data, read_data
 from rosenblatt.read.plan import Plan
+from rosenblatt.verdict import Verdict, verdict_of
 from rosenblatt.words import counted, shown
 
 EXIT = {"separable": 0, "quasi-separable": 1, "inseparable": 1, "undecided": 2}

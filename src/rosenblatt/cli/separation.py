@@ -12,8 +12,8 @@ from rich.table import Table
 
 from rosenblatt import __version__, strictjson
 from rosenblatt.cli import VERBS
+from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import Reading, examples, json_option, reading_options
-from rosenblatt.cli.say import Voice
 from rosenblatt.errors import DataError, UsageError, column_called, listed
 from rosenblatt.evidence.families import FAMILIES
 from rosenblatt.evidence.proof import ProofError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from rosenblatt.cli.say import tell
+from rosenblatt.cli.console import tell
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read.feed import BadLine
 from rosenblatt.words import counted

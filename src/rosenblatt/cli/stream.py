@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from rosenblatt.cli import VERBS
+from rosenblatt.cli.console import Voice, tell
 from rosenblatt.cli.options import examples, json_option, kind_options, layout_options
 from rosenblatt.cli.outlet import Outlet, Seal
-from rosenblatt.cli.say import Voice, tell
 from rosenblatt.cli.status import Status
 from rosenblatt.cli.streamfeed import Asked, feed_again, feed_of, known_feed, open_stream
 from rosenblatt.cli.streaming import Job, Streamer, Tally, stopping_gently

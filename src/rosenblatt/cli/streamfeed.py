@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rosenblatt.cli.say import tell
+from rosenblatt.cli.console import tell
 from rosenblatt.errors import UsageError, as_option, column_called, listed
 from rosenblatt.read import CSV, JSON_LINES, LIBSVM, PARQUET, Layout, reader_of
 from rosenblatt.read.csv import find_dialect

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.cli.console import tell
 from rosenblatt.cli.outlet import Outlet
-from rosenblatt.cli.say import tell
 from rosenblatt.cli.status import Complaints
 from rosenblatt.cli.streamfeed import Asked, tell_kinds
 from rosenblatt.errors import DataError

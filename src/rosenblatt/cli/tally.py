@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.cli.say import Voice
-from rosenblatt.cli.trial import tell_accuracy
+from rosenblatt.cli.console import Voice
 from rosenblatt.errors import column_called
 from rosenblatt.evidence.accuracy import Accuracy
 from rosenblatt.model import Model
 from rosenblatt.read.encoding import Unseen, refused, spelled
+from rosenblatt.trial import told_accuracy
 from rosenblatt.words import accuracy_sentence, counted
 
 
@@ -65,7 +65,8 @@ class Tally:
         if self.accuracy.total:
             where = f"{counted(self.accuracy.total, 'row')} with an answer in the file"
             told = accuracy_sentence(self.accuracy, where)
-            tell_accuracy(voice, told, self.accuracy, self.answers)
+            for what, text in told_accuracy(told, self.accuracy, self.answers):
+                voice.step(what, text)
 
     def summary(self) -> dict[str, Any]:
         """The counts as JSON."""

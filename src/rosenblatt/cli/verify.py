@@ -11,11 +11,10 @@ import click
 from rosenblatt.blocks import InOrder
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.about import About
+from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import Reading, examples, json_option, reading_options
 from rosenblatt.cli.passing import too_large
-from rosenblatt.cli.say import Voice
 from rosenblatt.cli.separation import begins_as_separation, verify_separation
-from rosenblatt.cli.verdict import claim_words
 from rosenblatt.errors import UsageError, column_called
 from rosenblatt.evidence.checking import check_blocks
 from rosenblatt.evidence.proof import Proof, ProofError
@@ -25,6 +24,7 @@ from rosenblatt.read import Source
 from rosenblatt.read.agree import DisagreeError, agreed, names_in, wishes_of
 from rosenblatt.read.data import FileBatches, read_data
 from rosenblatt.read.plan import Plan, Wishes, find_column
+from rosenblatt.verdict import claim_words
 
 
 @click.command(

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from rosenblatt.cli import VERBS
+from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import Reading, examples, json_option, reading_options
-from rosenblatt.cli.say import Voice
 from rosenblatt.errors import DataError, UsageError, column_called
 from rosenblatt.files import keep_apart
 from rosenblatt.read import Source

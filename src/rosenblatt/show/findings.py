@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from rosenblatt.show.fitted import examples_of, hypothesis_of, trace_of
 from rosenblatt.show.story import Story
 from rosenblatt.trace import Trace
 from rosenblatt.words import counted
+
+if TYPE_CHECKING:
+    from rosenblatt.solve import Result
 
 PROVES = {
     "separable": "The proof is a w whose product with every signed example is above zero, in "
@@ -108,6 +111,27 @@ def findings_of(clf: Any, X: Any, y: Any) -> Findings:
             facts.append(("the run", f"is not shown: {why}"))
     labels = " or ".join(str(label) for label in examples.labels.tolist())
     return Findings(f"Answering {labels}", facts, examples, h, verdict, story)
+
+
+def findings_of_result(result: Result) -> Findings:
+    """What is known of what `rosenblatt.learn` found."""
+    data, o, answer = result.data, result.outcome, result.separability
+    story = None
+    if o.run is not None and o.learnt_from is not None:
+        # Multipliers that sum to zero do so on scaled columns too; a line does not stay the same.
+        blocked = None if answer or answer.proof is None else replace(answer, weights=None)
+        story = Story(o.learnt_from, o.run, o.widest or blocked, *o.played)
+    title = f"Answering {data.plan.answers.column or 'rows'}: {' or '.join(result.labels)}"
+    return Findings(
+        title,
+        result.facts(),
+        data.examples,
+        result.hypothesis,
+        answer,
+        story,
+        data.rows,
+        result.accuracy,
+    )
 
 
 def story_of(clf: Any, X: Any, y: Any) -> Story:

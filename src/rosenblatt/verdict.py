@@ -1,4 +1,4 @@
-"""Verdict: what the proof says of the examples, in the words of a person with a file."""
+"""Verdict: what is proved of the rows of a file, in the words of a person who has them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.errors import listed
@@ -22,16 +21,13 @@ from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.words import counted
 
-SENTENCES = {
-    "separable": "separable: a line answers every row, proved in exact arithmetic",
-    "quasi-separable": "quasi-separable: a line is wrong nowhere, but some rows lie on it, "
-    "proved in exact arithmetic",
-    "inseparable": "inseparable: no line answers every row, proved in exact arithmetic",
-    "not separable": "not separable: no line answers every row, proved in exact arithmetic",
-}
-
-
 PROVED = ", proved in exact arithmetic"
+SENTENCES = {
+    "separable": f"separable: a line answers every row{PROVED}",
+    "quasi-separable": "quasi-separable: a line is wrong nowhere, but some rows lie on it" + PROVED,
+    "inseparable": f"inseparable: no line answers every row{PROVED}",
+    "not separable": f"not separable: no line answers every row{PROVED}",
+}
 
 
 def claim_words(claim: str) -> str:
@@ -49,25 +45,15 @@ def claim_words(claim: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """The answer to: can a line answer every row?
-
-    Parameters
-    ----------
-    answer : Separability
-        What was decided, and the proof.
-    rows : array of int, or what is indexed like one
-        The row of the file, counted from 0, that each example was.
-    separator : Hypothesis, optional
-        A line without mistakes, where there is one.
-    """
+    """The answer to: can a line answer every row?"""
 
     answer: Separability
-    rows: Any
-    separator: Hypothesis | None = None
+    rows: Any  # the row of the file, from 0, of each example: an array, or indexed like one
+    separator: Hypothesis | None = None  # a line without mistakes, where there is one
 
     @property
     def name(self) -> str:
-        """One of the four verdicts."""
+        """One of the verdicts."""
         return self.answer.verdict
 
     @property
@@ -87,8 +73,8 @@ class Verdict:
         """The verdict and its reason."""
         if self.name == "undecided":
             return f"undecided: {self.answer.reason}"
-        why = self._cannot() if self.answer.blocking else ""
-        return SENTENCES[self.name] + (f"; {why}" if why else "")
+        told = SENTENCES[self.name]
+        return f"{told}; {self._cannot()}" if self.answer.blocking else told
 
     def explained(self) -> Iterator[str]:
         """More about it, a line each: margin and bound, or nothing beyond the sentence."""
@@ -121,12 +107,11 @@ class Verdict:
     def to_json(self) -> dict[str, Any]:
         """The verdict as JSON."""
         a = self.answer
-        bound = a.bound if a.bound is not None and np.isfinite(a.bound) else None
         return {
             "verdict": self.name,
             "margin": a.margin,
             "radius": a.radius,
-            "bound": bound,
+            "bound": a.bound if a.bound is not None and np.isfinite(a.bound) else None,
             "on_margin": (self.rows[a.support] + 1).tolist(),
         }
 
@@ -143,38 +128,22 @@ class Verdict:
         return f"row {rows[0]}" if len(rows) == 1 else f"rows {listed(rows)}"
 
 
-def quick_verdict(examples: Examples, rows: NDArray[np.intp], deadline: Deadline) -> Verdict:
+def verdict_of(
+    examples: Examples, rows: Any, *, widest: bool = True, deadline: Deadline = NEVER
+) -> Verdict:
+    """Ask whether a line can answer every row, in the values of the file."""
+    answer = separability_of(examples, widest=widest, deadline=deadline)
+    line = line_of(answer, examples.x0)
+    wrong = line is not None and len(line.mistakes(examples)) > 0
+    return Verdict(answer, rows, None if wrong else line)
+
+
+def quick_verdict(examples: Examples, rows: Any, deadline: Deadline) -> Verdict:
     """Ask in a hurry: rows that contradict one another settle it, and time may end it."""
     answer = contradicted(examples)
     if answer is None:
         return verdict_of(examples, rows, widest=False, deadline=deadline)
     return Verdict(answer, rows)
-
-
-def verdict_of(
-    examples: Examples,
-    rows: NDArray[np.intp],
-    *,
-    widest: bool = True,
-    deadline: Deadline = NEVER,
-) -> Verdict:
-    """Ask whether a line can answer every row.
-
-    Parameters
-    ----------
-    examples : Examples
-        In the values of the file.
-    rows : array of int
-        The row of the file, counted from 0, that each example was.
-    widest : bool
-        Whether to go on to the line with the widest margin.
-    deadline : Deadline
-        When to leave it undecided.
-    """
-    answer = separability_of(examples, widest=widest, deadline=deadline)
-    line = line_of(answer, examples.x0)
-    wrong = line is not None and len(line.mistakes(examples)) > 0
-    return Verdict(answer, rows, None if wrong else line)
 
 
 def line_of(answer: Separability, x0: float) -> Hypothesis | None:

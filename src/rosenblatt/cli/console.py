@@ -84,6 +84,14 @@ class Voice:
             timer.cancel()
             bar.stop()
 
+    @contextmanager
+    def counting(self, seconds: float | None, unit: str = "corrections") -> Iterator[Any]:
+        """Show mistakes so far and the speed on a terminal, once it takes long."""
+        from rosenblatt.clock import Teller
+
+        with Teller(0, seconds, unit) as teller:
+            yield teller.tell
+
 
 def _console(stderr: bool) -> Any:
     """Rich's console, which says that a pipe is broken as any other file does."""
