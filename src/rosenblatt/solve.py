@@ -630,7 +630,7 @@ def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
     corrections, mistakes = len(run.trace), task.count(hypothesis)
     told = f"PLA made {counted(corrections, 'correction')} in {counted(run.cycles, 'cycle')}"
     told += ENDED if cut_short else ""
-    answer = _widest(task, separator)
+    answer = _widest(task, separator, run)
     separator, bound = _folded_line(task, separator, answer)
     if bound is None:
         bound = _bound(task, (separator, None if mistakes else hypothesis))
@@ -675,11 +675,17 @@ def _mended(task: Task, hypothesis: Hypothesis) -> Hypothesis:
     return run.hypothesis if run.separated else hypothesis
 
 
-def _widest(task: Task, separator: Hypothesis | None) -> Separability | None:
-    """The widest line on the values learnt from; for many features, none."""
+def _widest(task: Task, separator: Hypothesis | None, run: algorithms.Run) -> Separability | None:
+    """The widest line on the values learnt from, where one is right there; not of many features.
+
+    It is decided already that there is one: that of PLA, or of the proof once it is scaled.
+    """
     if separator is None or task.scaled.d > MANY_FEATURES:
         return None
-    answer = separability_of(task.scaled, deadline=task.deadline)
+    known = run.hypothesis if run.separated else replace(separator, w=_forth(task, separator))
+    if len(known.mistakes(task.scaled)):
+        return None
+    answer = separability_of(task.scaled, deadline=task.deadline, known=known.w)
     return answer if answer and answer.weights is not None else None
 
 

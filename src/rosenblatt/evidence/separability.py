@@ -173,7 +173,11 @@ def separability(
 
 
 def separability_of(
-    examples: Examples, *, widest: bool = True, deadline: Deadline = NEVER
+    examples: Examples,
+    *,
+    widest: bool = True,
+    deadline: Deadline = NEVER,
+    known: NDArray[np.float64] | None = None,
 ) -> Separability:
     """Decide about examples; their weights play no part.
 
@@ -185,13 +189,16 @@ def separability_of(
         Whether to go on to the widest margin once some w separates.
     deadline : Deadline
         When to leave it undecided; what is small is decided in any case.
+    known : array, optional
+        A w with its slot that is known to separate: nothing is left to decide but the margin.
     """
     examples = merged(examples)
     look = look_at(examples)
     with Telling() as telling:
         try:
             numbers = examples.n * dimension_of(examples)
-            return _decided(examples, look, (widest, in_time(numbers, deadline)), telling)
+            asked = (widest, in_time(numbers, deadline))
+            return _decided(examples, look, asked, telling, known)
         except KeyboardInterrupt:
             reason = f"interrupted after {counted(telling.passes, 'pass', 'passes')} over the data"
         except OutOfTimeError:
@@ -265,14 +272,18 @@ def blocking_part(examples: Examples, rows: Any = None, deadline: Deadline = NEV
 
 
 def _decided(
-    examples: Examples, look: Look, asked: tuple[bool, Deadline], telling: Telling
+    examples: Examples,
+    look: Look,
+    asked: tuple[bool, Deadline],
+    telling: Telling,
+    known: NDArray[np.float64] | None,
 ) -> Separability:
     widest, deadline = asked
     # Two passes so far: X was checked for numbers that are none, and looked at.
     plain = signed = Signed(examples, Scale.plain(look), passes=2, deadline=deadline)
     if look.far_apart:
         signed = Signed(examples, Scale.even(examples, look), passes=3, deadline=deadline)
-    quick = _quick_try(signed)
+    quick = _quick_try(signed) if known is None else _by(examples, known)
     decision = quick or decide(signed, GAP if widest and signed is plain else ANY, telling.tell)
     plain.passes = max(signed.passes, telling.passes)
     if decision.verdict != "separable":
@@ -298,7 +309,12 @@ def _quick_try(signed: Signed) -> Decision | None:
     signed.passes += run.cycles + 1
     if not run.separated:
         return None
-    w = examples.tall(run.hypothesis.w)
+    return _by(examples, run.hypothesis.w)
+
+
+def _by(examples: Examples, weights: NDArray[np.float64]) -> Decision:
+    """The decision that weights are which separate."""
+    w = examples.tall(weights)
     return Decision("separable", tuple(as_integers(w, smallest_exponent(w))))
 
 
