@@ -23,7 +23,6 @@ from tried import tried
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
 from rosenblatt.errors import UserError
-from rosenblatt.evidence.checking import check_blocks
 from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.read import Layout, Source, columnar, csv, jsonlines, libsvm, plan
@@ -308,7 +307,7 @@ def test_every_way_gives_one_verdict_and_proofs_that_check_each_other(
     assert ours.proof.data == theirs.proof.data == sparse.proof.data
     for proof in (ours.proof, theirs.proof, sparse.proof):
         assert proof.check_examples(whole)
-        assert check_blocks(proof, blocks)
+        assert proof.check_examples(blocks)
         assert proof.check(csr_array(dense(whole.X)), whole.y)
     tried(f"hostile tables decided in every way: {ours.verdict}")
 

@@ -178,7 +178,7 @@ class Examples:
     def entries_per_row(self) -> int:
         """How many numbers a score multiplies, on average."""
         stored = self.X.nnz if self.is_sparse else self.X.size
-        return 1 + int(stored) // self.n
+        return 1 + int(stored) // max(1, self.n)
 
     @property
     def kept(self) -> NDArray[np.unsignedinteger[Any]]:

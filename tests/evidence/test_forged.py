@@ -12,7 +12,6 @@ from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
-from rosenblatt.evidence.checking import check_blocks
 from rosenblatt.evidence.fingerprint import fingerprint
 from rosenblatt.evidence.integers import as_integers
 from rosenblatt.evidence.proof import Part, Proof
@@ -164,7 +163,7 @@ def test_blocks_accept_what_memory_accepts(name):
     for proof in list(forged(name))[::5]:
         rows = [examples_of(name, proof.x0)] if isinstance(proof.x0, float) else []
         halves = InOrder(lambda rows=rows: rows)
-        assert accepted(check_blocks, proof, halves) == holds(proof, name)
+        assert accepted(proof.check_examples, halves) == holds(proof, name)
 
 
 @pytest.mark.parametrize("x0", [math.inf, -math.inf])
@@ -176,7 +175,7 @@ def test_xor_is_not_separable_with_an_infinite_x0(x0, weights):
         lambda: proof.check(*SETS["XOR"]),
         lambda: proof.check_examples(examples),
         lambda: proof.check_evidence(examples),
-        lambda: check_blocks(proof, InOrder(lambda: [examples])),
+        lambda: proof.check_examples(InOrder(lambda: [examples])),
         lambda: Proof.from_json(proof.to_json()),
     ):
         with pytest.raises(rb.ProofError, match="x0 is a finite float"):

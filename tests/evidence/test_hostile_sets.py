@@ -11,7 +11,6 @@ from tried import times, tried
 import rosenblatt as rb
 from rosenblatt import algorithms
 from rosenblatt.blocks import InOrder
-from rosenblatt.evidence.checking import check_blocks
 from rosenblatt.evidence.integers import root
 from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.examples import Examples
@@ -59,7 +58,7 @@ def test_blocks_say_the_same(seed):
     ]
     s = separability_of_blocks(InOrder(lambda: halves))
     assert s.verdict == asked(animal).verdict
-    assert check_blocks(s.proof, InOrder(lambda: halves))
+    assert s.proof.check_examples(InOrder(lambda: halves))
     assert not s or s.weights is None or zoo.separates(s.weights.tolist(), animal)
 
 

@@ -8,7 +8,6 @@ from scipy import sparse
 import rosenblatt as rb
 from rosenblatt.evidence import integers
 from rosenblatt.evidence.fingerprint import contradictions, distinct, kinds
-from rosenblatt.evidence.proof import sum_of_rows
 from rosenblatt.evidence.separability import contradicted
 from rosenblatt.evidence.signed import Signed
 from rosenblatt.examples import Examples
@@ -25,7 +24,7 @@ def rows_of(seed, form):
 def test_columns_are_summed_as_fractions_are(form):
     for seed in range(52):
         examples = rows_of(seed, form)
-        sums, unit = sum_of_rows(examples)
+        sums, unit = integers.sum_of_rows(examples)
         table = integers.integer_rows(examples, range(examples.n), unit)
         assert sums == [sum(column) for column in zip(*table, strict=True)]
 

@@ -11,7 +11,6 @@ from scipy import sparse
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder, take
-from rosenblatt.evidence.checking import check_blocks
 from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.examples import Examples
 
@@ -43,8 +42,8 @@ def agree(X, y, size, intercept=True):
     assert parts.radius == whole.radius
     assert parts.proof.data == whole.proof.data
     assert parts.proof.check(X, y)
-    assert check_blocks(parts.proof, blocks)
-    assert check_blocks(whole.proof, blocks)
+    assert parts.proof.check_examples(blocks)
+    assert whole.proof.check_examples(blocks)
     if whole:
         assert parts.margin == pytest.approx(whole.margin, rel=1e-8)
         assert parts.scaled.radius == pytest.approx(whole.scaled.radius)
@@ -117,13 +116,15 @@ def test_a_proof_about_other_rows_is_refused_in_passes():
     worse = y.copy()
     worse[7] *= -1
     with pytest.raises(rb.ProofError, match="row 7: w·z is negative"):
-        check_blocks(proof, cut(X, worse, 90))
+        proof.check_evidence(cut(X, worse, 90))
+    with pytest.raises(rb.ProofError, match="about other data"):
+        proof.check_examples(cut(X, worse, 90))
     other = X.copy()
     other[7] *= 2.0
     with pytest.raises(rb.ProofError, match="about other data"):
-        check_blocks(proof, cut(other, y, 90))
+        proof.check_examples(cut(other, y, 90))
     with pytest.raises(rb.ProofError, match="x0"):
-        check_blocks(proof, cut(X, y, 90, 0.0))
+        proof.check_examples(cut(X, y, 90, 0.0))
 
 
 def test_ctrl_c_leaves_it_undecided():

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import replace
 
 import click
 
-from rosenblatt.blocks import InOrder
+from rosenblatt.blocks import Blocks, InOrder
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.about import About
 from rosenblatt.cli.console import Voice
@@ -16,8 +15,7 @@ from rosenblatt.cli.options import Reading, examples, json_option, reading_optio
 from rosenblatt.cli.passing import too_large
 from rosenblatt.cli.separation import begins_as_separation, verify_separation
 from rosenblatt.errors import UsageError, column_called
-from rosenblatt.evidence.checking import check_blocks
-from rosenblatt.evidence.proof import Proof, ProofError
+from rosenblatt.evidence.proof import ProofError
 from rosenblatt.files import keep_apart
 from rosenblatt.model import plan_and_proof
 from rosenblatt.read import Source
@@ -53,11 +51,11 @@ def verify(proof: str, data: str, reading: Reading, as_json: bool) -> int:
     source = Source.find(data)
     said = {"proof": proof, "data": data, "claim": claimed.claim}
     try:
-        about, check = _opened(voice, source, _asked(voice, reading, plan, source), plan)
+        about, rows = _opened(voice, source, _asked(voice, reading, plan, source), plan)
         about.tell(voice)
         said = {**said, **about.to_json()}
         with voice.patience("checking the proof"):
-            check(claimed)
+            claimed.check_examples(rows)
     except (ProofError, DisagreeError) as wrong:
         voice.step("refuted", f"the proof of “{claimed.claim}” does not hold: {wrong}")
         voice.result({**said, "holds": False, "reason": str(wrong), "sentence": None})
@@ -88,14 +86,13 @@ def _asked(voice: Voice, reading: Reading, plan: Plan | None, source: Source) ->
 
 def _opened(
     voice: Voice, source: Source, reading: Reading, plan: Plan | None
-) -> tuple[About, Callable[[Proof], bool]]:
-    """What the proof is checked on, and the check."""
+) -> tuple[About, Blocks]:
+    """What the proof is checked on."""
     settle = None if plan is None else functools.partial(agreed, plan)
     if too_large(voice, source, reading, "verify"):
         batches = FileBatches.of(source, reading.layout, reading.wishes)
         if settle is not None:
             batches = replace(batches, plan=settle(batches.plan))
-        blocks = InOrder(batches)
-        return About.batches(batches), lambda proof: check_blocks(proof, blocks)
+        return About.batches(batches), InOrder(batches)
     found = read_data(source, reading.layout, reading.wishes, settle)
-    return About.data(found), lambda proof: proof.check_examples(found.examples)
+    return About.data(found), found.examples

@@ -15,7 +15,6 @@ import numpy as np
 from rosenblatt.blocks import Work
 from rosenblatt.dask.crew import Crew
 from rosenblatt.dask.gathering import Given, gather
-from rosenblatt.evidence.checking import check_blocks
 from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.evidence.proof import Proof, check_kinds
 from rosenblatt.evidence.separability import Separability
@@ -85,7 +84,7 @@ def check_proof(
         True; a proof that does not hold raises ProofError.
     """
     check_kinds(proof)  # before anything is asked of the cluster
-    return check_blocks(proof, _shards(Given(X, y), proof.x0, client, timeout))
+    return proof.check_examples(_shards(Given(X, y), proof.x0, client, timeout))
 
 
 @dataclass(frozen=True, eq=False)

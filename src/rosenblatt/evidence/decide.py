@@ -26,9 +26,9 @@ from rosenblatt.evidence.exact import (
     without_denominators,
     zero_sum,
 )
-from rosenblatt.evidence.integers import column_sums, integer_rows, unit_of
+from rosenblatt.evidence.integers import Total, column_sums, integer_rows, sum_of_rows, unit_of
 from rosenblatt.evidence.nearest import Point, Watch, nearest_point
-from rosenblatt.evidence.proof import Part, Total, Vector, sum_of_rows
+from rosenblatt.evidence.proof import Part, Vector
 from rosenblatt.evidence.signed import Quotient, Signed, columns_of, power
 
 BITS = (53, 106, 212, 424)  # digits to which exact weights are cut, the fewest that will do

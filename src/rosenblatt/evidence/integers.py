@@ -21,6 +21,8 @@ from rosenblatt.tables import refuse_non_finite
 BLOCK = 2**16  # numbers in a block of rows: a block stays in the cache
 PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)  # a remainder's square fits in 64 bits
 
+Total = tuple[list[int], int]  # a number for each column, and their unit
+
 
 def dimension_of(examples: Examples) -> int:
     """The length of a tall row."""
@@ -35,19 +37,38 @@ def blocks(examples: Examples) -> Iterator[tuple[int, Any, NDArray[np.int8]]]:
         yield start, examples.X[rows].astype(np.float64, copy=False), examples.y[rows]
 
 
+def integer_entries(
+    examples: Examples, rows: Sequence[int], unit: int | None = None
+) -> Iterator[tuple[int, int, int]]:
+    """The numbers of rows z_n that are not zero: place of the row, column, and the integer.
+
+    All are in one unit: 2^(unit - 53), or one that suits them.
+    """
+    index = np.asarray(rows, dtype=np.intp)
+    X, y, x0 = examples.X[index], examples.y[index], examples.x0
+    if isinstance(X, np.ndarray):
+        at, columns = np.nonzero(X)
+        numbers = X[at, columns]
+    else:
+        at, columns = np.repeat(np.arange(len(index)), np.diff(X.indptr)), X.indices
+        numbers = X.data
+    if x0:
+        at = np.concatenate((np.arange(len(index)), at))
+        columns = np.concatenate((np.zeros(len(index), dtype=np.intp), columns + 1))
+        numbers = np.concatenate((np.full(len(index), x0), numbers))
+    signed = numbers.astype(np.float64) * y[at]
+    whole = as_integers(signed, smallest_exponent(signed) if unit is None else unit)
+    return zip(at.tolist(), columns.tolist(), whole, strict=True)
+
+
 def integer_rows(
     examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> list[list[int]]:
-    """Rows z_n as integers, all in one unit: 2^(unit - 53), or one that suits them."""
-    index = np.asarray(rows, dtype=np.intp)
-    X = examples.X[index]
-    tall = (X.toarray() if examples.is_sparse else X).astype(np.float64)
-    if examples.x0:
-        tall = np.column_stack((np.full(len(index), examples.x0), tall))
-    tall *= examples.y[index, None]
-    whole = as_integers(tall.ravel(), smallest_exponent(tall) if unit is None else unit)
-    width = tall.shape[1]
-    return [whole[i : i + width] for i in range(0, len(whole), width)]
+    """Rows z_n as integers, all in one unit."""
+    table = [[0] * dimension_of(examples) for _ in rows]
+    for i, j, a in integer_entries(examples, rows, unit):
+        table[i][j] = a
+    return table
 
 
 def as_integers(numbers: NDArray[np.float64], unit: int) -> list[int]:
@@ -68,30 +89,53 @@ def smallest_exponent(numbers: NDArray[np.float64]) -> int:
 def unit_of(examples: Examples) -> int:
     """The largest unit in which every number of the data is an integer."""
     numbers = (X if isinstance(X, np.ndarray) else X.data for _, X, _ in blocks(examples))
-    return min(smallest_exponent(np.array([examples.x0])), *map(smallest_exponent, numbers))
+    constant = smallest_exponent(np.array([examples.x0]))
+    return min([constant, *map(smallest_exponent, numbers)])
 
 
 def exact_products(
     weights: Sequence[int], examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> Iterator[int]:
     """w·z_n of some rows in a unit, or each times some positive number."""
-    if examples.is_sparse:
-        yield from (_sparse_product(weights, examples, n, unit) for n in rows)
-        return
-    batch = max(1, BLOCK // dimension_of(examples))
-    for start in range(0, len(rows), batch):
-        for z in integer_rows(examples, rows[start : start + batch], unit):
-            yield sum(v * a for v, a in zip(weights, z, strict=True) if a)
+    for some in batches(examples, rows):
+        products = [0] * len(some)
+        for i, j, a in integer_entries(examples, some, unit):
+            products[i] += weights[j] * a
+        yield from products
 
 
-def _sparse_product(weights: Sequence[int], examples: Examples, n: int, unit: int | None) -> int:
-    X, x0 = examples.X, examples.x0
-    stored = slice(X.indptr[n], X.indptr[n + 1])
-    numbers = np.append(X.data[stored].astype(np.float64), x0) * examples.y[n]
-    whole = as_integers(numbers, smallest_exponent(numbers) if unit is None else unit)
-    places = (X.indices[stored] + bool(x0)).tolist()
-    product: int = sum(weights[j] * a for j, a in zip(places, whole, strict=False))
-    return product + weights[0] * whole[-1] if x0 else product
+def combined(multipliers: Sequence[int], examples: Examples, rows: Any, unit: int) -> list[int]:
+    """Σ λ z of some rows, in a unit."""
+    sums, done = [0] * dimension_of(examples), 0
+    for some in batches(examples, rows):
+        for i, j, a in integer_entries(examples, some, unit):
+            sums[j] += multipliers[done + i] * a
+        done += len(some)
+    return sums
+
+
+def batches(examples: Examples, rows: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Some rows, so many at a time that their numbers stay in the cache."""
+    step = max(1, BLOCK // max(1, examples.entries_per_row))
+    for start in range(0, len(rows), step):
+        yield rows[start : start + step]
+
+
+def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
+    """The sum of every column of Z but for some rows, and the unit it is in."""
+    if len(without):
+        y = examples.y.copy()
+        y[without] = 0
+        examples = replace(examples, y=y)
+    unit = unit_of(examples)
+    return column_sums(examples, unit), unit
+
+
+def added(totals: Sequence[Total]) -> Total:
+    """Sums in units of their own, added up in the smallest unit."""
+    unit = min(total[1] for total in totals)
+    columns = zip(*([v << (u - unit) for v in sums] for sums, u in totals), strict=True)
+    return [sum(column) for column in columns], unit
 
 
 def column_sums(examples: Examples, unit: int) -> list[int]:

@@ -18,22 +18,30 @@ import numpy as np
 
 from rosenblatt.blocks import Blocks, Picked, T, Together, Work, take
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, StatusLine
-from rosenblatt.evidence.checking import (
-    Answered,
-    Products,
-    added,
-    answers_of,
-    evidence_in,
-    nothing,
-    total_of,
-)
 from rosenblatt.evidence.decide import with_the_rest
 from rosenblatt.evidence.exact import Found
 from rosenblatt.evidence.floats import whole_of
-from rosenblatt.evidence.integers import dimension_of, integer_rows, merged, rank_at_least
+from rosenblatt.evidence.integers import (
+    Total,
+    added,
+    dimension_of,
+    integer_rows,
+    merged,
+    rank_at_least,
+    sum_of_rows,
+)
 from rosenblatt.evidence.margin import measured, scaled_guarantee_of, unit_length
 from rosenblatt.evidence.nearest import GAP
-from rosenblatt.evidence.proof import Part, Proof, ProofError
+from rosenblatt.evidence.proof import (
+    Answered,
+    Evidence,
+    Part,
+    Proof,
+    ProofError,
+    answers_of,
+    check_products,
+    nothing,
+)
 from rosenblatt.evidence.separability import TIME_OVER, Separability, in_time, separability_of
 from rosenblatt.evidence.sifting import Lowest, Off, Sample, Sifted, slack_of
 from rosenblatt.evidence.signed import Look, Scale, ScaledRadius, Signed, look_at
@@ -61,7 +69,7 @@ class InTime:
 def separability_of_blocks(
     blocks: Blocks, *, widest: bool = True, deadline: Deadline = NEVER
 ) -> Separability:
-    """Decide about the rows of blocks, with a proof that `check_blocks` confirms.
+    """Decide about the rows of blocks, with a proof that `check_examples` confirms.
 
     The verdict is that of `separability_of` on all rows at once. The rows said to be on the
     margin, or to block, are some of those.
@@ -256,9 +264,10 @@ class _Search:
         self.passes += 1
         assert self.look is not None
         try:
-            rounded = Products(floats, strict=True) if floats else nothing
+            rounded = Products(floats) if floats else nothing
             also = Together((ScaledRadius(self.look), rounded))
-            data, others = evidence_in(proof, self.blocks, self.answered, also)
+            evidence = Evidence.of(proof, self.blocks, self.answered, also)
+            evidence.check()
         except ProofError as wrong:
             row = wrong.row
             if row is None or row in self.working.numbers:
@@ -266,8 +275,8 @@ class _Search:
             self.working = self.working.joined([take(self.blocks, [row])])
             self.passes += 1
             return None
-        self.scaled_radius = max(radius for radius, _ in others)
-        return replace(proof, data=data)
+        self.scaled_radius = max(radius for radius, _ in evidence.also)
+        return replace(proof, data=evidence.data)
 
     def _numbered(self, part: Part) -> Part:
         return Part(
@@ -310,6 +319,22 @@ class _Search:
         stay[np.arange(0, len(stay), 2)] = True
         stay[np.asarray(keep, dtype=np.intp)] = True
         self.working = self.working.some(stay)
+
+
+@dataclass(frozen=True)
+class Products:
+    """The work of checking that weights are right about every row of a block."""
+
+    weights: tuple[int, ...]
+
+    def __call__(self, block: Examples, first: int) -> bool:
+        """True, or ProofError."""
+        return check_products(self.weights, merged(block), strict=True, first=first)
+
+
+def total_of(block: Examples, first: int) -> Total:
+    """The sum of a block's rows."""
+    return sum_of_rows(merged(block))
 
 
 def _thinned(samples: Sequence[Picked]) -> Picked:

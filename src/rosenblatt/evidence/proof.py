@@ -8,32 +8,38 @@ z_n = y_n·(x0, x_n) are the signed examples. Two kinds of evidence carry every 
 
 Floating-point numbers are exact fractions, so everything here is a question about integers.
 Floats are used only to settle rows whose rounding error is provably too small to matter.
+Rows are gone through in blocks, wherever these are; arrays in memory are one block.
 This file imports nothing of the solver.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import strictjson
+from rosenblatt.blocks import Blocks, Pick, Picked, Work
 from rosenblatt.card import card
 from rosenblatt.errors import quoted, readable
-from rosenblatt.evidence.fingerprint import fingerprint
+from rosenblatt.evidence.fingerprint import begun, row_codes
 from rosenblatt.evidence.integers import (
+    Total,
+    added,
     blocks,
-    column_sums,
+    combined,
     dimension_of,
     exact_products,
     integer_rows,
     merged,
     primes_enough,
     rank_at_least,
+    sum_of_rows,
     unit_of,
     zero_products,
 )
@@ -42,10 +48,10 @@ from rosenblatt.words import counted
 
 FORMAT = "rosenblatt proof 1"
 MANY = 64  # rows of a block that are settled faster modulo primes than one by one
+EXACT = 2.0**53  # whole numbers below it are floats
 VERDICTS = ("separable", "quasi-separable", "inseparable")
 
 Vector = tuple[int, ...]
-Total = tuple[list[int], int]
 
 
 class ProofError(ValueError):
@@ -59,25 +65,81 @@ class ProofError(ValueError):
 
 @dataclass(frozen=True)
 class Part:
-    """Rows that no w can all answer rightly: positive multipliers with Σ λ z = 0.
+    """Rows that no w can all answer rightly: positive multipliers with Σ λ z = 0."""
 
-    Parameters
-    ----------
-    rows : tuple of int
-        The rows that are listed, numbered from 0.
-    multipliers : tuple of int
-        One for each of them.
-    rest : int
-        The multiplier of every row that is not listed; 0 leaves these rows out.
-    """
+    rows: Vector  # those that are listed, from 0
+    multipliers: Vector  # one for each of them
+    rest: int = 0  # that of every row that is not listed; 0 leaves these rows out
 
-    rows: Vector
-    multipliers: Vector
-    rest: int = 0
+    def content(self) -> dict[str, Any]:
+        """What a file says of it."""
+        return {
+            "rows": list(self.rows),
+            "multipliers": hexadecimal(self.multipliers),
+            "rest": hex(self.rest),
+        }
+
+    @classmethod
+    def of_content(cls, content: dict[str, Any]) -> Part:
+        """The part that a file says."""
+        rows, multipliers = tuple(content["rows"]), integers_of(content["multipliers"])
+        return cls(rows, multipliers, int(content["rest"], 16))
+
+
+class Sealed(ABC):
+    """A proof that is written as JSON, under a seal."""
+
+    CALLED = "a proof"
+
+    @abstractmethod
+    def content(self) -> dict[str, Any]:
+        """What its file says."""
+
+    @classmethod
+    @abstractmethod
+    def of_content(cls, content: dict[str, Any]) -> Self:
+        """The proof that a file says."""
+
+    def to_json(self) -> str:
+        """The proof as JSON text; integers are hexadecimal, so nothing is rounded."""
+        return strictjson.sealed(self.content())
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read a proof that `to_json` wrote; raise ProofError if it was changed since.
+
+        Parameters
+        ----------
+        text : str
+            The JSON text.
+        """
+        try:
+            content = strictjson.parse(text)
+            seal = content.pop("seal")
+            proof = cls.of_content(content)
+        except strictjson.NotJsonError as wrong:
+            raise ProofError(f"this text {wrong}.") from None
+        except ProofError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise ProofError(f"this is not the JSON of {cls.CALLED}: {quoted(error)}.") from None
+        if content != proof.content() or seal != strictjson.seal_of(content):
+            raise ProofError("the text of this proof was changed: its seal does not fit.")
+        return proof
+
+
+def hexadecimal(numbers: Sequence[int]) -> list[str]:
+    """Integers as texts that nothing rounds."""
+    return [hex(v) for v in numbers]
+
+
+def integers_of(texts: Sequence[str]) -> Vector:
+    """Integers from their hexadecimal texts."""
+    return tuple(int(text, 16) for text in texts)
 
 
 @dataclass(frozen=True)
-class Proof:
+class Proof(Sealed):
     """What is claimed of a data set, and the integers that prove it.
 
     Parameters
@@ -114,18 +176,6 @@ class Proof:
     weights: Vector = ()
     parts: tuple[Part, ...] = ()
 
-    def _repr_html_(self) -> str:
-        facts = [("claim", self.claim), ("about the data", f"{self.data[:16]}…")]
-        if self.weights:
-            facts.append(("weights", f"{counted(len(self.weights), 'whole number')}, w0 first"))
-        rows = sum(len(part.rows) for part in self.parts)
-        if self.parts:
-            facts.append(
-                ("multipliers", f"on {counted(rows, 'row')} in {counted(len(self.parts), 'set')}")
-            )
-        facts.append(("to check it", "proof.check(X, y)"))
-        return card("Proof", facts)
-
     def check(self, X: Any, y: Any) -> bool:
         """Check the proof against the data in exact arithmetic.
 
@@ -144,104 +194,60 @@ class Proof:
         check_kinds(self)
         return self.check_examples(Examples.from_arrays(X, y, x0=self.x0, one_class=True))
 
-    def check_examples(self, examples: Examples) -> bool:
-        """Check the proof against examples in exact arithmetic."""
-        check_x0(self, examples.x0)
-        examples = merged(examples)
-        if fingerprint(examples) != self.data:
+    def check_examples(self, examples: Blocks) -> bool:
+        """Check the proof against the rows of blocks in exact arithmetic, in two passes."""
+        evidence = Evidence.of(self, examples)
+        if evidence.data != self.data:
             raise ProofError(
                 "this is a proof about other data: a number, an answer or the order of the rows "
                 "is not what it was."
             )
-        return self.check_evidence(examples)
+        return evidence.check()
 
-    def check_evidence(self, examples: Examples) -> bool:
+    def check_evidence(self, examples: Blocks) -> bool:
         """Check the evidence alone, whatever data the proof was made for."""
-        check_x0(self, examples.x0)
-        total = sum_of_rows(examples) if any(part.rest for part in self.parts) else None
-        check_parts(self, Listed(examples, examples.n, total=total))
-        if self.weights:
-            positive = check_products(self.weights, examples, strict=self.strict)
-            check_positive(positive)
-        return True
+        return Evidence.of(self, examples).check()
 
-    @property
-    def strict(self) -> bool:
-        """Whether every w·z must be positive, and not merely none negative."""
-        return self.claim == "separable"
-
-    def to_json(self) -> str:
-        """The proof as JSON text; integers are hexadecimal, so nothing is rounded."""
-        return strictjson.sealed(_content(self))
+    def content(self) -> dict[str, Any]:
+        """What its file says."""
+        return {
+            "format": FORMAT,
+            "claim": self.claim,
+            "data": self.data,
+            "x0": self.x0.hex(),
+            "weights": hexadecimal(self.weights),
+            "parts": [part.content() for part in self.parts],
+        }
 
     @classmethod
-    def from_json(cls, text: str) -> Proof:
-        """Read a proof that `to_json` wrote; raise ProofError if it was changed since.
-
-        Parameters
-        ----------
-        text : str
-            The JSON text.
-        """
-        try:
-            content = strictjson.parse(text)
-            seal = content.pop("seal")
-            proof = cls(
-                str(content["claim"]),
-                str(content["data"]),
-                float.fromhex(content["x0"]),
-                integers_of(content["weights"]),
-                tuple(_part(part) for part in content["parts"]),
-            )
-        except strictjson.NotJsonError as wrong:
-            raise ProofError(f"this text {wrong}.") from None
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            why = quoted(error)
-            raise ProofError(f"this is not the JSON of a proof: {why}.") from None
+    def of_content(cls, content: dict[str, Any]) -> Proof:
+        """The proof that a file says."""
+        proof = cls(
+            str(content["claim"]),
+            str(content["data"]),
+            float.fromhex(content["x0"]),
+            integers_of(content["weights"]),
+            tuple(map(Part.of_content, content["parts"])),
+        )
         check_kinds(proof)
-        if content != _content(proof) or seal != strictjson.seal_of(content):
-            raise ProofError("the text of this proof was changed: its seal does not fit.")
         return proof
+
+    def _repr_html_(self) -> str:
+        facts = [("claim", self.claim), ("about the data", f"{self.data[:16]}…")]
+        if self.weights:
+            facts.append(("weights", f"{counted(len(self.weights), 'whole number')}, w0 first"))
+        rows = sum(len(part.rows) for part in self.parts)
+        if self.parts:
+            facts.append(
+                ("multipliers", f"on {counted(rows, 'row')} in {counted(len(self.parts), 'set')}")
+            )
+        facts.append(("to check it", "proof.check(X, y)"))
+        return card("Proof", facts)
 
 
 def claim_of_mistakes(count: int) -> str:
     """What so many disjoint sets of rows prove: each costs every w at least one mistake."""
     return f"at least {count} mistake{'s' if count > 1 else ''}"
-
-
-def _content(proof: Proof) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "claim": proof.claim,
-        "data": proof.data,
-        "x0": proof.x0.hex(),
-        "weights": [hex(v) for v in proof.weights],
-        "parts": [
-            {
-                "rows": list(part.rows),
-                "multipliers": [hex(v) for v in part.multipliers],
-                "rest": hex(part.rest),
-            }
-            for part in proof.parts
-        ],
-    }
-
-
-def _part(content: dict[str, Any]) -> Part:
-    rows, multipliers = tuple(content["rows"]), integers_of(content["multipliers"])
-    return Part(rows, multipliers, int(content["rest"], 16))
-
-
-def integers_of(texts: Sequence[str]) -> Vector:
-    """Integers from their hexadecimal texts."""
-    return tuple(int(text, 16) for text in texts)
-
-
-def check_x0(proof: Proof, x0: float) -> None:
-    """The proof is made of numbers, and takes the x0 of the data."""
-    check_kinds(proof)
-    if proof.x0 != x0:
-        raise ProofError(f"the proof takes x0 = {proof.x0!r}, the data x0 = {x0!r}.")
 
 
 def check_kinds(proof: Proof) -> None:
@@ -272,57 +278,200 @@ def _check_shape(proof: Proof) -> None:
         raise ProofError(f"a proof of {proof.claim!r} has {counted(parts, 'set')} of multipliers.")
 
 
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """The answers of all rows, a bit each, and the shape of the data: how a fingerprint begins."""
+
+    n: int
+    d: int
+    x0: float
+    bits: tuple[tuple[int, NDArray[np.uint8]], ...]  # rows of each block, their answers packed
+
+    @classmethod
+    def of(cls, blocks: Blocks) -> Answered:
+        """Go through the blocks for their answers."""
+        return cls.joined(list(blocks.each(answers_of)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Answered]) -> Answered:
+        """The blocks' own, put together."""
+        if not parts:
+            raise ValueError("there are no rows.")
+        n, bits = sum(part.n for part in parts), tuple(b for part in parts for b in part.bits)
+        return cls(n, parts[0].d, parts[0].x0, bits)
+
+    def digest(self) -> Any:
+        """The fingerprint begun: what comes before the codes of the rows."""
+        digest = begun(self.n, self.d, self.x0)
+        for count, packed in self.bits:
+            y = np.unpackbits(packed, count=count).astype(np.int8)
+            digest.update((y * np.int8(2) - np.int8(1)).tobytes())
+        return digest
+
+
+def answers_of(block: Examples, first: int) -> Answered:
+    """The answers of one block."""
+    return Answered(block.n, block.d, block.x0, ((block.n, np.packbits(block.y > 0)),))
+
+
+def nothing(block: Examples, first: int) -> None:
+    """No work."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What all rows say to a proof, found out in one pass over their blocks."""
+
+    proof: Proof
+    n: int
+    data: str  # the fingerprint of the rows
+    listed: Picked  # the rows with multipliers
+    rest: Total  # the sum of the others, where they have one too; its unit suits all
+    positive: bool  # whether any w·z is
+    wrong: ProofError | None  # about the first product that is not as it must be
+    also: list[Any]  # what another work gave in the same pass, block by block
+
+    @classmethod
+    def of(
+        cls,
+        proof: Proof,
+        blocks: Blocks,
+        answered: Answered | None = None,
+        also: Work[Any] = nothing,
+    ) -> Evidence:
+        """Go through the rows; their answers, if they are not known yet, take another pass."""
+        check_kinds(proof)
+        answered = answered or Answered.of(blocks)
+        if proof.x0 != answered.x0:
+            raise ProofError(f"the proof takes x0 = {proof.x0!r}, the data x0 = {answered.x0!r}.")
+        numbers = {n for part in proof.parts for n in part.rows if 0 <= n < answered.n}
+        work = _Look(proof, np.array(sorted(numbers), dtype=np.intp), also)
+        digest, found = answered.digest(), []
+        for codes, *others in blocks.each(work):
+            digest.update(codes.tobytes())
+            found.append(others)
+        positive, wrong, listed, rest, more = (list(one) for one in zip(*found, strict=True))
+        return cls(
+            proof,
+            answered.n,
+            digest.hexdigest(),
+            listed[0].joined(listed[1:]),
+            added(rest),
+            any(positive),
+            next((error for error in wrong if error is not None), None),
+            more,
+        )
+
+    def check(self) -> bool:
+        """Whether it proves the claim: True, or ProofError."""
+        proof = self.proof
+        _check_shape(proof)
+        _check_numbers(proof.parts, self.n)
+        for part in proof.parts:
+            check_sum(part, self.listed, self.rest, self._called)
+        if proof.claim == "inseparable":
+            self._check_span(proof.parts[0])
+        if self.wrong is not None:
+            raise self.wrong
+        if proof.weights and not self.positive:
+            raise ProofError("no row has w·z > 0: the weights prove nothing.")
+        return True
+
+    def _called(self, j: int) -> str:
+        x0 = bool(self.proof.x0)
+        return "x0" if x0 and j == 0 else f"column {j - x0}"
+
+    def _check_span(self, part: Part) -> None:
+        """No w has w·z ≥ 0 everywhere and > 0 somewhere.
+
+        Such a w has w·z = 0 on all rows of the part. If these are all rows, or if their rank is
+        the dimension, nothing is left for it. A rank modulo a prime is never too large.
+        """
+        if part.rest or len(part.rows) == self.n:
+            return
+        examples = self.listed.examples
+        dimension = dimension_of(examples)
+        rank = rank_at_least(integer_rows(examples, range(examples.n)))
+        if rank < dimension:
+            raise ProofError(
+                f"the rows with multipliers have rank {rank}, not {dimension}: some w may be zero "
+                "on them and positive on others."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """The work of `Evidence.of` on a block."""
+
+    proof: Proof
+    numbers: NDArray[np.intp]  # of the rows with multipliers
+    also: Work[Any]
+
+    def __call__(self, block: Examples, first: int) -> tuple[Any, ...]:
+        block, proof = merged(block), self.proof
+        positive, wrong = False, None
+        if proof.weights:
+            try:
+                strict = proof.claim == "separable"
+                positive = check_products(proof.weights, block, strict=strict, first=first)
+            except ProofError as error:
+                wrong = error
+        listed = Pick(self.numbers)(block, first)
+        if any(part.rest for part in proof.parts):
+            rest = sum_of_rows(block, without=listed.numbers - first)
+        else:
+            rest = [0] * dimension_of(block), unit_of(listed.examples)
+        return row_codes(block), positive, wrong, listed, rest, self.also(block, first)
+
+
 def check_products(
     weights: Sequence[int], examples: Examples, *, strict: bool, first: int = 0
 ) -> bool:
     """No w·z_n is negative, and if strict none is zero; returns whether any is positive.
 
-    Floats settle most rows, integers the rest. `first` is the number of the first row.
+    `first` is the number of the first row.
     """
-    w = _as_floats(weights, dimension_of(examples))
     positive = False
-    for start, X, y in blocks(examples):
-        settled = _surely_positive(X, y, w, examples.x0)
-        positive |= bool(settled.any())
-        doubtful = _not_zero(weights, examples, start + np.flatnonzero(~settled), strict)
-        for n, product in zip(doubtful, exact_products(weights, examples, doubtful), strict=True):
-            if product < 0 or (strict and product == 0):
-                sign = "zero" if product == 0 else "negative"
-                wrong = ProofError(f"row {first + n}: w·z is {sign}, not positive.")
-                wrong.row = first + n
-                raise wrong
-            positive |= product > 0
+    for start, signs in product_signs(weights, examples):
+        wrong = np.flatnonzero(signs <= 0 if strict else signs < 0)
+        if len(wrong):
+            sign = "negative" if signs[wrong[0]] < 0 else "zero"
+            n = first + start + int(wrong[0])
+            error = ProofError(f"row {n}: w·z is {sign}, not positive.")
+            error.row = n
+            raise error
+        positive |= bool((signs > 0).any())
     return positive
 
 
-def _not_zero(
-    weights: Sequence[int], examples: Examples, rows: NDArray[np.intp], strict: bool
-) -> list[int]:
-    """Rows whose w·z is not surely zero, where zeros are fine and there may be many."""
-    if strict or len(rows) < MANY:
-        return [int(n) for n in rows]
-    zero = zero_products(weights, examples, rows, primes_enough(weights, examples, rows))
-    return [int(n) for n in rows[~zero]]
+def product_signs(
+    weights: Sequence[int], examples: Examples
+) -> Iterator[tuple[int, NDArray[np.int8]]]:
+    """The sign of every w·z_n, for some rows after others, each time with the first's number.
+
+    Floats settle most rows, integers the rest.
+    """
+    if len(weights) != dimension_of(examples):
+        need = dimension_of(examples)
+        raise ProofError(f"{counted(len(weights), 'weight')} given; the data need {need}.")
+    most = max(map(abs, weights))
+    w = np.array([v / (1 << most.bit_length()) for v in weights])  # up to 1, each rounded once
+    for start, X, y in blocks(examples):
+        s, settled = _settled(X, y, w, examples.x0, most)
+        signs, doubtful = np.sign(s).astype(np.int8), np.flatnonzero(~settled)
+        signs[doubtful] = 0
+        if len(doubtful) >= MANY:  # most of them are zero, then
+            primes = primes_enough(weights, examples, start + doubtful)
+            doubtful = doubtful[~zero_products(weights, examples, start + doubtful, primes)]
+        products = exact_products(weights, examples, (start + doubtful).tolist())
+        signs[doubtful] = [(v > 0) - (v < 0) for v in products]
+        yield start, signs
 
 
-def check_positive(positive: bool) -> None:
-    """Weights that are zero on every row prove nothing."""
-    if not positive:
-        raise ProofError("no row has w·z > 0: the weights prove nothing.")
-
-
-def _as_floats(weights: Sequence[int], dimension: int) -> NDArray[np.float64]:
-    """Integers of any size as floats up to 1, each rounded once."""
-    if len(weights) != dimension:
-        raise ProofError(f"{counted(len(weights), 'weight')} given; the data need {dimension}.")
-    scale = 1 << max(map(abs, weights)).bit_length()
-    return np.array([v / scale for v in weights])
-
-
-def _surely_positive(
-    X: Any, y: NDArray[np.int8], w: NDArray[np.float64], x0: float
-) -> NDArray[np.bool_]:
-    """Rows whose w·z is positive whatever rounding did.
+def _settled(
+    X: Any, y: NDArray[np.int8], w: NDArray[np.float64], x0: float, most: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """w·z of rows in floats, and of which of them the sign is right whatever rounding did.
 
     D products of weights that were rounded once, summed in any order, are off by at most
     (D + 2)·u·Σ|w||x|, which (D + 2)·u·‖w‖·‖block‖ bounds; four times that covers the rounding
@@ -330,17 +479,28 @@ def _surely_positive(
     smallest float. Where a number overflows the comparison is false, and integers decide.
     """
     share = 4 * (len(w) + 2) * 2.0**-53
-    numbers = X if isinstance(X, np.ndarray) else X.data
+    numbers = (X if isinstance(X, np.ndarray) else X.data).ravel()
     with np.errstate(all="ignore"):
         s = y * _scores(X, w, x0)
-        square = float(np.einsum("i,i->", numbers.ravel(), numbers.ravel()))
+        if _never_rounded(numbers, x0, most * len(w)):
+            return s, np.ones(len(s), dtype=bool)
+        square = float(np.einsum("i,i->", numbers, numbers))
         length = math.sqrt(np.einsum("i,i->", w, w)) * math.sqrt(square + x0 * x0)
-        settled: NDArray[np.bool_] = s > share * length + 2.0**-900
-        near = np.flatnonzero(~settled & (s > 0))
+        settled: NDArray[np.bool_] = np.abs(s) > share * length + 2.0**-900
+        near = np.flatnonzero(~settled & (s != 0))
         if len(near):
             sizes = _scores(abs(X[near]), np.abs(w) + 2.0**-1022, abs(x0))
-            settled[near] = s[near] > share * sizes + 2.0**-900
-    return settled
+            settled[near] = np.abs(s[near]) > share * sizes + 2.0**-900
+    return s, settled
+
+
+def _never_rounded(numbers: NDArray[np.float64], x0: float, most: int) -> bool:
+    """Whether all numbers are whole, and so small that floats hold every sum of products."""
+    if most >= EXACT:
+        return False
+    largest = max(float(np.abs(numbers).max(initial=0.0)), abs(x0))
+    whole = x0 == np.rint(x0) and most * largest < EXACT
+    return bool(whole and (numbers == np.rint(numbers)).all())
 
 
 def _scores(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
@@ -350,50 +510,7 @@ def _scores(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
     return np.asarray(s + w[0] * x0 if x0 else s)
 
 
-@dataclass(frozen=True, eq=False)
-class Listed:
-    """What the multipliers are checked against: the rows they name, and the sum of all rows.
-
-    Parameters
-    ----------
-    examples : Examples
-        Some rows of the data, or all.
-    n : int
-        How many rows the data have.
-    places : mapping, optional
-        Where the row of a number is among the examples; in its own place if not given.
-    total : (list of int, int), optional
-        The sum of every column of Z over all rows, and its unit; needed where `rest` is not 0.
-    """
-
-    examples: Examples
-    n: int
-    places: Mapping[int, int] | None = None
-    total: Total | None = None
-
-    def rows(self, numbers: Sequence[int], unit: int | None = None) -> list[list[int]]:
-        """Rows z_n as integers in one unit."""
-        places = numbers if self.places is None else [self.places[n] for n in numbers]
-        return integer_rows(self.examples, places, unit)
-
-
-def sum_of_rows(examples: Examples) -> Total:
-    """The sum of every column of Z, and the unit it is in."""
-    unit = unit_of(examples)
-    return column_sums(examples, unit), unit
-
-
-def check_parts(proof: Proof, listed: Listed) -> None:
-    """The evidence is of the kind that the claim needs, and its multipliers hold."""
-    _check_shape(proof)
-    check_numbers(proof.parts, listed.n)
-    for part in proof.parts:
-        _check_sum(part, listed)
-    if proof.claim == "inseparable":
-        _check_span(proof.parts[0], listed)
-
-
-def check_numbers(parts: Sequence[Part], n_rows: int) -> None:
+def _check_numbers(parts: Sequence[Part], n_rows: int) -> None:
     """Each part has rows that are there, in one part once, each with a positive integer."""
     seen: set[int] = set()
     for part in parts:
@@ -412,44 +529,11 @@ def check_numbers(parts: Sequence[Part], n_rows: int) -> None:
             raise ProofError("the multiplier of the rest is not a positive integer, or 0.")
 
 
-def _check_sum(part: Part, listed: Listed) -> None:
-    """Σ λ z = 0, column by column, in integers."""
-    if part.rest:
-        assert listed.total is not None
-        every, unit = listed.total
-        excess = [m - part.rest for m in part.multipliers]
-        sums = [
-            s + part.rest * e
-            for s, e in zip(_sums(listed.rows(part.rows, unit), excess), every, strict=True)
-        ]
-    else:
-        sums = _sums(listed.rows(part.rows), part.multipliers)
-    for j, s in enumerate(sums):
-        if s != 0:
-            x0 = bool(listed.examples.x0)
-            name = "x0" if x0 and j == 0 else f"column {j - x0}"
-            raise ProofError(f"the sum of multipliers times rows is not zero in {name}.")
-
-
-def _sums(table: list[list[int]], multipliers: Sequence[int]) -> list[int]:
-    return [
-        sum(m * a for m, a in zip(multipliers, column, strict=True) if a)
-        for column in zip(*table, strict=True)
-    ]
-
-
-def _check_span(part: Part, listed: Listed) -> None:
-    """No w has w·z ≥ 0 everywhere and > 0 somewhere.
-
-    Such a w has w·z = 0 on all rows of the part. If these are all rows, or if their rank is
-    the dimension, nothing is left for it. A rank modulo a prime is never too large.
-    """
-    if part.rest or len(part.rows) == listed.n:
-        return
-    dimension = dimension_of(listed.examples)
-    rank = rank_at_least(listed.rows(part.rows))
-    if rank < dimension:
-        raise ProofError(
-            f"the rows with multipliers have rank {rank}, not {dimension}: some w may be zero "
-            "on them and positive on others."
-        )
+def check_sum(part: Part, listed: Picked, rest: Total, called: Callable[[int], str]) -> None:
+    """Σ λ z = 0, column by column, in integers: over the rows listed, and the rest at once."""
+    others, unit = rest
+    places = np.searchsorted(listed.numbers, part.rows)
+    sums = combined(part.multipliers, listed.examples, places, unit)
+    for j, (s, other) in enumerate(zip(sums, others, strict=True)):
+        if s + part.rest * other:
+            raise ProofError(f"the sum of multipliers times rows is not zero in {called(j)}.")

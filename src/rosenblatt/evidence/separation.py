@@ -17,9 +17,9 @@ from rosenblatt.evidence.cone import partition
 from rosenblatt.evidence.crossed import Crossed
 from rosenblatt.evidence.families import Name, Question, question
 from rosenblatt.evidence.nearest import Watch
-from rosenblatt.evidence.proof import ProofError, Vector
+from rosenblatt.evidence.proof import EXACT, ProofError, Vector
 from rosenblatt.evidence.reasons import ESTIMATES, FINITE, INFINITE, SHORT, UNKNOWN
-from rosenblatt.evidence.separationproof import EXACT, SeparationProof, data_of, kind_of
+from rosenblatt.evidence.separationproof import SeparationProof, data_of, kind_of
 from rosenblatt.evidence.statsmodels import model_of
 from rosenblatt.evidence.telling import Telling
 from rosenblatt.examples import Examples

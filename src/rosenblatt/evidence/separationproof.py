@@ -9,36 +9,38 @@ to zero. Which rows are separated is thereby proved, row by row. Nothing of the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import strictjson
+from rosenblatt.blocks import Picked
 from rosenblatt.card import card
 from rosenblatt.design import design_of
 from rosenblatt.errors import quoted
 from rosenblatt.evidence.families import Question, question
 from rosenblatt.evidence.fingerprint import fingerprint
-from rosenblatt.evidence.integers import (
-    exact_products,
-    integer_rows,
-    merged,
-    unit_of,
+from rosenblatt.evidence.integers import merged, sum_of_rows
+from rosenblatt.evidence.proof import (
+    Part,
+    ProofError,
+    Sealed,
+    Vector,
+    check_sum,
+    hexadecimal,
+    integers_of,
+    product_signs,
 )
-from rosenblatt.evidence.proof import Part, ProofError, Vector, integers_of
 from rosenblatt.evidence.statsmodels import model_of
 from rosenblatt.examples import Examples
 
 FORMAT = "rosenblatt separation 1"
 KINDS = ("none", "quasi-complete", "complete")
-EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
-class SeparationProof:
+class SeparationProof(Sealed):
     """What is claimed of a regression, and the whole numbers that prove it.
 
     Parameters
@@ -64,6 +66,8 @@ class SeparationProof:
     >>> proof.kind, proof.direction, proof.check(X, y)
     ('quasi-complete', (-3, 1), True)
     """
+
+    CALLED = "a proof of separation"
 
     kind: str
     family: str
@@ -103,53 +107,44 @@ class SeparationProof:
     def check_evidence(self, asked: Question) -> NDArray[np.bool_]:
         """Check the evidence alone; which of the signed rows are separated."""
         examples, pinned = merged(asked.constraints.examples), asked.constraints.pinned
-        separated = _positive(self.direction, examples)
+        separated = _separated(self.direction, examples)
         if (separated & pinned).any():
             row = int(asked.owners[np.flatnonzero(separated & pinned)[0]])
             raise ProofError(f"row {row}: the direction is not zero where the row pins it.")
         _check_multipliers(self.part, separated, pinned)
-        _check_sum(self.part, examples, np.flatnonzero(~separated & ~pinned))
+        listed = np.zeros(examples.n, dtype=bool)
+        listed[list(self.part.rows)] = True
+        rest = sum_of_rows(examples, without=separated | pinned | listed)
+        every = Picked(np.arange(examples.n), examples)
+        check_sum(self.part, every, rest, lambda j: f"coefficient {j}")
         kind = kind_of(separated, pinned)
         if self.kind != kind:
             raise ProofError(f"the evidence shows {kind!r}, not {quoted(self.kind)}.")
         return separated
 
-    def to_json(self) -> str:
-        """The proof as JSON text; integers are hexadecimal, so nothing is rounded."""
-        return strictjson.sealed(_content(self))
+    def content(self) -> dict[str, Any]:
+        """What its file says."""
+        return {
+            "format": FORMAT,
+            "kind": self.kind,
+            "family": self.family,
+            "fit_intercept": self.fit_intercept,
+            "data": self.data,
+            "direction": hexadecimal(self.direction),
+            **self.part.content(),
+        }
 
     @classmethod
-    def from_json(cls, text: str) -> SeparationProof:
-        """Read a proof that `to_json` wrote; raise ProofError if it was changed since.
-
-        Parameters
-        ----------
-        text : str
-            The JSON text.
-        """
-        try:
-            content = strictjson.parse(text)
-            seal = content.pop("seal")
-            proof = cls(
-                str(content["kind"]),
-                str(content["family"]),
-                content["fit_intercept"] is True,
-                str(content["data"]),
-                integers_of(content["direction"]),
-                Part(
-                    tuple(content["rows"]),
-                    integers_of(content["multipliers"]),
-                    int(content["rest"], 16),
-                ),
-            )
-        except strictjson.NotJsonError as wrong:
-            raise ProofError(f"this text {wrong}.") from None
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            why = quoted(error)
-            raise ProofError(f"this is not the JSON of a proof of separation: {why}.") from None
-        if content != _content(proof) or seal != strictjson.seal_of(content):
-            raise ProofError("the text of this proof was changed: its seal does not fit.")
-        return proof
+    def of_content(cls, content: dict[str, Any]) -> SeparationProof:
+        """The proof that a file says."""
+        return cls(
+            str(content["kind"]),
+            str(content["family"]),
+            content["fit_intercept"] is True,
+            str(content["data"]),
+            integers_of(content["direction"]),
+            Part.of_content(content),
+        )
 
     def _repr_html_(self) -> str:
         facts = [
@@ -158,20 +153,6 @@ class SeparationProof:
             ("to check it", "proof.check(X, y)"),
         ]
         return card("Proof of separation", facts)
-
-
-def _content(proof: SeparationProof) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "kind": proof.kind,
-        "family": proof.family,
-        "fit_intercept": proof.fit_intercept,
-        "data": proof.data,
-        "direction": [hex(v) for v in proof.direction],
-        "rows": list(proof.part.rows),
-        "multipliers": [hex(v) for v in proof.part.multipliers],
-        "rest": hex(proof.part.rest),
-    }
 
 
 def data_of(asked: Question) -> str:
@@ -189,40 +170,15 @@ def kind_of(separated: NDArray[np.bool_], pinned: NDArray[np.bool_]) -> str:
     return "quasi-complete" if pinned.any() or not separated.all() else "complete"
 
 
-def _positive(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
+def _separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
     """Where γ·z is positive; it must be zero everywhere else."""
     if len(direction) != examples.d or any(type(v) is not int for v in direction):
         raise ProofError(f"the direction is not {examples.d} whole numbers.")
-    used = [j for j, v in enumerate(direction) if v]
-    if not used:
-        return np.zeros(examples.n, dtype=bool)
-    examples = replace(examples, X=examples.X[:, used])
-    direction = tuple(direction[j] for j in used)
-    products = _exact_floats(direction, examples)
-    if products is None:
-        products = np.array(_signs(direction, examples, range(examples.n)))
-    negative = np.flatnonzero(products < 0)
+    signs = np.concatenate([some for _, some in product_signs(direction, examples)])
+    negative = np.flatnonzero(signs < 0)
     if len(negative):
         raise ProofError(f"signed row {negative[0]}: the direction is negative there.")
-    return np.asarray(products > 0)
-
-
-def _signs(direction: Vector, examples: Examples, rows: range) -> list[int]:
-    return [(p > 0) - (p < 0) for p in exact_products(direction, examples, rows)]
-
-
-def _exact_floats(direction: Vector, examples: Examples) -> NDArray[np.float64] | None:
-    """γ·z in floats, where whole numbers are so small that no sum of them is ever rounded."""
-    numbers = examples.numbers
-    if numbers.size == 0:
-        return np.zeros(examples.n)
-    most = max(map(abs, direction), default=0)
-    if not (most < EXACT and _whole(examples)):
-        return None
-    if not most * examples.largest * (examples.longest + 1) < EXACT:
-        return None
-    gamma = np.array(direction, dtype=np.float64)
-    return np.asarray(examples.X @ gamma) * examples.y
+    return np.asarray(signs > 0)
 
 
 def _check_multipliers(part: Part, separated: NDArray[np.bool_], pinned: NDArray[np.bool_]) -> None:
@@ -243,35 +199,3 @@ def _check_multipliers(part: Part, separated: NDArray[np.bool_], pinned: NDArray
     covered[list(part.rows)] = True
     if part.rest == 0 and not covered.all():
         raise ProofError(f"signed row {int(covered.argmin())} overlaps and has no multiplier.")
-
-
-def _check_sum(part: Part, examples: Examples, overlapping: NDArray[np.intp]) -> None:
-    """Σ λ z = 0, column by column, in whole numbers."""
-    multipliers = dict.fromkeys(overlapping.tolist(), part.rest)
-    multipliers |= dict(zip(part.rows, part.multipliers, strict=True))
-    for j, v in enumerate(_exact_sums(multipliers, examples)):
-        if v:
-            raise ProofError(f"the sum of multipliers times rows is not zero in coefficient {j}.")
-
-
-def _exact_sums(multipliers: dict[int, int], examples: Examples) -> Iterable[float]:
-    """Σ λ z of each column, or a positive multiple of it."""
-    rows = np.array(list(multipliers), dtype=np.intp)
-    most = sum(map(abs, multipliers.values()))
-    if most < EXACT and _whole(examples) and most * examples.largest < EXACT:
-        flow = np.zeros(examples.n)
-        flow[rows] = list(multipliers.values())
-        return np.asarray(examples.X.T @ (flow * examples.y)).ravel().tolist()
-    unit, total = unit_of(examples), [0] * examples.d
-    for start in range(0, len(rows), 1024):
-        some = rows[start : start + 1024].tolist()
-        for n, z in zip(some, integer_rows(examples, some, unit), strict=True):
-            m = multipliers[n]
-            total = [t + m * a if a else t for t, a in zip(total, z, strict=True)]
-    return total
-
-
-def _whole(examples: Examples) -> bool:
-    """Whether all numbers are whole."""
-    numbers = examples.numbers
-    return not (numbers != np.rint(numbers)).any()
