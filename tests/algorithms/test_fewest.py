@@ -17,9 +17,8 @@ from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.algorithms import descent, walker
-from rosenblatt.algorithms.costs import Costs
 from rosenblatt.algorithms.fewest import Search, fewest
-from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.judge import Costs, Judge
 from rosenblatt.algorithms.plane import plane_optimum
 from rosenblatt.examples import Examples
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import rosenblatt as rb
 from rosenblatt import algorithms
+from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.passes import passes
 from rosenblatt.algorithms.pocketpasses import pocket_passes
-from rosenblatt.algorithms.tally import Judging, count_mistakes
 from rosenblatt.blocks import InOrder
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
@@ -72,8 +72,25 @@ def test_mistakes_counted_over_blocks_are_those_of_all_rows(examples, size, seed
     W = np.random.default_rng(seed).integers(-3, 4, size=(7, X.shape[1] + 1)).astype(float)
     counts = [len(Hypothesis(w).mistakes(Examples.from_arrays(X, y))) for w in W]
     blocks = InOrder(cut(X, y, size))
-    assert [count_mistakes(blocks, Hypothesis(w)) for w in W] == counts
-    assert Judging(W, np.inf).over(blocks).tolist() == counts
+    assert [Judge(blocks).alone(w) for w in W] == counts
+    assert Judge(blocks).counts(W).tolist() == counts
+
+
+@given(strategies.labelled(max_rows=20), st.integers(1, 20), strategies.seeds, st.booleans())
+def test_weights_that_improve_over_blocks_are_those_of_all_rows(examples, size, seed, weighted):
+    X, y = examples
+    rng = np.random.default_rng(seed)
+    W = rng.integers(-3, 4, size=(20, X.shape[1] + 1)).astype(float)
+    whole, parts = Examples.from_arrays(X, y), list(cut(X, y, size)())
+    if weighted:
+        s = rng.choice([0.0, 0.1, 0.2, 0.3], size=len(X))
+        whole = whole.weighted(s, stream=True)
+        cuts = np.split(s, np.cumsum([part.n for part in parts])[:-1])
+        parts = [part.weighted(a, stream=True) for part, a in zip(parts, cuts, strict=True)]
+    judge, best = Judge(InOrder(lambda: parts)), Judge(whole).alone(W[0])
+    assert judge.improvements(W, best) == Judge(whole).improvements(W, best)
+    assert judge.alone(W[1]) == Judge(whole).alone(W[1])
+    assert judge.wrong(W[1]).tolist() == Judge(whole).wrong(W[1]).tolist()
 
 
 def test_few_rows_take_no_time():

@@ -102,7 +102,7 @@ def test_vectors_are_dropped_as_soon_as_they_reach_their_bars(monkeypatch):
     X, y, W = walk(6000, 6, seed=4, steps=40)
     judge = Judge(Examples.from_arrays(X, y))
     fewest = min(judge.alone(w) for w in W)
-    sieve, all_looks = Sieve(judge.examples), len(W) / 2 * np.ceil(len(X) / 64)
+    sieve, all_looks = Sieve(judge.blocks), len(W) / 2 * np.ceil(len(X) / 64)
     seen, left = looks(sieve, W, np.full(len(W), np.inf), monkeypatch)
     assert (seen, len(left)) == (all_looks, len(W))
     seen, left = looks(sieve, W, np.full(len(W), fewest / 2), monkeypatch)

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rosenblatt as rb
-from rosenblatt.algorithms.costs import Costs
-from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.judge import Costs, Judge
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.evidence.lowerbound import lower_bound
 from rosenblatt.evidence.proof import Part, Proof, ProofError

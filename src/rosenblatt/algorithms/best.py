@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.algorithms.costs import Costs
-from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.judge import Costs, Judge
 from rosenblatt.algorithms.run import Reason
 from rosenblatt.clock import Deadline
 from rosenblatt.examples import Examples

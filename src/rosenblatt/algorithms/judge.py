@@ -1,11 +1,17 @@
-"""Judging weights by their mistakes on all examples: one vector alone, or a block at once."""
+"""Judging weights by their mistakes on all rows: one w alone, or a batch of candidates at once.
+
+Rows come as blocks. In memory they are one block, and what a batch costs there can be told from a
+look at some of its rows; of many blocks each is gone through once.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,38 +19,33 @@ from numpy.typing import NDArray
 
 from rosenblatt import engine
 from rosenblatt.algorithms.sieve import Sieve, Survivor, double_slack, slip, worth_sifting
+from rosenblatt.blocks import Blocks
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import SMALLEST, Hypothesis
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Scores are made for so many pairs of a row and a vector at a time: they stay in the cache.
+# Scores are made for so many pairs of a row and a candidate at a time: they stay in the cache.
 SCORES_AT_ONCE = 2**17
-VECTORS_AT_ONCE = 256
-VECTORS_TO_SIFT = 2048
-FEW_PAIRS = 2**20  # of a row and a vector: not worth a second thread
-FEW_VECTORS = 16  # not worth ordering the rows for
-# The weights of a block, and the multiplications to judge it, are kept to about these numbers.
-BLOCK_ENTRIES = 2**22
-BLOCK_WORK = 2**34
+CANDIDATES_AT_ONCE = 256
+CANDIDATES_TO_SIFT = 2048
+FIRST_CANDIDATES = 32
+FEW_PAIRS = 2**20  # of a row and a candidate: not worth a second thread
+FEW_CANDIDATES, FEW_ROWS = 16, 4096  # not worth ordering the rows for
+# The weights of a batch, and the multiplications to judge it, are kept to about these numbers.
+BATCH_ENTRIES = 2**22
+BATCH_WORK = 2**34
 RANKS = 256
+FITS = 2**60  # sums below this, and their differences, are exact in 64 bits
 
 
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """For each thread and each vector: what its mistakes weigh so far, and scores in doubt."""
-
-    wrong: Floats
-    doubtful: Floats
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Judge:
-    """Counts mistakes on the examples; a row of weight s counts s.
+    """Counts mistakes on blocks; in memory, a row of weight s counts s.
 
-    The count of a vector is that of `Hypothesis.mistakes`, whether it is judged alone or in a
-    block: scores that rounding could decide are settled the same way in both.
+    The count of a w is that of `Hypothesis.mistakes`, whether it is judged alone or in a batch:
+    scores that rounding could decide are settled the same way in both.
 
     Examples
     --------
@@ -56,135 +57,191 @@ class Judge:
     ([(1, 1), (2, 0)], [3.0, 1.0, 0.0])
     """
 
-    examples: Examples
+    blocks: Blocks
     zero: int = 0
     threads: int = 1
 
     def alone(self, w: Floats) -> float:
-        """The mistakes of one vector, by weight if the examples have weights."""
-        rows = self.wrong(w)
-        if self.examples.weights is None:
-            return len(rows)
+        """The mistakes of one w, by weight if the examples have weights."""
+        costs = list(self.blocks.each(Costly(w, self.zero)))
+        if all(isinstance(cost, int) for cost in costs):
+            return int(sum(costs))
         # The exact sum, rounded once, does not depend on the order of the rows.
         try:
-            return math.fsum(self.examples.weights[rows])
+            return math.fsum(np.concatenate(costs))
         except OverflowError:
             return math.inf
 
     def wrong(self, w: Floats) -> Rows:
-        """The rows that one vector answers wrongly, but for those of weight 0."""
-        if w.any():
-            return self.hypothesis(w).mistakes(self.examples)
-        rows = self.examples.kept.astype(np.intp)  # all scores are 0
-        return rows[self.zero * self.examples.y[rows] <= 0]
+        """The rows that one w answers wrongly, but for those of weight 0."""
+        return np.concatenate(list(self.blocks.each(Wrong(w, self.zero))))
 
-    def hypothesis(self, w: Floats) -> Hypothesis:
-        """The vector as a hypothesis on these examples."""
-        return Hypothesis(w, self.examples.x0, self.zero)
-
-    def hardest_first(self, w: Floats) -> Rows:
-        """The rows in about the order of how likely a vector like w is to be wrong on them.
-
-        Vectors that cannot win are then dropped early. Ranks are coarse, to be found by counting.
-        """
-        v = self.examples.y * self.hypothesis(w).scores(self.examples.X)
-        with np.errstate(over="ignore", invalid="ignore"):
-            rank = (np.nan_to_num(v / (np.abs(v).mean() + SMALLEST)) + 4) * RANKS / 8
-        return np.argsort(np.clip(rank, 0, RANKS - 1).astype(np.uint8), kind="stable")
-
-    def improvements(
-        self, W: Floats, best: float, order: Rows | None = None
-    ) -> list[tuple[int, float]]:
-        """The vectors of W, in turn, with fewer mistakes than `best` and all before them.
-
-        `order` says in which order to look at the examples; it changes the time, not the answer.
-        """
+    def improvements(self, W: Floats, best: float) -> list[tuple[int, float]]:
+        """The candidates, in turn, with fewer mistakes than `best` and all before them."""
         found: list[tuple[int, float]] = []
-        sieve, factor = self.sieve, slip(self.examples)
-        bar = best * factor
-        survivors = sieve.survivors(W, bar) if sieve else self._survivors(W, bar, order)
-        for one in survivors:
-            if one.wrong < best * factor:
+        for one in self._survivors(W, best * self._slip):
+            if one.wrong < best * self._slip:
                 count = self._count(W, one)
                 if count < best:
                     best = count
                     found.append((one.b, count))
         return found
 
-    def _count(self, W: Floats, one: Survivor) -> float:
-        """The mistakes of a survivor; sums of weights are made anew, exactly."""
-        exact = one.complete and self.examples.weights is None
-        return int(one.wrong) if exact else self.alone(W[one.b])
-
     def counts(self, W: Floats) -> Floats:
-        """The mistakes of every vector of W."""
+        """The mistakes of every candidate."""
         counts = np.empty(len(W))
-        step = min(self.block, VECTORS_AT_ONCE)
+        step = min(self.batch(W.shape[1]), CANDIDATES_AT_ONCE)
         for begin in range(0, len(W), step):
             part = W[begin : begin + step]
-            for one in self._survivors(part, math.inf, None):
+            for one in self._survivors(part, math.inf, sift=False):
                 counts[begin + one.b] = self._count(part, one)
         return counts
 
+    def batch(self, dimension: int, judged: int = sys.maxsize) -> int:
+        """How many candidates of so many numbers to judge at once, after so many."""
+        most = BATCH_ENTRIES // dimension
+        if not isinstance(self.blocks, Examples):
+            return max(1, min(most, CANDIDATES_AT_ONCE))
+        most = min(most, BATCH_WORK // (self.blocks.n * self.blocks.entries_per_row))
+        if self.sieve is not None:
+            return max(1, min(most, CANDIDATES_TO_SIFT))
+        # Small batches first: a pocket with few mistakes lets more of the next be dropped.
+        return max(1, min(most, CANDIDATES_AT_ONCE, max(FIRST_CANDIDATES, judged)))
+
     @functools.cached_property
     def sieve(self) -> Sieve | None:
-        """What drops most vectors after a look at some rows, where there are rows enough."""
-        return Sieve(self.examples, self.threads) if worth_sifting(self.examples) else None
+        """What drops most candidates after a look at some rows, where there are rows enough."""
+        examples = self.blocks
+        if isinstance(examples, Examples) and worth_sifting(examples):
+            return Sieve(examples, self.threads)
+        return None
 
     def rest(self) -> None:
         """Let go of the rows that the sieve holds."""
         self.__dict__.pop("sieve", None)
 
     @property
-    def block(self) -> int:
-        """How many vectors to judge at once."""
-        work = self.examples.n * self.examples.entries_per_row
-        most = VECTORS_AT_ONCE if self.sieve is None else VECTORS_TO_SIFT
-        return max(1, min(BLOCK_ENTRIES // (self.examples.d + 1), BLOCK_WORK // work, most))
+    def _slip(self) -> float:
+        return slip(self.blocks) if isinstance(self.blocks, Examples) else 1.0
 
-    def _survivors(self, W: Floats, best: float, order: Rows | None) -> list[Survivor]:
-        """The vectors that may make fewer mistakes than `best`."""
-        pairs = self.examples.n * len(W)
-        threads = min(self.threads, max(1, pairs // FEW_PAIRS))
-        tally = Tally(np.zeros((threads, len(W))), np.zeros((threads, len(W))))
-        with engine.one_blas_thread():
-            if threads == 1:
-                self._look(0, tally, W, (best, order))
-            else:
-                with ThreadPoolExecutor(threads) as pool:
-                    looks = range(threads)
-                    list(pool.map(lambda k: self._look(k, tally, W, (best, order)), looks))
-        wrong, doubtful = tally.wrong.sum(axis=0), tally.doubtful.sum(axis=0)
-        left = np.flatnonzero(wrong < best)
-        return [Survivor(int(b), float(wrong[b]), bool(doubtful[b] == 0)) for b in left]
+    def _count(self, W: Floats, one: Survivor) -> float:
+        """The mistakes of a survivor; sums of weights are made anew, exactly."""
+        exact = one.complete and self._slip == 1.0
+        return int(one.wrong) if exact else self.alone(W[one.b])
 
-    def _look(self, k: int, tally: Tally, W: Floats, way: tuple[float, Rows | None]) -> None:
-        """Judge W on the k-th thread's share of the rows, dropping what cannot win.
+    def _survivors(self, W: Floats, best: float, sift: bool = True) -> list[Survivor]:
+        """The candidates that may make fewer mistakes than `best`."""
+        if not isinstance(self.blocks, Examples):
+            return self._through(W, best)
+        if sift and self.sieve is not None:
+            return self.sieve.survivors(W, best)
+        return _looked(self.blocks, W, best, self.threads)
 
-        The counts of other threads may be old: they are still counts of mistakes made.
-        """
-        best, order = way
-        examples, threads = self.examples, len(tally.wrong)
-        with np.errstate(over="ignore"):  # such scores are in doubt
-            slack, w0 = double_slack(examples, W), W[:, 0] * examples.x0
-        alive = np.arange(len(W))
-        C = max(1, SCORES_AT_ONCE // len(W))
-        for start in range(k * C, examples.n, threads * C):
-            rows: Any = slice(start, min(start + C, examples.n))
-            rows = rows if order is None else order[rows]
-            wrong, doubtful = np.zeros(len(alive)), np.zeros(len(alive))
-            S, y, s = _product(examples.X, rows, W), examples.y[rows], self._sizes(rows, C)
-            engine.judge(S, w0, y, s, slack, wrong, doubtful)
-            tally.wrong[k, alive] += wrong
-            tally.doubtful[k, alive] += doubtful
-            left = tally.wrong[:, alive].sum(axis=0) < best
-            if np.count_nonzero(left) < 0.9 * len(left):
-                alive, W, slack, w0 = alive[left], W[left], slack[left], w0[left]
-                if len(alive) == 0:
-                    return
+    def _through(self, W: Floats, best: float) -> list[Survivor]:
+        """Go through many blocks once, leaving out on the way what has `best` mistakes."""
+        work = Counts(W, self.zero, self.threads, np.arange(len(W)))
+        mistakes, whole = np.zeros(len(W)), True
+        for which, counts in self.blocks.each(work):
+            mistakes[which] += counts
+            whole = whole and bool((counts == np.rint(counts)).all())
+            work.alive = work.alive[mistakes[work.alive] < best]
+        return [Survivor(int(b), float(mistakes[b]), whole) for b in work.alive]
 
-    def _sizes(self, rows: Any, most: int) -> Floats:
-        return np.ones(most) if self.examples.weights is None else self.examples.weights[rows]
+
+@dataclass(frozen=True, eq=False)
+class Wrong:
+    """The work of finding the rows that w answers wrongly."""
+
+    w: Floats
+    zero: int
+
+    def __call__(self, block: Examples, first: int) -> Rows:
+        """Their numbers among all rows."""
+        if self.w.any():
+            return first + Hypothesis(self.w, block.x0, self.zero).mistakes(block)
+        rows = block.kept.astype(np.intp)  # all scores are 0
+        return first + rows[self.zero * block.y[rows] <= 0]
+
+
+class Costly(Wrong):
+    """The work of counting them: how many, or the weights of those rows."""
+
+    def __call__(self, block: Examples, first: int) -> Any:
+        """Of one block."""
+        rows = super().__call__(block, 0)
+        return len(rows) if block.weights is None else block.weights[rows]
+
+
+@dataclass(eq=False)
+class Counts:
+    """The work of counting the mistakes of the candidates that are still of interest."""
+
+    W: Floats
+    zero: int
+    threads: int
+    alive: Rows
+
+    def __call__(self, block: Examples, first: int) -> tuple[Rows, Floats]:
+        """Which they are, and what each gets wrong in a block."""
+        return self.alive, Judge(block, self.zero, self.threads).counts(self.W[self.alive])
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """For each thread and each candidate: what its mistakes weigh so far, and scores in doubt."""
+
+    wrong: Floats
+    doubtful: Floats
+
+
+def _looked(examples: Examples, W: Floats, best: float, threads: int) -> list[Survivor]:
+    """The candidates that may make fewer mistakes than `best`, by matrix products."""
+    threads = min(threads, max(1, examples.n * len(W) // FEW_PAIRS))
+    tally = Tally(np.zeros((threads, len(W))), np.zeros((threads, len(W))))
+    few = examples.n < FEW_ROWS or len(W) < FEW_CANDIDATES or best == math.inf
+    order = None if few else _hardest_first(examples, W.mean(axis=0))
+
+    def look(k: int) -> None:
+        _look(examples, W, (best, order), (k, tally))
+
+    with engine.one_blas_thread():
+        if threads == 1:
+            look(0)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(look, range(threads)))
+    wrong, doubtful = tally.wrong.sum(axis=0), tally.doubtful.sum(axis=0)
+    left = np.flatnonzero(wrong < best)
+    return [Survivor(int(b), float(wrong[b]), bool(doubtful[b] == 0)) for b in left]
+
+
+def _look(
+    examples: Examples, W: Floats, way: tuple[float, Rows | None], share: tuple[int, Tally]
+) -> None:
+    """Judge W on one thread's share of the rows, dropping what cannot win.
+
+    The counts of other threads may be old: they are still counts of mistakes made.
+    """
+    (best, order), (k, tally) = way, share
+    with np.errstate(over="ignore"):  # such scores are in doubt
+        slack, w0 = double_slack(examples, W), W[:, 0] * examples.x0
+    alive = np.arange(len(W))
+    C = max(1, SCORES_AT_ONCE // len(W))
+    ones = np.ones(C)
+    for start in range(k * C, examples.n, len(tally.wrong) * C):
+        rows: Any = slice(start, min(start + C, examples.n))
+        rows = rows if order is None else order[rows]
+        wrong, doubtful = np.zeros(len(alive)), np.zeros(len(alive))
+        sizes = ones if examples.weights is None else examples.weights[rows]
+        S = _product(examples.X, rows, W)
+        engine.judge(S, w0, examples.y[rows], sizes, slack, wrong, doubtful)
+        tally.wrong[k, alive] += wrong
+        tally.doubtful[k, alive] += doubtful
+        left = tally.wrong[:, alive].sum(axis=0) < best
+        if np.count_nonzero(left) < 0.9 * len(left):
+            alive, W, slack, w0 = alive[left], W[left], slack[left], w0[left]
+            if len(alive) == 0:
+                return
 
 
 def _product(X: Any, rows: Any, W: Floats) -> Floats:
@@ -194,3 +251,71 @@ def _product(X: Any, rows: Any, W: Floats) -> Floats:
     some = X[rows] if isinstance(rows, slice) else X.take(rows, axis=0)
     with np.errstate(over="ignore", invalid="ignore"):  # such scores are in doubt
         return np.asarray(some.astype(np.float64, copy=False) @ W[:, 1:].T)
+
+
+def _hardest_first(examples: Examples, w: Floats) -> Rows:
+    """The rows in about the order of how likely a vector like w is to be wrong on them.
+
+    Candidates that cannot win are then dropped early. Ranks are coarse, to be found by counting.
+    """
+    v = examples.y * Hypothesis(w, examples.x0).scores(examples.X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rank = (np.nan_to_num(v / (np.abs(v).mean() + SMALLEST)) + 4) * RANKS / 8
+    return np.argsort(np.clip(rank, 0, RANKS - 1).astype(np.uint8), kind="stable")
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """The cost of a mistake on each row, in whole numbers of one unit.
+
+    Examples
+    --------
+    >>> examples = Examples.from_arrays([[1.0], [2.0], [3.0]], [0, 1, 1])
+    >>> costs = Costs.of(examples.weighted([0.5, 0.25, 2.0]))
+    >>> costs.each.tolist(), costs.exponent, costs.number(costs.total([0, 1]))
+    ([2, 1, 8], -2, 0.75)
+    """
+
+    each: NDArray[Any]  # 64-bit integers where every sum of them fits, else Python's
+    exponent: int | None = None  # the unit is 2 to this power; None where rows cost 1
+
+    @classmethod
+    def of(cls, examples: Examples) -> Costs:
+        """The costs of examples: their weights, or 1 each."""
+        if examples.weights is None:
+            return cls(np.ones(examples.n, dtype=np.int64))
+        fractions, exponents = np.frexp(examples.weights)
+        odd = np.ldexp(fractions, 53).astype(np.int64)
+        some = odd != 0
+        zeros = np.frexp((odd & -odd)[some].astype(np.float64))[1] - 1  # at the end, in binary
+        odd[some] >>= zeros
+        powers = exponents[some] - 53 + zeros
+        unit = int(powers.min())
+        whole = np.zeros(examples.n, dtype=object)
+        pairs = zip(odd[some].tolist(), (powers - unit).tolist(), strict=True)
+        whole[some] = [m << k for m, k in pairs]
+        return cls(whole.astype(np.int64) if whole.sum() < FITS else whole, unit)
+
+    def total(self, rows: Any) -> int:
+        """What mistakes on these rows cost together."""
+        return int(self.each[rows].sum()) if len(rows) else 0
+
+    def number(self, cost: int) -> float:
+        """A cost as a person reads it: a count, or the nearest float."""
+        if self.exponent is None:
+            return cost
+        try:
+            return cost / (1 << -self.exponent) if self.exponent < 0 else float(self._plain(cost))
+        except OverflowError:
+            return math.inf
+
+    def number_below(self, cost: int) -> float:
+        """A cost as a count, or the largest float that is not above it."""
+        if self.exponent is None:
+            return cost
+        near = min(self.number(cost), sys.float_info.max)
+        return math.nextafter(near, -math.inf) if Fraction(near) > self._plain(cost) else near
+
+    def _plain(self, cost: int) -> Fraction:
+        assert self.exponent is not None
+        return cost * Fraction(2) ** self.exponent

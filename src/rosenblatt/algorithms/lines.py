@@ -8,6 +8,7 @@ from rosenblatt.algorithms import descent
 from rosenblatt.algorithms.best import Best, Floats
 from rosenblatt.algorithms.board import Scaling, scaling_of
 from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
 
 COLD = 1e-3  # a temperature at which only the fewest mistakes are chosen
 SAMPLE = 10_000  # rows among which those near the line are looked for
@@ -22,11 +23,11 @@ def along_lines(best: Best, examples: Examples, rng: np.random.Generator) -> Non
     v = v / (np.linalg.norm(v) or 1.0)
     costs = np.ones(examples.n) if examples.weights is None else examples.weights
     line = descent.new_line(examples.n, 0, 512 + examples.n // 8)
-    line.s[:] = _signed_scores(best, examples, scaling.tall(v))
+    line.s[:] = _signed_scores(examples, scaling.tall(v))
     cost, reach = best.mistakes, 0.05
     while best.goes_on:
         direction = _direction(examples, scaling, line.s, rng)
-        line.g[:] = _signed_scores(best, examples, scaling.tall(direction))
+        line.g[:] = _signed_scores(examples, scaling.tall(direction))
         a, cost, met = descent.run_step(line, costs, reach, cost, COLD, rng)
         reach *= 0.5 if met < 0 else (1.1 if met < examples.n // 16 + 64 else 0.9)
         v += a * direction
@@ -35,8 +36,8 @@ def along_lines(best: Best, examples: Examples, rng: np.random.Generator) -> Non
         best.tell(1)
 
 
-def _signed_scores(best: Best, examples: Examples, w: Floats) -> Floats:
-    return np.asarray(examples.y * best.judge.hypothesis(w).scores(examples.X))
+def _signed_scores(examples: Examples, w: Floats) -> Floats:
+    return np.asarray(examples.y * Hypothesis(w, examples.x0).scores(examples.X))
 
 
 def _direction(examples: Examples, scaling: Scaling, s: Floats, rng: np.random.Generator) -> Floats:

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.algorithms.costs import Costs
-from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.judge import Costs, Judge
 from rosenblatt.algorithms.points import Points, Vector, between, cross, dot, rounded
 from rosenblatt.examples import Examples
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine, orders
-from rosenblatt.algorithms.judge import FEW_VECTORS, Judge, Rows
+from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import WALKS
 from rosenblatt.algorithms.run import Budget, Reason, Rule, Run
 from rosenblatt.algorithms.walk import Ints, Progress, Walk
@@ -18,8 +18,6 @@ from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 
 FOREVER = 2**62
-FEW = 4096
-FIRST_BLOCK = 32
 LONG_RUN = 64  # cycles: nobody is right by chance for so long
 
 
@@ -159,11 +157,9 @@ class PocketWalk(Walk):
         """How many more corrections the next block may make."""
         if self.plan.ratchet:
             return super().corrections_left
-        block = self.judge.block
-        if self.judge.sieve is None:
-            # Small blocks first: a pocket with few mistakes lets more of the next be dropped.
-            block = min(block, max(FIRST_BLOCK, self.so_far.corrections))
-        return min(super().corrections_left, block)
+        return min(
+            super().corrections_left, self.judge.batch(len(self.start), self.so_far.corrections)
+        )
 
     @property
     def goes_on(self) -> bool:
@@ -203,7 +199,7 @@ class PocketWalk(Walk):
 
     def pocket_run(self) -> PocketRun:
         """What happened, once the walk is over."""
-        best = self.judge.hypothesis(self.pocket.w)
+        best = Hypothesis(self.pocket.w, self.examples.x0, self.rule.zero)
         mistakes = best.mistakes(self.examples)
         run = self.run(self._why(mistakes), look=False)
         return PocketRun(
@@ -215,17 +211,11 @@ class PocketWalk(Walk):
         engine.keep(self.rows, corrected, before.w.copy(), W)
         with np.errstate(over="ignore"):  # weights past all floats are wrong on every row
             W *= self.examples.unit
-        found = self.judge.improvements(W, self.pocket.mistakes, self._order(W))
+        found = self.judge.improvements(W, self.pocket.mistakes)
         if not found:
             return self.pocket
         news = tuple((before.corrections + 1 + b, mistakes) for b, mistakes in found)
         return Pocket(W[found[-1][0]].copy(), self.pocket.history + news)
-
-    def _order(self, W: NDArray[np.float64]) -> Rows | None:
-        """The examples that most of W get wrong first; not worth its cost on few examples."""
-        if self.judge.sieve or self.examples.n < FEW or len(W) < FEW_VECTORS:
-            return None
-        return self.judge.hardest_first(W.mean(axis=0))
 
     def _why(self, mistakes: Ints) -> Reason:
         if len(mistakes) == 0:

@@ -7,6 +7,7 @@ together in one pass over all rows. The pocket is that of `order="cycle"` on all
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,16 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
+from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.passes import Passed, Passes, Record
 from rosenblatt.algorithms.pocket import Pocket
 from rosenblatt.algorithms.run import Budget, Reason, Rule
-from rosenblatt.algorithms.tally import Judging
 from rosenblatt.blocks import Batches, InOrder
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-
-AT_ONCE = 256  # weights judged in one pass
-ENTRIES = 2**22  # fewer where they are long
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +93,19 @@ class _PocketPasses(Passes):
         self.pocket: Pocket | None = None
         self.kept: list[NDArray[np.float64]] = []
         self.first = 0  # the t of the first of them
+        self.judge_of = Judge(InOrder(self._counted), rule.zero, engine.cores())
+
+    def _counted(self) -> Iterator[Examples]:
+        rows = 0
+        for block in self.batches():
+            rows += block.n
+            yield block
+        self.rows = rows
 
     @property
     def room(self) -> int:
         """How many corrections to make before they are judged."""
-        most = max(1, min(AT_ONCE, ENTRIES // max(len(self.w), 1)))
+        most = self.judge_of.batch(max(len(self.w), 1))
         return min(self.left, most - sum(map(len, self.kept)) % most)
 
     def take(
@@ -112,7 +118,7 @@ class _PocketPasses(Passes):
         engine.keep(examples.rows(self.rule.eta), corrected, self.w.copy(), W)
         super().take(w, corrected, examples, done)
         self.kept.append(W)
-        if sum(map(len, self.kept)) >= min(AT_ONCE, max(1, ENTRIES // len(w))):
+        if sum(map(len, self.kept)) >= self.judge_of.batch(len(w)):
             self.judge()
 
     def judge(self) -> None:
@@ -126,13 +132,10 @@ class _PocketPasses(Passes):
         W = np.concatenate(self.kept)
         history = () if self.pocket is None else self.pocket.history
         best = math.inf if self.pocket is None else self.pocket.mistakes
-        judging = Judging(W, best, self.rule.zero)
-        counts, self.rows, pocket = judging.over(InOrder(self.batches)), judging.rows, self.pocket
-        for b, count in enumerate(counts.tolist()):
-            if count < best:
-                best, history = count, (*history, (self.first + b, count))
-                pocket = Pocket(W[b].copy(), history)
-        self.pocket, self.first = pocket, self.first + len(W)
+        for b, count in self.judge_of.improvements(W, best):
+            best, history = count, (*history, (self.first + b, count))
+            self.pocket = Pocket(W[b].copy(), history)
+        self.first += len(W)
         self.work += W.size * self.rows
         self.kept.clear()
         self.confirmed = self.confirmed or best == 0

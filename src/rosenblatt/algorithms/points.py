@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.algorithms.costs import Costs
+from rosenblatt.algorithms.judge import Costs
 from rosenblatt.examples import Examples
 
 Floats = NDArray[np.float64]

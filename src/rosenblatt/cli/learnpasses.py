@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt import clock
+from rosenblatt import clock, engine
 from rosenblatt.algorithms import Budget, Rule
+from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.passes import Passed, passes
 from rosenblatt.algorithms.pocketpasses import pocket_passes
 from rosenblatt.algorithms.scaling import Scaling
-from rosenblatt.algorithms.tally import Judging, count_mistakes
 from rosenblatt.blocks import InOrder
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.passing import AboutFile, verdict_in_passes
@@ -196,7 +196,7 @@ class _Task:
         done: Passed = pocket_passes(lambda: self._scaled(scaling), Rule(), budget)
         line = scaling.fold(done.hypothesis)
         lines = [line.w, *(np.eye(1, len(line.w))[0] * sign for sign in (-1.0, 1.0))]
-        counts = Judging(np.stack(lines), np.inf).over(InOrder(self.batches))
+        counts = Judge(InOrder(self.batches), threads=engine.cores()).counts(np.stack(lines))
         best = int(counts.argmin())
         hypothesis = replace(line, w=lines[best])
         done = replace(done, hypothesis=hypothesis, mistakes=int(counts[best]))
@@ -226,7 +226,7 @@ class _Task:
         return replace(done, hypothesis=hypothesis, mistakes=mistakes)
 
     def _count(self, hypothesis: Hypothesis) -> int:
-        return count_mistakes(InOrder(self.batches), hypothesis)
+        return int(Judge(InOrder(self.batches), hypothesis.zero).alone(hypothesis.w))
 
 
 class _Plain:

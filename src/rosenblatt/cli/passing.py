@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.algorithms.tally import count_mistakes
+from rosenblatt.algorithms.judge import Judge
 from rosenblatt.blocks import InOrder
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import Reading
@@ -90,7 +90,7 @@ def verdict_in_passes(batches: FileBatches, *, widest: bool, deadline: Deadline 
     blocks = InOrder(batches)
     answer = separability_of_blocks(blocks, widest=widest, deadline=deadline)
     line = line_of(answer, 1.0)
-    if line is not None and not widest and count_mistakes(blocks, line):
+    if line is not None and not widest and Judge(blocks, line.zero).alone(line.w):
         line = None
     return Verdict(answer, Rows(*batches.places(_named(answer))), line)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.algorithms.costs import Costs
+from rosenblatt.algorithms.judge import Costs
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.fingerprint import (
     MOST_PAIRS,
