@@ -72,32 +72,31 @@ class Rounds:
     def __init__(self, client: Any, n: int, d: int = 30, shards: int = SHARDS) -> None:
         from rosenblatt.algorithms.run import Budget, Rule
         from rosenblatt.dask import mixing
-        from rosenblatt.dask.crew import Crew
-        from rosenblatt.dask.gathering import Given, gather
+        from rosenblatt.dask.cluster import Cluster, Given
 
         self.mixing = mixing
         self.X, self.y = examples(client, n, d, shards)
-        self.crew = Crew(client, 300.0)
-        gather(self.crew, Given(self.X, self.y), 1.0)
-        self.plan = mixing.Plan(Rule(), Budget())
-        self.state, _ = mixing.one_round(self.crew, self.plan, mixing.State(np.zeros(d + 1)))
+        self.cluster = Cluster(client, 300.0)
+        self.cluster.gather(Given(self.X, self.y), 1.0)
+        self.plan = mixing.Mixing(Rule(), Budget())
+        self.state, _ = mixing.one_round(self.cluster, self.plan, mixing.State(np.zeros(d + 1)))
 
     def turns(self) -> list[Any]:
-        return list(self.mixing.turns_of(self.plan, self.state, len(self.crew.shards)))
+        return list(self.mixing.turns_of(self.plan, self.state, len(self.cluster.shards)))
 
     def once(self) -> list[Any]:
-        _, learnt = self.mixing.one_round(self.crew, self.plan, self.state)
-        self.crew.seen_at([part.worker for part in learnt])
-        self.crew.place()
+        _, learnt = self.mixing.one_round(self.cluster, self.plan, self.state)
+        self.cluster.seen_at([part.worker for part in learnt])
+        self.cluster.place()
         return list(learnt)
 
     def at_home(self) -> list[Any]:
         """The shards, copied to this process, as examples."""
         from rosenblatt.dask.tasks import examples_of
 
-        shards = self.crew.client.gather(self.crew.shards)
-        named = zip(self.crew.names, shards, strict=True)
-        return [examples_of(name, shard, self.crew.reading) for name, shard in named]
+        shards = self.cluster.client.gather(self.cluster.shards)
+        named = zip(self.cluster.names, shards, strict=True)
+        return [examples_of(name, shard, self.cluster.reading) for name, shard in named]
 
 
 def beside_incremental(quick: bool) -> Iterator[Line]:

@@ -25,13 +25,12 @@ from dask.distributed import Client, LocalCluster, wait
 
 from rosenblatt.algorithms.run import Budget, Rule
 from rosenblatt.dask import mixing
-from rosenblatt.dask.crew import WIDE, Crew
-from rosenblatt.dask.gathering import Given, gather
+from rosenblatt.dask.cluster import WIDE, Cluster, Given
 from rosenblatt.dask.tasks import Learnt, one_cycle
 from rosenblatt.examples import Examples
 
 PAGE = Path(__file__).with_name("scale.md")
-PLAN = mixing.Plan(Rule(), Budget())
+PLAN = mixing.Mixing(Rule(), Budget())
 ROUND_TRIPS = 7
 
 
@@ -109,7 +108,7 @@ def cluster(workers: int) -> Iterator[Client]:
         yield client
 
 
-def shards_on(client: Client, job: Job) -> Crew:
+def shards_on(client: Client, job: Job) -> Cluster:
     """Random rows in the workers' memory, a tenth of the answers by chance."""
     rng, rows = da.random.default_rng(0), -(-int(job.rows) // job.shards)
     X = rng.standard_normal((int(job.rows), job.columns), chunks=(rows, -1)).astype(np.float32)
@@ -117,10 +116,10 @@ def shards_on(client: Client, job: Job) -> Crew:
     y = ((X @ w > 0) == (rng.random(int(job.rows), chunks=rows) >= 0.1)).astype(np.int8)
     X, y = client.persist([X, y])
     wait([X, y], timeout=300)
-    crew = Crew(client, 120.0)
-    gather(crew, Given(X, y), 1.0)
-    crew.place()
-    return crew
+    cluster = Cluster(client, 120.0)
+    cluster.gather(Given(X, y), 1.0)
+    cluster.place()
+    return cluster
 
 
 def seconds_of(work: Callable[[], Any], repeats: int = ROUND_TRIPS) -> float:
@@ -134,14 +133,14 @@ def seconds_of(work: Callable[[], Any], repeats: int = ROUND_TRIPS) -> float:
     return float(np.median(taken))
 
 
-def round_of(crew: Crew, columns: int) -> Callable[[], Any]:
+def round_of(cluster: Cluster, columns: int) -> Callable[[], Any]:
     """The second round of a run, from the same state each time."""
-    state, _ = mixing.one_round(crew, PLAN, mixing.State(np.zeros(columns + 1)))
+    state, _ = mixing.one_round(cluster, PLAN, mixing.State(np.zeros(columns + 1)))
 
     def work() -> None:
-        _, learnt = mixing.one_round(crew, PLAN, state)
-        crew.seen_at([part.worker for part in learnt])
-        crew.place()
+        _, learnt = mixing.one_round(cluster, PLAN, state)
+        cluster.seen_at([part.worker for part in learnt])
+        cluster.place()
 
     return work
 
@@ -179,8 +178,8 @@ def measured(quick: bool) -> Constants:
     engine = {}
     with cluster(2) as client:
         for shards in (2, 4, 8) if quick else (1, 2, 4, 8, 16, 32, 64):
-            crew = shards_on(client, Job(20 * shards, 30, shards, 2))
-            engine[shards] = seconds_of(round_of(crew, 30))
+            held = shards_on(client, Job(20 * shards, 30, shards, 2))
+            engine[shards] = seconds_of(round_of(held, 30))
         task, fixed = np.polyfit(list(engine), list(engine.values()), 1)
         wide = Job(32, 20_000 if quick else 100_000, 8, 2)
         took = seconds_of(round_of(shards_on(client, wide), wide.columns))
@@ -198,8 +197,8 @@ def compared(c: Constants, quick: bool) -> list[tuple[Job, int, float]]:
         with cluster(workers) as client:
             for shards in (1, 2, 4, 8):
                 job = Job(rows, 30, shards, workers)
-                crew = shards_on(client, job)
-                found.append((job, workers, seconds_of(round_of(crew, 30))))
+                held = shards_on(client, job)
+                found.append((job, workers, seconds_of(round_of(held, 30))))
     return found
 
 

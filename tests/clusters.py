@@ -13,7 +13,7 @@ import dask
 from dask.distributed import Client, LocalCluster
 from distributed.utils import get_mp_context
 
-from rosenblatt.dask import crew
+from rosenblatt.dask import cluster
 
 # Workers fork from a process that has imported everything: they are back at once.
 QUICK = {
@@ -40,8 +40,8 @@ def local_cluster(workers=2):
 
 
 def when_asked(monkeypatch, number, action):
-    """Do something a moment after the crew was asked for the n-th time."""
-    asked, plain = [], crew.Crew.ask
+    """Do something a moment after the cluster was asked for the n-th time."""
+    asked, plain = [], cluster.Cluster.ask
 
     def ask(self, *arguments):
         asked.append(list(self.homes))
@@ -49,7 +49,7 @@ def when_asked(monkeypatch, number, action):
             threading.Timer(0.02 * random.random(), action).start()
         return plain(self, *arguments)
 
-    monkeypatch.setattr(crew.Crew, "ask", ask)
+    monkeypatch.setattr(cluster.Cluster, "ask", ask)
     return asked
 
 

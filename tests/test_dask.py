@@ -23,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning, EfficiencyWarning
 from strategies import with_margin
 
 from rosenblatt.dask import Perceptron, PocketPerceptron
-from rosenblatt.dask.crew import Crew
+from rosenblatt.dask.cluster import Cluster
 from rosenblatt.errors import UsageError
 
 pytestmark = [
@@ -249,7 +249,7 @@ def test_a_bad_shard_of_a_group_is_named(client, planted):
 
 
 def test_a_worker_with_threads_is_asked_as_many_groups():
-    crew = Crew.__new__(Crew)
-    crew.homes = ["b", "a", "b", "b", "a", "b", "c"]
-    crew.threads = lambda: {"a": 1, "b": 3}
-    assert crew._groups() == [("a", [1, 4]), ("b", [0, 5]), ("b", [2]), ("b", [3]), ("c", [6])]
+    cluster = Cluster.__new__(Cluster)
+    cluster.homes = ["b", "a", "b", "b", "a", "b", "c"]
+    cluster.threads = lambda: {"a": 1, "b": 3}
+    assert cluster._groups() == [("a", [1, 4]), ("b", [0, 5]), ("b", [2]), ("b", [3]), ("c", [6])]

@@ -16,7 +16,7 @@ from dask.distributed import Client
 from strategies import with_margin
 
 from rosenblatt.dask import ClusterError, Perceptron
-from rosenblatt.dask import crew as crews
+from rosenblatt.dask import cluster as clusters
 
 pytestmark = [
     pytest.mark.slow_without_jit,
@@ -60,7 +60,7 @@ def test_killed_workers_change_no_bit(client, data, undisturbed, monkeypatch, wo
 def test_wide_weights_are_sent_again_when_their_worker_is_lost(
     client, data, undisturbed, monkeypatch
 ):
-    monkeypatch.setattr(crews, "WIDE", 0)
+    monkeypatch.setattr(clusters, "WIDE", 0)
     client.wait_for_workers(2, timeout=BACK)
     when_asked(monkeypatch, undisturbed.n_iter_ // 2, lambda: kill_workers(client, 2))
     assert same(Perceptron(client=client, timeout=LIMIT).fit(*data), undisturbed)
@@ -69,14 +69,14 @@ def test_wide_weights_are_sent_again_when_their_worker_is_lost(
 def test_shards_go_to_the_worker_that_came_back(client, data, undisturbed, monkeypatch):
     client.wait_for_workers(2, timeout=BACK)
     asked = when_asked(monkeypatch, 3, lambda: kill_workers(client, 1))
-    plain = crews.Crew.place
+    plain = clusters.Cluster.place
 
     def place(self):
         if len(asked) == undisturbed.n_iter_ // 2:
             client.wait_for_workers(2, timeout=BACK)
         return plain(self)
 
-    monkeypatch.setattr(crews.Crew, "place", place)
+    monkeypatch.setattr(clusters.Cluster, "place", place)
     assert same(Perceptron(client=client, timeout=LIMIT).fit(*data), undisturbed)
     homes = asked[-1]
     assert sorted(homes.count(worker) for worker in client.nthreads()) == [2, 2]

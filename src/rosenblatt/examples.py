@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rosenblatt import checks, kernels, orders
 from rosenblatt.tables import (
+    as_column,
     column_names,
     floats,
     missing,
@@ -330,7 +331,7 @@ def _one_dimension(y: Any) -> NDArray[Any]:
             "give an answer for each row."
         )
     refuse_masked(y, "y")
-    answers = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") and not _is_arrow(y) else y)
+    answers = as_column(y)
     if isinstance(y, list | tuple) and answers.dtype.kind == "f" and len(large(answers.ravel())):
         answers = np.array(y, dtype=object)  # as doubles, long whole numbers could become one
     if answers.ndim != 1:
@@ -348,11 +349,6 @@ def _one_dimension(y: Any) -> NDArray[Any]:
         what = "NaN" if missing(answers[bad[0]]) else "infinity"
         raise ValueError(f"Input y contains {what} in row {bad[0]}; each row needs an answer.")
     return answers
-
-
-def _is_arrow(y: Any) -> bool:
-    # Arrow's own `to_numpy` refuses text and gaps unless told to copy; np.asarray copies.
-    return type(y).__module__.startswith("pyarrow")
 
 
 def _two_labels(answers: NDArray[Any]) -> NDArray[Any]:

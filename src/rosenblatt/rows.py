@@ -15,7 +15,7 @@ from rosenblatt import kernels
 from rosenblatt.algorithms.memory import Memory, Names
 from rosenblatt.examples import Labels, kernel_rows
 from rosenblatt.kernels import LONGEST_SQUARED
-from rosenblatt.tables import as_table, floats, missing, refuse_masked, sum_of_squares
+from rosenblatt.tables import as_column, as_table, floats, missing, refuse_masked, sum_of_squares
 from rosenblatt.wholes import FIRST, PROMISED, is_changed
 from rosenblatt.words import counted
 
@@ -173,7 +173,7 @@ class Answers:
     def of(cls, y: Any, n: int, every: bool) -> Answers:
         """Check answers; with `every`, each row needs one."""
         refuse_masked(y, "y")
-        values = np.asarray(y.to_numpy(zero_copy_only=False) if _is_arrow(y) else y)
+        values = as_column(y)
         if values.dtype.kind == "T":
             values = values.astype(object)
         if values.ndim != 1 or len(values) != n:
@@ -236,10 +236,6 @@ class Answers:
         for label in met:
             fine |= np.asarray(values == label, dtype=bool)
         return None if fine.all() else int(fine.argmin())
-
-
-def _is_arrow(y: Any) -> bool:
-    return type(y).__module__.startswith("pyarrow")
 
 
 def _missing(values: NDArray[Any]) -> NDArray[np.bool_] | None:

@@ -116,6 +116,13 @@ def rounded(cell: Any, row: int, column: int, names: tuple[str, ...] | None) -> 
     )
 
 
+def as_column(y: Any) -> NDArray[Any]:
+    """A column of whatever kind as an array, its values as they are."""
+    # Arrow's own `to_numpy` refuses text and gaps unless told to copy; np.asarray copies.
+    arrow = type(y).__module__.startswith("pyarrow")
+    return np.asarray(y.to_numpy() if hasattr(y, "to_numpy") and not arrow else y)
+
+
 def refuse_masked(values: Any, what: str) -> None:
     """Refuse masked values: as an array they would turn into whatever lies under the mask."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):

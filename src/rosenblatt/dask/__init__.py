@@ -13,7 +13,7 @@ except ImportError as error:  # pragma: no cover (tested in a process of its own
         "rosenblatt.dask needs Dask; install it with: pip install 'rosenblatt[dask]'"
     ) from error
 
-from rosenblatt.dask.crew import ClusterError
+from rosenblatt.dask.cluster import ClusterError
 from rosenblatt.dask.estimators import Perceptron, PocketPerceptron
 from rosenblatt.dask.mixing import Round
 from rosenblatt.dask.separability import check_proof, separability

@@ -3,20 +3,250 @@
 from __future__ import annotations
 
 import warnings
-from os import PathLike
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike, fspath
 from typing import Any, Self
 
+import dask
+import dask.array as da
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from rosenblatt import algorithms, checks
+from rosenblatt import algorithms, checks, estimators
 from rosenblatt.algorithms.pocket import FOREVER
-from rosenblatt.dask.gathering import Given, Sheet
-from rosenblatt.dask.mixer import Mixer
-from rosenblatt.dask.mixing import Mixed, Plan
+from rosenblatt.clock import StatusLine
+from rosenblatt.dask.cluster import Cluster, ClusterError, Given, Sheet
+from rosenblatt.dask.mixing import Checkpoint, Mixed, Mixing, Pace, Round, State, mix
+from rosenblatt.dask.sources import (
+    Piece,
+    are_paths,
+    column_of,
+    is_frame,
+    partitions_of,
+    pieces_of,
+    with_one_set_of_columns,
+)
+from rosenblatt.dask.tasks import Learnt
+from rosenblatt.estimators.base import Corrector
+from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.words import counted
 
+MIXINGS = ("uniform", "mistakes")
+# What the plain estimators do not have.
+OWN = ("client", "mixing", "checkpoint", "checkpoint_every", "timeout")
 
-class Perceptron(Mixer):
+
+class OnCluster(Corrector):
+    """What both estimators share: loading, mixing, keeping; answers as Dask arrays."""
+
+    client: Any
+    mixing: str
+    checkpoint: str | PathLike[str] | None
+    checkpoint_every: int
+    timeout: float
+    history_: list[Round]
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+    ) -> Self:
+        """Go round after round until a whole one has no mistake or the budget ends.
+
+        Parameters
+        ----------
+        X : Dask array, Dask dataframe, or path (or paths) of Parquet files
+            The examples; each block, partition or file is a shard.
+        y : Dask array or series, sequence, or str
+            Two kinds of answer; for dataframes and Parquet also the name of their column.
+        sample_weight : Dask array or series, sequence, or str, optional
+            A weight s scales the correction to eta0·s·y·x, and makes a mistake count s for the
+            pocket; weight 0 leaves the row out.
+        coef_init, intercept_init : arrays, optional
+            Where to start instead of 0.
+        """
+        given = Given(X, y, sample_weight, self.class_weight)
+        return self._learn(given, (coef_init, intercept_init))
+
+    def resume(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Go on from the checkpoint of a run that was lost; the same final bits come out.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+            The same data in the same parts.
+        """
+        if self.checkpoint is None:
+            raise ValueError("there is no checkpoint to resume from: checkpoint is None.")
+        return self._learn(Given(X, y, sample_weight, self.class_weight), None)
+
+    def to_local(self) -> Any:
+        """The plain estimator with the same parameters, and what was fitted if anything was."""
+        plain = getattr(estimators, type(self).__name__)
+        mine = {k: v for k, v in self.get_params(deep=False).items() if k not in OWN}
+        local = plain(**mine)
+        for name, value in vars(self).items():
+            if name.endswith("_") or name == "_zero":
+                setattr(local, name, value)
+        return local
+
+    def decision_function(self, X: Any) -> Any:
+        """Score each row: w·x, positive for the second of `classes_`.
+
+        Parameters
+        ----------
+        X : Dask array, Dask dataframe, path of Parquet files, array or frame
+            The rows to score. What comes from Dask or a path gives a Dask array.
+        """
+        return self._answers("decision_function", X, np.dtype(np.float64))
+
+    def predict(self, X: Any) -> Any:
+        """Answer each row with one of `classes_`.
+
+        Parameters
+        ----------
+        X : Dask array, Dask dataframe, path of Parquet files, array or frame
+            The rows to answer. What comes from Dask or a path gives a Dask array.
+        """
+        return self._answers("predict", X, getattr(self, "classes_", np.empty(0)).dtype)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows answered rightly.
+
+        Parameters
+        ----------
+        X, y, sample_weight : Dask collections or arrays
+            The rows, their answers and weights.
+        """
+        answers = self.predict(X)
+        if not isinstance(answers, da.Array):
+            return float(super().score(X, y, sample_weight))
+        rows = answers.chunks[0]
+        truths, sizes = (column_of(y, "y", rows), column_of(sample_weight, "sample_weight", rows))
+        count = dask.delayed(_right, pure=False)
+        sizes = [None] * len(rows) if sizes is None else sizes
+        parts = zip(answers.to_delayed(), truths or [], sizes, strict=True)
+        sums = np.array(dask.compute(*(count(*part) for part in parts)))
+        right, all_of_them = sums.sum(axis=0)
+        return float(right / all_of_them)
+
+    def _answers(self, method: str, X: Any, dtype: np.dtype[Any]) -> Any:
+        local = self.to_local()
+        if isinstance(X, da.Array):
+            whole = X.rechunk({1: -1}) if X.numblocks[1] != 1 else X
+            meta = np.empty(0, dtype=dtype)
+            return whole.map_blocks(_part, local, method, dtype=dtype, drop_axis=1, meta=meta)
+        if is_frame(X):
+            return _together([(np.nan, part) for part in partitions_of(X)[1]], local, method, dtype)
+        if are_paths(X):
+            pieces = pieces_of(X)
+            columns = getattr(local, "feature_names_in_", None)
+            columns = with_one_set_of_columns(pieces) if columns is None else columns
+            read = dask.delayed(Piece.read, pure=False)
+            parts = [(piece.rows, read(piece, tuple(columns))) for piece in pieces]
+            return _together(parts, local, method, dtype)
+        return getattr(local, method)(X)
+
+    def _learn(self, given: Given, start: tuple[Any, Any] | None) -> Self:
+        """Fit from a start, or where none is given go on from the checkpoint."""
+        plan = self._plan()
+        cluster = Cluster(self.client, checks.positive_number("timeout", self.timeout))
+        sheet = cluster.gather(given, self._x0())
+        saved = self._checkpoint(sheet)
+        if start is None:
+            assert saved is not None
+            seed, state = saved.read(plan)
+            plan = replace(plan, seed=seed)
+        else:
+            w = self._start(sheet.stand_in(), *start)
+            state = State(np.zeros(sheet.columns + 1) if w is None else w)
+            if saved is not None:
+                saved.write(plan, state)
+        mixed = self._mixed(cluster, plan, state, saved)
+        self._remember(sheet, mixed)
+        if mixed.reason == "interrupted":
+            raise KeyboardInterrupt
+        return self
+
+    def _mixed(
+        self, cluster: Cluster, plan: Mixing, state: State, saved: Checkpoint | None
+    ) -> Mixed:
+        with StatusLine(self.verbose) as line:
+            pace = Pace(len(cluster.shards))
+
+            def watch(state: State, learnt: Sequence[Learnt]) -> None:
+                if saved is not None:
+                    saved.after_round(plan, state)
+                pace.take(learnt)
+                last = state.history[-1]
+                line.say(
+                    lambda: (
+                        f"round {state.rounds}: {counted(last.mistakes, 'mistake')}, "
+                        f"{last.seconds:.2f} s"
+                    )
+                )
+
+            try:
+                return mix(cluster, plan, state, watch)
+            except ClusterError as error:
+                way_on = "Give checkpoint=path next time, to resume from there."
+                if saved is not None:
+                    way_on = (
+                        f"Start a cluster and call resume(X, y): {saved.path} holds the run so far."
+                    )
+                raise ClusterError(f"{error} {way_on}") from error.__cause__
+
+    def _checkpoint(self, sheet: Sheet) -> Checkpoint | None:
+        checks.whole_number("checkpoint_every", self.checkpoint_every, least=1)
+        if self.checkpoint is None:
+            return None
+        data = {
+            "labels": [repr(label) for label in sheet.labels.tolist()],
+            "columns": sheet.columns,
+            "x0": sheet.x0,
+            "rows": list(sheet.rows),
+        }
+        return Checkpoint(fspath(self.checkpoint), int(self.checkpoint_every), data)
+
+    def _plan(self) -> Mixing:
+        rule = self._rule()
+        checks.one_of("mixing", self.mixing, MIXINGS)
+        seed = 0 if rule.rng is None else int(rule.rng.integers(2**62))
+        bare = algorithms.Rule(rule.order, rule.zero, rule.eta)
+        return Mixing(bare, self._budget(), self.mixing == "mistakes", seed)
+
+    def _keep(self, sheet: Sheet, mixed: Mixed, w: NDArray[np.float64]) -> None:
+        self.n_features_in_ = sheet.columns
+        if sheet.names is not None:
+            self.feature_names_in_ = np.array(sheet.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.classes_ = sheet.labels
+        self.n_iter_ = max(mixed.state.rounds, 1)
+        self.n_updates_ = mixed.state.corrections
+        self.history_ = list(mixed.state.history)
+        self.stop_reason_ = mixed.reason
+        self._take(Hypothesis(w, sheet.x0, ZEROS[self.zero]))
+
+    def _remember(self, sheet: Sheet, mixed: Mixed) -> None:
+        raise NotImplementedError
+
+    def __sklearn_clone__(self) -> Any:
+        mine = self.get_params(deep=False)
+        client = mine.pop("client")  # a connection is shared, never copied
+        return type(self)(client=client, **{k: clone(v, safe=False) for k, v in mine.items()})
+
+    def __getstate__(self) -> Any:
+        return {**super().__getstate__(), "client": None}
+
+
+class Perceptron(OnCluster):
     """The perceptron on a Dask cluster: every shard runs a cycle, their weights are averaged.
 
     It halts when a whole round has no mistake, which happens after a bounded number of rounds
@@ -103,39 +333,25 @@ class Perceptron(Mixer):
         self.checkpoint_every = checkpoint_every
         self.timeout = timeout
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        coef_init: Any = None,
-        intercept_init: Any = None,
-    ) -> Self:
-        """Go round after round until a whole one has no mistake or the budget ends.
-
-        Parameters
-        ----------
-        X : Dask array, Dask dataframe, or path (or paths) of Parquet files
-            The examples; each block, partition or file is a shard.
-        y : Dask array or series, sequence, or str
-            Two kinds of answer; for dataframes and Parquet also the name of their column.
-        sample_weight : Dask array or series, sequence, or str, optional
-            A weight s scales the correction to eta0·s·y·x; weight 0 leaves the row out.
-        coef_init, intercept_init : arrays, optional
-            Where to start instead of 0.
-        """
-        given = Given(X, y, sample_weight, self.class_weight)
-        return self._learn(given, (coef_init, intercept_init))
-
     def _remember(self, sheet: Sheet, mixed: Mixed) -> None:
         self._keep(sheet, mixed, mixed.end.w)
         self.n_mistakes_ = mixed.end.mistakes
         self.separated_ = mixed.end.mistakes == 0
         if mixed.reason in ("max_iter", "max_updates"):
-            warnings.warn(_advice(sheet, mixed), ConvergenceWarning, stacklevel=4)
+            state = mixed.state
+            warnings.warn(
+                f"Perceptron stopped at {mixed.reason} after "
+                f"{counted(state.corrections, 'correction')} in {counted(state.rounds, 'round')} "
+                f"with {counted(mixed.end.mistakes, 'mistake')} left on "
+                f"{counted(sum(sheet.rows), 'example')}. Ask rosenblatt.dask.separability(X, y) "
+                "whether any line can answer them all; if none can, use PocketPerceptron; if one "
+                "can, raise the budget or scale the features.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
 
-class PocketPerceptron(Mixer):
+class PocketPerceptron(OnCluster):
     """The pocket on a Dask cluster: the best of the averaged weights is kept.
 
     Every round counts the mistakes of the w it began with, on all shards, in the same tasks
@@ -212,39 +428,13 @@ class PocketPerceptron(Mixer):
         self.checkpoint_every = checkpoint_every
         self.timeout = timeout
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        coef_init: Any = None,
-        intercept_init: Any = None,
-    ) -> Self:
-        """Go round after round until the budget ends, keeping the best weights met.
-
-        Parameters
-        ----------
-        X : Dask array, Dask dataframe, or path (or paths) of Parquet files
-            The examples; each block, partition or file is a shard.
-        y : Dask array or series, sequence, or str
-            Two kinds of answer; for dataframes and Parquet also the name of their column.
-        sample_weight : Dask array or series, sequence, or str, optional
-            A weight s scales the correction to eta0·s·y·x and makes a mistake count s; weight 0
-            leaves the row out.
-        coef_init, intercept_init : arrays, optional
-            Where to start instead of 0.
-        """
-        given = Given(X, y, sample_weight, self.class_weight)
-        return self._learn(given, (coef_init, intercept_init))
-
-    def _plan(self) -> Plan:
+    def _plan(self) -> Mixing:
         if self.restarts != 1:
             raise ValueError(
                 f"restarts is {self.restarts!r}; on Dask give 1, and fit again with another "
                 "random_state."
             )
-        plan = super()._plan()
-        return Plan(plan.rule, plan.budget, plan.by_mistakes, plan.seed, pocket=True)
+        return replace(super()._plan(), pocket=True)
 
     def _budget(self) -> algorithms.Budget:
         most: Any = self.max_updates
@@ -261,12 +451,23 @@ class PocketPerceptron(Mixer):
         self.last_weights_ = sheet.stand_in().tall(mixed.end.w)
 
 
-def _advice(sheet: Sheet, mixed: Mixed) -> str:
-    state = mixed.state
-    return (
-        f"Perceptron stopped at {mixed.reason} after {counted(state.corrections, 'correction')} in "
-        f"{counted(state.rounds, 'round')} with {counted(mixed.end.mistakes, 'mistake')} left on "
-        f"{counted(sum(sheet.rows), 'example')}. "
-        "Ask rosenblatt.dask.separability(X, y) whether any line can answer them all; if none can, "
-        "use PocketPerceptron; if one can, raise the budget or scale the features."
-    )
+def _together(parts: list[Any], local: Any, method: str, dtype: np.dtype[Any]) -> Any:
+    work, shared = dask.delayed(_part, pure=False), dask.delayed(local)
+    arrays = [
+        da.from_delayed(work(part, shared, method), shape=(rows,), dtype=dtype)
+        for rows, part in parts
+    ]
+    return da.concatenate(arrays, allow_unknown_chunksizes=True)
+
+
+def _part(part: Any, local: Any, method: str) -> Any:
+    if part.shape[0] == 0:
+        return np.empty(0, dtype=local.classes_.dtype if method == "predict" else np.float64)
+    return getattr(local, method)(part)
+
+
+def _right(answers: Any, truth: Any, weights: Any) -> tuple[float, float]:
+    """What the right answers weigh, and all of them."""
+    right = np.asarray(answers) == np.asarray(truth)
+    sizes = np.ones(len(right)) if weights is None else np.asarray(weights, dtype=np.float64)
+    return float(sizes[right].sum()), float(sizes.sum())

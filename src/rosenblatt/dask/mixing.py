@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +19,14 @@ from numpy.typing import NDArray
 from sklearn.exceptions import EfficiencyWarning
 
 from rosenblatt.algorithms.run import Budget, Reason, Rule
-from rosenblatt.dask.crew import ClusterError, Crew
+from rosenblatt.dask.cluster import Cluster, ClusterError
 from rosenblatt.dask.tasks import Learnt, Turn, one_cycle
+from rosenblatt.errors import DataError, UsageError, quoted
+from rosenblatt.files import read_sealed, write_sealed
 
 Floats = NDArray[np.float64]
 
+KIND = "rounds of mixing"  # what a checkpoint holds
 SHORT_CYCLE = 0.05  # seconds: below this Dask costs more than the work
 ROUNDS = 32  # a pocket's corrections are spread over at least so many rounds, to judge w as often
 
@@ -58,28 +62,14 @@ class State:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How to mix.
-
-    Parameters
-    ----------
-    rule : Rule
-        The order of visits, the meaning of sign(0), eta.
-    budget : Budget
-        The most rounds, corrections and seconds.
-    by_mistakes : bool
-        Whether a shard weighs as much as it made corrections; else all weigh the same.
-    seed : int
-        Where chance comes from, with the numbers of the round and the shard.
-    pocket : bool
-        Whether the best w is wanted: corrections are then spread over many rounds.
-    """
+class Mixing:
+    """How to mix: the rule of a cycle, the most rounds, corrections and seconds."""
 
     rule: Rule
     budget: Budget
-    by_mistakes: bool = False
-    seed: int = 0
-    pocket: bool = False
+    by_mistakes: bool = False  # a shard weighs as much as it made corrections; else all the same
+    seed: int = 0  # where chance comes from, with the numbers of the round and the shard
+    pocket: bool = False  # the best w is wanted: corrections are spread over many rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,26 +105,18 @@ class Pace:
 Watch = Callable[[State, Sequence[Learnt]], None]
 
 
-def mix(crew: Crew, plan: Plan, state: State, watch: Watch) -> Mixed:
+def mix(cluster: Cluster, plan: Mixing, state: State, watch: Watch) -> Mixed:
     """Go round after round until a whole one has no mistake or the budget ends.
 
-    Parameters
-    ----------
-    crew : Crew
-        The shards.
-    plan : Plan
-        How to mix.
-    state : State
-        Where to begin: new, or as a checkpoint kept it.
-    watch : callable
-        Told the state after each round, and what the shards answered.
+    The state is new, or as a checkpoint kept it; `watch` is told each one, and what the shards
+    answered.
     """
     while True:
         reason = _budget_ended(plan, state)
         try:
             if reason is None and state.history:
-                crew.place()
-            after, learnt = one_round(crew, plan, state, only_look=reason is not None)
+                cluster.place()
+            after, learnt = one_round(cluster, plan, state, only_look=reason is not None)
         except KeyboardInterrupt:
             if state.last is None:
                 raise
@@ -147,10 +129,10 @@ def mix(crew: Crew, plan: Plan, state: State, watch: Watch) -> Mixed:
         watch(state, learnt)
         if now.mistakes == 0 and state.history[-1].corrections == 0:
             return Mixed(state, now, "no mistakes")
-        crew.seen_at([part.worker for part in learnt])
+        cluster.seen_at([part.worker for part in learnt])
 
 
-def _budget_ended(plan: Plan, state: State) -> Reason | None:
+def _budget_ended(plan: Mixing, state: State) -> Reason | None:
     budget = plan.budget
     if state.rounds >= budget.cycles:
         return "max_iter"
@@ -161,7 +143,7 @@ def _budget_ended(plan: Plan, state: State) -> Reason | None:
     return None
 
 
-def turns_of(plan: Plan, state: State, shards: int, only_look: bool = False) -> list[Turn]:
+def turns_of(plan: Mixing, state: State, shards: int, only_look: bool = False) -> list[Turn]:
     """What each shard is asked in the next round."""
     shares = [0] * shards if only_look else shares_of(plan, state, shards)
     left = plan.budget.cycles - state.rounds
@@ -172,13 +154,13 @@ def turns_of(plan: Plan, state: State, shards: int, only_look: bool = False) -> 
 
 
 def one_round(
-    crew: Crew, plan: Plan, state: State, only_look: bool = False
+    cluster: Cluster, plan: Mixing, state: State, only_look: bool = False
 ) -> tuple[State, list[Learnt]]:
     """Every shard runs one cycle, or only counts mistakes; the state after, and their answers."""
     begin = time.perf_counter()
-    turns = turns_of(plan, state, len(crew.shards), only_look)
+    turns = turns_of(plan, state, len(cluster.shards), only_look)
     try:
-        learnt: list[Learnt] = crew.ask(one_cycle, turns, state.w)
+        learnt: list[Learnt] = cluster.ask(one_cycle, turns, state.w)
     except ClusterError as error:
         raise ClusterError(f"round {state.rounds}: {error}") from error.__cause__
     seconds = time.perf_counter() - begin
@@ -198,14 +180,14 @@ def one_round(
     return after, learnt
 
 
-def shares_of(plan: Plan, state: State, shards: int) -> list[Any]:
+def shares_of(plan: Mixing, state: State, shards: int) -> list[Any]:
     """How many corrections each shard may make in the next round; None for any number.
 
     Together never more than are left. A pocket's are spread, so that w is judged on the way.
 
     Examples
     --------
-    >>> plan = Plan(Rule(), Budget(corrections=10))
+    >>> plan = Mixing(Rule(), Budget(corrections=10))
     >>> shares_of(plan, State(np.zeros(2), corrections=3), 4)
     [2, 2, 2, 1]
     """
@@ -252,3 +234,83 @@ def _better(pocket: Judged | None, now: Judged) -> Judged:
 def _whole(mistakes: float) -> float:
     """A count of mistakes as a whole number; the weight of mistakes as it is."""
     return int(mistakes) if float(mistakes).is_integer() else mistakes
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A file that holds the state of a run every few rounds: a lost scheduler ends the job."""
+
+    path: str | PathLike[str]
+    every: int  # rounds
+    data: dict[str, Any]  # what they are: a run goes on with the same only
+
+    def write(self, plan: Mixing, state: State) -> None:
+        """Put a state in place of the last."""
+        content = {"data": self.data, "rule": _rule(plan), "seed": plan.seed}
+        write_sealed(self.path, KIND, {**content, "state": _plain(state)})
+
+    def after_round(self, plan: Mixing, state: State) -> None:
+        """Write the state if it is time to, and the run is not over."""
+        over = state.history[-1].mistakes == 0 and state.history[-1].corrections == 0
+        if state.rounds % self.every == 0 and not over:
+            self.write(plan, state)
+
+    def read(self, plan: Mixing) -> tuple[int, State]:
+        """The seed and the state to go on from; refuses those of other data or another rule."""
+        content = read_sealed(self.path, KIND)
+        try:
+            self._check_same(content, plan)
+            seed, state = int(content["seed"]), _state(content["state"])
+            if state.w.shape != (self.data["columns"] + 1,) or not np.isfinite(state.w).all():
+                raise ValueError("w is not a finite number for each column")
+            return seed, state
+        except UsageError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            why = quoted(error)
+            raise DataError(f"{self.path} does not hold a whole state: {why}.") from None
+
+    def _check_same(self, content: Any, plan: Mixing) -> None:
+        for name, now in (("data", self.data), ("rule", _rule(plan))):
+            for what, value in now.items():
+                before = content[name].get(what)
+                if before != value:
+                    raise UsageError(
+                        f"{self.path} is of a run with {what} {quoted(before)}, this one has "
+                        f"{quoted(value)}; resume with the same, or fit anew."
+                    )
+
+
+def _rule(plan: Mixing) -> dict[str, Any]:
+    rule = plan.rule
+    mixing = "mistakes" if plan.by_mistakes else "uniform"
+    return {"order": rule.order, "zero": rule.zero, "eta": rule.eta, "mixing": mixing}
+
+
+def _plain(state: State) -> dict[str, Any]:
+    """A state as JSON has it."""
+    arrays = {
+        name: None if judged is None else {"w": judged.w.tolist(), "mistakes": judged.mistakes}
+        for name, judged in (("last", state.last), ("pocket", state.pocket))
+    }
+    history = [list(step) for step in state.history]
+    return {**vars(state), **arrays, "w": state.w.tolist(), "history": history}
+
+
+def _state(content: dict[str, Any]) -> State:
+    return State(
+        np.array(content["w"], dtype=np.float64),
+        int(content["rounds"]),
+        int(content["corrections"]),
+        int(content["clean"]),
+        tuple(Round(*step) for step in content["history"]),
+        _judged(content["last"]),
+        _judged(content["pocket"]),
+        float(content["seconds"]),
+    )
+
+
+def _judged(content: dict[str, Any] | None) -> Judged | None:
+    if content is None:
+        return None
+    return Judged(np.array(content["w"], dtype=np.float64), content["mistakes"])

@@ -6,21 +6,12 @@ proof is checked shard by shard, by the checker that every proof goes through.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
-
-from rosenblatt.blocks import Work
-from rosenblatt.dask.crew import Crew
-from rosenblatt.dask.gathering import Given, gather
+from rosenblatt.dask.cluster import Cluster, Given
 from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.evidence.proof import Proof, check_kinds
 from rosenblatt.evidence.separability import Separability
-from rosenblatt.examples import Examples
-
-T = TypeVar("T")
 
 
 def separability(
@@ -61,7 +52,7 @@ def separability(
         The verdict, the weights, margin and bound where there are any, and the proof.
     """
     x0 = float(intercept_scaling) if fit_intercept else 0.0
-    return separability_of_blocks(_shards(Given(X, y), x0, client, timeout), widest=widest)
+    return separability_of_blocks(_gathered(X, y, x0, client, timeout), widest=widest)
 
 
 def check_proof(
@@ -84,29 +75,10 @@ def check_proof(
         True; a proof that does not hold raises ProofError.
     """
     check_kinds(proof)  # before anything is asked of the cluster
-    return proof.check_examples(_shards(Given(X, y), proof.x0, client, timeout))
+    return proof.check_examples(_gathered(X, y, proof.x0, client, timeout))
 
 
-@dataclass(frozen=True, eq=False)
-class Shards:
-    """The shards of a crew as the blocks that evidence is gathered from."""
-
-    crew: Crew
-    firsts: tuple[int, ...]
-
-    def each(self, work: Work[T]) -> Iterator[T]:
-        """One pass: work(shard, number of its first row), all at once, in the order of the rows."""
-        yield from self.crew.ask(_do, self.firsts, work)
-        self.crew.place()
-
-
-def _do(shard: Examples, first: int, w: Callable[[Examples, int], Any]) -> Any:
-    shard.look()
-    return w(shard, first)
-
-
-def _shards(given: Given, x0: float, client: Any, timeout: float) -> Shards:
-    crew = Crew(client, timeout)
-    sheet = gather(crew, given, x0, one_class=True)
-    ends = np.cumsum((0, *sheet.rows))
-    return Shards(crew, tuple(ends[:-1].tolist()))
+def _gathered(X: Any, y: Any, x0: float, client: Any, timeout: float) -> Cluster:
+    cluster = Cluster(client, timeout)
+    cluster.gather(Given(X, y), x0, one_class=True)
+    return cluster

@@ -18,7 +18,7 @@ from rosenblatt.algorithms.pla import WALKS, visit
 from rosenblatt.algorithms.run import Budget, Rule, WeightsOverflowError
 from rosenblatt.algorithms.walk import Walk
 from rosenblatt.checks import row_weights
-from rosenblatt.dask.sources import Raw, answers_of
+from rosenblatt.dask.sources import Raw
 from rosenblatt.examples import Examples, signs
 
 MANY_LABELS = 4
@@ -130,7 +130,7 @@ def survey(raw: Raw, most: int, _: None) -> Survey:
     """Look at a part: its size, its labels, how many rows count."""
     if raw.n == 0:
         return Survey(0, 0, raw.names, np.empty(0), np.empty(0, dtype=np.int64))
-    answers = answers_of(raw)
+    answers = raw.answers
     if raw.weights is not None:
         answers = answers[row_weights(raw.weights, raw.n) > 0]
     try:
@@ -158,7 +158,7 @@ def examples_of(name: str, raw: Raw, reading: Reading) -> Examples:
     """
     try:
         examples = Examples.from_arrays(
-            raw.X, answers_of(raw), x0=reading.x0, labels=reading.labels, looked_at=False
+            raw.X, raw.answers, x0=reading.x0, labels=reading.labels, looked_at=False
         )
         if raw.weights is None and reading.each is None:
             return examples

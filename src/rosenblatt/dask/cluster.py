@@ -1,4 +1,4 @@
-"""The workers of a cluster and the shards they hold: asking, placing, and what to say when lost.
+"""A cluster and the shards that its workers hold: loading, asking, placing, and what to say.
 
 Shards are futures of loads, so Dask computes them again when their worker is lost. Nothing
 here waits without a limit.
@@ -13,13 +13,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
 from dask.distributed import KilledWorker, default_client, wait
+from numpy.typing import NDArray
 
-from rosenblatt.dask.sources import Source
-from rosenblatt.dask.tasks import Asked, Reading, as_it_is, in_turn
+from rosenblatt import checks
+from rosenblatt.blocks import Work
+from rosenblatt.dask.sources import Source, sources_of
+from rosenblatt.dask.tasks import MANY_LABELS, Asked, Reading, Survey, as_it_is, in_turn, survey
 from rosenblatt.errors import UserError, listed
+from rosenblatt.examples import Examples, one_or_two_labels, signs
+
+T = TypeVar("T")
 
 WIDE = 2**17  # bytes of w from which it is sent to the workers once, not with every task
 FORGOTTEN = 5.0  # seconds that the client may take to let go of a task
@@ -51,15 +58,37 @@ class Move:
     to: str
 
 
-class Crew:
-    """Shards in the memory of workers, and questions put to all of them at once.
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a person gave: a collection, its answers and weights."""
 
-    Parameters
-    ----------
-    client : Client, optional
-        The connection to the cluster; Dask's default client if not given.
-    limit : float
-        The most seconds without any shard finishing.
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    class_weight: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """What the driver knows of the data: their labels, columns, x0, and the rows of each shard."""
+
+    labels: NDArray[Any]
+    columns: int
+    names: tuple[str, ...] | None
+    x0: float
+    rows: tuple[int, ...]
+
+    def stand_in(self) -> Examples:
+        """One row of zeros with these columns and labels, for what only asks about those."""
+        X, y = np.zeros((1, self.columns)), np.ones(1, dtype=np.int8)
+        return Examples(X, y, self.labels, self.names, self.x0)
+
+
+class Cluster:
+    """Shards in the memory of workers, and questions put to all of them at once: blocks elsewhere.
+
+    A client that is not given is Dask's default one; `limit` is the most seconds without any
+    shard finishing.
     """
 
     def __init__(self, client: Any, limit: float) -> None:
@@ -68,44 +97,55 @@ class Crew:
         self.limit = limit
         self.names: list[str] = []
         self.shards: list[Any] = []
-        self.homes: list[str] = []
+        self.homes: list[str] = []  # the worker of each shard, as far as is known
+        self.firsts: list[int] = []  # the number of its first row
+        # How shards are taken as examples: where they are, when they are first asked.
         self.reading: Reading | None = None
 
-    def load(self, sources: Sequence[Source]) -> None:
+    def gather(self, given: Given, x0: float, *, one_class: bool = False) -> Sheet:
+        """Let the workers load the data, look at every part, and take it as examples."""
+        sources = sources_of(given.X, given.y, given.sample_weight)
+        self._load(sources)
+        surveys: list[Survey] = self.ask(survey, [MANY_LABELS] * len(sources), None)
+        some = [i for i, part in enumerate(surveys) if part.counts.sum() > 0]
+        if not some:
+            raise ValueError("there are no rows to learn from.")
+        self.names, self.shards, self.homes = (
+            [values[i] for i in some] for values in (self.names, self.shards, self.homes)
+        )
+        parts = [surveys[i] for i in some]
+        columns = sorted({part.columns for part in parts})
+        if len(columns) > 1:
+            raise ValueError(
+                f"parts of X have {columns[0]} and {columns[-1]} columns; give them one."
+            )
+        labels, counts = _labels(parts, one_class)
+        self.reading = Reading(labels, x0, _each_class(given.class_weight, labels, counts))
+        rows = tuple(part.rows for part in parts)
+        self.firsts = np.cumsum((0, *rows))[:-1].tolist()
+        return Sheet(labels, columns[0], parts[0].names, x0, rows)
+
+    def _load(self, sources: Sequence[Source]) -> None:
         """Let the workers load the parts, which are the shards."""
         self.names = [source.name for source in sources]
-        with self.told():
+        with self._told():
             self.shards = self.client.compute([source.load for source in sources])
-            self._settle(self.shards, lambda i: self.client.compute(sources[i].load), self.names)
-            self._refuse_errors(self.shards, self.names)
+            self._finish(self.shards, lambda i: self.client.compute(sources[i].load), self.names)
             self.homes = self._where()
 
-    def keep(self, numbers: Sequence[int]) -> None:
-        """Go on with some of the shards only."""
-        self.names, self.shards, self.homes = (
-            [values[i] for i in numbers] for values in (self.names, self.shards, self.homes)
-        )
+    def each(self, work: Work[T]) -> Iterator[T]:
+        """One pass: work(shard, number of its first row), all at once, in the order of the rows."""
+        yield from self.ask(_work, self.firsts, work)
+        self.place()
 
-    def take_as(self, reading: Reading) -> None:
-        """From now on put questions to the examples that shards are, read this way.
-
-        They are made where a shard is and when it is first asked: that saves a task for each.
-        """
-        self.reading = reading
-
-    def ask(
-        self,
-        function: Callable[..., Any],
-        each: Sequence[Any],
-        w: Any,
-    ) -> list[Any]:
+    def ask(self, function: Callable[..., Any], each: Sequence[Any], w: Any) -> list[Any]:
         """function(shard, each[shard], w) of every shard, in their order.
 
         A small w travels with each task; a wide one is sent once, and sent again where a lost
         worker took it along.
         """
         end = time.monotonic() + self.limit
-        with self.told():
+        with self._told():
             while True:
                 try:
                     return self._answers(function, each, self._sent(w))
@@ -153,14 +193,8 @@ class Crew:
     def _each_alone(self, submit: Callable[..., Any], some: Sequence[int]) -> list[Any]:
         names = [self.names[i] for i in some]
         futures = [submit([i]) for i in some]
-        self._settle(futures, lambda k: submit([some[k]]), names)
-        self._refuse_errors(futures, names)
+        self._finish(futures, lambda k: submit([some[k]]), names)
         return [answer for (answer,) in self.client.gather(futures)]
-
-    def _refuse_errors(self, futures: Sequence[Any], names: Sequence[str]) -> None:
-        for name, future in zip(names, futures, strict=True):
-            if future.status == "error":
-                raise _TaskError(name, future.exception())
 
     def _groups(self) -> list[tuple[str, list[int]]]:
         """The shards of each worker, in as many groups as it has threads."""
@@ -172,7 +206,7 @@ class Crew:
             groups += [(home, part[k::count]) for k in range(count)]
         return groups
 
-    def _settle(
+    def _finish(
         self, futures: list[Any], again: Callable[[int], Any], names: Sequence[str]
     ) -> None:
         """Wait until all are done; where workers died over some, try these again, each alone.
@@ -183,7 +217,7 @@ class Crew:
         self._wait(futures, names)
         for i in range(len(futures)):
             if _killed(futures[i]):
-                self._absolve(futures[i])
+                self._forget(futures[i])
                 futures[i] = again(i)
                 self._wait([futures[i]], [names[i]])
             if _killed(futures[i]):
@@ -192,8 +226,11 @@ class Crew:
                     "there; it may need more memory than a worker has: give it in smaller parts, "
                     "or look into it."
                 )
+        for name, future in zip(names, futures, strict=True):
+            if future.status == "error":
+                raise _TaskError(name, future.exception())
 
-    def _absolve(self, future: Any) -> None:
+    def _forget(self, future: Any) -> None:
         """Let go of a task that was blamed, and have what it is made from tried again too."""
         with suppress(KeyError):  # Dask trips over parts that no future stands for
             future.retry()
@@ -235,7 +272,7 @@ class Crew:
 
     def place(self) -> int:
         """Move shards to workers that have too few, as after a lost one came back; how many."""
-        with self.told():
+        with self._told():
             threads = self.threads()
             if not set(self.homes) <= set(threads):
                 self.homes = self._where()
@@ -260,14 +297,13 @@ class Crew:
     def _must_be_there(self) -> None:
         """Raise where the scheduler is gone and the shards with it; else tasks can be retried."""
         if self.client.status != "running" or any(s.status == "cancelled" for s in self.shards):
-            raise self.lost()
+            raise self._lost()
 
-    def lost(self) -> ClusterError:
-        """What to say when the scheduler does not answer any more."""
+    def _lost(self) -> ClusterError:
         return ClusterError(f"the connection to the Dask scheduler at {self.address} was lost.")
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def _told(self) -> Iterator[None]:
         """Turn what Dask raises when a cluster is lost into one sentence."""
         try:
             yield
@@ -276,11 +312,11 @@ class Crew:
         except _TaskError as wrong:
             raise wrong.named() from None
         except (CancelledError, OSError) as error:
-            raise self.lost() from error
+            raise self._lost() from error
         except RuntimeError as error:
             if self.client.status == "running":
                 raise
-            raise self.lost() from error
+            raise self._lost() from error
 
 
 def _at(home: str) -> dict[str, Any]:
@@ -326,3 +362,35 @@ def moves_of(homes: Sequence[str], threads: Mapping[str, int]) -> list[Move]:
             count[home] -= 1
             count[to] += 1
     return moves[::-1]
+
+
+def _work(shard: Examples, first: int, work: Work[Any]) -> Any:
+    shard.look()
+    return work(shard, first)
+
+
+def _labels(parts: list[Survey], one_class: bool) -> tuple[NDArray[Any], list[int]]:
+    """The two labels of all parts and how many rows have each."""
+    count: Counter[Any] = Counter()
+    for part in parts:
+        count.update(dict(zip(part.labels.tolist(), part.counts.tolist(), strict=True)))
+    alike = len({type(label) for label in count}) == 1
+    met = np.array(list(count), dtype=None if alike else object)
+    if len(met) > 2:
+        shown = ", ".join(repr(label) for label in np.unique(met)[:4].tolist())
+        raise ValueError(
+            "Only binary classification is supported. y has more than two classes "
+            f"({shown}, …); give two kinds of answer."
+        )
+    _, labels = signs(met, one_or_two_labels(met) if one_class else None)
+    labels = labels.astype(parts[0].labels.dtype) if labels.dtype.kind != "U" else labels
+    return labels, [count[label] for label in labels.tolist()]
+
+
+def _each_class(given: Any, labels: NDArray[Any], counts: list[int]) -> Any:
+    """The weights of the two classes, the negative first; None where none are given."""
+    if given is None:
+        return None
+    if given == "balanced":
+        return np.asarray(sum(counts) / (2.0 * np.array(counts)))
+    return checks.class_weights(given, labels.tolist(), np.ones(1, np.int8), stream=True)
