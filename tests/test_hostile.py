@@ -249,10 +249,9 @@ def test_every_checkpoint_made_by_hand_is_refused_in_one_sentence(tmp_path):
 def test_a_state_of_dask_made_by_hand_is_refused_in_one_sentence(tmp_path):
     pytest.importorskip("dask")
     from rosenblatt.algorithms import Budget, Rule
-    from rosenblatt.dask.mixing import Plan, State
-    from rosenblatt.dask.saved import KIND, Checkpoint
+    from rosenblatt.dask.mixing import KIND, Checkpoint, Mixing, State
 
-    path, plan = tmp_path / "rounds.json", Plan(Rule(), Budget())
+    path, plan = tmp_path / "rounds.json", Mixing(Rule(), Budget())
     saved = Checkpoint(path, 1, {"columns": 2, "x0": 1.0})
     saved.write(plan, State(np.zeros(3)))
     whole = files.read_sealed(path, KIND)

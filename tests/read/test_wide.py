@@ -54,7 +54,7 @@ def test_columns_that_are_named_are_found_without_comparing_each_with_each():
 
 
 def test_the_columns_of_files_are_compared_once():
-    parquet = pytest.importorskip("rosenblatt.dask.parquet", exc_type=ImportError)
+    parquet = pytest.importorskip("rosenblatt.dask.sources", exc_type=ImportError)
     names = [Counted(f"gene {i}") for i in range(2_000)]
     Counted.compared = 0
     parquet.refuse_other_columns("d.parquet", names, [*map(Counted, names[::-1])], "e.parquet")
