@@ -12,9 +12,8 @@ from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
-from rosenblatt.evidence.fingerprint import fingerprint
 from rosenblatt.evidence.integers import as_integers
-from rosenblatt.evidence.proof import Part, Proof
+from rosenblatt.evidence.proof import Part, Proof, fingerprint
 from rosenblatt.examples import Examples
 
 TINY, HUGE = 5e-324, 1.7976931348623157e308

@@ -7,7 +7,7 @@ from scipy import sparse
 
 import rosenblatt as rb
 from rosenblatt.evidence import integers
-from rosenblatt.evidence.fingerprint import contradictions, distinct, kinds
+from rosenblatt.evidence.integers import contradictions, distinct, kinds
 from rosenblatt.evidence.separability import contradicted
 from rosenblatt.evidence.signed import Signed
 from rosenblatt.examples import Examples
@@ -60,7 +60,7 @@ def test_one_of_each_kind_of_rows_is_looked_at(form):
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("different", [1, 3, 40])
 def test_rows_of_a_kind_are_equal_in_every_number_and_in_the_answer(form, different, monkeypatch):
-    monkeypatch.setattr("rosenblatt.evidence.fingerprint.AT_ONCE", 64)
+    monkeypatch.setattr("rosenblatt.evidence.integers.AT_ONCE", 64)
     rng = np.random.default_rng(different)
     table, n = np.round(rng.standard_normal((different, 2)), 1), 500
     X, y = table[rng.integers(0, different, n)], rng.integers(0, 2, n)

@@ -14,8 +14,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from rosenblatt.evidence.fingerprint import AT_ONCE, kinds
-from rosenblatt.evidence.integers import PRIMES, zero_products
+from rosenblatt.evidence.integers import AT_ONCE, PRIMES, kinds, zero_products
 from rosenblatt.evidence.signed import Floats, Rows, Signed, round_fraction
 
 PRIME = 2**61 - 1

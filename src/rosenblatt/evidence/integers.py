@@ -1,6 +1,7 @@
-"""The data as the integers that floats are.
+"""The data as the integers that floats are, and rows that are equal in all of them.
 
-A float is an integer times a power of two, so rows can be taken exactly in a common unit.
+A float is an integer times a power of two, so rows can be taken exactly in a common unit. A code
+of each row, made of the bits of its numbers, ties a proof to the data and finds equal rows.
 """
 
 from __future__ import annotations
@@ -15,13 +16,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.engine import Kernel, in_threads
 from rosenblatt.examples import Examples
 from rosenblatt.tables import refuse_non_finite
 
-BLOCK = 2**16  # numbers in a block of rows: a block stays in the cache
+BATCH = 2**16  # numbers in a batch of rows: they stay in the cache
 PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)  # a remainder's square fits in 64 bits
+MANY_ROWS = 2**18
+KIND = 0.05  # of the rows that are left: so many equal ones are taken out at once
+AT_ONCE = 2**18  # rows whose kinds are looked for: arrays of so many are not made anew each time
+MOST_PAIRS = 2**15  # of alike rows with different answers in a proof: to check more takes long
+ZERO, HALF, MINUS_ZERO = np.uint64(0), np.uint64(32), np.uint64(1 << 63)
 
 Total = tuple[list[int], int]  # a number for each column, and their unit
+Codes = NDArray[np.uint64]
+Rows = NDArray[np.intp]
 
 
 def dimension_of(examples: Examples) -> int:
@@ -29,12 +38,28 @@ def dimension_of(examples: Examples) -> int:
     return examples.d + bool(examples.x0)
 
 
-def blocks(examples: Examples) -> Iterator[tuple[int, Any, NDArray[np.int8]]]:
-    """Blocks of rows as float64, each with its first row number and its answers."""
-    step = max(1, BLOCK // max(1, examples.entries_per_row))
-    for start in range(0, examples.n, step):
-        rows = slice(start, start + step)
-        yield start, examples.X[rows].astype(np.float64, copy=False), examples.y[rows]
+def merged(examples: Examples) -> Examples:
+    """The examples with entries of a CSR matrix that are stored twice added up."""
+    if not examples.is_sparse or examples.X.has_canonical_format:
+        return examples
+    X = examples.X.copy()
+    X.sum_duplicates()
+    refuse_non_finite(X, examples.names)
+    return replace(examples, X=X)
+
+
+def batches(examples: Examples) -> Iterator[tuple[int, Any, NDArray[np.int8]]]:
+    """All rows as float64, some at a time, with the number of the first and their answers."""
+    for rows in parted(examples, range(examples.n)):
+        some = slice(rows[0], rows[-1] + 1)
+        yield rows[0], examples.X[some].astype(np.float64, copy=False), examples.y[some]
+
+
+def parted(examples: Examples, rows: Any) -> Iterator[Any]:
+    """Some rows by their numbers, so many at a time that they stay in the cache."""
+    step = max(1, BATCH // max(1, examples.entries_per_row))
+    for start in range(0, len(rows), step):
+        yield rows[start : start + step]
 
 
 def integer_entries(
@@ -88,7 +113,7 @@ def smallest_exponent(numbers: NDArray[np.float64]) -> int:
 
 def unit_of(examples: Examples) -> int:
     """The largest unit in which every number of the data is an integer."""
-    numbers = (X if isinstance(X, np.ndarray) else X.data for _, X, _ in blocks(examples))
+    numbers = (X if isinstance(X, np.ndarray) else X.data for _, X, _ in batches(examples))
     constant = smallest_exponent(np.array([examples.x0]))
     return min([constant, *map(smallest_exponent, numbers)])
 
@@ -97,7 +122,7 @@ def exact_products(
     weights: Sequence[int], examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> Iterator[int]:
     """w·z_n of some rows in a unit, or each times some positive number."""
-    for some in batches(examples, rows):
+    for some in parted(examples, rows):
         products = [0] * len(some)
         for i, j, a in integer_entries(examples, some, unit):
             products[i] += weights[j] * a
@@ -107,18 +132,11 @@ def exact_products(
 def combined(multipliers: Sequence[int], examples: Examples, rows: Any, unit: int) -> list[int]:
     """Σ λ z of some rows, in a unit."""
     sums, done = [0] * dimension_of(examples), 0
-    for some in batches(examples, rows):
+    for some in parted(examples, rows):
         for i, j, a in integer_entries(examples, some, unit):
             sums[j] += multipliers[done + i] * a
         done += len(some)
     return sums
-
-
-def batches(examples: Examples, rows: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Some rows, so many at a time that their numbers stay in the cache."""
-    step = max(1, BLOCK // max(1, examples.entries_per_row))
-    for start in range(0, len(rows), step):
-        yield rows[start : start + step]
 
 
 def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
@@ -141,7 +159,7 @@ def added(totals: Sequence[Total]) -> Total:
 def column_sums(examples: Examples, unit: int) -> list[int]:
     """The sum of every column of Z, in a unit: whole digits of equal weight are added at once."""
     sums, x0 = [0] * dimension_of(examples), examples.x0
-    for _, X, y in blocks(examples):
+    for _, X, y in batches(examples):
         if isinstance(X, np.ndarray):
             numbers = np.asarray(X * y[:, None], dtype=np.float64).ravel()
             columns = np.tile(np.arange(X.shape[1]), len(X))
@@ -182,19 +200,15 @@ def _numbered(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def zero_products(
-    weights: Sequence[int], examples: Examples, rows: NDArray[np.intp], primes: Sequence[int]
+    weights: Sequence[int], examples: Examples, rows: Rows, primes: Sequence[int]
 ) -> NDArray[np.bool_]:
     """Which of some rows have w·z = 0 modulo every one of some primes below 2^31."""
-    zero = np.ones(len(rows), dtype=bool)
-    batch = max(1, BLOCK // max(1, examples.entries_per_row))
-    for start in range(0, len(rows), batch):
-        some = slice(start, start + batch)
-        zero[some] = _zero_modulo(weights, examples, rows[some], primes)
-    return zero
+    some = [_zero_modulo(weights, examples, part, primes) for part in parted(examples, rows)]
+    return np.concatenate(some) if some else np.zeros(0, dtype=bool)
 
 
 def _zero_modulo(
-    weights: Sequence[int], examples: Examples, rows: NDArray[np.intp], primes: Sequence[int]
+    weights: Sequence[int], examples: Examples, rows: Rows, primes: Sequence[int]
 ) -> NDArray[np.bool_]:
     X, x0 = examples.X[rows], examples.x0
     numbers = (X if isinstance(X, np.ndarray) else X.data).astype(np.float64)
@@ -215,9 +229,7 @@ def _zero_modulo(
     return zero
 
 
-def primes_enough(
-    weights: Sequence[int], examples: Examples, rows: NDArray[np.intp]
-) -> tuple[int, ...]:
+def primes_enough(weights: Sequence[int], examples: Examples, rows: Rows) -> tuple[int, ...]:
     """Primes whose product is above any |w·z| of some rows: zero modulo all of them is zero."""
     X = examples.X[rows]
     numbers = np.append(X if isinstance(X, np.ndarray) else X.data, examples.x0)
@@ -288,11 +300,162 @@ def _rank_modulo(rows: Sequence[Sequence[int]], prime: int) -> int:
     return rank
 
 
-def merged(examples: Examples) -> Examples:
-    """The examples with entries of a CSR matrix that are stored twice added up."""
-    if not examples.is_sparse or examples.X.has_canonical_format:
-        return examples
-    X = examples.X.copy()
-    X.sum_duplicates()
-    refuse_non_finite(X, examples.names)
-    return replace(examples, X=X)
+def row_codes(examples: Examples) -> Codes:
+    """A 64-bit code of each row: the bits of its numbers times odd constants, summed.
+
+    Zeros add nothing, so dense and CSR agree; a change of one number always changes the code.
+    """
+    codes = np.zeros(examples.n, dtype=np.uint64)
+    odd = _odd_constants(examples.d)
+    if examples.is_sparse:
+        _sparse_codes(examples, odd, codes)
+        return codes
+
+    def part(rows: slice) -> None:
+        for start in range(rows.start, rows.stop, step):
+            some = slice(start, min(start + step, rows.stop))
+            bits = np.ascontiguousarray(examples.X[some], dtype=np.float64).view(np.uint64)
+            with np.errstate(over="ignore"):  # codes are taken modulo 2^64
+                add_up_bits(bits, odd, codes[some])
+
+    step = max(1, BATCH // examples.d)
+    in_threads(part, examples.n, examples.X.size)
+    return codes
+
+
+def _sparse_codes(examples: Examples, odd: Codes, codes: Codes) -> None:
+    for start, X, _ in batches(examples):
+        if X.nnz:
+            stored = np.flatnonzero(np.diff(X.indptr))
+            terms = _bits(X.data) * odd[X.indices]
+            codes[start + stored] = np.add.reduceat(terms, X.indptr[stored])
+
+
+def codes_of_bits(bits, odd, codes):  # type: ignore[no-untyped-def]
+    """codes[n] = the bits of row n, folded, times odd constants; -0.0 has the bits of 0."""
+    for n in range(len(codes)):
+        for j in range(len(odd)):
+            b = bits[n, j]
+            b = b if b != MINUS_ZERO else ZERO
+            codes[n] += (b ^ (b >> HALF)) * odd[j]
+
+
+add_up_bits = Kernel(codes_of_bits)
+
+
+def contradictions_of(examples: Examples, codes: Codes, most: int = 8) -> list[tuple[int, int]]:
+    """A few pairs of rows that are alike in every number and have different answers.
+
+    Not looked for among very many rows, where sorting codes takes longer than deciding.
+    """
+    if examples.n > MANY_ROWS:
+        return []
+    ordered = np.sort(codes)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return []
+    firsts = ((int(yes[0]), int(no[0])) for yes, no in contradictions(examples, codes))
+    return sorted((min(pair), max(pair)) for pair in firsts)[:most]
+
+
+def contradictions(
+    examples: Examples, codes: Codes, rows: Rows | None = None
+) -> Iterator[tuple[Rows, Rows]]:
+    """Rows that are alike in every number and have both answers: those of yes, those of no.
+
+    All rows are looked at, or those that are given. Codes may be the same by chance: the rows
+    themselves are compared.
+    """
+    rows = np.arange(examples.n) if rows is None else rows
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    starts = np.flatnonzero(np.diff(codes[rows], prepend=~codes[rows[:1]]))
+    yes = np.add.reduceat(examples.y[rows] > 0, starts, dtype=np.intp)
+    sizes = np.diff(starts, append=len(rows))
+    for k in np.flatnonzero((yes > 0) & (yes < sizes)).tolist():
+        group = rows[starts[k] : starts[k] + sizes[k]]
+        alike = group[_alike(examples, group, np.broadcast_to(group[:1], len(group)))]
+        positive = examples.y[alike] > 0
+        yeses, noes = alike[positive], alike[~positive]
+        if len(yeses) and len(noes):
+            yield yeses, noes
+
+
+def paired(yes: Rows, no: Rows, most: int) -> Iterator[tuple[int, int]]:
+    """Pairs of a row of either side, in turn, the lower number first; no more than so many."""
+    for a, b in zip(yes[:most].tolist(), no[:most].tolist(), strict=False):
+        yield min(a, b), max(a, b)
+
+
+def _alike(examples: Examples, rows: Rows, models: Rows) -> NDArray[np.bool_]:
+    """Which of some rows have every number of another row each."""
+    X = examples.X
+    pairs = zip(parted(examples, rows), parted(examples, models), strict=True)
+    some = [np.asarray((X[a] != X[b]).sum(axis=1)).ravel() == 0 for a, b in pairs]
+    return np.concatenate(some)
+
+
+def distinct(examples: Examples, rows: Rows) -> Rows:
+    """Some rows without those that others are equal to, in every number and in the answer."""
+    if len(rows) > AT_ONCE:
+        parts = [rows[i : i + AT_ONCE] for i in range(0, len(rows), AT_ONCE)]
+        rows = np.concatenate([kinds(examples, part)[0] for part in parts])
+        rows.sort()
+    firsts, places = kinds(examples, rows)
+    lone = np.bincount(places, minlength=len(firsts)) == 1
+    return np.sort(np.concatenate((firsts[~lone], _sorted_out(examples, firsts[lone]))))
+
+
+def kinds(examples: Examples, rows: Rows) -> tuple[Rows, Rows]:
+    """One row of each kind that very many of some rows are of, and which of these each row is.
+
+    Rows of a kind are equal in every number and in the answer. Rows that few are equal to are
+    kinds of their own: nothing is sorted.
+    """
+    codes = _signed_codes(examples, rows)
+    places, left = np.zeros(len(rows), dtype=np.intp), np.arange(len(rows))
+    firsts: list[int] = []
+    while len(left):
+        first = rows[left[:1]]
+        same = codes[left] == codes[left[0]]
+        group = rows[left[same]]
+        alike = _alike(examples, group, np.broadcast_to(first, len(group)))
+        same[same] = alike & (examples.y[group] == examples.y[first])
+        if np.count_nonzero(same) < KIND * len(left):
+            break
+        places[left[same]] = len(firsts)
+        firsts.append(int(first[0]))
+        left = left[~same]
+    places[left] = len(firsts) + np.arange(len(left))
+    return np.concatenate((np.array(firsts, dtype=np.intp), rows[left])), places
+
+
+def _signed_codes(examples: Examples, rows: Rows) -> Codes:
+    """Codes of some rows that tell answers apart, too."""
+    X, y = examples.X[rows], examples.y[rows]
+    codes = row_codes(replace(examples, X=X, y=y, weights=None))
+    return codes ^ (y > 0).astype(np.uint64)
+
+
+def _sorted_out(examples: Examples, rows: Rows) -> Rows:
+    """Some rows without those that others are equal to, by sorting their codes."""
+    if len(rows) == 0:
+        return rows
+    codes = _signed_codes(examples, rows)
+    _, firsts, places = np.unique(codes, return_index=True, return_inverse=True)
+    models = rows[firsts[places]]
+    same = _alike(examples, rows, models) & (examples.y[rows] == examples.y[models])
+    return np.concatenate((rows[firsts], rows[~same]))  # codes may be the same by chance
+
+
+def _bits(numbers: NDArray[np.float64]) -> Codes:
+    bits = (numbers + 0.0).view(np.uint64)  # adding 0.0 turns -0.0 into 0.0
+    bits ^= bits >> np.uint64(32)
+    return bits
+
+
+@functools.lru_cache(maxsize=8)
+def _odd_constants(count: int) -> Codes:
+    """The steps of splitmix64, made odd so that multiplication loses nothing."""
+    z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (z ^ (z >> np.uint64(31))) | np.uint64(1)

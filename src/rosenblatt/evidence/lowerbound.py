@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from rosenblatt.algorithms.judge import Costs
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
-from rosenblatt.evidence.fingerprint import (
+from rosenblatt.evidence.integers import (
     MOST_PAIRS,
     contradictions,
-    fingerprint,
+    dimension_of,
+    merged,
     paired,
     row_codes,
 )
-from rosenblatt.evidence.integers import dimension_of, merged
-from rosenblatt.evidence.proof import Part, Proof, claim_of_mistakes
+from rosenblatt.evidence.proof import Part, Proof, claim_of_mistakes, fingerprint
 from rosenblatt.evidence.separability import blocking_part, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis

@@ -10,9 +10,8 @@ import flint
 import numpy as np
 
 from rosenblatt.evidence.exact import MANY, Fractions, rounding
-from rosenblatt.evidence.fingerprint import distinct
 from rosenblatt.evidence.guarantee import Guarantee
-from rosenblatt.evidence.integers import exact_products, root, smallest_exponent
+from rosenblatt.evidence.integers import distinct, exact_products, root, smallest_exponent
 from rosenblatt.evidence.nearest import Point
 from rosenblatt.evidence.signed import (
     Floats,

@@ -14,6 +14,7 @@ This file imports nothing of the solver.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -27,11 +28,11 @@ from rosenblatt import strictjson
 from rosenblatt.blocks import Blocks, Pick, Picked, Work
 from rosenblatt.card import card
 from rosenblatt.errors import quoted, readable
-from rosenblatt.evidence.fingerprint import begun, row_codes
 from rosenblatt.evidence.integers import (
+    Codes,
     Total,
     added,
-    blocks,
+    batches,
     combined,
     dimension_of,
     exact_products,
@@ -39,6 +40,7 @@ from rosenblatt.evidence.integers import (
     merged,
     primes_enough,
     rank_at_least,
+    row_codes,
     sum_of_rows,
     unit_of,
     zero_products,
@@ -302,11 +304,19 @@ class Answered:
 
     def digest(self) -> Any:
         """The fingerprint begun: what comes before the codes of the rows."""
-        digest = begun(self.n, self.d, self.x0)
+        x0 = self.x0 + 0.0  # -0.0 is 0.0 here, too
+        digest = hashlib.sha256(f"{self.n} {self.d} {x0.hex()}".encode())
         for count, packed in self.bits:
             y = np.unpackbits(packed, count=count).astype(np.int8)
             digest.update((y * np.int8(2) - np.int8(1)).tobytes())
         return digest
+
+
+def fingerprint(examples: Examples, codes: Codes | None = None) -> str:
+    """A digest of the numbers and answers, the same for dense, CSR, float32 and float64."""
+    digest = Answered.of(examples).digest()
+    digest.update((row_codes(examples) if codes is None else codes).tobytes())
+    return str(digest.hexdigest())
 
 
 def answers_of(block: Examples, first: int) -> Answered:
@@ -456,7 +466,7 @@ def product_signs(
         raise ProofError(f"{counted(len(weights), 'weight')} given; the data need {need}.")
     most = max(map(abs, weights))
     w = np.array([v / (1 << most.bit_length()) for v in weights])  # up to 1, each rounded once
-    for start, X, y in blocks(examples):
+    for start, X, y in batches(examples):
         s, settled = _settled(X, y, w, examples.x0, most)
         signs, doubtful = np.sign(s).astype(np.int8), np.flatnonzero(~settled)
         signs[doubtful] = 0

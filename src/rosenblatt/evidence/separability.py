@@ -16,26 +16,23 @@ from rosenblatt.card import card
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.decide import ANY, Decision, decide, first_part
 from rosenblatt.evidence.explain import explanation, summary
-from rosenblatt.evidence.fingerprint import (
-    MOST_PAIRS,
-    Codes,
-    contradictions,
-    contradictions_of,
-    fingerprint,
-    paired,
-    row_codes,
-)
 from rosenblatt.evidence.floats import separating_floats
 from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.integers import (
+    MOST_PAIRS,
+    Codes,
     as_integers,
+    contradictions,
+    contradictions_of,
     dimension_of,
     merged,
+    paired,
+    row_codes,
     smallest_exponent,
 )
 from rosenblatt.evidence.margin import scaled_guarantee, unit_length
 from rosenblatt.evidence.nearest import GAP, Point
-from rosenblatt.evidence.proof import Part, Proof, ProofError, claim_of_mistakes
+from rosenblatt.evidence.proof import Part, Proof, ProofError, claim_of_mistakes, fingerprint
 from rosenblatt.evidence.signed import Look, Scale, Signed, look_at
 from rosenblatt.evidence.telling import Telling
 from rosenblatt.evidence.widest import Separator, as_found, widest_from

@@ -20,7 +20,6 @@ from rosenblatt.card import card
 from rosenblatt.design import design_of
 from rosenblatt.errors import quoted
 from rosenblatt.evidence.families import Question, question
-from rosenblatt.evidence.fingerprint import fingerprint
 from rosenblatt.evidence.integers import merged, sum_of_rows
 from rosenblatt.evidence.proof import (
     Part,
@@ -28,6 +27,7 @@ from rosenblatt.evidence.proof import (
     Sealed,
     Vector,
     check_sum,
+    fingerprint,
     hexadecimal,
     integers_of,
     product_signs,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.evidence import loops
-from rosenblatt.evidence.integers import blocks, not_below
+from rosenblatt.evidence.integers import batches, not_below
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 
@@ -120,7 +120,7 @@ def _inverse(a: float) -> float:
 def _largest_of_rows(examples: Examples, columns: Floats) -> Floats:
     largest = np.full(examples.n, abs(examples.x0) * columns[0] if examples.x0 else 0.0)
     units = columns[1:] if examples.x0 else columns
-    for start, X, _ in blocks(examples):
+    for start, X, _ in batches(examples):
         if not isinstance(X, np.ndarray):
             X = X.copy()
             X.data = np.abs(X.data) * units[X.indices]
