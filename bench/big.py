@@ -50,15 +50,15 @@ def one_pass(quick: bool) -> Iterator[Line]:
     from rosenblatt.algorithms import Budget, Rule
     from rosenblatt.algorithms.passes import Passes
     from rosenblatt.read import Layout, Source
-    from rosenblatt.read.data import FileBatches
+    from rosenblatt.read.data import read_in_passes
     from rosenblatt.read.plan import Wishes
 
     n = 2_000_000 if quick else 32_000_000
     with parquet(n) as path:
-        batches = FileBatches.of(Source.find(str(path)), Layout(), Wishes(target="label"))
+        data = read_in_passes(Source.find(str(path)), Layout(), Wishes(target="label"))
 
         def ours() -> Any:
-            walk = Passes(batches, Rule(), Budget(1), None)
+            walk = Passes(data.blocks.batches, Rule(), Budget(1), None)
             walk.cycle()
             return walk
 

@@ -21,14 +21,13 @@ from scipy.sparse import csr_array
 from tried import tried
 
 import rosenblatt as rb
-from rosenblatt.blocks import InOrder
 from rosenblatt.errors import UserError
 from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.read import Layout, Source, columnar, csv, jsonlines, libsvm, plan
 from rosenblatt.read.convert import converted
 from rosenblatt.read.csv import CHAIN, MISSING, Types
-from rosenblatt.read.data import FileBatches, FileTable, read_data
+from rosenblatt.read.data import FileTable, planned, read_data, read_in_passes
 from rosenblatt.read.plan import Wishes, plan_table
 
 many_tables = settings(
@@ -84,17 +83,17 @@ def in_memory(path, wishes, layout=Layout()):
 
 @told
 def in_passes(path, wishes, layout=Layout()):
-    return _all_of(FileBatches.of(Source.find(str(path)), layout, wishes))
+    return _all_of(read_in_passes(Source.find(str(path)), layout, wishes))
 
 
 @told
 def in_passes_over_parquet(path, wishes, layout=Layout()):
-    table = FileBatches.of(Source.find(str(path)), layout, wishes).table
-    return _all_of(FileBatches.planned(converted(table), wishes))
+    table = read_in_passes(Source.find(str(path)), layout, wishes).table
+    return _all_of(planned(converted(table), wishes))
 
 
 def _all_of(batches):
-    parts = list(batches._numbered())
+    parts = list(batches.table.taken(batches.plan))
     X = np.vstack([dense(examples.X) for examples, _ in parts])
     y = np.concatenate([examples.y for examples, _ in parts])
     return batches.plan, X.tobytes(), y.tolist(), np.concatenate([r for _, r in parts]).tolist()
@@ -300,7 +299,7 @@ def test_every_way_gives_one_verdict_and_proofs_that_check_each_other(
         whole = read_data(Source.find(str(path)), layout, wishes).examples
     except UserError:
         return
-    blocks = InOrder(FileBatches.of(Source.find(str(path)), layout, wishes))
+    blocks = read_in_passes(Source.find(str(path)), layout, wishes).blocks
     ours, theirs = separability_of(whole), separability_of_blocks(blocks)
     sparse = rb.separability(csr_array(dense(whole.X)), whole.y)
     assert ours.verdict == theirs.verdict == sparse.verdict
@@ -368,7 +367,7 @@ def test_a_file_is_planned_from_its_last_row_too(tmp_path, small):
     lines = [f"{'ab'[i % 2]},{i},{i % 3 > 0}\n" for i in range(30)]
     path = tmp_path / "d.csv"
     path.write_text("".join(["city,x,answer\n", *lines, "late,thirty,True\n"]))
-    batches = FileBatches.of(Source.find(str(path)), Layout(), Wishes(target="answer"))
+    batches = read_in_passes(Source.find(str(path)), Layout(), Wishes(target="answer"))
     assert isinstance(batches.table, FileTable)
     assert sum(1 for _ in batches.table.batches()) > 3
     assert batches.plan.encoding.columns[0].values == ("a", "b", "late")

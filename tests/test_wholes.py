@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import rosenblatt as rb
 from rosenblatt.cli import run
 from rosenblatt.read import Layout, Source
-from rosenblatt.read.data import FileBatches
+from rosenblatt.read.data import read_in_passes
 from rosenblatt.read.plan import Wishes
 from rosenblatt.wholes import first_changed, is_changed, is_changed_text
 
@@ -182,8 +182,7 @@ def test_passes_over_a_file_find_it_too(name, first, tmp_path):
     path = write(tmp_path / name, [*rows_of(0, 40), *rows_of(first, 2)])
     target = "1" if name.endswith("svm") else "-1"
     with pytest.raises(ValueError, match=rf"row 41, .*{first}.* a double holds exactly"):
-        for _ in FileBatches.of(Source.find(str(path)), Layout(), Wishes(target=target))():
-            pass
+        list(read_in_passes(Source.find(str(path)), Layout(), Wishes(target=target)).taken())
 
 
 def test_whole_numbers_among_decimals_are_found_in_text(tmp_path, capfd):

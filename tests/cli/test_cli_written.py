@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rosenblatt.model import load
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Number, Parsed, Written
-from rosenblatt.read.data import FileBatches, read_data
+from rosenblatt.read.data import read_data, read_in_passes
 from rosenblatt.read.plan import Wishes
 
 N = 80
@@ -44,9 +44,9 @@ def read(source, layout=Layout(), **wishes):
     """The same file in memory and in passes, which must be taken alike."""
     wishes = Wishes(**wishes)
     data = read_data(source, layout, wishes)
-    passed = FileBatches.of(source, layout, wishes)
+    passed = read_in_passes(source, layout, wishes)
     assert passed.plan == data.plan
-    X = [x for examples in passed() for x in examples.X.tolist()]
+    X = [x for examples in passed.blocks.batches() for x in examples.X.tolist()]
     assert data.examples.X.tolist() == X
     return data
 

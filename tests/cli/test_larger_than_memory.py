@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,6 @@ from rosenblatt import algorithms
 from rosenblatt.algorithms.passes import passes
 from rosenblatt.algorithms.pocketpasses import pocket_passes
 from rosenblatt.algorithms.scaling import Scaling
-from rosenblatt.blocks import InOrder
 from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.read import (
@@ -32,7 +30,7 @@ from rosenblatt.read import (
     source,
 )
 from rosenblatt.read.convert import converted
-from rosenblatt.read.data import FileBatches, read_data
+from rosenblatt.read.data import Data, read_data, read_in_passes
 from rosenblatt.read.plan import Wishes
 
 FORMS = ["csv", "jsonl", "libsvm", "parquet", "feather", "npy", "fortran.npy", "float32.npy"]
@@ -89,7 +87,7 @@ def write(path, X, y):
 
 
 def opened(path, **wishes):
-    return FileBatches.of(Source.find(path), Layout(), Wishes(**wishes))
+    return read_in_passes(Source.find(path), Layout(), Wishes(**wishes))
 
 
 def in_memory(path, **wishes):
@@ -103,10 +101,11 @@ def test_every_format_gives_the_corrections_of_the_run_in_memory(
 ):
     wishes = {} if form in ("libsvm", "npy") or "npy" in form else {"target": "label"}
     path = write(tmp_path / f"d.{form}", *examples(wrong=5))
-    blocks, whole = opened(path, **wishes), in_memory(path, **wishes)
+    found, whole = opened(path, **wishes), in_memory(path, **wishes)
     if stored and form not in ("csv", "jsonl", "libsvm"):
         return  # only text is converted
-    blocks = replace(blocks, table=converted(blocks.table)) if stored else blocks
+    found = Data.in_passes(converted(found.table), found.plan) if stored else found
+    blocks = found.blocks.batches
     assert sum(1 for _ in blocks()) > 3
     budget = algorithms.Budget(20)
     run, corrected = algorithms.pla(whole, budget=budget), []
@@ -119,13 +118,13 @@ def test_every_format_gives_the_corrections_of_the_run_in_memory(
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_the_pocket_and_the_scaling_are_those_in_memory(tmp_path, small_batches, form):
     path = write(tmp_path / f"d.{form}", *examples(wrong=40))
-    blocks, whole = opened(path, target="label"), in_memory(path, target="label")
-    scaling = Scaling.over(InOrder(blocks))
+    blocks, whole = opened(path, target="label").blocks, in_memory(path, target="label")
+    scaling = Scaling.over(blocks)
     assert scaling.centre.tolist() == Scaling.of(whole).centre.tolist()
     assert scaling.width.tolist() == Scaling.of(whole).width.tolist()
     budget = algorithms.Budget(2**62, 300)
     run = algorithms.pocket(scaling.apply(whole), algorithms.Rule("cycle"), budget)
-    done = pocket_passes(lambda: map(scaling.apply, blocks()), budget=budget)
+    done = pocket_passes(lambda: map(scaling.apply, blocks.batches()), budget=budget)
     assert done.pocket.history == run.pocket.history
     assert done.hypothesis.w.tolist() == run.hypothesis.w.tolist()
 
@@ -137,11 +136,11 @@ def test_a_verdict_over_a_file_is_that_in_memory_and_its_proof_holds(
 ):
     path = write(tmp_path / f"d.{form}", *examples(wrong=wrong))
     wishes = {} if form in ("libsvm", "npy") else {"target": "label"}
-    blocks, whole = opened(path, **wishes), in_memory(path, **wishes)
-    ours, theirs = separability_of_blocks(InOrder(blocks)), separability_of(whole)
+    blocks, whole = opened(path, **wishes).blocks, in_memory(path, **wishes)
+    ours, theirs = separability_of_blocks(blocks), separability_of(whole)
     assert ours.verdict == theirs.verdict == ("inseparable" if wrong else "separable")
     assert ours.proof.check_examples(whole)
-    assert theirs.proof.check_examples(InOrder(blocks))
+    assert theirs.proof.check_examples(blocks)
     if not wrong:
         assert ours.margin == pytest.approx(theirs.margin, rel=1e-8)
 
@@ -163,7 +162,7 @@ def test_learn_goes_over_a_file_in_passes_by_itself_and_says_so(told, tmp_path, 
 
 def test_what_fits_is_read_into_memory_without_a_word(told, tmp_path, monkeypatch):
     write(tmp_path / "d.parquet", *examples())
-    needed = data.Room.of(Source.find("d.parquet"), Layout()).needed
+    needed = data.Footprint.of(Source.find("d.parquet"), Layout()).needed
     monkeypatch.setattr(data, "free_memory", lambda: 2 * needed)
     assert "passes" not in told("separable", "d.parquet", "--target", "label")[2]
     monkeypatch.setattr(data, "free_memory", lambda: 2 * needed - 1)
@@ -346,7 +345,7 @@ def test_a_column_that_is_not_there_is_refused_before_the_rows_are_read(
     told, tmp_path, no_memory, monkeypatch
 ):
     (tmp_path / "d.csv").write_text("x,y\n1,1\n2,0\n")
-    monkeypatch.setattr(csv, "read_stream", None)
+    monkeypatch.setattr(csv, "read_batches", None)
     for option in ("--target", "--ignore", "--number", "--category", "--text"):
         code, _, err = told("separable", "d.csv", option, "z")
         assert code == 64

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt.errors import DataError, OpenError, UsageError
-from rosenblatt.read import Layout, Source, read_stream, read_whole, reader_of
+from rosenblatt.read.data import read_batches, read_whole
+from rosenblatt.read.source import Layout, Source, format_of
 
 
 @pytest.fixture
@@ -105,7 +106,7 @@ def test_json_lines_may_lack_fields(read):
 
 def test_magic_bytes_win_over_the_name(tmp_path):
     pa.parquet.write_table(pa.table({"a": [1]}), tmp_path / "wrong.csv")
-    assert reader_of(Source.find(str(tmp_path / "wrong.csv"))).name == "Parquet"
+    assert format_of(Source.find(str(tmp_path / "wrong.csv"))) == "Parquet"
 
 
 tables = st.lists(
@@ -164,7 +165,7 @@ def test_a_stream_of_batches_is_the_whole(tmp_path, suffix, monkeypatch):
     if suffix == "dat":
         layout = Layout(format="csv", separator=" ", header=False)
     source = Source.find(str(path))
-    batches = list(read_stream(source, layout))
+    batches = list(read_batches(source, layout))
     assert len(batches) > 3
     got = pa.Table.from_batches(batches)
     assert [int(v) for v in got.column(0).to_pylist()] == list(range(50))

@@ -15,10 +15,9 @@ import pyarrow.parquet
 import pytest
 
 from rosenblatt.errors import DataError
-from rosenblatt.read import Layout, Source, read_stream, read_whole, reader_of
 from rosenblatt.read.credit import credit
-from rosenblatt.read.data import Room
-from rosenblatt.read.source import UNPACKED
+from rosenblatt.read.data import Footprint, read_batches, read_whole
+from rosenblatt.read.source import UNPACKED, Layout, Source, format_of
 
 TABLE = credit(n=40)
 
@@ -58,7 +57,7 @@ def test_a_compressed_table_is_read_whole_and_in_batches_as_it_is(tmp_path, suff
     source = put(tmp_path, f"credit.csv{suffix}", PACKERS[suffix](csv_text()))
     assert source.suffix == ".csv"
     assert read_whole(source).equals(read_whole(put(tmp_path, "credit.csv", csv_text())))
-    assert sum(batch.num_rows for batch in read_stream(source)) == TABLE.num_rows
+    assert sum(batch.num_rows for batch in read_batches(source)) == TABLE.num_rows
     assert source.count_lines() == TABLE.num_rows + 1
 
 
@@ -120,8 +119,8 @@ def test_the_memory_a_zip_needs_is_what_it_says_and_that_of_others_is_estimated(
         put(tmp_path, "d.zip", as_zip(text)),
         put(tmp_path, "d.xz", lzma.compress(text)),
     )
-    assert Room.of(zipped, Layout()).needed == 3 * len(text)
-    assert Room.of(packed, Layout()).needed == 3 * UNPACKED * len(lzma.compress(text))
+    assert Footprint.of(zipped, Layout()).needed == 3 * len(text)
+    assert Footprint.of(packed, Layout()).needed == 3 * UNPACKED * len(lzma.compress(text))
 
 
 def tar_of(content):
@@ -170,7 +169,7 @@ FOREIGN = {
 def test_what_is_no_table_is_called_what_it_is(tmp_path, name):
     content, what = FOREIGN[name]
     with pytest.raises(DataError) as caught:
-        reader_of(put(tmp_path, name, content))
+        format_of(put(tmp_path, name, content))
     said = str(caught.value)
     assert f"{name} is {what}" in said
     assert "\n" not in said
@@ -179,19 +178,19 @@ def test_what_is_no_table_is_called_what_it_is(tmp_path, name):
 
 def test_a_database_is_called_one(tmp_path):
     with pytest.raises(DataError, match="an SQLite database; export the table"):
-        reader_of(put(tmp_path, "d.db", database(tmp_path)))
+        format_of(put(tmp_path, "d.db", database(tmp_path)))
 
 
 def test_what_is_compressed_twice_is_to_be_unpacked_first(tmp_path):
     with pytest.raises(DataError, match="holds gzip data; unpack them first"):
-        reader_of(put(tmp_path, "d.csv.xz", lzma.compress(gzip.compress(b"x,y\n"))))
+        format_of(put(tmp_path, "d.csv.xz", lzma.compress(gzip.compress(b"x,y\n"))))
 
 
 @pytest.mark.parametrize(
     "text", ["BMI,y\n22,no\n", "RDX,y\n1,2\n", "PK,BZh\n1,2\n", "BZh9,y\n1,2\n"]
 )
 def test_names_of_columns_are_not_mistaken_for_pictures_or_archives(tmp_path, text):
-    assert reader_of(put(tmp_path, "d.csv", text.encode())).name == "CSV"
+    assert format_of(put(tmp_path, "d.csv", text.encode())) == "CSV"
 
 
 def test_a_numpy_archive_of_one_array_is_read(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 from rosenblatt.errors import DataError
 from rosenblatt.read import Layout, Source, columnar, encoding
 from rosenblatt.read.ahead import ahead, side_by_side
-from rosenblatt.read.data import FileBatches
+from rosenblatt.read.data import read_in_passes
 from rosenblatt.read.plan import Wishes
 
 
@@ -27,14 +27,14 @@ def parquet(path, n=1000, group=128, bad=None):
 
 
 def batches_of(path):
-    return FileBatches.of(Source.find(str(path)), Layout(), Wishes(target="label"))
+    return read_in_passes(Source.find(str(path)), Layout(), Wishes(target="label"))
 
 
 def test_row_groups_read_side_by_side_come_in_the_order_of_the_file(tmp_path):
     X, y = parquet(tmp_path / "d.parquet")
     batches = batches_of(tmp_path / "d.parquet")
-    assert len(columnar.parquet_parts(batches.source)) == 8
-    blocks = list(batches())
+    assert len(columnar.parquet_parts(batches.table.source)) == 8
+    blocks = list(batches.blocks.batches())
     assert [block.n for block in blocks] == [128] * 7 + [104]
     assert np.array_equal(np.concatenate([block.X for block in blocks]), X)
     assert np.array_equal(np.concatenate([block.y for block in blocks]), y)
@@ -44,15 +44,15 @@ def test_large_row_groups_are_read_a_few_pages_at_a_time(tmp_path, monkeypatch):
     X, _ = parquet(tmp_path / "d.parquet")
     monkeypatch.setattr(columnar, "batch_bytes", lambda: 900)
     batches = batches_of(tmp_path / "d.parquet")
-    assert columnar.parquet_parts(batches.source) == []
-    assert np.array_equal(np.concatenate([block.X for block in batches()]), X)
+    assert columnar.parquet_parts(batches.table.source) == []
+    assert np.array_equal(np.concatenate([block.X for block in batches.blocks.batches()]), X)
 
 
 def test_a_bad_cell_of_a_later_row_group_is_told_with_its_row(tmp_path):
     parquet(tmp_path / "d.parquet", bad=700)
     batches = batches_of(tmp_path / "d.parquet")
     with pytest.raises(DataError, match='row 701, column "b"'):
-        list(batches())
+        list(batches.blocks.batches())
 
 
 def test_work_side_by_side_ends_when_no_one_wants_more():
@@ -119,8 +119,8 @@ def test_a_compressed_file_is_unpacked_once(tmp_path):
     packed = tmp_path / "d.parquet.gz"
     packed.write_bytes(gzip.compress((tmp_path / "d.parquet").read_bytes()))
     batches = batches_of(packed)
-    assert columnar.parquet_parts(batches.source) == []
-    assert np.array_equal(np.concatenate([block.X for block in batches()]), X)
+    assert columnar.parquet_parts(batches.table.source) == []
+    assert np.array_equal(np.concatenate([block.X for block in batches.blocks.batches()]), X)
 
 
 @pytest.mark.parametrize(

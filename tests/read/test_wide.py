@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 from rosenblatt.errors import DataError
-from rosenblatt.read import Layout, Source, csv, read_stream, read_whole
+from rosenblatt.read import Layout, Source, csv
 from rosenblatt.read.agree import wishes_of
 from rosenblatt.read.columns import Number
 from rosenblatt.read.csv import Dialect
-from rosenblatt.read.data import read_data
+from rosenblatt.read.data import read_batches, read_data, read_whole
 from rosenblatt.read.encoding import Answers, Encoding
 from rosenblatt.read.plan import Plan, Wishes, check_named
 from rosenblatt.read.source import twice
@@ -85,7 +85,7 @@ def test_a_header_longer_than_a_megabyte_is_read_to_its_end(wide):
 
 def test_rows_of_a_wide_table_come_many_at_a_time(wide):
     source, X, _ = wide
-    batches = list(read_stream(source, Layout()))
+    batches = list(read_batches(source, Layout()))
     assert len(batches) == 1
     assert sum(batch.num_rows for batch in batches) == len(X)
 

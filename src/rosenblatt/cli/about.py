@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from rosenblatt.cli.console import Voice
 from rosenblatt.errors import column_called, listed
 from rosenblatt.read.agree import DisagreeError
 from rosenblatt.read.columns import Category, Column, Entries, Flag, Number, Words
-from rosenblatt.read.data import Data, FileBatches, taken, told_where
+from rosenblatt.read.data import Data
 from rosenblatt.read.encoding import spelled
 from rosenblatt.read.plan import Plan
 from rosenblatt.words import counted
@@ -59,22 +59,14 @@ class About:
     filled: tuple[Filled, ...] = ()
 
     @classmethod
-    def data(cls, data: Data) -> About:
-        """The same of a file that was read."""
-        return cls._of(data.name, data.plan, data.table.schema, [(data.table, data.rows)])
-
-    @classmethod
-    def batches(cls, batches: FileBatches) -> About:
-        """The same of a file that is gone through in passes; it takes one."""
-        return cls._of(batches.source.name, batches.plan, batches.table.schema, _taken_in(batches))
-
-    @classmethod
-    def _of(cls, name: str, plan: Plan, schema: Any, parts: Iterable[tuple[Any, Any]]) -> About:
+    def of(cls, data: Data) -> About:
+        """The part of a file that was taken; one that is read in passes is gone through once."""
+        plan = data.plan
         numbers = [c for c in plan.encoding.columns if isinstance(c, Number)]
         numbers = numbers if plan.encoding.missing == "mean" else []
         counts = dict.fromkeys(numbers, 0)
         rows, start, without = 0, 0, np.empty(0, dtype=np.intp)
-        for table, kept in parts:
+        for table, kept in data.taken():
             left = np.setdiff1d(np.arange(table.num_rows), kept)
             without = np.append(without, start + left[:NAMED] + 1)[:NAMED]
             for c in numbers:
@@ -84,8 +76,7 @@ class About:
         for column in filled:
             if column.cells == start:
                 raise DisagreeError(f"{column_called(column.name)} has no numbers.")
-        names = tuple(schema.names)
-        return cls(name, plan, names, rows, start, tuple(without.tolist()), filled)
+        return cls(data.name, plan, tuple(data.names), rows, start, tuple(without.tolist()), filled)
 
     @property
     def columns_left_out(self) -> list[str]:
@@ -166,17 +157,6 @@ class About:
             },
             "notes": list(self.plan.notes),
         }
-
-
-def _taken_in(batches: FileBatches) -> Iterator[tuple[Any, Any]]:
-    """The rows of each batch, and which of them are taken."""
-    source, layout, start = batches.source, batches.table.layout, 0
-    with told_where(source, layout):
-        for batch in batches.table.batches():
-            if batch.num_rows:
-                with told_where(source, layout, start):
-                    yield batch, taken(batches.plan, batch, source.name)[1]
-                start += batch.num_rows
 
 
 def _by_kind(columns: Sequence[Column]) -> dict[str, list[str]]:

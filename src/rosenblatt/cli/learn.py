@@ -215,7 +215,7 @@ def _in_passes(
             "--report; give --test FILE to measure accuracy."
         )
     batches = opened(voice, *file, passing.convert)
-    voice.step("read", f"{batches.source.name}, in passes: {columns_told(batches.plan)}")
+    voice.step("read", f"{batches.name}, in passes: {columns_told(batches.plan)}")
     for note in batches.plan.notes:
         voice.note(f"{note}.")
     budget, watch = passing.budget(how.time_limit), Stopwatch()

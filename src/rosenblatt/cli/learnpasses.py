@@ -14,7 +14,6 @@ from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.passes import Passed, passes
 from rosenblatt.algorithms.pocketpasses import pocket_passes
 from rosenblatt.algorithms.scaling import Scaling
-from rosenblatt.blocks import InOrder
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.passing import AboutFile, verdict_in_passes
 from rosenblatt.clock import NEVER, Deadline
@@ -23,9 +22,8 @@ from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.model import Model
 from rosenblatt.read import Source
-from rosenblatt.read.data import FileBatches
+from rosenblatt.read.data import Data, read_as
 from rosenblatt.read.encoding import Unseen
-from rosenblatt.read.plan import Wishes
 from rosenblatt.read.source import numbered
 from rosenblatt.show.strength import Strength, strengths
 from rosenblatt.solve import ENDED, POCKET_CORRECTIONS, How
@@ -43,7 +41,7 @@ class Found:
 
     Parameters
     ----------
-    batches : FileBatches
+    batches : Data
         What it was learnt from.
     how : How
         What was asked for.
@@ -59,7 +57,7 @@ class Found:
         How well it answered another file.
     """
 
-    batches: FileBatches
+    batches: Data
     how: How
     verdict: Verdict
     passed: Passed
@@ -102,7 +100,7 @@ class Found:
 
     def strengths(self) -> list[Strength]:
         """The features, strongest first."""
-        return strengths(self.passed.hypothesis, InOrder(self.batches))
+        return strengths(self.passed.hypothesis, self.batches.blocks)
 
     @property
     def cut_short(self) -> list[str]:
@@ -114,7 +112,7 @@ class Found:
         """The result as JSON."""
         answers, done = self.batches.plan.answers, self.passed
         return {
-            "data": self.batches.source.name,
+            "data": self.batches.name,
             "rows": done.rows,
             "features": len(self.batches.plan.encoding.features),
             "target": answers.column,
@@ -130,21 +128,21 @@ class Found:
         }
 
 
-def learn_in_passes(voice: Voice, batches: FileBatches, how: How, budget: Budget) -> Found:
+def learn_in_passes(voice: Voice, batches: Data, how: How, budget: Budget) -> Found:
     """Learn from a file a batch at a time, in file order, telling it step by step.
 
     Parameters
     ----------
     voice : Voice
         What tells a person about it.
-    batches : FileBatches
+    batches : Data
         The file.
     how : How
         The algorithm and whether to scale.
     budget : Budget
         The most cycles, and seconds where a person gave them: for the verdict too.
     """
-    with AboutFile(batches.source):
+    with AboutFile(batches.table.source):
         begun, deadline = clock.now(), Deadline.after(budget.seconds)
         with voice.patience("looking for a line that is right everywhere"):
             share = deadline.share(VERDICT_SHARE)
@@ -154,7 +152,7 @@ def learn_in_passes(voice: Voice, batches: FileBatches, how: How, budget: Budget
         algorithm = how.algorithm
         if algorithm == "auto":
             algorithm = "pocket" if verdict.separator is None else "pla"
-        with voice.patience(f"learning from {batches.source.name}"):
+        with voice.patience(f"learning from {batches.name}"):
             found = task.by_pla() if algorithm == "pla" else task.by_pocket()
     for step in found.steps:
         voice.step("learnt", step)
@@ -164,7 +162,7 @@ def learn_in_passes(voice: Voice, batches: FileBatches, how: How, budget: Budget
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    batches: FileBatches
+    batches: Data
     how: How
     verdict: Verdict
     limits: tuple[int, Deadline]  # the most cycles, and when to be content
@@ -196,7 +194,7 @@ class _Task:
         done: Passed = pocket_passes(lambda: self._scaled(scaling), Rule(), budget)
         line = scaling.fold(done.hypothesis)
         lines = [line.w, *(np.eye(1, len(line.w))[0] * sign for sign in (-1.0, 1.0))]
-        counts = Judge(InOrder(self.batches), threads=engine.cores()).counts(np.stack(lines))
+        counts = Judge(self.batches.blocks, threads=engine.cores()).counts(np.stack(lines))
         best = int(counts.argmin())
         hypothesis = replace(line, w=lines[best])
         done = replace(done, hypothesis=hypothesis, mistakes=int(counts[best]))
@@ -212,10 +210,10 @@ class _Task:
         return Found(self.batches, self.how, self.verdict, done, algorithm, steps)
 
     def _scaling(self) -> Scaling | _Plain:
-        return Scaling.over(InOrder(self.batches)) if self.how.scale else _Plain()
+        return Scaling.over(self.batches.blocks) if self.how.scale else _Plain()
 
     def _scaled(self, scaling: Scaling | _Plain) -> Iterator[Examples]:
-        return map(scaling.apply, self.batches())
+        return self.batches.blocks.each(lambda block, _: scaling.apply(block))
 
     def _in_file_values(self, done: Passed, scaling: Scaling | _Plain) -> Passed:
         """The run with weights for the values of the file, and their mistakes counted there."""
@@ -226,7 +224,7 @@ class _Task:
         return replace(done, hypothesis=hypothesis, mistakes=mistakes)
 
     def _count(self, hypothesis: Hypothesis) -> int:
-        return int(Judge(InOrder(self.batches), hypothesis.zero).alone(hypothesis.w))
+        return int(Judge(self.batches.blocks, hypothesis.zero).alone(hypothesis.w))
 
 
 class _Plain:
@@ -243,9 +241,11 @@ def tried_in_passes(found: Found, file: str) -> Trial:
     """The accuracy on the rows of another file, whatever its size."""
     batches = found.batches
     layout = replace(batches.table.layout, types={})
-    other = FileBatches.of(Source.find(file), layout, Wishes(), batches.plan)
+    other = read_as(Source.find(file), layout, batches.plan, held=False)
     line = found.passed.hypothesis
-    each = tuple(Accuracy.of(line, examples) for examples in other())
+    each = tuple(
+        Accuracy.of(line, examples) for examples in other.blocks.each(lambda block, _: block)
+    )
     unseen = Unseen(other.plan.encoding)
     for batch in other.table.batches() if unseen.columns else ():
         unseen.take(batch)

@@ -10,10 +10,10 @@ from typing import Any, TypeVar, cast
 import click
 
 from rosenblatt.errors import OpenError, UsageError
-from rosenblatt.read import READERS, Layout
 from rosenblatt.read.columns import ENGLISH, Vocabulary
 from rosenblatt.read.encoding import POLICIES
 from rosenblatt.read.plan import Wishes
+from rosenblatt.read.source import FORMATS, Layout
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,7 +35,7 @@ LAYOUT = (
         "--format",
         "format_",
         metavar="NAME",
-        help=f"The format of DATA: {', '.join(s.lstrip('.') for s in READERS)}; else found out.",
+        help=f"The format of DATA: {', '.join(s.lstrip('.') for s in FORMATS)}; else found out.",
     ),
     click.option("--separator", metavar="CHAR", help="Between cells: , ; | tab blank."),
     click.option("--header/--no-header", default=None, help="Whether the first line has names."),

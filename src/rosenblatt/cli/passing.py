@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.algorithms.judge import Judge
-from rosenblatt.blocks import InOrder
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import Reading
 from rosenblatt.clock import NEVER, Deadline
@@ -17,40 +15,22 @@ from rosenblatt.errors import DataError, UserError, WriteError
 from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.read import Source
 from rosenblatt.read.convert import beside, converted, is_text, kept
-from rosenblatt.read.data import FileBatches, FileTable, Room, with_types
+from rosenblatt.read.data import Data, FileTable, Footprint, planned, with_types
 from rosenblatt.verdict import Verdict, line_of
 
 HOW = {"learn": "learning", "separable": "deciding", "verify": "checking"}
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The row of the file that each of some examples was, its cells, and how many there are."""
-
-    found: dict[int, tuple[int, dict[str, Any]]]
-    count: int
-
-    def __getitem__(self, numbers: Any) -> Any:
-        """The rows of examples, as an array has them."""
-        if np.ndim(numbers) == 0:
-            return self.found[int(numbers)][0]
-        return np.array([self.found[int(n)][0] for n in numbers], dtype=np.intp)
-
-    def cells(self, number: int) -> dict[str, Any]:
-        """What is in the row of an example."""
-        return self.found[number][1]
-
-
 def too_large(voice: Voice, source: Source, reading: Reading, verb: str) -> bool:
     """Whether a file is to be gone through in passes, which is then said."""
-    room = Room.of(source, reading.layout)
-    if room.too_small:
-        voice.note(f"{source.name} needs {room}: {HOW[verb]} in passes over the file.")
-    return room.too_small
+    needs = Footprint.of(source, reading.layout)
+    if needs.too_large:
+        voice.note(f"{source.name} needs {needs}: {HOW[verb]} in passes over the file.")
+    return needs.too_large
 
 
-def opened(voice: Voice, source: Source, reading: Reading, convert: bool) -> FileBatches:
-    """A file as batches; text is converted once, which is said.
+def opened(voice: Voice, source: Source, reading: Reading, convert: bool) -> Data:
+    """A file to be gone through in passes; text is converted once, which is said.
 
     Parameters
     ----------
@@ -66,7 +46,7 @@ def opened(voice: Voice, source: Source, reading: Reading, convert: bool) -> Fil
     layout, wishes = with_types(source, reading.layout, reading.wishes), reading.wishes
     if not (convert and is_text(source, layout)) or source.kept is not None:
         with voice.patience(f"reading {source.name}"):
-            return FileBatches.planned(FileTable.of(source, layout), wishes)
+            return planned(FileTable.of(source, layout), wishes)
     name = beside(source)
     with voice.patience(f"reading {source.name}"):
         table = kept(source, layout)
@@ -82,17 +62,16 @@ def opened(voice: Voice, source: Source, reading: Reading, convert: bool) -> Fil
         except WriteError as trouble:
             voice.note(f"{str(trouble).rstrip('.')}; the text is parsed anew in every pass.")
     with voice.patience(f"reading {source.name}"):
-        return FileBatches.planned(table, wishes)
+        return planned(table, wishes)
 
 
-def verdict_in_passes(batches: FileBatches, *, widest: bool, deadline: Deadline = NEVER) -> Verdict:
+def verdict_in_passes(data: Data, *, widest: bool, deadline: Deadline = NEVER) -> Verdict:
     """Ask whether a line can answer every row of a file."""
-    blocks = InOrder(batches)
-    answer = separability_of_blocks(blocks, widest=widest, deadline=deadline)
+    answer = separability_of_blocks(data.blocks, widest=widest, deadline=deadline)
     line = line_of(answer, 1.0)
-    if line is not None and not widest and Judge(blocks, line.zero).alone(line.w):
+    if line is not None and not widest and Judge(data.blocks, line.zero).alone(line.w):
         line = None
-    return Verdict(answer, Rows(*batches.places(_named(answer))), line)
+    return Verdict(answer, data.places(_named(answer)), line)
 
 
 def _named(answer: Any) -> NDArray[np.intp]:

@@ -18,9 +18,8 @@ from rosenblatt.cli.tally import Tally
 from rosenblatt.errors import UsageError
 from rosenblatt.files import keep_apart
 from rosenblatt.model import Model, load
-from rosenblatt.read import Layout, Source, read_stream, reader_of
-from rosenblatt.read.data import told_where
-from rosenblatt.read.source import numbered
+from rosenblatt.read.data import read_batches, told_where
+from rosenblatt.read.source import Layout, Source, format_of, numbered
 from rosenblatt.show.reasons import Reasons
 from rosenblatt.show.table import WRITERS, open_writer
 
@@ -101,7 +100,7 @@ def answered(
     reasons = Reasons(model) if asking.explain else None
     done = 0
     with told_where(source, layout, 0, ADVICE):
-        for batch in read_stream(source, layout):
+        for batch in read_batches(source, layout):
             for start in range(0, max(batch.num_rows, 1), FEW):
                 part = batch.slice(start, FEW)
                 with told_where(source, layout, done, ADVICE):
@@ -156,7 +155,7 @@ def _known_layout(model: Model, source: Source, layout: Layout) -> Layout:
     """What the model knows of the file: the types of its columns, and names if it has none."""
     types = model.encoding.types(strict=layout.decimal == ",")
     names = None
-    if model.width is not None and reader_of(source, layout).name == "CSV":
+    if model.width is not None and format_of(source, layout) == "CSV":
         names = numbered(model.width)
         layout = replace(layout, header=False if layout.header is None else layout.header)
         names.remove(model.answers.column)

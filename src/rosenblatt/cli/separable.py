@@ -18,7 +18,7 @@ from rosenblatt.files import keep_apart, write_text
 from rosenblatt.model import proof_to_json
 from rosenblatt.read import Source
 from rosenblatt.read.convert import SUFFIX
-from rosenblatt.read.data import Data, read_data
+from rosenblatt.read.data import Data, Places, read_data
 from rosenblatt.read.plan import Plan
 from rosenblatt.verdict import Verdict, verdict_of
 from rosenblatt.words import counted, shown
@@ -104,16 +104,9 @@ def _in_passes(voice: Voice, source: Source, reading: Reading, convert: bool) ->
     _tell(voice, batches.plan)
     with AboutFile(source):
         verdict = verdict_in_passes(batches, widest=True)
-    blocking = [
-        {
-            "row": int(verdict.rows[n]) + 1,
-            "line": None,
-            "share": share,
-            "values": verdict.rows.cells(n),
-        }
-        for n, share in verdict.blocking()
-    ]
-    return Asked(verdict, batches.plan, verdict.rows.count, blocking)
+    return Asked(
+        verdict, batches.plan, verdict.rows.count, blocking_rows(verdict, batches, verdict.rows)
+    )
 
 
 def _tell(voice: Voice, plan: Plan) -> None:
@@ -124,19 +117,20 @@ def _tell(voice: Voice, plan: Plan) -> None:
         voice.note(f"{note}.")
 
 
-def blocking_rows(verdict: Verdict, found: Data) -> list[dict[str, Any]]:
+def blocking_rows(
+    verdict: Verdict, found: Data, places: Places | None = None
+) -> list[dict[str, Any]]:
     """The rows that cannot all be right, largest share first, with their places in the file."""
+    shares = verdict.blocking()
+    places = places or found.places(n for n, _ in shares)
     return [
         {
-            "row": int(found.rows[n]) + 1,
+            "row": places[n] + 1,
             "line": found.line(n),
             "share": share,
-            "values": {
-                name: found.table.column(name)[int(found.rows[n])].as_py()
-                for name in found.table.column_names
-            },
+            "values": places.cells(n),
         }
-        for n, share in verdict.blocking()
+        for n, share in shares
     ]
 
 

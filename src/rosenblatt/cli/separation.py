@@ -23,9 +23,9 @@ from rosenblatt.evidence.separation import separation as ask
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import keep_apart, write_text
 from rosenblatt.model import ColumnParts
-from rosenblatt.read import Source, read_whole
+from rosenblatt.read import Source
 from rosenblatt.read.columns import Category, Column, Number
-from rosenblatt.read.data import told_where, with_types
+from rosenblatt.read.data import read_whole, told_where, with_types
 from rosenblatt.read.plan import Wishes
 from rosenblatt.read.regression import Regression, regression_of, taken, told, written_out
 from rosenblatt.words import counted

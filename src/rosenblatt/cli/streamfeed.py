@@ -8,7 +8,6 @@ from typing import Any
 
 from rosenblatt.cli.console import tell
 from rosenblatt.errors import UsageError, as_option, column_called, listed
-from rosenblatt.read import CSV, JSON_LINES, LIBSVM, PARQUET, Layout, reader_of
 from rosenblatt.read.csv import find_dialect
 from rosenblatt.read.encoding import refused
 from rosenblatt.read.feed import (
@@ -25,6 +24,7 @@ from rosenblatt.read.feed import (
 )
 from rosenblatt.read.lines import LineStream, Place, RowStream
 from rosenblatt.read.plan import Wishes, forced_kinds
+from rosenblatt.read.source import Layout, format_of
 from rosenblatt.words import counted
 
 FIRST = 1000  # lines in which a first value of each column is looked for
@@ -84,7 +84,7 @@ def open_stream(data: str, layout: Layout, follow: bool, growing: bool) -> LineS
     source = LineStream(data, follow, growing)
     if follow and source.packed is not None:
         raise UsageError(f"--follow is for a file that grows, and {data} is compressed.")
-    if reader_of(source, layout) is not PARQUET:  # type: ignore[arg-type]
+    if format_of(source, layout) != "Parquet":
         return source
     if source.packed is not None:
         raise UsageError(f"{data} holds compressed Parquet, which a stream cannot read; unpack it.")
@@ -97,18 +97,16 @@ def feed_of(source: LineStream | RowStream, asked: Asked) -> tuple[Any, Kinds, P
     """How to read a stream, the kinds that are known of its keys, and where its rows begin."""
     if isinstance(source, RowStream):
         return _arrow(source, asked), {}, Place()
-    reader = reader_of(source, asked.layout)  # type: ignore[arg-type]
-    if reader is LIBSVM:
+    kind = format_of(source, asked.layout)
+    if kind == "LIBSVM":
         if asked.forced():
             raise UsageError("--number, --category and --text are for columns with names.")
         return LibsvmFeed(), {}, Place()
-    if reader is JSON_LINES:
+    if kind == "JSON lines":
         target = asked.target or target_among(first_keys(source.head()), None, source.name)
         return JsonFeed(target, asked.ignore), asked.forced(), Place()
-    if reader is not CSV:
-        raise UsageError(
-            f"a stream of {reader.name} cannot be read; give JSON lines, CSV or LIBSVM."
-        )
+    if kind != "CSV":
+        raise UsageError(f"a stream of {kind} cannot be read; give JSON lines, CSV or LIBSVM.")
     return _csv(source, asked)
 
 
@@ -143,7 +141,7 @@ def tell_kinds(kinds: Kinds) -> None:
 
 
 def _csv(source: LineStream, asked: Asked) -> tuple[CsvFeed, Kinds, Place]:
-    dialect = find_dialect(source, asked.layout)  # type: ignore[arg-type]
+    dialect = find_dialect(source, asked.layout)
     if dialect.encoding != "utf-8":
         raise UsageError("a stream must be UTF-8 text; convert it with iconv.")
     names, target = list(dialect.names), asked.target

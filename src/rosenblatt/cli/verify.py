@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import click
 
-from rosenblatt.blocks import Blocks, InOrder
+from rosenblatt.blocks import Blocks
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.about import About
 from rosenblatt.cli.console import Voice
@@ -19,8 +19,8 @@ from rosenblatt.evidence.proof import ProofError
 from rosenblatt.files import keep_apart
 from rosenblatt.model import plan_and_proof
 from rosenblatt.read import Source
-from rosenblatt.read.agree import DisagreeError, agreed, names_in, wishes_of
-from rosenblatt.read.data import FileBatches, read_data
+from rosenblatt.read.agree import DisagreeError, agreed, wishes_of
+from rosenblatt.read.data import names_in, read_data, read_in_passes
 from rosenblatt.read.plan import Plan, Wishes, find_column
 from rosenblatt.verdict import claim_words
 
@@ -90,9 +90,7 @@ def _opened(
     """What the proof is checked on."""
     settle = None if plan is None else functools.partial(agreed, plan)
     if too_large(voice, source, reading, "verify"):
-        batches = FileBatches.of(source, reading.layout, reading.wishes)
-        if settle is not None:
-            batches = replace(batches, plan=settle(batches.plan))
-        return About.batches(batches), InOrder(batches)
-    found = read_data(source, reading.layout, reading.wishes, settle)
-    return About.data(found), found.examples
+        found = read_in_passes(source, reading.layout, reading.wishes, settle)
+    else:
+        found = read_data(source, reading.layout, reading.wishes, settle)
+    return About.of(found), found.blocks

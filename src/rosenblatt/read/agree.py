@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rosenblatt.errors import DataError, column_called, listed
-from rosenblatt.read import JSON_LINES, Layout, Source, read_schema, read_stream, reader_of
 from rosenblatt.read.columns import Category, Column, Entries, Number, Vocabulary, Words
 from rosenblatt.read.encoding import Answers, spelled
 from rosenblatt.read.plan import Plan, Wishes, as_planned
+from rosenblatt.read.source import Source
 from rosenblatt.words import counted
 
 CLOSE = 1e-9  # of a mean or a spread: other machines add up in another order
@@ -21,16 +21,6 @@ CLOSE = 1e-9  # of a mean or a spread: other machines add up in another order
 
 class DisagreeError(DataError):
     """The data are not what a plan says of them."""
-
-
-def names_in(source: Source, layout: Layout) -> list[str]:
-    """The columns of a file."""
-    if reader_of(source, layout) is JSON_LINES:  # a field may come late
-        schema = read_schema(source, layout)
-    else:
-        schema = next(iter(read_stream(source, layout))).schema
-    names: list[str] = schema.names
-    return names
 
 
 def wishes_of(claimed: Plan, names: Sequence[str], source: Source) -> Wishes:

@@ -42,7 +42,7 @@ class Part(NamedTuple):
     metadata: Any
 
 
-def parquet_stream(source: Source, layout: Layout) -> Iterator[Any]:
+def parquet_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches of a Parquet file, a few pages in memory at a time."""
     with _parquet(source) as parquet:
         yield _nothing(parquet.schema_arrow)
@@ -71,7 +71,7 @@ def parquet_part(source: Source, part: Part) -> Iterator[Any]:
         yield from map(_sound, batches)
 
 
-def decoded_size(source: Source) -> int:
+def _parquet_size(source: Source) -> int:
     """About how many bytes the rows of a Parquet file are once they are read."""
     with _parquet(source) as parquet:
         size: float = parquet.metadata.num_rows * _width_of(parquet)
@@ -126,23 +126,13 @@ def _rows(width: float) -> int:
     return min(ROWS, max(256, int(batch_bytes() // max(1.0, width))))
 
 
-def arrow_stream(source: Source, layout: Layout) -> Iterator[Any]:
+def arrow_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches of an Arrow (Feather) file or stream."""
     try:
         with _mapped(source) as file:
             yield from map(_sound, _feather_one(file) or _ipc(file))
     except UNREADABLE as trouble:
         raise _damaged(source, "Arrow", trouble) from None
-
-
-def parquet_whole(source: Source, layout: Layout) -> Any:
-    """All rows of a Parquet file."""
-    return pa.Table.from_batches(parquet_stream(source, layout))
-
-
-def arrow_whole(source: Source, layout: Layout) -> Any:
-    """All rows of an Arrow file or stream."""
-    return pa.Table.from_batches(arrow_stream(source, layout))
 
 
 def _ipc(file: Any) -> Iterator[Any]:
@@ -213,7 +203,7 @@ class Header(NamedTuple):
     begin: int
 
 
-def npy_stream(source: Source, layout: Layout) -> Iterator[Any]:
+def npy_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches of a table, its columns numbered as in a file without header."""
     header = header_of(source)
     names = numbered(header.shape[1])
@@ -222,11 +212,6 @@ def npy_stream(source: Source, layout: Layout) -> Iterator[Any]:
     for number, rows in enumerate(_tables(source, header, step)):
         _refuse_rounded(rows, names, number * step)
         yield _batch(rows, names)
-
-
-def npy_whole(source: Source, layout: Layout) -> Any:
-    """All rows of a table."""
-    return pa.Table.from_batches(npy_stream(source, layout))
 
 
 def header_of(source: Source) -> Header:
@@ -293,3 +278,12 @@ def _open(source: Source) -> IO[bytes]:
         return open(source.path, "rb")
     except OSError as trouble:
         raise cannot_open(source.name, trouble) from None
+
+
+def _npy_size(source: Source) -> int:
+    header = header_of(source)
+    return header.shape[0] * header.shape[1] * header.dtype.itemsize
+
+
+# Formats that tell about how many bytes their rows are once they are read.
+SIZES = {"Parquet": _parquet_size, "NumPy": _npy_size}

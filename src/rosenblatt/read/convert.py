@@ -16,23 +16,22 @@ import pyarrow as pa
 
 from rosenblatt.errors import WriteError
 from rosenblatt.files import replacing
-from rosenblatt.read import CSV, JSON_LINES, LIBSVM, Layout, Source, read_schema, reader_of
 from rosenblatt.read.ahead import ahead
 from rosenblatt.read.columns import split_entries
-from rosenblatt.read.data import FileTable, told_where
+from rosenblatt.read.data import FileTable, read_schema, told_where
 from rosenblatt.read.libsvm import ENTRIES
-from rosenblatt.read.source import UNREADABLE, one_line
+from rosenblatt.read.source import UNREADABLE, Layout, Source, format_of, one_line
 
 KEY = b"rosenblatt converted from"  # the mark of our files
 DIGEST = b"rosenblatt converted from sha256"
 SUFFIX = ".rosenblatt.parquet"
 ROWS = 1 << 17  # in a row group
-TEXT = (CSV, JSON_LINES, LIBSVM)
+TEXT = ("CSV", "JSON lines", "LIBSVM")
 
 
 def is_text(source: Source, layout: Layout) -> bool:
     """Whether rows are parsed anew in every pass."""
-    return reader_of(source, layout) in TEXT
+    return format_of(source, layout) in TEXT
 
 
 def beside(source: Source) -> Path:
@@ -115,7 +114,7 @@ def _marks(path: Path) -> dict[bytes, bytes]:
 
 def _schema(table: FileTable) -> Any:
     """The columns of the text in their types; entries as numbers, parsed once and for all."""
-    if reader_of(table.source, table.layout) is not LIBSVM:
+    if format_of(table.source, table.layout) != "LIBSVM":
         return table.schema
     at = table.schema.get_field_index(ENTRIES)
     return table.schema.set(at, pa.field(ENTRIES, pa.map_(pa.int32(), pa.float64())))

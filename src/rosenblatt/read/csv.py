@@ -19,6 +19,7 @@ from rosenblatt.errors import BadCellError, DataError, UsageError
 from rosenblatt.read.ahead import ahead
 from rosenblatt.read.source import (
     UNREADABLE,
+    Begun,
     Layout,
     Source,
     batch_bytes,
@@ -60,7 +61,7 @@ def read_whole(source: Source, layout: Layout) -> Any:
         raise _explained(source, dialect, trouble) from None
 
 
-def read_stream(source: Source, layout: Layout) -> Iterator[Any]:
+def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches; columns without a known type stay text."""
     dialect = find_dialect(source, layout)
     types = {name: layout.types.get(name, pa.string()) for name in dialect.names}
@@ -88,7 +89,7 @@ def read_schema(source: Source, layout: Layout) -> Any:
     known = _there(dialect, layout.types)
     types = Types([name for name in dialect.names if name not in known], _cells(dialect))
     as_bytes = dict.fromkeys(types.fitting, pa.binary())
-    for batch in ahead(read_stream(source, replace(layout, types={**as_bytes, **known}))):
+    for batch in ahead(read_batches(source, replace(layout, types={**as_bytes, **known}))):
         types.add(batch)
     found = {**types.found(), **known}
     return pa.schema([(name, found[name]) for name in dialect.names])
@@ -306,7 +307,7 @@ class Dialect:
         )
 
 
-def find_dialect(source: Source, layout: Layout) -> Dialect:
+def find_dialect(source: Begun, layout: Layout) -> Dialect:
     """Say how a file is written, from what a person said and from its first megabyte."""
     head = source.head()
     encoding = layout.encoding or _byte_order(head)
@@ -330,7 +331,7 @@ def _byte_order(head: bytes) -> str:
     return "utf-8"
 
 
-def _as_utf8(source: Source, head: bytes, encoding: str) -> bytes:
+def _as_utf8(source: Begun, head: bytes, encoding: str) -> bytes:
     try:
         codec = codecs.lookup(encoding)
     except LookupError:
@@ -498,7 +499,7 @@ def _has_header(cells: Any) -> bool:
     return short and not any(again) and len(set(firsts)) == len(firsts)
 
 
-def _names(source: Source, cells: Any, header: bool, layout: Layout) -> tuple[str, ...]:
+def _names(source: Begun, cells: Any, header: bool, layout: Layout) -> tuple[str, ...]:
     count = cells.num_columns
     if not header:
         names = tuple(numbered(count))

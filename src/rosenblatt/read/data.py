@@ -1,36 +1,21 @@
-"""A file as examples: read, planned and encoded, in memory or in passes; where its rows are."""
+"""A file as examples: read, planned and encoded, held in memory or read anew in every pass."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rosenblatt.blocks import Blocks, InOrder
 from rosenblatt.errors import FINITE, BadCellError, DataError, as_option, column_called
 from rosenblatt.examples import Examples
-from rosenblatt.read import (
-    JSON_LINES,
-    LIBSVM,
-    NPY,
-    PARQUET,
-    Layout,
-    Source,
-    check_names,
-    csv,
-    jsonlines,
-    read_schema,
-    read_stream,
-    read_whole,
-    reader_of,
-)
+from rosenblatt.read import columnar, csv, jsonlines, libsvm
 from rosenblatt.read.ahead import ahead, side_by_side
-from rosenblatt.read.columnar import Part, decoded_size, header_of, parquet_part, parquet_parts
-from rosenblatt.read.csv import find_dialect
 from rosenblatt.read.plan import (
     Plan,
     Rows,
@@ -41,79 +26,312 @@ from rosenblatt.read.plan import (
     plan_of,
     plan_table,
 )
-from rosenblatt.read.source import free_memory
+from rosenblatt.read.source import Layout, Source, format_of, free_memory, twice
 from rosenblatt.wholes import PROMISED
 
+COPIES = 3  # of the numbers: as they are read, as rows, and scaled
 Numbers = NDArray[np.intp]
+Settle = Callable[[Plan], Plan]  # takes the plan that was found and gives the one to go by
+
+
+class Reader(NamedTuple):
+    """How a format is read: batch after batch; what else it needs that does not tell its types."""
+
+    batches: Callable[[Source, Layout], Iterator[Any]]
+    unify: Callable[[Source, Iterable[Any]], Any] | None = None  # the schema of all batches
+    conform: Callable[[Source, Any, Any], Any] | None = None  # a batch in that schema
+    schema: Callable[[Source, Layout], Any] | None = None  # found in another way
+    whole: Callable[[Source, Layout], Any] | None = None  # all rows at once, by several threads
+
+
+READERS = {
+    "CSV": Reader(csv.read_batches, schema=csv.read_schema, whole=csv.read_whole),
+    "Parquet": Reader(columnar.parquet_batches),
+    "Arrow": Reader(columnar.arrow_batches),
+    "JSON lines": Reader(jsonlines.read_batches, jsonlines.unify, jsonlines.conform),
+    "LIBSVM": Reader(libsvm.read_batches, libsvm.unify, libsvm.conform),
+    "NumPy": Reader(columnar.npy_batches),
+}
+
+
+def read_whole(source: Source, layout: Layout = Layout()) -> Any:
+    """All rows of a file as an Arrow table; what is not known of it is detected."""
+    reader = READERS[format_of(source, layout)]
+    if reader.whole is not None:
+        table = reader.whole(source, layout)
+    else:
+        batches = list(reader.batches(source, layout))
+        if reader.unify is not None and reader.conform is not None:
+            schema = reader.unify(source, batches)
+            batches = [reader.conform(source, batch, schema) for batch in batches]
+        table = pa.Table.from_batches(batches)
+    _check_names(source, table.schema)
+    if table.num_rows == 0:
+        raise DataError(f"{source.name} has no rows, only the names of columns.")
+    return table.combine_chunks()
+
+
+def read_batches(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
+    """The rows of a file as Arrow record batches, in order and in little memory."""
+    for batch in READERS[format_of(source, layout)].batches(source, layout):
+        _check_names(source, batch.schema)
+        yield batch
+
+
+def read_schema(source: Source, layout: Layout = Layout()) -> Any:
+    """The schema of the table that `read_whole` gives, found in little memory."""
+    reader = READERS[format_of(source, layout)]
+    if reader.schema is not None:
+        schema = reader.schema(source, layout)
+    elif reader.unify is not None:
+        schema = reader.unify(source, ahead(reader.batches(source, layout)))
+    else:
+        schema = next(reader.batches(source, layout)).schema
+    _check_names(source, schema)
+    return schema
+
+
+def names_in(source: Source, layout: Layout) -> list[str]:
+    """The columns of a file."""
+    if format_of(source, layout) == "JSON lines":  # a field may come late
+        schema = read_schema(source, layout)
+    else:
+        schema = next(read_batches(source, layout)).schema
+    return list(schema.names)
+
+
+def _check_names(source: Source, schema: Any) -> None:
+    """Refuse columns that cannot be told apart."""
+    try:
+        names = schema.names
+    except UnicodeError:
+        raise DataError(f"{source.name}: a column name is not UTF-8 text.") from None
+    again = twice(names)
+    if again is not None:
+        raise DataError(f'{source.name}: the column name "{again}" comes twice.')
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """The bytes that data need in memory and those that are free (None where that is not known).
+
+    Examples
+    --------
+    >>> Footprint(3_000_000_000, 4_000_000_000).too_large, Footprint(1000, None).too_large
+    (True, False)
+    """
+
+    needed: int
+    free: int | None
+
+    @classmethod
+    def of(cls, source: Source, layout: Layout) -> Footprint:
+        """About what a file needs once it is read."""
+        kind, packed = format_of(source, layout), source.compression is not None
+        if packed or kind not in columnar.SIZES:
+            return cls(COPIES * source.size, free_memory())
+        return cls(COPIES * columnar.SIZES[kind](source), free_memory())
+
+    @property
+    def too_large(self) -> bool:
+        """Whether the data do not fit in half of the free memory."""
+        return self.free is not None and 2 * self.needed > self.free
+
+    def __str__(self) -> str:
+        free = "unknown" if self.free is None else in_words(self.free)
+        return f"about {in_words(self.needed)} in memory, more than half of the {free} that is free"
+
+
+def in_words(size: int) -> str:
+    """Bytes as a person says them.
+
+    Examples
+    --------
+    >>> in_words(3_840_000_000), in_words(12_345_678), in_words(0)
+    ('3.8 GB', '12.3 MB', '0.0 MB')
+    """
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
+
+
+@dataclass(frozen=True, eq=False)
+class FileTable:
+    """The table that a file is, batch after batch: the one that reading all of it gives."""
+
+    source: Source  # the file that a person gave; messages are about it
+    layout: Layout  # with the types that were said
+    schema: Any  # fits all rows
+    stored: Source | None = None  # the same rows in a Parquet file that is read instead
+
+    @classmethod
+    def of(cls, source: Source, layout: Layout) -> FileTable:
+        """Find out of which types the columns of a file are, from all of its rows."""
+        with told_where(source, layout):
+            return cls(source, layout, read_schema(source, layout))
+
+    def batches(self) -> Iterator[Any]:
+        """The rows as they are stored, in Arrow batches."""
+        if self.stored is not None:
+            yield from read_batches(self.stored, Layout(".parquet"))
+            return
+        types = dict(zip(self.schema.names, self.schema.types, strict=True))
+        conform = READERS[format_of(self.source, self.layout)].conform
+        for batch in read_batches(self.source, replace(self.layout, types=types)):
+            yield batch if conform is None else conform(self.source, batch, self.schema)
+
+    def taken(self, made: Plan) -> Iterator[tuple[Examples, Numbers]]:
+        """The examples of each batch and the rows of the file they are, read ahead by threads."""
+        found = False
+        with told_where(self.source, self.layout):  # reading counts rows from the first
+            for one in self._taken(made):
+                found = True
+                yield one
+        if not found:
+            raise _no_row_left(self.source)
+
+    def _taken(self, made: Plan) -> Iterator[tuple[Examples, Numbers]]:
+        """Row groups of a Parquet file side by side, if it has such; else one batch ahead."""
+        stored = self.stored or self.source
+        parts = []
+        if self.stored is not None or format_of(stored, self.layout) == "Parquet":
+            parts = columnar.parquet_parts(stored)
+        if not parts:
+            yield from self._encoded(made, ahead(self.batches()), 0)
+            return
+        _check_names(self.source, parts[0].metadata.schema.to_arrow_schema())
+
+        def read(part: columnar.Part) -> list[tuple[Examples, Numbers]]:
+            return list(self._encoded(made, columnar.parquet_part(stored, part), part.start))
+
+        for found in side_by_side(read, parts):
+            yield from found
+
+    def _encoded(
+        self, made: Plan, batches: Iterable[Any], start: int
+    ) -> Iterator[tuple[Examples, Numbers]]:
+        for batch in batches:
+            if batch.num_rows:
+                with told_where(self.source, self.layout, start):
+                    examples, rows = taken(made, batch, self.source.name)
+                if examples.n:
+                    yield examples, start + rows
+            start += batch.num_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where some examples are in their table, from 0, with their cells; how many there are."""
+
+    found: dict[int, tuple[int, dict[str, Any]]]
+    count: int
+
+    def __getitem__(self, numbers: Any) -> Any:
+        """The rows of examples, as an array has them."""
+        if np.ndim(numbers) == 0:
+            return self.found[int(numbers)][0]
+        return np.array([self.found[int(n)][0] for n in numbers], dtype=np.intp)
+
+    def cells(self, number: int) -> dict[str, Any]:
+        """What is in the row of an example, by the names of the columns."""
+        return self.found[number][1]
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Examples and where they came from.
+    """A table taken by a plan: its rows as blocks of examples, and where they came from."""
 
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-    examples : Examples
-        Its rows as numbers, with their answers.
-    rows : array of int
-        The row of the file, counted from 0, that each example was.
-    plan : Plan
-        How the columns were taken.
-    table : Arrow table
-        The rows as they were read.
-    header : bool, optional
-        Whether the file has a line of names; None where rows are not lines one by one.
-    """
-
-    name: str
-    examples: Examples
-    rows: NDArray[np.intp]
+    name: str  # what messages call it
+    blocks: Blocks  # Examples where all rows are held, else those of a file, read in every pass
+    rows: Any  # where they are held: the row of the table, from 0, that each example was
     plan: Plan
-    table: Any
-    header: bool | None = None
+    table: Any  # as Arrow has it where it is held (None: there were arrays), else a FileTable
+    header: bool | None = None  # is there a line of names; None where rows are no lines
+
+    @classmethod
+    def in_passes(cls, table: FileTable, made: Plan) -> Data:
+        """A file whose columns are known."""
+        blocks = InOrder(lambda: (examples for examples, _ in table.taken(made)))
+        return cls(table.source.name, blocks, None, made, table)
+
+    @property
+    def examples(self) -> Examples:
+        """All rows as numbers with their answers, where they are held."""
+        assert isinstance(self.blocks, Examples), "the rows are read in passes"
+        return self.blocks
+
+    @property
+    def names(self) -> list[str]:
+        """All columns of the table."""
+        return [] if self.table is None else list(self.table.schema.names)
+
+    def taken(self) -> Iterator[tuple[Any, Numbers]]:
+        """The rows as Arrow has them, one batch or many, and which of each are examples."""
+        if not isinstance(self.table, FileTable):
+            yield self.table, self.rows
+            return
+        source, layout, start = self.table.source, self.table.layout, 0
+        with told_where(source, layout):
+            for batch in self.table.batches():
+                if batch.num_rows:
+                    with told_where(source, layout, start):
+                        yield batch, taken(self.plan, batch, self.name)[1]
+                start += batch.num_rows
+
+    def places(self, numbers: Iterable[int]) -> Places:
+        """For some examples, where in the table they are and what is written there."""
+        asked = np.unique(np.fromiter(numbers, np.intp))
+        found, first, start = {}, 0, 0
+        for batch, rows in self.taken():
+            for n in asked[(asked >= first) & (asked < first + len(rows))].tolist():
+                row = int(rows[n - first])
+                found[n] = (start + row, batch.slice(row, 1).to_pylist()[0])
+            first, start = first + len(rows), start + batch.num_rows
+        return Places(found, first)
 
     def line(self, n: int) -> int | None:
         """The line of the file, counted from 1, of example n."""
         return None if self.header is None else int(self.rows[n]) + 1 + self.header
 
 
-def read_data(
-    source: Source, layout: Layout, wishes: Wishes, settle: Callable[[Plan], Plan] | None = None
-) -> Data:
-    """Read a file and decide what its columns are.
-
-    Parameters
-    ----------
-    source : Source
-        The file.
-    layout : Layout
-        How it is laid out, as far as that is known.
-    wishes : Wishes
-        Which column is what, as far as that was said.
-    settle : callable, optional
-        Takes the plan that was found and gives the one to go by.
-    """
+def read_data(source: Source, layout: Layout, wishes: Wishes, settle: Settle | None = None) -> Data:
+    """Read all of a file and decide what its columns are."""
     with told_where(source, layout):
-        wishes = wishes_for(source, layout, wishes)
+        wishes = _wishes_for(source, layout, wishes)
         table = read_whole(source, with_types(source, layout, wishes))
         made = plan_table(table, wishes, source.name)
-        return encoded(source, layout, table, made if settle is None else settle(made))
+        return _held(source, layout, table, made if settle is None else settle(made))
 
 
-def wishes_for(source: Source, layout: Layout, wishes: Wishes) -> Wishes:
-    """What was said of the columns; a NumPy table has the answers in its last one."""
-    if wishes.target is None and reader_of(source, layout).name == "NumPy":
-        return replace(wishes, target="-1")
-    return wishes
+def read_in_passes(
+    source: Source, layout: Layout, wishes: Wishes, settle: Settle | None = None
+) -> Data:
+    """The same of a file that is gone through again and again in little memory."""
+    with told_where(source, layout):
+        layout = with_types(source, layout, wishes)
+    return planned(FileTable.of(source, layout), wishes, settle)
+
+
+def planned(table: FileTable, wishes: Wishes, settle: Settle | None = None) -> Data:
+    """The same of a table whose types are known."""
+    source, layout = table.source, table.layout
+    rows = Rows(table.schema, lambda: ahead(table.batches()))
+    with told_where(source, layout):
+        made = plan_of(rows, _wishes_for(source, layout, wishes), source.name)
+    return Data.in_passes(table, made if settle is None else settle(made))
+
+
+def read_as(source: Source, layout: Layout, made: Plan, held: bool = True) -> Data:
+    """Read a file whose columns are known already, from a plan made on another file."""
+    typed = replace(layout, types=made.encoding.types(strict=layout.decimal == ","))
+    if not held:
+        return Data.in_passes(FileTable.of(source, typed), made)
+    with told_where(source, layout):
+        return _held(source, layout, read_whole(source, typed), made)
 
 
 def of_table(table: Any, wishes: Wishes, name: str) -> Data:
     """Take a table that was not read from a file."""
     made = plan_table(table, wishes, name)
-    examples, rows = taken(made, table, name)
-    return Data(name, examples, rows, made, table)
+    return Data(name, *taken(made, table, name), made, table)
 
 
 def split(
@@ -133,30 +351,6 @@ def split(
         signs = answers.encode(part.column(answers.column))[found.rows]
         parts.append(Examples(found.X, signs, answers.labels, made.encoding.features))
     return parts[0], parts[1]
-
-
-def read_as(source: Source, layout: Layout, made: Plan) -> Data:
-    """Read a file whose columns are known already, from a plan made on another file."""
-    types = made.encoding.types(strict=layout.decimal == ",")
-    with told_where(source, layout):
-        table = read_whole(source, replace(layout, types=types))
-        return encoded(source, layout, table, made)
-
-
-def encoded(source: Source, layout: Layout, table: Any, made: Plan) -> Data:
-    """The rows of a table that can be learnt from."""
-    examples, rows = taken(made, table, source.name)
-    if len(rows) == 0:
-        raise no_row_left(source)
-    return Data(source.name, examples, rows, made, table, _header(source, layout, table.num_rows))
-
-
-def no_row_left(source: Source) -> DataError:
-    """Say that there is nothing to learn from."""
-    return DataError(
-        f"{source.name}: no row is left once rows with missing values are out. "
-        "Give --missing mean, or --ignore for the columns that are mostly missing."
-    )
 
 
 def taken(made: Plan, table: Any, name: str) -> tuple[Examples, Numbers]:
@@ -201,6 +395,46 @@ def _signs(made: Plan, table: Any) -> NDArray[np.int8]:
     return signs
 
 
+def _held(source: Source, layout: Layout, table: Any, made: Plan) -> Data:
+    examples, rows = taken(made, table, source.name)
+    if len(rows) == 0:
+        raise _no_row_left(source)
+    header, kind = None, format_of(source, layout)
+    if kind in ("CSV", "LIBSVM", "JSON lines"):
+        first = kind == "CSV" and csv.find_dialect(source, layout).header
+        if source.count_lines() == table.num_rows + first:  # every other line is a row
+            header = first
+    return Data(source.name, examples, rows, made, table, header)
+
+
+def _no_row_left(source: Source) -> DataError:
+    return DataError(
+        f"{source.name}: no row is left once rows with missing values are out. "
+        "Give --missing mean, or --ignore for the columns that are mostly missing."
+    )
+
+
+def _wishes_for(source: Source, layout: Layout, wishes: Wishes) -> Wishes:
+    """What was said of the columns; a NumPy table has the answers in its last one."""
+    if wishes.target is None and format_of(source, layout) == "NumPy":
+        return replace(wishes, target="-1")
+    return wishes
+
+
+def with_types(source: Source, layout: Layout, wishes: Wishes) -> Layout:
+    """Columns that were said to be categories or text are read as they are written.
+
+    A column that is not there is refused at once, before all rows are read.
+    """
+    if format_of(source, layout) != "CSV":
+        return layout
+    names = csv.find_dialect(source, layout).names
+    check_named(names, wishes)
+    wished = find_columns(names, wishes.categories, "--category")
+    wished += find_columns(names, wishes.texts, "--text")
+    return replace(layout, types=dict.fromkeys(wished, pa.string()))
+
+
 @contextmanager
 def told_where(
     source: Source, layout: Layout, start: int = 0, advice: str | None = None
@@ -209,7 +443,7 @@ def told_where(
     try:
         yield
     except BadCellError as bad:
-        sentence = bad_cell(source, layout, bad, start)
+        sentence = _bad_cell(source, layout, bad, start)
         if bad.promised == PROMISED:
             advice = _advice(bad) if advice is None else ""
         elif advice is None or bad.promised == FINITE:
@@ -217,18 +451,15 @@ def told_where(
         raise DataError(f"{sentence} {advice}".rstrip()) from None
 
 
-def bad_cell(source: Source, layout: Layout, bad: BadCellError, start: int) -> str:
-    """The sentence for a bad cell, in rows counted from 1."""
-    row = start + bad.row
-    where = f"{source.name}, row {row + 1}, {column_called(bad.column)}"
-    text = bad.text
-    if text is None and reader_of(source, layout).name == "CSV":
+def _bad_cell(source: Source, layout: Layout, bad: BadCellError, start: int) -> str:
+    row, text = start + bad.row, bad.text
+    if text is None and format_of(source, layout) == "CSV":
         text = csv.cell_text(source, layout, row, bad.column)
     if text:
         what = f'"{text}" is not {bad.promised}'
     else:
         what = "there is nothing" if text == "" else f"there is not {bad.promised}"
-    return f"{where}: {what}."
+    return f"{source.name}, row {row + 1}, {column_called(bad.column)}: {what}."
 
 
 def _advice(bad: BadCellError) -> str:
@@ -245,214 +476,3 @@ def _advice(bad: BadCellError) -> str:
     if bad.promised.startswith("a number"):
         return f"Give --missing drop, --missing mean, or --category {column}."
     return ""
-
-
-def with_types(source: Source, layout: Layout, wishes: Wishes) -> Layout:
-    """Columns that were said to be categories or text are read as they are written.
-
-    A column that is not there is refused at once, before all rows are read.
-    """
-    if reader_of(source, layout).name != "CSV":
-        return layout
-    names = find_dialect(source, layout).names
-    check_named(names, wishes)
-    wished = find_columns(names, wishes.categories, "--category")
-    wished += find_columns(names, wishes.texts, "--text")
-    return replace(layout, types=dict.fromkeys(wished, pa.string()))
-
-
-def _header(source: Source, layout: Layout, rows: int) -> bool | None:
-    """Whether there is a header, where every other line of the file is a row."""
-    name = reader_of(source, layout).name
-    if name not in ("CSV", "LIBSVM", "JSON lines"):
-        return None
-    header = name == "CSV" and find_dialect(source, layout).header
-    return header if source.count_lines() == rows + header else None
-
-
-@dataclass(frozen=True, eq=False)
-class FileTable:
-    """The table that a file is, batch after batch: the one that reading all of it gives.
-
-    Parameters
-    ----------
-    source : Source
-        The file that a person gave; messages are about it.
-    layout : Layout
-        How it is laid out, with the types that were said.
-    schema : Arrow schema
-        Its columns and their types, which fit all rows.
-    stored : Source, optional
-        The same rows in a Parquet file that is read instead.
-    """
-
-    source: Source
-    layout: Layout
-    schema: Any
-    stored: Source | None = None
-
-    @classmethod
-    def of(cls, source: Source, layout: Layout) -> FileTable:
-        """Find out of which types the columns of a file are, from all of its rows."""
-        with told_where(source, layout):
-            return cls(source, layout, read_schema(source, layout))
-
-    def batches(self) -> Iterator[Any]:
-        """The rows as they are stored, in Arrow batches."""
-        if self.stored is not None:
-            yield from read_stream(self.stored, Layout(".parquet"))
-            return
-        types = dict(zip(self.schema.names, self.schema.types, strict=True))
-        reader = reader_of(self.source, self.layout)
-        for batch in read_stream(self.source, replace(self.layout, types=types)):
-            if reader is JSON_LINES:
-                yield jsonlines.conform(self.source, batch, self.schema)
-            else:
-                yield batch.cast(self.schema) if reader is LIBSVM else batch
-
-    def parts(self) -> list[Part]:
-        """Parts of a Parquet file that threads can read and encode side by side, if it has such."""
-        if self.stored is None and reader_of(self.source, self.layout) is not PARQUET:
-            return []
-        parts = parquet_parts(self.stored or self.source)
-        if parts:
-            check_names(self.source, parts[0].metadata.schema.to_arrow_schema())
-        return parts
-
-    def part(self, part: Part) -> Iterator[Any]:
-        """The rows of such a part, in Arrow batches."""
-        return parquet_part(self.stored or self.source, part)
-
-
-@dataclass(frozen=True, eq=False)
-class FileBatches:
-    """A file whose columns are known: its table, and what each column is."""
-
-    table: FileTable
-    plan: Plan
-
-    @classmethod
-    def of(
-        cls, source: Source, layout: Layout, wishes: Wishes, known: Plan | None = None
-    ) -> FileBatches:
-        """Find out from all rows what the columns of a file are, if that is not known."""
-        if known is not None:
-            types = known.encoding.types(strict=layout.decimal == ",")
-            return cls(FileTable.of(source, replace(layout, types=types)), known)
-        with told_where(source, layout):
-            typed = with_types(source, layout, wishes)
-        return cls.planned(FileTable.of(source, typed), wishes)
-
-    @classmethod
-    def planned(cls, table: FileTable, wishes: Wishes) -> FileBatches:
-        """The same for a table whose types are known."""
-        source, layout = table.source, table.layout
-        rows = Rows(table.schema, lambda: ahead(table.batches()))
-        with told_where(source, layout):
-            return cls(table, plan_of(rows, wishes_for(source, layout, wishes), source.name))
-
-    @property
-    def source(self) -> Source:
-        """The file that a person gave."""
-        return self.table.source
-
-    def __call__(self) -> Iterator[Examples]:
-        """The rows that can be learnt from, a batch at a time, read ahead by another thread."""
-        for examples, _ in self._numbered():
-            yield examples
-
-    def places(self, numbers: Numbers) -> tuple[dict[int, tuple[int, dict[str, Any]]], int]:
-        """For some examples, the rows of the file they were, from 0, and their cells.
-
-        Also how many examples there are.
-        """
-        found, first, start = {}, 0, 0
-        for batch in self.table.batches():
-            rows = taken(self.plan, batch, self.source.name)[1] if batch.num_rows else numbers[:0]
-            for n in numbers[(numbers >= first) & (numbers < first + len(rows))].tolist():
-                row = int(rows[n - first])
-                found[n] = (start + row, batch.slice(row, 1).to_pylist()[0])
-            first, start = first + len(rows), start + batch.num_rows
-        return found, first
-
-    def _numbered(self) -> Iterator[tuple[Examples, Numbers]]:
-        """The examples of each batch, and the rows of the file they are."""
-        source, found = self.source, False
-        with told_where(source, self.table.layout):  # reading counts rows from the first
-            for one in self._read():
-                found = True
-                yield one
-        if not found:
-            raise no_row_left(source)
-
-    def _read(self) -> Iterator[tuple[Examples, Numbers]]:
-        parts = self.table.parts()
-        if parts:
-            for found in side_by_side(self._read_part, parts):
-                yield from found
-        else:
-            yield from self._taken(ahead(self.table.batches()), 0)
-
-    def _read_part(self, part: Part) -> list[tuple[Examples, Numbers]]:
-        return list(self._taken(self.table.part(part), part.start))
-
-    def _taken(self, batches: Iterable[Any], start: int) -> Iterator[tuple[Examples, Numbers]]:
-        for batch in batches:
-            if batch.num_rows:
-                with told_where(self.source, self.table.layout, start):
-                    examples, rows = taken(self.plan, batch, self.source.name)
-                if examples.n:
-                    yield examples, start + rows
-            start += batch.num_rows
-
-
-COPIES = 3  # of the numbers: as they are read, as rows, and scaled
-
-
-@dataclass(frozen=True)
-class Room:
-    """The bytes that data need and those that are free (None where that is not known).
-
-    Examples
-    --------
-    >>> Room(3_000_000_000, 4_000_000_000).too_small, Room(1000, None).too_small
-    (True, False)
-    """
-
-    needed: int
-    free: int | None
-
-    @classmethod
-    def of(cls, source: Source, layout: Layout) -> Room:
-        """The room that a file has."""
-        return cls(COPIES * _size(source, layout), free_memory())
-
-    @property
-    def too_small(self) -> bool:
-        """Whether the data do not fit in half of the free memory."""
-        return self.free is not None and 2 * self.needed > self.free
-
-    def __str__(self) -> str:
-        free = "unknown" if self.free is None else in_words(self.free)
-        return f"about {in_words(self.needed)} in memory, more than half of the {free} that is free"
-
-
-def in_words(size: int) -> str:
-    """Bytes as a person says them.
-
-    Examples
-    --------
-    >>> in_words(3_840_000_000), in_words(12_345_678), in_words(0)
-    ('3.8 GB', '12.3 MB', '0.0 MB')
-    """
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
-
-
-def _size(source: Source, layout: Layout) -> int:
-    reader = reader_of(source, layout)
-    if reader is NPY and source.compression is None:
-        header = header_of(source)
-        return header.shape[0] * header.shape[1] * header.dtype.itemsize
-    if reader is PARQUET and source.compression is None:
-        return decoded_size(source)
-    return source.size

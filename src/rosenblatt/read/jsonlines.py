@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from json import JSONDecoder
 from typing import Any
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pyarrow import json
 
 from rosenblatt.errors import DataError, column_called
-from rosenblatt.read.ahead import ahead
 from rosenblatt.read.source import UNREADABLE, Layout, Source, one_line
 from rosenblatt.wholes import DIGITS, first_changed, large
 
@@ -24,20 +23,9 @@ DEEPEST = 64  # objects and arrays in one another: parsers go down by calls, unt
 TEXT = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?')  # as far as its line goes
 
 
-def read_whole(source: Source, layout: Layout) -> Any:
-    """All rows; fields that a line lacks are missing there."""
-    tables = [pa.Table.from_batches([batch]) for batch in read_stream(source, layout)]
-    if not tables:
-        raise DataError(f"{source.name} is empty.")
-    try:
-        return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
-    except pa.ArrowException as trouble:
-        raise _disagreeing(source, trouble) from None
-
-
-def read_schema(source: Source, layout: Layout) -> Any:
-    """The fields and types of all rows, as `read_whole` has them, in little memory."""
-    schemas = dict.fromkeys(batch.schema for batch in ahead(read_stream(source, layout)))
+def unify(source: Source, batches: Iterable[Any]) -> Any:
+    """The fields and types of all rows; fields that a line lacks are missing there."""
+    schemas = dict.fromkeys(batch.schema for batch in batches)
     if not schemas:
         raise DataError(f"{source.name} is empty.")
     try:
@@ -61,7 +49,7 @@ def _disagreeing(source: Source, trouble: BaseException) -> DataError:
     return DataError(f"{source.name}: the lines do not agree: {one_line(trouble)}")
 
 
-def read_stream(source: Source, layout: Layout) -> Iterator[Any]:
+def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches, each of a few megabytes of lines."""
     done = 0
     for lines in _blocks(source):

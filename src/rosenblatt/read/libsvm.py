@@ -6,7 +6,6 @@ text into numbers, so that what is read can be written again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -15,36 +14,13 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from rosenblatt.errors import DataError
-from rosenblatt.read.ahead import ahead
 from rosenblatt.read.csv import BLOCK, Types
 from rosenblatt.read.source import UNREADABLE, Layout, Source, one_line
 
 LABEL, ENTRIES = "label", "entries"
-# A first line that can be nothing else.
-LINE = re.compile(rb"^\s*[+-]?[\w.,+-]*(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#.*)?$")
 
 
-def read_whole(source: Source, layout: Layout) -> Any:
-    """All rows; labels are numbers where all of them are."""
-    batches = list(read_stream(source, layout))
-    if not batches:
-        raise DataError(f"{source.name} is empty.")
-    return pa.Table.from_batches(batches).combine_chunks().cast(_schema(batches))
-
-
-def read_schema(source: Source, layout: Layout) -> Any:
-    """The columns and types of all rows, as `read_whole` has them, in little memory."""
-    return _schema(ahead(read_stream(source, layout)))
-
-
-def _schema(batches: Iterable[Any]) -> Any:
-    types = Types([LABEL], {"null_values": []}, (pa.int64(), pa.float64(), pa.string()))
-    for batch in batches:
-        types.add(batch)
-    return pa.schema({**types.found(), ENTRIES: pa.string()})
-
-
-def read_stream(source: Source, layout: Layout) -> Iterator[Any]:
+def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches of labels and entries, both as text."""
     try:
         with source.open() as stream:
@@ -66,3 +42,20 @@ def _split(lines: Any) -> Any:
     label = pc.replace_substring_regex(lines, r"(?s)^\+?(\S*).*$", r"\1")
     entries = pc.replace_substring_regex(lines, r"^\S+\s*(qid:\d+\s*)?", "")
     return pa.RecordBatch.from_arrays([label, entries], [LABEL, ENTRIES])
+
+
+def unify(source: Source, batches: Iterable[Any]) -> Any:
+    """The schema of all rows: labels are numbers where all of them are."""
+    types = Types([LABEL], {"null_values": []}, (pa.int64(), pa.float64(), pa.string()))
+    empty = True
+    for batch in batches:
+        types.add(batch)
+        empty = False
+    if empty:
+        raise DataError(f"{source.name} is empty.")
+    return pa.schema({**types.found(), ENTRIES: pa.string()})
+
+
+def conform(source: Source, batch: Any, schema: Any) -> Any:
+    """A batch with its labels in the type that fits all of them."""
+    return batch.cast(schema)

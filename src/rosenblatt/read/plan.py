@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rosenblatt.errors import BadCellError, DataError, UsageError, as_option, column_called, listed
-from rosenblatt.read import libsvm
 from rosenblatt.read.columns import (
     DECIMALS,
     Category,
@@ -35,6 +34,7 @@ from rosenblatt.read.columns import (
 )
 from rosenblatt.read.csv import MISSING, not_utf8
 from rosenblatt.read.encoding import Answers, Encoding, plain_labels, spelled
+from rosenblatt.read.libsvm import ENTRIES, LABEL
 from rosenblatt.words import counted
 
 RUN = 1 << 16  # numbers are added up so many at a time, counted from the first row
@@ -408,8 +408,8 @@ def _told_apart(kind: Any, forced: str | None) -> int | None:
 def _entries_in(rows: Rows) -> str | None:
     """The column of entries, if these are the lines of a LIBSVM file."""
     kind = rows.schema.types[-1]
-    if rows.names == [libsvm.LABEL, libsvm.ENTRIES] and (is_text(kind) or pa.types.is_map(kind)):
-        return libsvm.ENTRIES
+    if rows.names == [LABEL, ENTRIES] and (is_text(kind) or pa.types.is_map(kind)):
+        return ENTRIES
     return None
 
 
@@ -452,7 +452,7 @@ def _target(
     if wishes.target is not None:
         return find_column(names, wishes.target, "--target"), False
     if any(survey.entries for survey in seen.values()):
-        return libsvm.LABEL, False
+        return LABEL, False
     two = [n for n, s in seen.items() if s.labels is not None and len(s.labels.values) == 2]
     if len(two) == 1:
         return two[0], True

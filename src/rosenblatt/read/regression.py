@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rosenblatt.errors import BadCellError, DataError, UsageError, as_option, column_called
-from rosenblatt.read import libsvm
 from rosenblatt.read.columns import (
     Category,
     Column,
@@ -23,6 +22,7 @@ from rosenblatt.read.columns import (
     plain,
     split_entries,
 )
+from rosenblatt.read.libsvm import ENTRIES, LABEL
 from rosenblatt.read.plan import Rows, Wishes, columns_of, find_column, is_text, surveyed
 from rosenblatt.words import counted
 
@@ -70,7 +70,7 @@ def regression_of(table: Any, wishes: Wishes, name: str) -> Regression:
         What messages call the table.
     """
     if wishes.target is None and _is_libsvm(table):
-        wishes = replace(wishes, target=libsvm.LABEL)
+        wishes = replace(wishes, target=LABEL)
     if wishes.target is None:
         raise UsageError("give --target, the column of answers.")
     if wishes.texts or wishes.missing == "mean":
@@ -86,17 +86,17 @@ def regression_of(table: Any, wishes: Wishes, name: str) -> Regression:
 
 
 def _is_libsvm(table: Any) -> bool:
-    return bool(table.column_names == [libsvm.LABEL, libsvm.ENTRIES])
+    return bool(table.column_names == [LABEL, ENTRIES])
 
 
 def written_out(table: Any, name: str) -> Any:
     """The lines of a LIBSVM file with a column for each index; other tables as they are."""
     if not _is_libsvm(table):
         return table
-    cells = plain(table.column(libsvm.ENTRIES))
-    index = split_entries(cells, libsvm.ENTRIES)[0]
+    cells = plain(table.column(ENTRIES))
+    index = split_entries(cells, ENTRIES)[0]
     first, last = int(min(1, index.min(initial=1))), int(index.max(initial=1))
-    entries = Entries(libsvm.ENTRIES, first, last + 1 - first)
+    entries = Entries(ENTRIES, first, last + 1 - first)
     if entries.size > WIDEST:
         raise DataError(
             f"{name} has {entries.size:,} features, too many for a table of numbers; "
@@ -104,7 +104,7 @@ def written_out(table: Any, name: str) -> Any:
         )
     numbers = entries.encode(cells).toarray()
     columns = dict(zip(entries.features, numbers.T, strict=True))
-    return pa.table({libsvm.LABEL: table.column(libsvm.LABEL), **columns})
+    return pa.table({LABEL: table.column(LABEL), **columns})
 
 
 def _check(columns: Iterable[Column], name: str) -> None:

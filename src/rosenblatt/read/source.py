@@ -18,11 +18,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import pyarrow as pa
 
-from rosenblatt.errors import DataError, OpenError, UserError, listed
+from rosenblatt.errors import DataError, OpenError, UsageError, UserError, listed
 
 HEAD = 1 << 20  # bytes looked at to recognise a format
 LONGEST_HEAD = 1 << 28
@@ -32,28 +32,27 @@ UNREADABLE = (OSError, pa.ArrowException, UnicodeError)
 
 
 @dataclass(frozen=True)
+class Layout:
+    """What a person said about a file; None means: find out."""
+
+    format: str | None = None  # one of FORMATS, with or without its dot
+    separator: str | None = None  # between the cells of a line; " " stands for any blanks
+    header: bool | None = None  # whether the first line has the names of the columns
+    decimal: str | None = None
+    encoding: str | None = None
+    names: tuple[str, ...] | None = None  # of the columns in a file without header
+    types: Mapping[str, Any] = field(default_factory=dict)  # Arrow's, of columns where it is known
+
+
+@dataclass(frozen=True)
 class Source:
-    """A readable file, and what a person calls it.
+    """A readable file, and what a person calls it."""
 
-    Parameters
-    ----------
-    name : str
-        As messages say it: the path as given, or "standard input".
-    path : str
-        A file that can be opened again and again; standard input is kept in one.
-    compression : {"gzip", "zstd", "bz2", "xz", "zip"}, optional
-        Recognised by the first bytes, not by the name.
-    kept : file, optional
-        The temporary file that ends with this value.
-    member : str, optional
-        The file in a zip that holds the table.
-    """
-
-    name: str
-    path: str
-    compression: str | None = None
-    kept: IO[bytes] | None = None
-    member: str | None = None
+    name: str  # as messages say it: the path as given, or "standard input"
+    path: str  # can be opened again and again; standard input is kept in a file
+    compression: str | None = None  # gzip, zstd, bz2, xz or zip, by the first bytes
+    kept: IO[bytes] | None = None  # the temporary file that ends with this value
+    member: str | None = None  # the file in a zip that holds the table
 
     @classmethod
     def find(cls, given: str) -> Source:
@@ -90,13 +89,15 @@ class Source:
     def suffix(self) -> str:
         """The end of the name that tells the format: .csv of credit.csv.gz."""
         suffixes = [suffix.lower() for suffix in Path(self.member or self.name).suffixes]
-        return "".join(without_compression(suffixes)[-1:])
+        suffixes = suffixes[:-1] if suffixes and suffixes[-1] in PACKED_SUFFIXES else suffixes
+        return "".join(suffixes[-1:])
 
     @property
     def size(self) -> int:
         """About how many bytes there are once they are unpacked."""
         if self.member is not None:
-            return size_in(self.path, self.member)
+            with zipfile.ZipFile(self.path) as archive:
+                return archive.getinfo(self.member).file_size
         size = os.path.getsize(self.path)
         return size if self.compression is None else UNPACKED * size
 
@@ -178,37 +179,6 @@ def one_line(trouble: BaseException) -> str:
     return (text[:200] + " …" if len(text) > 200 else text).rstrip(".") + "."
 
 
-@dataclass(frozen=True)
-class Layout:
-    """What a person said about a file; None means: find out.
-
-    Parameters
-    ----------
-    format : str, optional
-        A suffix of the table of readers: ".csv", ".parquet", …
-    separator : str, optional
-        Between the cells of a line; " " stands for any blanks.
-    header : bool, optional
-        Whether the first line has the names of the columns.
-    decimal : str, optional
-        The decimal point.
-    encoding : str, optional
-        The encoding of the text.
-    names : tuple of str, optional
-        The names of columns in a file without header.
-    types : mapping of str to Arrow type
-        The columns whose type is known and not to be guessed.
-    """
-
-    format: str | None = None
-    separator: str | None = None
-    header: bool | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    names: tuple[str, ...] | None = None
-    types: Mapping[str, Any] = field(default_factory=dict)
-
-
 def twice(names: Iterable[str]) -> str | None:
     """The first name, in alphabetical order, that comes more than once.
 
@@ -231,6 +201,74 @@ def numbered(count: int) -> list[str]:
     return [f"column {i}" for i in range(1, count + 1)]
 
 
+FORMATS = {
+    ".csv": "CSV",
+    ".tsv": "CSV",
+    ".tab": "CSV",
+    ".parquet": "Parquet",
+    ".pq": "Parquet",
+    ".arrow": "Arrow",
+    ".feather": "Arrow",
+    ".ipc": "Arrow",
+    ".jsonl": "JSON lines",
+    ".ndjson": "JSON lines",
+    ".libsvm": "LIBSVM",
+    ".svmlight": "LIBSVM",
+    ".svm": "LIBSVM",
+    ".npy": "NumPy",
+}
+MAGIC = {
+    b"PAR1": "Parquet",
+    b"ARROW1": "Arrow",
+    b"FEA1": "Arrow",
+    b"\xff\xff\xff\xff": "Arrow",
+    b"\x93NUMPY": "NumPy",
+}
+# A first line that can be nothing but LIBSVM.
+ENTRIES = re.compile(rb"^\s*[+-]?[\w.,+-]*(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#.*)?$")
+
+
+class Begun(Protocol):
+    """What has a name and a beginning: a file, or a stream whose end is not there yet."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def suffix(self) -> str:
+        """The end of the name that tells the format."""
+
+    def head(self) -> bytes:
+        """The first bytes, whole lines if there are any."""
+
+
+def format_of(source: Begun, layout: Layout = Layout()) -> str:
+    """The format of a file: as asked, or by its first bytes, its name, its first line."""
+    if layout.format is not None:
+        suffix = "." + layout.format.lower().lstrip(".")
+        if suffix not in FORMATS:
+            names = ", ".join(suffix.lstrip(".") for suffix in FORMATS)
+            raise UsageError(f"--format {layout.format} is not known; give one of {names}.")
+        return FORMATS[suffix]
+    head = source.head()
+    for magic, name in MAGIC.items():
+        if head.startswith(magic):
+            return name
+    foreign = what_is(head)
+    if foreign is None and (packed := compression_of(head)) is not None:
+        how = f"unpack them first, as {UNPACKS[packed]} does"
+        raise DataError(f"{source.name} holds {packed} data; {how}.")
+    if foreign is not None:
+        raise DataError(f"{source.name} is {foreign}.")
+    if source.suffix in FORMATS:
+        return FORMATS[source.suffix]
+    first = next((line for line in head.splitlines() if line.strip()), b"").strip()
+    if first.startswith(b"{"):
+        return "JSON lines"
+    return "LIBSVM" if ENTRIES.match(first) else "CSV"
+
+
 PACKED = {
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
@@ -246,7 +284,7 @@ UNPACKS = {
     "bz2": "bzip2 -dc",
     "zip": "unzip -p",
 }
-SUFFIXES = (".gz", ".gzip", ".zst", ".zstd", ".bz2", ".xz", ".zip")
+PACKED_SUFFIXES = (".gz", ".gzip", ".zst", ".zstd", ".bz2", ".xz", ".zip")
 TROUBLE = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, NotImplementedError)
 BUFFER = 1 << 18
 
@@ -266,32 +304,22 @@ def unpacked(path: str, compression: str | None, member: str | None) -> Any:
 
 
 class Unpacked(io.RawIOBase):
-    """The bytes of a bz2, xz or zip file; whatever is wrong with them is an OSError.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    member : str, optional
-        The file in a zip.
-    compression : str
-        "bz2", "xz" or "zip".
-    """
+    """The bytes of a bz2, xz or zip file; whatever is wrong with them is an OSError."""
 
     def __init__(self, path: str, member: str | None, compression: str | None) -> None:
         self.file = open(path, "rb")  # noqa: SIM115 (closed with this stream)
         try:
-            self.stream = self._opened(member, compression)
+            if compression == "zip":
+                archive = zipfile.ZipFile(self.file)
+                self.stream: Any = archive.open(member or "")
+            else:
+                unpack = bz2.BZ2File if compression == "bz2" else lzma.LZMAFile
+                self.stream = unpack(self.file)
         except BaseException as trouble:
             self.file.close()
             if isinstance(trouble, TROUBLE):
                 raise OSError(str(trouble)) from None
             raise
-
-    def _opened(self, member: str | None, compression: str | None) -> Any:
-        if compression == "zip":
-            return zipfile.ZipFile(self.file).open(member or "")
-        return bz2.BZ2File(self.file) if compression == "bz2" else lzma.LZMAFile(self.file)
 
     def readable(self) -> bool:
         """PyArrow asks."""
@@ -324,7 +352,9 @@ def table_in(path: str, name: str) -> str:
         raise DataError(f"{name} is not a whole zip file: {str(trouble).rstrip('.')}.") from None
     if office is not None:
         raise DataError(f"{name} is {office}.")
-    tables = inside if len(inside) == 1 else [one for one in inside if _is_table(one.filename)]
+    tables = inside
+    if len(inside) != 1:
+        tables = [one for one in inside if PurePosixPath(one.filename).suffix.lower() in FORMATS]
     if len(tables) != 1:
         files = listed([one.filename for one in inside]) or "no file"
         raise DataError(f"{name} holds {files}, not one table; extract the one that is meant.")
@@ -333,28 +363,11 @@ def table_in(path: str, name: str) -> str:
     return tables[0].filename
 
 
-def size_in(path: str, member: str) -> int:
-    """How many bytes a file of a zip says it has once it is unpacked."""
-    with zipfile.ZipFile(path) as archive:
-        return archive.getinfo(member).file_size
-
-
-def without_compression(suffixes: list[str]) -> list[str]:
-    """The suffixes of a name without that of its compression."""
-    return suffixes[:-1] if suffixes and suffixes[-1] in SUFFIXES else suffixes
-
-
 def _is_beside(name: str) -> bool:
     """Whether it is a folder, or what systems put beside the files that are meant."""
     parts = PurePosixPath(name).parts
     hidden = not parts or parts[-1].startswith(".") or parts[-1] == "Thumbs.db"
     return name.endswith("/") or hidden or parts[0] == "__MACOSX"
-
-
-def _is_table(name: str) -> bool:
-    from rosenblatt.read import READERS
-
-    return PurePosixPath(name).suffix.lower() in READERS
 
 
 AS_CSV = "save it as CSV and give that file"
