@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 import rosenblatt as rb
 from rosenblatt.algorithms import judge as judging
 from rosenblatt.algorithms import sieve as sieving
-from rosenblatt.algorithms import sifting
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.sieve import Sieve
 from rosenblatt.engine import Kernel
@@ -47,7 +46,7 @@ def agrees(examples, W, zero=0):
 @given(
     its.labelled(), its.seeds, st.sampled_from([-1, 0, 1]), st.booleans(), st.sampled_from([0, 1])
 )
-def test_a_crowd_is_judged_as_each_vector_alone(xy, seed, zero, weighted, x0):
+def test_a_batch_is_judged_as_each_vector_alone(xy, seed, zero, weighted, x0):
     X, y = xy
     rng = np.random.default_rng(seed)
     # Small whole numbers: many ties, many scores that are exactly 0, and a vector that is.
@@ -69,7 +68,7 @@ def walk(n, d, seed, steps=400):
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "weighted"])
-def test_flights_and_scouts_change_nothing(kind):
+def test_batches_and_leaders_change_nothing(kind):
     X, y, W = walk(1500, 6, seed=4)
     examples = Examples.from_arrays(X.astype("float32") if kind == "float32" else X, y)
     if kind == "weighted":
@@ -77,28 +76,24 @@ def test_flights_and_scouts_change_nothing(kind):
     agrees(examples, W)
 
 
-def crowd_of(sieve, W, bars):
-    return sieving.Crowd(W, sieving._units(W), sieving.double_slack(sieve.examples, W), bars)
-
-
-def looks(sieve, W, bars, monkeypatch):
-    """How many times 64 rows are looked at, for two vectors each time, when bars are given."""
+def looks(sieve, W, limits, monkeypatch):
+    """How many times 64 rows are looked at, for two vectors each time, when limits are given."""
     seen = 0
 
-    def counted(block, v, u, slack):
+    def counted(tile, v, u, slack):
         nonlocal seen
         seen += 1
-        return real(block, v, u, slack)
+        return real(tile, v, u, slack)
 
-    real = sifting.sides
-    monkeypatch.setattr(sifting, "sides", counted)
-    crowd = crowd_of(sieve, W, bars)
-    _, field = sieve._line_up(crowd)
-    left = sifting.sift(field, sieve._flight(field, crowd, np.arange(len(W)), bars))
+    real = sieving.sides
+    monkeypatch.setattr(sieving, "sides", counted)
+    batch = sieve.batch(W, limits)
+    _, rows = sieve.pack(batch)
+    left = sieving.sift(rows, batch)
     return seen, left
 
 
-def test_vectors_are_dropped_as_soon_as_they_reach_their_bars(monkeypatch):
+def test_vectors_are_dropped_as_soon_as_they_reach_their_limits(monkeypatch):
     X, y, W = walk(6000, 6, seed=4, steps=40)
     judge = Judge(Examples.from_arrays(X, y))
     fewest = min(judge.alone(w) for w in W)
@@ -132,7 +127,7 @@ def test_bits_tell_the_side_of_each_row(pairs, seed, size):
     products = rows @ vectors.T.astype(int)
     slack = int(rng.choice(np.abs(products).ravel()))
     v, u = vectors.view(np.int32)
-    found = Kernel(only_sides, sifting.bind)(block.view(np.int32), v, u, np.int32(slack))
+    found = Kernel(only_sides, sieving.bind)(block.view(np.int32), v, u, np.int32(slack))
     for k, tests in enumerate((products < -slack, np.abs(products) <= slack)):
         for i in range(2):
             told = [bool(found[2 * i + k] >> n & 1) for n in range(64)]
@@ -140,7 +135,7 @@ def test_bits_tell_the_side_of_each_row(pairs, seed, size):
 
 
 def only_sides(block, v, u, slack):
-    return sifting.sides(block, v, u, slack)
+    return sieving.sides(block, v, u, slack)
 
 
 @given(st.integers(1, 60), its.seeds)
@@ -149,17 +144,16 @@ def test_slack_covers_what_rounding_did(d, seed):
     X, y = rng.normal(size=(100, d)) ** 3, rng.choice([-1, 1], size=100)
     W = rng.normal(size=(30, d + 1)) ** 3
     sieve = Sieve(Examples.from_arrays(X, y))
-    crowd = crowd_of(sieve, W, np.full(len(W), np.inf))
-    _, field = sieve._line_up(crowd)
-    rows = field.blocks.view(np.int16).reshape(2, -1, 64, 2).transpose(0, 2, 1, 3).reshape(128, -1)
-    products = rows[:100].astype(int) @ crowd.units.view(np.int16).T.astype(int)
+    batch = sieve.batch(W, np.full(len(W), np.inf))
+    _, packed = sieve.pack(batch)
+    rows = packed.tiles.view(np.int16).reshape(2, -1, 64, 2).transpose(0, 2, 1, 3).reshape(128, -1)
+    products = rows[:100].astype(int) @ batch.units.view(np.int16).T.astype(int)
     tall = y[:, None] * np.column_stack([np.ones(100), X])
     cosines = (tall @ W.T) / np.linalg.norm(tall, axis=1)[:, None] / np.linalg.norm(W, axis=1)
-    flight = sieve._flight(field, crowd, np.arange(len(W)), crowd.bars)
-    long = np.linalg.norm(rows[:100], axis=1), np.linalg.norm(crowd.units.view(np.int16), axis=1)
-    assert max(map(np.max, long)) <= sifting.SCALE + np.sqrt(d + 2) / 2
-    off = np.abs(products - np.outer(*long) * cosines[field.rows])
-    assert flight.slack / 100 < off.max() <= flight.slack
+    long = np.linalg.norm(rows[:100], axis=1), np.linalg.norm(batch.units.view(np.int16), axis=1)
+    assert max(map(np.max, long)) <= sieving.SCALE + np.sqrt(d + 2) / 2
+    off = np.abs(products - np.outer(*long) * cosines[packed.rows])
+    assert batch.slack / 100 < off.max() <= batch.slack
 
 
 def test_all_counts_are_given_where_they_are_asked_for():
@@ -236,12 +230,10 @@ def test_sums_fit_where_rows_and_vectors_are_parallel():
         X = np.repeat(np.ones((1, d)), 64, axis=0) * np.resize([1, -1], 64)[:, None]
         sieve = Sieve(Examples.from_arrays(X, np.ones(64), labels=np.array([-1, 1])))
         W = np.array([np.ones(d + 1), -np.ones(d + 1)])
-        crowd = crowd_of(sieve, W, np.full(2, np.inf))
-        _, field = sieve._line_up(crowd)
-        flight = sieve._flight(field, crowd, np.arange(2), crowd.bars)
-        sifting.run_sift(field, flight)
+        batch = sieve.batch(W, np.full(2, np.inf))
+        sieving.run_sift(sieve.pack(batch)[1], batch)
         expected = [np.count_nonzero(X @ w[1:] + w[0] < 0) for w in W]
-        assert flight.wrong.tolist() == (expected if d > 1 else [0, 32])
+        assert batch.wrong.tolist() == (expected if d > 1 else [0, 32])
 
 
 def test_vectors_of_extreme_length_are_judged_as_any():
@@ -257,14 +249,12 @@ def test_rows_on_the_plane_itself_are_judged_alone():
     agrees(Examples.from_arrays(X, y), np.cumsum(rng.integers(-1, 2, size=(60, 4)), axis=0) * 1.0)
 
 
-def test_rows_are_lined_up_anew_for_later_vectors(monkeypatch):
+def test_rows_are_packed_anew_for_later_candidates(monkeypatch):
     monkeypatch.setattr(sieving, "LASTS", 50)
     X, y, W = walk(1500, 6, seed=4, steps=200)
-    judge, lined_up = Judge(Examples.from_arrays(X, y)), []
-    real = Sieve._line_up
-    monkeypatch.setattr(
-        Sieve, "_line_up", lambda self, crowd: lined_up.append(0) or real(self, crowd)
-    )
+    judge, packed = Judge(Examples.from_arrays(X, y)), []
+    real = Sieve.pack
+    monkeypatch.setattr(Sieve, "pack", lambda self, batch: packed.append(0) or real(self, batch))
     best, found = len(X), []
     for start in range(0, 200, 25):
         found += [
@@ -272,7 +262,7 @@ def test_rows_are_lined_up_anew_for_later_vectors(monkeypatch):
         ]
         best = found[-1][1]
     assert found == improvements_one_by_one(judge, W, len(X))
-    assert len(lined_up) == 4
+    assert len(packed) == 4
 
 
 def test_a_fit_with_the_sieve_keeps_the_pocket_of_the_lecture():
