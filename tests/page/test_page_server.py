@@ -23,13 +23,11 @@ pytest.importorskip("starlette", reason="the extra `web` is not installed")
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 from test_story import unpacked  # noqa: E402
 
-from rosenblatt.show.page.guard import Door  # noqa: E402
-from rosenblatt.show.page.limits import Limits  # noqa: E402
-from rosenblatt.show.page.own import Own  # noqa: E402
 from rosenblatt.show.page.presets import PRESETS, preset  # noqa: E402
-from rosenblatt.show.page.server import House, make_app  # noqa: E402
+from rosenblatt.show.page.requests import Limits, OwnData  # noqa: E402
+from rosenblatt.show.page.server import Service, Session, make_app  # noqa: E402
 
-DOOR = Door("127.0.0.1", 8000, "secret")
+SESSION = Session("127.0.0.1", 8000, "secret")
 TOKEN = {"x-rosenblatt-token": "secret"}
 ASKED = {
     "algorithm": "pla",
@@ -59,8 +57,8 @@ class Client:
         return self.request("POST", path, **given)
 
 
-def client(**house):
-    return Client(make_app(House(DOOR, **house)))
+def client(**service):
+    return Client(make_app(Service(SESSION, **service)))
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +131,7 @@ def own(tmp_path_factory):
         f"{a:.2f},{b:.2f},{c:.2f},{'ab'[int(a + b > c)]}" for a, b, c in rng.normal(size=(40, 3))
     ]
     file.write_text("long,wide,high,kind\n" + "\n".join(rows) + "\n")
-    return Own.of(read_data(Source.find(str(file)), Layout(), Wishes()))
+    return OwnData.of(read_data(Source.find(str(file)), Layout(), Wishes()))
 
 
 def test_own_data_by_two_columns_or_projected(own):
@@ -153,11 +151,11 @@ def test_own_data_by_two_columns_or_projected(own):
 
 
 def test_a_long_file_is_sampled_and_a_wide_one_refused(own):
-    few = Own.of(_data(own.examples), Limits(points=10))
+    few = OwnData.of(_data(own.examples), Limits(points=10))
     assert (few.examples.n, few.rows) == (10, 40)
     huge = Examples(np.zeros((1500, 1500)), np.ones(1500, dtype=np.int8), np.array([0, 1]))
     with pytest.raises(Exception, match=r"more than the page can draw; leave out columns"):
-        Own.of(_data(huge))
+        OwnData.of(_data(huge))
 
 
 def _data(examples):
@@ -217,9 +215,9 @@ def test_a_foreign_host_is_turned_away(page, host):
 def test_known_hosts_are_let_in(page):
     for host in ("127.0.0.1:8000", "localhost:8000", "[::1]:8000"):
         assert page.get("/static/page.js", headers={"host": host}).status_code == 200
-    wild = Door("0.0.0.0", 8000)
-    assert wild.knows("192.168.1.7:8000")
-    assert not wild.knows("evil.example:8000")
+    wild = Session("0.0.0.0", 8000)
+    assert wild.has_name("192.168.1.7:8000")
+    assert not wild.has_name("evil.example:8000")
 
 
 def test_another_site_may_not_ask(page):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
@@ -46,44 +47,41 @@ def watch(data: str | None, browser: bool, reading: Reading, as_json: bool, **at
     The page is served by this program to this machine alone, until Ctrl-C. Click to add
     examples, or give DATA to see your own. With --json the address is printed as an object.
     """
-    house, serve = _rooms()
+    server = _server()
     voice = Voice(as_json)
     keep_apart({"the data": data, "the file of stop words": reading.stop_words}, {})
     own = None if data is None else _own(data, reading, voice)
 
-    def told(door: Any) -> None:
-        voice.step("page", door.address)
-        if door.others:
+    def told(session: Any) -> None:
+        voice.step("page", session.address)
+        if session.others:
             voice.note(OPEN_TO_OTHERS.format(at["host"]))
-        for address in door.others:
+        for address in session.others:
             voice.step("others", address)
         voice.step("", "Ctrl-C ends it")
-        voice.result({"address": door.address, "others": door.others, "data": data})
+        voice.result({"address": session.address, "others": session.others, "data": data})
         sys.stdout.flush()
 
-    serve(house(own, at["host"], at["port"]), browser=browser, told=told)
+    service = server.Service(server.Session(at["host"], at["port"]), own)
+    server.serve(service, browser=browser, told=told)
     voice.note("stopped.")
     return 0
 
 
-def _rooms() -> tuple[Any, Any]:
+def _server() -> Any:
     """The server, if what it needs is installed."""
     try:
-        from rosenblatt.show.page.guard import Door
-        from rosenblatt.show.page.serve import serve
-        from rosenblatt.show.page.server import House
+        return importlib.import_module("rosenblatt.show.page.server")
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0] not in ("starlette", "uvicorn"):
             raise
         raise UsageError(
             f"watch needs {missing.name}; install it with: pip install 'rosenblatt[web]'."
         ) from None
-    return (lambda own, host, port: House(Door(host, port), own)), serve
 
 
 def _own(data: str, reading: Reading, voice: Voice) -> Any:
-    from rosenblatt.show.page.limits import AskError
-    from rosenblatt.show.page.own import Own
+    from rosenblatt.show.page.requests import OwnData, RequestError
 
     found = read_data(Source.find(data), reading.layout, reading.wishes)
     if found.plan.guessed:
@@ -92,6 +90,6 @@ def _own(data: str, reading: Reading, voice: Voice) -> Any:
     for note in found.plan.notes:
         voice.note(f"{note}.")
     try:
-        return Own.of(found)
-    except AskError as trouble:
+        return OwnData.of(found)
+    except RequestError as trouble:
         raise DataError(str(trouble)) from None

@@ -17,22 +17,12 @@ TARGET = np.array([0.5, 1.2, -1.0])  # a line that crosses the picture
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """Examples with two features, as the page shows them.
-
-    Parameters
-    ----------
-    X : array of shape (n, 2)
-        Where they are.
-    y : int array of shape (n,)
-        Their answers, -1 and +1.
-    names, labels : pairs of str
-        What the axes and the answers -1 and +1 are called.
-    """
+    """Examples with two features, as the page shows them."""
 
     X: Floats
-    y: NDArray[Any]
+    y: NDArray[Any]  # -1 and +1
     names: tuple[str, str] = ("x1", "x2")
-    labels: tuple[str, str] = ("×", "○")
+    labels: tuple[str, str] = ("×", "○")  # what -1 and +1 are called
 
     def to_json(self) -> dict[str, Any]:
         """The examples as the page takes them."""

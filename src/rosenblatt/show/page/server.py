@@ -1,81 +1,250 @@
-"""Server: one page, its static files, and four calls that compute."""
+"""Server: one page, its static files and four requests that compute, for who has the token."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import ipaddress
 import json
-from collections.abc import Awaitable, Callable
+import secrets
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+import webbrowser
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from html import escape
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import h11
+import uvicorn
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rosenblatt import __version__
-from rosenblatt.show.page.ask import ALGORITHMS, columns_asked, parsed, preset_asked, run_asked
+from rosenblatt.errors import UsageError
 from rosenblatt.show.page.assets import static_files, text_of
-from rosenblatt.show.page.guard import Door, Guard, sentence
-from rosenblatt.show.page.limits import AskError, Limits
-from rosenblatt.show.page.own import Own
 from rosenblatt.show.page.presets import preset
-from rosenblatt.show.page.work import Deadline, story_bytes, too_long
+from rosenblatt.show.page.requests import (
+    ALGORITHMS,
+    Limits,
+    OwnData,
+    RequestError,
+    RunRequest,
+    parse,
+    parse_columns,
+    parse_preset,
+    too_long,
+)
 
 WORKERS = 2
-CALLER = "Open the address that `rosenblatt watch` printed: it has the token that lets a page in.\n"
-Call = Callable[[dict[str, Any]], bytes]
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+WILDCARD = ("0.0.0.0", "::", "")
+TOKEN_HEADER = "x-rosenblatt-token"
+FORBIDDEN = (
+    "Open the address that `rosenblatt watch` printed: it has the token that lets a page in.\n"
+)
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cache-control": "no-store",
+}
+Handler = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Session:
+    """Where the server listens, and the token that lets a page in."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+
+    @property
+    def cookie(self) -> str:
+        """Cookies do not know ports: two servers must not overwrite each other's."""
+        return f"rosenblatt-{self.port}"
+
+    @property
+    def address(self) -> str:
+        """What a person opens on this machine."""
+        return self._at("127.0.0.1" if self.host in WILDCARD else self.host)
+
+    @property
+    def others(self) -> list[str]:
+        """What people on other machines would open, if they can reach this one."""
+        if self.host in WILDCARD:
+            return [self._at(host) for host in outward(self.host) or [socket.gethostname()]]
+        return [] if _is_local(self.host) else [self.address]
+
+    def _at(self, host: str) -> str:
+        host = f"[{host}]" if ":" in host else host
+        return f"http://{host}:{self.port}/?token={self.token}"
+
+    def admits(self, token: str | None) -> bool:
+        """Whether the token is right, in a time that does not tell how much of it is."""
+        return token is not None and secrets.compare_digest(token.encode(), self.token.encode())
+
+    def authorizes(self, scope: Scope) -> bool:
+        """Whether a request shows the token: in its address, as a cookie or in a header."""
+        asked = HTTPConnection(scope)
+        shown = asked.query_params.get("token"), asked.cookies.get(self.cookie)
+        return any(map(self.admits, (*shown, asked.headers.get(TOKEN_HEADER))))
+
+    def has_name(self, host: str) -> bool:
+        """Whether a Host header names this server, so that no foreign name leads to it.
+
+        Examples
+        --------
+        >>> own = Session("127.0.0.1", 8000)
+        >>> own.has_name("127.0.0.1:8000"), own.has_name("localhost:8000"), own.has_name("evil.com")
+        (True, True, False)
+        """
+        try:
+            split = urlsplit(f"//{host}")
+            name, port = split.hostname or "", split.port or 80
+        except ValueError:
+            return False
+        if port != self.port or "@" in host or "/" in host:
+            return False
+        if name in LOOPBACK or name == self.host:
+            return True
+        # On all addresses: a number cannot be made to lead elsewhere, a foreign name can.
+        return self.host in WILDCARD and (_is_number(name) or name == socket.gethostname().lower())
+
+
+def outward(host: str) -> list[str]:
+    """The addresses of this machine by which others reach it; nothing is sent to find out."""
+    found = []
+    for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        if host == "0.0.0.0" and family is socket.AF_INET6:
+            continue
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asking:
+            asking.connect((elsewhere, 9))
+            found.append(asking.getsockname()[0])
+    return [address for address in found if not _is_local(address)]
+
+
+def _is_local(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    with contextlib.suppress(OSError):
+        host = str(socket.getaddrinfo(host, None)[0][4][0])
+    return _is_number(host) and ipaddress.ip_address(host.partition("%")[0]).is_loopback
+
+
+def _is_number(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, eq=False)
-class House:
-    """What the server serves, to whom, and how much of it.
+class Service:
+    """What the server serves, to whom, and how much of it."""
 
-    Parameters
-    ----------
-    door : Door
-        Where it listens and the token.
-    own : Own, optional
-        A person's own data.
-    limits : Limits
-        The most a call may ask for.
-    """
-
-    door: Door = field(default_factory=Door)
-    own: Own | None = None
+    session: Session = field(default_factory=Session)
+    own: OwnData | None = None
     limits: Limits = field(default_factory=Limits)
 
 
-class Office:
-    """Does the computing calls, a few at a time, each in the time it is given."""
+class Guard:
+    """Turns away strangers before anything is read, and adds the headers that keep a page safe."""
 
-    def __init__(self, house: House) -> None:
-        self.house = house
+    def __init__(self, app: ASGIApp, session: Session) -> None:
+        self.app, self.session = app, session
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # there are no WebSockets here
+            await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        refused = self._refusal(scope)
+        await (refused or self.app)(scope, receive, safely)
+
+    def _refusal(self, scope: Scope) -> JSONResponse | None:
+        headers = Headers(scope=scope)
+        host = headers.getlist("host")
+        if len(host) != 1 or not self.session.has_name(host[0]):
+            return sentence("this server is not known by that name.", 421)
+        origin = headers.get("origin")
+        if origin is not None and origin != f"http://{host[0]}":
+            return sentence("another site may not ask this server.", 403)
+        computes = scope["path"].startswith("/api/")
+        if computes and not self.session.admits(headers.get(TOKEN_HEADER)):
+            return sentence(
+                "the token is missing or old; open the address again that "
+                "`rosenblatt watch` printed.",
+                403,
+            )
+        return None
+
+
+def sentence(text: str, status: int) -> JSONResponse:
+    """An answer that says what is wrong."""
+    return JSONResponse({"error": text}, status)
+
+
+class Executor:
+    """Does the requests that compute, a few at a time, each in the time it is given."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
         self.pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="rosenblatt")
         self.busy = 0
 
-    async def answer(self, request: Request, call: Call) -> Response:
-        """Read what is asked, work on it beside the server, and answer."""
-        limits = self.house.limits
-        try:
-            body = await asyncio.wait_for(self._body(request), limits.seconds)
-        except TimeoutError:
-            raise AskError("the request came too slowly.", 408) from None
-        if self.busy >= limits.waiting:
-            raise AskError("the server is busy with other calls; try again in a moment.", 503)
-        loop = asyncio.get_running_loop()
-        self.busy += 1
-        work = loop.run_in_executor(self.pool, lambda: call(parsed(body)))
-        work.add_done_callback(self._done)
-        try:
-            found = await asyncio.wait_for(asyncio.shield(work), 2 * limits.seconds)
-        except TimeoutError:
-            work.cancel()
-            raise too_long(limits.seconds) from None
-        return Response(found, media_type="application/json")
+    def route(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+        """What Starlette calls: read the request, work on it beside the server, and answer."""
+
+        async def answered(request: Request) -> Response:
+            limits = self.limits
+            try:
+                body = await asyncio.wait_for(self._body(request), limits.seconds)
+            except TimeoutError:
+                raise RequestError("the request came too slowly.", 408) from None
+            if self.busy >= limits.waiting:
+                told = "the server is busy with other calls; try again in a moment."
+                raise RequestError(told, 503)
+            self.busy += 1
+            loop = asyncio.get_running_loop()
+            work = loop.run_in_executor(self.pool, lambda: _json(handler(parse(body))))
+            work.add_done_callback(self._done)
+            try:
+                found = await asyncio.wait_for(asyncio.shield(work), 2 * limits.seconds)
+            except TimeoutError:
+                work.cancel()
+                raise too_long(limits.seconds) from None
+            return Response(found, media_type="application/json")
+
+        return answered
 
     def _done(self, work: asyncio.Future[bytes]) -> None:
         self.busy -= 1
@@ -83,104 +252,82 @@ class Office:
             work.exception()  # an answer that nobody waits for any more is no trouble
 
     async def _body(self, request: Request) -> bytes:
-        most = self.house.limits.body
+        most = self.limits.body
         declared = request.headers.get("content-length", "")
-        if declared.isdigit() and int(declared) > most:
-            raise _too_large(most)
-        parts, size = [], 0
-        async for part in request.stream():
-            size += len(part)
-            if size > most:
-                raise _too_large(most)
-            parts.append(part)
+        size, parts = int(declared) if declared.isdigit() else 0, []
+        if size <= most:
+            size = 0
+            async for part in request.stream():
+                parts.append(part)
+                size += len(part)
+                if size > most:
+                    break
+        if size > most:
+            told = f"the request is larger than the {most:,} bytes that this server takes."
+            raise RequestError(told, 413)
         return b"".join(parts)
 
-
-def make_app(house: House) -> Guard:
-    """The server as an ASGI application.
-
-    Parameters
-    ----------
-    house : House
-        What it serves.
-    """
-    office = Office(house)
-    own, limits = house.own, house.limits
-
-    def story(given: dict[str, Any]) -> bytes:
-        return story_bytes(run_asked(given, limits, own), Deadline(limits.seconds))
-
-    def call(work: Call) -> Callable[[Request], Awaitable[Response]]:
-        async def answered(request: Request) -> Response:
-            return await office.answer(request, work)
-
-        return answered
-
-    calls: dict[str, Call] = {
-        "about": lambda given: _json(_about(house)),
-        "preset": lambda given: _json(preset(*preset_asked(given)).to_json()),
-        "columns": lambda given: _json(columns_asked(given, own).to_json()),
-        "story": story,
-    }
-    app = Starlette(
-        routes=[
-            Route("/", _index(house.door), methods=["GET"]),
-            Route("/static/{name}", _static, methods=["GET"]),
-            *(Route(f"/api/{name}", call(work), methods=["POST"]) for name, work in calls.items()),
-        ],
-        exception_handlers={
-            AskError: _told,
-            HTTPException: _http,
-            ClientDisconnect: _gone,
-            Exception: _unexpected,
-        },
-        lifespan=_warm(office),
-    )
-    # Outside of everything: an answer to what should not happen is guarded too.
-    return Guard(app, house.door)
-
-
-def _warm(office: Office) -> Any:
-    """Compile what a first step needs while the browser is still opening."""
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> Any:
+    @contextlib.asynccontextmanager
+    async def warm(self, app: Starlette) -> AsyncIterator[None]:
+        """Compile what a first step needs while the browser is still opening."""
         for algorithm in ALGORITHMS:
-            office.pool.submit(_practise, algorithm)
+            self.pool.submit(_practise, algorithm)
         yield
-        office.pool.shutdown(wait=False, cancel_futures=True)
-
-    return lifespan
+        self.pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _practise(algorithm: str) -> None:
     plane = preset("separable", 0).to_json()
     settings = {"algorithm": algorithm, "order": "cycle", "zero": "mistake", "eta": 1.0}
     given = {**plane, **settings, "seed": 0, "corrections": 50}
-    story_bytes(run_asked(given, Limits(), None), Deadline(600.0))
+    RunRequest.parse(given, Limits(), None).answer(600.0)
 
 
-def _about(house: House) -> dict[str, Any]:
-    return {
+def make_app(service: Service) -> Guard:
+    """The server as an ASGI application."""
+    own, limits, executor = service.own, service.limits, Executor(service.limits)
+    about = {
         "version": __version__,
-        "limits": asdict(house.limits),
-        "file": None if house.own is None else house.own.to_json(),
+        "limits": asdict(limits),
+        "file": None if own is None else own.to_json(),
     }
+    handlers: dict[str, Handler] = {
+        "about": lambda given: about,
+        "preset": lambda given: preset(*parse_preset(given)).to_json(),
+        "columns": lambda given: parse_columns(given, own).to_json(),
+        "story": lambda given: RunRequest.parse(given, limits, own).answer(limits.seconds),
+    }
+    app = Starlette(
+        routes=[
+            Route("/", _index(service.session), methods=["GET"]),
+            Route("/static/{name}", _static, methods=["GET"]),
+            *(
+                Route(f"/api/{name}", executor.route(handler), methods=["POST"])
+                for name, handler in handlers.items()
+            ),
+        ],
+        exception_handlers=dict.fromkeys(
+            (RequestError, HTTPException, ClientDisconnect, Exception), _trouble
+        ),
+        lifespan=executor.warm,
+    )
+    # Outside of everything: an answer to what should not happen is guarded too.
+    return Guard(app, service.session)
 
 
-def _index(door: Door) -> Callable[[Request], Awaitable[Response]]:
+def _index(session: Session) -> Callable[[Request], Awaitable[Response]]:
     """The page, for who has the token in the address or from an earlier visit."""
-    page = text_of("index.html").replace('content="TOKEN"', f'content="{door.token}"')
+    page = text_of("index.html").replace('content="TOKEN"', f'content="{session.token}"')
 
     async def index(request: Request) -> Response:
-        if door.opens_to(request.query_params.get("token")):
+        if session.admits(request.query_params.get("token")):
             # Away from the address at once: what is copied from there is a link without it.
             response: Response = RedirectResponse("/", 303)
-            response.set_cookie(door.cookie, door.token, httponly=True, samesite="lax")
+            response.set_cookie(session.cookie, session.token, httponly=True, samesite="lax")
             return response
-        if door.opens_to(request.cookies.get(door.cookie)):
+        if session.admits(request.cookies.get(session.cookie)):
             return Response(page, media_type="text/html")
-        return PlainTextResponse(CALLER, 403)
+        return PlainTextResponse(FORBIDDEN, 403)
 
     return index
 
@@ -192,27 +339,197 @@ async def _static(request: Request) -> Response:
     return Response(found[0], headers={"content-type": found[1]})
 
 
-async def _told(request: Request, trouble: Exception) -> Response:
-    return sentence(str(trouble), getattr(trouble, "status", 422))
-
-
-async def _http(request: Request, trouble: Exception) -> Response:
-    status = getattr(trouble, "status_code", 500)
+async def _trouble(request: Request, trouble: Exception) -> Response:
+    """One sentence, whatever went wrong."""
+    if isinstance(trouble, RequestError):
+        return sentence(str(trouble), trouble.status)
+    if isinstance(trouble, ClientDisconnect):
+        return sentence("the request was broken off.", 400)
+    if not isinstance(trouble, HTTPException):
+        return sentence(f"this should not happen ({type(trouble).__name__}).", 500)
     told = {404: "there is nothing at this address.", 405: "this address takes another method."}
+    status = trouble.status_code
     return sentence(told.get(status, "that cannot be answered."), status)
-
-
-async def _gone(request: Request, trouble: Exception) -> Response:
-    return sentence("the request was broken off.", 400)
-
-
-async def _unexpected(request: Request, trouble: Exception) -> Response:
-    return sentence(f"this should not happen ({type(trouble).__name__}).", 500)
-
-
-def _too_large(most: int) -> AskError:
-    return AskError(f"the request is larger than the {most:,} bytes that this server takes.", 413)
 
 
 def _json(value: dict[str, Any]) -> bytes:
     return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+
+
+class Strangers:
+    """The connections on which nobody has shown the token yet, the oldest first.
+
+    There is room for a few of them; one more sends the oldest away. So whoever opens hundreds
+    and says nothing shuts out nobody, and who has shown the token is never sent away.
+    """
+
+    def __init__(self, session: Session, limits: Limits) -> None:
+        self.session, self.limits = session, limits
+        self.connections: dict[Connection, None] = {}
+        self.authorized = threading.Event()  # once someone has shown the token
+
+    def opened(self, connection: Connection) -> None:
+        """One more; the oldest may have to go."""
+        self.connections[connection] = None
+        if len(self.connections) > self.limits.strangers:
+            oldest = next(iter(self.connections))
+            self.forget(oldest)
+            oldest.transport.abort()
+
+    def asked(self, connection: Connection) -> None:
+        """A request has come: it is a stranger no more if it shows the token."""
+        if connection in self.connections and self.session.authorizes(dict(connection.scope)):
+            self.forget(connection)
+            self.authorized.set()
+
+    def forget(self, connection: Connection) -> None:
+        """It is known, or closed."""
+        self.connections.pop(connection, None)
+
+
+class Connection(H11Protocol):
+    """A connection that is closed when a request has not arrived whole in its time.
+
+    Time runs from the opening, and again from the first byte of a further request, however
+    often a byte comes in between.
+    """
+
+    strangers: Strangers
+    stage: Any = None
+    timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self.strangers.opened(self)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        self._stop()
+        self.strangers.forget(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take some bytes, and see what is still to come."""
+        super().data_received(data)
+        if self.conn.their_state not in (h11.IDLE, h11.ERROR):
+            self.strangers.asked(self)
+        self._wait()
+
+    def on_response_complete(self) -> None:
+        """See whether the next request has begun to come already."""
+        super().on_response_complete()
+        if self.conn.trailing_data[0]:
+            self._wait()
+
+    def _wait(self) -> None:
+        """Give the head of a request its time, and its body its own."""
+        stage = self.conn.their_state
+        if stage not in (h11.IDLE, h11.SEND_BODY):
+            self._stop()
+        elif stage is not self.stage:
+            self._stop()
+            self.stage = stage
+            limits = self.strangers.limits
+            seconds = limits.head if stage is h11.IDLE else limits.seconds + limits.head
+            self.timer = self.loop.call_later(seconds, self.transport.abort)
+
+    def _stop(self) -> None:
+        self.stage = None
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+
+
+def serve(service: Service, *, browser: bool, told: Callable[[Session], None]) -> None:
+    """Serve the page until Ctrl-C; port 0 takes one that is free, and `told` hears which."""
+    listening = listen(service.session)
+    session = replace(service.session, port=listening.getsockname()[1])
+    server, strangers = server_of(replace(service, session=session))
+    # uvicorn ends cleanly at Ctrl-C and then hands the signal on; that is the end, not a fault.
+    with contextlib.suppress(KeyboardInterrupt), listening, contextlib.ExitStack() as stack:
+        stack.enter_context(_ending_in_order())
+        told(session)
+        if browser:
+            file = stack.enter_context(leading_to(session.address))
+            threading.Thread(target=_open, args=(server, strangers, file), daemon=True).start()
+        server.run(sockets=[listening])
+
+
+@contextlib.contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """Let SIGTERM, too, end what is under way, so that no file is left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are for the main thread alone
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def server_of(service: Service) -> tuple[uvicorn.Server, Strangers]:
+    """The server of a service whose port is known, and who is connected without the token."""
+    strangers = Strangers(service.session, service.limits)
+    config = uvicorn.Config(
+        make_app(service),
+        http=type("Connection", (Connection,), {"strangers": strangers}),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=1,
+        ws="none",
+    )
+    return uvicorn.Server(config), strangers
+
+
+def listen(session: Session) -> socket.socket:
+    """The port of a session, open."""
+    host, port = session.host, session.port
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(128)  # a browser that is faster than the server waits
+    except (OSError, OverflowError) as trouble:
+        why = getattr(trouble, "strerror", None) or trouble
+        raise UsageError(
+            f"cannot listen on {host}, port {port}: {why}. Give another --port or --host."
+        ) from None
+    return listening
+
+
+def _open(server: uvicorn.Server, strangers: Strangers, file: Path) -> None:
+    """Open a file in a browser, and remove it as soon as it has led to the page."""
+    while not server.started and not server.should_exit:
+        time.sleep(0.02)
+    if server.started:
+        webbrowser.open(file.as_uri())
+        strangers.authorized.wait()
+        file.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def leading_to(address: str) -> Iterator[Path]:
+    """A file that leads a browser to an address, and that only its owner can read.
+
+    Everyone on a machine sees with what arguments a program was started: a browser gets the name
+    of this file there and not the token. It is in the home folder, for there are browsers that
+    are shut out of every other.
+    """
+    text = f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(address)}">\n'
+    try:
+        handle, name = tempfile.mkstemp(".html", "rosenblatt-", Path.home())
+    except (OSError, RuntimeError):
+        handle, name = tempfile.mkstemp(".html", "rosenblatt-")
+    try:
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)

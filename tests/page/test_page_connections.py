@@ -1,4 +1,4 @@
-"""The door of the page, by raw sockets: who dawdles, who crowds, who listens, who reads along."""
+"""The server of the page, by raw sockets: who dawdles, who crowds, who listens, who reads along."""
 
 import contextlib
 import os
@@ -18,51 +18,49 @@ import pytest
 pytest.importorskip("uvicorn", reason="the extra `web` is not installed")
 
 from rosenblatt.cli import run
-from rosenblatt.show.page.guard import Door
-from rosenblatt.show.page.limits import Limits
-from rosenblatt.show.page.serve import leading_to, listen, server_of
-from rosenblatt.show.page.server import House
+from rosenblatt.show.page.requests import Limits
+from rosenblatt.show.page.server import Service, Session, leading_to, listen, server_of
 
 PATIENT = Limits(head=600.0, seconds=600.0)  # so long that no test waits for it
 HASTY = Limits(head=0.05, seconds=0.05)
 
 
 @contextlib.contextmanager
-def open_house(monkeypatch, limits):
-    """A server in a thread; gives its door and its lobby."""
+def served(monkeypatch, limits):
+    """A server in a thread; gives its session and the strangers."""
     monkeypatch.setattr("rosenblatt.show.page.server._practise", lambda algorithm: None)
-    with listen(Door()) as listening:
-        door = Door(port=listening.getsockname()[1])
-        server, lobby = server_of(House(door, limits=limits))
+    with listen(Session()) as listening:
+        session = Session(port=listening.getsockname()[1])
+        server, strangers = server_of(Service(session, limits=limits))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
-            yield door, lobby
+            yield session, strangers
         finally:
             server.should_exit = True
             thread.join()
 
 
 @pytest.fixture
-def house(monkeypatch):
-    with open_house(monkeypatch, PATIENT) as found:
+def patient(monkeypatch):
+    with served(monkeypatch, PATIENT) as found:
         yield found
 
 
 @pytest.fixture
 def hasty(monkeypatch):
-    with open_house(monkeypatch, HASTY) as found:
+    with served(monkeypatch, HASTY) as found:
         yield found
 
 
-def connect(door):
-    return socket.create_connection((door.host, door.port), timeout=60)
+def connect(session):
+    return socket.create_connection((session.host, session.port), timeout=60)
 
 
-def head(door, path="/", *more):
+def head(session, path="/", *more):
     """The first lines of a request by the owner."""
-    cookie = f"Cookie: {door.cookie}={door.token}"
-    lines = [f"GET {path} HTTP/1.1", f"Host: {door.host}:{door.port}", cookie, *more, "", ""]
+    cookie = f"Cookie: {session.cookie}={session.token}"
+    lines = [f"GET {path} HTTP/1.1", f"Host: {session.host}:{session.port}", cookie, *more, "", ""]
     return "\r\n".join(lines).encode()
 
 
@@ -73,40 +71,40 @@ def answered(connection):
     return b""
 
 
-def page_for_the_owner(door):
-    with connect(door) as owner:
-        owner.sendall(head(door, "/", "Connection: close"))
+def page_for_the_owner(session):
+    with connect(session) as owner:
+        owner.sendall(head(session, "/", "Connection: close"))
         return answered(owner)
 
 
 HALVES = {
-    "nothing": lambda door: b"",
-    "half a line": lambda door: b"GET / HT",
-    "half a head": lambda door: head(door)[:-2],
-    "half a body": lambda door: (
-        head(door, "/api/about", f"X-Rosenblatt-Token: {door.token}", "Content-Length: 99")
+    "nothing": lambda session: b"",
+    "half a line": lambda session: b"GET / HT",
+    "half a head": lambda session: head(session)[:-2],
+    "half a body": lambda session: (
+        head(session, "/api/about", f"X-Rosenblatt-Token: {session.token}", "Content-Length: 99")
         .replace(b"GET", b"POST") + b"{"
     ),
-    "half a body without the token": lambda door: (
-        head(door, "/api/about", "Content-Length: 99").replace(b"GET", b"POST") + b"{"
+    "half a body without the token": lambda session: (
+        head(session, "/api/about", "Content-Length: 99").replace(b"GET", b"POST") + b"{"
     ),
-    "a request and half of another": lambda door: head(door) + head(door)[:-2],
+    "a request and half of another": lambda session: head(session) + head(session)[:-2],
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("half", HALVES)
 def test_a_half_sent_request_is_given_up(hasty, half):
-    door, lobby = hasty
-    with connect(door) as slow:
-        slow.sendall(HALVES[half](door))
+    session, strangers = hasty
+    with connect(session) as slow:
+        slow.sendall(HALVES[half](session))
         answered(slow)  # ends: the server has closed
-    assert not lobby.strangers
-    assert b"200 OK" in page_for_the_owner(door)
+    assert not strangers.connections
+    assert b"200 OK" in page_for_the_owner(session)
 
 
 def test_a_byte_now_and_then_does_not_prolong_it(hasty):
-    door, _ = hasty
-    with connect(door) as slow, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+    session, _ = hasty
+    with connect(session) as slow, contextlib.suppress(BrokenPipeError, ConnectionResetError):
         slow.settimeout(0.001)
         while True:  # until it is closed
             slow.sendall(b"G")
@@ -116,23 +114,23 @@ def test_a_byte_now_and_then_does_not_prolong_it(hasty):
 
 
 def test_a_slow_body_is_answered_before_it_is_cut_off(monkeypatch):
-    with open_house(monkeypatch, replace(HASTY, head=30.0)) as (door, _), connect(door) as slow:
-        slow.sendall(HALVES["half a body"](door))
+    with served(monkeypatch, replace(HASTY, head=30.0)) as (session, _), connect(session) as slow:
+        slow.sendall(HALVES["half a body"](session))
         assert slow.recv(12) == b"HTTP/1.1 408"
 
 
-def test_four_hundred_idle_sockets_do_not_lock_the_owner_out(house):
-    door, lobby = house
+def test_four_hundred_idle_sockets_do_not_lock_the_owner_out(patient):
+    session, strangers = patient
     with contextlib.ExitStack() as crowd:
-        owner = crowd.enter_context(contextlib.closing(HTTPConnection(door.host, door.port)))
-        cookie = {"Cookie": f"{door.cookie}={door.token}"}
+        owner = crowd.enter_context(contextlib.closing(HTTPConnection(session.host, session.port)))
+        cookie = {"Cookie": f"{session.cookie}={session.token}"}
         owner.request("GET", "/", headers=cookie)
         assert owner.getresponse().read().startswith(b"<!doctype html>")
         mine = owner.sock
         for _ in range(400):
-            crowd.enter_context(connect(door))
-        assert b"200 OK" in page_for_the_owner(door)
-        assert len(lobby.strangers) <= PATIENT.strangers
+            crowd.enter_context(connect(session))
+        assert b"200 OK" in page_for_the_owner(session)
+        assert len(strangers.connections) <= PATIENT.strangers
         # The connection that had shown the token was not among those sent away.
         owner.request("GET", "/", headers=cookie)
         assert owner.getresponse().read().startswith(b"<!doctype html>")
@@ -140,8 +138,8 @@ def test_four_hundred_idle_sockets_do_not_lock_the_owner_out(house):
 
 
 def test_the_oldest_stranger_goes_first(monkeypatch):
-    with open_house(monkeypatch, replace(PATIENT, strangers=2)) as (door, _):
-        oldest, second, third = (connect(door) for _ in range(3))
+    with served(monkeypatch, replace(PATIENT, strangers=2)) as (session, _):
+        oldest, second, third = (connect(session) for _ in range(3))
         assert answered(oldest) == b""
         for connection in (second, third):
             with connection:
@@ -240,7 +238,7 @@ def addresses(monkeypatch, capfd, *arguments):
 
 
 def test_on_all_addresses_others_are_warned_of_and_told_theirs(monkeypatch, capfd):
-    monkeypatch.setattr("rosenblatt.show.page.guard.outward", lambda host: ["192.168.7.9"])
+    monkeypatch.setattr("rosenblatt.show.page.server.outward", lambda host: ["192.168.7.9"])
     out, err = addresses(monkeypatch, capfd, "--host", "0.0.0.0")
     assert "rosenblatt: --host 0.0.0.0: other machines can reach this page;" in err
     mine = re.search(r"page +(http://127.0.0.1:(\d+)/\?token=.*)", out)
@@ -257,7 +255,7 @@ def test_on_this_machine_alone_there_is_nothing_to_warn_of(monkeypatch, capfd):
 
 def test_addresses_of_others_are_never_wild_or_local():
     for host in ("0.0.0.0", "::"):
-        for address in Door(host, 8000).others:
+        for address in Session(host, 8000).others:
             assert re.match(r"http://(?!127\.|0\.0\.0\.0|\[::1?\])\S+:8000/\?token=", address)
-    assert Door("127.0.0.1", 8000).others == []
-    assert os.environ.get("HOME") is None or Door("::1", 8000).others == []
+    assert Session("127.0.0.1", 8000).others == []
+    assert os.environ.get("HOME") is None or Session("::1", 8000).others == []
