@@ -12,7 +12,6 @@ from rosenblatt.blocks import InOrder
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.engine import Kernel
 from rosenblatt.evidence import separability as room
-from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.evidence.separability import contradicted, separability_of
 from rosenblatt.examples import Examples
 
@@ -104,7 +103,7 @@ def test_a_verdict_out_of_time_is_undecided_and_says_why():
     separable = Examples.from_arrays(examples.X, np.sign(examples.X[:, 0]))
     for rows, verdict in ((separable, "undecided"), (examples, "not separable")):
         # A sample of the rows is small: it shows the one and cannot show the other.
-        in_passes = separability_of_blocks(InOrder(lambda: [rows]), deadline=OVER)  # noqa: B023
+        in_passes = separability_of(InOrder(lambda: [rows]), deadline=OVER)  # noqa: B023
         assert in_passes.verdict == verdict
 
 
@@ -114,7 +113,7 @@ def test_a_small_set_is_decided_whatever_the_time():
         assert late.verdict == calm.verdict != "undecided"
         assert late.proof == calm.proof
         blocks = InOrder(lambda: [examples])  # noqa: B023
-        assert separability_of_blocks(blocks, deadline=OVER).verdict == calm.verdict
+        assert separability_of(blocks, deadline=OVER).verdict == calm.verdict
 
 
 def test_what_was_proved_before_the_time_was_over_is_told(monkeypatch):
@@ -133,7 +132,7 @@ def test_what_was_proved_before_the_time_was_over_is_told(monkeypatch):
     assert answer.proof.claim == "at least 1 mistake"
     assert answer.proof.check_examples(examples)
     assert "not looked for" in answer.explain()
-    in_passes = separability_of_blocks(InOrder(lambda: [examples]))
+    in_passes = separability_of(InOrder(lambda: [examples]))
     assert in_passes.verdict == "not separable"
     assert in_passes.blocking
 

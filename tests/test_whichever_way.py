@@ -22,7 +22,6 @@ from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.errors import UserError
-from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.read import Layout, Source, columnar, csv, jsonlines, libsvm, plan
 from rosenblatt.read.convert import converted
@@ -300,7 +299,7 @@ def test_every_way_gives_one_verdict_and_proofs_that_check_each_other(
     except UserError:
         return
     blocks = read_in_passes(Source.find(str(path)), layout, wishes).blocks
-    ours, theirs = separability_of(whole), separability_of_blocks(blocks)
+    ours, theirs = separability_of(whole), separability_of(blocks)
     sparse = rb.separability(csr_array(dense(whole.X)), whole.y)
     assert ours.verdict == theirs.verdict == sparse.verdict
     assert ours.proof.data == theirs.proof.data == sparse.proof.data

@@ -14,7 +14,7 @@ from rosenblatt.algorithms.best import Best, Search
 from rosenblatt.algorithms.fewest import Hunt
 from rosenblatt.algorithms.plane import in_the_plane, plane_optimum
 from rosenblatt.clock import NEVER, Deadline
-from rosenblatt.evidence.floats import multiples
+from rosenblatt.evidence.decide import multiples
 from rosenblatt.evidence.integers import exact_products, merged
 from rosenblatt.evidence.lowerbound import LowerBound, lower_bound
 from rosenblatt.evidence.proof import Part, Proof

@@ -17,7 +17,6 @@ from rosenblatt import algorithms
 from rosenblatt.algorithms.passes import passes
 from rosenblatt.algorithms.pocketpasses import pocket_passes
 from rosenblatt.algorithms.scaling import Scaling
-from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.read import (
     Layout,
@@ -137,7 +136,7 @@ def test_a_verdict_over_a_file_is_that_in_memory_and_its_proof_holds(
     path = write(tmp_path / f"d.{form}", *examples(wrong=wrong))
     wishes = {} if form in ("libsvm", "npy") else {"target": "label"}
     blocks, whole = opened(path, **wishes).blocks, in_memory(path, **wishes)
-    ours, theirs = separability_of_blocks(blocks), separability_of(whole)
+    ours, theirs = separability_of(blocks), separability_of(whole)
     assert ours.verdict == theirs.verdict == ("inseparable" if wrong else "separable")
     assert ours.proof.check_examples(whole)
     assert theirs.proof.check_examples(blocks)

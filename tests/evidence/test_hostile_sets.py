@@ -12,7 +12,7 @@ import rosenblatt as rb
 from rosenblatt import algorithms
 from rosenblatt.blocks import InOrder
 from rosenblatt.evidence.integers import root
-from rosenblatt.evidence.passing import separability_of_blocks
+from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 
 FORMATS = (np.asarray, sparse.csr_array)
@@ -56,7 +56,7 @@ def test_blocks_say_the_same(seed):
         for part in (slice(0, 2), slice(2, None))
         if len(rows.y[part])
     ]
-    s = separability_of_blocks(InOrder(lambda: halves))
+    s = separability_of(InOrder(lambda: halves))
     assert s.verdict == asked(animal).verdict
     assert s.proof.check_examples(InOrder(lambda: halves))
     assert not s or s.weights is None or zoo.separates(s.weights.tolist(), animal)

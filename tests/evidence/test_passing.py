@@ -11,7 +11,7 @@ from scipy import sparse
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder, take
-from rosenblatt.evidence.passing import separability_of_blocks
+from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 
 LABELS = np.array([-1, 1])
@@ -37,7 +37,7 @@ def agree(X, y, size, intercept=True):
     """The verdict, the margin and a proof that holds, the same as on all rows at once."""
     whole = rb.separability(X, y, fit_intercept=intercept)
     blocks = cut(X, y, size, float(intercept))
-    parts = separability_of_blocks(blocks)
+    parts = separability_of(blocks)
     assert parts.verdict == whole.verdict
     assert parts.radius == whole.radius
     assert parts.proof.data == whole.proof.data
@@ -106,13 +106,13 @@ def test_work_travels():
     X, y, _ = planted(500, 3)
     y[::50] *= -1
     blocks = Travelling(cut(X, y, 90).batches)
-    assert separability_of_blocks(blocks).verdict == "inseparable"
+    assert separability_of(blocks).verdict == "inseparable"
     assert take(blocks, [499, 3, 91]).numbers.tolist() == [3, 91, 499]
 
 
 def test_a_proof_about_other_rows_is_refused_in_passes():
     X, y, _ = planted(500, 3)
-    proof = separability_of_blocks(cut(X, y, 90)).proof
+    proof = separability_of(cut(X, y, 90)).proof
     worse = y.copy()
     worse[7] *= -1
     with pytest.raises(rb.ProofError, match="row 7: w·z is negative"):
@@ -138,6 +138,6 @@ def test_ctrl_c_leaves_it_undecided():
             raise KeyboardInterrupt
         yield from cut(X, y, 90).batches()
 
-    answer = separability_of_blocks(InOrder(batches))
+    answer = separability_of(InOrder(batches))
     assert (answer.verdict, answer.proof) == ("undecided", None)
     assert "interrupted after 2 passes" in answer.reason

@@ -355,7 +355,7 @@ def test_ctrl_c_after_the_decision_keeps_it(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rosenblatt.evidence.separability.widest_from", interrupted)
+    monkeypatch.setattr("rosenblatt.evidence.decide.widest_from", interrupted)
     s = decided([[0.0], [1.0], [3.0]], [0, 0, 1])
     assert s.verdict == "separable"
 

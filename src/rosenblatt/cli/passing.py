@@ -12,7 +12,7 @@ from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import Reading
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.errors import DataError, UserError, WriteError
-from rosenblatt.evidence.passing import separability_of_blocks
+from rosenblatt.evidence.separability import separability_of
 from rosenblatt.read import Source
 from rosenblatt.read.convert import beside, converted, is_text, kept
 from rosenblatt.read.data import Data, FileTable, Footprint, planned, with_types
@@ -67,7 +67,7 @@ def opened(voice: Voice, source: Source, reading: Reading, convert: bool) -> Dat
 
 def verdict_in_passes(data: Data, *, widest: bool, deadline: Deadline = NEVER) -> Verdict:
     """Ask whether a line can answer every row of a file."""
-    answer = separability_of_blocks(data.blocks, widest=widest, deadline=deadline)
+    answer = separability_of(data.blocks, widest=widest, deadline=deadline)
     line = line_of(answer, 1.0)
     if line is not None and not widest and Judge(data.blocks, line.zero).alone(line.w):
         line = None

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from rosenblatt.dask.cluster import Cluster, Given
-from rosenblatt.evidence.passing import separability_of_blocks
 from rosenblatt.evidence.proof import Proof, check_kinds
-from rosenblatt.evidence.separability import Separability
+from rosenblatt.evidence.separability import Separability, separability_of
 
 
 def separability(
@@ -52,7 +51,7 @@ def separability(
         The verdict, the weights, margin and bound where there are any, and the proof.
     """
     x0 = float(intercept_scaling) if fit_intercept else 0.0
-    return separability_of_blocks(_gathered(X, y, x0, client, timeout), widest=widest)
+    return separability_of(_gathered(X, y, x0, client, timeout), widest=widest)
 
 
 def check_proof(

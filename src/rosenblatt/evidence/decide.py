@@ -1,74 +1,139 @@
-"""The decision: separable, quasi-separable or inseparable, with integers that prove it.
+"""The decision about rows in memory: separable, quasi-separable or inseparable, exactly.
 
 Ask for weights that are positive on every row. If instead some rows S carry multipliers
 with Σ λ z = 0, any w that is nowhere negative is zero on S: divide the span of S away, leave
-out the rows that vanish, and ask again of the others.
+out the rows that vanish, and ask again of the others. Weights that separate are measured, made
+as wide as they can be, and rounded to floats that separate as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import islice
 
 import flint
 import numpy as np
 
-from rosenblatt.clock import OutOfTimeError
+from rosenblatt import algorithms
+from rosenblatt.clock import NEVER, OutOfTimeError
 from rosenblatt.evidence.exact import (
+    MANY,
     ExactWalk,
     Found,
     Fractions,
     below,
+    fractions_of,
     independent_columns,
+    rounding,
     solved,
     vanishing,
     without_denominators,
     zero_sum,
 )
-from rosenblatt.evidence.integers import Total, column_sums, integer_rows, sum_of_rows, unit_of
-from rosenblatt.evidence.nearest import Point, Watch, nearest_point
+from rosenblatt.evidence.integers import (
+    Total,
+    as_integers,
+    column_sums,
+    distinct,
+    exact_products,
+    integer_rows,
+    root,
+    smallest_exponent,
+    sum_of_rows,
+    unit_of,
+)
+from rosenblatt.evidence.nearest import GAP, Point, Watch, nearest_point
 from rosenblatt.evidence.proof import Part, Vector
-from rosenblatt.evidence.signed import Quotient, Signed, columns_of, power
+from rosenblatt.evidence.signed import (
+    Floats,
+    Look,
+    Quotient,
+    Rows,
+    Scale,
+    Signed,
+    columns_of,
+    power,
+    round_fraction,
+)
 
 BITS = (53, 106, 212, 424)  # digits to which exact weights are cut, the fewest that will do
 ANY = 1.0  # the gap that is content with any separator
+QUICK_CYCLES = 100  # what PLA is given for a quick try
+MANY_FEATURES = 1000
+SMALL = 2**19  # entries of data that exact passes may go through
+FEW = 32  # members of an active set that fractions can carry
+ON_THE_MARGIN = 1e-7  # rows this near to it, relative to its width, are said to be on it
+EXACT_ENTRIES = 2**16  # an active set with more entries is summed in floats, rounding bounded
+MULTIPLES = 64  # of some weights, of which one may be floats that separate
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What was decided, and the integers that prove it.
+    """What was decided, and the integers that prove it."""
 
-    Parameters
-    ----------
-    verdict : str
-        "separable", "quasi-separable", "inseparable", "undecided", or "not separable" where the
-        time was over before it was known which of the two.
-    weights : tuple of int
-        A positive multiple of the tall w, or empty.
-    part : Part, optional
-        The rows with multipliers.
-    blocking : Part, optional
-        The first rows found that cannot all be right; fewer than in `part`, perhaps.
-    point : Point, optional
-        Where the float solver stood when it was first asked.
-    reason : str
-        Why it is undecided.
+    verdict: str  # one of Separability's; "not separable" where time ended the search for which
+    weights: Vector = ()  # a positive multiple of the tall w
+    part: Part | None = None  # the rows with multipliers
+    blocking: Part | None = None  # the first rows found that cannot all be right; fewer, perhaps
+    point: Point | None = None  # where the float solver stood when it was first asked
+    reason: str = ""  # why it is undecided
+    measured: Measured | None = None  # what weights that separate measure
+    floats: Floats | None = None  # weights that separate, as floats; None where none were found
+
+
+def decide(
+    plain: Signed, look: Look, widest: bool, watch: Watch, known: Floats | None = None
+) -> Decision:
+    """Decide about rows in one unit; the widest margin, if asked, where some w separates.
+
+    The passes of `plain` are those over its rows so far, and are counted on. Where a w is known
+    to separate, nothing is left to decide but the margin.
     """
+    signed = plain
+    if look.far_apart:
+        scale = Scale.even(plain.examples, look)
+        signed = replace(plain, scale=scale, passes=plain.passes + 1)
+    gap = GAP if widest and signed is plain else ANY
+    known = _quick_try(signed) if known is None else known
+    if known is None:
+        decision = _by_reduction(signed, gap, watch)
+    else:
+        decision = Decision("separable", whole_of(plain.examples.tall(known)))
+    plain.passes = signed.passes
+    if decision.verdict != "separable":
+        return decision
+    patient = replace(plain, deadline=NEVER)
+    point = decision.point if signed is plain else None
+    best = measured(patient, decision.weights, point)
+    if widest:
+        # From here on it is proved: an impatient person still gets the separator and its gap.
+        with contextlib.suppress(KeyboardInterrupt, OutOfTimeError):
+            best = widest_from(plain, best, point, watch)
+    floats = best.floats if best.sure else separating_floats(patient, best.weights)
+    return replace(decision, weights=best.weights, measured=best, floats=floats)
 
-    verdict: str
-    weights: Vector = ()
-    part: Part | None = None
-    blocking: Part | None = None
-    point: Point | None = None
-    reason: str = ""
+
+def _quick_try(signed: Signed) -> Floats | None:
+    """A short run of PLA, where features are many and a separator is likely."""
+    examples = signed.examples
+    if not (examples.is_sparse or examples.d >= MANY_FEATURES):
+        return None
+    try:
+        run = algorithms.pla(examples, budget=algorithms.Budget(cycles=QUICK_CYCLES))
+    except algorithms.WeightsOverflowError:
+        return None
+    signed.passes += run.cycles + 1
+    return run.hypothesis.w if run.separated else None
 
 
-def decide(signed: Signed, gap: float, watch: Watch) -> Decision:
-    """Decide about the rows, and the margin to a relative gap if there is one."""
+def _by_reduction(signed: Signed, gap: float, watch: Watch) -> Decision:
+    """Ask, divide away the rows that carry multipliers, and ask again."""
     carried = _zero_rows(signed)
     try:
-        return _decide(signed, carried, gap, watch)
+        return _reduced(signed, carried, gap, watch)
     except OutOfTimeError:
         if not carried:
             raise
@@ -76,7 +141,7 @@ def decide(signed: Signed, gap: float, watch: Watch) -> Decision:
         return Decision("not separable", (), blocking, blocking)
 
 
-def _decide(signed: Signed, carried: list[Found], gap: float, watch: Watch) -> Decision:
+def _reduced(signed: Signed, carried: list[Found], gap: float, watch: Watch) -> Decision:
     first: Point | None = None
     if carried:
         signed, carried_all = divide(signed, carried)
@@ -95,7 +160,8 @@ def _decide(signed: Signed, carried: list[Found], gap: float, watch: Watch) -> D
                 return Decision("separable", weights, point=first)
             blocking = part_of(signed, carried[0])
             return Decision("quasi-separable", weights, blocking, blocking, first)
-        if signed.quotient and _nothing_new(signed, found):
+        if signed.quotient and not any(signed.exact(found.rows).entries()):
+            # They vanish already: dividing by their span would go on for ever.
             reason = "the rows that carry multipliers do not span more than those before them"
             return Decision("undecided", point=first, reason=reason)
         carried.append(found)
@@ -127,7 +193,7 @@ def separator(signed: Signed, point: Point) -> Found | None:
     """The solver's weights as they stand, of unit length, if they separate exactly."""
     if not point.lower > 0:
         return None
-    w = [flint.fmpq(*v.as_integer_ratio()) for v in (point.w / np.linalg.norm(point.w)).tolist()]
+    w = fractions_of(point.w / np.linalg.norm(point.w))
     return Found(weights=w, rounded=True) if separates(signed, w) else None
 
 
@@ -164,14 +230,20 @@ def _zero_rows(signed: Signed) -> list[Found]:
 
 
 def divide(signed: Signed, carried: list[Found]) -> tuple[Signed, bool]:
-    """Divide away what the carrying rows span; True if no row is left then."""
+    """Divide away what the carrying rows span; True if no row is left then.
+
+    Rows that do not vanish are alive: a direction drawn at random is orthogonal to the others
+    only. Chance can err by calling a row vanished that is not; the proof would then not hold,
+    and proofs are checked.
+    """
     quotient = quotient_by(signed, [n for found in carried for n in found.rows])
     if len(quotient.others) == 0:
         return signed, True
     left = replace(signed, quotient=quotient, alive=None)
-    left = replace(left, alive=_alive(left), passes=signed.passes + 2)
-    assert left.alive is not None
-    return left, not left.alive.any()
+    chance = np.random.default_rng(0).integers(1, 2**31, size=left.dimension)
+    alive = np.ones(signed.examples.n, dtype=np.bool_)
+    alive[vanishing(left, [flint.fmpq(int(v)) for v in chance])] = False
+    return replace(left, alive=alive, passes=signed.passes + 2), not alive.any()
 
 
 def quotient_by(signed: Signed, rows: Sequence[int]) -> Quotient:
@@ -183,24 +255,6 @@ def quotient_by(signed: Signed, rows: Sequence[int]) -> Quotient:
     others = np.setdiff1d(np.arange(Z.ncols()), pivots)
     fill = columns_of(flint.fmpq_mat(table), others) if table else flint.fmpq_mat(0, len(others))
     return Quotient(np.array(pivots, dtype=np.intp), others, fill)
-
-
-def _nothing_new(signed: Signed, found: Found) -> bool:
-    """Whether the rows vanish already: dividing by their span would go on for ever."""
-    return not any(signed.exact(found.rows).entries())
-
-
-def _alive(signed: Signed) -> Any:
-    """Rows that do not vanish: a direction drawn at random is orthogonal to the others only.
-
-    Chance can err by calling a row vanished that is not; the proof would then not hold, and
-    proofs are checked.
-    """
-    rng = np.random.default_rng(0)
-    w = [flint.fmpq(int(v)) for v in rng.integers(1, 2**31, size=signed.dimension)]
-    alive = np.ones(signed.examples.n, dtype=np.bool_)
-    alive[vanishing(signed, w)] = False
-    return alive
 
 
 def _inseparable(signed: Signed, carried: list[Found], first: Point | None) -> Decision:
@@ -227,8 +281,7 @@ def with_the_rest(signed: Signed, found: Found, total: Total) -> Part:
     listed = integer_rows(signed.examples, found.rows, unit)
     others = [a - sum(column) for a, *column in zip(every, *listed, strict=True)]
     powers = (np.frexp(signed.scale.columns)[1] - 1 + unit - 53).tolist()
-    two = flint.fmpq(2)
-    left = [flint.fmpq(v) * two**e for v, e in zip(others, powers, strict=True)]
+    left = [power(v, e) for v, e in zip(others, powers, strict=True)]
     multipliers = lifted(signed, found.rows, found.multipliers, left)
     return part_of(signed, Found(rows=found.rows, multipliers=multipliers), 1)
 
@@ -241,17 +294,14 @@ def lifted(
     The total is -Σ c z over these rows; enough of the multipliers make all of them positive, but
     for the first ones, which are free to have any sign.
     """
-    Z = signed.exact_whole(rows)
-    keep = independent_columns(Z.transpose())
-    kept = [rows[i] for i in keep]
-    K = signed.exact_whole(kept)
+    keep = independent_columns(signed.exact_whole(rows).transpose())
+    K = signed.exact_whole([rows[i] for i in keep])
     at = independent_columns(K)
     square = columns_of(K, np.array(at)).transpose()
     right = flint.fmpq_mat(len(at), 1, [total[j] for j in at])
     c = dict(zip(keep, solved(square, right).entries(), strict=True))
     held = [c[i] / multipliers[i] for i in keep if i >= free]
-    enough = 1 + max(held, default=flint.fmpq(0))
-    enough = max(enough, flint.fmpq(1))
+    enough = max(1 + max(held, default=flint.fmpq(0)), flint.fmpq(1))
     return [enough * m - c.get(i, flint.fmpq(0)) for i, m in enumerate(multipliers)]
 
 
@@ -270,9 +320,8 @@ def total_of(signed: Signed, rows: Sequence[int]) -> Fractions:
     examples = signed.examples
     some = replace(examples, X=examples.X[rows], y=examples.y[rows], weights=None)
     unit = unit_of(some)
-    sums = [flint.fmpq(v) * power(1, unit - 53) for v in column_sums(some, unit)]
-    scales = (np.frexp(signed.scale.columns)[1] - 1).tolist()
-    return [v * power(1, e) for v, e in zip(sums, scales, strict=True)]
+    powers = (np.frexp(signed.scale.columns)[1] - 1 + unit - 53).tolist()
+    return [power(v, e) for v, e in zip(column_sums(some, unit), powers, strict=True)]
 
 
 def part_of(signed: Signed, found: Found, rest: int = 0) -> Part:
@@ -282,3 +331,154 @@ def part_of(signed: Signed, found: Found, rest: int = 0) -> Part:
     order = sorted(range(len(found.rows)), key=found.rows.__getitem__)
     rows, multipliers = ([values[i] for i in order] for values in (found.rows, whole))
     return Part(tuple(rows), tuple(multipliers), whole[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Integer weights that separate, and what they measure."""
+
+    weights: Vector
+    floats: Floats  # rounded to unit length
+    margin: float  # of the integers, rounded down
+    upper: float  # no margin is wider; rounded up
+    support: Rows  # the rows on the margin
+    sure: bool = False  # whether the floats are positive on every row whatever rounding did
+
+    @property
+    def gap(self) -> float:
+        """How much wider another w could be, relative to `upper`."""
+        return 1.0 - self.margin / self.upper if 0 < self.upper < math.inf else 1.0
+
+
+Hull = tuple[Sequence[int], Fractions]  # a point of it: rows and positive multipliers
+
+
+def measured(signed: Signed, weights: Vector, at: Point | Hull | None) -> Measured:
+    """Measure integer weights that separate rows in one unit, against a point of their hull."""
+    examples, w = signed.examples, unit_length(weights)
+    s, slack = signed.scores_whole(w), rounding(signed, w)
+    least = float(s.min())
+    near = np.flatnonzero(s <= least + 2 * slack)
+    if len(near) > MANY:
+        near = distinct(examples, near)
+    unit = min(smallest_exponent(examples.tall_row(n)) for n in near.tolist())
+    product = min(exact_products(weights, examples, near.tolist(), unit))
+    width = root(product * product, sum(v * v for v in weights), unit - 53)
+    if isinstance(at, Point):
+        at = (at.rows.tolist(), fractions_of(at.multipliers))
+    return Measured(
+        weights,
+        w,
+        width if product > 0 else -width,
+        _length(signed, *at) if at and at[0] else math.inf,
+        np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * slack),
+        least > slack,
+    )
+
+
+def _length(signed: Signed, rows: Sequence[int], multipliers: Fractions) -> float:
+    """The distance of a point of the hull from the origin, in the unit of the data."""
+    if len(rows) * signed.dimension > EXACT_ENTRIES:
+        return _length_in_floats(signed, rows, multipliers)
+    x = flint.fmpq_mat(1, len(rows), multipliers) * signed.exact(rows)
+    total = sum(multipliers, flint.fmpq(0))
+    squares = sum((v * v for v in x.entries()), flint.fmpq(0))
+    squares /= total * total
+    exponent = 1 - math.frexp(signed.scale.columns[0])[1]
+    return root(int(squares.p), int(squares.q), exponent, up=True)
+
+
+def _length_in_floats(signed: Signed, rows: Sequence[int], multipliers: Fractions) -> float:
+    """The same; k products summed are off by at most k·u of the sum of their sizes."""
+    Z = signed.take(np.array(rows))
+    u = np.array([round_fraction(v) for v in multipliers])
+    x, off = u @ Z, 2 * (len(u) + 2) * 2.0**-53 * (u @ abs(Z))
+    length = math.sqrt(float(x @ x)) + math.sqrt(float(off @ off))
+    length *= (1 + (len(x) + len(u)) * 2.0**-51) / float(u.sum())
+    return math.nextafter(length / float(signed.scale.columns[0]), math.inf)
+
+
+def widest_from(plain: Signed, best: Measured, point: Point | None, watch: Watch) -> Measured:
+    """The widest separator that can be had: floats first, fractions where they fall short.
+
+    The point is where the solver stood if it was asked about these very rows for the widest.
+    """
+    if best.gap > GAP and point is None:
+        point = nearest_point(plain, GAP, watch)
+        found = separator(plain, point)
+        nearer = best.weights if found is None else tall_integers(plain, found.weights)
+        best = max(best, measured(plain, nearer, point), key=_wider)
+    small = plain.examples.n * plain.dimension <= SMALL
+    if best.gap > GAP and point is not None and small and 0 < len(point.rows) <= FEW:
+        best = max(best, _exactly(plain, point) or best, key=_wider)
+    return best
+
+
+def _wider(found: Measured) -> tuple[float, float]:
+    return found.margin, -found.upper
+
+
+def _exactly(plain: Signed, point: Point) -> Measured | None:
+    """Walk to the widest in fractions, and cut its weights to digits enough for the gap."""
+    found = ExactWalk(plain, point.rows.tolist(), point.multipliers).run(widest=True)
+    if found is None or not found.weights:
+        return None
+    hull = (found.rows, found.multipliers)
+    for bits in BITS:
+        result = measured(plain, tall_integers(plain, cut_to(found.weights, bits)), hull)
+        if result.margin > 0 and result.gap <= GAP:
+            return result
+    return measured(plain, tall_integers(plain, found.weights), hull)
+
+
+def unit_length(weights: Sequence[int]) -> Floats:
+    """Integers of any size as floats of length 1."""
+    largest = max(abs(v) for v in weights)
+    w = np.array([v / largest for v in weights])
+    return np.asarray(w / np.sqrt(w @ w))
+
+
+def separating_floats(plain: Signed, weights: Vector) -> Floats | None:
+    """A multiple of weights that separate, rounded to floats that do; None where none was found.
+
+    Rounding can cost a row that hangs by less than a bit. Another multiple is rounded another
+    way, so that some multiple nearly always will do.
+    """
+    critical: list[int] = []
+    for w in multiples(weights):
+        if critical and min(exact_products(whole_of(w), plain.examples, critical)) <= 0:
+            continue
+        fallen = _fallen(plain, w)
+        if not fallen:
+            return w
+        critical += fallen
+    return None
+
+
+def multiples(weights: Vector) -> Iterator[Floats]:
+    """Multiples of some weights as floats, each rounded another way.
+
+    Of length 1 first; then near it, as they are where 53 digits suffice; then far above.
+    """
+    yield unit_length(weights)
+    largest = max(map(abs, weights)).bit_length()
+    for far in (0, 1000):  # entries that vanish beside the largest may be floats far above it
+        for k in range(MULTIPLES):
+            share = 2 * MULTIPLES - k
+            whole = 1 << (largest + (2 * MULTIPLES).bit_length() - 1)
+            yield np.array([(v * share << far) / whole for v in weights])
+
+
+def _fallen(plain: Signed, w: Floats) -> list[int]:
+    """Rows on which w is not positive, exactly; a few of them."""
+    near_one = np.ldexp(w, -int(np.frexp(np.abs(w).max())[1]))
+    s, slack = plain.scores_whole(near_one), rounding(plain, near_one)
+    near = np.flatnonzero(s <= slack)
+    near = near[np.argsort(s[near], kind="stable")].tolist()
+    products = zip(near, exact_products(whole_of(w), plain.examples, near), strict=True)
+    return list(islice((n for n, product in products if product <= 0), 8))
+
+
+def whole_of(w: Floats) -> Vector:
+    """Floats as whole numbers, times a power of two."""
+    return tuple(as_integers(w, smallest_exponent(w)))

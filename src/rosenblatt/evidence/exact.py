@@ -66,7 +66,7 @@ class ExactWalk:
         keep = independent_columns(_with_ones(signed.exact(rows)).transpose())
         self.rows = [int(rows[i]) for i in keep]
         self.Z = signed.exact(self.rows).tolist()
-        self.u = [flint.fmpq(*float(multipliers[i]).as_integer_ratio()) for i in keep]
+        self.u = fractions_of(multipliers[keep])
 
     def run(self, *, widest: bool = False, most: int = 500) -> Found | None:
         """Walk until a separator (the widest, if asked) or the origin is found; None: too far."""
@@ -140,6 +140,11 @@ def vanishing(signed: Signed, w: Fractions) -> Rows:
         found = zero_products(whole, signed.examples, firsts, PRIMES)
         zero[start : start + AT_ONCE] = found[places]
     return near[zero]
+
+
+def fractions_of(floats: Floats) -> Fractions:
+    """Floats as the fractions that they are."""
+    return [flint.fmpq(*v.as_integer_ratio()) for v in floats.tolist()]
 
 
 def without_denominators(fractions: Sequence[Any]) -> tuple[int, ...]:

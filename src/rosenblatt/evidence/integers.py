@@ -304,7 +304,15 @@ def row_codes(examples: Examples) -> Codes:
     """A 64-bit code of each row: the bits of its numbers times odd constants, summed.
 
     Zeros add nothing, so dense and CSR agree; a change of one number always changes the code.
+    They are made once for the same examples.
     """
+    known: Codes | None = examples.__dict__.get("codes")
+    if known is None:
+        known = examples.__dict__["codes"] = _row_codes(examples)
+    return known
+
+
+def _row_codes(examples: Examples) -> Codes:
     codes = np.zeros(examples.n, dtype=np.uint64)
     odd = _odd_constants(examples.d)
     if examples.is_sparse:

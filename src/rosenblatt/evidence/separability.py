@@ -1,48 +1,86 @@
-"""Separable or not: the decision, the widest margin, and the proof."""
+"""Separable or not: the decision about rows wherever they are, the widest margin, and the proof.
+
+An active set of rows is decided about in memory, exactly. A pass over all rows then looks for
+those that the answer is wrong about; they become active, until there are none. Where all rows
+are in memory all of them are active from the start, and there is nothing to look for. A line
+that is right about all rows is proved by its products; rows that cannot all be right are
+proved by themselves, whatever the other rows are.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import math
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import algorithms
+from rosenblatt.blocks import Blocks, Picked, T, Together, Work, picked, take
 from rosenblatt.card import card
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
-from rosenblatt.evidence.decide import ANY, Decision, decide, first_part
-from rosenblatt.evidence.explain import explanation, summary
-from rosenblatt.evidence.floats import separating_floats
-from rosenblatt.evidence.guarantee import Guarantee
+from rosenblatt.errors import listed
+from rosenblatt.evidence.decide import (
+    ON_THE_MARGIN,
+    Decision,
+    Measured,
+    decide,
+    first_part,
+    measured,
+    unit_length,
+    whole_of,
+    with_the_rest,
+)
+from rosenblatt.evidence.exact import Found
+from rosenblatt.evidence.guarantee import Guarantee, corrections
 from rosenblatt.evidence.integers import (
+    MANY_ROWS,
     MOST_PAIRS,
-    Codes,
-    as_integers,
+    Total,
+    added,
     contradictions,
     contradictions_of,
     dimension_of,
+    exact_products,
+    integer_rows,
     merged,
     paired,
+    rank_at_least,
     row_codes,
-    smallest_exponent,
+    sum_of_rows,
 )
-from rosenblatt.evidence.margin import scaled_guarantee, unit_length
-from rosenblatt.evidence.nearest import GAP, Point
-from rosenblatt.evidence.proof import Part, Proof, ProofError, claim_of_mistakes, fingerprint
-from rosenblatt.evidence.signed import Look, Scale, Signed, look_at
+from rosenblatt.evidence.nearest import GAP, Point, worst_of_parts
+from rosenblatt.evidence.proof import (
+    Answered,
+    Evidence,
+    Part,
+    Proof,
+    ProofError,
+    Vector,
+    answers_of,
+    check_products,
+    claim_of_mistakes,
+    nothing,
+)
+from rosenblatt.evidence.signed import Floats, Look, Scale, ScaledRadius, Signed, look_at
 from rosenblatt.evidence.telling import Telling
-from rosenblatt.evidence.widest import Separator, as_found, widest_from
 from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.words import counted
 
-QUICK_CYCLES = 100  # what PLA is given for a quick try
-MANY_FEATURES = 1000
 TIME_OVER = "the time limit ended the search for a proof"
 FEW_NUMBERS = 2**13  # so few are decided about whatever the time
+PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
+MOST_ACTIVE = 4096  # rows of an active set, or more where there are many features
+SAMPLE = 64  # rows of a block to begin with
+MOST_NEAR = 256  # rows on the margin that a block tells
+MOST_OFF = 64  # rows off a span that a block tells
+MOST_ROWS = 8  # rows named in a sentence
+MOST_SETS = 3  # blocking sets told
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +150,62 @@ class Separability:
         return max(0.0, 1.0 - self.margin / self.upper) if self.upper > 0 else 1.0
 
     def explain(self) -> str:
-        """What was found and why, in plain sentences."""
-        return explanation(self)
+        """What was found and why, in plain sentences, one on each line."""
+        told = {"separable": self._of_the_margin, "undecided": self._of_the_bounds}
+        more = told.get(self.verdict, self._of_the_blocking)()
+        return "\n".join((*_FIRST[self.verdict], *more))
+
+    def _of_the_margin(self) -> Iterator[str]:
+        if self.margin is None:
+            return
+        width = (
+            "The widest margin is" if self.gap is not None and self.gap <= 1e-9 else "A margin is"
+        )
+        yield f"{width} rho = {self.margin:.6g}; the longest example has R = {self.radius:.6g}."
+        if self.gap is not None and self.gap > 1e-9:
+            yield f"No margin is wider than {self.upper:.6g} (relative gap {self.gap:.2g})."
+        before, after = self.bound, None if self.scaled is None else self.scaled.bound
+        if before is None or math.isinf(before):
+            yield "R²/rho², the most corrections that PLA can need, is past all floats."
+        else:
+            yield f"PLA from w = 0 needs at most R²/rho² = {before:,.1f} corrections."
+        if self.weights is None:
+            yield (
+                "No floats were found that separate exactly; the whole numbers of proof.weights do."
+            )
+        yield f"On the margin: {rows_named(self.support)}."
+        if before is not None and after is not None:
+            change = (
+                f"{'lower' if after < before else 'raise'} the bound of this line to {after:,.1f}"
+            )
+            if abs(after - before) < 0.01 * before:
+                change = "leave the bound of this line much as it is"
+            yield f"Dividing each column by its largest entry would {change}."
+
+    def _of_the_bounds(self) -> Iterator[str]:
+        yield f"Undecided: {self.reason}."
+        if self.margin is not None:
+            yield f"Floats suggest a margin of {self.margin:.6g}, not proved."
+        if self.upper is not None:
+            yield f"No margin is wider than {self.upper:.6g}."
+
+    def _of_the_blocking(self) -> Iterator[str]:
+        """What the multipliers of some rows say, in shares that sum to 1."""
+        for part in self.blocking[:MOST_SETS]:
+            total = sum(part.multipliers) + part.rest
+            pairs = sorted(zip(part.rows, part.multipliers, strict=True), key=lambda pair: -pair[1])
+            shares = listed([f"{m / total:.2g} of row {n}" for n, m in pairs], most=MOST_ROWS)
+            sentence = _cannot(part)
+            if len(part.rows) > 1:
+                sentence += f": {shares}, each times its answer, sum to nothing"
+            yield sentence[0].upper() + sentence[1:] + "."
 
     def __repr__(self) -> str:
-        return f"<Separability: {summary(self)}>"
+        why = self.reason if self.verdict == "undecided" else ""
+        if self.bound is not None:
+            needs = corrections(self.bound)
+            why = f"margin {self.margin:.4g}, R {self.radius:.4g}, PLA needs {needs}"
+        return f"<Separability: {self.verdict}; {why or _cannot(self.blocking[0])}>"
 
     def _repr_html_(self) -> str:
         first, *rest = self.explain().split("\n")
@@ -124,6 +213,42 @@ class Separability:
         if self.proof is not None:
             facts.append(("", "Proved in exact arithmetic: proof.check(X, y) checks it again."))
         return card(first, facts)
+
+
+_FIRST: dict[str, tuple[str, ...]] = {
+    "separable": ("Separable: some w answers every example rightly.",),
+    "quasi-separable": (
+        "Quasi-separable: no w answers every example rightly,",
+        "but some w is wrong about none: it is right about some and exactly zero on the others.",
+        "Some estimates of a logistic regression are infinite: rb.separation(X, y) says which.",
+    ),
+    "inseparable": ("Inseparable: no w answers every example rightly, and PLA would never end.",),
+    "not separable": (
+        "Not separable: no w answers every example rightly, and PLA would never end.",
+        "Whether some w is wrong about none was not looked for.",
+    ),
+    "undecided": (),
+}
+
+
+def _cannot(part: Part) -> str:
+    if part.rest:
+        return "all rows together cannot be right"
+    if len(part.rows) == 1:
+        return f"row {part.rows[0]} is all zeros, and never right"
+    return f"{rows_named(part.rows)} cannot all be right"
+
+
+def rows_named(rows: Sequence[int] | NDArray[np.intp]) -> str:
+    """Rows as a sentence names them.
+
+    Examples
+    --------
+    >>> rows_named([17, 203, 411])
+    'rows 17, 203 and 411'
+    """
+    names = listed([str(n) for n in rows], most=MOST_ROWS)
+    return f"row {names}" if len(rows) == 1 else f"rows {names}"
 
 
 def separability(
@@ -170,37 +295,42 @@ def separability(
 
 
 def separability_of(
-    examples: Examples,
+    blocks: Blocks,
     *,
     widest: bool = True,
     deadline: Deadline = NEVER,
-    known: NDArray[np.float64] | None = None,
+    known: Floats | None = None,
 ) -> Separability:
-    """Decide about examples; their weights play no part.
+    """Decide about the rows of blocks, in memory or elsewhere; their weights play no part.
+
+    The verdict is the same wherever the rows are. Where they are not in memory, the rows said to
+    be on the margin, or to block, are some of those.
 
     Parameters
     ----------
-    examples : Examples
+    blocks : Blocks
         The rows and their answers, of one or two classes.
     widest : bool, default=True
         Whether to go on to the widest margin once some w separates.
     deadline : Deadline
-        When to leave it undecided; what is small is decided in any case.
+        When to leave it undecided, after the first pass; what is small is decided in any case.
     known : array, optional
         A w with its slot that is known to separate: nothing is left to decide but the margin.
     """
-    examples = merged(examples)
-    look = look_at(examples)
     with Telling() as telling:
+        search = _Search(blocks, widest, telling, known)
+        search.begin(deadline)
         try:
-            numbers = examples.n * dimension_of(examples)
-            asked = (widest, in_time(numbers, deadline))
-            return _decided(examples, look, asked, telling, known)
+            while (answer := search.step()) is None:
+                pass
+            return answer
         except KeyboardInterrupt:
-            reason = f"interrupted after {counted(telling.passes, 'pass', 'passes')} over the data"
+            passes = counted(search.passes, "pass", "passes")
+            return search.undecided(f"interrupted after {passes} over the data", telling.point)
         except OutOfTimeError:
-            reason = TIME_OVER
-        return _undecided(look, reason, telling.point)
+            return search.out_of_time()
+        except ProofError as wrong:
+            return search.undecided(f"the proof did not hold: {wrong}", None)
 
 
 def contradicted(examples: Examples) -> Separability | None:
@@ -216,24 +346,15 @@ def contradicted(examples: Examples) -> Separability | None:
     examples = merged(examples)
     if examples.n * dimension_of(examples) <= FEW_NUMBERS:
         return None
-    codes = row_codes(examples)
-    groups = contradictions(examples, codes)
+    groups = contradictions(examples, row_codes(examples))
     pairs = (pair for yes, no in groups for pair in paired(yes, no, MOST_PAIRS))
     parts = tuple(Part(pair, (1, 1)) for pair in sorted(islice(pairs, MOST_PAIRS)))
-    return _blocked(examples, look_at(examples), parts, codes) if parts else None
-
-
-def _blocked(examples: Examples, look: Look, parts: tuple[Part, ...], codes: Codes) -> Separability:
-    """Not separable, for each of some disjoint sets of rows costs every w a mistake."""
-    claim = claim_of_mistakes(len(parts))
-    proof = Proof(claim, fingerprint(examples, codes), examples.x0, parts=parts)
-    proof.check_evidence(examples)
-    return Separability("not separable", look.radius, blocking=parts, passes=3, proof=proof)
-
-
-def in_time(numbers: int, deadline: Deadline) -> Deadline:
-    """When to give up deciding about so many numbers: never, where there are few."""
-    return NEVER if numbers <= FEW_NUMBERS else deadline
+    if not parts:
+        return None
+    with Telling() as telling:
+        search = _Search(examples, False, telling)
+        search.begin(NEVER)
+        return search.blocked(parts)
 
 
 def blocking_part(examples: Examples, rows: Any = None, deadline: Deadline = NEVER) -> Part | None:
@@ -268,106 +389,381 @@ def blocking_part(examples: Examples, rows: Any = None, deadline: Deadline = NEV
     return Part(tuple(n for n, _ in order), tuple(m for _, m in order))
 
 
-def _decided(
-    examples: Examples,
-    look: Look,
-    asked: tuple[bool, Deadline],
-    telling: Telling,
-    known: NDArray[np.float64] | None,
-) -> Separability:
-    widest, deadline = asked
-    # Two passes so far: X was checked for numbers that are none, and looked at.
-    plain = signed = Signed(examples, Scale.plain(look), passes=2, deadline=deadline)
-    if look.far_apart:
-        signed = Signed(examples, Scale.even(examples, look), passes=3, deadline=deadline)
-    quick = _quick_try(signed) if known is None else _by(examples, known)
-    decision = quick or decide(signed, GAP if widest and signed is plain else ANY, telling.tell)
-    plain.passes = max(signed.passes, telling.passes)
-    if decision.verdict != "separable":
-        return _not_separable(plain, look, decision)
-    point = decision.point if signed is plain else None
-    found = as_found(replace(plain, deadline=NEVER), decision.weights, point)
-    if widest:
-        # From here on it is proved: an impatient person still gets the separator and its gap.
-        with contextlib.suppress(KeyboardInterrupt, OutOfTimeError):
-            found = widest_from(plain, found, point, telling.tell)
-    return _separable(plain, look, found)
+class _Search:
+    """The active set, what is known of all rows, and their blocks, gone through in time."""
+
+    def __init__(
+        self, blocks: Blocks, widest: bool, telling: Telling, known: Floats | None = None
+    ) -> None:
+        self.whole = merged(blocks) if isinstance(blocks, Examples) else None  # all are active
+        self.blocks: Blocks = blocks if self.whole is None else self.whole
+        self.widest, self.telling, self.known = widest, telling, known
+        self.deadline = NEVER
+        self.passes = self.waits = 0
+        self.nearest = math.inf  # the least upper bound on margins so far
+        self.blocking: tuple[Part, ...] = ()
+
+    def begin(self, deadline: Deadline) -> None:
+        """The first pass: the answers, the largest entries, some rows to begin with."""
+        if self.whole is not None:
+            self.passes = 2  # X was checked for numbers that are none before
+            self.look, self.answered = look_at(self.whole), answers_of(self.whole, 0)
+        else:
+            self.passes = 1
+            looks, answers, samples = [], [], []
+            for look, answered, sample in self.each(Together((look_over, answers_of, sampled))):
+                looks.append(look)
+                answers.append(answered)
+                samples.append(sample)
+                if sum(len(some.numbers) for some in samples) > MOST_ACTIVE:
+                    samples = [_thinned(samples)]
+            self.answered, self.active = Answered.joined(answers), _thinned(samples)
+            columns = np.max([look.columns for look in looks], axis=0)
+            self.look = Look(max(look.radius for look in looks), columns, False)
+        self.dimension = self.answered.d + bool(self.answered.x0)
+        self.deadline = in_time(self.answered.n * self.dimension, deadline)
+
+    def each(self, work: Work[T]) -> Iterator[T]:
+        """One pass; over blocks elsewhere, the part that there is time for and OutOfTimeError."""
+        for result in self.blocks.each(work):
+            if self.whole is None:
+                self.deadline.check()
+            yield result
+
+    def step(self) -> Separability | None:
+        """Decide about the active set; None where rows became active that the answer fails on."""
+        rows = self.active.examples if self.whole is None else self.whole
+        look = look_at(rows) if self.whole is None else self.look
+        deadline = in_time(rows.n * self.dimension, self.deadline)
+        plain = Signed(rows, Scale.plain(look), passes=self.passes, deadline=deadline)
+        self.scale = float(plain.scale.columns[0])
+        self.telling.point = None
+        decision = decide(plain, look, self.widest, self._tell, self.known)
+        if self.whole is not None:
+            self.passes = max(self.passes, plain.passes)
+        if decision.verdict == "undecided":
+            return self.undecided(decision.reason, decision.point)
+        if decision.blocking is not None:
+            self.blocking = (self._numbered(decision.blocking),)
+        if decision.verdict == "not separable":
+            return self.out_of_time()
+        held = decision if self.whole is not None else self._of_all(decision)
+        return None if held is None else self._answer(held, rows)
+
+    def _tell(self, point: Point, passes: int) -> None:
+        if self.whole is not None:
+            self.passes = passes
+        self.telling.tell(point, self.passes)
+
+    def undecided(self, reason: str, point: Point | None) -> Separability:
+        """What is left to say when nothing was proved; what bounds some rows bounds all."""
+        said = Separability("undecided", self.look.radius, passes=self.passes, reason=reason)
+        if point is None or not point.plain:
+            return said
+        if self.whole is not None and point.lower > 0:
+            said = replace(said, weights=point.w, margin=point.lower / self.scale)
+        upper = point.upper / self.scale
+        return replace(said, upper=upper) if math.isfinite(upper) else said
+
+    def out_of_time(self) -> Separability:
+        """Rows that cannot all be right are known all the same; else nothing is."""
+        if not self.blocking:
+            return self.undecided(TIME_OVER, self.telling.point)
+        return replace(self.blocked(self.blocking), reason=TIME_OVER)
+
+    def blocked(self, parts: tuple[Part, ...]) -> Separability:
+        """Not separable, for each of some disjoint sets of rows costs every w a mistake."""
+        claim = claim_of_mistakes(len(parts))
+        proof = None if self.whole is None else self._proof(claim, parts)[0]
+        return Separability(
+            "not separable", self.look.radius, blocking=parts, passes=self.passes, proof=proof
+        )
+
+    def _of_all(self, decision: Decision) -> Decision | None:
+        """The decision about the active set as one about all rows; None where others joined it."""
+        if decision.measured is not None:
+            return self._all_right(decision, decision.measured)
+        return self._none_wrong(decision) if decision.weights else self._all_spanned(decision)
+
+    def _all_right(self, decision: Decision, found: Measured) -> Decision | None:
+        """A line that separates the active set: does it separate all rows, as widely?"""
+        sifted = self._sift(self._lowest(decision))
+        enough = found.upper * (1 - GAP) if self.widest else 0.0
+        self.waits = 0 if found.upper < self.nearest * (1 - 1e-12) else self.waits + 1
+        self.nearest = min(self.nearest, found.upper)
+        tolerance = GAP / 8 if self.widest else 0.0
+        lower = sifted.low.some(sifted.scores < found.margin / self._unit * (1 - tolerance))
+        good = sifted.least >= enough / self._unit and sifted.least > slack_of(self.dimension)
+        if not good and self.waits < PATIENCE and self._join(lower, found.support):
+            return None
+        rows = self.active.joined([sifted.near])
+        plain = Signed(rows.examples, Scale.plain(look_at(rows.examples)))
+        near = measured(plain, found.weights, None)
+        near = replace(near, upper=found.upper, support=rows.numbers[near.support])
+        return replace(decision, measured=near)
+
+    def _none_wrong(self, decision: Decision) -> Decision | None:
+        """A line that is wrong about no active row: is it about others?"""
+        sifted = self._sift(self._lowest(decision))
+        if self._join(sifted.low.some(sifted.scores < -slack_of(self.dimension))):
+            return None
+        assert decision.part is not None
+        return replace(decision, part=self._numbered(decision.part))
+
+    def _all_spanned(self, decision: Decision) -> Decision | None:
+        """Rows that cannot all be right: is every other row in their span?"""
+        part, rows = decision.part, self.active.examples
+        assert part is not None
+        if part.rest or rank_at_least(integer_rows(rows, part.rows)) < self.dimension:
+            part = _every(part, rows.n)
+            sifted = self._sift(Off(_orthogonal(rows, part.rows), self._unit))
+            if self._join(sifted.low):
+                return None
+            if len(part.rows) < self.answered.n:
+                part = self._with_the_rest(part)
+        return replace(decision, part=self._numbered(part))
+
+    def _with_the_rest(self, part: Part) -> Part:
+        """All rows are in the span: give those that are not listed the multiplier 1."""
+        rows = self.active.examples
+        found = Found(rows=list(part.rows), multipliers=[flint.fmpq(m) for m in part.multipliers])
+        self.passes += 1
+        total = added(list(self.each(total_of)))
+        return with_the_rest(Signed(rows, Scale.plain(look_at(rows))), found, total)
+
+    def _answer(self, decision: Decision, rows: Examples) -> Separability | None:
+        """The answer about all rows with its proof; None where a row that it fails on joined."""
+        parts = () if decision.part is None else (decision.part,)
+        proof, scaled_radius = self._proof(
+            decision.verdict, parts, decision.weights, decision.floats
+        )
+        if proof is None:
+            return None
+        about: dict[str, Any] = {"passes": self.passes, "proof": proof}
+        found = decision.measured
+        if found is not None:
+            return Separability(
+                decision.verdict,
+                self.look.radius,
+                decision.floats,
+                found.margin,
+                found.upper,
+                found.support,
+                scaled=_scaled(self.look, found, self.answered.x0, scaled_radius),
+                **about,
+            )
+        codes = row_codes(rows) if rows.n <= MANY_ROWS else np.empty(0, dtype=np.uint64)
+        pairs = [self._numbered(Part(pair, (1, 1))) for pair in contradictions_of(rows, codes)]
+        sets = {part.rows: part for part in (*self.blocking, *pairs)}  # each told once
+        return Separability(
+            decision.verdict,
+            self.look.radius,
+            unit_length(decision.weights) if decision.weights else None,
+            blocking=tuple(sorted(sets.values(), key=lambda part: len(part.rows))),
+            **about,
+        )
+
+    def _proof(
+        self,
+        claim: str,
+        parts: tuple[Part, ...],
+        weights: Vector = (),
+        floats: Floats | None = None,
+    ) -> tuple[Proof | None, float]:
+        """A proof about all rows, checked, and the radius of scaled rows where it is of use.
+
+        None where a row that it fails on has become active.
+        """
+        proof = Proof(claim, "", self.answered.x0, weights, parts)
+        self.passes += 1 if self.whole is None else 1 + bool(weights) + (claim == "separable")
+        rounded: Work[Any] = nothing
+        if self.whole is None and floats is not None:
+            rounded = Products(whole_of(floats))
+        radius: Work[Any] = ScaledRadius(self.look) if claim == "separable" else nothing
+        also = Together((radius, rounded))
+        try:
+            evidence = Evidence.of(proof, self, self.answered, also)
+            evidence.check()
+        except ProofError as wrong:
+            if wrong.row is None or self.whole is not None or wrong.row in self.active.numbers:
+                raise
+            self.active = self.active.joined([take(self, [wrong.row])])
+            self.passes += 1
+            return None, math.inf
+        scaled = max(0.0 if r is None else r for r, _ in evidence.also)
+        return replace(proof, data=evidence.data), scaled
+
+    def _numbered(self, part: Part) -> Part:
+        """A part of the active set with the numbers that its rows have among all."""
+        if self.whole is not None:
+            return part
+        return replace(part, rows=tuple(self.active.numbers[list(part.rows)].tolist()))
+
+    @property
+    def _unit(self) -> float:
+        """A power of two that no row is longer than: scores in it neither overflow nor vanish."""
+        radius = min(self.look.radius, sys.float_info.max)
+        return float(np.ldexp(1.0, max(-1000, min(int(np.frexp(radius)[1]), 1023))))
+
+    def _lowest(self, decision: Decision) -> Lowest:
+        share = max(16, min(self.dimension, 400)) / self.answered.n
+        return Lowest(unit_length(decision.weights), self._unit, share)
+
+    def _sift(self, work: Lowest | Off) -> Sifted:
+        self.passes += 1
+        return Sifted.joined(list(self.each(work)))
+
+    def _join(self, rows: Picked, keep: Any = ()) -> bool:
+        """Make rows active; False if all are already.
+
+        Where they are too many the older half goes, but for those to be kept.
+        """
+        new = rows.some(~np.isin(rows.numbers, self.active.numbers))
+        if len(new.numbers) == 0:
+            return False
+        most = max(MOST_ACTIVE, 24 * min(self.dimension, 400))
+        if len(keep) and len(self.active.numbers) + len(new.numbers) > most:
+            stay = np.arange(len(self.active.numbers)) % 2 == 0
+            stay[np.asarray(keep, dtype=np.intp)] = True
+            self.active = self.active.some(stay)
+        self.active = self.active.joined([new])
+        return True
 
 
-def _quick_try(signed: Signed) -> Decision | None:
-    """A short run of PLA, where features are many and a separator is likely."""
-    examples = signed.examples
-    if not (examples.is_sparse or examples.d >= MANY_FEATURES):
-        return None
-    try:
-        run = algorithms.pla(examples, budget=algorithms.Budget(cycles=QUICK_CYCLES))
-    except algorithms.WeightsOverflowError:
-        return None
-    signed.passes += run.cycles + 1
-    if not run.separated:
-        return None
-    return _by(examples, run.hypothesis.w)
+def in_time(numbers: int, deadline: Deadline) -> Deadline:
+    """When to give up deciding about so many numbers: never, where there are few."""
+    return NEVER if numbers <= FEW_NUMBERS else deadline
 
 
-def _by(examples: Examples, weights: NDArray[np.float64]) -> Decision:
-    """The decision that weights are which separate."""
-    w = examples.tall(weights)
-    return Decision("separable", tuple(as_integers(w, smallest_exponent(w))))
+def _scaled(look: Look, found: Measured, x0: float, radius: float) -> Guarantee:
+    """What the same line is worth if each column of X were divided by its largest entry.
+
+    Its products stay what they are, and its weights grow by what the columns shrink by.
+    """
+    scales = np.where(look.columns > 0, look.columns, 1.0)
+    if x0:
+        scales[0] = 1.0
+    with np.errstate(over="ignore", under="ignore"):
+        grown = float(np.linalg.norm(found.floats * (scales / scales.max())))
+        margin = float(found.margin / scales.max() / grown) if grown > 0 else 0.0
+    return Guarantee(radius, margin)
 
 
-def _separable(plain: Signed, look: Look, found: Separator) -> Separability:
-    examples, result = plain.examples, found.measured
-    proof = Proof("separable", fingerprint(examples), examples.x0, found.weights)
-    proof.check_evidence(examples)
-    scaled = scaled_guarantee(examples, look, result)
-    patient = replace(plain, deadline=NEVER)
-    return Separability(
-        "separable",
-        look.radius,
-        result.weights if result.sure else separating_floats(patient, found.weights),
-        result.margin,
-        result.upper,
-        support=result.support,
-        passes=plain.passes + 3,  # fingerprint, check, the radius of scaled columns
-        proof=proof,
-        scaled=scaled,
-    )
+def _thinned(samples: Sequence[Picked]) -> Picked:
+    every = samples[0].joined(samples[1:])
+    step = -(-len(every.numbers) // (MOST_ACTIVE // 4))
+    return every.some(np.arange(0, len(every.numbers), step))
 
 
-def _not_separable(plain: Signed, look: Look, decision: Decision) -> Separability:
-    if decision.part is None or decision.blocking is None:
-        return _undecided(look, decision.reason, decision.point)
-    examples, weights = plain.examples, decision.weights
-    codes = row_codes(examples)
-    if decision.verdict == "not separable":
-        return replace(_blocked(examples, look, (decision.part,), codes), reason=TIME_OVER)
-    data = fingerprint(examples, codes)
-    proof = Proof(decision.verdict, data, examples.x0, weights, (decision.part,))
-    try:
-        proof.check_evidence(examples)
-    except ProofError as error:
-        return _undecided(look, f"the proof did not hold: {error}", None)
-    pairs = [Part(pair, (1, 1)) for pair in contradictions_of(examples, codes)]
-    sets = {part.rows: part for part in (decision.blocking, *pairs)}  # each told once
-    return Separability(
-        decision.verdict,
-        look.radius,
-        unit_length(weights) if weights else None,
-        blocking=tuple(sorted(sets.values(), key=lambda part: len(part.rows))),
-        passes=plain.passes + 1 + bool(weights),  # fingerprint, check of the products
-        proof=proof,
-    )
+def _every(part: Part, count: int) -> Part:
+    """The part with all active rows listed, where the rest has a multiplier."""
+    if not part.rest:
+        return part
+    listed = dict(zip(part.rows, part.multipliers, strict=True))
+    return Part(tuple(range(count)), tuple(listed.get(n, part.rest) for n in range(count)))
 
 
-def _undecided(look: Look, reason: str, point: Point | None) -> Separability:
-    unit = float(Scale.plain(look).columns[0])
-    if point is None or not point.plain:
-        return Separability("undecided", look.radius, reason=reason)
-    return Separability(
-        "undecided",
-        look.radius,
-        point.w if point.lower > 0 else None,
-        point.lower / unit if point.lower > 0 else None,
-        point.upper / unit,
-        reason=reason,
-    )
+def _orthogonal(examples: Examples, rows: Sequence[int]) -> tuple[int, ...]:
+    """A direction drawn at random among those orthogonal to some rows, in integers."""
+    table, nullity = flint.fmpz_mat(integer_rows(examples, rows)).nullspace()
+    chance = np.random.default_rng(0).integers(1, 2**10, size=nullity).tolist()
+    return tuple(int(sum(c * int(row[j]) for j, c in enumerate(chance))) for row in table.tolist())
+
+
+# What a pass over blocks elsewhere looks for. Work travels: each is a small picklable value.
+
+
+def look_over(block: Examples, first: int) -> Look:
+    """What one look at a block tells."""
+    return look_at(merged(block))
+
+
+def sampled(block: Examples, first: int) -> Picked:
+    """A few rows of a block, evenly."""
+    return picked(merged(block), first, np.arange(0, block.n, -(-block.n // SAMPLE)))
+
+
+def total_of(block: Examples, first: int) -> Total:
+    """The sum of a block's rows."""
+    return sum_of_rows(merged(block))
+
+
+@dataclass(frozen=True)
+class Products:
+    """Checks that weights are right about every row of a block: True, or ProofError."""
+
+    weights: Vector
+
+    def __call__(self, block: Examples, first: int) -> bool:
+        """Whether they are."""
+        return check_products(self.weights, merged(block), strict=True, first=first)
+
+
+@dataclass(frozen=True, eq=False)
+class Sifted:
+    """The rows that a pass found."""
+
+    low: Picked  # rows that may become active
+    scores: Floats  # theirs
+    near: Picked  # rows on the margin, or nearly
+    least: float  # the least score of all
+
+    @classmethod
+    def joined(cls, parts: Sequence[Sifted]) -> Sifted:
+        """What all blocks found."""
+        least = min(part.least for part in parts)
+        low = parts[0].low.joined([part.low for part in parts[1:]])
+        near = [part.near for part in parts if part.least <= least + ON_THE_MARGIN * abs(least)]
+        scores = np.concatenate([part.scores for part in parts])
+        return cls(low, scores, near[0].joined(near[1:]), least)
+
+
+def slack_of(dimension: int) -> float:
+    """How far off the score of a row up to length 1 can be, by weights of length up to 1."""
+    return 4 * (dimension + 3) * 2.0**-53 + 2.0**-900
+
+
+@dataclass(frozen=True, eq=False)
+class Lowest:
+    """Finds the rows of a block with the least w·z: one in each part of it."""
+
+    w: Floats  # tall, of length 1
+    unit: float  # what scores are divided by
+    share: float  # of the rows of the block, to be told
+
+    def __call__(self, block: Examples, first: int) -> Sifted:
+        """Those rows, and the rows next to the lowest of all."""
+        block = merged(block)
+        s = _scores(block, self.w, self.unit)
+        low = worst_of_parts(s, max(1, math.ceil(self.share * block.n)))
+        least = float(s.min())
+        near = np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * slack_of(len(self.w)))
+        near = np.sort(near[np.argsort(s[near], kind="stable")[:MOST_NEAR]])
+        return Sifted(picked(block, first, low), s[low], picked(block, first, near), least)
+
+
+@dataclass(frozen=True, eq=False)
+class Off:
+    """Finds rows of a block with w·z ≠ 0, exactly: those that are not in some span."""
+
+    weights: tuple[int, ...]  # orthogonal to the span
+    unit: float  # what scores are divided by
+
+    def __call__(self, block: Examples, first: int) -> Sifted:
+        """A few of them; the others are looked at exactly only where none is plainly off."""
+        block = merged(block)
+        s = np.abs(_scores(block, unit_length(self.weights), self.unit))
+        off = np.flatnonzero(s > slack_of(len(self.weights)))
+        off = np.sort(off[np.argsort(-s[off], kind="stable")[:MOST_OFF]])
+        if len(off) == 0:
+            products = exact_products(self.weights, block, range(block.n))
+            off = np.array([n for n, product in enumerate(products) if product][:MOST_OFF], int)
+        none = picked(block, first, off[:0])
+        return Sifted(picked(block, first, off), s[off], none, float(s.min()))
+
+
+def _scores(block: Examples, w: Floats, unit: float) -> Floats:
+    slot = w if block.x0 else np.concatenate(([0.0], w))
+    s = Hypothesis(slot / unit, block.x0).scores(block.X)
+    s *= block.y
+    return s
