@@ -91,21 +91,6 @@ def as_option(name: str) -> str:
     return f'"{name}"' if " " in name or not name else name
 
 
-def listed(words: list[str], joint: str = "and", most: int = 6) -> str:
-    """Words in a sentence, the end left out where there are many.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"]), listed(["a"] * 2000, most=2)
-    ('a, b and c', 'a, a and 1,998 more')
-    """
-    if len(words) > most:
-        words = [*words[:most], f"{len(words) - most:,} more"]
-    if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} {joint} {words[-1]}"
-
-
 def quoted(value: object) -> str:
     """A value of any kind and length, fit to stand in a sentence.
 

@@ -20,7 +20,7 @@ from rosenblatt.evidence.lowerbound import LowerBound, lower_bound
 from rosenblatt.evidence.proof import Part, Proof
 from rosenblatt.evidence.separability import FEW_NUMBERS, separability_of
 from rosenblatt.examples import Examples
-from rosenblatt.words import counted
+from rosenblatt.words import counted, no_fewer
 
 Floats = NDArray[np.float64]
 
@@ -77,13 +77,13 @@ class FewestMistakesResult:
         if self.mistakes == 0:
             return "no mistakes: a line answers every example"
         if self.optimal:
-            return f"{made}; no line makes fewer"
+            return f"{made}; {no_fewer()}"
         if self.stop_reason == "floats":
             fewest = _said(self.lower_bound)
             return f"{made}; a line can make {fewest}, but no floats were found that do"
         if self.lower_bound == 0:
             return f"{made}; whether a line can make none is not known"
-        return f"{made}; no line makes fewer than {_said(self.lower_bound)}"
+        return f"{made}; {no_fewer(_said(self.lower_bound))}"
 
 
 def _said(cost: float) -> str:

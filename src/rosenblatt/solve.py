@@ -23,7 +23,7 @@ from rosenblatt.algorithms.walk import Progress
 from rosenblatt.blocks import InOrder
 from rosenblatt.card import card
 from rosenblatt.clock import Deadline, Stopwatch
-from rosenblatt.errors import DataError, UsageError, UserError, column_called, listed
+from rosenblatt.errors import DataError, UsageError, UserError, column_called
 from rosenblatt.evidence.accuracy import Accuracy
 from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.separability import Separability, separability_of
@@ -37,7 +37,7 @@ from rosenblatt.read.plan import Plan, Wishes
 from rosenblatt.read.source import numbered
 from rosenblatt.trial import Tester, Testing, Trial
 from rosenblatt.verdict import Verdict, quick_verdict
-from rosenblatt.words import beside_accuracy, counted
+from rosenblatt.words import counted, listed, no_fewer
 
 if TYPE_CHECKING:
     from rosenblatt.fewest import FewestMistakesResult
@@ -239,9 +239,9 @@ class Result:
             return f"a line that answers all {counted(n, 'row')}"
         told = f"a line with {counted(self.mistakes, 'mistake')} on {counted(n, 'row')}"
         if self.lower_bound >= self.mistakes:
-            return f"{told}; no line makes fewer"
+            return f"{told}; {no_fewer()}"
         if self.lower_bound:
-            told += f"; no line makes fewer than {self.lower_bound:,}"
+            told += f"; {no_fewer(f'{self.lower_bound:,}')}"
         return told
 
     def facts(self) -> list[tuple[str, str]]:
@@ -251,7 +251,7 @@ class Result:
         facts.append(("found", self.found()))
         if self.trial is not None:
             facts.append(("tested", self.trial.sentence()))
-            facts.append(("worth", beside_accuracy(self.trial.total, self.labels)[0]))
+            facts.append(("worth", self.trial.total.worth(self.labels)[0]))
         return facts
 
     def to_json(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from rosenblatt.read import Layout, Source
 from rosenblatt.read.data import Data, read_as, split
 from rosenblatt.read.encoding import Answers, Unseen, spelled
 from rosenblatt.read.plan import Wishes
-from rosenblatt.words import accuracy_sentence, beside_accuracy, counted, percent
+from rosenblatt.words import counted, percent
 
 ENOUGH = 10  # fewer rows than this are not worth holding some out
 
@@ -69,7 +69,7 @@ class Trial:
             return f"{told}; the time limit ended learning in {many}" if self.cut_short else told
         rows = counted(total.total, "row")
         where = f"{rows} of the test file" if self.kind == "file" else f"{rows} held out"
-        told = accuracy_sentence(total, where)
+        told = total.sentence(where)
         if self.kind == "held out":
             told += f", by a line learnt from the other {self.learnt_from:,}"
             told += " until the time limit" if self.cut_short else ""
@@ -95,7 +95,7 @@ class Trial:
 
 def told_accuracy(sentence: str, accuracy: Accuracy, answers: Answers) -> list[tuple[str, str]]:
     """An accuracy and, under it, what it is worth: lines with their names."""
-    beside = beside_accuracy(accuracy, [spelled(answers.negative), spelled(answers.positive)])
+    beside = accuracy.worth([spelled(answers.negative), spelled(answers.positive)])
     return [("tested", sentence), *(("", line) for line in beside)]
 
 

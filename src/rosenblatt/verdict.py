@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.clock import NEVER, Deadline
-from rosenblatt.errors import listed
 from rosenblatt.evidence.separability import (
     TIME_OVER,
     Separability,
@@ -19,28 +18,7 @@ from rosenblatt.evidence.separability import (
 )
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.words import counted
-
-PROVED = ", proved in exact arithmetic"
-SENTENCES = {
-    "separable": f"separable: a line answers every row{PROVED}",
-    "quasi-separable": "quasi-separable: a line is wrong nowhere, but some rows lie on it" + PROVED,
-    "inseparable": f"inseparable: no line answers every row{PROVED}",
-    "not separable": f"not separable: no line answers every row{PROVED}",
-}
-
-
-def claim_words(claim: str) -> str:
-    """What a proof claims, in words.
-
-    Examples
-    --------
-    >>> claim_words("inseparable"), claim_words("at least 2 mistakes")
-    ('no line answers every row', 'every line makes at least 2 mistakes')
-    """
-    if claim not in SENTENCES:
-        return f"every line makes {claim}"
-    return SENTENCES[claim].removesuffix(PROVED).partition(": ")[2]
+from rosenblatt.words import cannot_be_right, counted, rows_named, verdict_sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +49,11 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """The verdict and its reason."""
-        if self.name == "undecided":
-            return f"undecided: {self.answer.reason}"
-        told = SENTENCES[self.name]
-        return f"{told}; {self._cannot()}" if self.answer.blocking else told
+        told = verdict_sentence(self.name, reason=self.answer.reason)
+        if not self.answer.blocking or self.name == "undecided":
+            return told
+        part = self.answer.blocking[0]
+        return f"{told}; {cannot_be_right(self._numbers(part.rows), part.rest)}"
 
     def explained(self) -> Iterator[str]:
         """More about it, a line each: margin and bound, or nothing beyond the sentence."""
@@ -86,7 +65,7 @@ class Verdict:
         if a.bound is not None and a.bound < float("inf"):
             yield f"PLA needs at most R²/rho² = {counted(f'{a.bound:,.0f}', 'correction')}"
         if len(a.support):
-            yield f"on the margin: {self._named(a.support)}"
+            yield f"on the margin: {rows_named(self._numbers(a.support))}"
         if a.scaled is not None and a.scaled.bound and a.bound and a.scaled.bound < a.bound / 10:
             yield (
                 "with each column divided by its largest value this line's bound would be "
@@ -115,17 +94,9 @@ class Verdict:
             "on_margin": (self.rows[a.support] + 1).tolist(),
         }
 
-    def _cannot(self) -> str:
-        part = self.answer.blocking[0]
-        if part.rest:
-            return "all rows together cannot be right"
-        if len(part.rows) == 1:
-            return f"{self._named(part.rows)} is all zeros, and never right"
-        return f"{self._named(part.rows)} cannot all be right"
-
-    def _named(self, examples: Any) -> str:
-        rows = [str(row + 1) for row in sorted(self.rows[list(examples)].tolist())]
-        return f"row {rows[0]}" if len(rows) == 1 else f"rows {listed(rows)}"
+    def _numbers(self, examples: Any) -> list[int]:
+        """Rows as a person counts them."""
+        return [row + 1 for row in sorted(self.rows[list(examples)].tolist())]
 
 
 def verdict_of(

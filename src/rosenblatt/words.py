@@ -1,15 +1,15 @@
-"""Words: counts, shares and foreign text, as every sentence that a person reads has them."""
+"""Words: what a person reads of a verdict, a bound, a count, an accuracy, each sentence once.
+
+Counts, shares and foreign text are written here as every sentence has them.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rosenblatt.evidence.accuracy import Accuracy
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 # Control characters, the invisible ones that format or turn text around, line and paragraph
 # separators, and halves of characters that no file can hold: the classes Cc, Cf, Zl, Zp and Cs.
@@ -19,6 +19,13 @@ UNSEEN = re.compile(
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f\ud800-\udfff]"
 )
 LONGEST_LABEL = 24  # letters, in a table
+PROVED = ", proved in exact arithmetic"
+CLAIMS = {
+    "separable": "a line answers every {}",
+    "quasi-separable": "a line is wrong nowhere, but some {}s lie on it",
+    "inseparable": "no line answers every {}",
+    "not separable": "no line answers every {}",
+}
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -44,6 +51,21 @@ def percent(share: float) -> str:
     ('97.3 %', '100 %')
     """
     return "100 %" if share == 1 else f"{100 * share:.1f} %"
+
+
+def listed(words: list[str], joint: str = "and", most: int = 6) -> str:
+    """Words in a sentence, the end left out where there are many.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a"] * 2000, most=2)
+    ('a, b and c', 'a, a and 1,998 more')
+    """
+    if len(words) > most:
+        words = [*words[:most], f"{len(words) - most:,} more"]
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {joint} {words[-1]}"
 
 
 def shown(text: str, kept: str = "") -> str:
@@ -88,50 +110,111 @@ def json_line(value: Any) -> str:
     return UNSEEN.sub(lambda met: json.dumps(met[0])[1:-1], text)
 
 
-def accuracy_sentence(accuracy: Accuracy, where: str) -> str:
+def verdict_sentence(verdict: str, thing: str = "row", reason: str = "") -> str:
+    """What a verdict says of rows or examples.
+
+    Examples
+    --------
+    >>> verdict_sentence("inseparable")
+    'inseparable: no line answers every row, proved in exact arithmetic'
+    """
+    if verdict == "undecided":
+        return f"undecided: {reason}"
+    return f"{verdict}: {claim_words(verdict, thing)}{PROVED}"
+
+
+def claim_words(claim: str, thing: str = "row") -> str:
+    """What a proof claims, in words.
+
+    Examples
+    --------
+    >>> claim_words("inseparable"), claim_words("at least 2 mistakes")
+    ('no line answers every row', 'every line makes at least 2 mistakes')
+    """
+    return CLAIMS[claim].format(thing) if claim in CLAIMS else f"every line makes {claim}"
+
+
+def rows_named(rows: Iterable[Any], most: int = 6) -> str:
+    """Rows as a sentence names them.
+
+    Examples
+    --------
+    >>> rows_named([17, 203, 411]), rows_named([17])
+    ('rows 17, 203 and 411', 'row 17')
+    """
+    names = [str(row) for row in rows]
+    return f"row{'' if len(names) == 1 else 's'} {listed(names, most=most)}"
+
+
+def cannot_be_right(rows: Sequence[Any], rest: int, most: int = 6) -> str:
+    """Why no line answers these rows, or all of them together.
+
+    Examples
+    --------
+    >>> cannot_be_right([1, 4], 0), cannot_be_right([3], 0)
+    ('rows 1 and 4 cannot all be right', 'row 3 is all zeros, and never right')
+    """
+    if rest:
+        return "all rows together cannot be right"
+    if len(rows) == 1:
+        return f"row {rows[0]} is all zeros, and never right"
+    return f"{rows_named(rows, most)} cannot all be right"
+
+
+def no_fewer(than: str = "") -> str:
+    """That no line makes fewer mistakes, or fewer than a bound."""
+    return f"no line makes fewer{than and f' than {than}'}"
+
+
+def out_of_budget(reason: str, made: str, mistakes: float, examples: int, ask: str) -> str:
+    """Why PLA stopped short, and what to do: `made` is what it did, `ask` whom to ask."""
+    return (
+        f"Perceptron stopped at {reason} after {made} with {counted(mistakes, 'mistake')} left on "
+        f"{counted(examples, 'example')}. Ask {ask}(X, y) whether any line can answer them all; "
+        "if none can, use PocketPerceptron; if one can, raise the budget or scale the features."
+    )
+
+
+def accuracy_sentence(share: float, interval: tuple[float, float], where: str) -> str:
     """An accuracy and how sure it is.
 
     Examples
     --------
-    >>> from rosenblatt.evidence.accuracy import Accuracy
-    >>> accuracy_sentence(Accuracy(((12, 3), (2, 33))), "50 rows held out")
+    >>> accuracy_sentence(0.9, (0.7864, 0.9565), "50 rows held out")
     '90.0 % right on 50 rows held out (95 % interval 78.6 to 95.7 %)'
     """
-    low, high = accuracy.interval
-    return (
-        f"{percent(accuracy.share)} right on {where} (95 % interval {100 * low:.1f} to "
-        f"{100 * high:.1f} %)"
-    )
+    low, high = (100 * end for end in interval)
+    return f"{percent(share)} right on {where} (95 % interval {low:.1f} to {high:.1f} %)"
 
 
-def beside_accuracy(accuracy: Accuracy, labels: Sequence[str]) -> list[str]:
-    """What an accuracy is worth: the baseline, the balanced accuracy, the table by class.
+def worth_sentence(baseline: float, larger: str, balanced: float | None) -> str:
+    """What an accuracy is to be compared with.
 
     Examples
     --------
-    >>> from rosenblatt.evidence.accuracy import Accuracy
-    >>> for line in beside_accuracy(Accuracy(((12, 3), (2, 33))), ["no", "yes"]):
+    >>> worth_sentence(0.7, "yes", 0.871)
+    'always answering yes would be right on 70.0 % (the baseline); balanced accuracy 87.1 %'
+    """
+    told = f"always answering {larger} would be right on {percent(baseline)} (the baseline); "
+    if balanced is None:
+        return told + "without rows of every class there is no balanced accuracy"
+    return told + f"balanced accuracy {percent(balanced)}"
+
+
+def confusion_table(confusion: Sequence[Sequence[int]], labels: Sequence[str]) -> list[str]:
+    """A line for each class, a column for each answer.
+
+    Examples
+    --------
+    >>> for line in confusion_table(((12, 3), (2, 33)), ["no", "yes"]):
     ...     print(line)
-    always answering yes would be right on 70.0 % (the baseline); balanced accuracy 87.1 %
          answered no  answered yes
     no            12             3
     yes            2            33
     """
-    larger = labels[max(range(len(labels)), key=accuracy.sizes.__getitem__)]
-    first = (
-        f"always answering {larger} would be right on {percent(accuracy.baseline)} (the baseline)"
-    )
-    if accuracy.balanced is None:
-        first += "; without rows of every class there is no balanced accuracy"
-    else:
-        first += f"; balanced accuracy {percent(accuracy.balanced)}"
-    return [first, *_in_columns(accuracy, [_shortened(label) for label in labels])]
-
-
-def _in_columns(accuracy: Accuracy, labels: list[str]) -> list[str]:
-    """A line for each class, a column for each answer."""
+    labels = [_shortened(label) for label in labels]
     lines = [["", *(f"answered {label}" for label in labels)]]
-    for label, counts in zip(labels, accuracy.confusion, strict=True):
+    for label, counts in zip(labels, confusion, strict=True):
         lines.append([label, *(f"{count:,}" for count in counts)])
     wide = [max(map(_width, cells)) for cells in zip(*lines, strict=True)]
     return [

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rosenblatt.cli.console import Voice
-from rosenblatt.errors import column_called, listed
+from rosenblatt.errors import column_called
 from rosenblatt.read.agree import DisagreeError
 from rosenblatt.read.columns import Category, Column, Entries, Flag, Number, Words
 from rosenblatt.read.data import Data
 from rosenblatt.read.encoding import spelled
 from rosenblatt.read.plan import Plan
-from rosenblatt.words import counted
+from rosenblatt.words import counted, listed
 
 NAMED = 10  # rows that are left out, by their numbers
 FEW = 6  # columns that a sentence names one by one

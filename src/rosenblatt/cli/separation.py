@@ -14,7 +14,7 @@ from rosenblatt import __version__, strictjson
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import Reading, examples, json_option, reading_options
-from rosenblatt.errors import DataError, UsageError, column_called, listed
+from rosenblatt.errors import DataError, UsageError, column_called
 from rosenblatt.evidence.families import FAMILIES
 from rosenblatt.evidence.proof import ProofError
 from rosenblatt.evidence.reasons import FINITE, SHORT
@@ -28,7 +28,7 @@ from rosenblatt.read.columns import Category, Column, Number
 from rosenblatt.read.data import read_whole, told_where, with_types
 from rosenblatt.read.plan import Wishes
 from rosenblatt.read.regression import Regression, regression_of, taken, told, written_out
-from rosenblatt.words import counted
+from rosenblatt.words import counted, listed
 
 FORMAT = 1
 MARK = b'{\n "rosenblatt": "separation",'  # how such a proof begins

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rosenblatt.cli.console import tell
-from rosenblatt.errors import UsageError, as_option, column_called, listed
+from rosenblatt.errors import UsageError, as_option, column_called
 from rosenblatt.read.csv import find_dialect
 from rosenblatt.read.encoding import refused
 from rosenblatt.read.feed import (
@@ -25,7 +25,7 @@ from rosenblatt.read.feed import (
 from rosenblatt.read.lines import LineStream, Place, RowStream
 from rosenblatt.read.plan import Wishes, forced_kinds
 from rosenblatt.read.source import Layout, format_of
-from rosenblatt.words import counted
+from rosenblatt.words import counted, listed
 
 FIRST = 1000  # lines in which a first value of each column is looked for
 SAID = {"category": "a category", "text": "words", "flag": "true or false"}

@@ -14,7 +14,7 @@ from rosenblatt.evidence.accuracy import Accuracy
 from rosenblatt.model import Model
 from rosenblatt.read.encoding import Unseen, refused, spelled
 from rosenblatt.trial import told_accuracy
-from rosenblatt.words import accuracy_sentence, counted
+from rosenblatt.words import counted
 
 
 class Tally:
@@ -64,7 +64,7 @@ class Tally:
             voice.note(f"{counted(self.strange, 'row')} with {neither} in {where}: not tested.")
         if self.accuracy.total:
             where = f"{counted(self.accuracy.total, 'row')} with an answer in the file"
-            told = accuracy_sentence(self.accuracy, where)
+            told = self.accuracy.sentence(where)
             for what, text in told_accuracy(told, self.accuracy, self.answers):
                 voice.step(what, text)
 

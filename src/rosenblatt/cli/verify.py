@@ -22,7 +22,7 @@ from rosenblatt.read import Source
 from rosenblatt.read.agree import DisagreeError, agreed, wishes_of
 from rosenblatt.read.data import names_in, read_data, read_in_passes
 from rosenblatt.read.plan import Plan, Wishes, find_column
-from rosenblatt.verdict import claim_words
+from rosenblatt.words import claim_words
 
 
 @click.command(

@@ -23,8 +23,9 @@ from rosenblatt import checks
 from rosenblatt.blocks import Work
 from rosenblatt.dask.sources import Source, sources_of
 from rosenblatt.dask.tasks import MANY_LABELS, Asked, Reading, Survey, as_it_is, in_turn, survey
-from rosenblatt.errors import UserError, listed
+from rosenblatt.errors import UserError
 from rosenblatt.examples import Examples, one_or_two_labels, signs
+from rosenblatt.words import listed
 
 T = TypeVar("T")
 

@@ -32,7 +32,7 @@ from rosenblatt.dask.sources import (
 from rosenblatt.dask.tasks import Learnt
 from rosenblatt.estimators.base import Corrector
 from rosenblatt.hypothesis import ZEROS, Hypothesis
-from rosenblatt.words import counted
+from rosenblatt.words import counted, out_of_budget
 
 MIXINGS = ("uniform", "mistakes")
 # What the plain estimators do not have.
@@ -338,17 +338,11 @@ class Perceptron(OnCluster):
         self.n_mistakes_ = mixed.end.mistakes
         self.separated_ = mixed.end.mistakes == 0
         if mixed.reason in ("max_iter", "max_updates"):
-            state = mixed.state
-            warnings.warn(
-                f"Perceptron stopped at {mixed.reason} after "
-                f"{counted(state.corrections, 'correction')} in {counted(state.rounds, 'round')} "
-                f"with {counted(mixed.end.mistakes, 'mistake')} left on "
-                f"{counted(sum(sheet.rows), 'example')}. Ask rosenblatt.dask.separability(X, y) "
-                "whether any line can answer them all; if none can, use PocketPerceptron; if one "
-                "can, raise the budget or scale the features.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            rounds = counted(mixed.state.rounds, "round")
+            made = f"{counted(mixed.state.corrections, 'correction')} in {rounds}"
+            ask, count = "rosenblatt.dask.separability", sum(sheet.rows)
+            told = out_of_budget(mixed.reason, made, mixed.end.mistakes, count, ask)
+            warnings.warn(told, ConvergenceWarning, stacklevel=4)
 
 
 class PocketPerceptron(OnCluster):

@@ -15,7 +15,7 @@ from rosenblatt import algorithms, checks, engine, orders
 from rosenblatt.algorithms.walk import Progress
 from rosenblatt.estimators.base import Corrector
 from rosenblatt.examples import Examples
-from rosenblatt.words import counted
+from rosenblatt.words import counted, out_of_budget
 
 
 class Perceptron(Corrector):
@@ -247,14 +247,9 @@ class Perceptron(Corrector):
 
 
 def _advice(run: algorithms.Run, examples: Examples) -> str:
+    made = f"{counted(len(run.trace), 'correction')} in {counted(run.cycles, 'cycle')}"
     count = orders.visits(examples.in_order)
-    return (
-        f"Perceptron stopped at {run.reason} after {counted(len(run.trace), 'correction')} in "
-        f"{counted(run.cycles, 'cycle')} with {counted(len(run.mistakes), 'mistake')} left on "
-        f"{counted(count, 'example')}. "
-        "Ask rosenblatt.separability(X, y) whether any line can answer them all; if none can, "
-        "use PocketPerceptron; if one can, raise the budget or scale the features."
-    )
+    return out_of_budget(run.reason, made, len(run.mistakes), count, "rosenblatt.separability")
 
 
 def _teller(verbose: int) -> Any:

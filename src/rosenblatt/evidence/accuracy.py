@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.words import accuracy_sentence, confusion_table, worth_sentence
 
 Z95 = 1.959963984540054
 
@@ -95,6 +97,16 @@ class Accuracy:
         pairs = zip(self.confusion, self.sizes, strict=True)
         shares = [line[k] / size for k, (line, size) in enumerate(pairs)]
         return sum(shares) / len(shares)
+
+    def sentence(self, where: str) -> str:
+        """The share and how sure it is."""
+        return accuracy_sentence(self.share, self.interval, where)
+
+    def worth(self, labels: Sequence[str]) -> list[str]:
+        """What it is worth: the baseline and the balanced accuracy, then the table by class."""
+        larger = labels[max(range(len(labels)), key=self.sizes.__getitem__)]
+        first = worth_sentence(self.baseline, larger, self.balanced)
+        return [first, *confusion_table(self.confusion, labels)]
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON."""

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from rosenblatt.checks import row_weights
 from rosenblatt.design import Design
-from rosenblatt.errors import listed
 from rosenblatt.evidence.cone import Constraints
 from rosenblatt.examples import Examples, labels_of, one_or_two_labels, signs
+from rosenblatt.words import listed
 
 FAMILIES = ("binomial", "poisson", "multinomial")
 SIGNS = np.array([-1, 1])

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from rosenblatt.blocks import Blocks, Picked, T, Together, Work, picked, take
 from rosenblatt.card import card
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
-from rosenblatt.errors import listed
 from rosenblatt.evidence.decide import (
     ON_THE_MARGIN,
     Decision,
@@ -70,7 +69,7 @@ from rosenblatt.evidence.signed import Floats, Look, Scale, ScaledRadius, Signed
 from rosenblatt.evidence.telling import Telling
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.words import counted
+from rosenblatt.words import cannot_be_right, counted, listed, rows_named
 
 TIME_OVER = "the time limit ended the search for a proof"
 FEW_NUMBERS = 2**13  # so few are decided about whatever the time
@@ -173,7 +172,7 @@ class Separability:
             yield (
                 "No floats were found that separate exactly; the whole numbers of proof.weights do."
             )
-        yield f"On the margin: {rows_named(self.support)}."
+        yield f"On the margin: {rows_named(self.support, MOST_ROWS)}."
         if before is not None and after is not None:
             change = (
                 f"{'lower' if after < before else 'raise'} the bound of this line to {after:,.1f}"
@@ -195,7 +194,7 @@ class Separability:
             total = sum(part.multipliers) + part.rest
             pairs = sorted(zip(part.rows, part.multipliers, strict=True), key=lambda pair: -pair[1])
             shares = listed([f"{m / total:.2g} of row {n}" for n, m in pairs], most=MOST_ROWS)
-            sentence = _cannot(part)
+            sentence = cannot_be_right(part.rows, part.rest, MOST_ROWS)
             if len(part.rows) > 1:
                 sentence += f": {shares}, each times its answer, sum to nothing"
             yield sentence[0].upper() + sentence[1:] + "."
@@ -205,7 +204,10 @@ class Separability:
         if self.bound is not None:
             needs = corrections(self.bound)
             why = f"margin {self.margin:.4g}, R {self.radius:.4g}, PLA needs {needs}"
-        return f"<Separability: {self.verdict}; {why or _cannot(self.blocking[0])}>"
+        if not why:
+            part = self.blocking[0]
+            why = cannot_be_right(part.rows, part.rest, MOST_ROWS)
+        return f"<Separability: {self.verdict}; {why}>"
 
     def _repr_html_(self) -> str:
         first, *rest = self.explain().split("\n")
@@ -229,26 +231,6 @@ _FIRST: dict[str, tuple[str, ...]] = {
     ),
     "undecided": (),
 }
-
-
-def _cannot(part: Part) -> str:
-    if part.rest:
-        return "all rows together cannot be right"
-    if len(part.rows) == 1:
-        return f"row {part.rows[0]} is all zeros, and never right"
-    return f"{rows_named(part.rows)} cannot all be right"
-
-
-def rows_named(rows: Sequence[int] | NDArray[np.intp]) -> str:
-    """Rows as a sentence names them.
-
-    Examples
-    --------
-    >>> rows_named([17, 203, 411])
-    'rows 17, 203 and 411'
-    """
-    names = listed([str(n) for n in rows], most=MOST_ROWS)
-    return f"row {names}" if len(rows) == 1 else f"rows {names}"
 
 
 def separability(

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from rosenblatt.card import card
 from rosenblatt.design import INTERCEPT, as_design, design_of
-from rosenblatt.errors import listed
 from rosenblatt.evidence.coefficients import blame
 from rosenblatt.evidence.cone import partition
 from rosenblatt.evidence.crossed import Crossed
@@ -23,7 +22,7 @@ from rosenblatt.evidence.separationproof import SeparationProof, data_of, kind_o
 from rosenblatt.evidence.statsmodels import model_of
 from rosenblatt.evidence.telling import Telling
 from rosenblatt.examples import Examples
-from rosenblatt.words import counted, shown
+from rosenblatt.words import counted, listed, shown
 
 MANY_COLUMNS = 400  # from so many on crossed effects are looked for first
 SHOWN = 60  # coefficients in a table; of more, those that are not finite come first

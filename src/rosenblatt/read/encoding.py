@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rosenblatt import kernels
 from rosenblatt.engine import Kernel
-from rosenblatt.errors import BadCellError, DataError, column_called, listed
+from rosenblatt.errors import BadCellError, DataError, column_called
 from rosenblatt.read.columns import (
     Category,
     Column,
@@ -30,7 +30,7 @@ from rosenblatt.read.columns import (
     plain,
 )
 from rosenblatt.tables import SINGLE_SQUARES, sum_of_squares
-from rosenblatt.words import counted
+from rosenblatt.words import counted, listed
 
 WIDE = 256  # from this many features on, columns that are mostly zeros stay sparse
 POLICIES = ("error", "drop", "mean")

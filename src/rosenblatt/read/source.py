@@ -22,7 +22,8 @@ from typing import IO, Any, Protocol
 
 import pyarrow as pa
 
-from rosenblatt.errors import DataError, OpenError, UsageError, UserError, listed
+from rosenblatt.errors import DataError, OpenError, UsageError, UserError
+from rosenblatt.words import listed
 
 HEAD = 1 << 20  # bytes looked at to recognise a format
 LONGEST_HEAD = 1 << 28

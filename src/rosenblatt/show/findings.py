@@ -20,7 +20,7 @@ from rosenblatt.pipelines import final
 from rosenblatt.show.fitted import examples_of, hypothesis_of, trace_of
 from rosenblatt.show.story import Story
 from rosenblatt.trace import Trace
-from rosenblatt.words import counted
+from rosenblatt.words import counted, verdict_sentence
 
 if TYPE_CHECKING:
     from rosenblatt.solve import Result
@@ -154,20 +154,10 @@ def _corrections(clf: Any) -> str:
 
 
 def _sentence(verdict: Separability) -> str:
-    if verdict.verdict == "undecided":
-        return f"undecided: {verdict.reason}"
-    if verdict:
-        told = "separable: a line answers every example, proved in exact arithmetic"
-        bound = verdict.bound
-        if bound is None or not np.isfinite(bound):
-            return told
-        return f"{told}; PLA needs {corrections(bound)}"
-    if verdict.verdict == "quasi-separable":
-        return (
-            "quasi-separable: a line is wrong nowhere, but some examples lie on it, "
-            "proved in exact arithmetic"
-        )
-    return f"{verdict.verdict}: no line answers every example, proved in exact arithmetic"
+    told = verdict_sentence(verdict.verdict, "example", verdict.reason)
+    if not verdict or verdict.bound is None or not np.isfinite(verdict.bound):
+        return told
+    return f"{told}; PLA needs {corrections(verdict.bound)}"
 
 
 def _story(clf: Any, trace: Trace, verdict: Separability) -> Story:
