@@ -18,9 +18,8 @@ import numpy as np
 from rosenblatt import algorithms, clock, engine
 from rosenblatt.algorithms.pocket import Plan as PocketPlan
 from rosenblatt.algorithms.pocket import Pocket
-from rosenblatt.algorithms.scaling import Scaling
+from rosenblatt.algorithms.scaling import Scaling, Strength, strengths
 from rosenblatt.algorithms.walk import Progress
-from rosenblatt.blocks import InOrder
 from rosenblatt.card import card
 from rosenblatt.clock import Deadline, Stopwatch
 from rosenblatt.errors import DataError, UsageError, UserError, column_called
@@ -41,7 +40,6 @@ from rosenblatt.words import counted, listed, no_fewer
 
 if TYPE_CHECKING:
     from rosenblatt.fewest import FewestMistakesResult
-    from rosenblatt.show.strength import Strength
 
 ALGORITHMS = ("auto", "pla", "pocket", "fewest")
 SECONDS = 5.0
@@ -228,9 +226,7 @@ class Result:
 
     def strengths(self) -> list[Strength]:
         """The features, strongest first, by what a typical change moves the score."""
-        from rosenblatt.show.strength import strengths
-
-        return strengths(self.hypothesis, InOrder(lambda: [self.data.examples]))
+        return strengths(self.hypothesis, self.data.examples)
 
     def found(self) -> str:
         """What was found, in words."""

@@ -52,8 +52,7 @@ class Scaling:
     @classmethod
     def over(cls, blocks: Blocks) -> Scaling:
         """The same for the rows of blocks, in one pass."""
-        first, *others = blocks.each(_spread_of)
-        spread = functools.reduce(Spread.joined, others, first)
+        spread = functools.reduce(Spread.joined, blocks.each(_spread_of))
         return cls.from_spreads(spread, spread.has_x0)
 
     @classmethod
@@ -90,30 +89,18 @@ class Scaling:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """How the entries of each column are spread: counts, and sums in a unit of each column.
+    """How the entries of each column are spread: counts, and sums in a unit of each column."""
 
-    Parameters
-    ----------
-    count : array
-        Entries, those stored where the rows are sparse.
-    unit : array
-        Powers of two that no entry of the column exceeds by much.
-    largest, sums, squares : arrays
-        The largest absolute entry; sums of entries and of their squares about `shift`, in units.
-    shift : array
-        What is taken from entries, in units, before they are squared.
-    is_sparse, has_x0 : bool
-        What the rows are like.
-    """
-
-    count: Floats
-    unit: Floats
-    largest: Floats
-    sums: Floats
-    squares: Floats
-    shift: Floats
+    rows: int
+    count: Floats  # of entries, those stored where the rows are sparse
+    unit: Floats  # powers of two that no entry of the column exceeds by much
+    largest: Floats  # absolute entry
+    sums: Floats  # of entries about `shift`, in units
+    squares: Floats  # of the same
+    shift: Floats  # what is taken from entries, in units, before they are squared
     is_sparse: bool
     has_x0: bool
+    names: tuple[str, ...] | None
 
     @property
     def mean(self) -> Floats:
@@ -122,8 +109,8 @@ class Spread:
 
     @property
     def deviation(self) -> Floats:
-        """The standard deviation of each column."""
-        n = np.maximum(self.count, 1)
+        """The standard deviation of each column, zeros that are not stored among its entries."""
+        n = max(self.rows, 1)
         variance = self.squares / n - (self.sums / n) ** 2
         return np.sqrt(np.maximum(variance, 0.0)) * self.unit
 
@@ -139,6 +126,7 @@ class Spread:
         a, b = self._about(unit, self.shift * self.unit), other._about(unit, self.shift * self.unit)
         return replace(
             a,
+            rows=a.rows + b.rows,
             count=a.count + b.count,
             largest=np.maximum(a.largest, b.largest),
             sums=a.sums + b.sums,
@@ -155,10 +143,9 @@ class Spread:
 
 
 def _spread_of(examples: Examples, first: int) -> Spread:
-    has_x0 = bool(examples.x0)
     if examples.is_sparse:
-        return _sparse_spread(examples, has_x0)
-    X = examples.X
+        return _sparse_spread(examples)
+    X, like = examples.X, (False, bool(examples.x0), examples.names)
     largest = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(np.float64)
     unit = np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1000))
     shift = X[0] / unit
@@ -169,21 +156,45 @@ def _spread_of(examples: Examples, first: int) -> Spread:
         part = X[begin : begin + step] / unit - shift
         sums += part.sum(axis=0)
         squares += np.einsum("ij,ij->j", part, part)
-    return Spread(count, unit, largest, sums, squares, shift, False, has_x0)
+    return Spread(examples.n, count, unit, largest, sums, squares, shift, *like)
 
 
-def _sparse_spread(examples: Examples, has_x0: bool) -> Spread:
-    X, d = examples.X, examples.d
+def _sparse_spread(examples: Examples) -> Spread:
+    X, d, like = examples.X, examples.d, (True, bool(examples.x0), examples.names)
     largest = np.zeros(d)
     np.maximum.at(largest, X.indices, np.abs(X.data))
     unit = np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1000))
     count = np.bincount(X.indices, minlength=d).astype(np.float64)
-    entries = (X.data / unit[X.indices]) ** 2
-    squares = np.bincount(X.indices, entries, minlength=d).astype(np.float64)
-    zeros = np.zeros(d)
-    return Spread(count, unit, largest, zeros, squares, zeros, True, has_x0)
+    entries = X.data / unit[X.indices]
+    sums = np.bincount(X.indices, entries, minlength=d).astype(np.float64)
+    squares = np.bincount(X.indices, entries**2, minlength=d).astype(np.float64)
+    return Spread(examples.n, count, unit, largest, sums, squares, np.zeros(d), *like)
 
 
 def _power_of_two(widths: NDArray[np.float64]) -> NDArray[np.float64]:
     exponent = np.round(np.log2(np.where(widths > 0, widths, 1.0)))
     return np.exp2(np.clip(exponent, -1000, 1000))
+
+
+@dataclass(frozen=True)
+class Strength:
+    """A feature, its weight, and weight × standard deviation of the feature."""
+
+    feature: str
+    weight: float
+    strength: float
+
+
+def strengths(hypothesis: Hypothesis, blocks: Blocks) -> list[Strength]:
+    """The features, strongest first, by what a typical change moves the score.
+
+    A weight applies to the values in the file, so weights of columns on different scales do
+    not compare; weight × standard deviation does.
+    """
+    spread = functools.reduce(Spread.joined, blocks.each(_spread_of))
+    weights = hypothesis.w[1:]
+    names = spread.names or tuple(f"x{i}" for i in range(1, len(weights) + 1))
+    with np.errstate(over="ignore"):
+        strength = np.nan_to_num(weights * spread.deviation)
+    order = np.argsort(-np.abs(strength), kind="stable")
+    return [Strength(names[i], float(weights[i]), float(strength[i])) for i in order]

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from rosenblatt import orders
 from rosenblatt.algorithms import Budget
+from rosenblatt.algorithms.scaling import Strength
 from rosenblatt.cli import INTERRUPTED, VERBS
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.learnpasses import learn_in_passes, tried_in_passes
@@ -26,7 +27,6 @@ from rosenblatt.read.credit import credit
 from rosenblatt.read.data import Data, of_table, read_data
 from rosenblatt.read.encoding import spelled
 from rosenblatt.show.report import GENERATOR
-from rosenblatt.show.strength import Strength
 from rosenblatt.show.text import weights_table
 from rosenblatt.solve import (
     ALGORITHMS,

@@ -13,7 +13,7 @@ from rosenblatt.algorithms import Budget, Rule
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.passes import Passed, passes
 from rosenblatt.algorithms.pocketpasses import pocket_passes
-from rosenblatt.algorithms.scaling import Scaling
+from rosenblatt.algorithms.scaling import Scaling, Strength, strengths
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.passing import AboutFile, verdict_in_passes
 from rosenblatt.clock import NEVER, Deadline
@@ -25,7 +25,6 @@ from rosenblatt.read import Source
 from rosenblatt.read.data import Data, read_as
 from rosenblatt.read.encoding import Unseen
 from rosenblatt.read.source import numbered
-from rosenblatt.show.strength import Strength, strengths
 from rosenblatt.solve import ENDED, POCKET_CORRECTIONS, How
 from rosenblatt.trial import Trial
 from rosenblatt.verdict import Verdict

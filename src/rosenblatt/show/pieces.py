@@ -8,14 +8,13 @@ from html import escape
 
 import numpy as np
 
-from rosenblatt.blocks import InOrder
+from rosenblatt.algorithms.scaling import strengths
 from rosenblatt.evidence.guarantee import squeeze as squeeze_of
 from rosenblatt.show import svg
 from rosenblatt.show.excerpt import excerpt
 from rosenblatt.show.findings import PROVES, Findings
 from rosenblatt.show.play import embedded
 from rosenblatt.show.scene import distances, scene_of
-from rosenblatt.show.strength import strengths
 from rosenblatt.words import counted
 
 MOST_FEATURES = 40
@@ -143,7 +142,7 @@ def margins(found: Findings) -> Iterator[str]:
 
 def weights(found: Findings) -> Iterator[str]:
     """The features, strongest first, and the rule."""
-    ranked = strengths(found.hypothesis, InOrder(lambda: [found.examples]))
+    ranked = strengths(found.hypothesis, found.examples)
     largest = max((abs(s.strength) for s in ranked), default=0.0) or 1.0
     labels = [escape(label) for label in found.labels]
     rows = [
@@ -188,7 +187,7 @@ def mistakes(found: Findings) -> Iterator[str]:
 def _mistaken(found: Findings, rows: list[int], off: list[float]) -> Iterator[str]:
     """A line for each example: what it is, how it is answered, and its strongest features."""
     examples = found.examples
-    ranked = strengths(found.hypothesis, InOrder(lambda: [examples]))[:SOME_FEATURES]
+    ranked = strengths(found.hypothesis, examples)[:SOME_FEATURES]
     names = examples.names or tuple(f"x{i}" for i in range(1, examples.d + 1))
     columns = [names.index(s.feature) for s in ranked]
     head = "".join(f'<th scope="col" class="n">{escape(s.feature)}</th>' for s in ranked)

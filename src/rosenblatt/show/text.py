@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from rosenblatt.show.strength import Strength
+from rosenblatt.algorithms.scaling import Strength
 from rosenblatt.words import shown
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
