@@ -15,9 +15,9 @@ from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import Reading, examples, json_option, reading_options
 from rosenblatt.errors import DataError, UsageError, column_called
+from rosenblatt.evidence.cone import FINITE, SHORT
 from rosenblatt.evidence.families import FAMILIES
 from rosenblatt.evidence.proof import ProofError
-from rosenblatt.evidence.reasons import FINITE, SHORT
 from rosenblatt.evidence.separation import Separation, advice, spelled, summary, which_rows
 from rosenblatt.evidence.separation import separation as ask
 from rosenblatt.evidence.separationproof import SeparationProof

@@ -1,15 +1,17 @@
-"""Which rows can be separated: the directions in which a likelihood never falls.
+"""Directions in which a likelihood never falls: the rows they separate, the estimates they move.
 
 Rows z ask for γ·z ≥ 0, pinned rows for γ·z = 0. A row is *separated* if some such γ has γ·z > 0
 there, and *overlaps* otherwise. One γ is positive on every separated row and zero on the others,
 and one set of multipliers, positive on every overlapping row and of any sign on pinned ones, has
-Σ λ z = 0: a strictly complementary pair, and each side proves the other's rows.
+Σ λ z = 0: a strictly complementary pair, and each side proves the other's rows. An estimate is
+infinite if some γ of this cone moves its coefficient.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import flint
@@ -28,61 +30,69 @@ from rosenblatt.evidence.decide import (
     total_of,
 )
 from rosenblatt.evidence.exact import Found, independent_columns
+from rosenblatt.evidence.families import Constraints, Mask, Question
 from rosenblatt.evidence.nearest import Watch, nearest_point
 from rosenblatt.evidence.proof import Part, Vector
 from rosenblatt.evidence.signed import Quotient, Scale, Signed, look_at
 from rosenblatt.examples import Examples
 
-Mask = NDArray[np.bool_]
-
 SPARE = 8  # rows looked at beyond those that are needed to span a space
+ALONE = 100  # columns of which each is tried alone
+FEW = 24  # more columns to drop than so many are no advice
+MANY = 400  # of so many columns those to drop are not looked for: it would take minutes
 
+NO_PART = Part((), ())
 
-@dataclass(frozen=True, eq=False)
-class Constraints:
-    """Rows z = y·x that ask for γ·z ≥ 0, and which of them are pinned to γ·z = 0.
-
-    The examples have no x0 of their own: where there is an intercept it is a column.
-    """
-
-    examples: Examples
-    pinned: Mask
+# Why an estimate is what it is, in words.
+FINITE, UP, DOWN = "finite", "grows without bound", "falls without bound"
+EITHER, UNKNOWN = "infinite, of either sign", "not identified by any row"
+UNSIGNED = "infinite, its sign not known"  # where the run ended before it was
+INFINITE = (UP, DOWN, EITHER, UNSIGNED)
+ESTIMATES = {FINITE: 0.0, UP: math.inf, DOWN: -math.inf} | dict.fromkeys(
+    (EITHER, UNKNOWN, UNSIGNED), math.nan
+)
+SHORT = {
+    FINITE: "finite",
+    UP: "+inf",
+    DOWN: "-inf",
+    EITHER: "±inf",
+    UNKNOWN: "—",
+    UNSIGNED: "infinite",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Which rows are separated, γ and multipliers that show it, and the span of the others.
+    """Which rows are separated, γ and multipliers that show it, and the span of the others."""
 
-    Parameters
-    ----------
-    separated : bool array
-        One for each row.
-    direction : tuple of int
-        γ: positive on separated rows, zero on the others; all zeros where there are none.
-    part : Part
-        Multipliers of overlapping rows; `rest` is that of each that is neither listed nor pinned.
-    spanning : tuple of int
-        Independent rows that span the overlapping ones.
-    reason : str
-        Why it is undecided; empty where it is not.
-    """
+    separated: Mask  # one for each row
+    direction: Vector = ()  # γ: positive on separated rows, zero on the others
+    part: Part = NO_PART  # its rest is of rows that overlap, neither listed nor pinned
+    spanning: tuple[int, ...] = ()  # independent rows that span the overlapping ones
+    reason: str = ""  # why it is undecided
 
-    separated: Mask
-    direction: Vector = ()
-    part: Part = field(default_factory=lambda: Part((), ()))
-    spanning: tuple[int, ...] = ()
-    reason: str = ""
+
+@dataclass(frozen=True)
+class Blame:
+    """Why each estimate is what it is, and columns without which none is infinite."""
+
+    why: tuple[str, ...]  # for each coefficient
+    drop: tuple[str, ...] = ()  # none where it would take many, or is not known
+    reason: str = ""  # why something is not known
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """What is left when the span of all overlapping rows is divided away."""
+
+    signed: Signed  # the rows that are left
+    free: list[int]  # rows that span the pinned ones
+    carried: list[Found]  # multipliers found on the way
+    direction: Vector | None  # positive on the rows left, zeros if none are; None if undecided
 
 
 def partition(constraints: Constraints, watch: Watch = lambda point, passes: None) -> Partition:
     """Find out which rows are separated, exactly.
-
-    Parameters
-    ----------
-    constraints : Constraints
-        The rows.
-    watch : callable, optional
-        Told how far the solver is.
 
     Examples
     --------
@@ -94,45 +104,29 @@ def partition(constraints: Constraints, watch: Watch = lambda point, passes: Non
     ([False, False, True], (0, 1), (0, 1))
     """
     left = _reduced(constraints, watch)
-    if left.direction is None:
+    signed, free, gamma = left.signed, left.free, left.direction
+    separated = _alive(signed) if gamma and any(gamma) else np.zeros(signed.examples.n, dtype=bool)
+    if gamma is None:
         reason = "neither a direction nor multipliers could be made exact"
-        return Partition(np.zeros(constraints.examples.n, dtype=bool), reason=reason)
-    return _partition(constraints, left)
-
-
-def direction(
-    constraints: Constraints, watch: Watch, row: int | None = None
-) -> tuple[int, ...] | None:
-    """A direction that is positive wherever one can be, zeros if nowhere; None if undecided.
-
-    With a row, zeros also as soon as it is known that none is positive there.
-    """
-    return _reduced(constraints, watch, row).direction
-
-
-@dataclass(frozen=True, eq=False)
-class Reduced:
-    """What is left when the span of all overlapping rows is divided away.
-
-    Parameters
-    ----------
-    signed : Signed
-        The rows that are left.
-    free : list of int
-        Rows that span the pinned ones.
-    carried : list of Found
-        Multipliers found on the way.
-    direction : tuple of int, optional
-        Positive on the rows left, zeros if there are none; None if undecided.
-    """
-
-    signed: Signed
-    free: list[int]
-    carried: list[Found]
-    direction: Vector | None
+        return Partition(separated, reason=reason)
+    rows, multipliers = list(free), [flint.fmpq(0)] * len(free)
+    for one in left.carried:
+        multipliers = lifted(signed, rows, multipliers, sum_of(signed, one), free=len(free))
+        rows, multipliers = [*rows, *one.rows], [*multipliers, *one.multipliers]
+    rest = np.setdiff1d(np.flatnonzero(~separated & ~constraints.pinned), rows)
+    if len(rest):
+        total = total_of(signed, rest.tolist())
+        multipliers = lifted(signed, rows, multipliers, total, free=len(free))
+    part = part_of(signed, Found(rows=rows, multipliers=multipliers), int(len(rest) > 0))
+    spanning = [rows[i] for i in independent_columns(signed.exact_whole(rows).transpose())]
+    return Partition(separated, gamma, part, tuple(spanning))
 
 
 def _reduced(constraints: Constraints, watch: Watch, row: int | None = None) -> Reduced:
+    """Divide overlapping rows away until a direction is positive on all that are left.
+
+    With a row, only until it is known that none is positive there.
+    """
     examples = constraints.examples
     signed = Signed(examples, Scale.even(examples, look_at(examples)))
     free, signed = _span(signed, np.flatnonzero(constraints.pinned))
@@ -173,33 +167,45 @@ def _span(signed: Signed, among: NDArray[np.intp]) -> tuple[list[int], Signed]:
     return spanning, signed
 
 
-def spanning_rows(examples: Examples, among: NDArray[np.intp]) -> list[int]:
+def _spanning_rows(examples: Examples, among: Any) -> list[int]:
     """Independent rows that span some of the examples."""
-    return _span(Signed(examples, Scale.even(examples, look_at(examples))), among)[0]
+    signed = Signed(examples, Scale.even(examples, look_at(examples)))
+    return _span(signed, np.asarray(among, dtype=np.intp))[0]
 
 
-def _partition(constraints: Constraints, left: Reduced) -> Partition:
-    signed, free, carried, gamma = left.signed, left.free, left.carried, left.direction or ()
-    separated = _alive(signed) if any(gamma) else np.zeros(constraints.examples.n, dtype=bool)
-    rows, multipliers = list(free), [flint.fmpq(0)] * len(free)
-    for one in carried:
-        multipliers = lifted(signed, rows, multipliers, sum_of(signed, one), free=len(free))
-        rows, multipliers = [*rows, *one.rows], [*multipliers, *one.multipliers]
-    rest = np.setdiff1d(np.flatnonzero(~separated & ~constraints.pinned), rows)
-    if len(rest):
-        total = total_of(signed, rest.tolist())
-        multipliers = lifted(signed, rows, multipliers, total, free=len(free))
-    part = part_of(signed, Found(rows=rows, multipliers=multipliers), int(len(rest) > 0))
-    spanning = [rows[i] for i in independent_columns(signed.exact_whole(rows).transpose())]
-    return Partition(separated, gamma, part, tuple(spanning))
+def blame(asked: Question, found: Partition, watch: Watch) -> Blame:
+    """Find out which way the estimates run; what is known by then if interrupted."""
+    constraints, reason = asked.constraints, ""
+    why, alone = _known(constraints.examples, found)
+    drop: Sequence[str] = ()
+    ask = Asking(constraints, found, [found.direction], watch)
+    try:
+        for j in np.flatnonzero(np.array(why) == UNSIGNED).tolist():
+            why[j] = ask.sign(j, alone=alone)
+        if found.separated.any():
+            drop = _droppable(ask, asked, why)
+    except KeyboardInterrupt:
+        reason = "interrupted before all was known about the coefficients"
+    return Blame(tuple(why), tuple(drop), reason)
 
 
-def null_space(examples: Examples, spanning: Sequence[int]) -> Quotient:
+def _known(examples: Examples, found: Partition) -> tuple[list[str], bool]:
+    """What the ranks tell of each coefficient, and whether there is one direction alone."""
+    over = _null_space(examples, found.spanning)
+    rows = np.flatnonzero(found.separated)
+    spanning = [*found.spanning, *_spanning_rows(examples, rows)] if len(rows) else found.spanning
+    every = _null_space(examples, _spanning_rows(examples, spanning))
+    known = zip(_determined(over, examples.d), _determined(every, examples.d), strict=True)
+    why = [FINITE if finite else UNSIGNED if is_known else UNKNOWN for finite, is_known in known]
+    return why, len(over.others) - len(every.others) == 1
+
+
+def _null_space(examples: Examples, spanning: Sequence[int]) -> Quotient:
     """The γ that are zero on some rows: what is at the pivots follows from the others."""
     return quotient_by(Signed(examples, Scale(np.ones(examples.d))), spanning)
 
 
-def determined(quotient: Quotient, dimension: int) -> Mask:
+def _determined(quotient: Quotient, dimension: int) -> Mask:
     """Which coordinates are zero for every γ of a null space."""
     result = np.zeros(dimension, dtype=bool)
     table: list[list[Any]] = quotient.fill.tolist()
@@ -208,3 +214,92 @@ def determined(quotient: Quotient, dimension: int) -> Mask:
     for j, row in zip(quotient.pivots.tolist(), table, strict=True):
         result[j] = all(v == 0 for v in row)
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class Asking:
+    """Asks whether some direction of the cone has a coefficient of some sign."""
+
+    constraints: Constraints
+    found: Partition
+    directions: list[Vector]  # that are known to be in the cone
+    watch: Watch
+
+    def sign(self, j: int, *, alone: bool) -> str:
+        """Whether coefficient j is positive, negative or either along the cone's directions."""
+        signs = {(v[j] > 0) - (v[j] < 0) for v in self.directions} - {0}
+        for side in (1, -1):
+            if side not in signs and not alone:
+                possible = self.possible(j, side)
+                if possible is None:
+                    return UNSIGNED
+                signs |= {side} if possible else set()
+        return EITHER if len(signs) == 2 else UP if signs == {1} else DOWN
+
+    def possible(self, j: int, side: int) -> bool | None:
+        """Whether some direction of the cone has this sign at j; None where undecided."""
+        small = self._small([j], side)
+        small.pinned[-1] = False
+        found = _reduced(small, self.watch, row=len(small.pinned) - 1).direction
+        if found is None:
+            return None
+        self.directions.append(found)
+        return side * found[j] > 0
+
+    def without(self, columns: Sequence[int]) -> Vector | None:
+        """A direction that is left once columns are dropped, zeros if none; None if undecided."""
+        return _reduced(self._small(columns), self.watch).direction
+
+    def finite_without(self, columns: Sequence[int]) -> bool:
+        """Whether nothing is separated once these columns are dropped."""
+        left = self.without(columns)
+        return left is not None and not any(left)
+
+    def _small(self, columns: Sequence[int], side: int = 1) -> Constraints:
+        """The separated rows, rows that span the others, and a row for each of some columns.
+
+        All but the separated rows are pinned. What stands in a row of a column alone is as large
+        as the numbers of the column, so that it stands out in no way.
+        """
+        examples = self.constraints.examples
+        rows = np.flatnonzero(self.found.separated)
+        index = np.concatenate((rows, np.array(self.found.spanning, dtype=np.intp)))
+        X = examples.X[index]
+        X = (X.toarray() if examples.is_sparse else X).astype(np.float64)
+        extra = np.zeros((len(columns), examples.d))
+        for row, j in enumerate(columns):
+            extra[row, j] = side * (float(np.abs(X[:, j]).max(initial=0.0)) or 1.0)
+        y = np.concatenate((examples.y[index], np.ones(len(columns), dtype=np.int8)))
+        pinned = np.arange(len(y)) >= len(rows)
+        return Constraints(replace(examples, X=np.vstack((X, extra)), y=y), pinned)
+
+
+def _droppable(ask: Asking, asked: Question, why: Sequence[str]) -> list[str]:
+    """Few columns to drop so that nothing is separated: one if one will do."""
+    places = asked.columns
+    infinite = [name for name, js in places.items() if any(why[j] in INFINITE for j in js)]
+    unknown = [name for name, js in places.items() if any(why[j] == UNKNOWN for j in js)]
+    # Those that are infinite are to blame before those that no row identifies; the last first,
+    # for before them stand the intercept and what a person put in first.
+    order = list(dict.fromkeys([*reversed(infinite), *reversed(unknown)]))
+    if len(order) > MANY:
+        return []
+    if len(order) <= ALONE:
+        for name in order:
+            if ask.finite_without(places[name]):
+                return [name]
+    chosen: list[str] = []
+    left: Vector | None = ask.found.direction
+    while left is not None and any(left):
+        if len(chosen) == FEW:
+            return []
+        chosen.append(next(n for n in order if any(left[j] for j in places[n])))
+        left = ask.without([j for name in chosen for j in places[name]])
+    if left is None:
+        return []
+    chosen.sort(key=list(places).index)
+    for name in list(chosen):
+        fewer = [k for k in chosen if k != name]
+        if fewer and ask.finite_without([j for k in fewer for j in places[k]]):
+            chosen = fewer
+    return chosen

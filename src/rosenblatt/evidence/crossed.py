@@ -17,37 +17,22 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from rosenblatt.evidence.coefficients import Blame
-from rosenblatt.evidence.cone import Constraints, Partition
-from rosenblatt.evidence.families import Question
+from rosenblatt.evidence.cone import DOWN, EITHER, FINITE, UNKNOWN, UP, Blame, Partition
+from rosenblatt.evidence.families import Constraints, Mask, Question
 from rosenblatt.evidence.proof import Part
-from rosenblatt.evidence.reasons import DOWN, EITHER, FINITE, UNKNOWN, UP
 
 Ints = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class Crossed:
-    """The rows as arrows between nodes: the columns, the intercept's node, and the ground.
-
-    Parameters
-    ----------
-    constraints : Constraints
-        The rows.
-    tails, heads : arrays of int
-        The node that each row's arrow leaves, and the one it leads to.
-    second : bool array
-        Which columns are of the second factor.
-    intercept : int
-        The column that is all ones, or -1.
-    """
+    """The rows as arrows between nodes: the columns, the intercept's node, and the ground."""
 
     constraints: Constraints
-    tails: Ints
-    heads: Ints
-    second: Mask
-    intercept: int
+    tails: Ints  # the node that each row's arrow leaves
+    heads: Ints  # and the one it leads to
+    second: Mask  # which columns are of the second factor
+    intercept: int  # the column that is all ones, or -1
 
     @classmethod
     def of(cls, constraints: Constraints) -> Crossed | None:

@@ -1,4 +1,4 @@
-"""Families of regressions: which signed rows say that an estimate runs away.
+"""What a regression asks: its columns and answers, as signed rows that a family makes of them.
 
 Along a direction γ in which the likelihood never falls, z·γ ≥ 0 for every row z:
 
@@ -12,42 +12,70 @@ Along a direction γ in which the likelihood never falls, z·γ ≥ 0 for every 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.checks import row_weights
-from rosenblatt.design import Design
-from rosenblatt.evidence.cone import Constraints
+from rosenblatt.errors import column_called
 from rosenblatt.examples import Examples, labels_of, one_or_two_labels, signs
+from rosenblatt.tables import as_column, as_table, column_names
 from rosenblatt.words import listed
 
 FAMILIES = ("binomial", "poisson", "multinomial")
 SIGNS = np.array([-1, 1])
+INTERCEPT = "(intercept)"
+MANY_DUMMIES = 64  # from so many on they are kept sparse
+# Classes of statsmodels that say all by their name -> our families.
+MODELS = {
+    "Logit": "binomial",
+    "Probit": "binomial",
+    "MNLogit": "multinomial",
+    "Poisson": "poisson",
+    "GeneralizedPoisson": "poisson",
+    "NegativeBinomial": "poisson",
+    "NegativeBinomialP": "poisson",
+}
+# Families of a GLM and their links. With a log link a share of 0 is all that runs away. Gaussian
+# and inverse Gaussian answers above 0 do not hold a mean back, so they are not here.
+RISING = ("Logit", "Probit", "CLogLog", "LogLog", "Cauchy", "CDFLink")
+COUNTS = ("Binomial", "Poisson", "NegativeBinomial", "Tweedie", "Gamma")
+LINKS = {
+    **{("Binomial", link): "binomial" for link in RISING},
+    **{(name, "Log"): "poisson" for name in COUNTS},
+}
 
 Name = str | tuple[Any, str]
+Mask = NDArray[np.bool_]
+
+
+class Constraints(NamedTuple):
+    """Rows z = y·x that ask for γ·z ≥ 0, and which of them are pinned to γ·z = 0."""
+
+    examples: Examples  # without an x0 of their own: an intercept is a column
+    pinned: Mask
+
+
+class Design(NamedTuple):
+    """The columns of a regression with their names, the intercept first where there is one."""
+
+    X: Any
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is asked of a regression: its rows, whose they are, the names of its coefficients.
+    """The signed rows of a regression, and the names of its coefficients."""
 
-    Parameters
-    ----------
-    constraints : Constraints
-        The signed rows.
-    owners : array of int
-        The row of the data, from 0, that each of them came from.
-    names : tuple
-        One for each coefficient.
-    """
-
+    family: str
+    fit_intercept: bool
     constraints: Constraints
-    owners: NDArray[np.intp]
-    names: tuple[Name, ...]
+    owners: NDArray[np.intp]  # the row of the data, from 0, that each signed row came from
+    names: tuple[Name, ...]  # one for each coefficient
 
     @property
     def columns(self) -> dict[str, list[int]]:
@@ -58,49 +86,60 @@ class Question:
         return places
 
 
-def question(design: Design, y: Any, family: str, sample_weight: Any = None) -> Question:
-    """Ask about a regression; rows of weight 0 are not part of it.
+def question(
+    X: Any, y: Any, family: str | None, fit_intercept: bool, sample_weight: Any
+) -> Question:
+    """Ask about X and y, or where there is no y about a model of statsmodels."""
+    if y is not None:
+        design = design_of(X, fit_intercept)
+        return question_of(design, y, family or "binomial", fit_intercept, sample_weight)
+    model = getattr(X, "model", X)
+    if not (hasattr(model, "exog") and hasattr(model, "endog")):
+        raise TypeError(
+            "give X and y, or one model or result of statsmodels: "
+            f"{type(model).__name__} has no exog and endog."
+        )
+    table = as_table(np.asarray(model.exog, dtype=np.float64))
+    names = [str(name) for name in list(getattr(model, "exog_names", []))[: table.shape[1]]]
+    names += [f"x{j}" for j in range(len(names) + 1, table.shape[1] + 1)]
+    if sample_weight is None:
+        sample_weight = _model_weights(model)
+    family = family or _model_family(model)
+    answers = _model_answers(model, family)
+    return question_of(Design(table, tuple(names)), answers, family, False, sample_weight)
 
-    Parameters
-    ----------
-    design : Design
-        Its columns.
-    y : sequence
-        Its answers, as the family has them.
-    family : {"binomial", "poisson", "multinomial"}
-        How they depend on the columns.
-    sample_weight : sequence of numbers, optional
-        From 0 up.
-    """
+
+def question_of(
+    design: Design, y: Any, family: str, fit_intercept: bool, sample_weight: Any = None
+) -> Question:
+    """Ask about a regression; rows of weight 0 are not part of it."""
     if family not in FAMILIES:
         raise ValueError(f"family is {family!r}; give one of {', '.join(map(repr, FAMILIES))}.")
-    _refuse_namesakes(design.names)
-    n = design.X.shape[0]
+    X, names = design
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise ValueError(f"two columns of the regression are called {twice!r}; rename one of them.")
+    n = X.shape[0]
     kept = np.arange(n)
     if sample_weight is not None:
         kept = np.flatnonzero(row_weights(sample_weight, n) > 0)
         if len(kept) == 0:
             raise ValueError("every sample_weight is zero; give a positive weight to some rows.")
     answers = _answers(y, n)[kept]
-    X = design.X if len(kept) == n else design.X[kept]
+    X = X if len(kept) == n else X[kept]
     if family == "multinomial":
-        return _multinomial(X, answers, kept, design.names)
+        X, owners, labels = _against_rivals(X, answers)
+        sign, pinned = np.ones(len(owners), dtype=np.int8), np.zeros(len(owners), dtype=bool)
+        pairs = tuple((label, name) for label in labels[1:] for name in names)
+        constraints = Constraints(Examples(X, sign, SIGNS, None, 0.0), pinned)
+        return Question(family, fit_intercept, constraints, kept[owners], pairs)
     sign, pinned = (_binomial if family == "binomial" else _poisson)(answers)
-    examples = Examples(X, sign, SIGNS, None, 0.0)
-    return Question(Constraints(examples, pinned), kept, design.names)
-
-
-def _refuse_namesakes(names: tuple[str, ...]) -> None:
-    """Coefficients are told apart by their names."""
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(f"two columns of the regression are called {twice!r}; rename one of them.")
+    constraints = Constraints(Examples(X, sign, SIGNS, None, 0.0), pinned)
+    return Question(family, fit_intercept, constraints, kept, names)
 
 
 def _answers(y: Any, n: int) -> NDArray[Any]:
-    # Arrow's own `to_numpy` refuses text and gaps; np.asarray takes both.
-    own = hasattr(y, "to_numpy") and not type(y).__module__.startswith("pyarrow")
-    answers = np.asarray(y.to_numpy() if own else y)
+    answers = as_column(y)
     if answers.ndim == 2 and 1 in answers.shape:
         answers = answers.ravel()
     if answers.shape != (n,):
@@ -110,7 +149,7 @@ def _answers(y: Any, n: int) -> NDArray[Any]:
     return answers
 
 
-def _binomial(answers: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+def _binomial(answers: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
     if answers.dtype.kind in "fiu":
         shares = _numbers(answers, "binomial")
         if ((shares >= 0) & (shares <= 1)).all():
@@ -127,7 +166,7 @@ def _binomial(answers: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.bool_
     return sign, np.zeros(len(sign), dtype=bool)
 
 
-def _poisson(answers: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+def _poisson(answers: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
     counts = _numbers(answers, "poisson")
     bad = np.flatnonzero(counts < 0)
     if len(bad):
@@ -148,9 +187,8 @@ def _numbers(answers: NDArray[Any], family: str) -> NDArray[np.float64]:
     return numbers
 
 
-def _multinomial(
-    X: Any, answers: NDArray[Any], kept: NDArray[np.intp], names: tuple[str, ...]
-) -> Question:
+def _against_rivals(X: Any, answers: NDArray[Any]) -> tuple[Any, NDArray[np.intp], list[Any]]:
+    """A row for each row and rival label, the row that each is of, and the labels."""
     from scipy import sparse
 
     labels, codes = labels_of(answers)
@@ -160,21 +198,146 @@ def _multinomial(
     rivals = np.array([[r for r in range(K) if r != k] for k in range(K)])[codes]
     owners = np.repeat(np.arange(len(codes)), K - 1)
     mine = sparse.csr_array(sparse.eye_array(K, format="csr")[:, 1:])
-    place = mine[np.repeat(codes, K - 1)] - mine[rivals.ravel()]
-    table = _blockwise(place, sparse.csr_array(X)[owners])
-    examples = Examples(table, np.ones(len(owners), dtype=np.int8), SIGNS, None, 0.0)
-    pairs = tuple((label, name) for label in labels[1:].tolist() for name in names)
-    return Question(Constraints(examples, np.zeros(len(owners), dtype=bool)), kept[owners], pairs)
-
-
-def _blockwise(place: Any, X: Any) -> Any:
-    """Each row of X in every block, times the row's place there."""
-    from scipy import sparse
-
-    blocks = [sparse.diags_array(column) @ X for column in place.toarray().T]
-    table = sparse.hstack(blocks, format="csr")
+    place = (mine[np.repeat(codes, K - 1)] - mine[rivals.ravel()]).toarray()
+    rows = sparse.csr_array(X)[owners]
+    table = sparse.hstack([sparse.diags_array(one) @ rows for one in place.T], format="csr")
     table.eliminate_zeros()
     table.sort_indices()
     table.indices = table.indices.astype(np.int32, copy=False)
     table.indptr = table.indptr.astype(np.int32, copy=False)
-    return table
+    return table, owners, labels.tolist()
+
+
+def design_of(X: Any, fit_intercept: bool = True) -> Design:
+    """Take an array, a CSR matrix or a frame as a design.
+
+    Columns of text or categories become a dummy for each level but the first, which is the
+    reference; without intercept the first such column keeps all its levels. Columns without
+    names are called x1, x2, …
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"age": [31.0, 45.0, 52.0], "town": ["Bonn", "Kiel", "Bonn"]})
+    >>> design_of(frame).names
+    ('(intercept)', 'age', 'town[Kiel]')
+    """
+    if column_names(X) is not None and not hasattr(X, "tocsr"):
+        tables = list(_of_frame(X, keep_all=not fit_intercept))
+    else:
+        table = as_table(X)
+        tables = [(table, [f"x{j}" for j in range(1, table.shape[1] + 1)])]
+    names = tuple(name for _, some in tables for name in some)
+    return as_design(_joined([table for table, _ in tables]), names, fit_intercept)
+
+
+def as_design(X: Any, names: tuple[str, ...], fit_intercept: bool) -> Design:
+    """Numbers with their names as a design, with a column of ones if asked for."""
+    if not fit_intercept:
+        return Design(X, names)
+    return Design(_joined([np.ones((X.shape[0], 1)), X]), (INTERCEPT, *names))
+
+
+def _joined(tables: list[Any]) -> Any:
+    if all(isinstance(table, np.ndarray) for table in tables):
+        return np.ascontiguousarray(np.hstack(tables), dtype=np.float64)
+    from scipy import sparse
+
+    joined = sparse.hstack([sparse.csr_array(table) for table in tables], format="csr")
+    return as_table(joined.astype(np.float64))
+
+
+def _of_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
+    """The columns of a frame of any kind as numbers, each with the names of these."""
+    import pyarrow as pa
+
+    if hasattr(X, "to_arrow"):
+        X = X.to_arrow()
+    elif not hasattr(X, "column_names"):
+        try:
+            X = pa.Table.from_pandas(X, preserve_index=False)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as trouble:
+            raise ValueError(
+                f"X: {trouble.args[-1]}; make every cell of it a number, or every cell text."
+            ) from None
+    kinds = pa.types
+    categories = (kinds.is_dictionary, kinds.is_string, kinds.is_large_string, kinds.is_string_view)
+    for i, name in enumerate(X.column_names):
+        column = X.column(i)
+        if any(test(column.type) for test in categories):
+            codes, levels = _levels(name, column)
+            dummies = _dummies(codes, len(levels), 0 if keep_all else 1)
+            yield dummies, [f"{name}[{level}]" for level in levels[0 if keep_all else 1 :]]
+            keep_all = False
+        else:
+            yield as_table(pa.table({name: column})), [name]
+
+
+def _levels(name: str, column: Any) -> tuple[NDArray[np.intp], list[str]]:
+    """The level of each cell, and the levels that occur: as declared, or in sort order."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.null_count:
+        row = int(np.flatnonzero(pc.is_null(column).to_numpy(zero_copy_only=False))[0])
+        raise ValueError(
+            f"X, row {row}, {column_called(name)}: there is nothing; drop the row or fill it in."
+        )
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    declared = pa.types.is_dictionary(column.type)
+    coded = column if declared else column.dictionary_encode()
+    codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
+    levels = [str(level) for level in coded.dictionary.to_pylist()]
+    order = np.unique(codes).tolist()
+    if not declared:
+        order.sort(key=levels.__getitem__)
+    places = np.zeros(len(levels), dtype=np.intp)
+    places[order] = np.arange(len(order))
+    return places[codes], [levels[k] for k in order]
+
+
+def _dummies(codes: NDArray[np.intp], count: int, first: int) -> Any:
+    from scipy import sparse
+
+    n = len(codes)
+    entries = np.ones(n), codes.astype(np.int32), np.arange(n + 1, dtype=np.int32)
+    table = sparse.csr_array(entries, shape=(n, count))[:, first:]
+    return table if count > MANY_DUMMIES else table.toarray()
+
+
+def _model_family(model: Any) -> str:
+    own = getattr(model, "family", None)
+    if own is None:
+        name = type(model).__name__
+        found = MODELS.get(name)
+    else:
+        name, link = type(own).__name__, type(getattr(own, "link", None)).__name__
+        # Older releases have these links in small letters too.
+        known = {link.casefold(): link for _, link in LINKS}
+        found = LINKS.get((name, known.get(link.casefold(), link)))
+        name = f"{name} with the link {link}"
+    if found is None:
+        raise ValueError(
+            f"whether estimates of {name} can be infinite is not known here; "
+            "give family='binomial', 'poisson' or 'multinomial'."
+        )
+    return found
+
+
+def _model_weights(model: Any) -> Any:
+    given = [getattr(model, name, None) for name in ("freq_weights", "var_weights")]
+    weights = [np.asarray(w, dtype=np.float64) > 0 for w in given if w is not None]
+    return np.logical_and.reduce(weights).astype(np.float64) if weights else None
+
+
+def _model_answers(model: Any, family: str) -> Any:
+    answers = np.asarray(model.endog)
+    spelled = getattr(model, "_ynames_map", None)
+    if family != "multinomial" or not spelled:
+        return answers
+    # Labels in the order in which the model has them: its first is the reference.
+    labels = [spelled[key] for key in sorted(spelled)]
+    if sorted(labels) != labels or answers.ndim != 1:
+        return answers
+    return np.array(labels)[answers.astype(np.intp)]

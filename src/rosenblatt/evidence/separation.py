@@ -10,16 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.card import card
-from rosenblatt.design import INTERCEPT, as_design, design_of
-from rosenblatt.evidence.coefficients import blame
-from rosenblatt.evidence.cone import partition
+from rosenblatt.evidence.cone import (
+    ESTIMATES,
+    FINITE,
+    INFINITE,
+    SHORT,
+    UNKNOWN,
+    blame,
+    partition,
+)
 from rosenblatt.evidence.crossed import Crossed
-from rosenblatt.evidence.families import Name, Question, question
+from rosenblatt.evidence.families import (
+    INTERCEPT,
+    Name,
+    Question,
+    as_design,
+    question,
+    question_of,
+)
 from rosenblatt.evidence.nearest import Watch
 from rosenblatt.evidence.proof import EXACT, ProofError, Vector
-from rosenblatt.evidence.reasons import ESTIMATES, FINITE, INFINITE, SHORT, UNKNOWN
 from rosenblatt.evidence.separationproof import SeparationProof, data_of, kind_of
-from rosenblatt.evidence.statsmodels import model_of
 from rosenblatt.evidence.telling import Telling
 from rosenblatt.examples import Examples
 from rosenblatt.words import counted, listed, shown
@@ -130,39 +141,35 @@ def separation(
     >>> s.kind, s.rows.tolist(), s.coefficients
     ('quasi-complete', [0, 1, 4], {'(intercept)': -inf, 'x1': inf})
     """
-    design = None
-    if y is None:
-        design, y, family, sample_weight = model_of(X, family, sample_weight)
-        fit_intercept = False
-    family = family or "binomial"
-    asked = question(design or design_of(X, fit_intercept), y, family, sample_weight)
+    asked = question(X, y, family, fit_intercept, sample_weight)
     with Telling() as telling:
         try:
-            return separation_of(asked, family, fit_intercept, telling.tell)
+            return separation_of(asked, telling.tell)
         except KeyboardInterrupt:
             reason = f"interrupted after {counted(telling.passes, 'pass', 'passes')} over the data"
-            return _undecided(asked, family, reason)
+            return _undecided(asked, reason)
 
 
-def separation_of(asked: Question, family: str, fit_intercept: bool, watch: Watch) -> Separation:
+def separation_of(asked: Question, watch: Watch) -> Separation:
     """Decide about the signed rows of a regression."""
     crossed = Crossed.of(asked.constraints) if len(asked.names) >= MANY_COLUMNS else None
     found = partition(asked.constraints, watch) if crossed is None else crossed.partition()
     if found.reason:
-        return _undecided(asked, family, found.reason)
+        return _undecided(asked, found.reason)
     pinned = asked.constraints.pinned
     kind = kind_of(found.separated, pinned)
-    data = data_of(asked)
-    proof = SeparationProof(kind, family, fit_intercept, data, found.direction, found.part)
+    proof = SeparationProof(
+        kind, asked.family, asked.fit_intercept, data_of(asked), found.direction, found.part
+    )
     try:
         proof.check_evidence(asked)
     except ProofError as error:
-        return _undecided(asked, family, f"the proof did not hold: {error}")
+        return _undecided(asked, f"the proof did not hold: {error}")
     blamed = blame(asked, found, watch) if crossed is None else crossed.blame(asked, found)
     owners, separated = asked.owners, found.separated
     return Separation(
         kind,
-        family,
+        asked.family,
         asked.names,
         len(np.unique(owners)),
         dict(zip(asked.names, blamed.why, strict=True)),
@@ -179,18 +186,14 @@ def infinite_columns(examples: Examples) -> list[str]:
     """The features whose estimates a logistic regression of examples would have infinite."""
     names = examples.names or tuple(f"x{j}" for j in range(1, examples.d + 1))
     table = as_design(examples.X, names, bool(examples.x0))
-    s = separation_of(question(table, examples.y, "binomial"), "binomial", True, _silent)
+    s = separation_of(question_of(table, examples.y, "binomial", True), lambda *_: None)
     infinite = [str(n) for n, why in s.reasons.items() if why in INFINITE]
     return [name for name in infinite if name != INTERCEPT]
 
 
-def _silent(point: Any, passes: int) -> None:
-    """Nobody is told."""
-
-
-def _undecided(asked: Question, family: str, reason: str) -> Separation:
+def _undecided(asked: Question, reason: str) -> Separation:
     n = len(np.unique(asked.owners))
-    return Separation("undecided", family, asked.names, n, reason=reason)
+    return Separation("undecided", asked.family, asked.names, n, reason=reason)
 
 
 def as_numbers(direction: Vector) -> NDArray[Any]:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from rosenblatt.blocks import Picked
 from rosenblatt.card import card
-from rosenblatt.design import design_of
 from rosenblatt.errors import quoted
 from rosenblatt.evidence.families import Question, question
 from rosenblatt.evidence.integers import merged, sum_of_rows
@@ -32,7 +31,6 @@ from rosenblatt.evidence.proof import (
     integers_of,
     product_signs,
 )
-from rosenblatt.evidence.statsmodels import model_of
 from rosenblatt.examples import Examples
 
 FORMAT = "rosenblatt separation 1"
@@ -88,14 +86,7 @@ class SeparationProof(Sealed):
         sample_weight : sequence of n numbers, optional
             As they were given when the proof was made.
         """
-        design = None
-        if y is None:
-            design, y, _, sample_weight = model_of(X, self.family, sample_weight)
-        design = design or design_of(X, self.fit_intercept)
-        return self.check_question(question(design, y, self.family, sample_weight))
-
-    def check_question(self, asked: Question) -> bool:
-        """Check the proof against the signed rows of a regression."""
+        asked = question(X, y, self.family, self.fit_intercept, sample_weight)
         if data_of(asked) != self.data:
             raise ProofError(
                 "this is a proof about other data: a number, an answer or the order of the rows "
