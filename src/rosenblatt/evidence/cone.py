@@ -29,11 +29,10 @@ from rosenblatt.evidence.decide import (
     sum_of,
     total_of,
 )
-from rosenblatt.evidence.exact import Found, independent_columns
 from rosenblatt.evidence.families import Constraints, Mask, Question
 from rosenblatt.evidence.nearest import Watch, nearest_point
 from rosenblatt.evidence.proof import Part, Vector
-from rosenblatt.evidence.signed import Quotient, Scale, Signed, look_at
+from rosenblatt.evidence.signed import Found, Quotient, Scale, Signed, independent_columns, look_at
 from rosenblatt.examples import Examples
 
 SPARE = 8  # rows looked at beyond those that are needed to span a space

@@ -19,20 +19,6 @@ import numpy as np
 
 from rosenblatt import algorithms
 from rosenblatt.clock import NEVER, OutOfTimeError
-from rosenblatt.evidence.exact import (
-    MANY,
-    ExactWalk,
-    Found,
-    Fractions,
-    below,
-    fractions_of,
-    independent_columns,
-    rounding,
-    solved,
-    vanishing,
-    without_denominators,
-    zero_sum,
-)
 from rosenblatt.evidence.integers import (
     Total,
     as_integers,
@@ -48,15 +34,27 @@ from rosenblatt.evidence.integers import (
 from rosenblatt.evidence.nearest import GAP, Point, Watch, nearest_point
 from rosenblatt.evidence.proof import Part, Vector
 from rosenblatt.evidence.signed import (
+    MANY,
+    ExactWalk,
     Floats,
+    Found,
+    Fractions,
     Look,
     Quotient,
     Rows,
     Scale,
     Signed,
+    below,
     columns_of,
+    fractions_of,
+    independent_columns,
     power,
     round_fraction,
+    rounding,
+    solved,
+    vanishing,
+    without_denominators,
+    zero_sum,
 )
 
 BITS = (53, 106, 212, 424)  # digits to which exact weights are cut, the fewest that will do

@@ -1,48 +1,52 @@
 """The point nearest to the origin in the convex hull of the signed examples, in floats.
 
 A small working set of rows is solved to the end; then one pass over all rows finds those that
-would bring the point nearer, one for each block of rows, and they join the working set.
+would bring the point nearer, one for each part of the rows, and they join the working set.
+
+To solve it is a least-squares question with multipliers u ≥ 0: make Σu as near to 1 and Σ u z as
+near to 0 as can be. What is left over tells everything: w = Σ u z and height = 1 - Σu. Members
+of the active set, those with u > 0, have w·z = height; if no row has less, w is the widest w; if
+nothing is left, the hull holds the origin. Lawson and Hanson's steps, with L, the Cholesky factor
+of the members' products P Pᵀ + 1 1ᵀ, row i for member i, brought up to date in k² steps when a
+member comes or goes. `rosenblatt.kernels` has the two row formats; the compiled loops at the end
+of this file share nothing else with it.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rosenblatt.evidence.corral import Corral
+from rosenblatt import kernels
+from rosenblatt.clock import StatusLine
+from rosenblatt.engine import REORDER, Kernel, overload
 from rosenblatt.evidence.signed import Floats, Rows, Signed
+from rosenblatt.kernels import Sparse
 
 GAP = 1e-9  # how near to the widest margin is near enough
 PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
 SAMPLE = 512  # rows whose mean gives the first direction
+STEPS = 2**8  # admissions in one compiled call, so that Ctrl-C and deadlines are answered
+EPSILON = 2.0**-52
+NEAREST, ORIGIN, FULL, STUCK, MORE = range(5)  # how a walk ends
+DRIFT = 1e-10  # a second correction of the multipliers larger than this: L is worn
+ADMISSIONS = 64  # in a row that bring nothing, before rounding is to blame
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Where the solver is: w, bounds on the margin that it proves, and the rows that carry it.
+    """Where the solver is: w, bounds on the margin that it proves, and the rows that carry it."""
 
-    Parameters
-    ----------
-    w : array
-        The direction; zeros where the hull seems to hold the origin.
-    lower, upper : float
-        w has margin `lower`; no w has more than `upper`. In the unit of the scaled rows.
-    rows, multipliers : arrays
-        The corral, and positive multipliers that sum to 1.
-    plain : bool
-        Whether lengths keep their meaning in that unit.
-    """
-
-    w: Floats
-    lower: float
-    upper: float
-    rows: Rows
-    multipliers: Floats
-    plain: bool = True
+    w: Floats  # the direction; zeros where the hull seems to hold the origin
+    lower: float  # w has this margin, in the unit of the scaled rows
+    upper: float  # no w has more
+    rows: Rows  # the active set
+    multipliers: Floats  # theirs, positive, with sum 1
+    plain: bool = True  # whether lengths keep their meaning in that unit
 
     @property
     def gap(self) -> float:
@@ -53,100 +57,149 @@ class Point:
 Watch = Callable[[Point, int], None]
 
 
+class Telling(StatusLine):
+    """Remembers where the solver is, and says so when it takes long."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.point: Point | None = None
+        self.passes = 0
+
+    def tell(self, point: Point, passes: int) -> None:
+        """Take where the solver is; say it if it is time to."""
+        self.point, self.passes = point, passes
+        known = "no separator yet"
+        if point.lower > 0:
+            known = f"a separator is found; its margin is within {point.gap:.1e} of the widest"
+        self.say(lambda: f"{passes} passes; {known}")
+
+
 def nearest_point(signed: Signed, gap: float, watch: Watch) -> Point:
     """Walk to the nearest point until the margin is known to a relative gap.
 
-    Parameters
-    ----------
-    signed : Signed
-        The rows.
-    gap : float
-        1.0 is content with any w that separates.
-    watch : callable
-        Told where the solver is after each pass, with the number of passes.
+    A gap of 1.0 is content with any w that separates. `watch` is told where the solver is after
+    each pass, with the number of passes.
     """
-    work = _Work(signed)
+    working = WorkingSet(signed)
     plain = signed.scale.is_plain and signed.quotient is None
-    best = Point(np.zeros(signed.dimension), -np.inf, np.inf, *work.carrying(), plain)
+    best = Point(np.zeros(signed.dimension), -np.inf, np.inf, *working.carrying(), plain)
     w = _first_direction(signed)
     waits = 0
     while waits < PATIENCE:
         s = signed.scores(w)
-        last, best = best, work.better(best, w, float(s.min()))
+        last, best = best, working.better(best, w, float(s.min()))
         nearer = best.upper < last.upper * (1 - 1e-12) or best.lower > last.lower
         waits = 0 if nearer else waits + 1
         watch(best, signed.passes)
         if best.lower > 0 and (gap >= 1.0 or best.gap <= gap):
             return best
-        if not work.join(s, GAP / 8) or not work.solve():
+        if not working.join(s) or not working.solve():
             break
-        w = work.corral.w
-    return work.now(best)
+        w = working.active.w
+    rows, multipliers = working.carrying()
+    return replace(best, rows=rows, multipliers=multipliers)
 
 
-class _Work:
-    """The working set: some rows of the data, and the corral among them."""
+class ActiveSet(NamedTuple):
+    """The members among the rows of a working set, with place for some more."""
+
+    members: Rows
+    u: Floats  # their multipliers
+    L: Floats
+    w: Floats  # Σ u z
+
+    @classmethod
+    def of_size(cls, size: int, w: Floats) -> ActiveSet:
+        """An active set without members."""
+        return cls(np.zeros(size, dtype=np.intp), np.zeros(size), np.zeros((size, size)), w)
+
+
+class WorkingSet:
+    """Some rows of the data, and the active set among them."""
 
     def __init__(self, signed: Signed) -> None:
         self.signed = signed
         self.rows: Rows = np.empty(0, dtype=np.intp)
         self.Z: Any = None
         self.lengths: Floats = np.empty(0)
-        self.corral = Corral(signed.dimension)
-        self.room = max(256, 12 * min(signed.dimension, 400))
-        self.blocks = max(16, min(signed.dimension, 400))
+        self.active = ActiveSet.of_size(8, np.zeros(signed.dimension))
+        self.k = 0  # members
+        self.height = 1.0
+        features = min(signed.dimension, 400)
+        self.most, self.parts = max(256, 12 * features), max(16, features)
+
+    @property
+    def members(self) -> Rows:
+        """The members, as places among the rows."""
+        return self.active.members[: self.k]
 
     def carrying(self) -> tuple[Rows, Floats]:
-        """The rows of the corral and their multipliers, summing to 1."""
-        corral = self.corral
-        return self.rows[corral.members], corral.u / (corral.total or 1.0)
+        """The rows of the members and their multipliers, summing to 1."""
+        u = self.active.u[: self.k]
+        return self.rows[self.members], u / (float(u.sum()) or 1.0)
 
     def better(self, best: Point, w: Floats, least: float) -> Point:
         """The better of two bounds below, and the better of two above."""
         length = float(np.sqrt(w @ w))
         lower = least / length if length > 0 else -np.inf
         upper = best.upper
-        if len(self.corral.u):
-            upper = min(upper, length / self.corral.total)
-        if lower > best.lower or best.lower <= 0:
-            best = replace(best, w=w.copy(), lower=lower)
-        return self.now(replace(best, upper=upper))
+        if self.k:
+            upper = min(upper, length / float(self.active.u[: self.k].sum()))
+        if lower <= best.lower and best.lower > 0:
+            w, lower = best.w, best.lower
+        return Point(w.copy(), lower, upper, *self.carrying(), best.plain)
 
-    def now(self, best: Point) -> Point:
-        """The best bounds, and the corral as it is now."""
-        rows, multipliers = self.carrying()
-        return replace(best, rows=rows, multipliers=multipliers)
-
-    def join(self, s: Floats, tolerance: float) -> bool:
-        """Take in the worst row of each block, where it would bring the point nearer."""
-        corral = self.corral
-        level = np.inf if not len(corral.u) else corral.height * (1.0 - tolerance)
-        worst = worst_of_parts(s, self.blocks)
+    def join(self, s: Floats) -> bool:
+        """Take in the worst row of each part, where it would bring the point nearer."""
+        level = self.height * (1.0 - GAP / 8) if self.k else np.inf
+        worst = worst_of_parts(s, self.parts)
         new = np.setdiff1d(worst[s[worst] < level], self.rows)
         if len(new) == 0:
             return False
-        self._make_room(s, len(new))
+        if len(self.rows) + len(new) > self.most + self.k:
+            self._leave_out(s)
         Z = self.signed.take(new)
         self.Z = Z if self.Z is None else _stack(self.Z, Z)
         self.rows = np.concatenate((self.rows, new))
         self.lengths = np.concatenate((self.lengths, _lengths(Z)))
         return True
 
-    def _make_room(self, s: Floats, newcomers: int) -> None:
+    def _leave_out(self, s: Floats) -> None:
         """Leave out the rows that are farthest from mattering, never members."""
-        if len(self.rows) + newcomers <= self.room + len(self.corral.members):
-            return
         order = np.argsort(s[self.rows])
         near = np.zeros(len(order), dtype=bool)
-        near[order[: self.room // 2]] = True
-        near[self.corral.members] = True
+        near[order[: self.most // 2]] = True
+        near[self.members] = True
         stay = np.flatnonzero(near)
-        self.corral.renumber(np.searchsorted(stay, self.corral.members))
+        self.members[:] = np.searchsorted(stay, self.members)
         self.rows, self.lengths, self.Z = self.rows[stay], self.lengths[stay], self.Z[stay]
 
     def solve(self) -> bool:
-        """Walk to the nearest point of the working set; False where floats end."""
-        return self.corral.walk(self.Z, self.lengths, GAP / 16, self.signed.deadline)
+        """Walk to the nearest point of the working set; False at the origin or stuck there."""
+        table = working_rows(self.Z)
+        while True:
+            self.signed.deadline.check()
+            self.k, self.height, end = walk_on(
+                table, self.lengths, self.active, self.k, self.height, GAP / 16, STEPS
+            )
+            if end == FULL:
+                old, k = self.active, self.k
+                self.active = ActiveSet.of_size(2 * k + 8, old.w)
+                self.active.members[:k] = old.members
+                self.active.u[:k] = old.u
+                self.active.L[:k, :k] = old.L
+            elif end != MORE:
+                return bool(end == NEAREST)
+
+
+def working_rows(Z: Any) -> kernels.Dense | kernels.Sparse:
+    """A working set as the loops take it: signed rows, no x0, no steps."""
+    none = np.empty(0)
+    if isinstance(Z, np.ndarray):
+        return kernels.Dense(Z, 0.0, none)
+    return kernels.Sparse(
+        Z.data, Z.indices.astype(np.uint32), Z.indptr.astype(np.uint32), 0.0, none
+    )
 
 
 def _first_direction(signed: Signed) -> Floats:
@@ -164,7 +217,7 @@ def worst_of_parts(s: Floats, parts: int) -> Rows:
     whole = len(s) // width
     least: Rows = s[: whole * width].reshape(whole, width).argmin(axis=1) + np.arange(whole) * width
     if whole * width < len(s):
-        rest: NDArray[np.intp] = np.array([whole * width + int(s[whole * width :].argmin())])
+        rest: Rows = np.array([whole * width + int(s[whole * width :].argmin())])
         return np.concatenate((least, rest))
     return least
 
@@ -182,3 +235,243 @@ def _lengths(Z: Any) -> Floats:
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", Z, Z)))
     squares = np.asarray(Z.multiply(Z).sum(axis=1), dtype=np.float64)
     return np.asarray(np.sqrt(squares.ravel()))
+
+
+# The compiled loops. `c` is an active set of k members.
+
+
+def walk(Z, lengths, c, k, height, tolerance, steps):
+    """Admit the row that is farthest below height, dismiss others, until no row is below."""
+    size = lengths.max()
+    inside = np.zeros(len(lengths), dtype=np.bool_)
+    for i in range(k):
+        inside[c.members[i]] = True
+    waits = 0
+    lowest = height
+    for _ in range(steps):
+        length = norm(c.w)
+        if k > 0 and (height <= 0 or length <= 4 * EPSILON * size * np.sqrt(k)):
+            return k, height, ORIGIN
+        j, short = worst(Z, c.w, height, inside)
+        if short >= -tolerance * height - 8 * EPSILON * length * lengths[j]:
+            return k, height, NEAREST
+        if k == len(c.u):
+            return k, height, FULL
+        if waits > ADMISSIONS or not admit(Z, j, c, k):
+            return k, height, STUCK
+        inside[j] = True
+        k, height = adjust(Z, c, k + 1, inside)
+        # Rounding can let the height go up and down for ever: only new lows count.
+        waits = 0 if height < lowest * (1 - 1e-14) else waits + 1
+        lowest = min(lowest, height)
+    return k, height, MORE
+
+
+def worst(Z, w, height, inside):
+    """The row outside the active set with the least w·z, and how far it is above height."""
+    least = np.inf
+    j = 0
+    for n in range(len(inside)):
+        if not inside[n]:
+            s = product(Z, n, w)
+            if s < least:
+                least = s
+                j = n
+    return j, least - height
+
+
+def admit(Z, j, c, k):
+    """Give row j a row in the triangle; not if it depends on the members."""
+    z = np.zeros(len(c.w))
+    add(Z, j, z, 1.0)
+    square = 1.0 + norm(z) ** 2
+    new = c.L[k]
+    for i in range(k):
+        new[i] = 1.0 + product(Z, c.members[i], z)
+    lower(c.L, k, new)
+    t = new[:k].copy()
+    upper(c.L, k, t)
+    # The length of what is new in z, from itself and not as a difference of squares.
+    one = 1.0
+    for i in range(k):
+        add(Z, c.members[i], z, -t[i])
+        one -= t[i]
+    left = one * one + norm(z) ** 2
+    if left <= 16 * EPSILON * EPSILON * square:
+        return False
+    new[k] = np.sqrt(left)
+    c.members[k] = j
+    c.u[k] = 0.0
+    return True
+
+
+def adjust(Z, c, k, inside):
+    """Move to the best multipliers of the members, dismissing those that reach zero."""
+    while True:
+        p, height, drift = best(Z, c, k)
+        if drift > DRIFT:
+            k = rebuild(Z, c, k, inside)
+            p, height, drift = best(Z, c, k)
+        step = 1.0
+        first = -1
+        for i in range(k):
+            if p[i] <= 0 and (first < 0 or c.u[i] < step * (c.u[i] - p[i])):
+                step = c.u[i] / (c.u[i] - p[i]) if c.u[i] > 0 else 0.0
+                first = i
+        for i in range(k):
+            c.u[i] += step * (p[i] - c.u[i])
+        if first < 0:
+            return k, height
+        c.u[first] = 0.0
+        for i in range(k - 1, -1, -1):
+            if c.u[i] <= 0 and (i < k - 1 or p[i] <= 0):
+                inside[c.members[i]] = False
+                dismiss(c, k, i)
+                k -= 1
+
+
+def best(Z, c, k):
+    """The multipliers that leave least over, what they leave, and how far off L is.
+
+    w is set in place; the height is returned.
+    What is left over is corrected twice by what its products with the members are off, so
+    that it is right to its own size even where Σ u z nearly cancels.
+    """
+    p = np.zeros(k)
+    off = np.ones(k)
+    c.w[:] = 0.0
+    height = 1.0
+    for again in range(3):
+        if again:
+            for i in range(k):
+                off[i] = height - product(Z, c.members[i], c.w)
+        drift = 0.0
+        lower(c.L, k, off)
+        upper(c.L, k, off)
+        for i in range(k):
+            p[i] += off[i]
+            height -= off[i]
+            drift = max(drift, abs(off[i]))
+            add(Z, c.members[i], c.w, off[i])
+    return p, height, drift
+
+
+def rebuild(Z, c, k, inside):
+    """Make the triangle afresh from the members; those that depend on others go."""
+    members, u = c.members[:k].copy(), c.u[:k].copy()
+    new = 0
+    for i in range(k):
+        if admit(Z, members[i], c, new):
+            c.u[new] = u[i]
+            new += 1
+        else:
+            inside[members[i]] = False
+    return new
+
+
+def dismiss(c, k, gone):
+    """Take a member out of k: move the others up and make L a triangle again."""
+    for i in range(gone, k - 1):
+        c.members[i] = c.members[i + 1]
+        c.u[i] = c.u[i + 1]
+        for j in range(i + 2):
+            c.L[i, j] = c.L[i + 1, j]
+    for i in range(gone, k - 1):
+        r = np.hypot(c.L[i, i], c.L[i, i + 1])
+        cos, sin = c.L[i, i] / r, c.L[i, i + 1] / r
+        for m in range(i, k - 1):
+            a, b = c.L[m, i], c.L[m, i + 1]
+            c.L[m, i] = cos * a + sin * b
+            c.L[m, i + 1] = cos * b - sin * a
+
+
+def lower(L, k, b):
+    """Solve L x = b for the first k members, in place of b."""
+    for i in range(k):
+        s = b[i]
+        for j in range(i):
+            s -= L[i, j] * b[j]
+        b[i] = s / L[i, i]
+
+
+def upper(L, k, b):
+    """Solve Lᵀ x = b for the first k members, in place of b."""
+    for i in range(k - 1, -1, -1):
+        b[i] /= L[i, i]
+        for j in range(i):
+            b[j] -= L[i, j] * b[i]
+
+
+def norm(v):
+    """The length of a vector."""
+    s = 0.0
+    for i in range(len(v)):
+        s += v[i] * v[i]
+    return np.sqrt(s)
+
+
+def product_dense(Z, n, w):
+    """w·z of row n."""
+    z = Z.X[n]
+    s = 0.0
+    for i in range(len(z)):
+        s += w[i] * z[i]
+    return s
+
+
+def product_sparse(Z, n, w):
+    """w·z of row n, over its stored entries."""
+    s = 0.0
+    for j in range(Z.indptr[n], Z.indptr[n + 1]):
+        s += w[Z.indices[j]] * Z.data[j]
+    return s
+
+
+def add_dense(Z, n, w, a):
+    """w ← w + a·z of row n."""
+    z = Z.X[n]
+    for i in range(len(z)):
+        w[i] += a * z[i]
+
+
+def add_sparse(Z, n, w, a):
+    """w ← w + a·z of row n, over its stored entries."""
+    for j in range(Z.indptr[n], Z.indptr[n + 1]):
+        w[Z.indices[j]] += a * Z.data[j]
+
+
+def product(Z, n, w):
+    """w·z of row n in either format."""
+    return product_sparse(Z, n, w) if isinstance(Z, Sparse) else product_dense(Z, n, w)
+
+
+def add(Z, n, w, a):
+    """w ← w + a·z of row n in either format."""
+    return add_sparse(Z, n, w, a) if isinstance(Z, Sparse) else add_dense(Z, n, w, a)
+
+
+@functools.cache
+def bind() -> None:
+    """Tell Numba which primitive serves which row format, and to compile the helpers."""
+
+    def sparse(Z: Any) -> bool:
+        return Z.instance_class is Sparse
+
+    overload(product, jit_options={"fastmath": REORDER})(
+        lambda Z, n, w: product_sparse if sparse(Z) else product_dense
+    )
+    overload(add, jit_options={"fastmath": REORDER})(
+        lambda Z, n, w, a: add_sparse if sparse(Z) else add_dense
+    )
+    overload(norm, jit_options={"fastmath": REORDER})(lambda v: norm)
+    overload(lower, jit_options={"fastmath": REORDER})(lambda L, k, b: lower)
+    overload(upper, jit_options={"fastmath": REORDER})(lambda L, k, b: upper)
+    overload(dismiss)(lambda c, k, gone: dismiss)
+    overload(best)(lambda Z, c, k: best)
+    overload(rebuild)(lambda Z, c, k, inside: rebuild)
+    overload(adjust)(lambda Z, c, k, inside: adjust)
+    overload(admit)(lambda Z, j, c, k: admit)
+    overload(worst)(lambda Z, w, height, inside: worst)
+
+
+walk_on = Kernel(walk, bind)

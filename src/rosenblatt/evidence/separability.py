@@ -34,7 +34,6 @@ from rosenblatt.evidence.decide import (
     whole_of,
     with_the_rest,
 )
-from rosenblatt.evidence.exact import Found
 from rosenblatt.evidence.guarantee import Guarantee, corrections
 from rosenblatt.evidence.integers import (
     MANY_ROWS,
@@ -52,7 +51,7 @@ from rosenblatt.evidence.integers import (
     row_codes,
     sum_of_rows,
 )
-from rosenblatt.evidence.nearest import GAP, Point, worst_of_parts
+from rosenblatt.evidence.nearest import GAP, Point, Telling, worst_of_parts
 from rosenblatt.evidence.proof import (
     Answered,
     Evidence,
@@ -65,8 +64,7 @@ from rosenblatt.evidence.proof import (
     claim_of_mistakes,
     nothing,
 )
-from rosenblatt.evidence.signed import Floats, Look, Scale, ScaledRadius, Signed, look_at
-from rosenblatt.evidence.telling import Telling
+from rosenblatt.evidence.signed import Floats, Found, Look, Scale, ScaledRadius, Signed, look_at
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.words import cannot_be_right, counted, listed, rows_named

@@ -28,10 +28,9 @@ from rosenblatt.evidence.families import (
     question,
     question_of,
 )
-from rosenblatt.evidence.nearest import Watch
+from rosenblatt.evidence.nearest import Telling, Watch
 from rosenblatt.evidence.proof import EXACT, ProofError, Vector
 from rosenblatt.evidence.separationproof import SeparationProof, data_of, kind_of
-from rosenblatt.evidence.telling import Telling
 from rosenblatt.examples import Examples
 from rosenblatt.words import counted, listed, shown
 

@@ -1,15 +1,17 @@
 """The signed examples z_n = y_n·(x0, x_n), as the solvers see them: floats and exact fractions.
 
 Columns and rows are scaled by powers of two, which rounds nothing, so that floats of any size
-can be worked with. Some rows may be left out, and some directions divided away.
+can be worked with. Some rows may be left out, and some directions divided away. The float solver
+says which rows carry the nearest point; here their multipliers are found as fractions, and where
+rounding had misled it, the same walk goes on in exact arithmetic.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import flint
@@ -17,16 +19,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.clock import NEVER, Deadline
-from rosenblatt.evidence import loops
-from rosenblatt.evidence.integers import batches, not_below
+from rosenblatt.engine import REORDER, Kernel, overload
+from rosenblatt.evidence.integers import (
+    AT_ONCE,
+    PRIMES,
+    batches,
+    kinds,
+    not_below,
+    zero_products,
+)
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
+Fractions = list[Any]  # of flint.fmpq
 
-# Columns or rows further apart than this are scaled before the question is asked.
-FAR_APART = 2.0**20
+FAR_APART = 2.0**20  # columns or rows further apart are scaled before the question is asked
+PRIME = 2**61 - 1
+MANY = 1024  # rows among which equal ones are looked for, to look at each kind once
+BATCH = 64  # rows looked at exactly at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +53,7 @@ class Look:
 def look_at(examples: Examples) -> Look:
     """Look once at all examples."""
     unit, x0 = examples.unit, abs(examples.x0)
-    squares, columns = _look(examples, np.full(examples.d, 1.0 / unit))
+    squares, columns = lengths_and_columns(examples, np.full(examples.d, 1.0 / unit))
     least, most = float(squares.min()) + (x0 / unit) * (x0 / unit), float(squares.max())
     radius = not_below(math.hypot(math.sqrt(most), x0 / unit), unit)
     tall = np.concatenate(([x0], columns)) if x0 else columns
@@ -59,7 +71,7 @@ def scaled_radius(examples: Examples, look: Look) -> float:
         scales = 1.0 / np.where(columns > 0, columns, 1.0)
     if not np.isfinite(scales).all():
         return math.inf  # the largest entry of a column is too small to divide by in floats
-    squares, _ = _look(examples, scales)
+    squares, _ = lengths_and_columns(examples, scales)
     return math.hypot(math.sqrt(squares.max()), examples.x0)
 
 
@@ -74,14 +86,51 @@ class ScaledRadius:
         return scaled_radius(block, self.look)
 
 
-def _look(examples: Examples, scales: Floats) -> tuple[Floats, Floats]:
+def lengths_and_columns(examples: Examples, scales: Floats) -> tuple[Floats, Floats]:
+    """The squared length of every row, its entries scaled, and the largest |entry| of columns."""
     squares, columns = np.zeros(examples.n), np.zeros(examples.d)
     X = examples.X
     if examples.is_sparse:
-        loops.look_at_sparse(X.data, X.indices, X.indptr, scales, squares, columns)
+        _look_at_sparse(X.data, X.indices, X.indptr, scales, squares, columns)
     else:
-        loops.look_at_dense(X, scales, squares, columns)
+        _look_at_dense(X, scales, squares, columns)
     return squares, columns
+
+
+def look_dense(X, scales, squares, columns):  # type: ignore[no-untyped-def]
+    """The loop of `lengths_and_columns` over a table."""
+    for n in range(X.shape[0]):
+        squares[n] = square(X[n], scales)  # type: ignore[no-untyped-call]
+        x = X[n]
+        for j in range(len(x)):
+            columns[j] = max(columns[j], abs(np.float64(x[j])))
+
+
+def look_sparse(data, indices, indptr, scales, squares, columns):  # type: ignore[no-untyped-def]
+    """The same over the stored entries of a CSR matrix."""
+    for n in range(len(indptr) - 1):
+        for k in range(indptr[n], indptr[n + 1]):
+            a = abs(np.float64(data[k]))
+            j = indices[k]
+            columns[j] = max(columns[j], a)
+            squares[n] += (a * scales[j]) * (a * scales[j])
+
+
+def square(x, scales):  # type: ignore[no-untyped-def]
+    """The squared length of a row, its entries scaled."""
+    s = 0.0
+    for j in range(len(x)):
+        s += (x[j] * scales[j]) * (x[j] * scales[j])
+    return s
+
+
+@functools.cache
+def _bind() -> None:
+    overload(square, jit_options={"fastmath": REORDER})(lambda x, scales: square)
+
+
+_look_at_dense = Kernel(look_dense, _bind)
+_look_at_sparse = Kernel(look_sparse)
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,3 +343,178 @@ def power(m: int, e: int) -> flint.fmpq:
 def round_fraction(v: flint.fmpq) -> float:
     """The nearest float."""
     return int(v.p) / int(v.q)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Either weights that are positive on every row, or multipliers whose sum is zero."""
+
+    weights: Fractions = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    multipliers: Fractions = field(default_factory=list)
+    rounded: bool = False  # whether the weights are floats as they stand
+
+
+def zero_sum(signed: Signed, rows: Sequence[int]) -> Found | None:
+    """Positive multipliers on these very rows with Σ λ z = 0, if they are there to be had."""
+    Z = signed.exact(rows)
+    if len(rows) > Z.ncols() + 1:
+        return None
+    taller = _with_ones(Z)
+    equations = independent_columns(taller)
+    if len(equations) < len(rows):
+        return None
+    table = taller.tolist()
+    square = flint.fmpq_mat([[row[j] for row in table] for j in equations])
+    wanted = flint.fmpq_mat(len(rows), 1, [int(j == 0) for j in equations])
+    multipliers = solved(square, wanted)
+    if (multipliers.transpose() * Z) != flint.fmpq_mat(1, Z.ncols()):
+        return None
+    if min(multipliers.entries()) <= 0:
+        return None
+    return Found(rows=[int(n) for n in rows], multipliers=multipliers.entries())
+
+
+class ExactWalk:
+    """Wolfe's walk to the nearest point, in fractions, from where the float solver stood.
+
+    In exact arithmetic the distance falls with every admission, so no corral comes twice and
+    the walk ends.
+    """
+
+    def __init__(self, signed: Signed, rows: Sequence[int], multipliers: Floats) -> None:
+        self.signed = signed
+        keep = independent_columns(_with_ones(signed.exact(rows)).transpose())
+        self.rows = [int(rows[i]) for i in keep]
+        self.Z = signed.exact(self.rows).tolist()
+        self.u = fractions_of(multipliers[keep])
+
+    def run(self, *, widest: bool = False, most: int = 500) -> Found | None:
+        """Walk until a separator (the widest, if asked) or the origin is found; None: too far."""
+        for _ in range(most):
+            self._settle()
+            w, height = self._left_over()
+            if height == 0:
+                return Found(rows=self.rows, multipliers=self.u)
+            n = self._first_below(w, height if widest else flint.fmpq(0), widest)
+            if n is None:
+                return Found(weights=w, rows=self.rows, multipliers=self.u)
+            self.rows.append(n)
+            self.Z.extend(self.signed.exact([n]).tolist())
+            self.u.append(flint.fmpq(0))
+        return None
+
+    def _settle(self) -> None:
+        while True:
+            best = self._best()
+            falling = [i for i, p in enumerate(best) if p <= 0]
+            if not falling:
+                self.u = best
+                return
+            steps = {i: self.u[i] / (self.u[i] - best[i]) if self.u[i] != 0 else 0 for i in falling}
+            step = min(steps.values())
+            self.u = [u + step * (p - u) for u, p in zip(self.u, best, strict=True)]
+            for i in reversed(falling):
+                if steps[i] == step:
+                    del self.u[i], self.rows[i], self.Z[i]
+
+    def _best(self) -> Fractions:
+        """The multipliers, members only, that leave least over."""
+        self.signed.deadline.check()
+        k = len(self.rows)
+        taller = _with_ones(flint.fmpq_mat(self.Z))
+        products = taller * taller.transpose()
+        return list(solved(products, flint.fmpq_mat(k, 1, [1] * k)).entries())
+
+    def _left_over(self) -> tuple[Fractions, Any]:
+        u = flint.fmpq_mat(1, len(self.u), self.u)
+        return (u * flint.fmpq_mat(self.Z)).entries(), 1 - sum(self.u, flint.fmpq(0))
+
+    def _first_below(self, w: Fractions, level: Any, strictly: bool) -> int | None:
+        """A row with w·z below the level (or at it, unless strictly), the worst by floats first."""
+        for n, excess in below(self.signed, w, level):
+            if n not in self.rows and (excess < 0 or (excess == 0 and not strictly)):
+                return n
+        return None
+
+
+def below(signed: Signed, w: Fractions, level: Any) -> Iterator[tuple[int, Any]]:
+    """Every row whose w·z may be at or below the level, with w·z - level exactly, worst first."""
+    s, slack, unit = rigorous_scores(signed, w)
+    at = round_fraction(level / unit)
+    near = np.flatnonzero(s <= at + slack + abs(at) * 2.0**-50)
+    near = near[np.argsort(s[near])]
+    for n, product in exact_scores(signed, w, near.tolist()):
+        yield n, product - level
+
+
+def vanishing(signed: Signed, w: Fractions) -> Rows:
+    """The rows with w·z = 0; that it is so modulo three primes is taken for it."""
+    s, slack, _ = rigorous_scores(signed, w)
+    near = np.flatnonzero(np.abs(s) <= slack)
+    whole = without_denominators(signed.unscaled(signed.scaled_whole(w)))
+    if len(near) <= MANY:
+        return near[zero_products(whole, signed.examples, near, PRIMES)]
+    zero = np.empty(len(near), dtype=bool)
+    for start in range(0, len(near), AT_ONCE):
+        firsts, places = kinds(signed.examples, near[start : start + AT_ONCE])
+        found = zero_products(whole, signed.examples, firsts, PRIMES)
+        zero[start : start + AT_ONCE] = found[places]
+    return near[zero]
+
+
+def fractions_of(floats: Floats) -> Fractions:
+    """Floats as the fractions that they are."""
+    return [flint.fmpq(*v.as_integer_ratio()) for v in floats.tolist()]
+
+
+def without_denominators(fractions: Sequence[Any]) -> tuple[int, ...]:
+    """A positive multiple of some fractions, in integers without a common factor."""
+    common = math.lcm(*(int(v.q) for v in fractions))
+    whole = [int(v.p) * (common // int(v.q)) for v in fractions]
+    divisor = math.gcd(*whole) or 1
+    return tuple(v // divisor for v in whole)
+
+
+def rigorous_scores(signed: Signed, w: Fractions) -> tuple[Floats, float, Any]:
+    """w·z in floats, how far off they can be, and the unit they are in."""
+    whole = signed.scaled_whole(w)
+    unit = max(abs(v) for v in whole)
+    floats = np.array([round_fraction(v / unit) for v in whole])
+    return signed.scores_whole(floats), rounding(signed, floats), unit
+
+
+def rounding(signed: Signed, w: Floats) -> float:
+    """How far off scores can be if each of these weights was rounded once.
+
+    Entries of scaled rows are at most 1, so √D bounds their length. What is lost below the
+    smallest float counts as much as rows were multiplied by.
+    """
+    size = np.sqrt(len(w)) * np.sqrt(w @ w)
+    lost = max(2.0**-900, len(w) * 2.0**-1070 * np.abs(signed.signs).max())
+    return float(4 * (len(w) + 3) * 2.0**-53 * size + lost)
+
+
+def exact_scores(signed: Signed, w: Fractions, rows: list[int]) -> Iterator[tuple[int, Any]]:
+    """w·z of some rows, exactly."""
+    column = flint.fmpq_mat(len(w), 1, w)
+    for start in range(0, len(rows), BATCH):
+        batch = rows[start : start + BATCH]
+        yield from zip(batch, (signed.exact(batch) * column).entries(), strict=True)
+
+
+def solved(A: flint.fmpq_mat, b: flint.fmpq_mat) -> flint.fmpq_mat:
+    """The x with A x = b; Dixon's lifting is the faster way for floats of 53 bits."""
+    return A.solve(b, algorithm="dixon")  # type: ignore[call-arg]
+
+
+def _with_ones(Z: flint.fmpq_mat) -> flint.fmpq_mat:
+    return flint.fmpq_mat([[flint.fmpq(1), *row] for row in Z.tolist()])
+
+
+def independent_columns(A: flint.fmpq_mat) -> list[int]:
+    """Columns of A that are independent modulo a prime, and so over the fractions; leftmost."""
+    numerators, _ = A.numer_denom()
+    reduced, rank = flint.nmod_mat(numerators, PRIME).rref()
+    table = reduced.tolist()
+    return [next(j for j, v in enumerate(table[i]) if int(v)) for i in range(rank)]
