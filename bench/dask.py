@@ -82,7 +82,7 @@ class Rounds:
         self.state, _ = mixing.one_round(self.cluster, self.plan, mixing.State(np.zeros(d + 1)))
 
     def turns(self) -> list[Any]:
-        return list(self.mixing.turns_of(self.plan, self.state, len(self.cluster.shards)))
+        return list(self.mixing.shares_of(self.plan, self.state, len(self.cluster.shards)))
 
     def once(self) -> list[Any]:
         _, learnt = self.mixing.one_round(self.cluster, self.plan, self.state)
@@ -92,11 +92,9 @@ class Rounds:
 
     def at_home(self) -> list[Any]:
         """The shards, copied to this process, as examples."""
-        from rosenblatt.dask.tasks import examples_of
-
         shards = self.cluster.client.gather(self.cluster.shards)
         named = zip(self.cluster.names, shards, strict=True)
-        return [examples_of(name, shard, self.cluster.reading) for name, shard in named]
+        return [self.cluster.reading.take(name, shard) for name, shard in named]
 
 
 def beside_incremental(quick: bool) -> Iterator[Line]:

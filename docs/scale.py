@@ -162,7 +162,7 @@ def kernel_rate(rows: int, columns: int, threads: int) -> float:
 
 
 def turn() -> Any:
-    return mixing.turns_of(PLAN, mixing.State(np.zeros(1)), 1)[0]
+    return mixing.shares_of(PLAN, mixing.State(np.zeros(1)), 1)[0]
 
 
 def average_rate() -> float:

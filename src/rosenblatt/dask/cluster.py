@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from rosenblatt import checks
 from rosenblatt.blocks import Work
-from rosenblatt.dask.sources import Source, sources_of
-from rosenblatt.dask.tasks import MANY_LABELS, Asked, Reading, Survey, as_it_is, in_turn, survey
+from rosenblatt.dask.sources import Load, loads_of
+from rosenblatt.dask.tasks import MANY_LABELS, AsExamples, Seen, Task, as_it_is, look_at
 from rosenblatt.errors import UserError
 from rosenblatt.examples import Examples, one_or_two_labels, signs
 from rosenblatt.words import listed
@@ -100,38 +100,38 @@ class Cluster:
         self.shards: list[Any] = []
         self.homes: list[str] = []  # the worker of each shard, as far as is known
         self.firsts: list[int] = []  # the number of its first row
-        # How shards are taken as examples: where they are, when they are first asked.
-        self.reading: Reading | None = None
+        # Shards are taken so where they are, when they are first asked: it saves a task for each.
+        self.reading: AsExamples | None = None
 
     def gather(self, given: Given, x0: float, *, one_class: bool = False) -> Sheet:
         """Let the workers load the data, look at every part, and take it as examples."""
-        sources = sources_of(given.X, given.y, given.sample_weight)
-        self._load(sources)
-        surveys: list[Survey] = self.ask(survey, [MANY_LABELS] * len(sources), None)
-        some = [i for i, part in enumerate(surveys) if part.counts.sum() > 0]
+        loads = loads_of(given.X, given.y, given.sample_weight)
+        self._load(loads)
+        seen: list[Seen] = self.ask(look_at, [MANY_LABELS] * len(loads), None)
+        some = [i for i, part in enumerate(seen) if part.counts.sum() > 0]
         if not some:
             raise ValueError("there are no rows to learn from.")
         self.names, self.shards, self.homes = (
             [values[i] for i in some] for values in (self.names, self.shards, self.homes)
         )
-        parts = [surveys[i] for i in some]
+        parts = [seen[i] for i in some]
         columns = sorted({part.columns for part in parts})
         if len(columns) > 1:
             raise ValueError(
                 f"parts of X have {columns[0]} and {columns[-1]} columns; give them one."
             )
         labels, counts = _labels(parts, one_class)
-        self.reading = Reading(labels, x0, _each_class(given.class_weight, labels, counts))
+        self.reading = AsExamples(labels, x0, _each_class(given.class_weight, labels, counts))
         rows = tuple(part.rows for part in parts)
         self.firsts = np.cumsum((0, *rows))[:-1].tolist()
         return Sheet(labels, columns[0], parts[0].names, x0, rows)
 
-    def _load(self, sources: Sequence[Source]) -> None:
+    def _load(self, loads: Sequence[Load]) -> None:
         """Let the workers load the parts, which are the shards."""
-        self.names = [source.name for source in sources]
+        self.names = [part.name for part in loads]
         with self._told():
-            self.shards = self.client.compute([source.load for source in sources])
-            self._finish(self.shards, lambda i: self.client.compute(sources[i].load), self.names)
+            self.shards = self.client.compute([part.load for part in loads])
+            self._finish(self.shards, lambda i: self.client.compute(loads[i].load), self.names)
             self.homes = self._where()
 
     def each(self, work: Work[T]) -> Iterator[T]:
@@ -170,12 +170,12 @@ class Cluster:
         """Ask the shards of a worker together: a task costs more than the work of some shards."""
 
         def submit(part: Sequence[int], **where: Any) -> Any:
-            asked = Asked(
-                function, self.reading, [self.names[i] for i in part], [each[i] for i in part]
+            names, own, shards = (
+                [values[i] for i in part] for values in (self.names, each, self.shards)
             )
-            shards = [self.shards[i] for i in part]
+            task = Task(function, self.reading, names, own)
             # Not as a keyword: Dask makes a task called "w" of a large one, for all calls alike.
-            return self.client.submit(in_turn, asked, shards, w, pure=False, **where)
+            return self.client.submit(Task.run, task, shards, w, pure=False, **where)
 
         groups = self._groups()
         futures = [submit(part, **_at(home)) for home, part in groups]
@@ -370,7 +370,7 @@ def _work(shard: Examples, first: int, work: Work[Any]) -> Any:
     return work(shard, first)
 
 
-def _labels(parts: list[Survey], one_class: bool) -> tuple[NDArray[Any], list[int]]:
+def _labels(parts: list[Seen], one_class: bool) -> tuple[NDArray[Any], list[int]]:
     """The two labels of all parts and how many rows have each."""
     count: Counter[Any] = Counter()
     for part in parts:

@@ -20,7 +20,7 @@ from sklearn.exceptions import EfficiencyWarning
 
 from rosenblatt.algorithms.run import Budget, Reason, Rule
 from rosenblatt.dask.cluster import Cluster, ClusterError
-from rosenblatt.dask.tasks import Learnt, Turn, one_cycle
+from rosenblatt.dask.tasks import Learnt, Share, one_cycle
 from rosenblatt.errors import DataError, UsageError, quoted
 from rosenblatt.files import read_sealed, write_sealed
 
@@ -143,13 +143,13 @@ def _budget_ended(plan: Mixing, state: State) -> Reason | None:
     return None
 
 
-def turns_of(plan: Mixing, state: State, shards: int, only_look: bool = False) -> list[Turn]:
+def shares_of(plan: Mixing, state: State, shards: int, only_look: bool = False) -> list[Share]:
     """What each shard is asked in the next round."""
-    shares = [0] * shards if only_look else shares_of(plan, state, shards)
+    most = [0] * shards if only_look else corrections_of(plan, state, shards)
     left = plan.budget.cycles - state.rounds
     return [
-        Turn(plan.rule, (plan.seed, state.rounds, shard), left, share, state.clean)
-        for shard, share in enumerate(shares)
+        Share(plan.rule, (plan.seed, state.rounds, shard), left, corrections, state.clean)
+        for shard, corrections in enumerate(most)
     ]
 
 
@@ -158,9 +158,9 @@ def one_round(
 ) -> tuple[State, list[Learnt]]:
     """Every shard runs one cycle, or only counts mistakes; the state after, and their answers."""
     begin = time.perf_counter()
-    turns = turns_of(plan, state, len(cluster.shards), only_look)
+    shares = shares_of(plan, state, len(cluster.shards), only_look)
     try:
-        learnt: list[Learnt] = cluster.ask(one_cycle, turns, state.w)
+        learnt: list[Learnt] = cluster.ask(one_cycle, shares, state.w)
     except ClusterError as error:
         raise ClusterError(f"round {state.rounds}: {error}") from error.__cause__
     seconds = time.perf_counter() - begin
@@ -180,7 +180,7 @@ def one_round(
     return after, learnt
 
 
-def shares_of(plan: Mixing, state: State, shards: int) -> list[Any]:
+def corrections_of(plan: Mixing, state: State, shards: int) -> list[int | None]:
     """How many corrections each shard may make in the next round; None for any number.
 
     Together never more than are left. A pocket's are spread, so that w is judged on the way.
@@ -188,7 +188,7 @@ def shares_of(plan: Mixing, state: State, shards: int) -> list[Any]:
     Examples
     --------
     >>> plan = Mixing(Rule(), Budget(corrections=10))
-    >>> shares_of(plan, State(np.zeros(2), corrections=3), 4)
+    >>> corrections_of(plan, State(np.zeros(2), corrections=3), 4)
     [2, 2, 2, 1]
     """
     most = plan.budget.corrections

@@ -1,6 +1,7 @@
 """Where shards come from: blocks of Dask collections and row groups of Parquet files.
 
 A source is a load that any worker can do, and do again when the worker that did it is lost.
+Parquet files are read in pieces of about one size, which do not depend on the cluster.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.tables import as_column, column_names, floats, refuse_masked
-from rosenblatt.words import counted
+from rosenblatt.words import counted, listed
 
 PIECE_BYTES = 2**28  # row groups of a file are joined up to about this size
 
@@ -43,7 +44,7 @@ class Raw:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class Load:
     """A part of the data that a worker can load: what it is called, and a Delayed `Raw`."""
 
     name: str
@@ -60,11 +61,6 @@ class Piece:
     columns: tuple[str, ...]
     fragment: Any
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.rows, len(self.columns)
-
     def read(self, columns: Sequence[str]) -> Any:
         """The rows as an Arrow table with these columns, by their names and in this order."""
         there = set(self.columns)
@@ -74,17 +70,10 @@ class Piece:
         return self.fragment.to_table(columns=list(columns))
 
 
-def sources_of(X: Any, y: Any, sample_weight: Any = None) -> list[Source]:
+def loads_of(X: Any, y: Any, sample_weight: Any = None) -> list[Load]:
     """The parts of a Dask array, a Dask dataframe or Parquet files, in the order of their rows.
 
-    Parameters
-    ----------
-    X : Dask array, Dask dataframe, path or list of paths
-        The features.
-    y : Dask array or series, sequence, or str
-        The answers; for dataframes and Parquet, also the name of a column.
-    sample_weight : Dask array or series, sequence, or str, optional
-        The weights, likewise.
+    Answers and weights are Dask arrays or series, sequences, or names of columns.
     """
     if are_paths(X):
         return _of_parquet(X, y, sample_weight)
@@ -103,34 +92,41 @@ def is_frame(X: Any) -> bool:
     return dask.is_dask_collection(X) and hasattr(X, "columns") and hasattr(X, "to_delayed")
 
 
-def _of_array(X: Any, y: Any, weights: Any) -> list[Source]:
+def are_paths(X: Any) -> bool:
+    """Whether X is a path or a list of paths."""
+    if isinstance(X, list | tuple):
+        return bool(X) and all(isinstance(x, str | PathLike) for x in X)
+    return isinstance(X, str | PathLike)
+
+
+def _of_array(X: Any, y: Any, weights: Any) -> list[Load]:
     if X.ndim != 2:
         raise ValueError(
             f"X has {counted(X.ndim, 'dimension')}; give an array with rows and columns."
         )
     if X.numblocks[1] != 1:
         X = X.rechunk({1: -1})
-    parts = X.to_delayed()[:, 0].tolist()
     rows = X.chunks[0]
     ends = np.cumsum([0, *rows])
     names = [
         f"shard {i} (rows {ends[i]:.0f} to {ends[i + 1] - 1:.0f})"
         if np.isfinite(ends[i + 1])
         else f"shard {i} (block {i} of X)"
-        for i in range(len(parts))
+        for i in range(len(rows))
     ]
-    answers, sizes = column_of(y, "y", rows), column_of(weights, "sample_weight", rows)
-    return _joined(names, parts, answers, sizes)
+    columns = [column_of(y, "y", rows), column_of(weights, "sample_weight", rows)]
+    return _joined(names, X.to_delayed()[:, 0].tolist(), columns)
 
 
-def _of_frame(X: Any, y: Any, weights: Any) -> list[Source]:
-    inside = [name for name in (y, weights) if isinstance(name, str)]
-    _check_inside(inside, list(X.columns))
+def _of_frame(X: Any, y: Any, weights: Any) -> list[Load]:
+    _check_inside([name for name in (y, weights) if isinstance(name, str)], list(X.columns))
     names, parts = partitions_of(X)
     rows = (np.nan,) * len(parts)
-    answers = y if isinstance(y, str) else column_of(y, "y", rows)
-    sizes = weights if isinstance(weights, str) else column_of(weights, "sample_weight", rows)
-    return _joined(names, parts, answers, sizes)
+    columns = [
+        [given] * len(parts) if isinstance(given, str) else column_of(given, what, rows)
+        for what, given in (("y", y), ("sample_weight", weights))
+    ]
+    return _joined(names, parts, columns)
 
 
 def partitions_of(X: Any) -> tuple[list[str], list[Any]]:
@@ -149,20 +145,18 @@ def by_name(part: Any, name: str, columns: list[Any]) -> Any:
     return part if list(part.columns) == columns else part[columns]
 
 
-def _joined(names: list[str], parts: list[Any], y: Any, weights: Any) -> list[Source]:
+def _joined(names: list[str], parts: list[Any], columns: list[list[Any] | None]) -> list[Load]:
+    """A load for each part, with its answers and weights or the names of their columns."""
     load = dask.delayed(raw_of, pure=False)
-    answers = [y] * len(parts) if y is None or isinstance(y, str) else y
-    sizes = [weights] * len(parts) if weights is None or isinstance(weights, str) else weights
-    for what, column in (("y", answers), ("sample_weight", sizes)):
-        if len(column) != len(parts):
+    for what, column in zip(("y", "sample_weight"), columns, strict=True):
+        if column is not None and len(column) != len(parts):
             raise ValueError(
                 f"X comes in {counted(len(parts), 'part')} but {what} in {len(column)}; "
                 "give both the same partitions."
             )
-    return [
-        Source(name, load(name, part, answer, size))
-        for name, part, answer, size in zip(names, parts, answers, sizes, strict=True)
-    ]
+    y, weights = ([None] * len(parts) if column is None else column for column in columns)
+    each = zip(names, parts, y, weights, strict=True)
+    return [Load(name, load(name, *part)) for name, *part in each]
 
 
 def column_of(values: Any, what: str, rows: Sequence[float]) -> list[Any] | None:
@@ -228,15 +222,15 @@ def _without(part: Any, name: str) -> tuple[Any, Any]:
     return part.drop(columns=[name]), part[name]
 
 
-def _check_inside(wanted: list[str], columns: list[str]) -> None:
+def _check_inside(wanted: list[str], columns: Sequence[Any]) -> None:
     there = set(columns)
     for name in wanted:
         if name not in there:
-            shown = ", ".join(map(str, columns[:6])) + (", …" if len(columns) > 6 else "")
+            shown = listed([str(column) for column in columns])
             raise ValueError(f"there is no column {name!r}; the columns are {shown}.")
 
 
-def _of_parquet(paths: Any, y: Any, weights: Any) -> list[Source]:
+def _of_parquet(paths: Any, y: Any, weights: Any) -> list[Load]:
     if not isinstance(y, str) or not (weights is None or isinstance(weights, str)):
         raise ValueError(
             f"y is a {type(y).__name__}; with Parquet files, y and sample_weight are names of "
@@ -244,11 +238,11 @@ def _of_parquet(paths: Any, y: Any, weights: Any) -> list[Source]:
         )
     pieces = pieces_of(paths)
     columns = with_one_set_of_columns(pieces)
-    _check_inside([y] if weights is None else [y, weights], list(columns))
+    _check_inside([y] if weights is None else [y, weights], columns)
     read = dask.delayed(_read, pure=False)
     names = [f"shard {i} ({piece.name})" for i, piece in enumerate(pieces)]
     return [
-        Source(name, read(name, piece, columns, y, weights))
+        Load(name, read(name, piece, columns, y, weights))
         for name, piece in zip(names, pieces, strict=True)
     ]
 
@@ -257,21 +251,8 @@ def _read(name: str, piece: Piece, columns: tuple[str, ...], y: str, weights: st
     return raw_of(name, piece.read(columns), y, weights)
 
 
-def are_paths(X: Any) -> bool:
-    """Whether X is a path or a list of paths."""
-    if isinstance(X, list | tuple):
-        return bool(X) and all(isinstance(x, str | PathLike) for x in X)
-    return isinstance(X, str | PathLike)
-
-
 def pieces_of(paths: Any) -> list[Piece]:
-    """The pieces of a file, of the files in a folder, or of several files, in their order.
-
-    Parameters
-    ----------
-    paths : path or list of paths
-        What Arrow can open: files, a folder, an address such as s3://bucket/folder.
-    """
+    """The pieces of what Arrow can open: a file, a folder, an address, or several, in order."""
     from pyarrow import ArrowException
     from pyarrow import dataset as arrow
 
@@ -284,6 +265,24 @@ def pieces_of(paths: Any) -> list[Piece]:
     if not pieces:
         raise ValueError(f"{paths}: there are no rows.")
     return pieces
+
+
+def _pieces(fragment: Any) -> Iterator[Piece]:
+    schema = fragment.physical_schema
+    # As Dask's own reader has it, the index that pandas stored is no column.
+    index = (schema.pandas_metadata or {}).get("index_columns", ())
+    columns = tuple(name for name in schema.names if name not in index)
+    pieces: list[list[Any]] = []
+    for group in fragment.row_groups:
+        size = group.total_byte_size + sum(one.total_byte_size for one in (pieces or [[]])[-1])
+        if not pieces or size > PIECE_BYTES:
+            pieces.append([])
+        pieces[-1].append(group)
+    for groups in pieces:
+        name = f"{fragment.path}, row groups {groups[0].id} to {groups[-1].id}"
+        part = fragment.subset(row_group_ids=[group.id for group in groups])
+        rows = sum(group.num_rows for group in groups)
+        yield Piece(name, fragment.path, rows, columns, part)
 
 
 def with_one_set_of_columns(pieces: list[Piece]) -> tuple[str, ...]:
@@ -320,26 +319,3 @@ def refuse_other_columns(
     more = next((name for name in columns if name not in there), None)
     if more is not None:
         raise ValueError(f"{where}: there is a column {more!r}, which {owner} does not have.")
-
-
-def _pieces(fragment: Any) -> Iterator[Piece]:
-    groups: list[Any] = []
-    for group in fragment.row_groups:
-        size = sum(other.total_byte_size for other in groups)
-        if groups and size + group.total_byte_size > PIECE_BYTES:
-            yield _piece(fragment, groups)
-            groups = []
-        groups.append(group)
-    if groups:
-        yield _piece(fragment, groups)
-
-
-def _piece(fragment: Any, groups: list[Any]) -> Piece:
-    schema = fragment.physical_schema
-    # As Dask's own reader has it, the index that pandas stored is no column.
-    index = (schema.pandas_metadata or {}).get("index_columns", ())
-    columns = tuple(name for name in schema.names if name not in index)
-    name = f"{fragment.path}, row groups {groups[0].id} to {groups[-1].id}"
-    part = fragment.subset(row_group_ids=[group.id for group in groups])
-    rows = sum(group.num_rows for group in groups)
-    return Piece(name, fragment.path, rows, columns, part)

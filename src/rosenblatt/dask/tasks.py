@@ -25,7 +25,7 @@ MANY_LABELS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Survey:
+class Seen:
     """What a first look at a part tells the driver."""
 
     rows: int
@@ -36,38 +36,53 @@ class Survey:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
-    """How raw rows are to be taken: the labels of all the data, x0, the weights of classes."""
+class AsExamples:
+    """How raw rows are taken as examples: the labels of all the data, x0, weights of classes."""
 
     labels: NDArray[Any]
     x0: float
     each: NDArray[np.float64] | None = None  # of the negative class, and of the positive
     key: str = field(default_factory=lambda: uuid4().hex)
 
+    def take(self, name: str, raw: Raw) -> Examples:
+        """The examples that a part is; says which part has something wrong.
+
+        Numbers are not looked at yet: a cycle comes upon those that are none by itself.
+        """
+        try:
+            examples = Examples.from_arrays(
+                raw.X, raw.answers, x0=self.x0, labels=self.labels, looked_at=False
+            )
+            if raw.weights is None and self.each is None:
+                return examples
+            weights = row_weights(1.0 if raw.weights is None else raw.weights, examples.n)
+            if self.each is not None:
+                weights = weights * np.where(examples.y > 0, self.each[1], self.each[0])
+            return examples.weighted(weights, stream=True)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+
+    def taken(self, name: str, raw: Raw) -> Examples:
+        """The same, made once for as long as the part is here."""
+        key, examples = _made.get(raw, ("", None))
+        if examples is None or key != self.key:
+            examples = self.take(name, raw)
+            _made[raw] = (self.key, examples)
+        return examples
+
+
+_made: WeakKeyDictionary[Raw, tuple[str, Examples]] = WeakKeyDictionary()
+
 
 @dataclass(frozen=True)
-class Turn:
-    """What a shard is asked to do in a round.
+class Share:
+    """What a shard is asked to do in a round."""
 
-    Parameters
-    ----------
-    rule : Rule
-        The order of visits, the meaning of sign(0), eta; chance comes from `seed`.
-    seed : tuple of int
-        (seed, round, shard): a retry draws the same numbers.
-    cycles : int
-        The rounds left, this one included.
-    corrections : int, optional
-        The most corrections that this shard may make; 0 only counts mistakes.
-    clean : int
-        How many examples in a row the very same w had right when the last round ended.
-    """
-
-    rule: Rule
-    seed: tuple[int, int, int]
-    cycles: int
-    corrections: int | None = None
-    clean: int = 0
+    rule: Rule  # chance comes from the seed instead
+    seed: tuple[int, int, int]  # (seed, round, shard): a retry draws the same numbers
+    cycles: int  # the rounds left, this one included
+    corrections: int | None = None  # the most that this shard may make; 0 only counts mistakes
+    clean: int = 0  # examples in a row that the very same w had right when the last round ended
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,53 +98,28 @@ class Learnt:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """A question to some shards: how they are to be read, what they are called, and what to each.
+class Task:
+    """A question to some shards, which one thread answers one after another."""
 
-    Parameters
-    ----------
-    function : callable
-        Takes a shard, what is for it alone, and w.
-    reading : Reading, optional
-        How the shards are taken as examples; not given before that is known.
-    names : list of str
-        What messages call the shards.
-    each : list
-        What is for each alone.
-    """
+    function: Callable[..., Any]  # takes a shard, what is for it alone, and w
+    reading: AsExamples | None  # not given before that is known
+    names: list[str]  # what messages call the shards
+    each: list[Any]  # what is for each alone
 
-    function: Callable[..., Any]
-    reading: Reading | None
-    names: list[str]
-    each: list[Any]
+    def run(self, shards: Sequence[Raw], w: Any) -> list[Any]:
+        """What the shards answer."""
+        answers = []
+        with engine.at_most(1):
+            for name, shard, own in zip(self.names, shards, self.each, strict=True):
+                part = shard if self.reading is None else self.reading.taken(name, shard)
+                answers.append(self.function(part, own, w))
+        return answers
 
 
-def in_turn(asked: Asked, shards: Sequence[Raw], w: Any) -> list[Any]:
-    """What some shards answer, one after another, by the one thread that a task is given."""
-    answers = []
-    with engine.at_most(1):
-        for name, shard, own in zip(asked.names, shards, asked.each, strict=True):
-            part = shard if asked.reading is None else _taken(name, shard, asked.reading)
-            answers.append(asked.function(part, own, w))
-    return answers
-
-
-_made: WeakKeyDictionary[Raw, tuple[str, Examples]] = WeakKeyDictionary()
-
-
-def _taken(name: str, raw: Raw, reading: Reading) -> Examples:
-    """The examples that a shard is, made once for as long as it is here."""
-    key, examples = _made.get(raw, ("", None))
-    if examples is None or key != reading.key:
-        examples = examples_of(name, raw, reading)
-        _made[raw] = (reading.key, examples)
-    return examples
-
-
-def survey(raw: Raw, most: int, _: None) -> Survey:
+def look_at(raw: Raw, most: int, _: None) -> Seen:
     """Look at a part: its size, its labels, how many rows count."""
     if raw.n == 0:
-        return Survey(0, 0, raw.names, np.empty(0), np.empty(0, dtype=np.int64))
+        return Seen(0, 0, raw.names, np.empty(0), np.empty(0, dtype=np.int64))
     answers = raw.answers
     if raw.weights is not None:
         answers = answers[row_weights(raw.weights, raw.n) > 0]
@@ -138,7 +128,7 @@ def survey(raw: Raw, most: int, _: None) -> Survey:
     except TypeError:  # labels of several kinds: `signs` says so
         signs(answers, None)
         raise
-    return Survey(raw.n, raw.X.shape[1], raw.names, labels[:most], counts[:most])
+    return Seen(raw.n, raw.X.shape[1], raw.names, labels[:most], counts[:most])
 
 
 def _counted(answers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -151,39 +141,20 @@ def _counted(answers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return np.unique(answers, return_counts=True)
 
 
-def examples_of(name: str, raw: Raw, reading: Reading) -> Examples:
-    """Take a part as examples; says which part has something wrong.
-
-    Numbers are not looked at yet: a cycle comes upon those that are none by itself.
-    """
-    try:
-        examples = Examples.from_arrays(
-            raw.X, raw.answers, x0=reading.x0, labels=reading.labels, looked_at=False
-        )
-        if raw.weights is None and reading.each is None:
-            return examples
-        weights = row_weights(1.0 if raw.weights is None else raw.weights, examples.n)
-        if reading.each is not None:
-            weights = weights * np.where(examples.y > 0, reading.each[1], reading.each[0])
-        return examples.weighted(weights, stream=True)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
-
-
-def one_cycle(examples: Examples, turn: Turn, w: NDArray[np.float64]) -> Learnt:
+def one_cycle(examples: Examples, share: Share, w: NDArray[np.float64]) -> Learnt:
     """Count the mistakes of the incoming w, then run one cycle from it."""
     begin = time.perf_counter()
-    if turn.rule.order not in orders.CYCLES or turn.corrections or examples.weights is not None:
+    if share.rule.order not in orders.CYCLES or share.corrections or examples.weights is not None:
         examples.look()
-    mistakes = Judge(examples, turn.rule.zero).alone(w)
+    mistakes = Judge(examples, share.rule.zero).alone(w)
     try:
-        walk, clean = _walked(examples, turn, w, mistakes)
+        walk, clean = _walked(examples, share, w, mistakes)
     except WeightsOverflowError:
         examples.look()
-        walk, clean = _walked(examples, turn, w, mistakes)
-    if walk.so_far.corrections == 0 and mistakes and turn.corrections != 0 and turn.cycles > 1:
+        walk, clean = _walked(examples, share, w, mistakes)
+    if walk.so_far.corrections == 0 and mistakes and share.corrections != 0 and share.cycles > 1:
         # Rounding hid every mistake from the cycle: correct one that exact arithmetic sees.
-        walk = Walk(examples, _rule(turn), Budget(turn.cycles, turn.corrections), w)
+        walk = Walk(examples, _rule(share), Budget(share.cycles, share.corrections), w)
         walk.confirm()
     after = walk.so_far.w * examples.unit if walk.so_far.corrections else None
     seconds = time.perf_counter() - begin
@@ -191,19 +162,19 @@ def one_cycle(examples: Examples, turn: Turn, w: NDArray[np.float64]) -> Learnt:
 
 
 def _walked(
-    examples: Examples, turn: Turn, w: NDArray[np.float64], mistakes: float
+    examples: Examples, share: Share, w: NDArray[np.float64], mistakes: float
 ) -> tuple[Walk, int]:
-    order = turn.rule.order
-    corrections = turn.corrections
+    order = share.rule.order
+    corrections = share.corrections
     if order == "first":
         corrections = 1 if corrections is None else min(1, corrections)
     if order in ("first", "random"):
-        walk = Walk(examples, _rule(turn), Budget(1, corrections), w)
+        walk = Walk(examples, _rule(share), Budget(1, corrections), w)
         WALKS[order](walk)
         return walk, 0
-    walk = Walk(examples, _rule(turn), Budget(turn.cycles, corrections), w)
+    walk = Walk(examples, _rule(share), Budget(share.cycles, corrections), w)
     rows = examples.in_order if order == "cycle" else orders.permuted(examples.kept, walk.rng)
-    return walk, _cycle(walk, rows, turn.clean, mistakes)
+    return walk, _cycle(walk, rows, share.clean, mistakes)
 
 
 def _cycle(walk: Walk, rows: orders.Order, clean: int, mistakes: float) -> int:
@@ -220,11 +191,11 @@ def _cycle(walk: Walk, rows: orders.Order, clean: int, mistakes: float) -> int:
     return clean
 
 
-def _rule(turn: Turn) -> Rule:
-    seed, number, shard = turn.seed
-    drawn_once = turn.rule.order == "random-cycle"
+def _rule(share: Share) -> Rule:
+    seed, number, shard = share.seed
+    drawn_once = share.rule.order == "random-cycle"
     rng = np.random.default_rng((seed, 0 if drawn_once else number, shard))
-    return Rule(turn.rule.order, turn.rule.zero, turn.rule.eta, rng)
+    return Rule(share.rule.order, share.rule.zero, share.rule.eta, rng)
 
 
 def as_it_is(value: Any) -> Any:
