@@ -1,8 +1,7 @@
-"""Row groups read side by side, rows turned, and memory used again: the same rows come out."""
+"""Row groups read side by side, columns transposed: the same rows come out."""
 
 import gzip
 import threading
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -73,7 +72,7 @@ def test_work_side_by_side_ends_when_no_one_wants_more():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("n", "d"), [(3, 2), (30_011, 7), (1500, 300)])
-def test_columns_are_turned_into_rows(n, d, dtype):
+def test_columns_become_rows(n, d, dtype):
     columns = list(np.random.default_rng(0).standard_normal((d, n)).astype(dtype))
     X, squares = encoding.in_rows(columns, dtype)
     assert X.dtype == dtype
@@ -90,30 +89,6 @@ def test_squares_tell_of_numbers_that_are_none_and_of_extreme_ones():
     assert encoding.in_rows(huge, np.float32).squares == pytest.approx(7e54)
 
 
-def test_memory_is_used_again_only_when_nothing_holds_on_to_it():
-    encoding._left.clear()
-    first = encoding.room((1000, 8), np.float64)
-    first[:] = 1
-    part, where = first[5:9].reshape(-1), first.ctypes.data
-    del first
-    second = encoding.room((1000, 8), np.float64)
-    second[:] = 2
-    assert (part == 1).all()
-    del part
-    third = encoding.room((900, 8), np.float64)
-    assert third.ctypes.data == where
-    assert (second == 2).all()
-
-
-def test_memory_of_other_sizes_makes_way():
-    encoding._left.clear()
-    for n in range(1, 9):
-        encoding.room((1000 * n, 8), np.float64)
-    assert len(encoding._left) == encoding.KEPT
-    where = encoding.room((100, 8), np.float64).ctypes.data
-    assert encoding.room((100, 8), np.float64).ctypes.data == where
-
-
 def test_a_compressed_file_is_unpacked_once(tmp_path):
     X, _ = parquet(tmp_path / "d.parquet")
     packed = tmp_path / "d.parquet.gz"
@@ -121,26 +96,6 @@ def test_a_compressed_file_is_unpacked_once(tmp_path):
     batches = batches_of(packed)
     assert columnar.parquet_parts(batches.table.source) == []
     assert np.array_equal(np.concatenate([block.X for block in batches.blocks.batches()]), X)
-
-
-@pytest.mark.parametrize(
-    ("free", "pool", "told"),
-    [
-        (1 << 36, "jemalloc", [1000]),
-        (None, "jemalloc", [1000]),
-        (1 << 30, "jemalloc", []),
-        (1 << 36, "mimalloc", []),
-    ],
-)
-def test_freed_memory_is_kept_only_where_there_is_plenty(monkeypatch, free, pool, told):
-    said = []
-    monkeypatch.setattr(columnar, "free_memory", lambda: free)
-    monkeypatch.setattr(
-        columnar.pa, "default_memory_pool", lambda: SimpleNamespace(backend_name=pool)
-    )
-    monkeypatch.setattr(columnar.pa, "jemalloc_set_decay_ms", said.append)
-    columnar._keep_what_is_freed.__wrapped__()
-    assert said == told
 
 
 def test_reading_ahead_may_be_ended_by_the_thread_that_reads():

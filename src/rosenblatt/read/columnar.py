@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,7 +19,6 @@ from rosenblatt.read.source import (
     Source,
     batch_bytes,
     cannot_open,
-    free_memory,
     numbered,
     one_line,
 )
@@ -28,8 +26,6 @@ from rosenblatt.wholes import PROMISED, first_changed
 
 ROWS = 1 << 16  # in a batch at the most; fewer where they are wide
 PAGE_BYTES = 1 << 16  # read at a time
-KEPT_MS = 1000  # that Arrow keeps memory it has freed
-PLENTY = 1 << 32  # bytes free for this process, with which it may
 BATCHES = 4  # a row group of so many, and no more, is read as a part of its own
 
 
@@ -82,17 +78,7 @@ def parquet_file(file: Any, known: Any = None) -> Any:
     """A Parquet file of which a few pages are held in memory at a time, not a row group."""
     import pyarrow.parquet as pq
 
-    _keep_what_is_freed()
     return pq.ParquetFile(file, metadata=known, buffer_size=PAGE_BYTES, pre_buffer=False)
-
-
-@functools.cache
-def _keep_what_is_freed() -> None:
-    """Let Arrow use memory again: what is new is cleared as it is touched, a fifth of the time."""
-    free = free_memory()
-    plenty = free is None or free > PLENTY
-    if plenty and pa.default_memory_pool().backend_name == "jemalloc":
-        pa.jemalloc_set_decay_ms(KEPT_MS)
 
 
 @contextmanager

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-import weakref
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
@@ -49,18 +48,10 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Encoding:
-    """Which columns are used, as what, and what happens where a number is missing.
+    """Which columns are used, as what, and what happens where a number is missing."""
 
-    Parameters
-    ----------
-    columns : tuple of Column
-        In the order of their numbers in X.
-    missing : {"error", "drop", "mean"}
-        Refuse the file, leave the row out, or take the mean of the rows learnt from.
-    """
-
-    columns: tuple[Column, ...]
-    missing: str = "error"
+    columns: tuple[Column, ...]  # in the order of their numbers in X
+    missing: str = "error"  # refuse; "drop": leave the row out; "mean": of the rows learnt from
 
     @functools.cached_property
     def features(self) -> tuple[str, ...]:
@@ -79,15 +70,7 @@ class Encoding:
         return {c.name: pa.string() if loose else c.type for c in self.columns}
 
     def encode(self, table: Any, name: str) -> Encoded:
-        """The numbers of a table or record batch.
-
-        Parameters
-        ----------
-        table : Arrow table or record batch
-            With all columns of this encoding, in any order.
-        name : str
-            What messages call the data.
-        """
+        """The numbers of an Arrow table or record batch; messages call it by its name."""
         plain = self._plain(table, name)
         if plain is not None:
             return plain
@@ -305,11 +288,6 @@ MOST = 1000  # values of a column that are told apart; more are no categories
 class Unseen:
     """Counts the rows whose value of a category has no weight.
 
-    Parameters
-    ----------
-    encoding : Encoding
-        What was learnt from.
-
     Examples
     --------
     >>> unseen = Unseen(Encoding((Category("colour", ("blue", "red")),)))
@@ -361,49 +339,48 @@ def _called(value: str) -> str:
     return f'"{value}"' if value else "(missing)"
 
 
-ENTRIES = 1 << 18  # turned at a time: few enough to stay in a cache
+ENTRIES = 1 << 18  # transposed at a time: few enough to stay in a cache
 FEWEST = 1 << 10  # rows
 APART = 8  # columns begin so many numbers off a round distance, at which caches hold only a few
 FEW = 1 << 16  # numbers that are not worth compiling for
-KEPT = 4  # pieces of memory to use again
 
 
-class Turned(NamedTuple):
+class InRows(NamedTuple):
     """Numbers as rows, and the sum of their squares, which is not finite if one of them is not."""
 
     X: NDArray[Any]
     squares: float
 
 
-def in_rows(columns: Sequence[NDArray[Any]], dtype: Any = np.float64) -> Turned:
+def in_rows(columns: Sequence[NDArray[Any]], dtype: Any = np.float64) -> InRows:
     """Columns of equal length as the rows of an array.
 
     Examples
     --------
     >>> in_rows([np.array([1.0, 2.0]), np.array([3.0, 4.0])])
-    Turned(X=array([[1., 3.],
+    InRows(X=array([[1., 3.],
            [2., 4.]]), squares=30.0)
     """
     n, d = len(columns[0]), len(columns)
     if n * d < FEW:
         X = np.stack(columns, axis=1, dtype=dtype, casting="unsafe")
-        return Turned(X, sum_of_squares(X))
-    X, squares = room((n, d), dtype), 0.0
+        return InRows(X, sum_of_squares(X))
+    X, squares = np.empty((n, d), dtype), 0.0
     rows = max(FEWEST, ENTRIES // d // FEWEST * FEWEST)
-    together = room((d, rows + APART), dtype)
+    together = np.empty((d, rows + APART), dtype)
     for begin in range(0, n, rows):
         part = together[:, : min(rows, n - begin)]
         for j, column in enumerate(columns):
             part[j] = column[begin : begin + rows]
         x = X[begin : begin + rows].reshape(-1)
         with np.errstate(all="ignore"):  # which compiled code does anyway
-            squares += turned(together.reshape(-1), x, d, part.shape[1])
+            squares += transposed(together.reshape(-1), x, d, part.shape[1])
     low, high = SINGLE_SQUARES
     plain = dtype == np.float64 or low < squares / X.size < high
-    return Turned(X, squares if plain else sum_of_squares(X))
+    return InRows(X, squares if plain else sum_of_squares(X))
 
 
-def turn(c, x, d, N):  # type: ignore[no-untyped-def]
+def transpose(c, x, d, N):  # type: ignore[no-untyped-def]
     """x[n·d + j] = c[j·S + n], where columns begin S apart; returns the sum of all squares.
 
     Unsigned places need no wrap-around.
@@ -421,33 +398,4 @@ def turn(c, x, d, N):  # type: ignore[no-untyped-def]
     return q
 
 
-turned = Kernel(turn)
-
-
-def room(shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
-    """An array of anything, in memory that earlier ones have left, if some of that size is there.
-
-    Memory that is new is cleared by the system as it is touched, which takes as long as turning.
-    """
-    size = math.prod(shape) * np.dtype(dtype).itemsize
-    memory = _left_over(size) or np.empty(size, dtype=np.uint8).data
-    lent = np.frombuffer(memory, dtype, math.prod(shape))
-    # Whatever is cut or shaped from an array holds on to it: memory is left when all is gone.
-    weakref.finalize(lent, _left.append, memory).atexit = False
-    return lent.reshape(shape)
-
-
-_left: deque[memoryview] = deque(maxlen=KEPT)
-
-
-def _left_over(size: int) -> memoryview | None:
-    """Memory of about that size, taken out before it is looked at: no other thread can have it."""
-    for _ in range(len(_left)):
-        try:
-            memory = _left.popleft()
-        except IndexError:  # another thread was faster
-            return None
-        if size <= len(memory) <= 2 * size:
-            return memory
-        _left.append(memory)
-    return None
+transposed = Kernel(transpose)
