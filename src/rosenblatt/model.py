@@ -17,17 +17,19 @@ from numpy.typing import NDArray
 
 from rosenblatt import __version__, strictjson
 from rosenblatt.errors import BadCellError, DataError, column_called
-from rosenblatt.evidence.proof import Proof, ProofError
+from rosenblatt.evidence.proof import Proof, ProofError, SealedProof
+from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import write_text
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.pipelines import final, is_ours, line_before, names_before
 from rosenblatt.read.columns import DECIMALS, KINDS, Category, Column, Entries, Number, Written
 from rosenblatt.read.encoding import POLICIES, Answers, Encoding
 from rosenblatt.read.plan import Plan
+from rosenblatt.read.regression import RegressionPlan
 from rosenblatt.tables import as_table, column_names
 
 FORMAT = 1
-PROOF_FORMAT = 2
+PROOF_FORMAT, SEPARATION_FORMAT = 2, 1
 MARK = b'{\n "rosenblatt": "model",'  # how a model file begins
 
 
@@ -319,13 +321,19 @@ class ColumnParts(strictjson.Parts):
             self.wrong('"columns"', "have a name twice")
         return Encoding(tuple(columns), missing)
 
-    def regressors(self, value: dict[str, Any]) -> tuple[Column, ...]:
-        """The columns of a regression: numbers and categories."""
+    def regression(self, value: dict[str, Any]) -> RegressionPlan:
+        """The columns of a regression: numbers and categories, none of which is anything else."""
         columns = self.encoding(value).columns
         for column in columns:
             if not isinstance(column, Number | Category):
                 self.wrong(column_called(column.name), "is neither numbers nor categories")
-        return columns
+        target, weights = self.text(value.get("target"), '"target"'), value.get("weights")
+        names = [column.name for column in columns]
+        if weights is not None:
+            weights = self.text(weights, '"weights"')
+        if target in names or weights in (target, *names):
+            self.wrong('"columns"', "have the answers or the weights among them")
+        return RegressionPlan(target, columns, weights, self.whole(value.get("rows"), '"rows"', 1))
 
     def _column(self, value: dict[str, Any], where: str, weights: list[float] | None) -> Column:
         kind = KINDS[self.one_of(value.get("kind"), KINDS, f"the kind of {where}")]
@@ -375,43 +383,58 @@ class ColumnParts(strictjson.Parts):
         return tuple(values)
 
 
-def proof_to_json(plan: Plan, proof: Proof) -> str:
+def proof_to_json(plan: Plan | RegressionPlan, proof: SealedProof) -> str:
     """A proof with the plan of the columns it is about, so that it can be checked on a file.
 
     One seal is over all of it.
     """
-    value = {
-        "rosenblatt": "proof",
-        "format": PROOF_FORMAT,
-        "made by": f"rosenblatt {__version__}",
-        "answers": _answers_to_json(plan.answers),
-        "missing": plan.encoding.missing,
-        "columns": [column.to_json() for column in plan.encoding.columns],
-        "proof": json.loads(proof.to_json()),
-    }
+    value: dict[str, Any]
+    value = {"rosenblatt": "proof", "format": PROOF_FORMAT, "made by": f"rosenblatt {__version__}"}
+    if isinstance(plan, Plan):
+        value["answers"] = _answers_to_json(plan.answers)
+        value["missing"] = plan.encoding.missing
+        value["columns"] = [column.to_json() for column in plan.encoding.columns]
+        value["proof"] = json.loads(proof.to_json())
+    else:
+        value |= {"rosenblatt": "separation", "format": SEPARATION_FORMAT}
+        value["content"] = {
+            "target": plan.target,
+            "columns": [column.to_json() for column in plan.columns],
+            "missing": "drop",
+            "weights": plan.weights,
+            "rows": plan.rows,
+            "proof": json.loads(proof.to_json()),
+        }
     return strictjson.sealed(value, ensure_ascii=False) + "\n"
 
 
-def plan_and_proof(path: str) -> tuple[Plan | None, Proof]:
+def plan_and_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | SeparationProof]:
     """The plan and the proof of a file; no plan where `Proof.to_json` alone was written."""
     value = strictjson.read(path)
     if not isinstance(value, dict):
         raise DataError(f"{path} is not a proof of rosenblatt.")
-    plan, content = None, value
+    kind, content = value.get("rosenblatt"), value
+    plan: Plan | RegressionPlan | None = None
     if "rosenblatt" in value:
-        if value["rosenblatt"] == "proof" and value.get("format") == 1:
+        if kind == "proof" and value.get("format") == 1:
             raise DataError(
                 f"{path} is of an older format, in which the columns were not under the seal. "
                 "Make it anew with rosenblatt separable DATA --proof FILE."
             )
-        parts = ColumnParts(path, "proof")
-        parts.of_format(value, PROOF_FORMAT)
+        parts = ColumnParts(path, "separation" if kind == "separation" else "proof")
+        parts.of_format(value, SEPARATION_FORMAT if kind == "separation" else PROOF_FORMAT)
+        parts.kind = "proof"
         if value.get("seal") != strictjson.seal_of(value):
             raise DataError(f"{path} is not a proof: it was changed, its seal does not fit.")
-        encoding = parts.encoding(value)
-        plan = Plan(encoding, parts.answers(value.get("answers"), encoding))
+        if kind == "separation":
+            value = parts.object(value.get("content"), '"content"')
+            plan = parts.regression(value)
+        else:
+            encoding = parts.encoding(value)
+            plan = Plan(encoding, parts.answers(value.get("answers"), encoding))
         content = parts.object(value.get("proof"), '"proof"')
     try:
-        return plan, Proof.from_json(json.dumps(content))
+        reader = SeparationProof if kind == "separation" else Proof
+        return plan, reader.from_json(json.dumps(content))
     except ProofError as wrong:
         raise DataError(f"{path} is not a proof: {str(wrong).rstrip('.')}.") from None

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from typing import Any
 
 import click
 
-from rosenblatt.blocks import Blocks
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.about import About
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import Reading, examples, json_option, reading_options
 from rosenblatt.cli.passing import too_large
-from rosenblatt.cli.separation import begins_as_separation, verify_separation
 from rosenblatt.errors import UsageError, column_called
-from rosenblatt.evidence.proof import ProofError
+from rosenblatt.evidence.proof import Proof, ProofError
+from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import keep_apart
 from rosenblatt.model import plan_and_proof
 from rosenblatt.read import Source
 from rosenblatt.read.agree import DisagreeError, agreed, wishes_of
 from rosenblatt.read.data import names_in, read_data, read_in_passes
 from rosenblatt.read.plan import Plan, Wishes, find_column
-from rosenblatt.words import claim_words
+from rosenblatt.read.regression import read_regression_as
+from rosenblatt.words import claim_words, counted, listed
 
 
 @click.command(
@@ -45,28 +46,63 @@ def verify(proof: str, data: str, reading: Reading, as_json: bool) -> int:
     """
     voice = Voice(as_json)
     keep_apart({"the proof": proof, "the data": data}, {})
-    if begins_as_separation(proof):
-        return verify_separation(voice, proof, Source.find(data), reading)
     plan, claimed = plan_and_proof(proof)
-    source = Source.find(data)
-    said = {"proof": proof, "data": data, "claim": claimed.claim}
+    source, claim = Source.find(data), claimed.claim
+    said: dict[str, Any] = {"proof": proof, "data": data, "claim": claim}
     try:
-        about, rows = _opened(voice, source, _asked(voice, reading, plan, source), plan)
-        about.tell(voice)
-        said = {**said, **about.to_json()}
-        with voice.patience("checking the proof"):
-            claimed.check_examples(rows)
+        if isinstance(claimed, SeparationProof):
+            what = _check_regression(voice, source, reading, plan, claimed, said)
+        else:
+            what = _check_examples(voice, source, reading, plan, claimed, said)
     except (ProofError, DisagreeError) as wrong:
-        voice.step("refuted", f"the proof of “{claimed.claim}” does not hold: {wrong}")
+        voice.step("refuted", f"the proof of “{claim}” does not hold: {wrong}")
         voice.result({**said, "holds": False, "reason": str(wrong), "sentence": None})
         return 1
-    sentence = (
-        f"“{claimed.claim}” holds for {about.sentence}: "
-        f"{claim_words(claimed.claim)}, in exact arithmetic"
-    )
+    sentence = f"“{claim}” holds for {what}, in exact arithmetic"
     voice.step("verified", sentence)
     voice.result({**said, "holds": True, "reason": None, "sentence": sentence})
     return 0
+
+
+def _check_examples(
+    voice: Voice, source: Source, reading: Reading, plan: Any, claimed: Proof, said: dict[str, Any]
+) -> str:
+    """Check a proof about examples; what it is said to hold for."""
+    reading = _asked(voice, reading, plan, source)
+    settle = None if plan is None else functools.partial(agreed, plan)
+    in_passes = too_large(voice, source, reading, "verify")
+    read = read_in_passes if in_passes else read_data
+    found = read(source, reading.layout, reading.wishes, settle)
+    about = About.of(found)
+    about.tell(voice)
+    said |= about.to_json()
+    with voice.patience("checking the proof"):
+        claimed.check_examples(found.blocks)
+    return f"{about.sentence}: {claim_words(claimed.claim)}"
+
+
+def _check_regression(
+    voice: Voice,
+    source: Source,
+    reading: Reading,
+    plan: Any,
+    claimed: SeparationProof,
+    said: dict[str, Any],
+) -> str:
+    """Check a proof about a regression; what it is said to hold for."""
+    found = read_regression_as(source, reading.layout, plan)
+    about = str(found.plan)
+    about += f"; {listed(list(found.others))} left out" if found.others else ""
+    about += f"; {counted(found.gaps, 'row')} with gaps left out" if found.gaps else ""
+    voice.step("about", about)
+    said |= {"data": source.name, "about": about}
+    if found.plan != plan:
+        raise ProofError(f"it is about {counted(plan.rows, 'row')}.")
+    try:
+        claimed.check(found.frame, found.answers, found.weights)
+    except ValueError as wrong:
+        raise ProofError(str(wrong)) from None
+    return source.name
 
 
 def _asked(voice: Voice, reading: Reading, plan: Plan | None, source: Source) -> Reading:
@@ -82,15 +118,3 @@ def _asked(voice: Voice, reading: Reading, plan: Plan | None, source: Source) ->
     if replace(reading.wishes, target=None) != Wishes():
         voice.note("the columns are taken as the proof says, whatever the options say.")
     return replace(reading, wishes=wishes_of(plan, names, source))
-
-
-def _opened(
-    voice: Voice, source: Source, reading: Reading, plan: Plan | None
-) -> tuple[About, Blocks]:
-    """What the proof is checked on."""
-    settle = None if plan is None else functools.partial(agreed, plan)
-    if too_large(voice, source, reading, "verify"):
-        found = read_in_passes(source, reading.layout, reading.wishes, settle)
-    else:
-        found = read_data(source, reading.layout, reading.wishes, settle)
-    return About.of(found), found.blocks

@@ -88,7 +88,7 @@ class Part:
         return cls(rows, multipliers, int(content["rest"], 16))
 
 
-class Sealed(ABC):
+class SealedProof(ABC):
     """A proof that is written as JSON, under a seal."""
 
     CALLED = "a proof"
@@ -141,7 +141,7 @@ def integers_of(texts: Sequence[str]) -> Vector:
 
 
 @dataclass(frozen=True)
-class Proof(Sealed):
+class Proof(SealedProof):
     """What is claimed of a data set, and the integers that prove it.
 
     Parameters

@@ -23,7 +23,7 @@ from rosenblatt.evidence.integers import merged, sum_of_rows
 from rosenblatt.evidence.proof import (
     Part,
     ProofError,
-    Sealed,
+    SealedProof,
     Vector,
     check_sum,
     fingerprint,
@@ -38,7 +38,7 @@ KINDS = ("none", "quasi-complete", "complete")
 
 
 @dataclass(frozen=True)
-class SeparationProof(Sealed):
+class SeparationProof(SealedProof):
     """What is claimed of a regression, and the whole numbers that prove it.
 
     Parameters
@@ -113,6 +113,11 @@ class SeparationProof(Sealed):
             raise ProofError(f"the evidence shows {kind!r}, not {quoted(self.kind)}.")
         return separated
 
+    @property
+    def claim(self) -> str:
+        """What is claimed, in words."""
+        return f"{self.kind} separation, family {self.family}"
+
     def content(self) -> dict[str, Any]:
         """What its file says."""
         return {
@@ -139,7 +144,7 @@ class SeparationProof(Sealed):
 
     def _repr_html_(self) -> str:
         facts = [
-            ("claim", f"{self.kind} separation, family {self.family}"),
+            ("claim", self.claim),
             ("about the data", f"{self.data[:16]}…"),
             ("to check it", "proof.check(X, y)"),
         ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,76 +21,104 @@ from rosenblatt.read.columns import (
     plain,
     split_entries,
 )
+from rosenblatt.read.data import read_whole, told_where, with_types
 from rosenblatt.read.libsvm import ENTRIES, LABEL
 from rosenblatt.read.plan import Rows, Wishes, columns_of, find_column, is_text, surveyed
-from rosenblatt.words import counted
+from rosenblatt.read.source import Layout, Source
+from rosenblatt.words import counted, listed
 
 WIDEST = 4096  # columns that the lines of a LIBSVM file are written out to
 
 
+@dataclass(frozen=True)
+class RegressionPlan:
+    """What the columns of a regression are."""
+
+    target: str  # the column of answers
+    columns: tuple[Column, ...]  # the regressors
+    weights: str | None = None  # the column of weights
+    rows: int = 0  # how many are taken
+
+    def __str__(self) -> str:
+        categories = sum(isinstance(column, Category) for column in self.columns)
+        numbers = len(self.columns) - categories
+        parts = [counted(self.rows, "row")]
+        parts += [counted(numbers, "number")] if numbers else []
+        parts += [counted(categories, "category", "categories")] if categories else []
+        also = "" if self.weights is None else f", weights in {column_called(self.weights)}"
+        return f"{', '.join(parts)}; answers in {column_called(self.target)}{also}"
+
+
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """The rows of a table that can be asked about.
+    """The rows of a table that can be asked about."""
 
-    Parameters
-    ----------
-    frame : Arrow table
-        The regressors: doubles, and text for categories.
-    answers : array
-        One for each row.
-    rows : array of int
-        The row of the file, from 0, that each of them was.
-    target : str
-        The column of answers.
-    columns : tuple of Column
-        What each regressor is.
-    notes : tuple of str
-        What else to tell a person.
-    """
-
-    frame: Any
+    plan: RegressionPlan
+    frame: Any  # the regressors as Arrow has them: doubles, and text for categories
     answers: NDArray[Any]
-    rows: NDArray[np.intp]
-    target: str
-    columns: tuple[Column, ...]
+    weights: NDArray[Any] | None
+    rows: NDArray[np.intp]  # the row of the file, from 0, that each of them was
+    others: tuple[str, ...]  # columns that are not used
+    gaps: int  # rows that are left out, for something is missing
     notes: tuple[str, ...] = ()
 
 
-def regression_of(table: Any, wishes: Wishes, name: str) -> Regression:
-    """Take a table as a regression; what its columns are is found out as for learning.
+def read_regression(
+    source: Source, layout: Layout, wishes: Wishes, weights: str | None
+) -> Regression:
+    """Read a file as a regression; what its columns are is found out as for learning."""
+    name = source.name
+    with told_where(source, layout, advice="Give --missing drop."):
+        table = read_whole(source, with_types(source, layout, wishes))
+        if wishes.target is None and table.column_names == [LABEL, ENTRIES]:
+            wishes = replace(wishes, target=LABEL)
+        if wishes.target is None:
+            raise UsageError("give --target, the column of answers.")
+        if wishes.texts or wishes.missing == "mean":
+            raise UsageError("a regression has no --text columns and no --missing mean.")
+        table = _written_out(table, name)
+        rows = Rows(table.schema, lambda: (table,))
+        seen = surveyed(rows, wishes, name)
+        target = find_column(table.column_names, wishes.target, "--target")
+        features = {n: survey for n, survey in seen.items() if n != target}
+        columns, notes = columns_of(rows, features, wishes, name)
+        for column in columns:
+            if isinstance(column, Words):
+                option = as_option(column.name)
+                raise DataError(
+                    f"{name}, {column_called(column.name)} is neither numbers nor categories. "
+                    f"Give --ignore {option}, or --category {option}."
+                )
+        weighing = None if weights is None else _weighing(columns, target, weights, name)
+        left = tuple(column for column in columns if column is not weighing)
+        plan = RegressionPlan(target, left, weights)
+        return replace(_taken(table, plan, weighing, wishes.missing == "drop", name), notes=notes)
 
-    Parameters
-    ----------
-    table : Arrow table
-        All rows.
-    wishes : Wishes
-        The answers, the columns to leave out, numbers and categories, missing cells.
-    name : str
-        What messages call the table.
-    """
-    if wishes.target is None and _is_libsvm(table):
-        wishes = replace(wishes, target=LABEL)
-    if wishes.target is None:
-        raise UsageError("give --target, the column of answers.")
-    if wishes.texts or wishes.missing == "mean":
-        raise UsageError("a regression has no --text columns and no --missing mean.")
-    table = written_out(table, name)
-    rows = Rows(table.schema, lambda: (table,))
-    seen = surveyed(rows, wishes, name)
-    target = find_column(table.column_names, wishes.target, "--target")
-    features = {n: survey for n, survey in seen.items() if n != target}
-    columns, notes = columns_of(rows, features, wishes, name)
-    _check(columns, name)
-    return taken(table, (target, columns, notes), wishes.missing == "drop", name)
+
+def read_regression_as(source: Source, layout: Layout, plan: RegressionPlan) -> Regression:
+    """Read a file as a regression whose columns are known; rows with gaps are left out."""
+    text = tuple(column.name for column in plan.columns if isinstance(column, Category))
+    with told_where(source, layout, advice=""):
+        table = read_whole(source, with_types(source, layout, Wishes(categories=text)))
+        weighing = None if plan.weights is None else Number(plan.weights)
+        return _taken(_written_out(table, source.name), plan, weighing, True, source.name)
 
 
-def _is_libsvm(table: Any) -> bool:
-    return bool(table.column_names == [LABEL, ENTRIES])
+def _weighing(columns: tuple[Column, ...], target: str, weights: str, name: str) -> Column:
+    """The column of weights, which must be numbers."""
+    names = [column.name for column in columns]
+    if weights not in (target, *names):
+        there = listed([column_called(n) for n in names], most=8)
+        raise UsageError(f"--weights: there is no {column_called(weights)} among {there}.")
+    for column in columns:
+        if column.name == weights and isinstance(column, Number):
+            return column
+    raise DataError(f"{name}: --weights {weights} is not a column of numbers.")
 
 
-def written_out(table: Any, name: str) -> Any:
+def _written_out(table: Any, name: str) -> Any:
     """The lines of a LIBSVM file with a column for each index; other tables as they are."""
-    if not _is_libsvm(table):
+    if table.column_names != [LABEL, ENTRIES]:
         return table
     cells = plain(table.column(ENTRIES))
     index = split_entries(cells, ENTRIES)[0]
@@ -107,51 +134,41 @@ def written_out(table: Any, name: str) -> Any:
     return pa.table({LABEL: table.column(LABEL), **columns})
 
 
-def _check(columns: Iterable[Column], name: str) -> None:
-    for column in columns:
-        if isinstance(column, Words):
-            option = as_option(column.name)
-            raise DataError(
-                f"{name}, {column_called(column.name)} is neither numbers nor categories. "
-                f"Give --ignore {option}, or --category {option}."
-            )
-
-
-def taken(
-    table: Any, known: tuple[str, tuple[Column, ...], tuple[str, ...]], drop: bool, name: str
+def _taken(
+    table: Any, plan: RegressionPlan, weighing: Column | None, drop: bool, name: str
 ) -> Regression:
     """Take a table whose columns are known; rows with gaps are left out or refused."""
-    target, columns, notes = known
-    for n in (target, *(column.name for column in columns)):
+    columns = plan.columns if weighing is None else (*plan.columns, weighing)
+    used = [plan.target, *(column.name for column in columns)]
+    for n in used:
         if n not in table.column_names:
             raise DataError(f"{name} has no {column_called(n)}, which is needed.")
-    cells = {column.name: _cells(column, table.column(column.name)) for column in columns}
-    answers = _answers(table.column(target))
-    gaps = np.zeros(table.num_rows, dtype=bool)
-    for n, column in {**cells, target: answers}.items():
-        missing = pc.is_null(column).to_numpy(zero_copy_only=False)
-        if missing.any() and not drop:
-            raise _gap(int(missing.argmax()), n, target, columns)
-        gaps |= missing
+    cells, gaps = {}, np.zeros(table.num_rows, dtype=bool)
+    for column in columns:
+        written = table.column(column.name)
+        if isinstance(column, Number):
+            found = pa.array(column.encode(written)[:, 0], from_pandas=True)
+            gaps |= _gaps(found, drop, column.name, None)
+        else:
+            found = _text(written)
+            gaps |= _gaps(found, drop, column.name, "", "a category")
+        cells[column.name] = found
+    answers = plain(table.column(plan.target))
+    answers = _text(answers) if is_text(answers.type) else answers
+    gaps |= _gaps(answers, drop, plan.target, "", "an answer")
     kept = np.flatnonzero(~gaps)
     if len(kept) == 0:
         raise DataError(f"{name}: no row is left once rows with missing values are out.")
-    values = answers.take(pa.array(kept)).to_numpy(zero_copy_only=False)
-    return Regression(pa.table(cells).take(kept), values, kept, target, columns, notes)
-
-
-def _gap(row: int, name: str, target: str, columns: Iterable[Column]) -> BadCellError:
-    if name == target:
-        return BadCellError(row, name, "", "an answer")
-    if any(isinstance(column, Number) and column.name == name for column in columns):
-        return BadCellError(row, name, None)
-    return BadCellError(row, name, "", "a category")
-
-
-def _cells(column: Column, cells: Any) -> Any:
-    if isinstance(column, Number):
-        return pa.array(column.encode(cells)[:, 0], from_pandas=True)
-    return _text(cells)
+    weights = None if weighing is None else cells.pop(weighing.name).take(pa.array(kept))
+    return Regression(
+        replace(plan, rows=len(kept)),
+        pa.table(cells).take(kept),
+        answers.take(pa.array(kept)).to_numpy(zero_copy_only=False),
+        None if weights is None else weights.to_numpy(zero_copy_only=False),
+        kept,
+        tuple(n for n in table.column_names if n not in used),
+        int(gaps.sum()),
+    )
 
 
 def _text(cells: Any) -> Any:
@@ -159,15 +176,9 @@ def _text(cells: Any) -> Any:
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
 
 
-def _answers(column: Any) -> Any:
-    cells = plain(column)
-    return _text(cells) if is_text(cells.type) else cells
-
-
-def told(columns: Iterable[Column]) -> str:
-    """What the columns are, for a sentence."""
-    columns = tuple(columns)
-    categories = sum(isinstance(column, Category) for column in columns)
-    kinds = {"number": len(columns) - categories, "category": categories}
-    many = {"number": "numbers", "category": "categories"}
-    return ", ".join(counted(count, kind, many[kind]) for kind, count in kinds.items() if count)
+def _gaps(cells: Any, drop: bool, name: str, *trouble: Any) -> NDArray[np.bool_]:
+    """Where something is missing, which is refused unless such rows are dropped."""
+    missing: NDArray[np.bool_] = pc.is_null(cells).to_numpy(zero_copy_only=False)
+    if missing.any() and not drop:
+        raise BadCellError(int(missing.argmax()), name, *trouble)
+    return missing
