@@ -14,16 +14,9 @@ MOST_BARS = 60
 
 
 def card(title: str, facts: Iterable[tuple[str, str]], below: str = "") -> str:
-    """A title and facts in two columns; all text is escaped.
+    """A title and facts in two columns, all text escaped, above a piece of HTML.
 
-    Parameters
-    ----------
-    title : str
-        What it is about.
-    facts : iterable of (name, text)
-        A line each; without a name the text takes the whole line.
-    below : str
-        HTML to put under them, a picture from `bars` say.
+    A fact without a name takes the whole line.
 
     Examples
     --------
@@ -43,15 +36,7 @@ def _cells(name: str, text: str) -> str:
 
 
 def bars(counts: Sequence[int], name: str) -> str:
-    """A small bar for each number, in the colour of the text.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        How high they are; neighbours are added up where there are more than sixty.
-    name : str
-        What they are.
-    """
+    """A small bar for each number; neighbours are added up where there are more than sixty."""
     step = -(-len(counts) // MOST_BARS) or 1
     sums = [sum(counts[i : i + step]) for i in range(0, len(counts), step)]
     highest = max([*sums, 1])

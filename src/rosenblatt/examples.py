@@ -36,22 +36,7 @@ SAMPLE = 64  # numbers, or answers, that are looked at first
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Rows with their yes/no answers.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n, d)
-        The features, float32 or float64, as given.
-    y : int8 array of shape (n,)
-        The answers as -1 and +1.
-    labels : array of shape (2,)
-        What -1 and +1 are called in the data.
-    names : tuple of str, optional
-        The feature names, where the data had them.
-    x0 : float
-        The constant feature; 0.0 means that there is no intercept.
-    weights : float64 array of shape (n,), optional
-        A weight s makes row n count as s·x when it is corrected; weight 0 leaves it out.
+    """Rows with their yes/no answers: blocks of one.
 
     Examples
     --------
@@ -60,11 +45,12 @@ class Examples:
     (array([-1,  1], dtype=int8), ['no', 'yes'])
     """
 
-    X: Any
-    y: NDArray[np.int8]
-    labels: NDArray[Any]
-    names: tuple[str, ...] | None = None
-    x0: float = 1.0
+    X: Any  # an array or CSR matrix of shape (n, d), float32 or float64, as given
+    y: NDArray[np.int8]  # -1 and +1
+    labels: NDArray[Any]  # what these are called in the data
+    names: tuple[str, ...] | None = None  # of the features, where the data had them
+    x0: float = 1.0  # the constant feature; 0.0 where there is no intercept
+    # A weight s makes a row count as s·x when it is corrected; weight 0 leaves it out.
     weights: NDArray[np.float64] | None = None
 
     @classmethod
@@ -80,21 +66,10 @@ class Examples:
     ) -> Examples:
         """Check arrays, frames or sparse matrices and take them as examples.
 
-        Parameters
-        ----------
-        X : array, CSR/CSC/COO matrix, or frame
-            A C-contiguous float array or a CSR matrix is taken as it is, not copied.
-        y : sequence
-            Two kinds of answer; the larger in sort order is +1.
-        x0 : float
-            The constant feature, 0.0 for none.
-        labels : array, optional
-            The two labels where they are known already; otherwise y tells.
-        one_class : bool
-            Whether answers of one class only are allowed; they are taken as yes, except
-            0, -1 and False, which are no.
-        looked_at : bool
-            Whether to look for NaN and infinity now; else whoever learns will come upon them.
+        A C-contiguous float array or a CSR matrix is taken as it is, not copied. Of two answers
+        the larger in sort order is +1, unless the labels are known already. With `one_class` all
+        answers may be alike: they are yes, except 0, -1 and False, which are no. Where the rows
+        are not `looked_at`, whoever learns will come upon NaN and infinity.
         """
         if not math.isfinite(x0):
             raise ValueError(f"x0, the intercept_scaling, is {x0}; give a finite number.")
@@ -134,14 +109,9 @@ class Examples:
         return low < square + self.x0 * self.x0 < high
 
     def weighted(self, weights: Any, *, stream: bool = False) -> Examples:
-        """Take the same examples with a weight for each row.
+        """Take the same examples with a weight for each row, or one for all.
 
-        Parameters
-        ----------
-        weights : sequence of n numbers, or one number
-            From 0 up; 0 leaves the row out.
-        stream : bool
-            Whether these rows are a block of a stream, which may lack a class or have no weight.
+        A block of a stream may lack a class or have no weight.
         """
         s = checks.row_weights(weights, self.n)
         if stream:
@@ -396,9 +366,8 @@ def _distinct(answers: NDArray[Any]) -> NDArray[Any]:
 
 def _too_many_labels(answers: NDArray[Any]) -> ValueError:
     labels = _distinct(answers)
-    shown = ", ".join(repr(label) for label in labels[:4].tolist()) + (
-        ", …" if len(labels) > 4 else ""
-    )
+    first = [repr(label) for label in labels[:4].tolist()]
+    shown = ", ".join(first + ["…"] * (len(labels) > 4))
     if answers.dtype.kind == "f" and (labels != np.round(labels)).any():
         return ValueError(
             f"Unknown label type: y has {len(labels)} different numbers ({shown}), continuous "

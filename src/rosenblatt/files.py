@@ -36,15 +36,9 @@ Where = str | PathLike[str]
 def keep_apart(reads: Mapping[str, str | None], writes: Mapping[str, str | None]) -> None:
     """Refuse to write over what is read, or two things to one file, before any is touched.
 
-    Files are compared, not names: links, other spellings and redirections do not help.
-    Standard output is always among what is written.
-
-    Parameters
-    ----------
-    reads : mapping of str to path
-        What is read, as a sentence calls it, and where; "-" is standard input.
-    writes : mapping of str to path
-        The option that names a file to write, and the file.
+    Files are compared, not names: links, other spellings and redirections do not help. What is
+    read is given as a sentence calls it, what is written by its option; "-" is standard input,
+    and standard output is always among what is written.
     """
     taken = {_identity(path, 0): what for what, path in reads.items() if path is not None}
     for option, path in {"standard output": STANDARD, **writes}.items():
@@ -62,16 +56,7 @@ def keep_apart(reads: Mapping[str, str | None], writes: Mapping[str, str | None]
 def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
     """Refuse to replace a file under a name that nobody gave, unless this program wrote it.
 
-    Parameters
-    ----------
-    path : str
-        The file.
-    mark : bytes
-        What is at the beginning of such a file of this program.
-    what : str
-        What it would be: "a model".
-    advice : str
-        What to do instead.
+    Such a file of this program has the mark at its beginning.
     """
     if not os.path.isfile(path):
         return
@@ -107,15 +92,7 @@ def _place(path: str) -> Hashable:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file so that a full disk or a crash leaves the old one whole.
-
-    Parameters
-    ----------
-    path : path
-        Where to.
-    text : str
-        What to write, as UTF-8.
-    """
+    """Write a text file so that a full disk or a crash leaves the old one whole."""
     with replacing(path) as beside, open(beside, "w", encoding="utf-8") as file:
         file.write(text)
 
@@ -194,17 +171,7 @@ def cannot_write(path: str | Path, trouble: OSError) -> WriteError:
 
 
 def write_sealed(path: Where, kind: str, content: Any) -> None:
-    """Write content to a sealed file; whatever happens, the file is the old one or the new one.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    kind : str
-        What it is.
-    content : JSON values
-        What it holds; finite numbers only.
-    """
+    """Write JSON values to a sealed file; whatever happens, it is the old one or the new one."""
     text = json.dumps(content, allow_nan=False, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode()).hexdigest()
     head = {"program": PROGRAM, "kind": kind, "version": VERSION, "sha256": digest}
@@ -212,15 +179,7 @@ def write_sealed(path: Where, kind: str, content: Any) -> None:
 
 
 def read_sealed(path: Where, kind: str) -> Any:
-    """The content of a sealed file; refuses one that is of another kind, broken or changed.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    kind : str
-        What it must be.
-    """
+    """The content of a sealed file; refuses one that is of another kind, broken or changed."""
     data = strictjson.read_text(fspath(path))
     try:
         whole = strictjson.parse(*data)
@@ -245,13 +204,7 @@ def read_sealed(path: Where, kind: str) -> Any:
 
 
 class CheckpointFolder:
-    """A folder that one process at a time keeps its state and position in.
-
-    Parameters
-    ----------
-    path : path
-        The folder; it is made if it is not there.
-    """
+    """A folder that one process at a time keeps its state and position in; made if need be."""
 
     KIND = "stream checkpoint"
 

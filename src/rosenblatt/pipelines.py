@@ -54,11 +54,6 @@ def line_before(clf: Any) -> Hypothesis:
     Scaling is folded into the weights in exact arithmetic and rounded once. A line that could
     then answer some of the rows it learnt from otherwise is refused, and so is any step that
     does more than move and stretch columns.
-
-    Parameters
-    ----------
-    clf : estimator or Pipeline
-        Fitted.
     """
     last = final(clf)
     line: Hypothesis = last._hypothesis()

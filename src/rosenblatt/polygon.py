@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-Polygon = list[tuple[float, float]]
+Polygon = list[tuple[float, float]]  # its corners, in order around it
 
 
 def clip(polygon: Polygon, line: Iterable[float]) -> Polygon:
-    """The part of a convex polygon where c + a·x1 + b·x2 ≥ 0.
-
-    Parameters
-    ----------
-    polygon : list of corners
-        In order around it.
-    line : three numbers
-        c, a, b.
+    """The part of a convex polygon where c + a·x1 + b·x2 ≥ 0, for a line (c, a, b).
 
     Examples
     --------

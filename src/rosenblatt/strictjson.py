@@ -52,13 +52,7 @@ class Text(NamedTuple):
 
 
 def read(path: str) -> Any:
-    """The value in a file, which may be compressed; "-" is standard input.
-
-    Parameters
-    ----------
-    path : str
-        The file; messages name it so.
-    """
+    """The value in a file, which may be compressed; "-" is standard input."""
     text = read_text(path)
     try:
         return parse(*text)
@@ -67,14 +61,9 @@ def read(path: str) -> Any:
 
 
 def parse(text: str | bytes, size: int | None = None) -> Any:
-    """The value of a JSON text; raises NotJsonError.
+    """The value of a JSON text, which may hold as much as its size on disk warrants.
 
-    Parameters
-    ----------
-    text : str or bytes
-        The JSON, in UTF-8 if it is bytes.
-    size : int, optional
-        How long it is on disk; what it may hold is in proportion to that.
+    Raises NotJsonError.
     """
     try:
         data = text.encode() if isinstance(text, str) else text

@@ -71,12 +71,7 @@ def listed(words: list[str], joint: str = "and", most: int = 6) -> str:
 def shown(text: str, kept: str = "") -> str:
     r"""Text from anywhere as a terminal may have it: what would be obeyed is shown instead.
 
-    Parameters
-    ----------
-    text : str
-        A name, a label or a whole sentence.
-    kept : str
-        Characters that are left as they are, the ends of lines of a table say.
+    Characters that are kept are left as they are, the ends of lines of a table say.
 
     Examples
     --------

@@ -51,14 +51,6 @@ class _TaskError(Exception):
         return ValueError(f"{self.name}: {self.error}") if plain else self.error
 
 
-@dataclass(frozen=True)
-class Move:
-    """A shard that should go to another worker."""
-
-    shard: int
-    to: str
-
-
 @dataclass(frozen=True, eq=False)
 class Given:
     """What a person gave: a collection, its answers and weights."""
@@ -67,22 +59,6 @@ class Given:
     y: Any
     sample_weight: Any = None
     class_weight: Any = None
-
-
-@dataclass(frozen=True, eq=False)
-class Sheet:
-    """What the driver knows of the data: their labels, columns, x0, and the rows of each shard."""
-
-    labels: NDArray[Any]
-    columns: int
-    names: tuple[str, ...] | None
-    x0: float
-    rows: tuple[int, ...]
-
-    def stand_in(self) -> Examples:
-        """One row of zeros with these columns and labels, for what only asks about those."""
-        X, y = np.zeros((1, self.columns)), np.ones(1, dtype=np.int8)
-        return Examples(X, y, self.labels, self.names, self.x0)
 
 
 class Cluster:
@@ -99,12 +75,15 @@ class Cluster:
         self.names: list[str] = []
         self.shards: list[Any] = []
         self.homes: list[str] = []  # the worker of each shard, as far as is known
-        self.firsts: list[int] = []  # the number of its first row
+        self.rows: list[int] = []  # how many each has
         # Shards are taken so where they are, when they are first asked: it saves a task for each.
         self.reading: AsExamples | None = None
 
-    def gather(self, given: Given, x0: float, *, one_class: bool = False) -> Sheet:
-        """Let the workers load the data, look at every part, and take it as examples."""
+    def gather(self, given: Given, x0: float, *, one_class: bool = False) -> Examples:
+        """Let the workers load the data, look at every part, and take it as examples.
+
+        Gives one row of zeros with their columns and labels, for what only asks about those.
+        """
         loads = loads_of(given.X, given.y, given.sample_weight)
         self._load(loads)
         seen: list[Seen] = self.ask(look_at, [MANY_LABELS] * len(loads), None)
@@ -122,9 +101,9 @@ class Cluster:
             )
         labels, counts = _labels(parts, one_class)
         self.reading = AsExamples(labels, x0, _each_class(given.class_weight, labels, counts))
-        rows = tuple(part.rows for part in parts)
-        self.firsts = np.cumsum((0, *rows))[:-1].tolist()
-        return Sheet(labels, columns[0], parts[0].names, x0, rows)
+        self.rows = [part.rows for part in parts]
+        X, y = np.zeros((1, columns[0])), np.ones(1, dtype=np.int8)
+        return Examples(X, y, labels, parts[0].names, x0)
 
     def _load(self, loads: Sequence[Load]) -> None:
         """Let the workers load the parts, which are the shards."""
@@ -136,7 +115,8 @@ class Cluster:
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """One pass: work(shard, number of its first row), all at once, in the order of the rows."""
-        yield from self.ask(_work, self.firsts, work)
+        firsts = np.cumsum((0, *self.rows))[:-1].tolist()
+        yield from self.ask(_work, firsts, work)
         self.place()
 
     def ask(self, function: Callable[..., Any], each: Sequence[Any], w: Any) -> list[Any]:
@@ -278,17 +258,11 @@ class Cluster:
             if not set(self.homes) <= set(threads):
                 self.homes = self._where()
             moves = moves_of(self.homes, threads)
-            for move in moves:
-                self.shards[move.shard] = self.client.submit(
-                    as_it_is,
-                    self.shards[move.shard],
-                    workers=[move.to],
-                    allow_other_workers=True,
-                    pure=False,
-                )
-                self.homes[move.shard] = move.to
-            moved = [move.shard for move in moves]
-            self._wait([self.shards[i] for i in moved], [self.names[i] for i in moved])
+            for i, home in moves:
+                shard = self.shards[i]
+                self.shards[i] = self.client.submit(as_it_is, shard, pure=False, **_at(home))
+                self.homes[i] = home
+            self._wait([self.shards[i] for i, _ in moves], [self.names[i] for i, _ in moves])
         return len(moves)
 
     def _where(self) -> list[str]:
@@ -339,19 +313,19 @@ def _default() -> Any:
         ) from None
 
 
-def moves_of(homes: Sequence[str], threads: Mapping[str, int]) -> list[Move]:
-    """The fewest moves after which no worker has more shards than its share of threads.
+def moves_of(homes: Sequence[str], threads: Mapping[str, int]) -> list[tuple[int, str]]:
+    """The fewest moves of a shard to a worker after which none has more than its threads' share.
 
     Examples
     --------
     >>> moves_of(["a", "a", "a", "a"], {"a": 1, "b": 1})
-    [Move(shard=2, to='b'), Move(shard=3, to='b')]
+    [(2, 'b'), (3, 'b')]
     >>> moves_of(["a", "a", "b"], {"a": 1, "b": 1})
     []
     """
     total = sum(threads.values())
     count = Counter(homes)
-    moves: list[Move] = []
+    moves: list[tuple[int, str]] = []
     if total == 0:
         return moves
     share = {worker: len(homes) * n / total for worker, n in threads.items()}
@@ -359,7 +333,7 @@ def moves_of(homes: Sequence[str], threads: Mapping[str, int]) -> list[Move]:
         home = homes[shard]
         to = max(sorted(share), key=lambda worker: share[worker] - count[worker])
         if count[home] > math.ceil(share.get(home, 0.0)) and count[to] < share[to]:
-            moves.append(Move(shard, to))
+            moves.append((shard, to))
             count[home] -= 1
             count[to] += 1
     return moves[::-1]

@@ -11,15 +11,14 @@ from typing import Any, Self
 import dask
 import dask.array as da
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from rosenblatt import algorithms, checks, estimators
 from rosenblatt.algorithms.pocket import FOREVER
 from rosenblatt.clock import StatusLine
-from rosenblatt.dask.cluster import Cluster, ClusterError, Given, Sheet
-from rosenblatt.dask.mixing import Checkpoint, Mixed, Mixing, Pace, Round, State, mix
+from rosenblatt.dask.cluster import Cluster, ClusterError, Given
+from rosenblatt.dask.mixing import Checkpoint, Judged, Mixed, Mixing, Pace, Round, State, mix
 from rosenblatt.dask.sources import (
     Piece,
     are_paths,
@@ -31,6 +30,7 @@ from rosenblatt.dask.sources import (
 )
 from rosenblatt.dask.tasks import Learnt
 from rosenblatt.estimators.base import Corrector
+from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.words import counted, out_of_budget
 
@@ -157,19 +157,19 @@ class OnCluster(Corrector):
         """Fit from a start, or where none is given go on from the checkpoint."""
         plan = self._plan()
         cluster = Cluster(self.client, checks.positive_number("timeout", self.timeout))
-        sheet = cluster.gather(given, self._x0())
-        saved = self._checkpoint(sheet)
+        like = cluster.gather(given, self._x0())
+        saved = self._checkpoint(like, cluster.rows)
         if start is None:
             assert saved is not None
             seed, state = saved.read(plan)
             plan = replace(plan, seed=seed)
         else:
-            w = self._start(sheet.stand_in(), *start)
-            state = State(np.zeros(sheet.columns + 1) if w is None else w)
+            w = self._start(like, *start)
+            state = State(np.zeros(like.d + 1) if w is None else w)
             if saved is not None:
                 saved.write(plan, state)
         mixed = self._mixed(cluster, plan, state, saved)
-        self._remember(sheet, mixed)
+        self._remember(like, mixed, sum(cluster.rows))
         if mixed.reason == "interrupted":
             raise KeyboardInterrupt
         return self
@@ -202,15 +202,15 @@ class OnCluster(Corrector):
                     )
                 raise ClusterError(f"{error} {way_on}") from error.__cause__
 
-    def _checkpoint(self, sheet: Sheet) -> Checkpoint | None:
+    def _checkpoint(self, like: Examples, rows: list[int]) -> Checkpoint | None:
         checks.whole_number("checkpoint_every", self.checkpoint_every, least=1)
         if self.checkpoint is None:
             return None
         data = {
-            "labels": [repr(label) for label in sheet.labels.tolist()],
-            "columns": sheet.columns,
-            "x0": sheet.x0,
-            "rows": list(sheet.rows),
+            "labels": [repr(label) for label in like.labels.tolist()],
+            "columns": like.d,
+            "x0": like.x0,
+            "rows": rows,
         }
         return Checkpoint(fspath(self.checkpoint), int(self.checkpoint_every), data)
 
@@ -221,20 +221,22 @@ class OnCluster(Corrector):
         bare = algorithms.Rule(rule.order, rule.zero, rule.eta)
         return Mixing(bare, self._budget(), self.mixing == "mistakes", seed)
 
-    def _keep(self, sheet: Sheet, mixed: Mixed, w: NDArray[np.float64]) -> None:
-        self.n_features_in_ = sheet.columns
-        if sheet.names is not None:
-            self.feature_names_in_ = np.array(sheet.names, dtype=object)
+    def _keep(self, like: Examples, mixed: Mixed, found: Judged) -> None:
+        self.n_features_in_ = like.d
+        if like.names is not None:
+            self.feature_names_in_ = np.array(like.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.classes_ = sheet.labels
+        self.classes_ = like.labels
+        self.n_mistakes_ = found.mistakes
+        self.separated_ = found.mistakes == 0
         self.n_iter_ = max(mixed.state.rounds, 1)
         self.n_updates_ = mixed.state.corrections
         self.history_ = list(mixed.state.history)
         self.stop_reason_ = mixed.reason
-        self._take(Hypothesis(w, sheet.x0, ZEROS[self.zero]))
+        self._take(Hypothesis(found.w, like.x0, ZEROS[self.zero]))
 
-    def _remember(self, sheet: Sheet, mixed: Mixed) -> None:
+    def _remember(self, like: Examples, mixed: Mixed, rows: int) -> None:
         raise NotImplementedError
 
     def __sklearn_clone__(self) -> Any:
@@ -333,15 +335,13 @@ class Perceptron(OnCluster):
         self.checkpoint_every = checkpoint_every
         self.timeout = timeout
 
-    def _remember(self, sheet: Sheet, mixed: Mixed) -> None:
-        self._keep(sheet, mixed, mixed.end.w)
-        self.n_mistakes_ = mixed.end.mistakes
-        self.separated_ = mixed.end.mistakes == 0
+    def _remember(self, like: Examples, mixed: Mixed, rows: int) -> None:
+        self._keep(like, mixed, mixed.end)
         if mixed.reason in ("max_iter", "max_updates"):
             rounds = counted(mixed.state.rounds, "round")
             made = f"{counted(mixed.state.corrections, 'correction')} in {rounds}"
-            ask, count = "rosenblatt.dask.separability", sum(sheet.rows)
-            told = out_of_budget(mixed.reason, made, mixed.end.mistakes, count, ask)
+            ask = "rosenblatt.dask.separability"
+            told = out_of_budget(mixed.reason, made, mixed.end.mistakes, rows, ask)
             warnings.warn(told, ConvergenceWarning, stacklevel=4)
 
 
@@ -437,12 +437,9 @@ class PocketPerceptron(OnCluster):
             checks.positive_number("time_limit", self.time_limit)
         return algorithms.Budget(FOREVER, int(most), self.time_limit)
 
-    def _remember(self, sheet: Sheet, mixed: Mixed) -> None:
-        best = mixed.state.pocket or mixed.end
-        self._keep(sheet, mixed, best.w)
-        self.n_mistakes_ = best.mistakes
-        self.separated_ = best.mistakes == 0
-        self.last_weights_ = sheet.stand_in().tall(mixed.end.w)
+    def _remember(self, like: Examples, mixed: Mixed, rows: int) -> None:
+        self._keep(like, mixed, mixed.state.pocket or mixed.end)
+        self.last_weights_ = like.tall(mixed.end.w)
 
 
 def _together(parts: list[Any], local: Any, method: str, dtype: np.dtype[Any]) -> Any:
