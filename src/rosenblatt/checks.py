@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -50,11 +51,13 @@ def generator(random_state: Any) -> np.random.Generator:
     )
 
 
-def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
+def one_of(name: str, value: Any, choices: Iterable[str]) -> str:
     """Refuse a word that is not among the choices."""
+    choices = tuple(choices)
     if value not in choices:
         shown = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} is {value!r}; give one of {shown}.")
+    return str(value)
 
 
 def flag(name: str, value: Any) -> None:
@@ -121,13 +124,14 @@ def positive_number(name: str, value: Any) -> float:
     return float(value)
 
 
-def whole_number(name: str, value: Any, least: int) -> None:
+def whole_number(name: str, value: Any, least: int) -> int:
     """Refuse what is not a whole number from `least` up."""
     whole = type(value) is int or (
         isinstance(value, numbers.Integral) and not isinstance(value, bool)
     )
     if not whole or int(value) < least:
         raise ValueError(f"{name} is {value!r}; give a whole number from {least} up.")
+    return int(value)
 
 
 def finite(name: str, value: Any, size: int) -> NDArray[np.float64]:

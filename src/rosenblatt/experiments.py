@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import algorithms, orders
+from rosenblatt import algorithms, checks, orders
 from rosenblatt.card import bars, card
 from rosenblatt.examples import Examples
 from rosenblatt.polygon import area, clip
@@ -171,9 +171,7 @@ def disagree(f: NDArray[np.float64], g: NDArray[np.float64], rng: np.random.Gene
 
 def _check(n_examples: int, runs: int, dim: int, order: str, noise: float) -> None:
     for name, value in (("n_examples", n_examples), ("runs", runs), ("dim", dim)):
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name} is {value!r}; give a whole number from 1 up.")
-    if order not in orders.NAMES:
-        raise ValueError(f"order is {order!r}; give one of {', '.join(map(repr, orders.NAMES))}.")
+        checks.whole_number(name, value, least=1)
+    checks.one_of("order", order, orders.NAMES)
     if not isinstance(noise, numbers.Real) or not 0 <= float(noise) <= 1:
         raise ValueError(f"noise is {noise!r}; give a chance from 0 to 1.")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import files
+from rosenblatt import checks, files
 from rosenblatt.algorithms import stream
 from rosenblatt.algorithms.memory import ASK, X0, Memory
 from rosenblatt.errors import shortened
@@ -92,9 +92,9 @@ class OnlinePerceptron:
         self.eta0 = _between("eta0", eta0, *ETA)
         self.fit_intercept = bool(fit_intercept)
         self.intercept_scaling = _between("intercept_scaling", intercept_scaling, *ETA)
-        self.zero = _one_of("zero", zero, tuple(ZEROS))
-        self.window = _whole("window", window)
-        self.predict_with = _one_of("predict_with", predict_with, tuple(ASK))
+        self.zero = checks.one_of("zero", zero, ZEROS)
+        self.window = checks.whole_number("window", window, least=1)
+        self.predict_with = checks.one_of("predict_with", predict_with, ASK)
         self.average = bool(average) or predict_with == "average"
         self.pocket = bool(pocket) or predict_with == "pocket"
         self._x0 = self.intercept_scaling if self.fit_intercept else 0.0
@@ -162,9 +162,8 @@ class OnlinePerceptron:
         >>> model.bound(0.5)
         40.0
         """
-        if not isinstance(margin, numbers.Real) or not 0 < float(margin) < math.inf:
-            raise ValueError(f"margin is {margin!r}; give a number above 0.")
-        return self._memory.squared_radius / float(margin) / float(margin)
+        margin = checks.positive_number("margin", margin)
+        return self._memory.squared_radius / margin / margin
 
     def predict_one(self, x: Any) -> Any:
         """Answer one example with a label, or None before any label is known.
@@ -424,16 +423,3 @@ def _between(name: str, value: Any, least: float, most: float) -> float:
     if not isinstance(value, numbers.Real) or not least <= float(value) <= most:
         raise ValueError(f"{name} is {value!r}; give a number between {least:g} and {most:g}.")
     return float(value)
-
-
-def _one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    if value not in choices:
-        shown = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} is {value!r}; give one of {shown}.")
-    return str(value)
-
-
-def _whole(name: str, value: Any) -> int:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < 1:
-        raise ValueError(f"{name} is {value!r}; give a whole number from 1 up.")
-    return int(value)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from rosenblatt import algorithms, clock, engine
+from rosenblatt import algorithms, checks, clock, engine
 from rosenblatt.algorithms.pocket import Plan as PocketPlan
 from rosenblatt.algorithms.pocket import Pocket
 from rosenblatt.algorithms.scaling import Scaling, Strength, strengths
@@ -378,8 +378,7 @@ def learn(
     >>> rb.learn(X, ["no", "no", "no", "yes"]).model.predict([[1, 1], [0, 1]]).tolist()
     ['yes', 'no']
     """
-    if algorithm not in ALGORITHMS:
-        raise ValueError(f"algorithm is {algorithm!r}; give one of {', '.join(ALGORITHMS)}.")
+    checks.one_of("algorithm", algorithm, ALGORITHMS)
     wishes = Wishes(
         target=y if isinstance(y, str) else target,
         positive=None if positive is None else spelled(positive),

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.checks import row_weights
+from rosenblatt.checks import one_of, row_weights
 from rosenblatt.errors import column_called
 from rosenblatt.examples import Examples, labels_of, one_or_two_labels, signs
 from rosenblatt.tables import as_column, as_table, column_names
@@ -113,8 +113,7 @@ def question_of(
     design: Design, y: Any, family: str, fit_intercept: bool, sample_weight: Any = None
 ) -> Question:
     """Ask about a regression; rows of weight 0 are not part of it."""
-    if family not in FAMILIES:
-        raise ValueError(f"family is {family!r}; give one of {', '.join(map(repr, FAMILIES))}.")
+    one_of("family", family, FAMILIES)
     X, names = design
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
