@@ -21,13 +21,11 @@ from rosenblatt import algorithms
 from rosenblatt.clock import NEVER, OutOfTimeError
 from rosenblatt.evidence.integers import (
     Total,
-    as_integers,
     column_sums,
     distinct,
     exact_products,
     integer_rows,
     root,
-    smallest_exponent,
     sum_of_rows,
     unit_of,
 )
@@ -48,11 +46,14 @@ from rosenblatt.evidence.signed import (
     columns_of,
     fractions_of,
     independent_columns,
+    least_margin,
+    near_one,
     power,
     round_fraction,
     rounding,
     solved,
     vanishing,
+    whole_of,
     without_denominators,
     zero_sum,
 )
@@ -359,15 +360,12 @@ def measured(signed: Signed, weights: Vector, at: Point | Hull | None) -> Measur
     near = np.flatnonzero(s <= least + 2 * slack)
     if len(near) > MANY:
         near = distinct(examples, near)
-    unit = min(smallest_exponent(examples.tall_row(n)) for n in near.tolist())
-    product = min(exact_products(weights, examples, near.tolist(), unit))
-    width = root(product * product, sum(v * v for v in weights), unit - 53)
     if isinstance(at, Point):
         at = (at.rows.tolist(), fractions_of(at.multipliers))
     return Measured(
         weights,
         w,
-        width if product > 0 else -width,
+        least_margin(examples, weights, near),
         _length(signed, *at) if at and at[0] else math.inf,
         np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * slack),
         least > slack,
@@ -469,14 +467,9 @@ def multiples(weights: Vector) -> Iterator[Floats]:
 
 def _fallen(plain: Signed, w: Floats) -> list[int]:
     """Rows on which w is not positive, exactly; a few of them."""
-    near_one = np.ldexp(w, -int(np.frexp(np.abs(w).max())[1]))
-    s, slack = plain.scores_whole(near_one), rounding(plain, near_one)
-    near = np.flatnonzero(s <= slack)
-    near = near[np.argsort(s[near], kind="stable")].tolist()
-    products = zip(near, exact_products(whole_of(w), plain.examples, near), strict=True)
+    near = near_one(w)
+    s, slack = plain.scores_whole(near), rounding(plain, near)
+    low = np.flatnonzero(s <= slack)
+    low = low[np.argsort(s[low], kind="stable")].tolist()
+    products = zip(low, exact_products(whole_of(w), plain.examples, low), strict=True)
     return list(islice((n for n, product in products if product <= 0), 8))
-
-
-def whole_of(w: Floats) -> Vector:
-    """Floats as whole numbers, times a power of two."""
-    return tuple(as_integers(w, smallest_exponent(w)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,20 +11,23 @@ from numpy.typing import NDArray
 
 from rosenblatt import engine
 from rosenblatt.card import card
-from rosenblatt.evidence.integers import (
-    as_integers,
-    exact_products,
-    not_below,
-    root,
-    smallest_exponent,
+from rosenblatt.evidence.integers import merged, not_below
+from rosenblatt.evidence.signed import (
+    Floats,
+    Look,
+    least_margin,
+    lengths_and_columns,
+    look_at,
+    near_one,
+    scaled_radius,
+    whole_of,
 )
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.trace import Trace
 from rosenblatt.words import counted
 
-# Scaling is worth a word when it divides the bound by at least this much.
-WORTH_SAYING = 10.0
+WORTH_SAYING = 10.0  # scaling is worth a word when it divides the bound by so much
 EXACTLY = 4096  # rows nearest to a line whose distances are found exactly
 
 
@@ -125,11 +127,11 @@ class Squeeze:
         ‖w(0)‖² + t·eta²·R², which ‖w(t)‖² never exceeds.
     """
 
-    inner: NDArray[np.float64]
-    squared: NDArray[np.float64]
-    cosine: NDArray[np.float64]
-    inner_least: NDArray[np.float64]
-    squared_most: NDArray[np.float64]
+    inner: Floats
+    squared: Floats
+    cosine: Floats
+    inner_least: Floats
+    squared_most: Floats
 
     @property
     def inner_holds(self) -> NDArray[np.bool_]:
@@ -194,30 +196,26 @@ def guarantee(
     1.8888888888888888
     """
     x0 = float(intercept_scaling) if fit_intercept else 0.0
-    examples = Examples.from_arrays(X, y, x0=x0, one_class=True)
+    examples = merged(Examples.from_arrays(X, y, x0=x0, one_class=True))
     if sample_weight is not None:
         examples = examples.weighted(sample_weight, stream=True)
-    return guarantee_with_scaling(examples, with_slot(examples, weights))
+    w, look = with_slot(examples, weights), look_at(examples)
+    promise = guarantee_of(examples, w)
+    radius = scaled_radius(look, examples, weights=examples.weights)
+    scaled = scaled_guarantee(promise.margin, near_one(examples.tall(w)), look, radius)
+    return replace(promise, scaled=scaled)
 
 
-def guarantee_of(examples: Examples, w: NDArray[np.float64]) -> Guarantee:
-    """R of the examples and rho of a w with its w0 slot; weights scale the examples.
-
-    Parameters
-    ----------
-    examples : Examples
-        The rows and their answers.
-    w : array of shape (d + 1,)
-        The weights that answer them.
-    """
-    lengths = lengths_of(examples)
+def guarantee_of(examples: Examples, w: Floats) -> Guarantee:
+    """R of the examples and rho of a w with its w0 slot; weights scale the examples."""
+    examples, lengths = merged(examples), lengths_of(examples)
     if examples.weights is not None:
         with np.errstate(over="ignore"):
             lengths = (lengths * examples.weights)[examples.weights > 0]
-    return Guarantee(float(lengths.max()), _margin(examples, _near_one(w)))
+    return Guarantee(float(lengths.max()), _margin(examples, near_one(w)))
 
 
-def _margin(examples: Examples, w: NDArray[np.float64]) -> float:
+def _margin(examples: Examples, w: Floats) -> float:
     """rho of a w near 1: floats say which rows may be nearest to it, integers how near they are."""
     unit, x0 = examples.unit, examples.x0
     s = examples.y * Hypothesis(w / unit, x0).scores(examples.X)
@@ -227,43 +225,19 @@ def _margin(examples: Examples, w: NDArray[np.float64]) -> float:
         s, off = s * examples.weights, off * float(examples.weights.max())
         s[examples.weights == 0] = np.inf
     near = np.flatnonzero(s <= s.min() + 2 * off)
-    near = near[np.argsort(s[near], kind="stable")][:EXACTLY].tolist()
-    places = min(smallest_exponent(examples.tall_row(n)) for n in near)
-    whole = as_integers(examples.tall(w), smallest_exponent(w))
-    shares = [1.0] * len(near) if examples.weights is None else examples.weights[near].tolist()
-    products = exact_products(whole, examples, near, places)
-    least = min(a * Fraction(b) for a, b in zip(products, shares, strict=True))
-    p, q = least.numerator, least.denominator
-    width = root(p * p, q * q * sum(v * v for v in whole), places - 53, up=p < 0)
-    return width if p > 0 else -width
+    near = near[np.argsort(s[near], kind="stable")][:EXACTLY]
+    return least_margin(examples, whole_of(examples.tall(w)), near, examples.weights)
 
 
-def guarantee_with_scaling(examples: Examples, w: NDArray[np.float64]) -> Guarantee:
-    """The guarantee of a line, with that of the same line on scaled columns beside it.
+def scaled_guarantee(margin: float, w: Floats, look: Look, radius: float) -> Guarantee:
+    """What a line is worth if each column of X were divided by its largest entry.
 
-    Parameters
-    ----------
-    examples : Examples
-        The rows and their answers.
-    w : array of shape (d + 1,)
-        Weights that answer them, with their w0 slot.
+    Its products stay what they are, and its weights grow by what the columns shrink by.
     """
-    scales = _largest(examples.X)
-    scales[scales == 0] = 1.0
-    with np.errstate(over="ignore"):
-        inverse = 1 / scales
-    # In place of scaled examples: scores stay, lengths shrink, w grows by the same factors.
-    w = _near_one(w)
-    before = guarantee_of(examples, w)
-    tall = w * np.concatenate(([1.0], scales))
-    growth = float(np.abs(tall).max())
-    if not 1e-300 < growth < 1e300 or not np.isfinite(inverse).all():
-        return before  # floats end before the columns are divided by their largest entries
-    shrunk = np.sqrt(_squares(examples.X, inverse) + examples.x0 * examples.x0)
-    grown = before.margin * (np.linalg.norm(w) / np.linalg.norm(tall / growth) / growth)
-    if examples.weights is not None:
-        shrunk = shrunk * examples.weights
-    return replace(before, scaled=Guarantee(float(shrunk.max()), float(grown)))
+    with np.errstate(all="ignore"):
+        scales = look.scales / look.scales.max()
+        grown = float(np.linalg.norm(w * scales) / np.linalg.norm(w))
+        return Guarantee(radius, float(margin / look.scales.max() / grown) if grown > 0 else 0.0)
 
 
 def squeeze(trace: Trace, weights: Any) -> Squeeze:
@@ -310,22 +284,13 @@ def squeeze(trace: Trace, weights: Any) -> Squeeze:
     )
 
 
-def held_by_floats(w: NDArray[np.float64]) -> NDArray[np.float64]:
+def held_by_floats(w: Floats) -> Floats:
     """Weights of a size whose products floats can hold: the same direction, by a power of two."""
-    exponent = math.frexp(float(np.abs(w).max()))[1]
-    return w if abs(exponent) < 300 else np.ldexp(w, -exponent)
+    return w if abs(math.frexp(float(np.abs(w).max()))[1]) < 300 else near_one(w)
 
 
-def with_slot(examples: Examples, weights: Any) -> NDArray[np.float64]:
-    """Tall weights as a person gives them, with the w0 slot that the rooms use.
-
-    Parameters
-    ----------
-    examples : Examples
-        What the weights are for.
-    weights : array of shape (d + 1,), or (d,) without intercept
-        The tall weights.
-    """
+def with_slot(examples: Examples, weights: Any) -> Floats:
+    """Tall weights as a person gives them, with the w0 slot that the rooms use."""
     w = np.asarray(weights, dtype=np.float64).ravel()
     wanted = examples.d + bool(examples.x0)
     if len(w) != wanted or not np.isfinite(w).all() or not w.any():
@@ -335,54 +300,14 @@ def with_slot(examples: Examples, weights: Any) -> NDArray[np.float64]:
     return w if examples.x0 else np.concatenate(([0.0], w))
 
 
-def lengths_of(examples: Examples) -> NDArray[np.float64]:
-    """‖x‖ of every tall example, x0 included.
-
-    Parameters
-    ----------
-    examples : Examples
-        The rows.
-    """
-    squares = _squares(examples.X, None) + examples.x0 * examples.x0
-    if np.isfinite(squares).all() and (squares > 1e-200).all():
-        return np.sqrt(squares)
-    # Extreme entries: measure them in a unit near the largest.
+def lengths_of(examples: Examples) -> Floats:
+    """‖x‖ of every tall example, x0 included, in a unit near the largest where it is extreme."""
     unit = examples.unit
-    scaled = _squares(examples.X, np.full(examples.d, 1 / unit)) + (examples.x0 / unit) ** 2
-    return np.array([not_below(length, unit) for length in np.sqrt(scaled).tolist()])
+    squares, _ = lengths_and_columns(merged(examples), np.full(examples.d, 1 / unit))
+    lengths = np.sqrt(squares + (examples.x0 / unit) ** 2)
+    return lengths if unit == 1 else np.array([not_below(v, unit) for v in lengths.tolist()])
 
 
-def _near_one(w: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same direction with its largest entry from 1/2 to 1."""
-    return np.ldexp(w, -int(np.frexp(np.abs(w).max())[1]))
-
-
-def _squares(X: Any, factors: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Σ (factor·x)² of each row, a block of rows at a time."""
-    result = np.empty(X.shape[0])
-    block = max(1, 2**20 // max(X.shape[1], 1))
-    with np.errstate(over="ignore"):
-        for begin in range(0, len(result), block):
-            rows = X[begin : begin + block]
-            if not isinstance(rows, np.ndarray):
-                rows = rows.astype(np.float64)
-                rows.sum_duplicates()
-                if factors is not None:
-                    rows.data *= factors[rows.indices]
-                result[begin : begin + block] = rows.multiply(rows).sum(axis=1).ravel()
-            else:
-                rows = rows.astype(np.float64) if factors is None else rows * factors
-                result[begin : begin + block] = np.einsum("ij,ij->i", rows, rows)
-    return result
-
-
-def _largest(X: Any) -> NDArray[np.float64]:
-    """The largest absolute entry of each column."""
-    if isinstance(X, np.ndarray):
-        return np.asarray(np.maximum(X.max(axis=0), -X.min(axis=0)), dtype=np.float64)
-    return np.asarray(abs(X).max(axis=0).toarray(), dtype=np.float64).ravel()
-
-
-def _rounding(bound: NDArray[np.float64], value: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rounding(bound: Floats, value: Floats) -> Floats:
     """What sums of t terms in double precision may be off by."""
     return np.asarray(1e-15 * (10 + np.arange(len(bound))) * (np.abs(bound) + np.abs(value)))

@@ -351,13 +351,14 @@ def codes_of_bits(bits, odd, codes):  # type: ignore[no-untyped-def]
 add_up_bits = Kernel(codes_of_bits)
 
 
-def contradictions_of(examples: Examples, codes: Codes, most: int = 8) -> list[tuple[int, int]]:
+def contradictions_of(examples: Examples, most: int = 8) -> list[tuple[int, int]]:
     """A few pairs of rows that are alike in every number and have different answers.
 
     Not looked for among very many rows, where sorting codes takes longer than deciding.
     """
     if examples.n > MANY_ROWS:
         return []
+    codes = row_codes(examples)
     ordered = np.sort(codes)
     if not (ordered[1:] == ordered[:-1]).any():
         return []

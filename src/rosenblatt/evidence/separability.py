@@ -1,14 +1,15 @@
 """Separable or not: the decision about rows wherever they are, the widest margin, and the proof.
 
-An active set of rows is decided about in memory, exactly. A pass over all rows then looks for
-those that the answer is wrong about; they become active, until there are none. Where all rows
-are in memory all of them are active from the start, and there is nothing to look for. A line
-that is right about all rows is proved by its products; rows that cannot all be right are
-proved by themselves, whatever the other rows are.
+A working set of rows is decided about in memory, exactly. A pass over all rows then looks for
+those that the answer is wrong about; they join the working set, until there are none. Where all
+rows are in memory all of them are in it from the start, and there is nothing to look for. A line
+that is right about all rows is proved by its products; rows that cannot all be right are proved
+by themselves, whatever the other rows are.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -31,12 +32,10 @@ from rosenblatt.evidence.decide import (
     first_part,
     measured,
     unit_length,
-    whole_of,
     with_the_rest,
 )
-from rosenblatt.evidence.guarantee import Guarantee, corrections
+from rosenblatt.evidence.guarantee import Guarantee, corrections, scaled_guarantee
 from rosenblatt.evidence.integers import (
-    MANY_ROWS,
     MOST_PAIRS,
     Total,
     added,
@@ -64,7 +63,16 @@ from rosenblatt.evidence.proof import (
     claim_of_mistakes,
     nothing,
 )
-from rosenblatt.evidence.signed import Floats, Found, Look, Scale, ScaledRadius, Signed, look_at
+from rosenblatt.evidence.signed import (
+    Floats,
+    Found,
+    Look,
+    Scale,
+    Signed,
+    look_at,
+    scaled_radius,
+    whole_of,
+)
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.words import cannot_be_right, counted, listed, rows_named
@@ -72,7 +80,7 @@ from rosenblatt.words import cannot_be_right, counted, listed, rows_named
 TIME_OVER = "the time limit ended the search for a proof"
 FEW_NUMBERS = 2**13  # so few are decided about whatever the time
 PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
-MOST_ACTIVE = 4096  # rows of an active set, or more where there are many features
+MOST_WORKING = 4096  # rows of a working set, or more where there are many features
 SAMPLE = 64  # rows of a block to begin with
 MOST_NEAR = 256  # rows on the margin that a block tells
 MOST_OFF = 64  # rows off a span that a block tells
@@ -284,18 +292,8 @@ def separability_of(
     """Decide about the rows of blocks, in memory or elsewhere; their weights play no part.
 
     The verdict is the same wherever the rows are. Where they are not in memory, the rows said to
-    be on the margin, or to block, are some of those.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        The rows and their answers, of one or two classes.
-    widest : bool, default=True
-        Whether to go on to the widest margin once some w separates.
-    deadline : Deadline
-        When to leave it undecided, after the first pass; what is small is decided in any case.
-    known : array, optional
-        A w with its slot that is known to separate: nothing is left to decide but the margin.
+    be on the margin, or to block, are some of those. Time is not looked at in the first pass, nor
+    where rows are few. Where a w with its slot is known to separate, the margin alone is asked.
     """
     with Telling() as telling:
         search = _Search(blocks, widest, telling, known)
@@ -317,11 +315,6 @@ def contradicted(examples: Examples) -> Separability | None:
     """Not separable, for some rows are alike and have different answers; None if none are.
 
     That takes one pass. What is small is left to `separability_of`, which says more.
-
-    Parameters
-    ----------
-    examples : Examples
-        The rows and their answers, of one or two classes.
     """
     examples = merged(examples)
     if examples.n * dimension_of(examples) <= FEW_NUMBERS:
@@ -331,23 +324,15 @@ def contradicted(examples: Examples) -> Separability | None:
     parts = tuple(Part(pair, (1, 1)) for pair in sorted(islice(pairs, MOST_PAIRS)))
     if not parts:
         return None
-    with Telling() as telling:
-        search = _Search(examples, False, telling)
-        search.begin(NEVER)
-        return search.blocked(parts)
+    search = _Search(examples, False, Telling())
+    search.begin(NEVER)
+    return search.blocked(parts)
 
 
 def blocking_part(examples: Examples, rows: Any = None, deadline: Deadline = NEVER) -> Part | None:
-    """Rows that no w can all answer rightly, with exact multipliers; None if some w can.
+    """Some of these rows that no w can all answer rightly, with multipliers; None if some w can.
 
-    Parameters
-    ----------
-    examples : Examples
-        The rows and their answers.
-    rows : array of int, optional
-        The rows to choose among, all if not given. The part numbers them as `examples` does.
-    deadline : Deadline
-        When to raise OutOfTimeError instead.
+    Once the deadline is over, OutOfTimeError is raised instead.
 
     Examples
     --------
@@ -370,12 +355,12 @@ def blocking_part(examples: Examples, rows: Any = None, deadline: Deadline = NEV
 
 
 class _Search:
-    """The active set, what is known of all rows, and their blocks, gone through in time."""
+    """The working set, what is known of all rows, and their blocks, gone through in time."""
 
     def __init__(
         self, blocks: Blocks, widest: bool, telling: Telling, known: Floats | None = None
     ) -> None:
-        self.whole = merged(blocks) if isinstance(blocks, Examples) else None  # all are active
+        self.whole = merged(blocks) if isinstance(blocks, Examples) else None  # all are in it
         self.blocks: Blocks = blocks if self.whole is None else self.whole
         self.widest, self.telling, self.known = widest, telling, known
         self.deadline = NEVER
@@ -395,13 +380,20 @@ class _Search:
                 looks.append(look)
                 answers.append(answered)
                 samples.append(sample)
-                if sum(len(some.numbers) for some in samples) > MOST_ACTIVE:
+                if sum(len(some.numbers) for some in samples) > MOST_WORKING:
                     samples = [_thinned(samples)]
-            self.answered, self.active = Answered.joined(answers), _thinned(samples)
+            self.answered, self.working = Answered.joined(answers), _thinned(samples)
             columns = np.max([look.columns for look in looks], axis=0)
-            self.look = Look(max(look.radius for look in looks), columns, False)
-        self.dimension = self.answered.d + bool(self.answered.x0)
-        self.deadline = in_time(self.answered.n * self.dimension, deadline)
+            self.look = Look(max(look.radius for look in looks), columns, looks[0].x0)
+        self.dimension = len(self.look.columns)
+        # A power of two that no row is longer than: scores in it neither overflow nor vanish.
+        radius = min(self.look.radius, sys.float_info.max)
+        self.unit = math.ldexp(1.0, max(-1000, min(math.frexp(radius)[1], 1023)))
+        self.deadline = self._in_time(self.answered.n, deadline)
+
+    def _in_time(self, rows: int, deadline: Deadline) -> Deadline:
+        """When to give up deciding about so many rows: never, where they are few."""
+        return NEVER if rows * self.dimension <= FEW_NUMBERS else deadline
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """One pass; over blocks elsewhere, the part that there is time for and OutOfTimeError."""
@@ -411,10 +403,10 @@ class _Search:
             yield result
 
     def step(self) -> Separability | None:
-        """Decide about the active set; None where rows became active that the answer fails on."""
-        rows = self.active.examples if self.whole is None else self.whole
+        """Decide about the working set; None where rows joined it that the answer fails on."""
+        rows = self.working.examples if self.whole is None else self.whole
         look = look_at(rows) if self.whole is None else self.look
-        deadline = in_time(rows.n * self.dimension, self.deadline)
+        deadline = self._in_time(rows.n, self.deadline)
         plain = Signed(rows, Scale.plain(look), passes=self.passes, deadline=deadline)
         self.scale = float(plain.scale.columns[0])
         self.telling.point = None
@@ -460,63 +452,64 @@ class _Search:
         )
 
     def _of_all(self, decision: Decision) -> Decision | None:
-        """The decision about the active set as one about all rows; None where others joined it."""
+        """The decision about the working set as one about all rows; None where others joined."""
         if decision.measured is not None:
             return self._all_right(decision, decision.measured)
         return self._none_wrong(decision) if decision.weights else self._all_spanned(decision)
 
     def _all_right(self, decision: Decision, found: Measured) -> Decision | None:
-        """A line that separates the active set: does it separate all rows, as widely?"""
-        sifted = self._sift(self._lowest(decision))
+        """A line that separates the working set: does it separate all rows, as widely?"""
+        sifted = self._lowest(found.weights)
         enough = found.upper * (1 - GAP) if self.widest else 0.0
         self.waits = 0 if found.upper < self.nearest * (1 - 1e-12) else self.waits + 1
         self.nearest = min(self.nearest, found.upper)
         tolerance = GAP / 8 if self.widest else 0.0
-        lower = sifted.low.some(sifted.scores < found.margin / self._unit * (1 - tolerance))
-        good = sifted.least >= enough / self._unit and sifted.least > slack_of(self.dimension)
+        lower = sifted.low.some(sifted.scores < found.margin / self.unit * (1 - tolerance))
+        good = sifted.least >= enough / self.unit and sifted.least > slack_of(self.dimension)
         if not good and self.waits < PATIENCE and self._join(lower, found.support):
             return None
-        rows = self.active.joined([sifted.near])
+        rows = self.working.joined([sifted.near])
         plain = Signed(rows.examples, Scale.plain(look_at(rows.examples)))
         near = measured(plain, found.weights, None)
         near = replace(near, upper=found.upper, support=rows.numbers[near.support])
         return replace(decision, measured=near)
 
     def _none_wrong(self, decision: Decision) -> Decision | None:
-        """A line that is wrong about no active row: is it about others?"""
-        sifted = self._sift(self._lowest(decision))
+        """A line that is wrong about no row of the working set: is it about others?"""
+        sifted = self._lowest(decision.weights)
         if self._join(sifted.low.some(sifted.scores < -slack_of(self.dimension))):
             return None
         assert decision.part is not None
         return replace(decision, part=self._numbered(decision.part))
 
     def _all_spanned(self, decision: Decision) -> Decision | None:
-        """Rows that cannot all be right: is every other row in their span?"""
-        part, rows = decision.part, self.active.examples
+        """Rows that cannot all be right: is every other row in their span?
+
+        Rows that are not listed then get the multiplier 1.
+        """
+        part, rows = decision.part, self.working.examples
         assert part is not None
         if part.rest or rank_at_least(integer_rows(rows, part.rows)) < self.dimension:
-            part = _every(part, rows.n)
-            sifted = self._sift(Off(_orthogonal(rows, part.rows), self._unit))
-            if self._join(sifted.low):
+            if part.rest:
+                each = dict(zip(part.rows, part.multipliers, strict=True))
+                multipliers = tuple(each.get(n, part.rest) for n in range(rows.n))
+                part = Part(tuple(range(rows.n)), multipliers)
+            off = functools.partial(off_the_span, _orthogonal(rows, part.rows), self.unit)
+            if self._join(self._sift(off).low):
                 return None
             if len(part.rows) < self.answered.n:
-                part = self._with_the_rest(part)
+                self.passes += 1
+                total = added(list(self.each(total_of)))
+                found = Found(
+                    rows=list(part.rows), multipliers=list(map(flint.fmpq, part.multipliers))
+                )
+                part = with_the_rest(Signed(rows, Scale.plain(look_at(rows))), found, total)
         return replace(decision, part=self._numbered(part))
-
-    def _with_the_rest(self, part: Part) -> Part:
-        """All rows are in the span: give those that are not listed the multiplier 1."""
-        rows = self.active.examples
-        found = Found(rows=list(part.rows), multipliers=[flint.fmpq(m) for m in part.multipliers])
-        self.passes += 1
-        total = added(list(self.each(total_of)))
-        return with_the_rest(Signed(rows, Scale.plain(look_at(rows))), found, total)
 
     def _answer(self, decision: Decision, rows: Examples) -> Separability | None:
         """The answer about all rows with its proof; None where a row that it fails on joined."""
         parts = () if decision.part is None else (decision.part,)
-        proof, scaled_radius = self._proof(
-            decision.verdict, parts, decision.weights, decision.floats
-        )
+        proof, radius = self._proof(decision.verdict, parts, decision.weights, decision.floats)
         if proof is None:
             return None
         about: dict[str, Any] = {"passes": self.passes, "proof": proof}
@@ -529,11 +522,10 @@ class _Search:
                 found.margin,
                 found.upper,
                 found.support,
-                scaled=_scaled(self.look, found, self.answered.x0, scaled_radius),
+                scaled=scaled_guarantee(found.margin, found.floats, self.look, radius),
                 **about,
             )
-        codes = row_codes(rows) if rows.n <= MANY_ROWS else np.empty(0, dtype=np.uint64)
-        pairs = [self._numbered(Part(pair, (1, 1))) for pair in contradictions_of(rows, codes)]
+        pairs = [self._numbered(Part(pair, (1, 1))) for pair in contradictions_of(rows)]
         sets = {part.rows: part for part in (*self.blocking, *pairs)}  # each told once
         return Separability(
             decision.verdict,
@@ -552,105 +544,79 @@ class _Search:
     ) -> tuple[Proof | None, float]:
         """A proof about all rows, checked, and the radius of scaled rows where it is of use.
 
-        None where a row that it fails on has become active.
+        None where a row that it fails on has joined the working set.
         """
-        proof = Proof(claim, "", self.answered.x0, weights, parts)
-        self.passes += 1 if self.whole is None else 1 + bool(weights) + (claim == "separable")
-        rounded: Work[Any] = nothing
-        if self.whole is None and floats is not None:
-            rounded = Products(whole_of(floats))
-        radius: Work[Any] = ScaledRadius(self.look) if claim == "separable" else nothing
-        also = Together((radius, rounded))
+        proof, separable = Proof(claim, "", self.answered.x0, weights, parts), claim == "separable"
+        self.passes += 1 if self.whole is None else 1 + bool(weights) + separable
+        radius = functools.partial(scaled_radius, self.look) if separable else nothing
+        rounded = (
+            nothing if self.whole or floats is None else functools.partial(right, whole_of(floats))
+        )
         try:
-            evidence = Evidence.of(proof, self, self.answered, also)
+            evidence = Evidence.of(proof, self, self.answered, Together((radius, rounded)))
             evidence.check()
         except ProofError as wrong:
-            if wrong.row is None or self.whole is not None or wrong.row in self.active.numbers:
+            if wrong.row is None or self.whole or wrong.row in self.working.numbers:
                 raise
-            self.active = self.active.joined([take(self, [wrong.row])])
+            self.working = self.working.joined([take(self, [wrong.row])])
             self.passes += 1
             return None, math.inf
-        scaled = max(0.0 if r is None else r for r, _ in evidence.also)
-        return replace(proof, data=evidence.data), scaled
+        return replace(proof, data=evidence.data), max(r or 0.0 for r, _ in evidence.also)
 
     def _numbered(self, part: Part) -> Part:
-        """A part of the active set with the numbers that its rows have among all."""
+        """A part of the working set with the numbers that its rows have among all."""
         if self.whole is not None:
             return part
-        return replace(part, rows=tuple(self.active.numbers[list(part.rows)].tolist()))
+        return replace(part, rows=tuple(self.working.numbers[list(part.rows)].tolist()))
 
-    @property
-    def _unit(self) -> float:
-        """A power of two that no row is longer than: scores in it neither overflow nor vanish."""
-        radius = min(self.look.radius, sys.float_info.max)
-        return float(np.ldexp(1.0, max(-1000, min(int(np.frexp(radius)[1]), 1023))))
-
-    def _lowest(self, decision: Decision) -> Lowest:
+    def _lowest(self, weights: Vector) -> Sifted:
         share = max(16, min(self.dimension, 400)) / self.answered.n
-        return Lowest(unit_length(decision.weights), self._unit, share)
+        return self._sift(functools.partial(lowest, unit_length(weights), self.unit, share))
 
-    def _sift(self, work: Lowest | Off) -> Sifted:
+    def _sift(self, work: Work[Sifted]) -> Sifted:
+        """What all blocks find."""
         self.passes += 1
-        return Sifted.joined(list(self.each(work)))
+        parts = list(self.each(work))
+        least = min(part.least for part in parts)
+        near = [part.near for part in parts if part.least <= least + ON_THE_MARGIN * abs(least)]
+        return Sifted(
+            parts[0].low.joined([part.low for part in parts[1:]]),
+            np.concatenate([part.scores for part in parts]),
+            near[0].joined(near[1:]),
+            least,
+        )
 
     def _join(self, rows: Picked, keep: Any = ()) -> bool:
-        """Make rows active; False if all are already.
+        """Take rows into the working set; False if all are there already.
 
-        Where they are too many the older half goes, but for those to be kept.
+        Where they are too many every other one goes, but for those to be kept.
         """
-        new = rows.some(~np.isin(rows.numbers, self.active.numbers))
+        new = rows.some(~np.isin(rows.numbers, self.working.numbers))
         if len(new.numbers) == 0:
             return False
-        most = max(MOST_ACTIVE, 24 * min(self.dimension, 400))
-        if len(keep) and len(self.active.numbers) + len(new.numbers) > most:
-            stay = np.arange(len(self.active.numbers)) % 2 == 0
+        most = max(MOST_WORKING, 24 * min(self.dimension, 400))
+        if len(keep) and len(self.working.numbers) + len(new.numbers) > most:
+            stay = np.arange(len(self.working.numbers)) % 2 == 0
             stay[np.asarray(keep, dtype=np.intp)] = True
-            self.active = self.active.some(stay)
-        self.active = self.active.joined([new])
+            self.working = self.working.some(stay)
+        self.working = self.working.joined([new])
         return True
-
-
-def in_time(numbers: int, deadline: Deadline) -> Deadline:
-    """When to give up deciding about so many numbers: never, where there are few."""
-    return NEVER if numbers <= FEW_NUMBERS else deadline
-
-
-def _scaled(look: Look, found: Measured, x0: float, radius: float) -> Guarantee:
-    """What the same line is worth if each column of X were divided by its largest entry.
-
-    Its products stay what they are, and its weights grow by what the columns shrink by.
-    """
-    scales = np.where(look.columns > 0, look.columns, 1.0)
-    if x0:
-        scales[0] = 1.0
-    with np.errstate(over="ignore", under="ignore"):
-        grown = float(np.linalg.norm(found.floats * (scales / scales.max())))
-        margin = float(found.margin / scales.max() / grown) if grown > 0 else 0.0
-    return Guarantee(radius, margin)
 
 
 def _thinned(samples: Sequence[Picked]) -> Picked:
     every = samples[0].joined(samples[1:])
-    step = -(-len(every.numbers) // (MOST_ACTIVE // 4))
+    step = -(-len(every.numbers) // (MOST_WORKING // 4))
     return every.some(np.arange(0, len(every.numbers), step))
 
 
-def _every(part: Part, count: int) -> Part:
-    """The part with all active rows listed, where the rest has a multiplier."""
-    if not part.rest:
-        return part
-    listed = dict(zip(part.rows, part.multipliers, strict=True))
-    return Part(tuple(range(count)), tuple(listed.get(n, part.rest) for n in range(count)))
-
-
-def _orthogonal(examples: Examples, rows: Sequence[int]) -> tuple[int, ...]:
+def _orthogonal(examples: Examples, rows: Sequence[int]) -> Vector:
     """A direction drawn at random among those orthogonal to some rows, in integers."""
     table, nullity = flint.fmpz_mat(integer_rows(examples, rows)).nullspace()
     chance = np.random.default_rng(0).integers(1, 2**10, size=nullity).tolist()
     return tuple(int(sum(c * int(row[j]) for j, c in enumerate(chance))) for row in table.tolist())
 
 
-# What a pass over blocks elsewhere looks for. Work travels: each is a small picklable value.
+# What is asked of blocks, wherever they are: work that travels.
 
 
 def look_over(block: Examples, first: int) -> Look:
@@ -668,34 +634,19 @@ def total_of(block: Examples, first: int) -> Total:
     return sum_of_rows(merged(block))
 
 
-@dataclass(frozen=True)
-class Products:
-    """Checks that weights are right about every row of a block: True, or ProofError."""
-
-    weights: Vector
-
-    def __call__(self, block: Examples, first: int) -> bool:
-        """Whether they are."""
-        return check_products(self.weights, merged(block), strict=True, first=first)
+def right(weights: Vector, block: Examples, first: int) -> bool:
+    """Whether weights are right about every row of a block: True, or ProofError."""
+    return check_products(weights, merged(block), strict=True, first=first)
 
 
 @dataclass(frozen=True, eq=False)
 class Sifted:
     """The rows that a pass found."""
 
-    low: Picked  # rows that may become active
+    low: Picked  # rows that may join the working set
     scores: Floats  # theirs
     near: Picked  # rows on the margin, or nearly
     least: float  # the least score of all
-
-    @classmethod
-    def joined(cls, parts: Sequence[Sifted]) -> Sifted:
-        """What all blocks found."""
-        least = min(part.least for part in parts)
-        low = parts[0].low.joined([part.low for part in parts[1:]])
-        near = [part.near for part in parts if part.least <= least + ON_THE_MARGIN * abs(least)]
-        scores = np.concatenate([part.scores for part in parts])
-        return cls(low, scores, near[0].joined(near[1:]), least)
 
 
 def slack_of(dimension: int) -> float:
@@ -703,47 +654,33 @@ def slack_of(dimension: int) -> float:
     return 4 * (dimension + 3) * 2.0**-53 + 2.0**-900
 
 
-@dataclass(frozen=True, eq=False)
-class Lowest:
-    """Finds the rows of a block with the least w·z: one in each part of it."""
-
-    w: Floats  # tall, of length 1
-    unit: float  # what scores are divided by
-    share: float  # of the rows of the block, to be told
-
-    def __call__(self, block: Examples, first: int) -> Sifted:
-        """Those rows, and the rows next to the lowest of all."""
-        block = merged(block)
-        s = _scores(block, self.w, self.unit)
-        low = worst_of_parts(s, max(1, math.ceil(self.share * block.n)))
-        least = float(s.min())
-        near = np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * slack_of(len(self.w)))
-        near = np.sort(near[np.argsort(s[near], kind="stable")[:MOST_NEAR]])
-        return Sifted(picked(block, first, low), s[low], picked(block, first, near), least)
+def lowest(w: Floats, unit: float, share: float, block: Examples, first: int) -> Sifted:
+    """A share of the rows of a block with the least w·z / unit, and those next to the least."""
+    block = merged(block)
+    s = _scores(block, w, unit)
+    low = worst_of_parts(s, max(1, math.ceil(share * block.n)))
+    least = float(s.min())
+    near = np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * slack_of(len(w)))
+    near = np.sort(near[np.argsort(s[near], kind="stable")[:MOST_NEAR]])
+    return Sifted(picked(block, first, low), s[low], picked(block, first, near), least)
 
 
-@dataclass(frozen=True, eq=False)
-class Off:
-    """Finds rows of a block with w·z ≠ 0, exactly: those that are not in some span."""
+def off_the_span(weights: Vector, unit: float, block: Examples, first: int) -> Sifted:
+    """A few rows of a block with w·z ≠ 0, exactly: not in the span that w is orthogonal to.
 
-    weights: tuple[int, ...]  # orthogonal to the span
-    unit: float  # what scores are divided by
-
-    def __call__(self, block: Examples, first: int) -> Sifted:
-        """A few of them; the others are looked at exactly only where none is plainly off."""
-        block = merged(block)
-        s = np.abs(_scores(block, unit_length(self.weights), self.unit))
-        off = np.flatnonzero(s > slack_of(len(self.weights)))
-        off = np.sort(off[np.argsort(-s[off], kind="stable")[:MOST_OFF]])
-        if len(off) == 0:
-            products = exact_products(self.weights, block, range(block.n))
-            off = np.array([n for n, product in enumerate(products) if product][:MOST_OFF], int)
-        none = picked(block, first, off[:0])
-        return Sifted(picked(block, first, off), s[off], none, float(s.min()))
+    Rows are looked at exactly only where none is plainly off.
+    """
+    block = merged(block)
+    s = np.abs(_scores(block, unit_length(weights), unit))
+    off = np.flatnonzero(s > slack_of(len(weights)))
+    off = np.sort(off[np.argsort(-s[off], kind="stable")[:MOST_OFF]])
+    if len(off) == 0:
+        products = exact_products(weights, block, range(block.n))
+        off = np.array([n for n, product in enumerate(products) if product][:MOST_OFF], int)
+    none = picked(block, first, off[:0])
+    return Sifted(picked(block, first, off), s[off], none, float(s.min()))
 
 
 def _scores(block: Examples, w: Floats, unit: float) -> Floats:
     slot = w if block.x0 else np.concatenate(([0.0], w))
-    s = Hypothesis(slot / unit, block.x0).scores(block.X)
-    s *= block.y
-    return s
+    return Hypothesis(slot / unit, block.x0).scores(block.X) * block.y

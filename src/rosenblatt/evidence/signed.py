@@ -12,6 +12,7 @@ import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import flint
@@ -23,11 +24,16 @@ from rosenblatt.engine import REORDER, Kernel, overload
 from rosenblatt.evidence.integers import (
     AT_ONCE,
     PRIMES,
+    as_integers,
     batches,
+    exact_products,
     kinds,
     not_below,
+    root,
+    smallest_exponent,
     zero_products,
 )
+from rosenblatt.evidence.proof import Vector
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 
@@ -43,11 +49,19 @@ BATCH = 64  # rows looked at exactly at a time
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What one look at the data tells: the radius R, the largest entries, how far apart."""
+    """What one look at the data tells."""
 
-    radius: float
-    columns: Floats
-    far_apart: bool
+    radius: float  # R
+    columns: Floats  # the largest entries of tall rows
+    x0: bool  # whether the first of them is x0
+    far_apart: bool = False  # columns or rows
+
+    @property
+    def scales(self) -> Floats:
+        """What columns are divided by to bring their largest entries to 1; x0 stays."""
+        scales = np.where(self.columns > 0, self.columns, 1.0)
+        scales[: int(self.x0)] = 1.0
+        return scales
 
 
 def look_at(examples: Examples) -> Look:
@@ -61,39 +75,32 @@ def look_at(examples: Examples) -> Look:
     apart = least * FAR_APART**2 < most or bool(
         used.max(initial=0.0) / FAR_APART > used.min(initial=math.inf)
     )
-    return Look(radius, tall, apart)
+    return Look(radius, tall, bool(x0), apart)
 
 
-def scaled_radius(examples: Examples, look: Look) -> float:
+def scaled_radius(
+    look: Look, examples: Examples, first: int = 0, weights: Floats | None = None
+) -> float:
     """R if each column of X were divided by its largest entry."""
-    columns = look.columns[1:] if examples.x0 else look.columns
     with np.errstate(over="ignore"):
-        scales = 1.0 / np.where(columns > 0, columns, 1.0)
+        scales = 1.0 / look.scales[int(look.x0) :]
     if not np.isfinite(scales).all():
         return math.inf  # the largest entry of a column is too small to divide by in floats
     squares, _ = lengths_and_columns(examples, scales)
-    return math.hypot(math.sqrt(squares.max()), examples.x0)
-
-
-@dataclass(frozen=True, eq=False)
-class ScaledRadius:
-    """The work of finding the scaled radius of a block."""
-
-    look: Look
-
-    def __call__(self, block: Examples, first: int) -> float:
-        """R of the block."""
-        return scaled_radius(block, self.look)
+    if weights is None:
+        return math.hypot(math.sqrt(squares.max()), examples.x0)
+    return float((np.sqrt(squares + examples.x0**2) * weights).max())
 
 
 def lengths_and_columns(examples: Examples, scales: Floats) -> tuple[Floats, Floats]:
     """The squared length of every row, its entries scaled, and the largest |entry| of columns."""
     squares, columns = np.zeros(examples.n), np.zeros(examples.d)
     X = examples.X
-    if examples.is_sparse:
-        _look_at_sparse(X.data, X.indices, X.indptr, scales, squares, columns)
-    else:
-        _look_at_dense(X, scales, squares, columns)
+    with np.errstate(over="ignore"):
+        if examples.is_sparse:
+            _look_at_sparse(X.data, X.indices, X.indptr, scales, squares, columns)
+        else:
+            _look_at_dense(X, scales, squares, columns)
     return squares, columns
 
 
@@ -343,6 +350,31 @@ def power(m: int, e: int) -> flint.fmpq:
 def round_fraction(v: flint.fmpq) -> float:
     """The nearest float."""
     return int(v.p) / int(v.q)
+
+
+def whole_of(w: Floats) -> Vector:
+    """Floats as whole numbers, times a power of two."""
+    return tuple(as_integers(w, smallest_exponent(w)))
+
+
+def near_one(w: Floats) -> Floats:
+    """The same direction with its largest entry from 1/2 to 1."""
+    return np.ldexp(w, -int(np.frexp(np.abs(w).max())[1]))
+
+
+def least_margin(
+    examples: Examples, weights: Vector, rows: Rows, shares: Floats | None = None
+) -> float:
+    """The least margin of some rows, each times its share, exactly and then rounded down."""
+    unit = min(smallest_exponent(examples.tall_row(n)) for n in rows.tolist())
+    products = exact_products(weights, examples, rows.tolist(), unit)
+    if shares is None:
+        p, q = min(products), 1
+    else:
+        least = min(a * Fraction(b) for a, b in zip(products, shares[rows].tolist(), strict=True))
+        p, q = least.numerator, least.denominator
+    width = root(p * p, q * q * sum(v * v for v in weights), unit - 53, up=p < 0)
+    return width if p > 0 else -width
 
 
 @dataclass(frozen=True, eq=False)
