@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import algorithms, checks, orders
-from rosenblatt.card import bars, card
 from rosenblatt.examples import Examples
 from rosenblatt.polygon import area, clip
-from rosenblatt.words import counted
+from rosenblatt.words import bars, card, counted
 
 FRESH_EXAMPLES = 10_000
 

@@ -20,7 +20,6 @@ from rosenblatt.algorithms.pocket import Plan as PocketPlan
 from rosenblatt.algorithms.pocket import Pocket
 from rosenblatt.algorithms.scaling import Scaling, Strength, strengths
 from rosenblatt.algorithms.walk import Progress
-from rosenblatt.card import card
 from rosenblatt.clock import Deadline, Stopwatch
 from rosenblatt.errors import DataError, UsageError, UserError, column_called
 from rosenblatt.evidence.accuracy import Accuracy
@@ -36,7 +35,7 @@ from rosenblatt.read.plan import Plan, Wishes
 from rosenblatt.read.source import numbered
 from rosenblatt.trial import Tester, Testing, Trial
 from rosenblatt.verdict import Verdict, quick_verdict
-from rosenblatt.words import counted, listed, no_fewer
+from rosenblatt.words import card, counted, listed, no_fewer
 
 if TYPE_CHECKING:
     from rosenblatt.fewest import FewestMistakesResult

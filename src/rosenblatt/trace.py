@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
-from rosenblatt.card import bars, card
 from rosenblatt.examples import Examples
-from rosenblatt.words import counted
+from rosenblatt.words import bars, card, counted
 
 
 @dataclass(frozen=True, eq=False)

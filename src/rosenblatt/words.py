@@ -1,6 +1,7 @@
 """Words: what a person reads of a verdict, a bound, a count, an accuracy, each sentence once.
 
-Counts, shares and foreign text are written here as every sentence has them.
+Counts, shares and foreign text are written here as every sentence has them. A card is a few facts
+as a small piece of HTML.
 """
 
 from __future__ import annotations
@@ -27,6 +28,13 @@ CLAIMS = {
     "not separable": "no line answers every {}",
 }
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+# A card suits light and dark notebooks.
+BOX = (
+    "display:inline-block;max-width:44em;padding:.5em .9em;border-radius:6px;"
+    "border:1px solid rgba(128,128,128,.45);font-family:system-ui,sans-serif;line-height:1.45"
+)
+CELL = "padding:.05em 1em .05em 0;text-align:left;vertical-align:top;background:none"
+MOST_BARS = 60
 
 
 def counted(count: float | str, thing: str, many: str = "") -> str:
@@ -233,3 +241,46 @@ def _blank(cell: str, room: int) -> str:
 def _width(text: str) -> int:
     """The columns that a text takes on a terminal."""
     return sum(1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text)
+
+
+def card(title: str, facts: Iterable[tuple[str, str]], below: str = "") -> str:
+    """A title and facts in two columns, all text escaped, above a piece of HTML.
+
+    A fact without a name takes the whole line.
+
+    Examples
+    --------
+    >>> "&lt;b&gt;" in card("Trace", [("corrections", "<b>")])
+    True
+    """
+    from html import escape
+
+    rows = ""
+    for name, text in facts:
+        cells = f'<td colspan="2" style="{CELL}">{escape(text)}</td>'
+        if name:
+            cells = f'<th style="{CELL};font-weight:500;opacity:.75">{escape(name)}</th>'
+            cells += f'<td style="{CELL};overflow-wrap:anywhere">{escape(text)}</td>'
+        rows += f'<tr style="background:none">{cells}</tr>'
+    table = f'<table style="border-collapse:collapse;border:0;margin:.2em 0 0">{rows}</table>'
+    return f'<div style="{BOX}"><strong>{escape(title)}</strong>{table}{below}</div>'
+
+
+def bars(counts: Sequence[int], name: str) -> str:
+    """A small bar for each number; neighbours are added up where there are more than sixty."""
+    from html import escape
+
+    step = -(-len(counts) // MOST_BARS) or 1
+    sums = [sum(counts[i : i + step]) for i in range(0, len(counts), step)]
+    highest = max([*sums, 1])
+    drawn = "".join(
+        f'<rect x="{4 * k}" y="{24 - 24 * s / highest:.1f}" width="3" '
+        f'height="{24 * s / highest:.1f}"/>'
+        for k, s in enumerate(sums)
+    )
+    width = 4 * len(sums)
+    return (
+        f'<svg viewBox="0 0 {width} 24" width="{width}" height="24" role="img" '
+        f'aria-label="{escape(name)}" fill="currentColor" style="opacity:.75;display:block">'
+        f"<title>{escape(name)}</title>{drawn}</svg>"
+    )

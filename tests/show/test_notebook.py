@@ -10,8 +10,8 @@ from browsers import watched
 from clouds import cloud
 
 import rosenblatt as rb
-from rosenblatt.card import bars, card
 from rosenblatt.show import notebook, play
+from rosenblatt.words import bars, card
 
 VOID = {"rect", "br", "path"}
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
-from rosenblatt.card import card
 from rosenblatt.evidence.integers import merged, not_below
 from rosenblatt.evidence.signed import (
     Floats,
@@ -25,7 +24,7 @@ from rosenblatt.evidence.signed import (
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.trace import Trace
-from rosenblatt.words import counted
+from rosenblatt.words import card, counted
 
 WORTH_SAYING = 10.0  # scaling is worth a word when it divides the bound by so much
 EXACTLY = 4096  # rows nearest to a line whose distances are found exactly

@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from rosenblatt import strictjson
 from rosenblatt.blocks import Blocks, Pick, Picked, Work
-from rosenblatt.card import card
 from rosenblatt.errors import quoted, readable
 from rosenblatt.evidence.integers import (
     Codes,
@@ -46,7 +45,7 @@ from rosenblatt.evidence.integers import (
     zero_products,
 )
 from rosenblatt.examples import Examples
-from rosenblatt.words import counted
+from rosenblatt.words import card, counted
 
 FORMAT = "rosenblatt proof 1"
 MANY = 64  # rows of a block that are settled faster modulo primes than one by one

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.blocks import Blocks, Picked, T, Together, Work, picked, take
-from rosenblatt.card import card
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.decide import (
     ON_THE_MARGIN,
@@ -75,7 +74,7 @@ from rosenblatt.evidence.signed import (
 )
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.words import cannot_be_right, counted, listed, rows_named
+from rosenblatt.words import cannot_be_right, card, counted, listed, rows_named
 
 TIME_OVER = "the time limit ended the search for a proof"
 FEW_NUMBERS = 2**13  # so few are decided about whatever the time

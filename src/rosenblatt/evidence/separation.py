@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.card import card
 from rosenblatt.evidence.cone import (
     ESTIMATES,
     FINITE,
@@ -32,7 +31,7 @@ from rosenblatt.evidence.nearest import Telling, Watch
 from rosenblatt.evidence.proof import EXACT, ProofError, Vector
 from rosenblatt.evidence.separationproof import SeparationProof, data_of, kind_of
 from rosenblatt.examples import Examples
-from rosenblatt.words import counted, listed, shown
+from rosenblatt.words import card, counted, listed, shown
 
 MANY_COLUMNS = 400  # from so many on crossed effects are looked for first
 SHOWN = 60  # coefficients in a table; of more, those that are not finite come first

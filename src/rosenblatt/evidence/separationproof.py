@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.blocks import Picked
-from rosenblatt.card import card
 from rosenblatt.errors import quoted
 from rosenblatt.evidence.families import Question, question
 from rosenblatt.evidence.integers import merged, sum_of_rows
@@ -32,6 +31,7 @@ from rosenblatt.evidence.proof import (
     product_signs,
 )
 from rosenblatt.examples import Examples
+from rosenblatt.words import card
 
 FORMAT = "rosenblatt separation 1"
 KINDS = ("none", "quasi-complete", "complete")
