@@ -13,7 +13,7 @@ from tried import tried
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
 from rosenblatt.evidence.integers import as_integers
-from rosenblatt.evidence.proof import Part, Proof, fingerprint
+from rosenblatt.evidence.proof import Evidence, Part, Proof, fingerprint
 from rosenblatt.examples import Examples
 
 TINY, HUGE = 5e-324, 1.7976931348623157e308
@@ -173,7 +173,7 @@ def test_xor_is_not_separable_with_an_infinite_x0(x0, weights):
     for check in (
         lambda: proof.check(*SETS["XOR"]),
         lambda: proof.check_examples(examples),
-        lambda: proof.check_evidence(examples),
+        lambda: Evidence.of(proof, examples),
         lambda: proof.check_examples(InOrder(lambda: [examples])),
         lambda: Proof.from_json(proof.to_json()),
     ):

@@ -11,6 +11,7 @@ from scipy import sparse
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder, take
+from rosenblatt.evidence.proof import Evidence
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 
@@ -116,7 +117,7 @@ def test_a_proof_about_other_rows_is_refused_in_passes():
     worse = y.copy()
     worse[7] *= -1
     with pytest.raises(rb.ProofError, match="row 7: w·z is negative"):
-        proof.check_evidence(cut(X, worse, 90))
+        Evidence.of(proof, cut(X, worse, 90)).check()
     with pytest.raises(rb.ProofError, match="about other data"):
         proof.check_examples(cut(X, worse, 90))
     other = X.copy()

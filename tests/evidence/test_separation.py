@@ -249,7 +249,7 @@ def test_ctrl_c_gives_what_is_known(monkeypatch):
     def interrupted(self, j, side):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rosenblatt.evidence.cone.Asking.possible", interrupted)
+    monkeypatch.setattr("rosenblatt.evidence.cone.Cone.possible", interrupted)
     X, y = np.array([[1.0, 0.0], [2.0, 5.0], [3.0, 1.0], [4.0, 1.0]]), [0, 0, 1, 1]
     s = rb.separation(X, y)
     assert (s.kind, s.rows.tolist(), s.proof.check(X, y)) == ("complete", [0, 1, 2, 3], True)

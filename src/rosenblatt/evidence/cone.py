@@ -177,12 +177,12 @@ def blame(asked: Question, found: Partition, watch: Watch) -> Blame:
     constraints, reason = asked.constraints, ""
     why, alone = _known(constraints.examples, found)
     drop: Sequence[str] = ()
-    ask = Asking(constraints, found, [found.direction], watch)
+    cone = Cone(constraints, found, [found.direction], watch)
     try:
         for j in np.flatnonzero(np.array(why) == UNSIGNED).tolist():
-            why[j] = ask.sign(j, alone=alone)
+            why[j] = cone.sign(j, alone=alone)
         if found.separated.any():
-            drop = _droppable(ask, asked, why)
+            drop = _droppable(cone, asked, why)
     except KeyboardInterrupt:
         reason = "interrupted before all was known about the coefficients"
     return Blame(tuple(why), tuple(drop), reason)
@@ -216,12 +216,12 @@ def _determined(quotient: Quotient, dimension: int) -> Mask:
 
 
 @dataclass(frozen=True, eq=False)
-class Asking:
-    """Asks whether some direction of the cone has a coefficient of some sign."""
+class Cone:
+    """The directions, asked which signs the coefficients have along them."""
 
     constraints: Constraints
     found: Partition
-    directions: list[Vector]  # that are known to be in the cone
+    directions: list[Vector]  # that are known to be in it
     watch: Watch
 
     def sign(self, j: int, *, alone: bool) -> str:
@@ -273,7 +273,7 @@ class Asking:
         return Constraints(replace(examples, X=np.vstack((X, extra)), y=y), pinned)
 
 
-def _droppable(ask: Asking, asked: Question, why: Sequence[str]) -> list[str]:
+def _droppable(cone: Cone, asked: Question, why: Sequence[str]) -> list[str]:
     """Few columns to drop so that nothing is separated: one if one will do."""
     places = asked.columns
     infinite = [name for name, js in places.items() if any(why[j] in INFINITE for j in js)]
@@ -285,20 +285,20 @@ def _droppable(ask: Asking, asked: Question, why: Sequence[str]) -> list[str]:
         return []
     if len(order) <= ALONE:
         for name in order:
-            if ask.finite_without(places[name]):
+            if cone.finite_without(places[name]):
                 return [name]
     chosen: list[str] = []
-    left: Vector | None = ask.found.direction
+    left: Vector | None = cone.found.direction
     while left is not None and any(left):
         if len(chosen) == FEW:
             return []
         chosen.append(next(n for n in order if any(left[j] for j in places[n])))
-        left = ask.without([j for name in chosen for j in places[name]])
+        left = cone.without([j for name in chosen for j in places[name]])
     if left is None:
         return []
     chosen.sort(key=list(places).index)
     for name in list(chosen):
         fewer = [k for k in chosen if k != name]
-        if fewer and ask.finite_without([j for k in fewer for j in places[k]]):
+        if fewer and cone.finite_without([j for k in fewer for j in places[k]]):
             chosen = fewer
     return chosen

@@ -28,7 +28,6 @@ from rosenblatt import strictjson
 from rosenblatt.blocks import Blocks, Pick, Picked, Work
 from rosenblatt.errors import quoted, readable
 from rosenblatt.evidence.integers import (
-    Codes,
     Total,
     added,
     batches,
@@ -205,10 +204,6 @@ class Proof(SealedProof):
             )
         return evidence.check()
 
-    def check_evidence(self, examples: Blocks) -> bool:
-        """Check the evidence alone, whatever data the proof was made for."""
-        return Evidence.of(self, examples).check()
-
     def content(self) -> dict[str, Any]:
         """What its file says."""
         return {
@@ -289,11 +284,6 @@ class Answered:
     bits: tuple[tuple[int, NDArray[np.uint8]], ...]  # rows of each block, their answers packed
 
     @classmethod
-    def of(cls, blocks: Blocks) -> Answered:
-        """Go through the blocks for their answers."""
-        return cls.joined(list(blocks.each(answers_of)))
-
-    @classmethod
     def joined(cls, parts: Sequence[Answered]) -> Answered:
         """The blocks' own, put together."""
         if not parts:
@@ -311,10 +301,10 @@ class Answered:
         return digest
 
 
-def fingerprint(examples: Examples, codes: Codes | None = None) -> str:
+def fingerprint(examples: Examples) -> str:
     """A digest of the numbers and answers, the same for dense, CSR, float32 and float64."""
-    digest = Answered.of(examples).digest()
-    digest.update((row_codes(examples) if codes is None else codes).tobytes())
+    digest = answers_of(examples, 0).digest()
+    digest.update(row_codes(examples).tobytes())
     return str(digest.hexdigest())
 
 
@@ -350,7 +340,7 @@ class Evidence:
     ) -> Evidence:
         """Go through the rows; their answers, if they are not known yet, take another pass."""
         check_kinds(proof)
-        answered = answered or Answered.of(blocks)
+        answered = answered or Answered.joined(list(blocks.each(answers_of)))
         if proof.x0 != answered.x0:
             raise ProofError(f"the proof takes x0 = {proof.x0!r}, the data x0 = {answered.x0!r}.")
         numbers = {n for part in proof.parts for n in part.rows if 0 <= n < answered.n}
