@@ -19,7 +19,7 @@ from rosenblatt.cli import run
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.data import read_in_passes
 from rosenblatt.read.plan import Wishes
-from rosenblatt.wholes import first_changed, is_changed, is_changed_text
+from rosenblatt.tables import first_changed, is_changed, is_changed_text
 
 LONG = 2**53 + 1
 HALF = {"b": [0.5, 1.0]}

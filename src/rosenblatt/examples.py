@@ -19,12 +19,12 @@ from rosenblatt.tables import (
     as_column,
     column_names,
     floats,
+    large,
     missing,
     refuse_masked,
     refuse_non_finite,
     sum_of_squares,
 )
-from rosenblatt.wholes import large
 from rosenblatt.words import counted
 
 T = TypeVar("T")

@@ -19,8 +19,7 @@ from rosenblatt.examples import Labels
 from rosenblatt.hypothesis import ZEROS
 from rosenblatt.kernels import LONGEST_SQUARED, MISTAKES, RECENT, SEEN
 from rosenblatt.rows import Answers, Block, plain_row
-from rosenblatt.tables import as_table
-from rosenblatt.wholes import FIRST
+from rosenblatt.tables import LARGE, as_table
 from rosenblatt.words import counted
 
 KIND = "online perceptron"
@@ -410,7 +409,7 @@ class OnlinePerceptron:
 def _is_short(x: dict[Hashable, Any]) -> bool:
     """Whether all values are numbers, and none so large that it may be a rounded whole number."""
     try:
-        return math.hypot(*x.values()) < FIRST
+        return math.hypot(*x.values()) < LARGE
     except (TypeError, OverflowError):
         return False
 

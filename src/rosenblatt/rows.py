@@ -15,8 +15,17 @@ from rosenblatt import kernels
 from rosenblatt.algorithms.memory import Memory, Names
 from rosenblatt.examples import Labels, kernel_rows
 from rosenblatt.kernels import LONGEST_SQUARED
-from rosenblatt.tables import as_column, as_table, floats, missing, refuse_masked, sum_of_squares
-from rosenblatt.wholes import FIRST, PROMISED, is_changed
+from rosenblatt.tables import (
+    LARGE,
+    PROMISED,
+    as_column,
+    as_table,
+    floats,
+    is_changed,
+    missing,
+    refuse_masked,
+    sum_of_squares,
+)
 from rosenblatt.words import counted
 
 
@@ -51,7 +60,7 @@ def _finite(value: Any, name: Hashable) -> float:
             f"x, feature {name!r}: {what} is not a number that can be learnt from. "
             "Leave the feature out or fill in a value."
         )
-    if abs(number) >= FIRST and is_changed(value, number):
+    if abs(number) >= LARGE and is_changed(value, number):
         raise ValueError(
             f"x, feature {name!r}: {value} is not {PROMISED}. Subtract a number from the feature "
             "in every example first, or leave it out."

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -44,10 +45,8 @@ MODELS = {
 # and inverse Gaussian answers above 0 do not hold a mean back, so they are not here.
 RISING = ("Logit", "Probit", "CLogLog", "LogLog", "Cauchy", "CDFLink")
 COUNTS = ("Binomial", "Poisson", "NegativeBinomial", "Tweedie", "Gamma")
-LINKS = {
-    **{("Binomial", link): "binomial" for link in RISING},
-    **{(name, "Log"): "poisson" for name in COUNTS},
-}
+LINKS = dict.fromkeys(product(["Binomial"], RISING), "binomial")
+LINKS |= dict.fromkeys(product(COUNTS, ["Log"]), "poisson")
 
 Name = str | tuple[Any, str]
 Mask = NDArray[np.bool_]

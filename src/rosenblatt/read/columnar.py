@@ -22,7 +22,7 @@ from rosenblatt.read.source import (
     numbered,
     one_line,
 )
-from rosenblatt.wholes import PROMISED, first_changed
+from rosenblatt.tables import PROMISED, first_changed
 
 ROWS = 1 << 16  # in a batch at the most; fewer where they are wide
 PAGE_BYTES = 1 << 16  # read at a time

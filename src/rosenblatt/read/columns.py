@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.errors import FINITE, BadCellError
 from rosenblatt.read.csv import NUMBER
-from rosenblatt.wholes import PROMISED, first_changed, is_changed_text, large
+from rosenblatt.tables import PROMISED, first_changed, is_changed_text, large
 
 
 class Column(Protocol):

@@ -27,7 +27,7 @@ from rosenblatt.read.source import (
     one_line,
     twice,
 )
-from rosenblatt.wholes import is_changed_text, large
+from rosenblatt.tables import is_changed_text, large
 from rosenblatt.words import counted
 
 BLOCK = 4 << 20  # bytes of text in a record batch

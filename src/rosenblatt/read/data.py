@@ -27,7 +27,7 @@ from rosenblatt.read.plan import (
     plan_table,
 )
 from rosenblatt.read.source import Layout, Source, format_of, free_memory, twice
-from rosenblatt.wholes import PROMISED
+from rosenblatt.tables import PROMISED
 
 COPIES = 3  # of the numbers: as they are read, as rows, and scaled
 Numbers = NDArray[np.intp]

@@ -25,8 +25,7 @@ from rosenblatt.read.encoding import in_rows
 from rosenblatt.read.jsonlines import DEEPEST, too_deep
 from rosenblatt.read.lines import Chunk, Rows
 from rosenblatt.read.source import one_line
-from rosenblatt.tables import missing
-from rosenblatt.wholes import FIRST, PROMISED, is_changed, is_changed_text
+from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, missing
 from rosenblatt.words import counted
 
 TOO_LARGE = "its numbers are too large; scale them first"
@@ -336,7 +335,7 @@ def _named(feed: CsvFeed | ArrowFeed, batch: Batch, table: Any, lines: NDArray[n
 def usable(feed: CsvFeed | ArrowFeed, batch: Batch, squares: float) -> Batch:
     """Set aside the rows in which a number is missing, infinite, too large or rounded."""
     table = batch.table
-    if table is None or squares < FIRST**2:
+    if table is None or squares < LARGE**2:
         return batch
     with np.errstate(over="ignore", invalid="ignore"):
         fine = np.einsum("ij,ij->i", table.X, table.X) < LONGEST_SQUARED
@@ -361,7 +360,7 @@ def _odd(feed: CsvFeed | ArrowFeed, chunk: Any, at: int, name: str) -> str:
 
 def _rounded(feed: CsvFeed | ArrowFeed, batch: Batch, table: Table) -> dict[int, str]:
     """The lines with a whole number that became another as a double, and which it is."""
-    rows, columns = np.nonzero(np.abs(table.X) >= FIRST)
+    rows, columns = np.nonzero(np.abs(table.X) >= LARGE)
     if len(rows) == 0:
         return {}
     some = np.unique(rows)
@@ -402,7 +401,7 @@ def labels_of(column: Any) -> NDArray[Any]:
 def _alike(kinds: list[Any]) -> Any:
     # NumPy would make text of numbers that come together with text, and round large ones.
     same = len({isinstance(kind, str) for kind in kinds}) == 1
-    large = any(isinstance(kind, int) and abs(kind) >= FIRST for kind in kinds)
+    large = any(isinstance(kind, int) and abs(kind) >= LARGE for kind in kinds)
     return kinds if same and not large else np.array(kinds, dtype=object)
 
 

@@ -14,7 +14,7 @@ from pyarrow import json
 
 from rosenblatt.errors import DataError, column_called
 from rosenblatt.read.source import UNREADABLE, Layout, Source, one_line
-from rosenblatt.wholes import DIGITS, first_changed, large
+from rosenblatt.tables import DIGITS, first_changed, large
 
 BLOCK = 4 << 20
 BLANKS = re.compile(r"\s*")
