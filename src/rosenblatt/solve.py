@@ -1,123 +1,158 @@
 """The product in one function: from examples to a verdict, a line, and what it is worth.
 
-`learn` takes what a person has and `solve` what `read/` made of it. Nothing is printed here: a
-`Watcher` is told what is done, and the `Result` tells it all again.
+`learn` takes what a person has and `solve` what `read/` made of it, in memory or in passes over a
+file. Nothing is printed here: a `Watcher` is told what is done, and the `Result` tells it again.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from rosenblatt import algorithms, checks, clock, engine
-from rosenblatt.algorithms.pocket import Plan as PocketPlan
-from rosenblatt.algorithms.pocket import Pocket
-from rosenblatt.algorithms.scaling import Scaling, Strength, strengths
-from rosenblatt.algorithms.walk import Progress
-from rosenblatt.clock import Deadline, Stopwatch
-from rosenblatt.errors import DataError, UsageError, UserError, column_called
+from rosenblatt import checks, clock
+from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.scaling import Strength, strengths
+from rosenblatt.clock import NEVER, Deadline, Stopwatch
+from rosenblatt.errors import DataError, UsageError, UserError, WriteError, column_called
 from rosenblatt.evidence.accuracy import Accuracy
-from rosenblatt.evidence.guarantee import guarantee_of
-from rosenblatt.evidence.separability import Separability, separability_of
+from rosenblatt.evidence.separability import (
+    TIME_OVER,
+    Separability,
+    contradicted,
+    separability_of,
+)
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.model import Model
 from rosenblatt.read import Layout, Source
-from rosenblatt.read.data import Data, of_table, read_data
+from rosenblatt.read.columns import Number
+from rosenblatt.read.convert import beside, converted, is_text, kept
+from rosenblatt.read.data import (
+    Data,
+    FileTable,
+    Footprint,
+    of_table,
+    planned,
+    read_data,
+    with_types,
+)
 from rosenblatt.read.encoding import Answers, Encoding, spelled
 from rosenblatt.read.plan import Plan, Wishes
 from rosenblatt.read.source import numbered
+from rosenblatt.strategy import ALGORITHMS, How, Outcome, Silent, Watcher, learn_line
 from rosenblatt.trial import Tester, Testing, Trial
-from rosenblatt.verdict import Verdict, quick_verdict
-from rosenblatt.words import card, counted, listed, no_fewer
+from rosenblatt.words import (
+    cannot_be_right,
+    card,
+    counted,
+    listed,
+    no_fewer,
+    rows_named,
+    verdict_sentence,
+)
 
-if TYPE_CHECKING:
-    from rosenblatt.fewest import FewestMistakesResult
-
-ALGORITHMS = ("auto", "pla", "pocket", "fewest")
 SECONDS = 5.0
-FOREVER = 2**62
-MANY_FEATURES = 1000
-POCKET_CORRECTIONS = 1000
-# Of the time: for the verdict; of what is left then, for the line where there is a trial too;
-# of that, for the pocket before a search, for PLA before the widest margin.
-VERDICT_SHARE, LINE_SHARE, POCKET_SHARE, PLA_SHARE = 0.3, 0.5, 0.3, 0.7
+# Of the time: for the verdict; of what is left then, for the line where there is a trial too.
+VERDICT_SHARE, LINE_SHARE = 0.3, 0.5
+AS_LONG_AGAIN = 5.0  # seconds that PLA gets in passes at least where the answer is known already
 WORTH_SAYING = 1.0  # seconds
 FEW_NUMBERS = 2**20  # in so few it is soon known which columns make a regression infinite
-ENDED = " when the time limit ended it"
 # What a kind of column is called where that is not its own name, one and many.
 KINDS = {
     "category": ("category", "categories"),
     "words": ("word", "words"),
     "entries": ("entry", "entries"),
 }
-
-
-class Watcher(Protocol):
-    """Told what is done while it is done; a face has one that speaks."""
-
-    def step(self, what: str, text: str) -> None:
-        """Take a line about a step that is done."""
-        return
-
-    def note(self, text: str) -> None:
-        """Take something a person should know that is not a result."""
-        return
-
-    def patience(self, doing: str) -> AbstractContextManager[Any]:
-        """While something is done that may take long."""
-        return nullcontext()
-
-    def counting(
-        self, seconds: float | None, unit: str = "corrections"
-    ) -> AbstractContextManager[Callable[[float, int], None]]:
-        """While mistakes go down: yields a function of the mistakes and the steps so far."""
-        return nullcontext(lambda mistakes, steps: None)
-
-
-class Silent(Watcher):
-    """Says nothing."""
-
-
-@dataclass(frozen=True)
-class How:
-    """What a person asked for: the algorithm, its order and budgets, scaling, the seed."""
-
-    algorithm: str = "auto"
-    order: str = "cycle"
-    scale: bool = True
-    time_limit: float = SECONDS
-    seed: int = 0
-
-    @property
-    def rng(self) -> np.random.Generator:
-        """A new source of chance, the same every time."""
-        return np.random.default_rng(self.seed)
+NOT_IN_PASSES = (
+    "in passes over a file there is PLA or the pocket, in file order, and no --cv or --report; "
+    "give --test FILE to measure accuracy."
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """What was learnt, in the values of the file, and what is known of it."""
+class Verdict:
+    """The answer to: can a line answer every row?"""
 
-    hypothesis: Hypothesis
-    algorithm: str  # what found it
-    mistakes: int  # on the rows learnt from, in exact arithmetic
-    corrections: int  # made by PLA or the pocket
-    lower_bound: int = 0  # no line makes fewer mistakes than this
-    bound: float | None = None  # the most corrections PLA could need on what it learnt from
-    interrupted: bool = False
-    cut_short: bool = False  # by the time limit
-    steps: tuple[str, ...] = ()  # what happened, a line each
-    run: algorithms.Run | None = None  # the run to be played …
-    learnt_from: Examples | None = None  # … on these values …
-    widest: Separability | None = None  # … of which this is known
-    played: tuple[str, str] = ("pla", "cycle")  # the algorithm and the order of that run
+    answer: Separability
+    rows: Any  # the row of the file, from 0, of each example: an array, or indexed like one
+    separator: Hypothesis | None = None  # a line without mistakes, where one is known
+
+    @property
+    def name(self) -> str:
+        """One of the verdicts."""
+        return self.answer.verdict
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether more would have been known with more time."""
+        return self.answer.reason == TIME_OVER
+
+    @property
+    def fewest(self) -> int:
+        """No line makes fewer mistakes than this."""
+        if not self.answer.blocking:
+            return 0
+        return 1 if self.answer.proof is None else len(self.answer.proof.parts)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict and its reason."""
+        told = verdict_sentence(self.name, reason=self.answer.reason)
+        if not self.answer.blocking or self.name == "undecided":
+            return told
+        part = self.answer.blocking[0]
+        return f"{told}; {cannot_be_right(self._numbers(part.rows), part.rest)}"
+
+    def explained(self) -> Iterator[str]:
+        """More about it, a line each: margin and bound, or nothing beyond the sentence."""
+        a = self.answer
+        if not a or a.margin is None:
+            return
+        width = "widest margin" if a.gap is not None and a.gap <= 1e-9 else "margin"
+        yield f"the {width} is rho = {a.margin:.6g}, the longest row has R = {a.radius:.6g}"
+        if a.bound is not None and a.bound < float("inf"):
+            yield f"PLA needs at most R²/rho² = {counted(f'{a.bound:,.0f}', 'correction')}"
+        if len(a.support):
+            yield f"on the margin: {rows_named(self._numbers(a.support))}"
+        if a.scaled is not None and a.scaled.bound and a.bound and a.scaled.bound < a.bound / 10:
+            yield (
+                "with each column divided by its largest value this line's bound would be "
+                f"{a.scaled.bound:,.0f}"
+            )
+
+    def blocking(self) -> list[tuple[int, float]]:
+        """Examples that cannot all be right and their shares of the sum that is zero."""
+        if not self.answer.blocking:
+            return []
+        part = self.answer.blocking[0]
+        # Integers of any size: divided as such, so that no float overflows.
+        total = sum(part.multipliers) + part.rest
+        pairs = zip(part.rows, part.multipliers, strict=True)
+        shares = [(n, float(Fraction(m, total))) for n, m in pairs]
+        return sorted(shares, key=lambda pair: -pair[1])
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict as JSON."""
+        a = self.answer
+        return {
+            "verdict": self.name,
+            "margin": a.margin,
+            "radius": a.radius,
+            "bound": a.bound if a.bound is not None and np.isfinite(a.bound) else None,
+            "on_margin": (self.rows[a.support] + 1).tolist(),
+        }
+
+    def _numbers(self, examples: Any) -> list[int]:
+        """Rows as a person counts them."""
+        return [row + 1 for row in sorted(self.rows[list(examples)].tolist())]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,8 +197,8 @@ class Result:
         return self.outcome.hypothesis
 
     @property
-    def mistakes(self) -> int:
-        """Of the line on the rows learnt from, in exact arithmetic."""
+    def mistakes(self) -> int | None:
+        """Of the line on the rows learnt from; None in passes that Ctrl-C ended."""
         return self.outcome.mistakes
 
     @property
@@ -183,10 +218,14 @@ class Result:
         return [spelled(answers.negative), spelled(answers.positive)]
 
     @property
+    def held(self) -> bool:
+        """Whether all rows were in memory, not read in passes."""
+        return isinstance(self.data.blocks, Examples)
+
+    @property
     def model(self) -> Model:
         """The line with the columns it needs: it predicts, and can be saved."""
-        made, table = self.data.plan, self.data.table
-        names = [] if table is None else table.column_names
+        made, names = self.data.plan, self.data.names
         width = len(names) if names and names == numbered(len(names)) else None
         return Model(made.encoding, self.hypothesis, made.answers, self._learnt(), width)
 
@@ -218,6 +257,8 @@ class Result:
         path : path
             Where to; any browser opens it, without a network.
         """
+        if not self.held:
+            raise UsageError(NOT_IN_PASSES)
         from rosenblatt.show.findings import findings_of_result
         from rosenblatt.show.report import Report
 
@@ -225,19 +266,19 @@ class Result:
 
     def strengths(self) -> list[Strength]:
         """The features, strongest first, by what a typical change moves the score."""
-        return strengths(self.hypothesis, self.data.examples)
+        return strengths(self.hypothesis, self.data.blocks)
 
     def found(self) -> str:
         """What was found, in words."""
-        n = self.data.examples.n
+        rows = counted(self.outcome.rows, "row")
+        if self.mistakes is None:
+            return "interrupted: kept the weights so far"
         if self.mistakes == 0:
-            return f"a line that answers all {counted(n, 'row')}"
-        told = f"a line with {counted(self.mistakes, 'mistake')} on {counted(n, 'row')}"
+            return f"a line that answers all {rows}"
+        told = f"a line with {counted(self.mistakes, 'mistake')} on {rows}"
         if self.lower_bound >= self.mistakes:
             return f"{told}; {no_fewer()}"
-        if self.lower_bound:
-            told += f"; {no_fewer(f'{self.lower_bound:,}')}"
-        return told
+        return f"{told}; {no_fewer(f'{self.lower_bound:,}')}" if self.lower_bound else told
 
     def facts(self) -> list[tuple[str, str]]:
         """What a report tells, in order."""
@@ -254,8 +295,8 @@ class Result:
         o, answers = self.outcome, self.data.plan.answers
         return {
             "data": self.data.name,
-            "rows": self.data.examples.n,
-            "features": self.data.examples.d,
+            "rows": o.rows,
+            "features": len(self.data.plan.encoding.features),
             "target": answers.column,
             "target_guessed": self.data.plan.guessed,
             "negative": answers.negative,
@@ -271,6 +312,7 @@ class Result:
             "accuracy": None if self.trial is None else self.trial.to_json(),
             "threshold": o.hypothesis.threshold,
             "weights": [asdict(strength) for strength in self.strengths()],
+            **({} if self.held else {"examples": o.rows, **self._passed()}),
         }
 
     def _learnt(self) -> dict[str, Any]:
@@ -281,7 +323,7 @@ class Result:
             "order": self.how.order,
             "scaled for learning": self.how.scale,
             "seed": self.how.seed,
-            "examples": self.data.examples.n,
+            "examples": o.rows,
             "verdict": self.verdict,
             "corrections": o.corrections,
             "bound on corrections": o.bound,
@@ -289,6 +331,17 @@ class Result:
             "no line makes fewer mistakes than": o.lower_bound,
             "interrupted": o.interrupted,
             "accuracy": None if self.trial is None else self.trial.to_json(),
+            **({} if self.held else self._passed()),
+        }
+
+    def _passed(self) -> dict[str, Any]:
+        """What there is to tell of passes over a file."""
+        return {
+            "order": "cycle",
+            "scaled for learning": self.how.scale,
+            "in passes": True,
+            "cycles": self.outcome.cycles,
+            "stopped": self.outcome.reason,
         }
 
     def __str__(self) -> str:
@@ -318,7 +371,7 @@ def learn(
     algorithm: str = "auto",
     order: str = "cycle",
     scale: bool = True,
-    time_limit: float = SECONDS,
+    time_limit: float | None = None,
     test_size: float = 0.2,
     cv: int | None = None,
     random_state: int = 0,
@@ -348,8 +401,9 @@ def learn(
         In which PLA visits the examples.
     scale : bool
         Whether to bring columns to one scale to learn; weights are for the values as given.
-    time_limit : float
-        Seconds for all that comes after reading; the best so far is kept.
+    time_limit : float, optional
+        Seconds for all that comes after reading; the best so far is kept. Five if not given, and
+        no limit for a file larger than memory, which is read in passes.
     test_size : float
         The share of rows held out to measure accuracy; 0 for none.
     cv : int, optional
@@ -387,7 +441,8 @@ def learn(
         missing=missing,
     )
     how = How(algorithm, order, scale, time_limit, random_state)
-    return solve(_given(X, y, wishes), (Layout(), wishes), how, Testing(test_size, None, cv))
+    testing = Testing(test_size, None, cv)
+    return solve(_given(X, y, wishes, (how, testing)), (Layout(), wishes), how, testing)
 
 
 def solve(
@@ -412,41 +467,60 @@ def solve(
     watcher : Watcher
         Is told of each step.
     """
-    deadline, watch = Deadline.after(how.time_limit), Stopwatch()
-    try:
-        result = _learnt(data, how, (deadline, testing.learns), watcher)
+    held = isinstance(data.blocks, Examples)
+    limit = SECONDS if how.time_limit is None and held else how.time_limit
+    deadline, watch = Deadline.after(limit), Stopwatch()
+    with about(data):
+        result = _learnt(data, how, (deadline, held and testing.learns), watcher)
         if not result.outcome.interrupted:
             trial = _tried(result, reading, testing, deadline, watcher)
             result = replace(result, trial=trial)
-    except UserError:
-        raise
-    except ValueError as trouble:  # of numbers too large to learn from
-        raise DataError(f"{data.name}: {trouble}") from None
-    tell_compiling(watcher, watch, how.time_limit)
-    if result.outcome.interrupted:
+    if limit is not None and watch.seconds > limit and watch.not_counted >= WORTH_SAYING:
+        took = f"compiling and loading took {watch.not_counted:.1f} s"
+        watcher.note(f"{took}, which the time limit does not count.")
+    if result.outcome.interrupted and result.mistakes is not None:
         watcher.note(f"interrupted: kept the best so far, {counted(result.mistakes, 'mistake')}.")
     return result
 
 
+@contextmanager
+def about(data: Data) -> Iterator[None]:
+    """Turn what cannot be learnt from into a sentence with the name of the data."""
+    try:
+        yield
+    except UserError:
+        raise
+    except ValueError as trouble:  # of numbers too large to learn from
+        raise DataError(f"{data.name}: {trouble}") from None
+
+
 def _learnt(data: Data, how: How, time: tuple[Deadline, bool], watcher: Watcher) -> Result:
     """The verdict and the line; a trial needs as much time as the line."""
-    deadline, has_trial = time
-    verdict = quick_verdict(data.examples, data.rows, deadline.share(VERDICT_SHARE))
-    watcher.step("verdict", verdict.sentence)
-    if verdict.name == "quasi-separable" and data.examples.numbers.size <= FEW_NUMBERS:
-        from rosenblatt.evidence.separation import infinite_columns
-
-        columns = [column_called(name) for name in infinite_columns(data.examples)]
-        are = "estimate is" if len(columns) == 1 else "estimates are"
-        watcher.step("", f"as a regression, {len(columns):,} {are} infinite: {listed(columns)}")
+    (deadline, has_trial), begun = time, clock.now()
+    decided = quick_verdict(data, deadline.share(VERDICT_SHARE))
+    watcher.step("verdict", decided.sentence)
+    if decided.name == "quasi-separable" and isinstance(data.blocks, Examples):
+        _tell_infinite(data.blocks, watcher)
     share = deadline.share(LINE_SHARE if has_trial else 1.0)
-    outcome = learn_line(data.examples, how, verdict.separator, watcher, share)
-    outcome = replace(outcome, lower_bound=max(verdict.fewest, outcome.lower_bound))
+    if deadline is NEVER and decided.separator is not None and how.algorithm == "auto":
+        share = Deadline.after(max(AS_LONG_AGAIN, clock.now() - begun))
+    outcome = learn_line(data.blocks, how, decided.separator, watcher, share)
+    outcome = replace(outcome, lower_bound=max(decided.fewest, outcome.lower_bound))
     for step in outcome.steps:
         watcher.step("learnt", step)
-    result = Result(data, how, verdict, outcome)
+    result = Result(data, how, decided, outcome)
     watcher.step("found", result.found())
     return result
+
+
+def _tell_infinite(examples: Examples, watcher: Watcher) -> None:
+    if examples.numbers.size > FEW_NUMBERS:
+        return
+    from rosenblatt.evidence.separation import infinite_columns
+
+    columns = [column_called(name) for name in infinite_columns(examples)]
+    are = "estimate is" if len(columns) == 1 else "estimates are"
+    watcher.step("", f"as a regression, {len(columns):,} {are} infinite: {listed(columns)}")
 
 
 def _tried(
@@ -469,328 +543,132 @@ def _tried(
 
     tester = Tester(result.data, reading, learner, result.how.rng, deadline)
     try:
-        trial = tester.run(testing, result.hypothesis)
+        trial = tester.run(testing, result.hypothesis, result.outcome.rows)
     except KeyboardInterrupt:
         watcher.note("interrupted: the model is kept, its accuracy was not measured.")
         return None
     if trial is not None:
-        tell_trial(watcher, trial, result.data.plan.answers)
+        for what, text in trial.told(result.data.plan.answers):
+            watcher.step(what, text)
+        for sentence in () if trial.unseen is None else trial.unseen.sentences():
+            watcher.note(sentence)
     return trial
 
 
-def tell_trial(watcher: Watcher, trial: Trial, answers: Answers) -> None:
-    """What a trial showed."""
-    for what, text in trial.told(answers):
-        watcher.step(what, text)
-    for sentence in () if trial.unseen is None else trial.unseen.sentences():
-        watcher.note(sentence)
+def quick_verdict(data: Data, deadline: Deadline) -> Verdict:
+    """Ask in a hurry: rows that contradict one another settle it, and time may end it.
+
+    Where a line is right everywhere, it is part of the answer.
+    """
+    answer = contradicted(data.blocks) if isinstance(data.blocks, Examples) else None
+    if answer is not None:
+        return Verdict(answer, data.rows)
+    decided = verdict_of(data, widest=False, deadline=deadline)
+    if not decided.answer or decided.answer.weights is None:
+        return decided
+    line = Hypothesis(np.asarray(decided.answer.weights))
+    spoilt = Judge(data.blocks).alone(line.w)  # by rounding
+    return decided if spoilt else replace(decided, separator=line)
 
 
-def tell_compiling(watcher: Watcher, watch: Stopwatch, limit: float | None) -> None:
-    """Say why it took longer than the limit, where that is so."""
-    if limit is not None and watch.seconds > limit and watch.not_counted >= WORTH_SAYING:
-        took = f"compiling and loading took {watch.not_counted:.1f} s"
-        watcher.note(f"{took}, which the time limit does not count.")
+def verdict_of(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Verdict:
+    """Ask whether a line can answer every row, in the values of the data."""
+    answer = separability_of(data.blocks, widest=widest, deadline=deadline)
+    if data.rows is not None:
+        return Verdict(answer, data.rows)
+    blocking = answer.blocking[0].rows if answer.blocking else ()
+    return Verdict(answer, data.places([*answer.support.tolist(), *blocking]))
 
 
 # What a person gives, as data
 
 
-def _given(X: Any, y: Any, wishes: Wishes) -> Data:
+def _given(X: Any, y: Any, wishes: Wishes, asked: tuple[How, Testing]) -> Data:
     if isinstance(X, str | os.PathLike):
         if y is not None and not isinstance(y, str):
             raise UsageError("X is a file: name the column of its answers with target=.")
-        return read_data(Source.find(os.fspath(X)), Layout(), wishes)
-    if _is_frame(X):
-        table = _arrow(X)
-        if y is not None and not isinstance(y, str):
-            name = str(getattr(y, "name", None) or "answer")
-            while name in table.column_names:
-                name += "_"
-            wishes = replace(wishes, target=name)
-            table = table.append_column(name, _arrow_column(y))
-        return of_table(table, wishes, "X")
-    return _of_arrays(X, y, wishes)
-
-
-def _is_frame(X: Any) -> bool:
-    return hasattr(X, "column_names") or hasattr(X, "columns")
+        source = Source.find(os.fspath(X))
+        if not Footprint.of(source, Layout()).too_large:
+            return read_data(source, Layout(), wishes)
+        refuse_passes(*asked)
+        return opened(source, (Layout(), wishes), Silent(), convert=False)
+    if not hasattr(X, "column_names") and not hasattr(X, "columns"):
+        return _of_arrays(X, y, wishes)
+    table = _arrow(X)
+    if y is not None and not isinstance(y, str):
+        name = str(getattr(y, "name", None) or "answer")
+        while name in table.column_names:
+            name += "_"
+        answers = pa.array(y if isinstance(y, list | tuple) else np.asarray(y))
+        table, wishes = table.append_column(name, answers), replace(wishes, target=name)
+    return of_table(table, wishes, "X")
 
 
 def _arrow(frame: Any) -> Any:
-    import pyarrow as pa
-
     if hasattr(frame, "iloc"):  # pandas, without the names of its rows
         return pa.Table.from_pandas(frame, preserve_index=False)
     return frame.to_arrow() if hasattr(frame, "to_arrow") else pa.table(frame)
 
 
-def _arrow_column(y: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.array(y if isinstance(y, list | tuple) else np.asarray(y))
-
-
 def _of_arrays(X: Any, y: Any, wishes: Wishes) -> Data:
     """Arrays of numbers, taken as they are."""
-    from rosenblatt.read.columns import Number
-
     examples = Examples.from_arrays(X, y)
     negative, positive = examples.labels.tolist()
     if wishes.positive == spelled(negative):
         examples = replace(examples, y=-examples.y, labels=examples.labels[::-1])
         negative, positive = positive, negative
+    elif wishes.positive not in (None, spelled(positive)):
+        raise UsageError(f"positive is {wishes.positive}; the answers are {negative}, {positive}.")
     columns = tuple(Number(f"x{i}") for i in range(1, examples.d + 1))
     made = Plan(Encoding(columns), Answers("", negative, positive))
     return Data("X", examples, np.arange(examples.n), made, None)
 
 
+def refuse_passes(how: How, testing: Testing, report: bool = False) -> None:
+    """Refuse what cannot be done in passes over a file."""
+    if how.order != "cycle" or how.algorithm == "fewest" or testing.folds or report:
+        raise UsageError(NOT_IN_PASSES)
+
+
+def opened(
+    source: Source, reading: tuple[Layout, Wishes], watcher: Watcher, *, convert: bool
+) -> Data:
+    """A file to be gone through in passes; text is converted once, if it may be, which is said."""
+    layout, wishes = with_types(source, *reading), reading[1]
+    if not (convert and is_text(source, layout)) or source.kept is not None:
+        with watcher.patience(f"reading {source.name}"):
+            return planned(FileTable.of(source, layout), wishes)
+    name = beside(source)
+    with watcher.patience(f"reading {source.name}"):
+        table = kept(source, layout)
+    if table is not None:
+        watcher.note(f"{name} holds the rows of {source.name}, which is unchanged: it is read.")
+    else:
+        with watcher.patience(f"reading {source.name}"):
+            table = FileTable.of(source, layout)
+        try:
+            with watcher.patience(f"converting {source.name}"):
+                table = converted(table)
+            watcher.note(f"{source.name} was converted to {name}, which every pass reads.")
+        except WriteError as trouble:
+            watcher.note(f"{str(trouble).rstrip('.')}; the text is parsed anew in every pass.")
+    with watcher.patience(f"reading {source.name}"):
+        return planned(table, wishes)
+
+
 def read_sentence(data: Data) -> str:
-    """What was read, in words."""
-    return f"{data.name}: {counted(data.examples.n, 'row')}, {columns_told(data.plan)}"
-
-
-def columns_told(plan: Plan) -> str:
-    """The columns and the answers, in words."""
-    kinds: dict[str, int] = {}
+    """What was read, in words: the columns and the answers."""
+    plan, kinds = data.plan, dict[str, int]()
     for column in plan.encoding.columns:
         count = 1 if column.kind == "category" else len(column.features)
         kinds[column.kind] = kinds.get(column.kind, 0) + count
     parts = ", ".join(counted(n, *KINDS.get(kind, (kind,))) for kind, n in kinds.items())
     answers = plan.answers
     pair = f"{spelled(answers.negative)} or {spelled(answers.positive)}"
-    if not answers.column:
-        return f"{parts}; answers {pair}"
-    guessed = ", the only one with two values" if plan.guessed else ""
-    return f"{parts}; answers in {column_called(answers.column)} ({pair}){guessed}"
-
-
-# Which algorithm learns: PLA where a line is right everywhere, else pocket and search
-
-
-def learn_line(
-    examples: Examples,
-    how: How,
-    separator: Hypothesis | None,
-    watcher: Watcher,
-    deadline: Deadline,
-) -> Outcome:
-    """Learn by the algorithm asked for, or by the one that suits.
-
-    A separator is a line without mistakes, where one is known.
-    """
-    if how.scale:
-        scaling = Scaling.of(examples)
-        scaled = scaling.apply(examples)
+    if answers.column:
+        pair = f"in {column_called(answers.column)} ({pair})"
+    if isinstance(data.blocks, Examples):
+        told = f"{data.name}: {counted(data.blocks.n, 'row')}, {parts}; answers {pair}"
     else:
-        scaling, scaled = Scaling(np.zeros(examples.d), np.ones(examples.d)), examples
-    task = Task(examples, scaled, scaling, how, watcher, deadline)
-    algorithm = how.algorithm
-    if algorithm == "auto":
-        algorithm = "fewest" if separator is None else "pla"
-    return LEARNERS[algorithm](task, separator)
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Examples as they are and as they are learnt from."""
-
-    examples: Examples
-    scaled: Examples
-    scaling: Scaling
-    how: How
-    watcher: Watcher
-    deadline: Deadline
-
-    def folded(self, hypothesis: Hypothesis) -> Hypothesis:
-        """A hypothesis in the values of the file."""
-        folded = self.scaling.fold(hypothesis)
-        if not np.isfinite(folded.w).all():
-            raise ValueError("the weights are larger than any float; scale the columns first")
-        return folded
-
-    def count(self, hypothesis: Hypothesis) -> int:
-        """The mistakes of a hypothesis in the values of the file."""
-        return len(hypothesis.mistakes(self.examples))
-
-
-def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
-    with task.watcher.patience("running PLA"):
-        run, stopped = _pla(task, task.deadline.share(1.0 if separator is None else PLA_SHARE))
-    cut_short = run.reason == "time_limit"
-    hypothesis = task.folded(run.hypothesis)
-    if run.separated:
-        hypothesis = _mended(task, hypothesis)
-    corrections, mistakes = len(run.trace), task.count(hypothesis)
-    told = f"PLA made {counted(corrections, 'correction')} in {counted(run.cycles, 'cycle')}"
-    told += ENDED if cut_short else ""
-    answer = _widest(task, separator, run)
-    separator, bound = _folded_line(task, separator, answer)
-    if bound is None:
-        bound = _bound(task, (separator, None if mistakes else hypothesis))
-    steps: tuple[str, ...] = (told + (f"; the bound allows {bound:,.0f}" if bound else ""),)
-    algorithm = "PLA"
-    if mistakes and separator is not None and not stopped:
-        steps += (f"PLA had {counted(mistakes, 'mistake')} left; took the proof's line instead",)
-        hypothesis, mistakes, algorithm = separator, task.count(separator), "widest margin"
-    return Outcome(
-        hypothesis,
-        algorithm,
-        mistakes,
-        corrections,
-        bound=bound,
-        interrupted=stopped,
-        cut_short=cut_short,
-        steps=steps,
-        run=run,
-        learnt_from=task.scaled,
-        widest=answer,
-        played=("pla", task.how.order),
-    )
-
-
-def _pla(task: Task, deadline: Deadline) -> tuple[algorithms.Run, bool]:
-    """A run of PLA that ends in time, and whether a person ended it."""
-    rule = algorithms.Rule(task.how.order, rng=task.how.rng)
-    budget = algorithms.Budget(FOREVER, seconds=deadline.left)
-    try:
-        return algorithms.pla(task.scaled, rule, budget), False
-    except algorithms.Interrupted as stop:
-        return stop.run, True
-
-
-def _mended(task: Task, hypothesis: Hypothesis) -> Hypothesis:
-    """The hypothesis, corrected further where folding the scale back rounded a row over."""
-    if task.count(hypothesis) == 0:
-        return hypothesis
-    budget = algorithms.Budget(FOREVER, 1000, task.deadline.left)
-    size = float(np.abs(hypothesis.w).max()) / task.scaled.n
-    run = algorithms.pla(task.examples, algorithms.Rule(eta=size), budget, hypothesis.w.copy())
-    return run.hypothesis if run.separated else hypothesis
-
-
-def _widest(task: Task, separator: Hypothesis | None, run: algorithms.Run) -> Separability | None:
-    """The widest line on the values learnt from, where one is right there; not of many features.
-
-    It is decided already that there is one: that of PLA, or of the proof once it is scaled.
-    """
-    if separator is None or task.scaled.d > MANY_FEATURES:
-        return None
-    known = run.hypothesis if run.separated else replace(separator, w=_forth(task, separator))
-    if len(known.mistakes(task.scaled)):
-        return None
-    answer = separability_of(task.scaled, deadline=task.deadline, known=known.w)
-    return answer if answer and answer.weights is not None else None
-
-
-def _folded_line(
-    task: Task, separator: Hypothesis | None, answer: Separability | None
-) -> tuple[Hypothesis | None, float | None]:
-    """The widest line in the values of the file, and R²/rho² where it was found."""
-    if answer is None:
-        return separator, None
-    line = task.folded(Hypothesis(np.asarray(answer.weights), task.scaled.x0))
-    return (line if task.count(line) == 0 else separator), _finite(answer.bound)
-
-
-def _bound(task: Task, known: Iterable[Hypothesis | None]) -> float | None:
-    """R²/rho² on the values learnt from, by the widest of some lines without mistakes."""
-    bounds = [guarantee_of(task.scaled, _forth(task, h)).bound for h in known if h is not None]
-    return _finite(min((b for b in bounds if b is not None), default=None))
-
-
-def _finite(bound: float | None) -> float | None:
-    return bound if bound is not None and np.isfinite(bound) else None
-
-
-def _forth(task: Task, hypothesis: Hypothesis) -> Any:
-    """The weights on scaled values: the inverse of folding."""
-    w = hypothesis.w.copy()
-    if hypothesis.x0:
-        w[0] += float(w[1:] @ task.scaling.centre) / hypothesis.x0
-    w[1:] *= task.scaling.width
-    return w
-
-
-def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
-    rule, seconds = algorithms.Rule("random", rng=task.how.rng), task.deadline.left
-    budget = algorithms.Budget(FOREVER, POCKET_CORRECTIONS, seconds)
-    with task.watcher.counting(seconds) as tell:
-
-        def watch(number: int, so_far: Progress, pocket: Pocket) -> None:
-            tell(pocket.mistakes, so_far.corrections)
-
-        plan = PocketPlan(threads=engine.cores(), watch=watch)
-        run = algorithms.pocket(task.scaled, rule, budget, plan=plan)
-    hypothesis = min(task.folded(run.hypothesis), _constant(task.examples), key=task.count)
-    mistakes, corrections = task.count(hypothesis), len(run.trace)
-    cut_short = run.reason == "time_limit"
-    told = (
-        f"the pocket kept {counted(mistakes, 'mistake')} after {counted(corrections, 'correction')}"
-        + (ENDED if cut_short else "")
-    )
-    return Outcome(
-        hypothesis,
-        "pocket",
-        mistakes,
-        corrections,
-        interrupted=run.reason == "interrupted",
-        cut_short=cut_short,
-        steps=(told,),
-        run=run,
-        learnt_from=task.scaled,
-        played=("pocket", rule.order),
-    )
-
-
-def _constant(examples: Examples) -> Hypothesis:
-    """The line that gives every row the more frequent answer: what a pocket must beat."""
-    w = np.zeros(examples.d + 1)
-    w[0] = 1.0 if 2 * np.count_nonzero(examples.y > 0) > examples.n else -1.0
-    return Hypothesis(w, examples.x0)
-
-
-def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
-    """The pocket first, then the search for the rest of the time; Ctrl-C keeps the better."""
-    first = _by_pocket(replace(task, deadline=task.deadline.share(POCKET_SHARE)), separator)
-    if first.interrupted or first.mistakes == 0:
-        return first
-    try:
-        found = _searched(task)
-    except KeyboardInterrupt:
-        return replace(first, interrupted=True)
-    cut_short = found.stop_reason == "time_limit"
-    told = f"the search found {counted(int(found.mistakes), 'mistake')}"
-    told += ENDED if cut_short else ""
-    better = found.mistakes < first.mistakes
-    x0 = task.examples.x0
-    w = found.weights if x0 else np.concatenate(([0.0], found.weights))
-    return replace(
-        first,
-        hypothesis=Hypothesis(w, x0) if better else first.hypothesis,
-        algorithm="search for the fewest mistakes" if better else first.algorithm,
-        mistakes=int(found.mistakes) if better else first.mistakes,
-        lower_bound=int(found.lower_bound),
-        interrupted=found.stop_reason == "interrupted",
-        cut_short=cut_short,
-        steps=(*first.steps, told),
-    )
-
-
-def _searched(task: Task) -> FewestMistakesResult:
-    # Here, for it brings SciPy's optimisers with it, which PLA has no use for.
-    with clock.standing_still():
-        from rosenblatt.algorithms.best import Search
-        from rosenblatt.fewest import fewest_of
-
-    seconds = task.deadline.left
-    with task.watcher.counting(seconds, "steps") as tell:
-        search = Search(seconds, os.cpu_count() or 1, task.how.rng, tell)
-        return fewest_of(task.examples, search)
-
-
-LEARNERS: dict[str, Callable[[Task, Hypothesis | None], Outcome]] = {
-    "pla": _by_pla,
-    "pocket": _by_pocket,
-    "fewest": _by_search,
-}
+        told = f"{data.name}, in passes: {parts}; answers {pair}"
+    return told + (", the only one with two values" if plan.guessed else "")

@@ -109,12 +109,17 @@ class Tester:
     rng: np.random.Generator
     deadline: Deadline
 
-    def run(self, asked: Testing, line: Hypothesis) -> Trial | None:
-        """The trial asked for: on a file, in folds, or on rows held out; None for none."""
+    def run(self, asked: Testing, line: Hypothesis, rows: int) -> Trial | None:
+        """The trial asked for: on a file, in folds, or on rows held out; None for none.
+
+        The line was learnt from so many rows; of rows in passes none are held out.
+        """
+        if asked.file is not None:
+            return self._on_file(asked.file, line, rows)
+        if not isinstance(self.data.blocks, Examples):
+            return None
         y = self.data.examples.y
         rarest = int(min((y > 0).sum(), (y < 0).sum()))
-        if asked.file is not None:
-            return self._on_file(asked.file, line)
         if asked.folds is not None:
             if asked.folds > rarest:
                 raise UsageError(
@@ -130,11 +135,15 @@ class Tester:
             return None
         return self._trial("held out", [(learnt, tested)])
 
-    def _on_file(self, file: str, line: Hypothesis) -> Trial:
-        other = read_as(Source.find(file), self.reading[0], self.data.plan)
-        unseen = Unseen(self.data.plan.encoding)
-        unseen.take(other.table)
-        return Trial("file", (Accuracy.of(line, other.examples),), self.data.examples.n, unseen)
+    def _on_file(self, file: str, line: Hypothesis, rows: int) -> Trial:
+        plan, held = self.data.plan, isinstance(self.data.blocks, Examples)
+        other = read_as(Source.find(file), self.reading[0], plan, held)
+        each = other.blocks.each(lambda block, first: Accuracy.of(line, block))
+        total = functools.reduce(operator.add, each)
+        unseen = Unseen(plan.encoding)
+        for batch, _ in other.taken() if unseen.columns else ():
+            unseen.take(batch)
+        return Trial("file", (total,), rows, unseen)
 
     def _trial(self, kind: str, splits: list[tuple[Any, Any]]) -> Trial:
         """Learn and test on each split; what one leaves of its share is there for the others."""

@@ -52,14 +52,6 @@ def test_help_comes_without_numpy(program):
     assert b"Learn from a file" in done.stdout
 
 
-def test_arrow_takes_memory_by_a_pool_that_it_has():
-    import pyarrow as pa
-
-    from rosenblatt.cli import memory_pool
-
-    assert memory_pool() in pa.supported_memory_backends()
-
-
 def test_every_verb_says_what_it_does_in_the_words_of_the_list():
     from click.testing import CliRunner
 

@@ -99,27 +99,12 @@ def rosenblatt() -> None:
 
 
 class WithoutPandas:
-    """Lets no import find pandas.
-
-    PyArrow imports it, half a second, to see whether a list is one of its columns. The program
-    has no use for pandas; only its own process is without it.
-    """
+    """Keeps PyArrow from importing pandas, a fifth of `learn`, to see if a list is a column."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         """Refuse pandas, leave everything else to the other finders."""
         if name == "pandas":
             raise ModuleNotFoundError("pandas is not for the command line", name="pandas")
-
-
-def memory_pool() -> str:
-    """The pool by which Arrow takes least time on a stream, of those that are sure to be there.
-
-    Arrow's own choice gives memory back and takes it again, a fifth of the time; jemalloc can be
-    told not to, but builds for other systems may come without, and would complain.
-    """
-    if sys.platform == "linux" and os.uname().machine == "x86_64":
-        return "jemalloc" if "CS_GNU_LIBC_VERSION" in os.confstr_names else "system"
-    return "system"
 
 
 def _open_streams() -> None:
@@ -140,7 +125,6 @@ def main() -> None:
     """Run the program and end the process with its exit code."""
     _open_streams()
     sys.meta_path.insert(0, WithoutPandas())
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", memory_pool())
     code = run(sys.argv[1:])
     if code == READER_GONE:
         os._exit(code)  # a thread about to write would make an orderly end an abort

@@ -10,17 +10,19 @@ import click
 from click.core import ParameterSource
 
 from rosenblatt import orders
-from rosenblatt.algorithms import Budget
-from rosenblatt.algorithms.scaling import Strength
 from rosenblatt.cli import INTERRUPTED, VERBS
 from rosenblatt.cli.console import Voice
-from rosenblatt.cli.learnpasses import learn_in_passes, tried_in_passes
-from rosenblatt.cli.options import Reading, convert_option, examples, json_option, reading_options
-from rosenblatt.cli.passing import opened, too_large
-from rosenblatt.clock import Stopwatch
+from rosenblatt.cli.options import (
+    Reading,
+    convert_option,
+    examples,
+    json_option,
+    reading_options,
+    too_large,
+)
 from rosenblatt.errors import UsageError
 from rosenblatt.files import keep_apart, keep_others
-from rosenblatt.model import MARK, Model
+from rosenblatt.model import MARK
 from rosenblatt.read import Source
 from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.credit import credit
@@ -28,16 +30,8 @@ from rosenblatt.read.data import Data, of_table, read_data
 from rosenblatt.read.encoding import spelled
 from rosenblatt.show.report import GENERATOR
 from rosenblatt.show.text import weights_table
-from rosenblatt.solve import (
-    ALGORITHMS,
-    SECONDS,
-    How,
-    columns_told,
-    read_sentence,
-    solve,
-    tell_compiling,
-    tell_trial,
-)
+from rosenblatt.solve import SECONDS, Result, opened, read_sentence, refuse_passes, solve
+from rosenblatt.strategy import ALGORITHMS, How
 from rosenblatt.trial import Testing
 from rosenblatt.words import counted
 
@@ -56,21 +50,6 @@ class Wanted:
     def page(self) -> str | None:
         """Where the report goes."""
         return str(Path(self.output).parent / "report.html") if self.report else None
-
-
-@dataclass(frozen=True)
-class Passing:
-    """How to go over a file in passes: whether that was asked for, cycles, conversion."""
-
-    asked: bool
-    cycles: int
-    convert: bool
-
-    def budget(self, seconds: float) -> Budget:
-        """The cycles, and the seconds if a person gave them: a pass may take longer than 5."""
-        source = click.get_current_context().get_parameter_source("time_limit")
-        given = source is not ParameterSource.DEFAULT
-        return Budget(self.cycles, seconds=seconds if given else None)
 
 
 @click.command(
@@ -154,34 +133,43 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     model that is learnt in the same way from the others. The verdict, the model and the test
     share the time limit, and what it cut short is said.
     """
-    passing = Passing(*(given.pop(key) for key in ("stream", "cycles", "convert")))
-    noise = given.pop("noise")
-    how = How(*(given.pop(key) for key in ("algorithm", "order", "scale", "time_limit", "seed")))
+    in_passes, convert, noise = (given.pop(key) for key in ("stream", "convert", "noise"))
+    keys = ("algorithm", "order", "scale", "time_limit", "seed", "cycles")
+    how = How(*(given.pop(key) for key in keys))
+    if _is_default("time_limit"):
+        how = replace(how, time_limit=None)
     testing = Testing(*(given.pop(key) for key in ("test_size", "test", "cv")))
     wanted = Wanted(**given)
     voice = Voice(as_json)
     _check_files(data, reading, testing, wanted)
-    if passing.asked and data is None:
+    if in_passes and data is None:
         raise UsageError("--stream is for a file; give DATA.")
     source = None if data is None else Source.find(data)
-    if source is not None and (passing.asked or too_large(voice, source, reading, "learn")):
-        return _in_passes(voice, (source, reading), passing, how, (testing, wanted))
-    with voice.patience(f"reading {data or BUILT_IN}"):
-        found = _read(source, noise, reading, how.seed)
-    voice.step("read", read_sentence(found))
-    left_out = found.table.num_rows - found.examples.n
-    if left_out:
-        voice.note(f"{counted(left_out, 'row')} left out: something is missing there.")
-    for note in found.plan.notes:
-        voice.note(f"{note}.")
-    result = solve(found, (reading.layout, reading.wishes), how, testing, voice)
-    _save(voice, result.model, wanted)
+    wishes = (reading.layout, reading.wishes)
+    if source is not None and (in_passes or too_large(voice, source, reading.layout, "learning")):
+        refuse_passes(how, testing, wanted.report)
+        found = opened(source, wishes, voice, convert=convert)
+    else:
+        with voice.patience(f"reading {data or BUILT_IN}"):
+            found = _read(source, noise, reading, how.seed)
+    _tell_reading(voice, found)
+    result = solve(found, wishes, how, testing, voice)
+    result.save(wanted.output)
+    voice.step(
+        "wrote", f"{wanted.output}: answer new rows with rosenblatt predict {wanted.output} FILE"
+    )
     if wanted.page is not None:
         result.report(wanted.page)
         voice.step("wrote", wanted.page)
-    _show(voice, result.model, result.strengths(), wanted)
-    voice.result({**result.to_json(), "model": wanted.output, "report": wanted.page})
+    _show(voice, result, wanted.top)
+    page = {"report": wanted.page} if result.held else {}
+    voice.result({**result.to_json(), "model": wanted.output, **page})
     return INTERRUPTED if result.outcome.interrupted else 0
+
+
+def _is_default(option: str) -> bool:
+    source = click.get_current_context().get_parameter_source(option)
+    return source is ParameterSource.DEFAULT
 
 
 def _check_files(data: str | None, reading: Reading, testing: Testing, wanted: Wanted) -> None:
@@ -193,42 +181,11 @@ def _check_files(data: str | None, reading: Reading, testing: Testing, wanted: W
         "the file of stop words": reading.stop_words,
     }
     keep_apart(reads, {"--output": wanted.output, "--report": wanted.page})
-    source = click.get_current_context().get_parameter_source("output")
-    if source is ParameterSource.DEFAULT:
+    if _is_default("output"):
         keep_others(wanted.output, MARK, "a model", "give -o FILE for another name")
     if wanted.page is not None:
         advice = "move it, or give -o FOLDER/model.json to have both in another folder"
         keep_others(wanted.page, GENERATOR.encode(), "a report", advice)
-
-
-def _in_passes(
-    voice: Voice,
-    file: tuple[Source, Reading],
-    passing: Passing,
-    how: How,
-    wishes: tuple[Testing, Wanted],
-) -> int:
-    testing, wanted = wishes
-    if how.order != "cycle" or how.algorithm == "fewest" or testing.folds or wanted.report:
-        raise UsageError(
-            "in passes over a file there is PLA or the pocket, in file order, and no --cv or "
-            "--report; give --test FILE to measure accuracy."
-        )
-    batches = opened(voice, *file, passing.convert)
-    voice.step("read", f"{batches.name}, in passes: {columns_told(batches.plan)}")
-    for note in batches.plan.notes:
-        voice.note(f"{note}.")
-    budget, watch = passing.budget(how.time_limit), Stopwatch()
-    found = learn_in_passes(voice, batches, how, budget)
-    tell_compiling(voice, watch, budget.seconds)
-    if testing.file is not None:
-        trial = tried_in_passes(found, testing.file)
-        tell_trial(voice, trial, batches.plan.answers)
-        found = replace(found, trial=trial)
-    _save(voice, found.model, wanted)
-    _show(voice, found.model, found.strengths(), wanted)
-    voice.result({**found.to_json(), "model": wanted.output})
-    return INTERRUPTED if found.passed.reason == "interrupted" else 0
 
 
 def _read(source: Source | None, noise: float | None, reading: Reading, seed: int) -> Data:
@@ -240,21 +197,26 @@ def _read(source: Source | None, noise: float | None, reading: Reading, seed: in
     return of_table(credit(noise=noise or 0.0, seed=seed), wishes, BUILT_IN)
 
 
-def _save(voice: Voice, model: Model, wanted: Wanted) -> None:
-    model.save(wanted.output)
-    voice.step(
-        "wrote", f"{wanted.output}: answer new rows with rosenblatt predict {wanted.output} FILE"
+def _tell_reading(voice: Voice, found: Data) -> None:
+    voice.step("read", read_sentence(found))
+    left_out = 0 if found.rows is None else found.table.num_rows - len(found.rows)
+    if left_out:
+        voice.note(f"{counted(left_out, 'row')} left out: something is missing there.")
+    for note in found.plan.notes:
+        voice.note(f"{note}.")
+
+
+def _show(voice: Voice, result: Result, most: int) -> None:
+    """The strongest weights and what they answer."""
+    if not most:
+        return
+    ranked = result.strengths()
+    labels = [spelled(label) for label in result.model.classes_.tolist()]
+    voice.show()
+    voice.show(weights_table(ranked, labels, most))
+    if len(ranked) > most:
+        voice.show(f"… and {counted(len(ranked) - most, 'feature')} more in the model.")
+    voice.show(
+        f"The answer is {labels[1]} if the sum of weight × value is above "
+        f"{result.hypothesis.threshold:.6g}."
     )
-
-
-def _show(voice: Voice, model: Model, ranked: list[Strength], wanted: Wanted) -> None:
-    if wanted.top:
-        labels = [spelled(label) for label in model.classes_.tolist()]
-        voice.show()
-        voice.show(weights_table(ranked, labels, wanted.top))
-        if len(ranked) > wanted.top:
-            voice.show(f"… and {counted(len(ranked) - wanted.top, 'feature')} more in the model.")
-        voice.show(
-            f"The answer is {labels[1]} if the sum of weight × value is above "
-            f"{model.hypothesis.threshold:.6g}."
-        )

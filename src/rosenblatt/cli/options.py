@@ -9,11 +9,13 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from rosenblatt.errors import OpenError, UsageError
+from rosenblatt.cli.console import Voice
+from rosenblatt.errors import OpenError, UsageError, column_called
 from rosenblatt.read.columns import ENGLISH, Vocabulary
+from rosenblatt.read.data import Footprint
 from rosenblatt.read.encoding import POLICIES
-from rosenblatt.read.plan import Wishes
-from rosenblatt.read.source import FORMATS, Layout
+from rosenblatt.read.plan import Plan, Wishes
+from rosenblatt.read.source import FORMATS, Layout, Source
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -83,6 +85,23 @@ COLUMNS = (
         help="A word counts if so many rows have it.",
     ),
 )
+
+
+def too_large(voice: Voice, source: Source, layout: Layout, doing: str) -> bool:
+    """Whether a file is to be gone through in passes, which is then said."""
+    needs = Footprint.of(source, layout)
+    if needs.too_large:
+        voice.note(f"{source.name} needs {needs}: {doing} in passes over the file.")
+    return needs.too_large
+
+
+def tell_plan(voice: Voice, plan: Plan) -> None:
+    """Say what was guessed of the columns, and what else a person should know of them."""
+    if plan.guessed:
+        where = column_called(plan.answers.column)
+        voice.note(f"{where} taken as the answers: only it has two values.")
+    for note in plan.notes:
+        voice.note(f"{note}.")
 
 
 def layout_options(function: F) -> F:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -11,16 +10,21 @@ from rich.text import Text
 
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
-from rosenblatt.cli.options import Reading, convert_option, examples, json_option, reading_options
-from rosenblatt.cli.passing import AboutFile, opened, too_large, verdict_in_passes
-from rosenblatt.errors import column_called
+from rosenblatt.cli.options import (
+    Reading,
+    convert_option,
+    examples,
+    json_option,
+    reading_options,
+    tell_plan,
+    too_large,
+)
 from rosenblatt.files import keep_apart, write_text
 from rosenblatt.model import proof_to_json
 from rosenblatt.read import Source
 from rosenblatt.read.convert import SUFFIX
-from rosenblatt.read.data import Data, Places, read_data
-from rosenblatt.read.plan import Plan
-from rosenblatt.verdict import Verdict, verdict_of
+from rosenblatt.read.data import Data, read_data
+from rosenblatt.solve import Verdict, about, opened, verdict_of
 from rosenblatt.words import counted, shown
 
 EXIT = {"separable": 0, "quasi-separable": 1, "inseparable": 1, "undecided": 2}
@@ -52,28 +56,32 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
     }
     keep_apart(reads, {"--proof": proof})
     source = Source.find(data)
-    in_passes = too_large(voice, source, reading, "separable")
-    question = _in_passes if in_passes else _in_memory
-    asked = question(voice, source, reading, convert)
-    verdict, plan, blocking = asked.verdict, asked.plan, asked.blocking
+    if too_large(voice, source, reading.layout, "deciding"):
+        found = opened(source, (reading.layout, reading.wishes), voice, convert=convert)
+    else:
+        found = read_data(source, reading.layout, reading.wishes)
+    tell_plan(voice, found.plan)
+    with about(found):
+        verdict = verdict_of(found)
+    blocking = blocking_rows(verdict, found)
     voice.step("verdict", verdict.sentence)
     for line in verdict.explained():
         voice.step("", line)
     if verdict.name == "quasi-separable":
         voice.note("a regression of these answers has infinite estimates; see separation --help.")
     if blocking:
-        voice.show(_table(blocking, plan.answers.column, voice.out.width - 40))
+        voice.show(_table(blocking, found.plan.answers.column, voice.out.width - 40))
         if len(blocking) > SHOWN:
             voice.show(f"… and {counted(len(blocking) - SHOWN, 'more row')}; --json has them all.")
     if proof is not None and verdict.answer.proof is not None:
-        write_text(proof, proof_to_json(plan, verdict.answer.proof))
+        write_text(proof, proof_to_json(found.plan, verdict.answer.proof))
         voice.step("wrote", f"{proof}: check it with rosenblatt verify {proof} {data}")
     elif proof is not None:
         voice.note("undecided: there is no proof to write.")
     voice.result(
         {
             "data": source.name,
-            "rows": asked.rows,
+            "rows": verdict.rows.count if found.rows is None else len(found.rows),
             **verdict.to_json(),
             "blocking": blocking,
             "proof": proof if verdict.answer.proof is not None else None,
@@ -82,54 +90,12 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
     return EXIT[verdict.name]
 
 
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """The verdict, what it is about, and the rows that block."""
-
-    verdict: Verdict
-    plan: Plan
-    rows: int
-    blocking: list[dict[str, Any]]
-
-
-def _in_memory(voice: Voice, source: Source, reading: Reading, convert: bool) -> Asked:
-    found = read_data(source, reading.layout, reading.wishes)
-    _tell(voice, found.plan)
-    verdict = verdict_of(found.examples, found.rows)
-    return Asked(verdict, found.plan, found.examples.n, blocking_rows(verdict, found))
-
-
-def _in_passes(voice: Voice, source: Source, reading: Reading, convert: bool) -> Asked:
-    batches = opened(voice, source, reading, convert)
-    _tell(voice, batches.plan)
-    with AboutFile(source):
-        verdict = verdict_in_passes(batches, widest=True)
-    return Asked(
-        verdict, batches.plan, verdict.rows.count, blocking_rows(verdict, batches, verdict.rows)
-    )
-
-
-def _tell(voice: Voice, plan: Plan) -> None:
-    if plan.guessed:
-        where = column_called(plan.answers.column)
-        voice.note(f"{where} taken as the answers: only it has two values.")
-    for note in plan.notes:
-        voice.note(f"{note}.")
-
-
-def blocking_rows(
-    verdict: Verdict, found: Data, places: Places | None = None
-) -> list[dict[str, Any]]:
+def blocking_rows(verdict: Verdict, found: Data) -> list[dict[str, Any]]:
     """The rows that cannot all be right, largest share first, with their places in the file."""
     shares = verdict.blocking()
-    places = places or found.places(n for n, _ in shares)
+    places = verdict.rows if found.rows is None else found.places(n for n, _ in shares)
     return [
-        {
-            "row": places[n] + 1,
-            "line": found.line(n),
-            "share": share,
-            "values": places.cells(n),
-        }
+        {"row": places[n] + 1, "line": found.line(n), "share": share, "values": places.cells(n)}
         for n, share in shares
     ]
 

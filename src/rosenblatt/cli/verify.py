@@ -11,8 +11,13 @@ import click
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.about import About
 from rosenblatt.cli.console import Voice
-from rosenblatt.cli.options import Reading, examples, json_option, reading_options
-from rosenblatt.cli.passing import too_large
+from rosenblatt.cli.options import (
+    Reading,
+    examples,
+    json_option,
+    reading_options,
+    too_large,
+)
 from rosenblatt.errors import UsageError, column_called
 from rosenblatt.evidence.proof import Proof, ProofError
 from rosenblatt.evidence.separationproof import SeparationProof
@@ -70,7 +75,7 @@ def _check_examples(
     """Check a proof about examples; what it is said to hold for."""
     reading = _asked(voice, reading, plan, source)
     settle = None if plan is None else functools.partial(agreed, plan)
-    in_passes = too_large(voice, source, reading, "verify")
+    in_passes = too_large(voice, source, reading.layout, "checking")
     read = read_in_passes if in_passes else read_data
     found = read(source, reading.layout, reading.wishes, settle)
     about = About.of(found)

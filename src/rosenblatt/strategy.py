@@ -1,0 +1,405 @@
+"""Which algorithm learns: PLA where a line is right everywhere, else the pocket and a search.
+
+Rows in memory and rows read in passes are learnt from alike. Those in passes are visited in file
+order; there the widest margin and the search for the fewest mistakes are left out, for they would
+need all rows at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from rosenblatt import algorithms, clock, engine
+from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.passes import Passed, passes
+from rosenblatt.algorithms.pocket import Plan, Pocket
+from rosenblatt.algorithms.pocketpasses import pocket_passes
+from rosenblatt.algorithms.scaling import Scaling
+from rosenblatt.algorithms.walk import Progress
+from rosenblatt.blocks import Blocks, InOrder
+from rosenblatt.clock import Deadline
+from rosenblatt.evidence.guarantee import guarantee_of
+from rosenblatt.evidence.separability import Separability, separability_of
+from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.words import counted
+
+if TYPE_CHECKING:
+    from rosenblatt.fewest import FewestMistakesResult
+
+ALGORITHMS = ("auto", "pla", "pocket", "fewest")
+FOREVER = 2**62
+MANY_FEATURES = 1000
+POCKET_CORRECTIONS = 1000
+# Of the time: for the pocket before a search, for PLA before the widest margin.
+POCKET_SHARE, PLA_SHARE = 0.3, 0.7
+ENDED = " when the time limit ended it"
+
+
+class Watcher(Protocol):
+    """Told what is done while it is done; a face has one that speaks."""
+
+    def step(self, what: str, text: str) -> None:
+        """Take a line about a step that is done."""
+        return
+
+    def note(self, text: str) -> None:
+        """Take something a person should know that is not a result."""
+        return
+
+    def patience(self, doing: str) -> AbstractContextManager[Any]:
+        """While something is done that may take long."""
+        return nullcontext()
+
+    def counting(
+        self, seconds: float | None, unit: str = "corrections"
+    ) -> AbstractContextManager[Callable[[float, int], None]]:
+        """While mistakes go down: yields a function of the mistakes and the steps so far."""
+        return nullcontext(lambda mistakes, steps: None)
+
+
+class Silent(Watcher):
+    """Says nothing."""
+
+
+@dataclass(frozen=True)
+class How:
+    """What a person asked for: the algorithm, its order and budgets, scaling, the seed."""
+
+    algorithm: str = "auto"
+    order: str = "cycle"
+    scale: bool = True
+    time_limit: float | None = None  # seconds; None: five, and in passes no limit
+    seed: int = 0
+    cycles: int = 1000  # the most passes of learning over a file
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """A new source of chance, the same every time."""
+        return np.random.default_rng(self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What was learnt, in the values of the data, and what is known of it."""
+
+    hypothesis: Hypothesis
+    algorithm: str  # what found it
+    mistakes: int | None  # on the rows learnt from; None where a person did not wait
+    rows: int
+    corrections: int  # made by PLA or the pocket
+    cycles: int
+    reason: str  # why they ended
+    lower_bound: int = 0  # no line makes fewer mistakes than this
+    bound: float | None = None  # the most corrections PLA could need on what it learnt from
+    interrupted: bool = False
+    cut_short: bool = False  # by the time limit
+    steps: tuple[str, ...] = ()  # what happened, a line each
+    run: algorithms.Run | None = None  # the run to be played …
+    learnt_from: Examples | None = None  # … on these values …
+    widest: Separability | None = None  # … of which this is known
+    played: tuple[str, str] = ("pla", "cycle")  # the algorithm and the order of that run
+
+
+def learn_line(
+    blocks: Blocks,
+    how: How,
+    separator: Hypothesis | None,
+    watcher: Watcher,
+    deadline: Deadline,
+) -> Outcome:
+    """Learn by the algorithm asked for, or by the one that suits.
+
+    A separator is a line without mistakes, where one is known.
+    """
+    if how.scale:
+        scaling = Scaling.over(blocks)
+        task = Task(blocks, _scaled(blocks, scaling), scaling, how, watcher, deadline)
+    else:
+        task = Task(blocks, blocks, None, how, watcher, deadline)
+    algorithm = how.algorithm
+    if algorithm == "auto" and separator is not None:
+        algorithm = "pla"
+    elif algorithm == "auto":
+        algorithm = "fewest" if isinstance(blocks, Examples) else "pocket"
+    return LEARNERS[algorithm](task, separator)
+
+
+def _scaled(blocks: Blocks, scaling: Scaling) -> Blocks:
+    if isinstance(blocks, Examples):
+        return scaling.apply(blocks)
+    return InOrder(lambda: blocks.each(lambda block, first: scaling.apply(block)))
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rows as they are and as they are learnt from."""
+
+    blocks: Blocks
+    scaled: Blocks
+    scaling: Scaling | None
+    how: How
+    watcher: Watcher
+    deadline: Deadline
+
+    def folded(self, hypothesis: Hypothesis) -> Hypothesis:
+        """A hypothesis in the values of the data."""
+        folded = hypothesis if self.scaling is None else self.scaling.fold(hypothesis)
+        if not np.isfinite(folded.w).all():
+            raise ValueError("the weights are larger than any float; scale the columns first")
+        return folded
+
+    def forth(self, hypothesis: Hypothesis) -> Hypothesis:
+        """A hypothesis on the values learnt from: the inverse of folding."""
+        if self.scaling is None:
+            return hypothesis
+        w = hypothesis.w.copy()
+        w[0] += float(w[1:] @ self.scaling.centre)
+        w[1:] *= self.scaling.width
+        return replace(hypothesis, w=w)
+
+    def count(self, hypothesis: Hypothesis) -> int:
+        """The mistakes of a hypothesis in the values of the data, in exact arithmetic."""
+        return int(Judge(self.blocks).alone(hypothesis.w))
+
+
+def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
+    held = task.scaled if isinstance(task.scaled, Examples) else None
+    share = task.deadline.share(1.0 if separator is None or held is None else PLA_SHARE)
+    with task.watcher.patience("running PLA"):
+        done = _pla(task, share)
+    told = f"PLA made {counted(done.corrections, 'correction')} in {_cycles(done, held)}"
+    hypothesis, algorithm, bound, answer = task.folded(done.hypothesis), "PLA", None, None
+    if done.mistakes is None:
+        mistakes = None
+    else:
+        if held is not None and done.mistakes == 0:
+            hypothesis = _mended(task, hypothesis)
+        mistakes = task.count(hypothesis)
+    if held is not None:
+        answer = _widest(task, held, separator, done)
+        separator, bound = _folded_line(task, separator, answer)
+        if bound is None:
+            bound = _bound(task, held, (separator, None if mistakes else hypothesis))
+    steps: tuple[str, ...] = (told + (f"; the bound allows {bound:,.0f}" if bound else ""),)
+    if mistakes and separator is not None and done.reason != "interrupted":
+        steps += (f"PLA had {counted(mistakes, 'mistake')} left; took the proof's line instead",)
+        hypothesis, mistakes, algorithm = separator, task.count(separator), "widest margin"
+    return Outcome(
+        hypothesis,
+        algorithm,
+        mistakes,
+        done.rows,
+        done.corrections,
+        done.cycles,
+        done.reason,
+        bound=bound,
+        interrupted=done.reason == "interrupted",
+        cut_short=done.reason == "time_limit",
+        steps=steps,
+        run=done.run,
+        learnt_from=held,
+        widest=answer,
+        played=("pla", task.how.order),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Done:
+    """A run of PLA or the pocket, wherever its rows are."""
+
+    hypothesis: Hypothesis
+    corrections: int
+    cycles: int
+    rows: int
+    mistakes: int | None
+    reason: str
+    run: algorithms.Run | None = None
+
+    @classmethod
+    def of(cls, run: algorithms.Run, examples: Examples, reason: str | None = None) -> Done:
+        """A run in memory."""
+        made, left = len(run.trace), len(run.mistakes)
+        reason = reason or run.reason
+        return cls(run.hypothesis, made, run.cycles, examples.n, left, reason, run)
+
+    @classmethod
+    def passed(cls, run: Passed) -> Done:
+        """A run in passes."""
+        return cls(run.hypothesis, run.corrections, run.cycles, run.rows, run.mistakes, run.reason)
+
+
+def _cycles(done: Done, held: Examples | None) -> str:
+    if held is not None:
+        told = counted(done.cycles, "cycle")
+    else:
+        told = f"{counted(done.cycles, 'pass', 'passes')} over {counted(done.rows, 'row')}"
+    return told + (ENDED if done.reason == "time_limit" else "")
+
+
+def _pla(task: Task, deadline: Deadline) -> Done:
+    """A run of PLA that ends in time, or when a person ends it."""
+    rule = algorithms.Rule(task.how.order, rng=task.how.rng)
+    if not isinstance(task.scaled, Examples):
+        budget = algorithms.Budget(task.how.cycles, seconds=deadline.left)
+        return Done.passed(passes(lambda: task.scaled.each(_block), rule, budget))
+    budget = algorithms.Budget(FOREVER, seconds=deadline.left)
+    try:
+        return Done.of(algorithms.pla(task.scaled, rule, budget), task.scaled)
+    except algorithms.Interrupted as stop:
+        return Done.of(stop.run, task.scaled, "interrupted")
+
+
+def _block(block: Examples, first: int) -> Examples:
+    return block
+
+
+def _mended(task: Task, hypothesis: Hypothesis) -> Hypothesis:
+    """The hypothesis, corrected further where folding the scale back rounded a row over."""
+    examples = task.blocks
+    if not isinstance(examples, Examples) or task.count(hypothesis) == 0:
+        return hypothesis
+    budget = algorithms.Budget(FOREVER, 1000, task.deadline.left)
+    size = float(np.abs(hypothesis.w).max()) / examples.n
+    run = algorithms.pla(examples, algorithms.Rule(eta=size), budget, hypothesis.w.copy())
+    return run.hypothesis if run.separated else hypothesis
+
+
+def _widest(
+    task: Task, scaled: Examples, separator: Hypothesis | None, done: Done
+) -> Separability | None:
+    """The widest line on the values learnt from, where one is right there; not of many features.
+
+    It is decided already that there is one: that of PLA, or of the proof once it is scaled.
+    """
+    if separator is None or scaled.d > MANY_FEATURES:
+        return None
+    known = done.hypothesis if done.mistakes == 0 else task.forth(separator)
+    if len(known.mistakes(scaled)):
+        return None
+    answer = separability_of(scaled, deadline=task.deadline, known=known.w)
+    return answer if answer and answer.weights is not None else None
+
+
+def _folded_line(
+    task: Task, separator: Hypothesis | None, answer: Separability | None
+) -> tuple[Hypothesis | None, float | None]:
+    """The widest line in the values of the data, and R²/rho² where it was found."""
+    if answer is None:
+        return separator, None
+    line = task.folded(Hypothesis(np.asarray(answer.weights)))
+    return (line if task.count(line) == 0 else separator), _finite(answer.bound)
+
+
+def _bound(task: Task, scaled: Examples, known: Iterable[Hypothesis | None]) -> float | None:
+    """R²/rho² on the values learnt from, by the widest of some lines without mistakes."""
+    bounds = [guarantee_of(scaled, task.forth(h).w).bound for h in known if h is not None]
+    return _finite(min((b for b in bounds if b is not None), default=None))
+
+
+def _finite(bound: float | None) -> float | None:
+    return bound if bound is not None and np.isfinite(bound) else None
+
+
+def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
+    held = task.scaled if isinstance(task.scaled, Examples) else None
+    done, order = _pocket(task)
+    # What a pocket must beat: one answer for all rows.
+    lines = [task.folded(done.hypothesis).w]
+    lines += [np.eye(1, len(lines[0]))[0] * sign for sign in (-1.0, 1.0)]
+    counts = Judge(task.blocks, threads=engine.cores()).counts(np.stack(lines))
+    best = int(counts.argmin())
+    mistakes = int(counts[best])
+    told = f"the pocket kept {counted(mistakes, 'mistake')} after "
+    told += counted(done.corrections, "correction")
+    if held is None:
+        told += f" in {_cycles(done, held)}"
+    elif done.reason == "time_limit":
+        told += ENDED
+    return Outcome(
+        replace(done.hypothesis, w=lines[best]),
+        "pocket",
+        mistakes,
+        done.rows,
+        done.corrections,
+        done.cycles,
+        done.reason,
+        interrupted=done.reason == "interrupted",
+        cut_short=done.reason == "time_limit",
+        steps=(told,),
+        run=done.run,
+        learnt_from=held,
+        played=("pocket", order),
+    )
+
+
+def _pocket(task: Task) -> tuple[Done, str]:
+    """A run of the pocket and the order of its visits: by chance, or that of the file."""
+    seconds = task.deadline.left
+    if not isinstance(task.scaled, Examples):
+        budget = algorithms.Budget(task.how.cycles, POCKET_CORRECTIONS, seconds)
+        with task.watcher.patience("running the pocket"):
+            run = pocket_passes(lambda: task.scaled.each(_block), budget=budget)
+        return Done.passed(run), "cycle"
+    rule = algorithms.Rule("random", rng=task.how.rng)
+    budget = algorithms.Budget(FOREVER, POCKET_CORRECTIONS, seconds)
+    with task.watcher.counting(seconds) as tell:
+
+        def watch(number: int, so_far: Progress, pocket: Pocket) -> None:
+            tell(pocket.mistakes, so_far.corrections)
+
+        plan = Plan(threads=engine.cores(), watch=watch)
+        return Done.of(
+            algorithms.pocket(task.scaled, rule, budget, plan=plan), task.scaled
+        ), "random"
+
+
+def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
+    """The pocket first, then the search for the rest of the time; Ctrl-C keeps the better."""
+    first = _by_pocket(replace(task, deadline=task.deadline.share(POCKET_SHARE)), separator)
+    if first.interrupted or not first.mistakes:
+        return first
+    try:
+        found = _searched(task)
+    except KeyboardInterrupt:
+        return replace(first, interrupted=True)
+    cut_short = found.stop_reason == "time_limit"
+    told = f"the search found {counted(int(found.mistakes), 'mistake')}"
+    told += ENDED if cut_short else ""
+    better = found.mistakes < first.mistakes
+    return replace(
+        first,
+        hypothesis=Hypothesis(found.weights) if better else first.hypothesis,
+        algorithm="search for the fewest mistakes" if better else first.algorithm,
+        mistakes=int(found.mistakes) if better else first.mistakes,
+        lower_bound=int(found.lower_bound),
+        interrupted=found.stop_reason == "interrupted",
+        cut_short=cut_short,
+        steps=(*first.steps, told),
+    )
+
+
+def _searched(task: Task) -> FewestMistakesResult:
+    # Here, for it brings SciPy's optimisers with it, which PLA has no use for.
+    with clock.standing_still():
+        from rosenblatt.algorithms.best import Search
+        from rosenblatt.fewest import fewest_of
+
+    assert isinstance(task.blocks, Examples)
+    seconds = task.deadline.left
+    with task.watcher.counting(seconds, "steps") as tell:
+        search = Search(seconds, os.cpu_count() or 1, task.how.rng, tell)
+        return fewest_of(task.blocks, search)
+
+
+LEARNERS: dict[str, Callable[[Task, Hypothesis | None], Outcome]] = {
+    "pla": _by_pla,
+    "pocket": _by_pocket,
+    "fewest": _by_search,
+}
