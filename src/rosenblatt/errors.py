@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from os import PathLike
+
 from rosenblatt.words import shown
 
 BEGINNING, END = 1200, 300  # of what is said; the end has the advice
@@ -54,6 +56,28 @@ class WriteError(UserError, OSError):
     """A file cannot be written; what was there before is still whole."""
 
     exit_code = 74
+
+
+def cannot_open(name: str, trouble: BaseException) -> UserError:
+    """Say why a file cannot be opened."""
+    if isinstance(trouble, UserError):
+        return trouble
+    why = getattr(trouble, "strerror", None) or one_line(trouble).rstrip(".")
+    if isinstance(trouble, FileNotFoundError):
+        why = "there is no such file"
+    elif isinstance(trouble, PermissionError):
+        why = "there is no permission to read it"
+    return OpenError(f"cannot open {name}: {why}.")
+
+
+def cannot_write(path: str | PathLike[str], trouble: OSError) -> WriteError:
+    """Say why a file cannot be written."""
+    why = {
+        FileNotFoundError: "there is no such folder",
+        PermissionError: "there is no permission to write there",
+        NotADirectoryError: "its folder is a file",
+    }.get(type(trouble), trouble.strerror or str(trouble))
+    return WriteError(f"cannot write {path}: {why}.")
 
 
 FINITE = "a finite number"
@@ -115,3 +139,9 @@ def shortened(text: str, most: int = 80) -> str:
     """
     text = "".join(c if c.isprintable() else " " for c in text[: most + 1])
     return f"{text[:most]} …" if len(text) > most else text
+
+
+def one_line(trouble: BaseException) -> str:
+    """A library's complaint as one line without its own location."""
+    text = " ".join(str(trouble).split())
+    return (text[:200] + " …" if len(text) > 200 else text).rstrip(".") + "."

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from rosenblatt import strictjson
-from rosenblatt.errors import DataError, OpenError, UsageError, WriteError, shortened
+from rosenblatt.errors import DataError, OpenError, UsageError, WriteError, cannot_write, shortened
 
 STANDARD = "-"  # standard input among what is read, standard output among what is written
 HALF_WRITTEN = ".rosenblatt-tmp"  # the end of the name of a file that is not whole yet
@@ -158,16 +158,6 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def cannot_write(path: str | Path, trouble: OSError) -> WriteError:
-    """Say why a file cannot be written."""
-    why = {
-        FileNotFoundError: "there is no such folder",
-        PermissionError: "there is no permission to write there",
-        NotADirectoryError: "its folder is a file",
-    }.get(type(trouble), trouble.strerror or str(trouble))
-    return WriteError(f"cannot write {path}: {why}.")
 
 
 def write_sealed(path: Where, kind: str, content: Any) -> None:

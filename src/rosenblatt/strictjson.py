@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
-from rosenblatt.errors import DataError, OpenError, shortened
+from rosenblatt.errors import DataError, OpenError, cannot_open, shortened
 
 LARGEST = 1 << 30  # bytes of a file
 FROM_A_PIPE = 1 << 25  # bytes of what has no size that could be asked for
@@ -91,7 +91,7 @@ def read_text(path: str) -> Text:
     try:
         packed = _read_bytes(path)
     except (OSError, ValueError) as trouble:  # ValueError: a name with a null byte
-        raise _cannot_open(path, trouble) from None
+        raise cannot_open(path, trouble) from None
     kind = next((name for magic, name in COMPRESSIONS.items() if packed.startswith(magic)), None)
     if kind is None:
         return Text(packed, len(packed))
@@ -152,17 +152,6 @@ def _at_most(name: str, file: BinaryIO, most: int = FROM_A_PIPE) -> bytes:
 
 def _name(path: str) -> str:
     return "standard input" if path == "-" else path
-
-
-def _cannot_open(path: str, trouble: BaseException) -> OpenError | DataError:
-    if isinstance(trouble, OpenError | DataError):
-        return trouble
-    why = getattr(trouble, "strerror", None) or str(trouble)
-    if isinstance(trouble, FileNotFoundError):
-        why = "there is no such file"
-    elif isinstance(trouble, PermissionError):
-        why = "there is no permission to read it"
-    return OpenError(f"cannot open {path}: {why}.")
 
 
 def _check_shape(data: bytes, size: int) -> None:

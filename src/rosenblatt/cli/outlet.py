@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rosenblatt.cli.console import tell
-from rosenblatt.errors import DataError, UsageError, WriteError
-from rosenblatt.files import cannot_write
+from rosenblatt.errors import DataError, UsageError, WriteError, cannot_write
 from rosenblatt.words import counted, shown_bytes
 
 BLOCK = 1 << 20

@@ -12,16 +12,8 @@ import pyarrow as pa
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rosenblatt.errors import BadCellError, DataError
-from rosenblatt.read.source import (
-    UNREADABLE,
-    Layout,
-    Source,
-    batch_bytes,
-    cannot_open,
-    numbered,
-    one_line,
-)
+from rosenblatt.errors import BadCellError, DataError, cannot_open, one_line
+from rosenblatt.read.source import UNREADABLE, Layout, Source, batch_bytes, numbered
 from rosenblatt.tables import PROMISED, first_changed
 
 ROWS = 1 << 16  # in a batch at the most; fewer where they are wide

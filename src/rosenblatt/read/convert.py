@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rosenblatt.errors import WriteError
+from rosenblatt.errors import WriteError, one_line
 from rosenblatt.files import replacing
 from rosenblatt.read.ahead import ahead
 from rosenblatt.read.columns import split_entries
 from rosenblatt.read.data import FileTable, read_schema, told_where
 from rosenblatt.read.libsvm import ENTRIES
-from rosenblatt.read.source import UNREADABLE, Layout, Source, format_of, one_line
+from rosenblatt.read.source import UNREADABLE, Layout, Source, format_of
 
 KEY = b"rosenblatt converted from"  # the mark of our files
 DIGEST = b"rosenblatt converted from sha256"

@@ -15,18 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from rosenblatt.errors import BadCellError, DataError, UsageError
+from rosenblatt.errors import BadCellError, DataError, UsageError, one_line
 from rosenblatt.read.ahead import ahead
-from rosenblatt.read.source import (
-    UNREADABLE,
-    Begun,
-    Layout,
-    Source,
-    batch_bytes,
-    numbered,
-    one_line,
-    twice,
-)
+from rosenblatt.read.source import UNREADABLE, Begun, Layout, Source, batch_bytes, numbered, twice
 from rosenblatt.tables import is_changed_text, large
 from rosenblatt.words import counted
 

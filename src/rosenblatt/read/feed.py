@@ -17,14 +17,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from rosenblatt.errors import UsageError, column_called, shortened
+from rosenblatt.errors import UsageError, column_called, one_line, shortened
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.read.columns import ENGLISH, as_numbers
 from rosenblatt.read.csv import BLANKS, MISSING, NUMBER, squeezed
 from rosenblatt.read.encoding import in_rows
 from rosenblatt.read.jsonlines import DEEPEST, too_deep
 from rosenblatt.read.lines import Chunk, Rows
-from rosenblatt.read.source import one_line
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, missing
 from rosenblatt.words import counted
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import json
 
-from rosenblatt.errors import DataError, column_called
-from rosenblatt.read.source import UNREADABLE, Layout, Source, one_line
+from rosenblatt.errors import DataError, column_called, one_line
+from rosenblatt.read.source import UNREADABLE, Layout, Source
 from rosenblatt.tables import DIGITS, first_changed, large
 
 BLOCK = 4 << 20

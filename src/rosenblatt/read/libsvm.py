@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from rosenblatt.errors import DataError
+from rosenblatt.errors import DataError, one_line
 from rosenblatt.read.csv import BLOCK, Types
-from rosenblatt.read.source import UNREADABLE, Layout, Source, one_line
+from rosenblatt.read.source import UNREADABLE, Layout, Source
 
 LABEL, ENTRIES = "label", "entries"
 

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from rosenblatt.errors import DataError, OpenError
+from rosenblatt.errors import DataError, OpenError, cannot_open, one_line
 from rosenblatt.read.columnar import parquet_file
-from rosenblatt.read.source import UNREADABLE, Source, cannot_open, one_line, read_some
+from rosenblatt.read.source import UNREADABLE, Source, read_some
 
 CHUNK = 1 << 22  # read at a time, if there is as much: with less, handing on costs more
 ROWS = 1 << 16  # learnt at a time: with fewer, handing them on costs more than learning

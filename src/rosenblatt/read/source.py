@@ -22,7 +22,7 @@ from typing import IO, Any, Protocol
 
 import pyarrow as pa
 
-from rosenblatt.errors import DataError, OpenError, UsageError, UserError
+from rosenblatt.errors import DataError, OpenError, UsageError, cannot_open, one_line
 from rosenblatt.words import listed
 
 HEAD = 1 << 20  # bytes looked at to recognise a format
@@ -160,24 +160,6 @@ def read_some(source: Source, stream: Any, size: int) -> bytes:
     except UNREADABLE as trouble:
         raise DataError(f"{source.name} is damaged: {one_line(trouble)}") from None
     return data
-
-
-def cannot_open(name: str, trouble: BaseException) -> UserError:
-    """Say why a file cannot be opened."""
-    if isinstance(trouble, UserError):
-        return trouble
-    why = getattr(trouble, "strerror", None) or one_line(trouble).rstrip(".")
-    if isinstance(trouble, FileNotFoundError):
-        why = "there is no such file"
-    elif isinstance(trouble, PermissionError):
-        why = "there is no permission to read it"
-    return OpenError(f"cannot open {name}: {why}.")
-
-
-def one_line(trouble: BaseException) -> str:
-    """A library's complaint as one line without its own location."""
-    text = " ".join(str(trouble).split())
-    return (text[:200] + " …" if len(text) > 200 else text).rstrip(".") + "."
 
 
 def twice(names: Iterable[str]) -> str | None:
