@@ -259,10 +259,9 @@ class Result:
         """
         if not self.held:
             raise UsageError(NOT_IN_PASSES)
-        from rosenblatt.show.findings import findings_of_result
         from rosenblatt.show.report import Report
 
-        Report.of(findings_of_result(self)).save(path)
+        Report.of(self).save(path)
 
     def strengths(self) -> list[Strength]:
         """The features, strongest first, by what a typical change moves the score."""

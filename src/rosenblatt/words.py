@@ -27,6 +27,20 @@ CLAIMS = {
     "inseparable": "no line answers every {}",
     "not separable": "no line answers every {}",
 }
+PROVES = {
+    "separable": "The proof is a w whose product with every signed example is above zero, in "
+    "whole numbers without rounding: a line that is right everywhere exists, and PLA halts.",
+    "quasi-separable": "The proof is a w whose product with no signed example is below zero, and "
+    "positive multiples of some signed examples that sum to exactly zero: a line can be wrong "
+    "nowhere, but never right everywhere.",
+    "inseparable": "The proof is positive multiples of some signed examples that sum to exactly "
+    "zero: were a w right on all of them, the sum of its products would be above zero, and it is "
+    "zero. So no line is right everywhere, and PLA alone would never halt.",
+    "not separable": "The proof is positive multiples of some signed examples that sum to exactly "
+    "zero: were a w right on all of them, the sum of its products would be above zero, and it is "
+    "zero. So no line is right everywhere; whether one is wrong nowhere was not looked for.",
+    "undecided": "Nothing is proved.",
+}
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 # A card suits light and dark notebooks.
 BOX = (

@@ -13,7 +13,7 @@ from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.show.page.assets import player_script, player_style, static_files, text_of
-from rosenblatt.show.projection import Projection
+from rosenblatt.show.scene import view_of
 from rosenblatt.show.story import Story, weights_along
 
 POINT = st.tuples(st.integers(-8, 8), st.integers(-8, 8)).map(lambda p: [p[0] / 8, p[1] / 10])
@@ -54,7 +54,8 @@ def test_the_proof_that_is_drawn_is_the_proof(examples):
     ).to_json()
     shown = drawn["verdict"]
     assert shown["name"] == verdict.verdict
-    if verdict:
+    assert (shown["line"] is None) == (verdict.weights is None)
+    if verdict and verdict.weights is not None:
         c, a, b = shown["line"]
         scores = examples.y * (c + examples.X @ [a, b])
         assert scores.min() == pytest.approx(shown["margin"], rel=1e-6)
@@ -101,21 +102,25 @@ def test_many_features_are_drawn_where_the_hyperplane_cuts_the_plane():
 def test_the_second_axis_is_the_first_remaining_direction_for_few_and_for_many_features():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 6)) * [1, 9, 3, 1, 1, 1]
-    plane = Projection.of(X, np.array([0.0, 0, 1, 0, 0, 0]))
-    assert abs(plane.across[1]) > 0.95
-    assert plane.along @ plane.across == pytest.approx(0)
-    wide = np.hstack((X, np.zeros((50, 500))))
-    many = Projection.of(wide, np.eye(506)[2])
-    assert np.abs(many.across[:6]) == pytest.approx(np.abs(plane.across), abs=1e-4)
+    y = np.arange(50) % 2
+    w = np.array([0.5, 0, 0, 1, 0, 0, 0])
+    along, across = view_of(Examples.from_arrays(X, y), Hypothesis(w)).axes.T
+    assert along.tolist() == [0, 0, 1, 0, 0, 0]
+    assert abs(across[1]) > 0.95
+    assert along @ across == pytest.approx(0)
+    wide = Examples.from_arrays(np.hstack((X, np.zeros((50, 500)))), y)
+    many = view_of(wide, Hypothesis(np.concatenate((w, np.zeros(500))))).axes[:, 1]
+    assert np.abs(many[:6]) == pytest.approx(np.abs(across), abs=1e-4)
 
 
 def test_modules_can_be_put_into_one_file():
     """No name is used twice at the top of a module, no import or export is left."""
-    script = player_script()
-    assert not re.search(r"^(import|export) ", script, re.MULTILINE)
-    names = re.findall(r"^(?:async )?(?:function|class|const|let) (\w+)", script, re.MULTILINE)
-    assert "mountPlayer" in names
-    assert len(names) == len(set(names))
+    for entry, mount in (("player.js", "mountPlayer"), ("report.js", "mountReport")):
+        script = player_script(entry)
+        assert not re.search(r"^(import|export) ", script, re.MULTILINE)
+        names = re.findall(r"^(?:async )?(?:function|class|const|let) (\w+)", script, re.MULTILINE)
+        assert mount in names
+        assert len(names) == len(set(names))
     assert ".rb-player" in player_style()
 
 

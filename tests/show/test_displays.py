@@ -311,7 +311,7 @@ def test_a_view_of_two_features_is_the_plane_itself(separable):
     clf, X, y = separable
     examples = examples_of(clf, X, y)
     view = view_of(examples, hypothesis_of(clf))
-    assert view.points(examples, np.arange(60)).tolist() == X.tolist()
+    assert view.points(examples.X, np.arange(60)).tolist() == X.tolist()
 
 
 def test_without_matplotlib_plotting_names_the_extra(separable, monkeypatch):

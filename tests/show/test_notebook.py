@@ -10,7 +10,8 @@ from browsers import watched
 from clouds import cloud
 
 import rosenblatt as rb
-from rosenblatt.show import notebook, play
+from rosenblatt.show import notebook
+from rosenblatt.show.page import assets
 from rosenblatt.words import bars, card
 
 VOID = {"rect", "br", "path"}
@@ -128,8 +129,8 @@ def test_without_anywidget_the_extra_is_named(separable, monkeypatch):
 
 
 def test_the_style_of_a_widget_stays_within_it():
-    assert ":root" not in play.widget_style()
-    assert "body" not in play.widget_style()
+    assert ":root" not in assets.widget_style()
+    assert "body" not in assets.widget_style()
 
 
 HOST = """<!doctype html><meta charset="utf-8"><style>%s</style><div id="cell"></div>
@@ -173,7 +174,7 @@ def test_a_widget_shows_t_and_tells_of_it_in_a_browser(noisy, page, tmp_path):
 
 
 def test_the_widget_is_one_module_without_imports():
-    script = play.widget_script()
+    script = assets.widget_script()
     assert "\nimport " not in script
     assert script.count("export ") == 1
     assert "</script" not in script

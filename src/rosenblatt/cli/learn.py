@@ -28,7 +28,6 @@ from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.credit import credit
 from rosenblatt.read.data import Data, of_table, read_data
 from rosenblatt.read.encoding import spelled
-from rosenblatt.show.report import GENERATOR
 from rosenblatt.show.text import weights_table
 from rosenblatt.solve import SECONDS, Result, opened, read_sentence, refuse_passes, solve
 from rosenblatt.strategy import ALGORITHMS, How
@@ -184,6 +183,8 @@ def _check_files(data: str | None, reading: Reading, testing: Testing, wanted: W
     if _is_default("output"):
         keep_others(wanted.output, MARK, "a model", "give -o FILE for another name")
     if wanted.page is not None:
+        from rosenblatt.show.report import GENERATOR
+
         advice = "move it, or give -o FOLDER/model.json to have both in another folder"
         keep_others(wanted.page, GENERATOR.encode(), "a report", advice)
 

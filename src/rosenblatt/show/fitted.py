@@ -1,4 +1,4 @@
-"""What a fitted estimator knows: its hypothesis, its examples and its trace."""
+"""What a fitted estimator knows: its hypothesis, its examples, its trace and its run."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from rosenblatt.algorithms import PocketRun, Run
+from rosenblatt.algorithms.pocket import Pocket
+from rosenblatt.evidence.guarantee import with_slot
+from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final, is_ours, rows_before
+from rosenblatt.show.story import Story
 from rosenblatt.trace import Trace
 from rosenblatt.words import counted
 
@@ -17,13 +22,7 @@ CLOSE = 1e-9  # by which the rows of a pipeline may differ from those of its fit
 
 
 def hypothesis_of(clf: Any) -> Hypothesis:
-    """The line of any fitted linear classifier of two classes.
-
-    Parameters
-    ----------
-    clf : estimator, or a pipeline that ends in one
-        With `coef_`, `intercept_` and `classes_`.
-    """
+    """The line of any fitted linear classifier of two classes, or a pipeline that ends in one."""
     clf = final(clf)
     if not hasattr(clf, "coef_"):
         name = type(clf).__name__
@@ -43,12 +42,7 @@ def hypothesis_of(clf: Any) -> Hypothesis:
 def examples_of(clf: Any, X: Any, y: Any) -> Examples:
     """X and y as examples with the labels and the names that an estimator knows.
 
-    Parameters
-    ----------
-    clf : estimator, or a pipeline that ends in one
-        Fitted.
-    X, y : arrays, sparse matrix or frame, and answers
-        Any rows with its features; a pipeline's other steps are applied to them.
+    Any rows with its features; a pipeline's other steps are applied to them.
     """
     h = hypothesis_of(clf)
     X, names = rows_before(clf, X)
@@ -65,15 +59,7 @@ def examples_of(clf: Any, X: Any, y: Any) -> Examples:
 
 
 def trace_of(clf: Any, X: Any, y: Any) -> Trace:
-    """The trace of an estimator, once it is sure that X and y are what it corrected.
-
-    Parameters
-    ----------
-    clf : Perceptron, PocketPerceptron, or a Pipeline that ends in one
-        Fitted.
-    X, y : arrays, sparse matrix or frame, and answers
-        What it was fitted on.
-    """
+    """The trace of an estimator, once it is sure that X and y are what it corrected."""
     given = examples_of(clf, X, y)
     exactly = final(clf) is clf
     clf = final(clf)
@@ -93,6 +79,36 @@ def trace_of(clf: Any, X: Any, y: Any) -> Trace:
     return replace(
         trace, origin=replace(origin, examples=replace(origin.examples, names=given.names))
     )
+
+
+def story_of(clf: Any, X: Any, y: Any, verdict: Separability | None = None) -> Story:
+    """The run of an estimator as if it had just happened, with what is proved of its examples."""
+    trace, clf = trace_of(clf, X, y), final(clf)
+    examples = trace.known_origin().examples
+    if verdict is None or examples.x0 != 1.0:
+        verdict = separability_of(examples)
+
+    def line(weights: Any) -> Hypothesis:
+        w = np.asarray(weights, dtype=np.float64)
+        w = with_slot(examples, w) if w.any() else np.zeros(examples.d + 1)
+        return Hypothesis(w, examples.x0, clf._zero)
+
+    h = line(clf.weights_)
+    wrong = h.mistakes(examples)
+    if not hasattr(clf, "history_"):
+        run = Run(h, trace, wrong, clf.n_iter_, _reason(clf))
+        return Story(examples, run, verdict, "pla", clf.order)
+    last, pocket = line(clf.last_weights_), Pocket(h.w, tuple(clf.history_))
+    run = PocketRun(h, trace, wrong, clf.n_iter_, clf.stop_reason_, last, pocket)
+    return Story(examples, run, verdict, "ratchet" if clf.ratchet else "pocket", clf.order)
+
+
+def _reason(clf: Any) -> Any:
+    if clf.separated_:
+        return "no mistakes"
+    if clf.max_updates is not None and len(clf.trace_) >= clf.max_updates:
+        return "max_updates"
+    return "max_iter" if clf.n_iter_ >= clf.max_iter else "end of stream"
 
 
 def _same(one: Examples, other: Examples, exactly: bool) -> bool:

@@ -10,10 +10,9 @@ import numpy as np
 from rosenblatt import algorithms
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
-from rosenblatt.show.excerpt import excerpt
-from rosenblatt.show.findings import story_of
-from rosenblatt.show.play import widget_script, widget_style
-from rosenblatt.show.story import Story
+from rosenblatt.show.fitted import story_of
+from rosenblatt.show.page.assets import widget_script, widget_style
+from rosenblatt.show.story import Story, excerpt
 
 FOREVER = 2**62
 CORRECTIONS = 1000

@@ -1,40 +1,46 @@
-"""The report: one self-contained page with the verdict, the run to play, weights and mistakes."""
+"""The report: one self-contained page with the verdict, the run to play, weights and mistakes.
+
+What it looks like is in ``report.html.j2``; its pictures are drawn by the player's modules.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from html import escape
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import jinja2
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.algorithms.scaling import Strength, strengths
+from rosenblatt.evidence.accuracy import Accuracy
+from rosenblatt.evidence.guarantee import corrections
+from rosenblatt.evidence.separability import Separability, separability_of
+from rosenblatt.examples import Examples
 from rosenblatt.files import write_text
-from rosenblatt.show import pieces
-from rosenblatt.show.findings import Findings, findings_of
-from rosenblatt.show.play import style
-from rosenblatt.words import shown
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.pipelines import final
+from rosenblatt.show.fitted import examples_of, hypothesis_of, story_of
+from rosenblatt.show.page.assets import player_script, player_style
+from rosenblatt.show.scene import DRAWABLE, distances, scene_of
+from rosenblatt.show.story import Story, excerpt
+from rosenblatt.trace import Trace
+from rosenblatt.words import PROVES, counted, shown, verdict_sentence
 
-# Nothing is fetched from anywhere: what is in the file is all there is.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+if TYPE_CHECKING:
+    from rosenblatt.solve import Result
+
 GENERATOR = '<meta name="generator" content="rosenblatt">'  # by which it is known as ours
-STYLE = """
-body{font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;max-width:72rem;margin:2rem auto;
-padding:0 1rem;color:var(--ink);background:var(--page)}
-h1{font-size:1.6rem}body>h2{font-size:1.25rem;margin:2.2rem 0 .6rem}
-body>p,body>table,body>figure,body>details,.wide{max-width:46rem}
-body>table,.wide table{border-collapse:collapse}
-body>table td,body>table th,.wide td,.wide th{text-align:left;padding:.25rem .9rem .25rem 0;
-vertical-align:top;border-bottom:1px solid var(--faint)}
-td.n,th.n{text-align:right!important;font-variant-numeric:tabular-nums}
-.wide,.rb-sum{overflow-x:auto}.rb-sum{display:block}.rb-side,.rb-side>*{min-width:0}
-.bar{display:inline-block;height:.7em;border-radius:2px}
-.yes{background:var(--yes)}.no{background:var(--no)}
-figure{margin:0}figure svg{width:100%;height:auto;background:var(--paper);
-border:1px solid var(--edge);border-radius:.75rem}
-figcaption,.note{color:var(--soft);font-size:.92rem}
-@media (max-width:30rem){figure svg text{font-size:22px}}
-pre{white-space:pre-wrap;overflow-wrap:anywhere;max-height:20rem;overflow:auto;font-size:.8rem}
-"""
+MOST_FEATURES = 40
+MOST_MISTAKES = 50
+SOME_FEATURES = 6
+LONGEST_PROOF = 200_000  # letters
+BARS = 40  # an even number: none reaches over 0, where mistakes begin
 
 
 @dataclass(frozen=True)
@@ -78,25 +84,23 @@ class Report:
         )
 
     @classmethod
-    def of(cls, found: Findings) -> Report:
-        """The report of what was found.
+    def of(cls, result: Result) -> Report:
+        """The report of what `rosenblatt.learn` found.
 
         Parameters
         ----------
-        found : Findings
+        result : Result
             All that it tells.
         """
-        body = "\n".join(_parts(found))
-        page = (
-            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            f"{GENERATOR}"
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-            '<meta name="viewport" content="width=device-width,initial-scale=1">'
-            f"<title>{escape(found.title)}: rosenblatt report</title>"
-            f"<style>{style()}{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
-        )
-        # Names may hold anything: what turns text around is shown, as on a terminal.
-        return cls(shown(page, "\n\t"))
+        data, o, answer = result.data, result.outcome, result.separability
+        story = None
+        if o.run is not None and o.learnt_from is not None:
+            # Multipliers that sum to 0 do so on scaled columns too; a line does not stay the same.
+            blocked = None if answer or answer.proof is None else replace(answer, weights=None)
+            story = Story(o.learnt_from, o.run, o.widest or blocked, *o.played)
+        title = f"Answering {data.plan.answers.column or 'rows'}: {' or '.join(result.labels)}"
+        known = answer, story, data.rows, result.accuracy
+        return _page(Findings(title, result.facts(), data.examples, result.hypothesis, *known))
 
 
 def report(clf: Any, X: Any, y: Any) -> Report:
@@ -127,18 +131,141 @@ def report(clf: Any, X: Any, y: Any) -> Report:
     >>> rb.report(rb.PocketPerceptron(random_state=0).fit(X, y), X, y)  # doctest: +ELLIPSIS
     <Report: ... kB of HTML; save(path) writes it>
     """
-    return Report.of(findings_of(clf, X, y))
+    examples, h = examples_of(clf, X, y), hypothesis_of(clf)
+    verdict = separability_of(examples)
+    told = verdict_sentence(verdict.verdict, "example", verdict.reason)
+    if verdict and verdict.bound is not None and np.isfinite(verdict.bound):
+        told += f"; PLA needs {corrections(verdict.bound)}"
+    mistakes = counted(len(h.mistakes(examples)), "mistake")
+    facts = [("verdict", told), ("found", f"{mistakes} on {counted(examples.n, 'example')}")]
+    last, story = final(clf), None
+    if hasattr(last, "result_"):
+        facts.append(("searched", str(last.result_)))
+    if isinstance(getattr(last, "trace_", None), Trace):
+        try:
+            story = story_of(clf, X, y, verdict)
+            made = counted(len(last.trace_), "correction")
+            facts.insert(1, ("learnt", f"{made} by {type(last).__name__}"))
+        except ValueError as why:
+            facts.append(("the run", f"is not shown: {why}"))
+    labels = " or ".join(str(label) for label in examples.labels.tolist())
+    return _page(Findings(f"Answering {labels}", facts, examples, h, verdict, story))
 
 
-def _parts(found: Findings) -> Iterator[str]:
-    """The page from top to bottom."""
-    yield f"<h1>{escape(found.title)}</h1>"
-    yield pieces.facts(found)
-    yield from pieces.proof(found)
-    yield from pieces.tested(found)
-    yield from pieces.run(found)
-    yield from pieces.line(found)
-    yield from pieces.squeeze(found)
-    yield from pieces.margins(found)
-    yield from pieces.weights(found)
-    yield from pieces.mistakes(found)
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What is known of a line and its examples."""
+
+    title: str
+    facts: Sequence[tuple[str, str]]  # what was found, in order: a name and a sentence
+    examples: Examples  # in the values of the data
+    hypothesis: Hypothesis
+    verdict: Separability | None = None
+    story: Story | None = None  # the run, on the values it learnt from
+    rows: NDArray[np.intp] | None = None  # what the examples are called in the data, from 0
+    accuracy: Accuracy | None = None  # on rows that were not learnt from
+
+
+def _page(found: Findings) -> Report:
+    """The page, from the template."""
+    examples, h = found.examples, found.hypothesis
+    labels = str(examples.labels[0]), str(examples.labels[1])
+    story: dict[str, Any] | None = None
+    cuts: list[str] = []
+    scene, undrawn, squeeze = None, "", None
+    if found.story is not None and DRAWABLE[0] < found.story.examples.largest < DRAWABLE[1]:
+        story, cuts = excerpt(found.story, numbers=found.rows)
+        cuts = [*_changed(found.story, examples), *cuts, *_projected(found.story)]
+        squeeze = None if any(story["start"]) else story["squeeze"]
+    try:
+        scene = scene_of(examples, h)
+    except ValueError as why:
+        undrawn = str(why)
+    made = 0 if found.story is None else len(found.story.run.trace)
+    proof = None if found.verdict is None else found.verdict.proof
+    ranked, wrong = strengths(h, examples), h.mistakes(examples)
+    page = _template().render(
+        found=found,
+        generator=GENERATOR,
+        style=player_style(),
+        script=player_script("report.js"),
+        labels=labels,
+        proves=PROVES,
+        proof=proof.to_json() if proof is not None else "",
+        longest_proof=LONGEST_PROOF,
+        story=story,
+        cuts=cuts,
+        made=made,
+        squeeze=squeeze if made and squeeze and squeeze["bound"] else None,
+        scene=scene,
+        undrawn=undrawn,
+        margins=_margins(h, examples),
+        strengths=ranked,
+        largest=max((abs(s.strength) for s in ranked), default=0.0) or 1.0,
+        most_features=MOST_FEATURES,
+        some_features=SOME_FEATURES,
+        threshold=np.format_float_positional(h.threshold + 0.0, precision=6, trim="-"),
+        wrong=len(wrong),
+        mistakes=list(_mistakes(found, wrong, ranked, labels)),
+    )
+    # Names may hold anything: what turns text around is shown, as on a terminal.
+    return Report(shown(page, "\n\t"))
+
+
+@functools.cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    environment.filters |= {"grouped": "{:,}".format, "counted": counted}
+    return environment.from_string(files(__package__).joinpath("report.html.j2").read_text("utf-8"))
+
+
+def _changed(story: Story, examples: Examples) -> Iterator[str]:
+    """Whether the run learnt from other values than those of the data."""
+    one, other = story.examples.X, examples.X
+    sparse = story.examples.is_sparse
+    if one is not other and (
+        bool((one != other).nnz) if sparse else not np.array_equal(one, other)
+    ):
+        yield "Columns are shown as they were learnt from, brought to one scale."
+
+
+def _projected(story: Story) -> Iterator[str]:
+    if story.examples.d > 2:
+        yield (
+            f"The picture is a projection of {story.examples.d:,} features: on the w that was "
+            "kept, against the first remaining principal direction. Its line is exact there; other "
+            "lines are drawn where they cut this plane, and rings tell mistakes by all features."
+        )
+
+
+def _margins(h: Hypothesis, examples: Examples) -> dict[str, Any]:
+    """How many examples of either answer are how far on their right side, in shares of `far`."""
+    away = np.nan_to_num(examples.y * distances(h, examples.X))
+    far = float(np.percentile(np.abs(away), 99.5, method="higher")) or 1.0
+    share, edges = np.clip(away / far, -1, 1), np.linspace(-1, 1, BARS + 1)
+    no, yes = (np.histogram(share[examples.y == sign], edges)[0].tolist() for sign in (-1, 1))
+    return {"no": no, "yes": yes, "far": f"{far:.3g}"}
+
+
+def _mistakes(
+    found: Findings, wrong: NDArray[np.intp], ranked: list[Strength], labels: tuple[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The examples answered wrongly, the farthest first: how, and their strongest features."""
+    examples, h = found.examples, found.hypothesis
+    names = examples.names or tuple(f"x{i}" for i in range(1, examples.d + 1))
+    columns = [1 + names.index(s.feature) for s in ranked[:SOME_FEATURES]]
+    off = np.abs(distances(h, examples.X[wrong]))
+    for k in np.argsort(-off, kind="stable")[:MOST_MISTAKES].tolist():
+        n = int(wrong[k])
+        row, tall = examples.X[[n]], examples.tall_row(n)
+        undecided = h.zero == 0 and not h.sides(row)[0]  # a mistake, and no answer
+        yield {
+            "number": 1 + (n if found.rows is None else int(found.rows[n])),
+            "label": labels[int(examples.y[n] > 0)],
+            "answered": "on the line" if undecided else labels[int(h.answers(row)[0] > 0)],
+            "off": float(off[k]),
+            "cells": [float(tall[i]) for i in columns],
+        }

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.polygon import Polygon, clip
-from rosenblatt.show.projection import Projection
 from rosenblatt.words import counted
 
 Floats = NDArray[np.float64]
 
-MOST_POINTS = 2000  # more are drawn from a sample: a picture has no room for them
+MOST_POINTS = 2000  # more are drawn from a sample: no picture can hold them
 MOST_ROWS = 10_000  # that the principal direction looks at
+FEW_FEATURES = 400  # up to here all directions are found at once, above only the first
 DRAWABLE = (1e-150, 1e150)
-ROOM = 0.08  # between the outermost points and the edge of the picture
+AIR = 0.08  # between the outermost points and the edge of the picture
 LIKE = 4.0  # axes whose spans differ by less than this factor get one scale
 
 
@@ -52,40 +52,34 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A plane to look at examples in: two directions among the features, and where 0 is.
+    """A plane to look at examples in: two directions among the features, and where 0 is."""
 
-    Parameters
-    ----------
-    axes : array of shape (d, 2)
-        What each feature adds to the two coordinates.
-    shift : array of shape (2,)
-        Taken off the coordinates.
-    names : two str
-        What the coordinates are called.
-    """
-
-    axes: Floats
-    shift: Floats
-    names: tuple[str, str]
+    axes: Floats  # (d, 2): what each feature adds to the two coordinates
+    shift: Floats  # (2,): taken off the coordinates
+    foot: Floats  # (d,): where the plane is nearest to the origin
+    names: tuple[str, str]  # of the coordinates
 
     @property
     def flat(self) -> bool:
         """Whether there is one feature only, and the second coordinate means nothing."""
-        return not self.axes[:, 1].any()
+        return len(self.axes) == 1
 
-    def points(self, examples: Examples, rows: NDArray[np.intp]) -> Floats:
-        """The coordinates of some rows; with one feature they are spread to be seen."""
-        found = np.asarray(examples.X[rows].astype(np.float64) @ self.axes) - self.shift
+    def points(self, X: Any, rows: NDArray[np.intp]) -> Floats:
+        """The coordinates of rows and their numbers; with one feature they are spread out."""
+        found = np.asarray(X.astype(np.float64) @ self.axes) - self.shift
         if self.flat:
-            golden = (rows * 0.6180339887498949) % 1.0
-            found[:, 1] = 0.15 + 0.7 * golden
+            found[:, 1] = 0.15 + 0.7 * ((rows * 0.6180339887498949) % 1.0)  # the golden ratio
         return found
 
+    def lines(self, W: Floats, x0: float) -> Floats:
+        """Where hyperplanes cut the plane: c, a, b of each line c + a·x1 + b·x2 = 0."""
+        ab = W[:, 1:] @ self.axes
+        return np.column_stack((W[:, 0] * x0 + W[:, 1:] @ self.foot + ab @ self.shift, ab))
+
     def line(self, h: Hypothesis) -> Line:
-        """The line of a hypothesis, exact where its weights lie in this plane."""
-        a, b = (h.w[1:] @ self.axes).tolist()
-        c = float(h.w[0]) * h.x0
-        return Line(a, b, c + a * float(self.shift[0]) + b * float(self.shift[1]))
+        """The line of a hypothesis."""
+        c, a, b = self.lines(h.w[None, :], h.x0)[0].tolist()
+        return Line(a, b, c)
 
 
 def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> View:
@@ -94,61 +88,54 @@ def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> 
     Two features are the plane. More are projected on w against the first remaining principal
     direction, or against what is left of `beside`: then every row is on its true side, and its
     distance from the line is the true one.
-
-    Parameters
-    ----------
-    examples : Examples
-        The rows.
-    h : Hypothesis
-        What answers them.
-    beside : array of shape (d,), optional
-        A second vector that the plane must contain.
     """
-    if not _drawable(examples):
-        raise ValueError(
-            f"entries as large as {examples.largest:.3g} cannot be drawn; scale the columns first."
-        )
-    names = examples.names or tuple(f"x{i}" for i in range(1, examples.d + 1))
-    if examples.d == 1:
-        return View(np.array([[1.0, 0.0]]), np.zeros(2), (names[0], ""))
-    if examples.d == 2:
-        return View(np.eye(2), np.zeros(2), (names[0], names[1]))
+    names, d = examples.names or tuple(f"x{i}" for i in range(1, examples.d + 1)), examples.d
+    if d <= 2:
+        second = names[1] if d == 2 else ""
+        return View(np.eye(d, 2), np.zeros(2), np.zeros(d), (names[0], second))
+    _check_drawable(examples)
+    X = examples.X[sample(examples.n, MOST_ROWS)].astype(np.float64)
+    middle = np.asarray(X.mean(axis=0)).ravel()
     along, size = _unit(h.w[1:])
-    name = "distance from the line, along w"
+    name, other = "distance from the line, along w", "along the example"
     if not size:
-        along, name = _principal(examples, along).along, "first principal direction"
-    second, length = _unit(np.zeros(examples.d) if beside is None else _rest(beside, along))
-    other = "along the example"
+        along, name = _principal(X, middle, np.zeros(d)), "first principal direction"
+    across, length = _unit(np.zeros(d) if beside is None else _rest(beside, along))
     if not length:
-        second, other = _principal(examples, along).across, "first remaining principal direction"
+        across, other = _principal(X, middle, along), "first remaining principal direction"
+    axes = np.column_stack((along, across))
     offset = -float(h.w[0]) * h.x0 / size if size else 0.0
-    return View(np.column_stack((along, second)), np.array([offset, 0.0]), (name, other))
+    foot = np.zeros(d) if length else middle - axes @ (middle @ axes)
+    return View(axes, np.array([offset, 0.0]), foot, (name, other))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is true of all rows, drawn or not, and what things are called."""
+
+    n: int
+    mistakes: int
+    margin: float | None  # how far the nearest row is from a line without mistakes, x0 left out
+    names: tuple[str, str]  # of the coordinates
+    labels: tuple[str, str]  # no and yes
+    flat: bool = False  # there is one feature only
+
+    def sentence(self) -> str:
+        """How many mistakes, or how wide the margin is."""
+        if self.mistakes:
+            return f"{counted(self.mistakes, 'mistake')} on {counted(self.n, 'example')}"
+        told = f"no mistakes on {counted(self.n, 'example')}"
+        return told if self.margin is None else f"{told}; the nearest is {self.margin:.3g} away"
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What a picture of examples shows.
+    """What a picture of examples shows."""
 
-    Parameters
-    ----------
-    points : array of shape (k, 2)
-        Where the rows are drawn.
-    rows : int array of shape (k,)
-        Which rows they are.
-    answers : int8 array of shape (k,)
-        Their answers as -1 and +1.
-    wrong : bool array of shape (k,)
-        Whether the line answers them wrongly.
-    line : Line
-        Where the score is zero.
-    facts : Facts
-        What is true of all rows, drawn or not.
-    """
-
-    points: Floats
-    rows: NDArray[np.intp]
-    answers: NDArray[np.int8]
-    wrong: NDArray[np.bool_]
+    points: Floats  # (k, 2)
+    rows: NDArray[np.intp]  # which they are
+    answers: NDArray[np.int8]  # theirs, as -1 and +1
+    wrong: NDArray[np.bool_]  # whether the line answers them wrongly
     line: Line
     facts: Facts
 
@@ -161,63 +148,27 @@ class Scene:
         span = np.where(high > low, high - low, np.maximum(np.abs(high), 1.0))
         if not self.facts.flat and span.max() < LIKE * span.min():
             span[:] = span.max()
-        room = np.array([ROOM, 0.0 if self.facts.flat else ROOM])
-        middle, half = (low + high) / 2, span * (0.5 + room)
+        air = np.array([AIR, 0.0 if self.facts.flat else AIR])
+        middle, half = (low + high) / 2, span * (0.5 + air)
         (left, bottom), (right, top) = (middle - half).tolist(), (middle + half).tolist()
         return [(left, bottom), (right, bottom), (right, top), (left, top)]
 
-
-@dataclass(frozen=True)
-class Facts:
-    """What is true of all rows, drawn or not, and what things are called.
-
-    Parameters
-    ----------
-    n : int
-        How many rows there are.
-    mistakes : int
-        How many of them the line answers wrongly.
-    margin : float, optional
-        How far the nearest row is from a line without mistakes, x0 left out; else None.
-    names : two str
-        What the coordinates are called.
-    labels : two str
-        What no and yes are called.
-    flat : bool
-        Whether there is one feature only.
-    """
-
-    n: int
-    mistakes: int
-    margin: float | None
-    names: tuple[str, str]
-    labels: tuple[str, str]
-    flat: bool = False
-
-    def sentence(self) -> str:
-        """How many mistakes, or how wide the margin is."""
-        if self.mistakes:
-            return f"{counted(self.mistakes, 'mistake')} on {counted(self.n, 'example')}"
-        told = f"no mistakes on {counted(self.n, 'example')}"
-        return told if self.margin is None else f"{told}; the nearest is {self.margin:.3g} away"
+    def to_json(self) -> dict[str, Any]:
+        """The scene as `mountPictures` of ``page/static/pictures.js`` takes it."""
+        return {
+            "points": self.points.tolist(),
+            "answers": self.answers.tolist(),
+            "wrong": np.flatnonzero(self.wrong).tolist(),
+            "line": [self.line.c, self.line.a, self.line.b],
+            "names": self.facts.names,
+        }
 
 
 def scene_of(
     examples: Examples, h: Hypothesis, view: View | None = None, must: tuple[int, ...] = ()
 ) -> Scene:
-    """The scene of examples and a hypothesis that answers them.
-
-    Parameters
-    ----------
-    examples : Examples
-        The rows.
-    h : Hypothesis
-        The line.
-    view : View, optional
-        The plane; by default the one in which the line is exact.
-    must : rows
-        What a sample must contain.
-    """
+    """The scene of examples and a hypothesis; of very many a sample that has the rows `must`."""
+    _check_drawable(examples)
     view = view_of(examples, h) if view is None else view
     mistakes = h.mistakes(examples)
     wrong = np.zeros(examples.n, dtype=np.bool_)
@@ -227,26 +178,14 @@ def scene_of(
         far = np.abs(distances(h, examples.X))
         margin, nearest = float(far.min()), (*must, int(far.argmin()))
     rows = sample(examples.n, MOST_POINTS, nearest)
+    points = view.points(examples.X[rows], rows)
     labels = (str(examples.labels[0]), str(examples.labels[1]))
-    return Scene(
-        view.points(examples, rows),
-        rows,
-        examples.y[rows],
-        wrong[rows],
-        view.line(h),
-        Facts(examples.n, len(mistakes), margin, view.names, labels, view.flat),
-    )
+    facts = Facts(examples.n, len(mistakes), margin, view.names, labels, view.flat)
+    return Scene(points, rows, examples.y[rows], wrong[rows], view.line(h), facts)
 
 
 def distances(h: Hypothesis, X: Any) -> Floats:
     """How far rows are from the line, negative where it says no; mere sides where it has none.
-
-    Parameters
-    ----------
-    h : Hypothesis
-        The line.
-    X : array or CSR matrix of shape (n, d)
-        The rows.
 
     Examples
     --------
@@ -276,9 +215,12 @@ def sample(n: int, most: int, must: tuple[int, ...] = ()) -> NDArray[np.intp]:
     return np.sort(np.concatenate((kept, np.array(must, dtype=np.intp))))
 
 
-def _drawable(examples: Examples) -> bool:
+def _check_drawable(examples: Examples) -> None:
     low, high = DRAWABLE
-    return examples.largest == 0 or low < examples.largest < high
+    if examples.largest and not low < examples.largest < high:
+        raise ValueError(
+            f"entries as large as {examples.largest:.3g} cannot be drawn; scale the columns first."
+        )
 
 
 def _unit(v: Floats) -> tuple[Floats, float]:
@@ -296,6 +238,35 @@ def _rest(v: Floats, along: Floats) -> Floats:
     return rest if np.linalg.norm(rest) > 1e-9 * np.linalg.norm(v) else np.zeros(len(v))
 
 
-def _principal(examples: Examples, along: Floats) -> Projection:
-    """The plane of a direction (where it is all zeros, that of most difference) and the next."""
-    return Projection.of(examples.X[sample(examples.n, MOST_ROWS)].astype(np.float64), along)
+def _principal(X: Any, middle: Floats, without: Floats) -> Floats:
+    """The first principal direction of rows once another is taken out; zeros if none is left.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 0.0, 1.0], [2.0, 0.0, 1.0], [0.0, 3.0, 1.0], [2.0, 3.0, 1.0]])
+    >>> _principal(X, X.mean(axis=0), np.array([0.0, 1.0, 0.0])).tolist()
+    [1.0, 0.0, 0.0]
+    """
+    d = len(middle)
+    if d <= FEW_FEATURES:
+        rest = (X if isinstance(X, np.ndarray) else X.toarray()) - middle
+        rest = rest - np.outer(rest @ without, without)
+        found = np.linalg.eigh(rest.T @ rest)[1][:, -1]
+    else:  # without a table of all pairs of features
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
+        def times(v: Floats) -> Floats:
+            v = v.ravel() - (without @ v.ravel()) * without
+            scores = np.asarray(X @ v).ravel() - middle @ v
+            back = np.asarray(X.T @ scores).ravel() - middle * scores.sum()
+            return np.asarray(back - (without @ back) * without)
+
+        start = np.random.default_rng(0).standard_normal(d)
+        operator = LinearOperator((d, d), matvec=times, dtype=np.float64)
+        found = np.asarray(eigsh(operator, k=1, v0=start, tol=1e-6)[1][:, 0])
+    found = found - (found @ without) * without
+    length = float(np.linalg.norm(found))
+    if length < 1e-9:
+        return np.zeros(d)
+    found = found / length
+    return found * (1.0 if found[int(np.abs(found).argmax())] > 0 else -1.0)

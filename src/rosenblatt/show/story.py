@@ -10,7 +10,8 @@ format                "rosenblatt story 1"
 algorithm             "pla", "pocket", "ratchet" or "online"; `order` is its order of visits
 eta, zero, start      the length of a correction, the meaning of sign(0) as 0, -1 or 1, and w(0)
 points, answers       where each example is drawn, [x1, x2], and its answer, -1 or 1
-names, labels         what the two axes are called, and what -1 and 1 are called in the data
+names, labels         what the two axes are called, and what -1 and 1 are called in the data; an
+                      axis without a name has no meaning: examples of one feature are spread on it
 features              null, or with other than two features their names; the points are then a
                       projection, and `lines` holds where each w(t) cuts its plane
 corrections           T, the number of corrections
@@ -25,10 +26,10 @@ mistakes              packed u4: the mistakes of w(t) on all examples, for t = 0
 every                 that k: 1, or more where counting all would take longer than drawing
 pocket                null, or [t, mistakes] each time that w(t) went into the pocket
 reason, told          why the run ended, in one word and in one sentence
-verdict               null, or what `separability` found: see `verdict_json`
+verdict               null, or what `separability` found: see `_verdict_json`
 squeeze               null, or the two inequalities of the proof along the trace: see
-                      `squeeze_json`
-numbers, total        absent, or where some examples are left out (see `excerpt.py`): packed u4,
+                      `_squeeze_json`
+numbers, total        absent, or where some examples are left out (see `excerpt`): packed u4,
                       what each is called in the data, counted from 0; how many there are
 ====================  ============================================================================
 
@@ -38,46 +39,48 @@ every double arrives with all its bits.
 
 from __future__ import annotations
 
+import base64
 import functools
+import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
+from rosenblatt.algorithms import PocketRun, Run
 from rosenblatt.algorithms.judge import Judge
-from rosenblatt.algorithms.pocket import PocketRun
-from rosenblatt.algorithms.run import Run
-from rosenblatt.evidence.guarantee import squeeze
+from rosenblatt.algorithms.pocket import Pocket
+from rosenblatt.evidence.guarantee import Squeeze, held_by_floats, squeeze
+from rosenblatt.evidence.proof import Part
 from rosenblatt.evidence.separability import Separability
 from rosenblatt.examples import Examples
-from rosenblatt.show.projection import Projection
-from rosenblatt.show.proofs import COUNTS, FLOATS, packed, squeeze_json, verdict_json
+from rosenblatt.show.scene import View, sample, view_of
 from rosenblatt.trace import Trace
 from rosenblatt.words import counted
 
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
 FORMAT = "rosenblatt story 1"
+FLOATS, COUNTS = "<f8", "<u4"
 MOST_NUMBERS = 2**21  # of one array; more are left out, and the player does without them
 MOST_PAIRS = 2**25  # of a w(t) and an example; above, the player counts what it shows itself
+ENDED = {
+    "no mistakes": "a whole look at the examples found no mistake",
+    "max_iter": "the cycles that were allowed are used up",
+    "max_updates": "the corrections that were allowed are used up",
+    "time_limit": "the time that was allowed is used up",
+    "interrupted": "it was interrupted",
+    "end of stream": "every example has come once",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Story:
     """What happened in a run and what is proved of its examples, to be drawn.
-
-    Parameters
-    ----------
-    examples : Examples
-        The rows that were learnt from.
-    run : Run
-        What a learner made of them.
-    verdict : Separability, optional
-        What is proved of them; without it neither bound nor squeeze is drawn.
-    algorithm : str
-        "pla", "pocket", "ratchet" or "online".
-    order : str
-        The order of visits.
 
     Examples
     --------
@@ -89,118 +92,145 @@ class Story:
     ([[1.0, 1.0], [-1.0, 0.0]], [1, -1], 2, 'separable')
     """
 
-    examples: Examples
+    examples: Examples  # that were learnt from
     run: Run
-    verdict: Separability | None = None
-    algorithm: str = "pla"
+    verdict: Separability | None = None  # without it neither bound nor squeeze is drawn
+    algorithm: str = "pla"  # or "pocket", "ratchet", "online"
     order: str = "cycle"
+    whole: Examples | None = None  # all examples, where only some are drawn
+    numbers: Rows | None = None  # what the examples are called in the data, counted from 0
+    ending: str = ""  # in place of the sentence about the end
 
     @functools.cached_property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """w(0) … w(T), each with its w0 slot: the numbers of `trace_.weights(t)`."""
         return weights_along(self.run.trace)
 
     @functools.cached_property
-    def plane(self) -> Projection | None:
-        """The plane the examples are drawn in; None where they have two features."""
-        if self.examples.d == 2 and not self.examples.is_sparse:
-            return None
-        return Projection.of(self.examples.X, self.run.hypothesis.w[1:])
+    def view(self) -> View:
+        """The plane the examples are drawn in: that of two features, or one through the last w."""
+        return view_of(self.examples, self.run.hypothesis)
+
+    @property
+    def projected(self) -> bool:
+        """Whether the plane is not that of two features."""
+        return self.examples.d != 2
 
     def to_json(self) -> dict[str, Any]:
         """The story as the player takes it."""
-        examples, trace, plane = self.examples, self.run.trace, self.plane
-        origin = trace.known_origin()
+        examples, trace, run = self.examples, self.run.trace, self.run
+        origin, x0 = trace.known_origin(), examples.x0
         names = examples.names or tuple(f"x{i + 1}" for i in range(examples.d))
         few = self.weights.size <= MOST_NUMBERS
-        table = examples.X if plane is not None and examples.numbers.size <= MOST_NUMBERS else None
-        return {
+        lines = self.view.lines(self.weights, x0) if self.projected or x0 != 1.0 else None
+        has_table = few and self.projected and examples.numbers.size <= MOST_NUMBERS
+        whole = examples if self.whole is None else self.whole
+        pairs = 0 if self.projected or self.whole is not None else len(self.weights) * examples.n
+        every = max(1, pairs // MOST_PAIRS)
+        judge = Judge(replace(whole, weights=None), run.hypothesis.zero)
+        points = self.view.points(examples.X, np.arange(examples.n))
+        pocket = run.pocket.history if isinstance(run, PocketRun) else None
+        json = {
             "format": FORMAT,
             "algorithm": self.algorithm,
             "order": self.order,
             "eta": origin.eta,
-            "zero": self.run.hypothesis.zero,
+            "zero": run.hypothesis.zero,
             "start": examples.tall(origin.start).tolist(),
-            "intercept": examples.x0,
-            "points": self._points().tolist(),
+            "intercept": x0,
+            "points": points.tolist(),
             "answers": examples.y.tolist(),
-            "names": list(names) if plane is None else ["along w", "first remaining direction"],
+            "names": list(self.view.names),
             "labels": [str(label) for label in examples.labels.tolist()],
-            "features": None if plane is None else list(names[:50]),
+            "features": list(names[:50]) if self.projected else None,
             "corrections": len(trace),
             "rows": packed(trace.examples, COUNTS),
             "ends": packed(trace.ends, COUNTS),
-            "weights": packed(self._tall(), FLOATS) if few else None,
-            "lines": None if self._drawn else packed(self._lines(), FLOATS),
-            "table": None if table is None or not few else packed(_dense(table), FLOATS),
-            "mistakes": packed(self._mistakes(), COUNTS),
-            "every": self._every,
-            "pocket": self._pocket(),
-            "reason": self.run.reason,
-            "told": told(self.run, examples.n, self.algorithm),
-            "verdict": None if self.verdict is None else self._verdict(),
-            "squeeze": self._squeeze(),
+            "weights": packed(self.weights[:, 0 if x0 else 1 :], FLOATS) if few else None,
+            "lines": None if lines is None else packed(lines, FLOATS),
+            "table": packed(_dense(examples.X), FLOATS) if has_table else None,
+            "mistakes": packed(judge.counts(self.weights[::every]), COUNTS),
+            "every": every,
+            "pocket": pocket and [[t, float(mistakes)] for t, mistakes in pocket],
+            "reason": run.reason,
+            "told": self.ending or _told(run, whole.n, self.algorithm),
+            "verdict": None if self.verdict is None else self._verdict_json(points),
+            "squeeze": self._squeeze_json(),
+        }
+        if self.numbers is not None:
+            json |= {"total": whole.n, "numbers": packed(self.numbers, COUNTS)}
+        return json
+
+    def _verdict_json(self, points: Floats) -> dict[str, Any]:
+        """What is proved, and what to draw of the proof.
+
+        `line` is c, a, b of the widest (or quasi-separating) line. `margin` is the distance in
+        the tall space, so the band is where c + a·x1 + b·x2 is from -margin to margin.
+        """
+        v, line = self.verdict, None
+        assert v is not None
+        if v.weights is not None:
+            w = np.asarray(v.weights, dtype=np.float64)
+            w = w if self.examples.x0 else np.concatenate(([0.0], w))
+            line = self.view.lines(w[None, :], self.examples.x0)[0].tolist()
+        return {
+            "name": v.verdict,
+            "told": v.explain().splitlines(),
+            "margin": v.margin,
+            "radius": v.radius,
+            "bound": v.bound if v.bound is not None and np.isfinite(v.bound) else None,
+            "support": v.support.tolist(),
+            "blocking": [_blocking_json(p, points, self.examples.y) for p in v.blocking[:3]],
+            "proof": None if v.proof is None else v.proof.to_json(),
+            "line": line,
         }
 
-    @property
-    def _drawn(self) -> bool:
-        """Whether the weights are the lines: two features and x0 = 1."""
-        return self.plane is None and self.examples.x0 == 1.0
+    def _squeeze_json(self) -> dict[str, Any] | None:
+        """‖w(t)‖² between its two bounds, and the cosine of the angle to the widest w.
 
-    def _points(self) -> NDArray[np.float64]:
-        X = self.examples.X
-        return np.asarray(X, dtype=np.float64) if self.plane is None else self.plane.points(X)
-
-    def _lines(self) -> NDArray[np.float64]:
-        return self._as_lines(self.weights)
-
-    def _as_lines(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.plane is not None:
-            return self.plane.lines(W, self.examples.x0)
-        return np.asarray(W * np.array([self.examples.x0, 1.0, 1.0]))
-
-    def _tall(self) -> NDArray[np.float64]:
-        return self.weights if self.examples.x0 else self.weights[:, 1:]
-
-    @property
-    def _every(self) -> int:
-        """One, or with two features and very many pairs of w(t) and example, some more."""
-        pairs = len(self.weights) * self.examples.n
-        return 1 if self.plane is not None else max(1, pairs // MOST_PAIRS)
-
-    def _mistakes(self) -> NDArray[np.float64]:
-        plain = replace(self.examples, weights=None)
-        return Judge(plain, self.run.hypothesis.zero).counts(self.weights[:: self._every])
-
-    def _pocket(self) -> list[list[float]] | None:
-        if not isinstance(self.run, PocketRun):
-            return None
-        return [[t, float(mistakes)] for t, mistakes in self.run.pocket.history]
-
-    def _verdict(self) -> dict[str, Any]:
-        assert self.verdict is not None
-        line = None
-        if self.verdict.weights is not None:
-            w = np.asarray(self.verdict.weights, dtype=np.float64)
-            w = w if self.examples.x0 else np.concatenate(([0.0], w))
-            line = self._as_lines(w[None, :])[0].tolist()
-        return {**verdict_json(self.verdict, self._points(), self.examples.y), "line": line}
-
-    def _squeeze(self) -> dict[str, Any] | None:
+        At t the bounds are max(0, first + t·least)² and squared0 + t·most; `bound` is the last t
+        at which they leave room, R²/rho² from w(0) = 0.
+        """
         v, trace = self.verdict, self.run.trace
         if not v or v.weights is None or v.margin is None:
             return None
-        return squeeze_json(squeeze(trace, v.weights), v, trace)
+        followed: Squeeze = squeeze(trace, v.weights)
+        size = math.hypot(*held_by_floats(np.asarray(v.weights, dtype=np.float64)).tolist())
+        eta = trace.known_origin().eta
+        first, squared0 = float(followed.inner[0]) / size, float(followed.squared[0])
+        least, most = eta * v.margin, (eta * v.radius) ** 2
+        # (first + t·least)² = squared0 + t·most, its larger root.
+        with np.errstate(all="ignore"):  # a margin like 1e-160 has a bound past all floats
+            half = np.float64(most - 2 * first * least) / 2
+            square = half * half + least * least * (squared0 - first * first)
+            root = half + np.sqrt(max(0.0, square))
+            bound = float(root / least**2) if least**2 > 0 else float("inf")
+        return {
+            "squared": packed(followed.squared, FLOATS),
+            "cosine": packed(np.nan_to_num(followed.cosine, nan=0.0), FLOATS),
+            "first": first,
+            "squared0": squared0,
+            "least": least,
+            "most": most,
+            "bound": bound if np.isfinite(bound) else None,
+            "holds": followed.holds,
+        }
 
 
-def weights_along(trace: Trace) -> NDArray[np.float64]:
-    """w(0) … w(T) as rows with their w0 slot, the same numbers as `trace.weights(t)`.
+def packed(numbers: NDArray[Any], kind: str) -> dict[str, str]:
+    """Numbers as text that keeps every bit.
 
-    Parameters
-    ----------
-    trace : Trace
-        With the examples it was made on.
+    Examples
+    --------
+    >>> packed(np.array([1.0]), FLOATS)
+    {'f8': 'AAAAAAAA8D8='}
     """
+    raw = np.ascontiguousarray(numbers, dtype=kind).tobytes()
+    return {kind[1:]: base64.b64encode(raw).decode("ascii")}
+
+
+def weights_along(trace: Trace) -> Floats:
+    """w(0) … w(T) as rows with their w0 slot, the same numbers as `trace.weights(t)`."""
     origin = trace.known_origin()
     unit = origin.examples.unit
     W = np.empty((len(trace) + 1, origin.examples.d + 1))
@@ -209,26 +239,151 @@ def weights_along(trace: Trace) -> NDArray[np.float64]:
     return W * unit
 
 
-_ENDED = {
-    "no mistakes": "a whole look at the examples found no mistake",
-    "max_iter": "the cycles that were allowed are used up",
-    "max_updates": "the corrections that were allowed are used up",
-    "time_limit": "the time that was allowed is used up",
-    "interrupted": "it was interrupted",
-    "end of stream": "every example has come once",
-}
-
-
-def told(run: Run, n: int, algorithm: str) -> str:
+def _told(run: Run, n: int, algorithm: str) -> str:
     """Why a run ended and what it leaves, in one sentence."""
-    corrections = counted(len(run.trace), "correction")
+    ended = f"Ended after {counted(len(run.trace), 'correction')}: {ENDED[run.reason]}"
     left = f"{len(run.mistakes):,} of {n:,}"
     if algorithm == "online":
-        return f"Ended after {corrections}: {_ENDED[run.reason]}; {left} were mistaken as they came"
+        return f"{ended}; {left} were mistaken as they came"
     whose = "the pocket has" if isinstance(run, PocketRun) else "there are"
-    rest = "" if run.separated else f"; {whose} mistakes on {left} examples"
-    return f"Ended after {corrections}: {_ENDED[run.reason]}{rest}"
+    return ended + ("" if run.separated else f"; {whose} mistakes on {left} examples")
 
 
-def _dense(X: Any) -> NDArray[np.float64]:
+def _blocking_json(part: Part, points: Floats, answers: NDArray[Any]) -> dict[str, Any]:
+    """Rows that cannot all be right, the shares of each side, and the point of both hulls.
+
+    Σ λ y (1, x) = 0 says that the yes rows weighted by λ and the no rows weighted by λ have one
+    common middle. Shares sum to 1 on each side.
+    """
+    known = dict(zip(part.rows, part.multipliers, strict=True))
+    if part.rest:  # those that it does not list
+        known = {row: known.get(row, part.rest) for row in range(len(answers))}
+    yes = sum(m for n, m in known.items() if answers[n] > 0)
+    no = sum(known.values()) - yes
+    shares = {n: float(Fraction(m, (yes if answers[n] > 0 else no) or 1)) for n, m in known.items()}
+    common = None
+    if yes and no:
+        weighted = [share * points[n] for n, share in shares.items() if answers[n] > 0]
+        common = np.sum(weighted, axis=0).tolist()
+    # Integers of any size: as text, for JavaScript's numbers end at 2^53.
+    return {
+        "rows": list(known),
+        "multipliers": [str(m) for m in known.values()],
+        "shares": list(shares.values()),
+        "common": common,
+    }
+
+
+def _dense(X: Any) -> Floats:
     return np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """How much a file of its own should carry."""
+
+    examples: int = 2000  # that are drawn
+    corrections: int = 5000  # that can be played
+    numbers: int = 2**18  # of the weights and of the features
+    work: float = 2.0**32  # multiplications for counting the mistakes at every t
+
+
+def excerpt(
+    story: Story, most: Capacity = Capacity(), numbers: Rows | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """The story as the player takes it, cut to size, and a sentence for each cut.
+
+    Mistakes are always counted on all examples, and examples keep their numbers: those of the
+    data where these are given, else their own, counted from 0.
+
+    Examples
+    --------
+    >>> from rosenblatt import algorithms
+    >>> X, y = np.linspace(-1, 1, 80).reshape(40, 2), np.arange(40) > 19
+    >>> examples = Examples.from_arrays(X, y)
+    >>> json, cuts = excerpt(Story(examples, algorithms.pla(examples)), Capacity(examples=10))
+    >>> len(json["points"]), json["total"], cuts
+    (10, 40, ['10 of 40 examples are drawn, all that are corrected among them.'])
+    """
+    examples, trace, cuts = story.examples, story.run.trace, []
+    made, kept = len(trace), _corrections(story, most)
+    if kept < made:
+        cuts.append(f"The first {kept:,} of {made:,} corrections can be played.")
+        ended = f"The run went on for {counted(made - kept, 'more correction')}, not kept here"
+        ends = trace.ends[trace.ends <= kept]
+        trace = replace(trace, examples=trace.examples[:kept], ends=ends)
+        story = replace(story, ending=ended)
+    rows = _drawn(story, trace, most)
+    if len(rows) < examples.n:
+        drawn = f"{len(rows):,} of {examples.n:,} examples are drawn"
+        cuts.append(f"{drawn}, all that are corrected among them.")
+    named = rows if numbers is None else numbers[rows]
+    short = replace(
+        story,
+        examples=_some(examples, rows),
+        run=_cut(story.run, trace, rows),
+        verdict=None if story.verdict is None else _renumbered(story.verdict, rows, examples.n),
+        whole=examples,
+        numbers=None if numbers is None and len(rows) == examples.n else named,
+    )
+    return short.to_json(), cuts
+
+
+def _corrections(story: Story, most: Capacity) -> int:
+    """How many corrections there is room for, in bytes and in the time to judge them."""
+    examples, rows = story.examples, story.run.trace.examples
+    by_size = most.numbers // (examples.d + 1)
+    by_work = int(most.work / (examples.n * examples.entries_per_row))
+    by_rows = len(rows)
+    if examples.n > most.examples:  # those corrected take half of the picture at the most
+        _, first = np.unique(rows, return_index=True)
+        if len(first) > most.examples // 2:
+            by_rows = int(np.sort(first)[most.examples // 2])
+    return min(len(rows), most.corrections, by_size, by_work, by_rows)
+
+
+def _drawn(story: Story, trace: Trace, most: Capacity) -> Rows:
+    """The examples that are drawn: those corrected, those of the proof, and a sample."""
+    examples, v = story.examples, story.verdict
+    wide = examples.d if story.projected else 1
+    count = max(10, min(most.examples, most.numbers // max(1, wide)))
+    if examples.n <= count:
+        return np.arange(examples.n)
+    must = set(trace.examples.tolist())
+    if v is not None:
+        must.update(v.support[:50].tolist())
+        must.update(n for part in v.blocking[:3] if not part.rest for n in part.rows[:50])
+    return sample(examples.n, max(count, len(must)), tuple(must))
+
+
+def _some(examples: Examples, rows: Rows) -> Examples:
+    if len(rows) == examples.n:
+        return examples
+    weights = None if examples.weights is None else examples.weights[rows]
+    return replace(examples, X=examples.X[rows], y=examples.y[rows], weights=weights)
+
+
+def _cut(run: Run, trace: Trace, rows: Rows) -> Run:
+    """The run with its trace cut short and its examples numbered anew."""
+    origin = trace.known_origin()
+    few = replace(origin, examples=_some(origin.examples, rows))
+    again = np.searchsorted(rows, trace.examples).astype(trace.examples.dtype)
+    trace = replace(trace, examples=again, origin=few)
+    if isinstance(run, PocketRun):
+        history = tuple(entry for entry in run.pocket.history if entry[0] <= len(trace))
+        return replace(run, trace=trace, pocket=Pocket(run.pocket.w, history))
+    return replace(run, trace=trace)
+
+
+def _renumbered(verdict: Separability, rows: Rows, n: int) -> Separability:
+    """The verdict with the numbers of the examples that are drawn."""
+    if len(rows) == n:
+        return verdict
+    place = {int(row): k for k, row in enumerate(rows)}
+    parts = [
+        Part(tuple(place[row] for row in part.rows), part.multipliers)
+        for part in verdict.blocking
+        if not part.rest and all(row in place for row in part.rows)
+    ]
+    support = np.array([place[int(r)] for r in verdict.support if int(r) in place], dtype=np.intp)
+    return replace(verdict, support=support, blocking=tuple(parts))

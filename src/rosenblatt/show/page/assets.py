@@ -43,12 +43,7 @@ def player_script(entry: str = "player.js") -> str:
 
     The modules are put one after the other, each after those it imports; top-level names are
     different in all of them, which a test holds them to. For pages that come without a server,
-    where a module can import nothing: put a call of ``mountPlayer(element, story)`` behind it.
-
-    Parameters
-    ----------
-    entry : str
-        The module to begin with.
+    where a module can import nothing: put a call of what the entry exports behind it.
     """
     done: dict[str, str] = {}
 
@@ -64,3 +59,39 @@ def player_script(entry: str = "player.js") -> str:
 
     take(entry)
     return "\n".join(done.values())
+
+
+def widget_script() -> str:
+    """The player as the module that a notebook's widget is made of."""
+    return player_script() + WIDGET
+
+
+def widget_style() -> str:
+    """The style sheets of the player, kept to it: a notebook has colours of its own."""
+    return player_style().replace(":root", ".rb-player")
+
+
+WIDGET = """
+export default {
+  render({ model, el }) {
+    const place = document.createElement("div");
+    el.append(place);
+    const player = mountPlayer(place, model.get("story"), {
+      t: model.get("t"),
+      moved(t) {
+        model.set("t", t);
+        model.save_changes();
+      },
+    });
+    const other = () => player.setStory(model.get("story"), model.get("t"));
+    const moved = () => model.get("t") === player.t || player.show(model.get("t"));
+    model.on("change:story", other);
+    model.on("change:t", moved);
+    return () => {
+      model.off("change:story", other);
+      model.off("change:t", moved);
+      player.end();
+    };
+  },
+};
+"""

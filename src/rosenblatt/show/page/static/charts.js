@@ -1,4 +1,5 @@
-// Charts: what grows along with t, ‖w(t)‖² in its squeeze and the mistakes of w(t) and the pocket.
+// Charts: what grows along with t, ‖w(t)‖² in its squeeze and the mistakes of w(t) and the pocket;
+// and for a report where the squeeze ends, and how far examples are from the line.
 import { Frame, ticks } from "./frame.js";
 import { say } from "./numbers.js";
 
@@ -119,4 +120,75 @@ function growing(pen, points, frame, t, style) {
     path.push([x, y]);
   }
   if (path.length > 1) pen.lines(path, style);
+}
+
+function stillFrame(box, { width, height, palette }) {
+  const text = Math.max(11, 0.8 * palette.size);
+  const edge = { left: 2 * text, right: 2 * text, top: text, bottom: 2.2 * text };
+  const style = { size: text, font: palette.font, fill: palette.ink, align: "center" };
+  return { frame: new Frame(box, width, height, edge), style, foot: height - 0.6 * text };
+}
+
+// The squeeze on logarithmic axes, where both bounds are straight and meet at R²/ρ².
+export function drawMeeting(pen, size, story) {
+  const { palette } = size;
+  const s = story.squeeze;
+  const last = Math.max(story.T, 2, 1.2 * s.bound);
+  const most = (t) => t * s.most;
+  const least = (t) => (t * s.least) ** 2;
+  const run = Array.from(s.squared, (value, t) => [t, value]).filter(([t, v]) => t > 0 && v > 0);
+  const low = run.reduce((a, [, value]) => Math.min(a, value), least(1));
+  const high = Math.max(most(last), least(last));
+  const box = { left: 0, right: Math.log(last), bottom: Math.log(low), top: Math.log(high) };
+  const { frame, style, foot } = stillFrame(box, size);
+  const at = (t, value) => [frame.x(Math.log(t)), frame.y(Math.log(value))];
+  const bound = (of, stroke, dash) =>
+    pen.lines([at(1, of(1)), at(last, of(last))], { stroke, width: 2, dash });
+  bound(most, palette.no, [7, 4]);
+  bound(least, palette.yes, [2, 4]);
+  pen.lines(
+    run.map(([t, value]) => at(t, value)),
+    { stroke: palette.ink, width: 2.5 },
+  );
+  const [x] = at(s.bound, most(1));
+  pen.lines(
+    [
+      [x, frame.edge.top],
+      [x, size.height - frame.edge.bottom],
+    ],
+    { stroke: palette.soft, width: 1.5, dash: [2, 4] },
+  );
+  const middle = Math.sqrt(last);
+  const name = (text, fill, of, lift) => {
+    const [px, py] = at(middle, of(middle));
+    pen.text(text, px, py + lift * style.size, { ...style, fill, halo: palette.paper });
+  };
+  name("t·R²", palette.no, most, -0.8);
+  name("t²·ρ²", palette.yes, least, 1.6);
+  pen.text("t = 1", frame.x(0), foot, style);
+  const told = `R²/ρ² = ${say(Math.round(s.bound))}`;
+  pen.text(told, Math.min(x, size.width - 4.5 * style.size), foot, style);
+}
+
+// How many examples are how far on their right side, the two answers in two colours.
+export function drawMargins(pen, size, { yes, no, far }) {
+  const { palette } = size;
+  const top = yes.reduce((a, count, k) => Math.max(a, count + no[k]), 1);
+  const { frame, style, foot } = stillFrame({ left: -1, right: 1, bottom: 0, top }, size);
+  const step = 2 / yes.length;
+  const bar = (k, low, high, fill) => {
+    const [left, right] = [frame.x(-1 + k * step), frame.x(-1 + (k + 1) * step) - 1];
+    const [floor, roof] = [frame.y(low), frame.y(high)];
+    const corners = [left, right, right, left].map((x, i) => [x, i < 2 ? floor : roof]);
+    if (high > low) pen.polygon(corners, { fill });
+  };
+  yes.forEach((count, k) => {
+    bar(k, 0, no[k], palette.no);
+    bar(k, no[k], no[k] + count, palette.yes);
+  });
+  const zero = [0, top].map((y) => [frame.x(0), frame.y(y)]);
+  pen.lines(zero, { stroke: palette.ink, width: 1.5, dash: [4, 3] });
+  pen.text("0", frame.x(0), foot, style);
+  pen.text(`−${far}`, frame.x(-1), foot, style);
+  pen.text(far, frame.x(1), foot, style);
 }

@@ -63,6 +63,17 @@ export function boxAround(points, width, height) {
   return Math.max(w / h, h / w) < ALIKE ? toScale(box, width, height) : box;
 }
 
+// The frame of a story: an axis without a name is there to spread examples on, from 0 to 1.
+export function frameOf(story, width, height, boxOf = boxAround) {
+  if (story.names[1]) return new Frame(boxOf(story.points, width, height), width, height);
+  const { left, right } = boxAround(
+    story.points.map(([x]) => [x, x]),
+    1,
+    1,
+  );
+  return new Frame({ left, right, bottom: 0, top: 1 }, width, height);
+}
+
 function toScale(box, width, height) {
   const [w, h] = [box.right - box.left, box.top - box.bottom];
   const unit = Math.max(w / width, h / height);

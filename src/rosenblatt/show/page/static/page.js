@@ -46,7 +46,7 @@ class Page {
     this.player = mountPlayer(byId("player"), emptyStory(USUAL.start), {
       moved: (t) => this.moved(t),
       overlay: (pen, player) => this.editor?.draw(pen, player.palette, player.frame),
-      frameOf: (points, width, height) => boxAround(this.fitted || points, width, height),
+      boxOf: (points, width, height) => boxAround(this.fitted || points, width, height),
       speed: this.state.speed,
     });
     this.toolbar = new Toolbar(

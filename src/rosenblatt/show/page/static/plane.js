@@ -68,10 +68,10 @@ function drawHalfPlanes(pen, { frame, palette }, line) {
   pen.polygon(there(clipped(corners, opposite)), { fill: palette.noArea });
 }
 
-function drawGrid(pen, { frame, palette }) {
+function drawGrid(pen, { story, frame, palette }) {
   const { width, height } = frame;
   const grid = { stroke: palette.faint, width: 1 };
-  const [across, up] = marks(frame);
+  const [across, up] = marks(story, frame);
   pen.strokes(
     across.map((x) => [frame.x(x), 0, frame.x(x), height]),
     grid,
@@ -82,10 +82,11 @@ function drawGrid(pen, { frame, palette }) {
   );
 }
 
-function marks({ box, width, height }) {
+// An axis without a name has no numbers either.
+function marks({ names }, { box, width, height }) {
   return [
     ticks(box.left, box.right, Math.min(8, width / 110)),
-    ticks(box.bottom, box.top, Math.min(8, height / 90)),
+    names[1] ? ticks(box.bottom, box.top, Math.min(8, height / 90)) : [],
   ];
 }
 
@@ -93,7 +94,7 @@ function drawLabels(pen, story, frame, palette) {
   const { width, height } = frame;
   const size = Math.max(11, Math.min(palette.size * 0.75, 20));
   const style = { size, font: palette.font, fill: palette.soft, halo: palette.paper };
-  const [across, up] = marks(frame);
+  const [across, up] = marks(story, frame);
   across
     .slice(1, -1)
     .forEach((x) => pen.text(say(x), frame.x(x), height - 8, { ...style, align: "center" }));
@@ -201,7 +202,7 @@ function drawProofBelow(pen, scene) {
   const { story, frame, palette } = scene;
   const verdict = story.verdict;
   if (!verdict) return;
-  if (verdict.name === "separable" && story.flat) drawBand(pen, scene);
+  if (verdict.name === "separable" && verdict.line && story.flat) drawBand(pen, scene);
   const part = verdict.blocking[0];
   if (!part) return;
   for (const sign of [1, -1]) {

@@ -4,14 +4,14 @@
 //   player.show(t); player.play(); player.setStory(json); player.redraw(); player.end();
 //
 // `element` gets the class "rb-player"; theme.css and player.css style it. Options: `t`, `proof`,
-// `speed` (corrections a second), `moved(t)` called after each move, `frameOf(points, w, h)` for
+// `speed` (corrections a second), `moved(t)` called after each move, `boxOf(points, w, h)` for
 // a box of one's own. `player.parts` has the elements, for a page that adds to them.
 import { Sheet } from "./canvas.js";
 import { mistakesCaption, planeLabel, squeezeCaption } from "./captions.js";
 import { mistakesChart, squeezeChart } from "./charts.js";
 import { make } from "./elements.js";
 import { factsPanel, sentenceAt, showFacts } from "./facts.js";
-import { boxAround, Frame } from "./frame.js";
+import { frameOf } from "./frame.js";
 import { counted, grouped } from "./numbers.js";
 import { CanvasPen, SvgPen } from "./pens.js";
 import { drawPlane, drawPoints } from "./plane.js";
@@ -208,8 +208,7 @@ export class Player {
   }
 
   makeFrame(width, height) {
-    const boxOf = this.options.frameOf || boxAround;
-    return new Frame(boxOf(this.story.points, width || 1, height || 1), width || 1, height || 1);
+    return frameOf(this.story, width || 1, height || 1, this.options.boxOf);
   }
 
   chart(parts, sheet, kind) {
