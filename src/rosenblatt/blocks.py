@@ -63,6 +63,8 @@ class Picked:
 
     def joined(self, others: Sequence[Picked]) -> Picked:
         """These rows and others, in the order of their numbers, each once."""
+        if not others:
+            return self
         parts = [self, *others]
         numbers, at = np.unique(np.concatenate([p.numbers for p in parts]), return_index=True)
         return Picked(numbers, _taken(_stacked([p.examples for p in parts]), at))

@@ -13,7 +13,6 @@ from rosenblatt import engine
 from rosenblatt.evidence.integers import merged, not_below
 from rosenblatt.evidence.signed import (
     Floats,
-    Look,
     least_margin,
     lengths_and_columns,
     look_at,
@@ -201,8 +200,8 @@ def guarantee(
     w, look = with_slot(examples, weights), look_at(examples)
     promise = guarantee_of(examples, w)
     radius = scaled_radius(look, examples, weights=examples.weights)
-    scaled = scaled_guarantee(promise.margin, near_one(examples.tall(w)), look, radius)
-    return replace(promise, scaled=scaled)
+    margin = look.scaled_margin(promise.margin, near_one(examples.tall(w)))
+    return replace(promise, scaled=Guarantee(radius, margin))
 
 
 def guarantee_of(examples: Examples, w: Floats) -> Guarantee:
@@ -226,17 +225,6 @@ def _margin(examples: Examples, w: Floats) -> float:
     near = np.flatnonzero(s <= s.min() + 2 * off)
     near = near[np.argsort(s[near], kind="stable")][:EXACTLY]
     return least_margin(examples, whole_of(examples.tall(w)), near, examples.weights)
-
-
-def scaled_guarantee(margin: float, w: Floats, look: Look, radius: float) -> Guarantee:
-    """What a line is worth if each column of X were divided by its largest entry.
-
-    Its products stay what they are, and its weights grow by what the columns shrink by.
-    """
-    with np.errstate(all="ignore"):
-        scales = look.scales / look.scales.max()
-        grown = float(np.linalg.norm(w * scales) / np.linalg.norm(w))
-        return Guarantee(radius, float(margin / look.scales.max() / grown) if grown > 0 else 0.0)
 
 
 def squeeze(trace: Trace, weights: Any) -> Squeeze:

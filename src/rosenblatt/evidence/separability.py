@@ -33,7 +33,7 @@ from rosenblatt.evidence.decide import (
     unit_length,
     with_the_rest,
 )
-from rosenblatt.evidence.guarantee import Guarantee, corrections, scaled_guarantee
+from rosenblatt.evidence.guarantee import Guarantee, corrections
 from rosenblatt.evidence.integers import (
     MOST_PAIRS,
     Total,
@@ -521,7 +521,7 @@ class _Search:
                 found.margin,
                 found.upper,
                 found.support,
-                scaled=scaled_guarantee(found.margin, found.floats, self.look, radius),
+                scaled=Guarantee(radius, self.look.scaled_margin(found.margin, found.floats)),
                 **about,
             )
         pairs = [self._numbered(Part(pair, (1, 1))) for pair in contradictions_of(rows)]

@@ -63,6 +63,16 @@ class Look:
         scales[: int(self.x0)] = 1.0
         return scales
 
+    def scaled_margin(self, margin: float, w: Floats) -> float:
+        """The margin of a line if each column of X were divided by its largest entry.
+
+        Its products stay what they are, and its weights grow by what the columns shrink by.
+        """
+        largest = self.scales.max()
+        with np.errstate(all="ignore"):
+            grown = float(np.linalg.norm(w * (self.scales / largest)) / np.linalg.norm(w))
+            return float(margin / largest / grown) if grown > 0 else 0.0
+
 
 def look_at(examples: Examples) -> Look:
     """Look once at all examples."""
