@@ -122,16 +122,7 @@ class Accuracy:
 
 
 def folds(y: NDArray[np.int8], count: int, rng: np.random.Generator) -> list[Rows]:
-    """Rows dealt into folds, both answers as evenly as they go.
-
-    Parameters
-    ----------
-    y : int8 array
-        The answers.
-    count : int
-        How many folds.
-    rng : Generator
-        The source of chance.
+    """Rows dealt into so many folds, both answers as evenly as they go.
 
     Examples
     --------
@@ -144,17 +135,7 @@ def folds(y: NDArray[np.int8], count: int, rng: np.random.Generator) -> list[Row
 
 
 def held_out(y: NDArray[np.int8], share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Rows to learn from and rows to test on, both answers in the same proportion.
-
-    Parameters
-    ----------
-    y : int8 array
-        The answers.
-    share : float
-        The share of each answer that is held out, at least one row of it.
-    rng : Generator
-        The source of chance.
-    """
+    """Rows to learn from and rows to test on: a share of each answer, at least one row of it."""
     test = []
     for sign in (-1, 1):
         rows = rng.permutation(np.flatnonzero(y == sign))

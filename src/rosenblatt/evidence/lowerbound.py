@@ -41,27 +41,13 @@ FREE = 2**13  # numbers in all that are asked about before anybody looks at the 
 
 @dataclass(frozen=True, eq=False)
 class LowerBound:
-    """No w makes mistakes that cost less.
+    """No w makes mistakes that cost less."""
 
-    Parameters
-    ----------
-    cost : int
-        The bound, in the unit of `Costs`: a count where the examples have no weights.
-    parts : tuple of Part
-        Disjoint blocking rows, each at least one mistake.
-    w : array
-        The best weights known, perhaps better than those that were given.
-    exhausted : bool
-        Whether branch and bound showed that nothing is better than `w`.
-    interrupted : bool
-        Whether Ctrl-C ended it.
-    """
-
-    cost: int
-    parts: tuple[Part, ...]
-    w: Floats
-    exhausted: bool = False
-    interrupted: bool = False
+    cost: int  # in the unit of `Costs`: a count where the examples have no weights
+    parts: tuple[Part, ...]  # disjoint blocking rows, each at least one mistake
+    w: Floats  # the best weights known, perhaps better than those that were given
+    exhausted: bool = False  # whether branch and bound showed that nothing is better than w
+    interrupted: bool = False  # whether Ctrl-C ended it
 
     def proof(self, examples: Examples) -> Proof | None:
         """The parts as a proof that can be checked and saved; None where there is no part."""
@@ -74,21 +60,10 @@ class LowerBound:
 def lower_bound(
     examples: Examples, w: Floats, deadline: Deadline = NEVER, *, branch: bool = True
 ) -> LowerBound:
-    """Bound the fewest mistakes from below, starting from good weights.
+    """Bound the fewest mistakes from below, starting from good weights with their w0 slot.
 
     Rows that are alike and have different answers are counted whatever the time, and the first
-    questions about few rows are asked.
-
-    Parameters
-    ----------
-    examples : Examples
-        The rows and their answers.
-    w : array
-        Weights with few mistakes, with a w0 slot.
-    deadline : Deadline
-        When to be content with the bound so far.
-    branch : bool
-        Whether to go on to branch and bound after the disjoint sets.
+    questions about few rows are asked. Branch and bound comes after the disjoint sets.
 
     Examples
     --------
@@ -151,7 +126,7 @@ class Ledger:
         yield from self._contradictions(free)
         if self.examples.d > MOST_FEATURES or self.sure >= self.cost:
             return
-        near, worst = self._near(), self._worst_first()
+        near, worst = self._near_and_worst()
         for m in worst[free[worst]].tolist():
             if not free[m]:
                 continue
@@ -189,17 +164,14 @@ class Ledger:
                 told += 1
                 yield Part(pair, (1, 1))
 
-    def _near(self) -> Rows:
-        """Rows the best weights answer rightly, those nearest to the line."""
-        s = np.abs(Hypothesis(self.w, self.examples.x0).scores(self.examples.X))
-        s[self.wrong] = np.inf
-        s[self.prices == 0] = np.inf
-        count = min(NEAREST, int(np.isfinite(s).sum()))
-        return np.sort(np.argpartition(s, count - 1)[:count]) if count else np.empty(0, np.intp)
-
-    def _worst_first(self) -> Rows:
+    def _near_and_worst(self) -> tuple[Rows, Rows]:
+        """The rows answered rightly that are nearest to the line; the wrong ones, worst first."""
         s = self.examples.y * Hypothesis(self.w, self.examples.x0).scores(self.examples.X)
-        return self.wrong[np.argsort(s[self.wrong])]
+        worst = self.wrong[np.argsort(s[self.wrong])]
+        s = np.abs(s)
+        s[self.wrong] = s[self.prices == 0] = np.inf
+        count = min(NEAREST, int(np.isfinite(s).sum()))
+        return np.sort(np.argpartition(s, max(count - 1, 0))[:count]), worst
 
     def ask(self, rows: Rows) -> Part | Floats | None:
         """Some of these rows that block one another, or weights that answer them all."""
@@ -226,8 +198,7 @@ class Ledger:
             raise KeyboardInterrupt
         if not answer or answer.weights is None:
             return None
-        w = np.asarray(answer.weights, dtype=np.float64)
-        return w if self.examples.x0 else np.concatenate(([0.0], w))
+        return answer.weights if some.x0 else np.concatenate(([0.0], answer.weights))
 
     def nothing_better(self) -> bool:
         """Whether branch and bound shows that no w costs less than the best.
@@ -248,9 +219,17 @@ class Ledger:
         so_far = self.costs.total(list(gone))
         if so_far + self._packing(gone, kept) >= self.cost:
             return True
-        part = self._open_part(gone, kept)
-        if part is None:
-            return self._whole_answer(gone)
+        known = [rows for rows in self.sets if not gone & rows]
+        if not known:
+            mask = self.prices > 0
+            mask[list(gone)] = False
+            answer = self.ask(np.flatnonzero(mask))
+            if not isinstance(answer, Part):
+                self._offer(answer)
+                return False
+            self.know(answer)
+            known = self.sets[-1:]
+        part = min(known, key=lambda rows: len(rows - kept))
         # Rows of many parts first: once they are tried, the others are known to be right.
         choices = sorted(part - kept, key=self.frequency.__getitem__, reverse=True)
         for i, n in enumerate(choices):
@@ -270,28 +249,10 @@ class Ledger:
                 cost += self.price(open_rows)
         return cost
 
-    def _open_part(self, gone: frozenset[int], kept: frozenset[int]) -> frozenset[int] | None:
-        """A part that avoids the rows that are gone: a known one, or a new one."""
-        known = [rows for rows in self.sets if not gone & rows]
-        if known:
-            return min(known, key=lambda rows: len(rows - kept))
-        answer = self.ask(self._others(gone))
-        if isinstance(answer, Part):
-            self.know(answer)
-            return self.sets[-1]
-        return None
-
-    def _whole_answer(self, gone: frozenset[int]) -> bool:
-        """Without `gone` some w is right: it is better than the best, if floats can hold it."""
-        answer = self.ask(self._others(gone))
-        if isinstance(answer, np.ndarray):
-            old, before = self.w, self.cost
-            self.take(answer)
+    def _offer(self, w: Floats | None) -> None:
+        """Take weights as the best if they are better, as floats hold them."""
+        old, before = self.w, self.cost
+        if w is not None:
+            self.take(w)
             if self.cost >= before:
                 self.take(old)
-        return False
-
-    def _others(self, gone: frozenset[int]) -> Rows:
-        mask = self.prices > 0
-        mask[list(gone)] = False
-        return np.flatnonzero(mask)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.algorithms.judge import Judge
 from rosenblatt.errors import UsageError
-from rosenblatt.evidence.curve import PocketCurve, pocket_curve
 from rosenblatt.evidence.guarantee import Guarantee, Squeeze, guarantee_of, squeeze, with_slot
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.files import replacing
 from rosenblatt.pipelines import final
 from rosenblatt.show.fitted import hypothesis_of, trace_of
 from rosenblatt.show.plot.paper import INK, NO, PALE, YES, legend_of, sheet, tidy
+from rosenblatt.trace import Trace
 from rosenblatt.words import counted
 
 if TYPE_CHECKING:
@@ -174,6 +177,37 @@ def _name(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class PocketCurve:
+    """Mistakes along a run; with weights, what they weigh."""
+
+    t: NDArray[np.intp]  # the moments looked at: all, or many where there are more than 2,000
+    mistakes: NDArray[np.float64]  # of w(t) on all examples
+    pocket: NDArray[np.float64]  # of the best weights kept so far
+
+    @classmethod
+    def of(cls, trace: Trace, history: Sequence[tuple[int, float]], zero: int = 0) -> Self:
+        """Judge the weights of a run; the history tells when the pocket was replaced.
+
+        Examples
+        --------
+        >>> import rosenblatt as rb
+        >>> clf = rb.PocketPerceptron(max_updates=3, order="cycle")
+        >>> clf = clf.fit([[0.0], [1.0], [2.0]], [0, 1, 0])
+        >>> curve = PocketCurve.of(clf.trace_, clf.history_)
+        >>> curve.mistakes.tolist(), curve.pocket.tolist()
+        ([3.0, 1.0, 2.0, 1.0], [3.0, 1.0, 1.0, 1.0])
+        """
+        changes = np.array([t for t, _ in history], dtype=np.intp)
+        costs = np.array([cost for _, cost in history], dtype=np.float64)
+        t = np.arange(len(trace) + 1)
+        if len(trace) >= MOST:  # each is a look at all examples
+            t = np.union1d(np.linspace(0, len(trace), MOST).astype(np.intp), changes)
+        judge = Judge(trace.known_origin().examples, zero)
+        mistakes = np.array([judge.alone(w) for w in trace.walk(t.tolist())], dtype=np.float64)
+        return cls(t, mistakes, costs[np.searchsorted(changes, t, side="right") - 1])
+
+
 class PocketDisplay:
     """How w(t) jumps about while the pocket only gets better.
 
@@ -224,7 +258,7 @@ class PocketDisplay:
                 f"{type(last).__name__} keeps no pocket; fit a PocketPerceptron to see one."
             )
         trace = trace_of(clf, X, y)
-        return cls(pocket_curve(trace, last.history_, last._zero)).plot(ax=ax)
+        return cls(PocketCurve.of(trace, last.history_, last._zero)).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw.
@@ -236,7 +270,9 @@ class PocketDisplay:
         """
         curve = self.curve
         self.figure_, (self.ax_,) = sheet(ax, 1, (6.4, 3.6))
-        tidy(self.ax_, ("corrections t", "mistakes"), curve.sentence())
+        kept = counted(float(curve.pocket[-1]), "mistake")
+        title = f"{kept} in the pocket after {counted(int(curve.t[-1]), 'correction')}"
+        tidy(self.ax_, ("corrections t", "mistakes"), title)
         self.ax_.plot(curve.t, curve.mistakes, color=PALE, linewidth=0.8, label="w(t)")
         pocket = {"color": INK, "linewidth": 2.2, "label": "pocket"}
         self.ax_.step(curve.t, curve.pocket, where="post", **pocket)
