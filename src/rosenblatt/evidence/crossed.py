@@ -10,6 +10,7 @@ numbering the components separates it. So tens of thousands of dummies take one 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from typing import Any
 
 import numpy as np
@@ -66,11 +67,6 @@ class Crossed:
         tails, heads = np.where(back, heads, tails), np.where(back, tails, heads)
         return cls(constraints, tails, heads, second, intercept)
 
-    @property
-    def nodes(self) -> int:
-        """The columns, the reference's node and the ground."""
-        return self.constraints.examples.d + 2
-
     def graph(self, rows: Mask | None = None, both: bool = False) -> Any:
         """The arrows of some rows as a matrix; pinned rows, or all, lead both ways."""
         rows = np.ones(len(self.tails), dtype=bool) if rows is None else rows
@@ -78,7 +74,8 @@ class Crossed:
         tails = np.concatenate((self.tails[rows], self.heads[turned]))
         heads = np.concatenate((self.heads[rows], self.tails[turned]))
         ones = np.ones(len(tails), dtype=np.int64)  # equal arrows add up
-        return sparse.csr_array((ones, (tails, heads)), shape=(self.nodes, self.nodes))
+        nodes = self.constraints.examples.d + 2
+        return sparse.csr_array((ones, (tails, heads)), shape=(nodes, nodes))
 
     def partition(self) -> Partition:
         """Which rows are separated, with γ and multipliers."""
@@ -106,8 +103,8 @@ class Crossed:
         inner = self.graph(overlapping)
         where = _arrows(self, overlapping)
         ones = overlapping & ~pinned
-        leaving = np.bincount(self.tails[ones], minlength=self.nodes)
-        coming = np.bincount(self.heads[ones], minlength=self.nodes)
+        leaving = np.bincount(self.tails[ones], minlength=len(component))
+        coming = np.bincount(self.heads[ones], minlength=len(component))
         total: dict[int, int] = {}
         for graph, visits, outward in ((inner, leaving, True), (inner.T.tocsr(), coming, False)):
             for child, parent, flow in _flows(graph, component, visits):
@@ -127,7 +124,10 @@ class Crossed:
         reference = d + 1 if self.intercept < 0 else d
         # Nobody stands on a node that no row touches: what it is compared with is unknown.
         graph = self.graph() + overlap
-        before, after = ({k: _reached(g, k) for k in (d, d + 1)} for g in (graph.T.tocsr(), graph))
+        before, after = (
+            {k: set(csgraph.breadth_first_order(g, k)[0].tolist()) for k in (d, d + 1)}
+            for g in (graph.T.tocsr(), graph)
+        )
         reasons = []
         for j in range(d):
             i, k, sign = (j, d + 1, -1) if self.second[j] else (j, reference, 1)
@@ -138,8 +138,7 @@ class Crossed:
             elif same[i] == same[k]:
                 reasons.append(FINITE)
             else:
-                above, below = bool(before[k][i]), bool(after[k][i])
-                side = sign if above else -sign if below else 0
+                side = sign if i in before[k] else -sign if i in after[k] else 0
                 reasons.append({1: UP, -1: DOWN, 0: EITHER}[side])
         return reasons
 
@@ -194,21 +193,12 @@ def _sides(pairs: Ints, d: int) -> Mask | None:
 
 def _heights(component: Ints, tails: Ints, heads: Ints) -> Ints:
     """A number for each component, higher at the tail of every arrow than at its head."""
-    count = int(component.max()) + 1
-    ones = np.ones(len(tails), dtype=np.int8)
-    arrows = sparse.csr_array((ones, (component[tails], component[heads])), shape=(count, count))
-    waiting = np.bincount(arrows.indices, minlength=count)
-    height = np.zeros(count, dtype=np.intp)
-    ready = np.flatnonzero(waiting == 0).tolist()
-    done = 0
-    while ready:
-        k = ready.pop()
-        height[k] = count - done
-        done += 1
-        for j in arrows.indices[arrows.indptr[k] : arrows.indptr[k + 1]].tolist():
-            waiting[j] -= 1
-            if waiting[j] == 0:
-                ready.append(j)
+    order: TopologicalSorter[int] = TopologicalSorter()
+    arrows = np.unique((component[tails], component[heads]), axis=1)
+    for tail, head in arrows.T.tolist():
+        order.add(head, tail)
+    height = np.zeros(int(component.max()) + 1, dtype=np.intp)
+    height[list(order.static_order())[::-1]] = np.arange(1, len(np.unique(arrows)) + 1)
     return height
 
 
@@ -239,10 +229,3 @@ def _flows(graph: Any, component: Ints, visits: Ints) -> list[tuple[int, int, in
                 result.append((child, parent, int(flow[child])))
             flow[parent] += flow[child]
     return result
-
-
-def _reached(graph: Any, start: int) -> Mask:
-    """The nodes that can be reached."""
-    reached = np.zeros(graph.shape[0], dtype=bool)
-    reached[csgraph.breadth_first_order(graph, start, return_predecessors=False)] = True
-    return reached
