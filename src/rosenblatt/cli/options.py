@@ -11,6 +11,7 @@ import click
 
 from rosenblatt.cli.console import Voice
 from rosenblatt.errors import OpenError, UsageError, column_called
+from rosenblatt.files import write_text
 from rosenblatt.read.columns import ENGLISH, Vocabulary
 from rosenblatt.read.data import Footprint
 from rosenblatt.read.encoding import POLICIES
@@ -140,6 +141,26 @@ def convert_option(function: F) -> F:
         default=True,
         help="Whether text larger than memory is converted once, to a Parquet file beside it.",
     )(function)
+
+
+def proof_option(function: F) -> F:
+    """Add --proof; the command gets `proof`."""
+    return click.option(
+        "--proof", type=click.Path(), metavar="FILE", help="Write the proof as JSON."
+    )(function)
+
+
+def write_proof(voice: Voice, path: str | None, data: str, plan: Any, proof: Any) -> str | None:
+    """Write a proof to the file that was named for it, if any; the file, if it was written."""
+    from rosenblatt.model import proof_to_json
+
+    if path is None or proof is None:
+        if path is not None:
+            voice.note("undecided: there is no proof to write.")
+        return None
+    write_text(path, proof_to_json(plan, proof))
+    voice.step("wrote", f"{path}: check it with rosenblatt verify {path} {data}")
+    return path
 
 
 def examples(*lines: str) -> str:

@@ -15,12 +15,13 @@ from rosenblatt.cli.options import (
     convert_option,
     examples,
     json_option,
+    proof_option,
     reading_options,
     tell_plan,
     too_large,
+    write_proof,
 )
-from rosenblatt.files import keep_apart, write_text
-from rosenblatt.model import proof_to_json
+from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
 from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.data import Data, read_data
@@ -39,7 +40,7 @@ SHOWN = 10
     ),
 )
 @click.argument("data", type=click.Path(allow_dash=True))
-@click.option("--proof", type=click.Path(), metavar="FILE", help="Write the proof as JSON.")
+@proof_option
 @convert_option
 @reading_options
 @json_option
@@ -73,18 +74,14 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
         voice.show(_table(blocking, found.plan.answers.column, voice.out.width - 40))
         if len(blocking) > SHOWN:
             voice.show(f"… and {counted(len(blocking) - SHOWN, 'more row')}; --json has them all.")
-    if proof is not None and verdict.answer.proof is not None:
-        write_text(proof, proof_to_json(found.plan, verdict.answer.proof))
-        voice.step("wrote", f"{proof}: check it with rosenblatt verify {proof} {data}")
-    elif proof is not None:
-        voice.note("undecided: there is no proof to write.")
+    written = write_proof(voice, proof, data, found.plan, verdict.answer.proof)
     voice.result(
         {
             "data": source.name,
             "rows": verdict.rows.count if found.rows is None else len(found.rows),
             **verdict.to_json(),
             "blocking": blocking,
-            "proof": proof if verdict.answer.proof is not None else None,
+            "proof": written,
         }
     )
     return EXIT[verdict.name]

@@ -10,14 +10,20 @@ from rich.table import Table
 
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
-from rosenblatt.cli.options import Reading, examples, json_option, reading_options
+from rosenblatt.cli.options import (
+    Reading,
+    examples,
+    json_option,
+    proof_option,
+    reading_options,
+    write_proof,
+)
 from rosenblatt.errors import DataError
 from rosenblatt.evidence.cone import FINITE, SHORT
 from rosenblatt.evidence.families import FAMILIES
 from rosenblatt.evidence.separation import Separation, advice, spelled, summary, which_rows
 from rosenblatt.evidence.separation import separation as ask
-from rosenblatt.files import keep_apart, write_text
-from rosenblatt.model import proof_to_json
+from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
 from rosenblatt.read.regression import Regression, read_regression
 from rosenblatt.words import counted, listed
@@ -37,7 +43,7 @@ SHOWN = 40
 @click.option("--family", type=click.Choice(FAMILIES), default="binomial", show_default=True)
 @click.option("--intercept/--no-intercept", default=True, help="Whether there is an intercept.")
 @click.option("--weights", metavar="COLUMN", help="Rows of weight 0 are not part of it.")
-@click.option("--proof", type=click.Path(), metavar="FILE", help="Write the proof as JSON.")
+@proof_option
 @reading_options
 @json_option
 def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
@@ -65,10 +71,8 @@ def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
     except ValueError as trouble:
         raise DataError(f"{source.name}: {trouble}") from None
     _show(voice, s, found)
-    if proof is not None and s.proof is not None:
-        write_text(proof, proof_to_json(found.plan, s.proof))
-        voice.step("wrote", f"{proof}: check it with rosenblatt verify {proof} {data}")
-    voice.result({"data": source.name, **to_json(s, found), "proof": proof if s.proof else None})
+    written = write_proof(voice, proof, data, found.plan, s.proof)
+    voice.result({"data": source.name, **to_json(s, found), "proof": written})
     return EXIT[s.kind]
 
 
