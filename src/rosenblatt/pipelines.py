@@ -5,7 +5,7 @@ Nothing of scikit-learn is imported here: whoever hands over a pipeline has it a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +16,12 @@ from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.tables import column_names
 
 Exact = list[Fraction]
+# Scalers that give (x - centre) / scale_: the centre, and whether it is taken.
+CENTRES = {
+    "StandardScaler": ("mean_", "with_mean"),
+    "RobustScaler": ("center_", "with_centering"),
+    "MaxAbsScaler": ("", ""),
+}
 JOBLIB = "keep the whole pipeline with joblib.dump."
 
 
@@ -94,45 +100,28 @@ def _check(folded: Hypothesis, last: Any, steps: list[Any]) -> None:
 
 def _affine(step: Any, count: int) -> tuple[Exact, Exact]:
     """What a step multiplies each column by, and then adds."""
-    known = AFFINE.get(type(step).__name__)
-    if known is None or not type(step).__module__.startswith("sklearn.preprocessing"):
+    name = type(step).__name__
+    known = name == "MinMaxScaler" or name in CENTRES
+    if not known or not type(step).__module__.startswith("sklearn.preprocessing"):
         raise ValueError(
-            f"{type(step).__name__} cannot be kept in a model file, for it does more than move "
-            f"and stretch columns; {JOBLIB}"
+            f"{name} cannot be kept in a model file, for it does more than move and stretch "
+            f"columns; {JOBLIB}"
         )
     if getattr(step, "clip", False):
-        raise ValueError(f"{type(step).__name__} clips, which no line can; {JOBLIB}")
-    return known(step, count)
-
-
-def _divided(centre: str, used: str) -> Callable[[Any, int], tuple[Exact, Exact]]:
-    """(x - centre) / scale_, either of which may be missing."""
-
-    def affine(step: Any, count: int) -> tuple[Exact, Exact]:
-        slope = [1 / s for s in _exact(step.scale_, count, 1)]
-        taken = getattr(step, centre) if getattr(step, used, False) else None
-        pairs = zip(_exact(taken, count, 0), slope, strict=True)
-        return slope, [-moved * a for moved, a in pairs]
-
-    return affine
-
-
-def _multiplied(step: Any, count: int) -> tuple[Exact, Exact]:
-    return _exact(step.scale_, count, 1), _exact(step.min_, count, 0)
+        raise ValueError(f"{name} clips, which no line can; {JOBLIB}")
+    scale = _exact(step.scale_, count, 1)
+    if name == "MinMaxScaler":
+        return scale, _exact(step.min_, count, 0)
+    centre, used = CENTRES[name]
+    taken = getattr(step, centre) if getattr(step, used, False) else None
+    moved = zip(_exact(taken, count, 0), scale, strict=True)
+    return [1 / s for s in scale], [-centre / s for centre, s in moved]
 
 
 def _exact(numbers: NDArray[Any] | None, count: int, otherwise: int) -> Exact:
     if numbers is None:
         return [Fraction(otherwise)] * count
     return [Fraction(float(number)) for number in numbers]
-
-
-AFFINE: dict[str, Callable[[Any, int], tuple[Exact, Exact]]] = {
-    "StandardScaler": _divided("mean_", "with_mean"),
-    "RobustScaler": _divided("center_", "with_centering"),
-    "MaxAbsScaler": _divided("", ""),
-    "MinMaxScaler": _multiplied,
-}
 
 
 def _double(number: Fraction) -> float:

@@ -36,8 +36,8 @@ COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 PIPE_SECONDS = 2.0  # for somebody to begin writing to a pipe
 
 STEPS = np.zeros(256, dtype=np.int8)
-STEPS[[ord(c) for c in "[{"]] = 1
-STEPS[[ord(c) for c in "]}"]] = -1
+STEPS[list(b"[{")] = 1
+STEPS[list(b"]}")] = -1
 
 
 class NotJsonError(ValueError):

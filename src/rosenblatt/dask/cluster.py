@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rosenblatt import checks
 from rosenblatt.blocks import Work
 from rosenblatt.dask.sources import Load, loads_of
-from rosenblatt.dask.tasks import MANY_LABELS, AsExamples, Seen, Task, as_it_is, look_at
+from rosenblatt.dask.tasks import MANY_LABELS, AsExamples, Seen, ShardTask, as_it_is, look_at
 from rosenblatt.errors import UserError
 from rosenblatt.examples import Examples, one_or_two_labels, signs
 from rosenblatt.words import listed
@@ -153,9 +153,9 @@ class Cluster:
             names, own, shards = (
                 [values[i] for i in part] for values in (self.names, each, self.shards)
             )
-            task = Task(function, self.reading, names, own)
+            task = ShardTask(function, self.reading, names, own)
             # Not as a keyword: Dask makes a task called "w" of a large one, for all calls alike.
-            return self.client.submit(Task.run, task, shards, w, pure=False, **where)
+            return self.client.submit(ShardTask.run, task, shards, w, pure=False, **where)
 
         groups = self._groups()
         futures = [submit(part, **_at(home)) for home, part in groups]

@@ -98,7 +98,7 @@ class Learnt:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class ShardTask:
     """A question to some shards, which one thread answers one after another."""
 
     function: Callable[..., Any]  # takes a shard, what is for it alone, and w
