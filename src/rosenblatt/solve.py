@@ -17,11 +17,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rosenblatt import checks, clock
+from rosenblatt import checks, clock, orders
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.scaling import Strength, strengths
 from rosenblatt.clock import NEVER, Deadline, Stopwatch
-from rosenblatt.errors import DataError, UsageError, UserError, WriteError, column_called
+from rosenblatt.errors import (
+    BadCellError,
+    DataError,
+    UsageError,
+    UserError,
+    WriteError,
+    column_called,
+)
 from rosenblatt.evidence.accuracy import Accuracy
 from rosenblatt.evidence.separability import (
     TIME_OVER,
@@ -44,7 +51,7 @@ from rosenblatt.read.data import (
     read_data,
     with_types,
 )
-from rosenblatt.read.encoding import Answers, Encoding, spelled
+from rosenblatt.read.encoding import POLICIES, Answers, Encoding, spelled
 from rosenblatt.read.plan import Plan, Wishes
 from rosenblatt.read.source import numbered
 from rosenblatt.strategy import ALGORITHMS, How, Outcome, Silent, Watcher, learn_line
@@ -431,6 +438,8 @@ def learn(
     ['yes', 'no']
     """
     checks.one_of("algorithm", algorithm, ALGORITHMS)
+    checks.one_of("order", order, orders.NAMES)
+    checks.one_of("missing", missing, POLICIES)
     wishes = Wishes(
         target=y if isinstance(y, str) else target,
         positive=None if positive is None else spelled(positive),
@@ -600,7 +609,12 @@ def _given(X: Any, y: Any, wishes: Wishes, asked: tuple[How, Testing]) -> Data:
             name += "_"
         answers = pa.array(y if isinstance(y, list | tuple) else np.asarray(y))
         table, wishes = table.append_column(name, answers), replace(wishes, target=name)
-    return of_table(table, wishes, "X")
+    try:
+        return of_table(table, wishes, "X")
+    except BadCellError as bad:
+        where = f"X, row {bad.row + 1}, {column_called(bad.column)}"
+        advice = 'Give missing="drop", missing="mean", or ignore or category with that column.'
+        raise DataError(f"{where}: {bad.text or 'there'} is not {bad.promised}. {advice}") from None
 
 
 def _arrow(frame: Any) -> Any:

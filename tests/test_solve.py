@@ -1,0 +1,246 @@
+"""The product as a function: what `rosenblatt learn` says and writes, without a terminal."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from scipy import sparse
+
+import rosenblatt as rb
+from rosenblatt.cli import run
+from rosenblatt.errors import DataError, UsageError
+from rosenblatt.read import data as reading
+from rosenblatt.read.credit import credit
+
+XOR = [[0, 0], [0, 1], [1, 0], [1, 1]]
+CALM = 1e6  # seconds, so that no machine is too slow for the same answer
+
+
+@pytest.fixture
+def program(capfd, tmp_path, monkeypatch):
+    """What the command line says in an object, and in lines for a person."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        capfd.readouterr()
+        given = ["learn", *map(str, arguments), "--time-limit", str(CALM)]
+        assert run([*given, "--json"]) == 0
+        told = json.loads(capfd.readouterr().out)
+        assert run([*given, "--top", "0"]) == 0
+        return told, capfd.readouterr().out.splitlines()
+
+    return call
+
+
+def agree(result, told, lines):
+    """A result is what the command line printed, to the last digit."""
+    assert result.verdict == told["verdict"]["verdict"]
+    assert result.mistakes == told["mistakes"]
+    assert result.lower_bound == told["lower_bound"]
+    weights = {one["feature"]: one["weight"] for one in told["weights"]}
+    named = zip(result.model.feature_names_, result.model.weights_[1:], strict=True)
+    assert dict(named) == weights
+    if told["accuracy"] is None:
+        assert result.accuracy is None
+    else:
+        assert result.accuracy.share == told["accuracy"]["accuracy"]
+        assert list(result.accuracy.interval) == told["accuracy"]["interval"]
+        assert result.accuracy.baseline == told["accuracy"]["baseline"]
+        assert result.accuracy.balanced == told["accuracy"]["balanced"]
+    ours = str(result).splitlines()[1:]  # what was read has another name
+    assert ours == [line for line in lines[1:] if not line.startswith("wrote")]
+
+
+def test_the_built_in_examples_are_learnt_as_by_the_command_line(program):
+    agree(rb.learn(credit(), "approved", time_limit=CALM), *program())
+
+
+def test_a_file_is_learnt_as_by_the_command_line(program, tmp_path):
+    pa.csv.write_csv(credit(n=200), tmp_path / "credit.csv")
+    told = program("credit.csv", "--target", "approved", "--cv", 4)
+    for path in ("credit.csv", tmp_path / "credit.csv"):
+        agree(rb.learn(path, target="approved", cv=4, time_limit=CALM), *told)
+
+
+@pytest.mark.slow_without_jit
+def test_xor_costs_one_mistake_however_it_is_given(program, tmp_path):
+    y = ["no", "yes", "yes", "no"]
+    rows = "".join(f"{a},{b},{c}\n" for (a, b), c in zip(XOR, y, strict=True))
+    (tmp_path / "xor.csv").write_text("x1,x2,y\n" + rows)
+    told = program("xor.csv", "--target", "y")
+    frame = pd.DataFrame(XOR, columns=["x1", "x2"], index=list("abcd"))
+    for X in (XOR, np.array(XOR, float), frame):
+        agree(rb.learn(X, y, time_limit=CALM), *told)
+    # Sparse columns are not centred, so that another line comes out.
+    result = rb.learn(sparse.csr_matrix(np.array(XOR, float)), y, time_limit=CALM)
+    assert (result.verdict, result.mistakes, result.lower_bound) == ("inseparable", 1, 1)
+
+
+@pytest.mark.slow_without_jit
+def test_pima_is_learnt_as_by_the_command_line(program, data):
+    path = data / "pima-indians-diabetes.csv"
+    if not path.exists():
+        pytest.skip("the Pima data are not there")
+    ask = ("--algorithm", "pocket", "--target", "-1")
+    agree(rb.learn(path, target="-1", algorithm="pocket", time_limit=CALM), *program(path, *ask))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_a_frame_may_hold_text_and_name_its_answers(kind):
+    table = pa.table(
+        {
+            "colour": ["red", "blue", "red", "green"] * 6,
+            "size": [1.0, 2.0, 3.0, 4.0] * 6,
+            "good": ["yes", "no", "yes", "no"] * 6,
+        }
+    )
+    frame = {"pandas": table.to_pandas(), "polars": pl.from_arrow(table), "arrow": table}[kind]
+    result = rb.learn(frame, "good")
+    assert result.model.feature_names_ == rb.learn(table, target="good").model.feature_names_
+    assert result.model.predict(frame).tolist() == table["good"].to_pylist()
+    assert rb.learn(frame, "good", ignore=["colour"], test_size=0).model.feature_names_ == ("size",)
+
+
+def test_answers_beside_a_frame_are_no_feature_of_it():
+    frame = pd.DataFrame({"x": range(20), "answer": np.arange(20) % 3})
+    y = pd.Series(np.arange(20) > 9, name="x")
+    model = rb.learn(frame, y).model
+    assert model.feature_names_ == ("x", "answer")
+    assert model.predict(frame).tolist() == y.tolist()
+
+
+@pytest.mark.parametrize(
+    "labels", [("no", "yes"), (0, 1), (-1, 1), (False, True), (0.5, 2.0), ("10", "9")]
+)
+def test_labels_of_any_kind_come_back_as_they_were(labels):
+    X = np.arange(20.0)[:, None]
+    y = np.array(labels)[(X[:, 0] > 9).astype(int)]
+    assert rb.learn(X, y).model.predict(X).tolist() == y.tolist()
+    turned = rb.learn(X, y, positive=labels[0])
+    assert turned.model.predict(X).tolist() == y.tolist()
+    assert turned.model.classes_.tolist() == list(labels)[::-1]
+
+
+def test_one_of_three_answers_is_learnt_against_the_rest():
+    frame = pd.DataFrame({"x": range(30), "kind": np.repeat(["a", "b", "c"], 10)})
+    with pytest.raises(DataError, match="there must be two"):
+        rb.learn(frame, "kind")
+    result = rb.learn(frame, "kind", positive="c")
+    assert (result.verdict, result.labels) == ("separable", ["not c", "c"])
+
+
+def test_missing_numbers_are_refused_left_out_or_filled():
+    frame = pd.DataFrame({"x": [*range(19), math.nan], "y": np.arange(20) > 9})
+    with pytest.raises(DataError, match=r'row 20.*column "x"'):
+        rb.learn(frame, "y")
+    assert rb.learn(frame, "y", missing="drop").outcome.rows == 19
+    assert rb.learn(frame, "y", missing="mean").outcome.rows == 20
+
+
+def test_the_proof_is_of_the_values_as_given():
+    X, y = np.array(XOR, float) * [1, 1e6], [0, 0, 0, 1]
+    result = rb.learn(X, y)
+    assert result.separability.proof.check(X, y)
+    assert rb.learn(X, [0, 1, 1, 0]).separability.proof.check(X, [0, 1, 1, 0])
+
+
+def test_separability_is_decided_once_in_a_run(monkeypatch):
+    import rosenblatt.evidence.separability as evidence
+
+    decided, decide = [], evidence.decide
+
+    def counted(*given):
+        decided.append(given[-1] is None)  # is no line known yet?
+        return decide(*given)
+
+    monkeypatch.setattr(evidence, "decide", counted)
+    result = rb.learn(credit(n=100), "approved")
+    assert result.verdict == "separable"
+    assert decided.count(True) == 1
+
+
+@pytest.mark.slow_without_jit
+def test_a_time_limit_keeps_the_best_so_far_and_says_what_it_ended(hurried):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 5))
+    y = X[:, 0] + rng.normal(size=1500) > 0
+    result = rb.learn(X, y, time_limit=1)
+    assert result.cut_short == ["verdict", "learning", "test"]
+    assert result.mistakes < 750
+    assert "when the time limit ended it" in str(result)
+
+
+def test_nothing_is_printed_or_written(capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rb.learn(credit(n=60), "approved")
+    rb.learn(XOR, [0, 1, 1, 0])
+    assert capfd.readouterr() == ("", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_saved_predicts_the_same(tmp_path):
+    table = credit(n=60)
+    result = rb.learn(table, "approved")
+    result.save(tmp_path / "model.json")
+    loaded = rb.load(tmp_path / "model.json")
+    assert loaded.predict(table).tolist() == result.model.predict(table).tolist()
+    assert loaded.learnt == json.loads(json.dumps(result.model.learnt))
+
+
+@pytest.mark.parametrize("y", [[0, 0, 0, 1], [0, 1, 1, 0]])
+def test_a_report_is_written(tmp_path, y):
+    rb.learn(XOR, y).report(tmp_path / "report.html")
+    page = Path(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "separable: " in page
+    assert "<h2>The run" in page
+
+
+def test_a_notebook_shows_the_verdict_and_the_line():
+    result = rb.learn(XOR, [0, 0, 0, 1])
+    shown = result._repr_html_()
+    assert "separable: a line answers every row" in shown
+    assert "a line that answers all 4 rows" in shown
+    assert repr(result) == "<Result: separable; a line that answers all 4 rows>"
+
+
+def test_a_file_larger_than_memory_is_read_in_passes(tmp_path, monkeypatch):
+    pa.csv.write_csv(credit(n=300), tmp_path / "credit.csv")
+    whole = rb.learn(tmp_path / "credit.csv", target="approved", test_size=0)
+    monkeypatch.setattr(reading, "free_memory", lambda: 1000)
+    passed = rb.learn(tmp_path / "credit.csv", target="approved")
+    assert not passed.held
+    assert passed.verdict == whole.verdict
+    assert passed.model.weights_.tolist() == whole.model.weights_.tolist()
+    assert [path.name for path in tmp_path.iterdir()] == ["credit.csv"]
+    for refused in ({"cv": 3}, {"algorithm": "fewest"}, {"order": "random"}):
+        with pytest.raises(UsageError, match="in file order"):
+            rb.learn(tmp_path / "credit.csv", target="approved", **refused)
+    with pytest.raises(UsageError, match="in file order"):
+        passed.report(tmp_path / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"algorithm": "magic"}, "algorithm"),
+        ({"order": "magic"}, "order"),
+        ({"positive": "maybe"}, "maybe"),
+    ],
+)
+def test_what_is_not_known_is_refused_in_a_sentence(given, told):
+    with pytest.raises(ValueError, match=told):
+        rb.learn(XOR, [0, 0, 0, 1], **given)
+
+
+def test_a_file_names_its_answers_itself(tmp_path):
+    (tmp_path / "d.csv").write_text("x,y\n1,0\n2,1\n")
+    with pytest.raises(ValueError, match="target="):
+        rb.learn(tmp_path / "d.csv", [0, 1])
+    with pytest.raises(OSError, match=r"none\.csv"):
+        rb.learn(tmp_path / "none.csv")
