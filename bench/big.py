@@ -48,7 +48,7 @@ def one_pass(quick: bool) -> Iterator[Line]:
     counts is the fastest of these, with as many threads as it likes.
     """
     from rosenblatt.algorithms import Budget, Rule
-    from rosenblatt.algorithms.passes import Passes
+    from rosenblatt.algorithms.pla import Walk
     from rosenblatt.read import Layout, Source
     from rosenblatt.read.data import read_in_passes
     from rosenblatt.read.plan import Wishes
@@ -58,7 +58,7 @@ def one_pass(quick: bool) -> Iterator[Line]:
         data = read_in_passes(Source.find(str(path)), Layout(), Wishes(target="label"))
 
         def ours() -> Any:
-            walk = Passes(data.blocks.batches, Rule(), Budget(1), None)
+            walk = Walk(data.blocks, Rule(), Budget(1))
             walk.cycle()
             return walk
 
@@ -66,7 +66,7 @@ def one_pass(quick: bool) -> Iterator[Line]:
             with pq.ParquetFile(path, **options) as file:
                 return sum(batch.num_rows for batch in file.iter_batches())
 
-        assert reading() == ours().rows == n
+        assert reading() == ours().n == n
         works = {
             "ours": ours,
             "not ahead": lambda: reading(pre_buffer=False),

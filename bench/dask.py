@@ -70,7 +70,7 @@ class Rounds:
     """The second round of a run, again and again from the same state."""
 
     def __init__(self, client: Any, n: int, d: int = 30, shards: int = SHARDS) -> None:
-        from rosenblatt.algorithms.run import Budget, Rule
+        from rosenblatt.algorithms.pla import Budget, Rule
         from rosenblatt.dask import mixing
         from rosenblatt.dask.cluster import Cluster, Given
 

@@ -51,10 +51,11 @@ def clean(quick: bool) -> Iterator[Line]:
         X, y, w = planted(n // 10 if quick else n, d, dtype)
         examples, start = Examples.from_arrays(X, y), np.concatenate(([0.0], w))
         rows, order, N = examples.rows(), examples.kept, len(X)
-        trace, ends = np.empty(2**16, dtype=np.uint32), np.empty(1, dtype=np.int64)
+        trace, ends = np.empty(N, dtype=np.uint32), np.empty(1, dtype=np.int64)
 
-        def cycle(rows=rows, order=order, start=start, N=N, trace=trace, ends=ends) -> int:
-            return int(engine.pla(rows, order, 0, start.copy(), (0, 0, N), trace, ends)[2])
+        def cycle(rows=rows, order=order, start=start, trace=trace, ends=ends) -> int:
+            engine.pla(rows, order, 0, start.copy(), trace, ends)
+            return int(ends[0])
 
         corrections = cycle()
         assert corrections <= N // 1000, "the cycle is meant to be clean or nearly so"

@@ -23,7 +23,7 @@ import dask.array as da
 import numpy as np
 from dask.distributed import Client, LocalCluster, wait
 
-from rosenblatt.algorithms.run import Budget, Rule
+from rosenblatt.algorithms.pla import Budget, Rule
 from rosenblatt.dask import mixing
 from rosenblatt.dask.cluster import WIDE, Cluster, Given
 from rosenblatt.dask.tasks import Learnt, one_cycle

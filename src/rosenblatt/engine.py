@@ -1,13 +1,16 @@
 """Compiles a kernel the first time it is called, and keeps the result on disk where it can.
 
-Numba is imported here and in `instructions` alone, inside functions, so that nothing is paid
-before the first kernel runs. Where no cache can be written the kernels are compiled in memory.
+``engine.pla`` is ``kernels.pla`` compiled, and so for every function there. What is done for
+processors and is no part of a slide stands here too. Numba is imported inside functions, so that
+nothing is paid before the first kernel runs. Where no cache can be written the kernels are
+compiled in memory.
 """
 
 from __future__ import annotations
 
 import functools
 import logging
+import operator
 import os
 import sys
 import threading
@@ -18,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rosenblatt import clock, instructions, kernels
+from rosenblatt import clock, kernels
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -145,7 +148,8 @@ def _bind_primitives() -> None:
 
     overload(kernels.sign)(lambda s, zero: kernels.sign)
     overload(kernels.mistaken)(lambda D, n, w, zero: kernels.mistaken)
-    overload(kernels.next_mistake)(lambda D, order, zero, w, k, stop: kernels.next_mistake)
+    overload(kernels.mistakes)(lambda D, w, doubt: kernels.mistakes)
+    overload(kernels.largest)(lambda w: kernels.largest)
 
     @overload(kernels.measure, jit_options={"fastmath": REORDER})
     def measure(D, n, w):  # type: ignore[no-untyped-def]
@@ -162,37 +166,82 @@ def _bind_primitives() -> None:
 
 @functools.cache
 def _bind_orders() -> None:
-    """Tell Numba how to visit rows: by a list of their numbers, or counting, with memory ahead."""
-    from numba.extending import overload
+    """Tell Numba what it is to visit a range of rows, and to have memory bring the next of them."""
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import NativeValue, overload, typeof_impl, unbox
 
-    def in_file_order(order: Any) -> bool:
-        return getattr(order, "instance_class", None) is kernels.FileOrder
+    typeof_impl.register(range)(lambda value, context: types.range_state64_type)
 
-    @overload(kernels.size)
-    def size(order):  # type: ignore[no-untyped-def]
-        return (lambda order: order.N) if in_file_order(order) else (lambda order: len(order))
+    @unbox(types.RangeType)
+    def taken(kind, value, c):  # type: ignore[no-untyped-def]
+        state = cgutils.create_struct_proxy(kind)(c.context, c.builder)
+        for name in ("start", "stop", "step"):
+            number = c.pyapi.object_getattr_string(value, name)
+            setattr(state, name, c.pyapi.long_as_longlong(number))
+            c.pyapi.decref(number)
+        return NativeValue(state._getvalue())
+
+    @overload(len)
+    def length(order):  # type: ignore[no-untyped-def]
+        if isinstance(order, types.RangeType):
+            return lambda order: order.stop - order.start
+        return None
 
     # Unsigned: a row number needs no wrap-around.
-    @overload(kernels.place)
-    def place(order, k):  # type: ignore[no-untyped-def]
-        if in_file_order(order):
-            return lambda order, k: np.uint64(order.first + k)
-        return lambda order, k: order[k]
+    @overload(operator.getitem)
+    def row(order, k):  # type: ignore[no-untyped-def]
+        if isinstance(order, types.RangeType):
+            return lambda order, k: np.uint64(order.start + k)
+        return None
 
-    bring = instructions.bring()
+    ask = bring()
 
-    @overload(kernels.fetch)
-    def fetch(D, order, k):  # type: ignore[no-untyped-def]
-        if not _sparse(D) or not in_file_order(order):
-            return lambda D, order, k: None
+    def counting(D, order, zero, w, k):  # type: ignore[no-untyped-def]
+        for n in range(order.start + k, order.stop):
+            if kernels.mistaken(D, np.uint64(n), w, zero):
+                return n - order.start
+        return len(order)
 
-        def ahead(D, order, k):  # type: ignore[no-untyped-def]
-            n = kernels.place(order, k)
+    def counting_ahead(D, order, zero, w, k):  # type: ignore[no-untyped-def]
+        for n in range(np.uint64(order.start + k), np.uint64(order.stop)):
             for j in range(D.indptr[n], D.indptr[n + 1], 8):
-                bring(D.data, j + AHEAD)
-                bring(D.indices, j + AHEAD)
+                ask(D.data, j + AHEAD)
+                ask(D.indices, j + AHEAD)
+            if kernels.mistaken(D, n, w, zero):
+                return np.int64(n) - order.start
+        return len(order)
 
-        return ahead
+    @overload(kernels.next_mistake)
+    def next_mistake(D, order, zero, w, k):  # type: ignore[no-untyped-def]
+        if not isinstance(order, types.RangeType):
+            return kernels.next_mistake
+        return counting_ahead if _sparse(D) else counting
+
+
+@functools.cache
+def bring() -> Any:
+    """Ask memory for an entry of an array, past its end if need be; LLVM knows how."""
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def bring(context: Any, array: Any, place: Any) -> Any:
+        def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = target.make_array(signature.args[0])(target, builder, arguments[0]).data
+            address = builder.bitcast(builder.gep(data, [arguments[1]]), cgutils.voidptr_t)
+            number = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
+            prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+            read, once, as_data = (ir.Constant(number, i) for i in (0, 0, 1))
+            builder.call(prefetch, [address, read, once, as_data])
+            return target.get_dummy_value()
+
+        return types.void(array, place), emit
+
+    return bring
 
 
 @functools.cache
@@ -333,15 +382,13 @@ def _told_when_slow(name: str) -> Iterator[None]:
         timer.cancel()
 
 
-pla = Kernel(kernels.pla)
-pla_random = Kernel(kernels.pla_random)
-pla_first = Kernel(kernels.pla_first)
-scores = Kernel(kernels.scores)
-look = Kernel(kernels.look)
-replay = Kernel(kernels.replay)
-along = Kernel(kernels.along)
-keep = Kernel(kernels.keep)
-judge = Kernel(kernels.judge)
-ratchet = Kernel(kernels.ratchet)
-online = Kernel(kernels.online, _bind_stream)
-predict = Kernel(kernels.predict, _bind_stream)
+_BOUND = {"online": _bind_stream, "predict": _bind_stream}
+
+
+def __getattr__(name: str) -> Kernel:
+    """Every kernel under its own name, compiled when it is first called."""
+    function = getattr(kernels, name, None)
+    if name.startswith("_") or not callable(function):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    kernel = globals()[name] = Kernel(function, _BOUND.get(name))
+    return kernel

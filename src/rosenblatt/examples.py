@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import checks, kernels, orders
+from rosenblatt import checks, kernels
 from rosenblatt.tables import (
     as_column,
     column_names,
@@ -159,9 +159,9 @@ class Examples:
         return np.flatnonzero(self.weights > 0).astype(self.row_type)
 
     @property
-    def in_order(self) -> orders.Order:
+    def in_order(self) -> range | NDArray[np.unsignedinteger[Any]]:
         """The same in the order of the file, as kernels visit them fastest."""
-        return kernels.FileOrder(0, self.n) if self.weights is None else self.kept
+        return range(self.n) if self.weights is None else self.kept
 
     @property
     def row_type(self) -> type[np.unsignedinteger[Any]]:

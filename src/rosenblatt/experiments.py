@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import algorithms, checks, orders
+from rosenblatt import algorithms, checks
 from rosenblatt.examples import Examples
 from rosenblatt.polygon import area, clip
 from rosenblatt.words import bars, card, counted
@@ -102,7 +102,7 @@ def experiment(
         target = random_target(dim, rng)
         run = algorithms.pla(random_examples(target, n_examples, noise, rng), rule, budget)
         g = run.hypothesis.w
-        updates[i], separated[i] = len(run.trace), run.separated
+        updates[i], separated[i] = run.corrections, run.separated
         disagreement[i] = disagree(target, g, rng)
     return Experiment(updates, disagreement, separated, target, g)
 
@@ -171,6 +171,6 @@ def disagree(f: NDArray[np.float64], g: NDArray[np.float64], rng: np.random.Gene
 def _check(n_examples: int, runs: int, dim: int, order: str, noise: float) -> None:
     for name, value in (("n_examples", n_examples), ("runs", runs), ("dim", dim)):
         checks.whole_number(name, value, least=1)
-    checks.one_of("order", order, orders.NAMES)
+    checks.one_of("order", order, algorithms.ORDERS)
     if not isinstance(noise, numbers.Real) or not 0 <= float(noise) <= 1:
         raise ValueError(f"noise is {noise!r}; give a chance from 0 to 1.")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rosenblatt import engine, kernels
 from rosenblatt.engine import in_threads
 from rosenblatt.examples import Examples, kernel_rows
+from rosenblatt.kernels import SMALLEST
 from rosenblatt.tables import refuse_non_finite, sum_of_squares
 from rosenblatt.words import counted
 
@@ -21,7 +22,6 @@ ZEROS = {"mistake": 0, "negative": -1, "positive": 1}  # what sign(0) is
 NO_STEPS = np.empty(0)
 ROWS = 2**12  # rows looked at more closely are taken so many at a time
 UNIT_ROUNDOFF = 2.0**-53
-SMALLEST = 2.0**-1000  # far above what underflow can take away, far below any plain score
 
 
 @dataclass(frozen=True, eq=False)

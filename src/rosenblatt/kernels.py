@@ -12,6 +12,113 @@ from typing import NamedTuple
 import numpy as np
 
 
+def pla(D, order, zero, w, trace, ends):
+    """Correct w by each mistake met, cycle after cycle, until a cycle has none."""
+    t = 0
+    for c in range(len(ends)):
+        begun = t
+        k = next_mistake(D, order, zero, w, 0)
+        while k < len(order):
+            n = order[k]
+            add(D, n, w, D.step[n])
+            trace[t] = n
+            t += 1
+            k = next_mistake(D, order, zero, w, k + 1)
+        ends[c] = t
+        if t == begun:
+            break
+    return c + 1
+
+
+def pocket(D, trace, w, fewest, doubt):
+    """Correct w as PLA did, until it makes fewer mistakes than the pocket; after which t?"""
+    for t in range(len(trace)):
+        n = trace[t]
+        add(D, n, w, D.step[n])
+        if mistakes(D, w, doubt) < fewest:
+            return t + 1
+    return 0
+
+
+def next_mistake(D, order, zero, w, k):
+    """The first visit from the k-th on whose row w answers wrongly; their number if none."""
+    for i in range(k, len(order)):
+        if mistaken(D, order[i], w, zero):
+            return i
+    return len(order)
+
+
+def mistakes(D, w, doubt):
+    """How many rows w answers wrongly; a score that rounding may have turned counts as right."""
+    near = doubt * largest(w) + SMALLEST
+    count = 0
+    for n in range(len(D.step)):
+        s = score(D, n, w)
+        count += (s if D.step[n] > 0 else -s) < -near
+    return count
+
+
+def pla_random(D, order, chance, zero, w, walk, trace, ends):
+    """Correct w by a random mistake, the first met in a new random order, until there is none."""
+    i, visits = walk
+    N = len(order)
+    k = t = c = 0
+    while i < N and k < len(chance) and t < len(trace):
+        j = i + int(chance[k] * (N - i))
+        order[i], order[j] = order[j], order[i]
+        n = order[i]
+        if mistaken(D, n, w, zero):
+            add(D, n, w, D.step[n])
+            trace[t] = n
+            t += 1
+            i = 0
+        else:
+            i += 1
+        k += 1
+        visits += 1
+        if visits == N:
+            ends[c] = t
+            c += 1
+            visits = 0
+    return i, visits, t, c
+
+
+def pla_first(D, order, zero, w, walk, trace):
+    """Correct w by its first mistake and start over, until there is none."""
+    k, visits = walk
+    t = 0
+    while k < len(order) and visits > 0 and t < len(trace):
+        n = order[k]
+        if mistaken(D, n, w, zero):
+            add(D, n, w, D.step[n])
+            trace[t] = n
+            t += 1
+            k = 0
+        else:
+            k += 1
+        visits -= 1
+    return k, t
+
+
+def ratchet(D, order, zero, w, run, longest, trace):
+    """Correct w by each mistake met, until it has been right for longer than the pocket was."""
+    k = t = 0
+    while k < len(order) and t < len(trace) and run <= longest:
+        n = order[k]
+        if mistaken(D, n, w, zero):
+            add(D, n, w, D.step[n])
+            trace[t] = n
+            t += 1
+            run = 0
+        else:
+            run += 1
+        k += 1
+    return k, run, t
+
+
+SMALLEST = 2.0**-1000  # far above what underflow can take away, far below any plain score
+
+
 class Dense(NamedTuple):
     """The examples as rows of an array."""
 
@@ -28,13 +135,6 @@ class Sparse(NamedTuple):
     indptr: np.ndarray
     x0: float
     step: np.ndarray
-
-
-class FileOrder(NamedTuple):
-    """So many rows in the order of the file, from a first one: read ahead of, as a list is not."""
-
-    first: int
-    N: int
 
 
 def score_dense(D, n, w):
@@ -96,97 +196,6 @@ def mistaken(D, n, w, zero):
     return not (s > 0 or (s == 0 and zero > 0))
 
 
-def size(order):
-    """The number of visits in an order; `engine` binds it when compiling."""
-    return order.N if isinstance(order, FileOrder) else len(order)
-
-
-def place(order, k):
-    """The row visited k-th; `engine` binds it when compiling."""
-    return order.first + k if isinstance(order, FileOrder) else order[k]
-
-
-def fetch(D, order, k):
-    """Where rows are long and come in file order, `engine` has memory bring the next ones."""
-
-
-def next_mistake(D, order, zero, w, k, stop):
-    """The first visit from the k-th on whose row w answers wrongly; stop if there is none."""
-    for i in range(k, stop):
-        fetch(D, order, i)
-        if mistaken(D, place(order, i), w, zero):
-            return i
-    return stop
-
-
-def pla(D, order, zero, w, walk, trace, ends):
-    """Correct w by each mistake met, until N examples in a row had none."""
-    k, clean, visits = walk
-    N = size(order)
-    t = c = 0
-    while clean < N and visits > 0 and t < len(trace) and c < len(ends):
-        stop = min(N, k + min(N - clean, visits, len(trace) - t))
-        last = k - 1 - clean
-        i = next_mistake(D, order, zero, w, k, stop)
-        while i < stop:
-            n = place(order, i)
-            add(D, n, w, D.step[n])
-            trace[t] = n
-            t += 1
-            last = i
-            i = next_mistake(D, order, zero, w, i + 1, stop)
-        visits -= stop - k
-        clean = stop - 1 - last
-        k = stop
-        if k == N:
-            ends[c] = t
-            c += 1
-            k = 0
-    return k, clean, t, c
-
-
-def pla_random(D, order, chance, zero, w, walk, trace, ends):
-    """Correct w by a random mistake, the first met in a new random order, until there is none."""
-    i, visits = walk
-    N = len(order)
-    k = t = c = 0
-    while i < N and k < len(chance) and t < len(trace):
-        j = i + int(chance[k] * (N - i))
-        order[i], order[j] = order[j], order[i]
-        n = order[i]
-        if mistaken(D, n, w, zero):
-            add(D, n, w, D.step[n])
-            trace[t] = n
-            t += 1
-            i = 0
-        else:
-            i += 1
-        k += 1
-        visits += 1
-        if visits == N:
-            ends[c] = t
-            c += 1
-            visits = 0
-    return i, visits, t, c
-
-
-def pla_first(D, order, zero, w, walk, trace):
-    """Correct w by its first mistake and start over, until there is none."""
-    k, visits = walk
-    t = 0
-    while k < len(order) and visits > 0 and t < len(trace):
-        n = order[k]
-        if mistaken(D, n, w, zero):
-            add(D, n, w, D.step[n])
-            trace[t] = n
-            t += 1
-            k = 0
-        else:
-            k += 1
-        visits -= 1
-    return k, t
-
-
 def scores(D, w, s):
     """s[n] = w·x for every row."""
     for n in range(len(s)):
@@ -217,6 +226,14 @@ def measure_sparse(D, n, w):
 def measure(D, n, w):
     """w·x and ‖x‖² of row n in either format, summed in whatever order is fastest."""
     return measure_sparse(D, n, w) if isinstance(D, Sparse) else measure_dense(D, n, w)
+
+
+def largest(w):
+    """The largest absolute entry of w."""
+    v = 0.0
+    for i in range(len(w)):
+        v = max(v, abs(w[i]))
+    return v
 
 
 def squared_length(w):
@@ -278,28 +295,6 @@ def judge(S, w0, y, s, slack, wrong, doubtful):
             v = y[n] * (S[n, b] + w0[b])
             wrong[b] += s[n] * (v < -slack[b])
             doubtful[b] += 1 - (v < -slack[b]) - (v > slack[b])
-
-
-def ratchet(D, order, zero, w, walk, trace):
-    """Correct w by each mistake met, until it has been right for longer than the pocket was.
-
-    A w that was judged once is not worth judging again before its next correction.
-    """
-    k, run, longest, judged, visits = walk
-    t = 0
-    while k < len(order) and visits > 0 and t < len(trace) and (judged or run <= longest):
-        n = order[k]
-        if mistaken(D, n, w, zero):
-            add(D, n, w, D.step[n])
-            trace[t] = n
-            t += 1
-            run = 0
-            judged = False
-        else:
-            run += 1
-        visits -= 1
-        k += 1
-    return k, run, judged, t
 
 
 # What an online perceptron counts, by place in Memory.counts.

@@ -17,11 +17,9 @@ import numpy as np
 
 from rosenblatt import algorithms, clock, engine
 from rosenblatt.algorithms.judge import Judge
-from rosenblatt.algorithms.passes import Passed, passes
+from rosenblatt.algorithms.pla import Progress, Run
 from rosenblatt.algorithms.pocket import Plan, Pocket
-from rosenblatt.algorithms.pocketpasses import pocket_passes
 from rosenblatt.algorithms.scaling import Scaling
-from rosenblatt.algorithms.walk import Progress
 from rosenblatt.blocks import Blocks, InOrder
 from rosenblatt.clock import Deadline
 from rosenblatt.evidence.guarantee import guarantee_of
@@ -203,39 +201,14 @@ def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
         interrupted=done.reason == "interrupted",
         cut_short=done.reason == "time_limit",
         steps=steps,
-        run=done.run,
+        run=None if held is None else done,
         learnt_from=held,
         widest=answer,
         played=("pla", task.how.order),
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Done:
-    """A run of PLA or the pocket, wherever its rows are."""
-
-    hypothesis: Hypothesis
-    corrections: int
-    cycles: int
-    rows: int
-    mistakes: int | None
-    reason: str
-    run: algorithms.Run | None = None
-
-    @classmethod
-    def of(cls, run: algorithms.Run, examples: Examples, reason: str | None = None) -> Done:
-        """A run in memory."""
-        made, left = len(run.trace), len(run.mistakes)
-        reason = reason or run.reason
-        return cls(run.hypothesis, made, run.cycles, examples.n, left, reason, run)
-
-    @classmethod
-    def passed(cls, run: Passed) -> Done:
-        """A run in passes."""
-        return cls(run.hypothesis, run.corrections, run.cycles, run.rows, run.mistakes, run.reason)
-
-
-def _cycles(done: Done, held: Examples | None) -> str:
+def _cycles(done: Run, held: Examples | None) -> str:
     if held is not None:
         told = counted(done.cycles, "cycle")
     else:
@@ -243,21 +216,15 @@ def _cycles(done: Done, held: Examples | None) -> str:
     return told + (ENDED if done.reason == "time_limit" else "")
 
 
-def _pla(task: Task, deadline: Deadline) -> Done:
+def _pla(task: Task, deadline: Deadline) -> Run:
     """A run of PLA that ends in time, or when a person ends it."""
     rule = algorithms.Rule(task.how.order, rng=task.how.rng)
-    if not isinstance(task.scaled, Examples):
-        budget = algorithms.Budget(task.how.cycles, seconds=deadline.left)
-        return Done.passed(passes(lambda: task.scaled.each(_block), rule, budget))
-    budget = algorithms.Budget(FOREVER, seconds=deadline.left)
+    cycles = FOREVER if isinstance(task.scaled, Examples) else task.how.cycles
+    budget = algorithms.Budget(cycles, seconds=deadline.left)
     try:
-        return Done.of(algorithms.pla(task.scaled, rule, budget), task.scaled)
+        return algorithms.pla(task.scaled, rule, budget)
     except algorithms.Interrupted as stop:
-        return Done.of(stop.run, task.scaled, "interrupted")
-
-
-def _block(block: Examples, first: int) -> Examples:
-    return block
+        return stop.run
 
 
 def _mended(task: Task, hypothesis: Hypothesis) -> Hypothesis:
@@ -272,7 +239,7 @@ def _mended(task: Task, hypothesis: Hypothesis) -> Hypothesis:
 
 
 def _widest(
-    task: Task, scaled: Examples, separator: Hypothesis | None, done: Done
+    task: Task, scaled: Examples, separator: Hypothesis | None, done: Run
 ) -> Separability | None:
     """The widest line on the values learnt from, where one is right there; not of many features.
 
@@ -333,20 +300,19 @@ def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
         interrupted=done.reason == "interrupted",
         cut_short=done.reason == "time_limit",
         steps=(told,),
-        run=done.run,
+        run=None if held is None else done,
         learnt_from=held,
         played=("pocket", order),
     )
 
 
-def _pocket(task: Task) -> tuple[Done, str]:
+def _pocket(task: Task) -> tuple[Run, str]:
     """A run of the pocket and the order of its visits: by chance, or that of the file."""
     seconds = task.deadline.left
     if not isinstance(task.scaled, Examples):
         budget = algorithms.Budget(task.how.cycles, POCKET_CORRECTIONS, seconds)
         with task.watcher.patience("running the pocket"):
-            run = pocket_passes(lambda: task.scaled.each(_block), budget=budget)
-        return Done.passed(run), "cycle"
+            return algorithms.pocket(task.scaled, algorithms.Rule("cycle"), budget), "cycle"
     rule = algorithms.Rule("random", rng=task.how.rng)
     budget = algorithms.Budget(FOREVER, POCKET_CORRECTIONS, seconds)
     with task.watcher.counting(seconds) as tell:
@@ -355,9 +321,7 @@ def _pocket(task: Task) -> tuple[Done, str]:
             tell(pocket.mistakes, so_far.corrections)
 
         plan = Plan(threads=engine.cores(), watch=watch)
-        return Done.of(
-            algorithms.pocket(task.scaled, rule, budget, plan=plan), task.scaled
-        ), "random"
+        return algorithms.pocket(task.scaled, rule, budget, plan=plan), "random"
 
 
 def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:

@@ -9,20 +9,22 @@ from hypothesis import strategies as st
 import rosenblatt as rb
 from rosenblatt import algorithms
 from rosenblatt.algorithms.judge import Judge
-from rosenblatt.algorithms.passes import passes
-from rosenblatt.algorithms.pocketpasses import pocket_passes
+from rosenblatt.algorithms.pocket import Plan
 from rosenblatt.blocks import InOrder
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 
 LABELS = np.array([-1, 1])
+CYCLE = algorithms.Rule("cycle")
 
 
 def cut(X, y, size):
-    """The same batches each time they are asked for."""
-    return lambda: (
-        Examples.from_arrays(X[i : i + size], y[i : i + size], labels=LABELS)
-        for i in range(0, len(X), size)
+    """The same rows in blocks, the same each time they are asked for."""
+    return InOrder(
+        lambda: (
+            Examples.from_arrays(X[i : i + size], y[i : i + size], labels=LABELS)
+            for i in range(0, len(X), size)
+        )
     )
 
 
@@ -38,11 +40,13 @@ def test_batches_are_corrected_as_all_rows_at_once_are(examples, size, cycles, c
     rule, budget = algorithms.Rule(zero=zero), algorithms.Budget(cycles, corrections)
     whole = algorithms.pla(Examples.from_arrays(X, y), rule, budget)
     corrected = []
-    parts = passes(cut(X, y, size), rule, budget, lambda rows: corrected.extend(rows.tolist()))
+    parts = algorithms.pla(
+        cut(X, y, size), rule, budget, watch=lambda now: corrected.extend(now.corrected.tolist())
+    )
     assert corrected == whole.trace.examples.tolist()
     assert parts.hypothesis.w.tolist() == whole.hypothesis.w.tolist()
-    assert (parts.corrections, parts.cycles) == (len(whole.trace), whole.cycles)
-    assert (parts.mistakes, parts.reason) == (len(whole.mistakes), whole.reason)
+    assert (parts.corrections, parts.cycles) == (whole.corrections, whole.cycles)
+    assert (parts.mistakes, parts.reason) == (whole.mistakes, whole.reason)
     assert parts.rows == len(X)
 
 
@@ -57,12 +61,13 @@ def test_a_pocket_over_batches_is_that_of_all_rows_at_once(examples, size, corre
     rule, budget = algorithms.Rule("cycle", zero=zero), algorithms.Budget(2**62, corrections)
     whole = algorithms.pocket(Examples.from_arrays(X, y), rule, budget)
     corrected = []
-    parts = pocket_passes(cut(X, y, size), rule, budget, lambda rows: corrected.extend(rows))
+    plan = Plan(watch=lambda _, now, pocket: corrected.extend(now.corrected.tolist()))
+    parts = algorithms.pocket(cut(X, y, size), rule, budget, plan=plan)
     assert corrected == whole.trace.examples.tolist()
     assert parts.pocket.history == whole.pocket.history
     assert parts.hypothesis.w.tolist() == whole.hypothesis.w.tolist()
     assert parts.last.w.tolist() == whole.last.w.tolist()
-    assert (parts.mistakes, parts.reason) == (len(whole.mistakes), whole.reason)
+    assert (parts.mistakes, parts.reason) == (whole.mistakes, whole.reason)
     assert parts.rows == len(X)
 
 
@@ -71,7 +76,7 @@ def test_mistakes_counted_over_blocks_are_those_of_all_rows(examples, size, seed
     X, y = examples
     W = np.random.default_rng(seed).integers(-3, 4, size=(7, X.shape[1] + 1)).astype(float)
     counts = [len(Hypothesis(w).mistakes(Examples.from_arrays(X, y))) for w in W]
-    blocks = InOrder(cut(X, y, size))
+    blocks = cut(X, y, size)
     assert [Judge(blocks).alone(w) for w in W] == counts
     assert Judge(blocks).counts(W).tolist() == counts
 
@@ -81,7 +86,7 @@ def test_weights_that_improve_over_blocks_are_those_of_all_rows(examples, size, 
     X, y = examples
     rng = np.random.default_rng(seed)
     W = rng.integers(-3, 4, size=(20, X.shape[1] + 1)).astype(float)
-    whole, parts = Examples.from_arrays(X, y), list(cut(X, y, size)())
+    whole, parts = Examples.from_arrays(X, y), list(cut(X, y, size).batches())
     if weighted:
         s = rng.choice([0.0, 0.1, 0.2, 0.3], size=len(X))
         whole = whole.weighted(s, stream=True)
@@ -96,7 +101,7 @@ def test_weights_that_improve_over_blocks_are_those_of_all_rows(examples, size, 
 def test_few_rows_take_no_time():
     X, y = np.array([[1.0], [-2.0], [-1.0], [2.0]]), np.array([1, -1, 1, -1])
     hurried, calm = (
-        pocket_passes(cut(X, y, 2), budget=algorithms.Budget(2**62, 1000, seconds))
+        algorithms.pocket(cut(X, y, 2), CYCLE, algorithms.Budget(2**62, 1000, seconds))
         for seconds in (0.0, None)
     )
     assert (hurried.reason, hurried.mistakes) == (calm.reason, calm.mistakes)
@@ -104,9 +109,9 @@ def test_few_rows_take_no_time():
 
 
 def test_a_pocket_that_is_out_of_time_is_still_judged(monkeypatch):
-    monkeypatch.setattr("rosenblatt.algorithms.passes.CHEAP", 0)
+    monkeypatch.setattr("rosenblatt.clock.CHEAP", 0)
     X, y = np.array([[1.0], [-2.0], [-1.0], [2.0]]), np.array([1, -1, 1, -1])
-    done = pocket_passes(cut(X, y, 2), budget=algorithms.Budget(2**62, 1000, seconds=0.0))
+    done = algorithms.pocket(cut(X, y, 2), CYCLE, algorithms.Budget(2**62, 1000, seconds=0.0))
     assert (done.reason, done.mistakes, done.rows) == ("time_limit", 4, 4)
 
 
@@ -115,20 +120,24 @@ def test_real_numbers_too():
     X = rng.normal(size=(500, 8))
     y = np.sign(X @ rng.normal(size=8)).astype(int)
     whole = algorithms.pla(Examples.from_arrays(X, y), budget=algorithms.Budget(200))
-    parts = passes(cut(X, y, 64), budget=algorithms.Budget(200))
-    assert parts.corrections == len(whole.trace)
+    parts = algorithms.pla(cut(X, y, 64), budget=algorithms.Budget(200))
+    assert parts.corrections == whole.corrections
     assert parts.hypothesis.w.tolist() == whole.hypothesis.w.tolist()
 
 
 def test_what_cannot_be_learnt_in_batches_is_said():
     with pytest.raises(ValueError, match="no rows"):
-        passes(lambda: [])
+        algorithms.pla(InOrder(lambda: []))
     with pytest.raises(ValueError, match="scale the columns"):
-        passes(cut(np.array([[1e250], [-1e250]]), np.array([1, -1]), 1))
+        algorithms.pla(cut(np.array([[1e250], [-1e250]]), np.array([1, -1]), 1))
     narrow = Examples.from_arrays([[1.0]], [1], labels=LABELS)
     wide = Examples.from_arrays([[1.0, 2.0]], [1], labels=LABELS)
     with pytest.raises(ValueError, match="2 columns where the first had 1"):
-        passes(lambda: [narrow, wide])
+        algorithms.pla(InOrder(lambda: [narrow, wide]))
+    with pytest.raises(ValueError, match="which needs all rows in memory"):
+        algorithms.pla(InOrder(lambda: [narrow]), algorithms.Rule("shuffle"))
+    with pytest.raises(ValueError, match="not recorded"):
+        algorithms.pla(cut(np.array([[1.0], [-1.0]]), np.array([1, -1]), 1)).trace  # noqa: B018
 
 
 def test_ctrl_c_keeps_the_weights_so_far():
@@ -138,11 +147,13 @@ def test_ctrl_c_keeps_the_weights_so_far():
     def batches():
         nonlocal asked
         asked += 1
-        yield from cut(X, y, 2)()
-        if asked == 3:
+        yield from cut(X, y, 2).batches()
+        if asked == 4:  # the first look is for the columns
             raise KeyboardInterrupt
 
-    done = passes(batches)
+    with pytest.raises(algorithms.Interrupted) as stopped:
+        algorithms.pla(InOrder(batches))
+    done = stopped.value.run
     assert (done.reason, done.mistakes, done.cycles) == ("interrupted", None, 3)
     assert done.corrections > 0
 

@@ -18,7 +18,7 @@ import rosenblatt as rb
 from rosenblatt.algorithms import judge as judging
 from rosenblatt.algorithms import pocket as learn_pocket
 from rosenblatt.algorithms.judge import Judge
-from rosenblatt.algorithms.run import Rule
+from rosenblatt.algorithms.pla import Rule
 from rosenblatt.examples import Examples
 
 SIGNS = {"mistake": 0, "negative": -1, "positive": 1}
@@ -226,7 +226,7 @@ def test_the_learner_can_be_used_without_scikit_learn():
     examples = Examples.from_arrays(*noisy())
     run = learn_pocket(examples, Rule("random", rng=np.random.default_rng(0)))
     assert run.reason == "max_updates"
-    assert len(run.mistakes) == run.pocket.mistakes
+    assert run.mistakes == run.pocket.mistakes
 
 
 def course(data, name):

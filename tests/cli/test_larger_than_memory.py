@@ -14,9 +14,8 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt import algorithms
-from rosenblatt.algorithms.passes import passes
-from rosenblatt.algorithms.pocketpasses import pocket_passes
 from rosenblatt.algorithms.scaling import Scaling
+from rosenblatt.blocks import InOrder
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.read import (
     Layout,
@@ -104,14 +103,16 @@ def test_every_format_gives_the_corrections_of_the_run_in_memory(
     if stored and form not in ("csv", "jsonl", "libsvm"):
         return  # only text is converted
     found = Data.in_passes(converted(found.table), found.plan) if stored else found
-    blocks = found.blocks.batches
-    assert sum(1 for _ in blocks()) > 3
+    blocks = found.blocks
+    assert sum(1 for _ in blocks.batches()) > 3
     budget = algorithms.Budget(20)
     run, corrected = algorithms.pla(whole, budget=budget), []
-    done = passes(blocks, budget=budget, record=lambda rows: corrected.extend(rows.tolist()))
+    done = algorithms.pla(
+        blocks, budget=budget, watch=lambda now: corrected.extend(now.corrected.tolist())
+    )
     assert corrected == run.trace.examples.tolist()
     assert done.hypothesis.w.tolist() == run.hypothesis.w.tolist()
-    assert (done.mistakes, done.rows) == (len(run.mistakes), whole.n)
+    assert (done.mistakes, done.rows) == (run.mistakes, whole.n)
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
@@ -122,8 +123,9 @@ def test_the_pocket_and_the_scaling_are_those_in_memory(tmp_path, small_batches,
     assert scaling.centre.tolist() == Scaling.of(whole).centre.tolist()
     assert scaling.width.tolist() == Scaling.of(whole).width.tolist()
     budget = algorithms.Budget(2**62, 300)
-    run = algorithms.pocket(scaling.apply(whole), algorithms.Rule("cycle"), budget)
-    done = pocket_passes(lambda: map(scaling.apply, blocks.batches()), budget=budget)
+    rule = algorithms.Rule("cycle")
+    run = algorithms.pocket(scaling.apply(whole), rule, budget)
+    done = algorithms.pocket(InOrder(lambda: map(scaling.apply, blocks.batches())), rule, budget)
     assert done.pocket.history == run.pocket.history
     assert done.hypothesis.w.tolist() == run.hypothesis.w.tolist()
 

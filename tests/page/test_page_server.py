@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from rosenblatt import orders
+from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli import run as program
 from rosenblatt.examples import Examples
 from rosenblatt.read import Layout, Source
@@ -95,7 +95,7 @@ def weights_of(lines):
     return [trace.weights(t).tolist() for t in range(len(trace) + 1)], space["verdict"].verdict
 
 
-@pytest.mark.parametrize("order", orders.NAMES)
+@pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("algorithm", ["pla", "pocket", "ratchet", "online"])
 def test_the_python_lines_do_the_same_number_by_number(page, algorithm, order):
     name = "separable" if algorithm == "pla" and order in ("cycle", "random") else "noisy"
@@ -310,7 +310,7 @@ NEARLY = st.fixed_dictionaries(
         "points": st.lists(st.lists(NUMBERS, min_size=2, max_size=2), max_size=6) | JSON,
         "answers": st.lists(st.sampled_from([1, -1]), max_size=6) | JSON,
         "algorithm": st.sampled_from(["pla", "pocket", "ratchet", "online"]) | JSON,
-        "order": st.sampled_from(orders.NAMES) | JSON,
+        "order": st.sampled_from(ORDERS) | JSON,
         "eta": st.floats(1e-6, 1e6) | JSON,
         "zero": st.sampled_from(["mistake", "negative", "positive"]) | JSON,
         "start": st.lists(NUMBERS, max_size=3) | JSON,

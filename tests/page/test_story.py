@@ -76,7 +76,7 @@ def test_the_pocket_of_the_story_is_in_the_trace():
     run = algorithms.pocket(examples, rule, algorithms.Budget(10**9, 50))
     story = Story(examples, run, separability_of(examples), "pocket", "random").to_json()
     t, mistakes = story["pocket"][-1]
-    assert unpacked(story["mistakes"])[t] == mistakes == len(run.mistakes)
+    assert unpacked(story["mistakes"])[t] == mistakes == run.mistakes
     assert weights_along(run.trace)[t].tolist() == run.hypothesis.w.tolist()
     assert story["squeeze"] is None
     assert story["verdict"]["name"] == "inseparable"

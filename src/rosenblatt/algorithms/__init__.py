@@ -1,14 +1,26 @@
-"""One file an algorithm, each from Examples to a Run."""
+"""One file an algorithm, each from Blocks to a Run."""
 
 from rosenblatt.algorithms.online import online
-from rosenblatt.algorithms.pla import pla
+from rosenblatt.algorithms.pla import (
+    FIXED,
+    ORDERS,
+    Budget,
+    Interrupted,
+    Progress,
+    Rule,
+    Run,
+    WeightsOverflowError,
+    pla,
+)
 from rosenblatt.algorithms.pocket import PocketRun, pocket
-from rosenblatt.algorithms.run import Budget, Interrupted, Rule, Run, WeightsOverflowError
 
 __all__ = [
+    "FIXED",
+    "ORDERS",
     "Budget",
     "Interrupted",
     "PocketRun",
+    "Progress",
     "Rule",
     "Run",
     "WeightsOverflowError",

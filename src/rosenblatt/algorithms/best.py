@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.algorithms.judge import Costs, Judge
-from rosenblatt.algorithms.run import Reason
+from rosenblatt.algorithms.pla import Reason
 from rosenblatt.clock import Deadline
 from rosenblatt.examples import Examples
 

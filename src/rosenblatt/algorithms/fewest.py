@@ -11,8 +11,8 @@ import numpy as np
 from rosenblatt import engine
 from rosenblatt.algorithms.best import Best, Floats, Found, Search
 from rosenblatt.algorithms.lines import along_lines
+from rosenblatt.algorithms.pla import Budget, Rule, WeightsOverflowError
 from rosenblatt.algorithms.pocket import FOREVER, pocket
-from rosenblatt.algorithms.run import Budget, Rule, WeightsOverflowError
 from rosenblatt.algorithms.walker import Ground, Walker, has_board
 from rosenblatt.examples import Examples
 

@@ -21,7 +21,8 @@ from rosenblatt import engine
 from rosenblatt.algorithms.sieve import Sieve, Survivor, double_slack, slip, worth_sifting
 from rosenblatt.blocks import Blocks
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import SMALLEST, Hypothesis
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.kernels import SMALLEST
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]

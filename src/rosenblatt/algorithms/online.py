@@ -7,10 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import orders
-from rosenblatt.algorithms.pla import visit
-from rosenblatt.algorithms.run import Budget, Interrupted, Rule, Run
-from rosenblatt.algorithms.walk import Walk
+from rosenblatt.algorithms.pla import Budget, Interrupted, Rule, Run, Walk
 from rosenblatt.examples import Examples
 
 
@@ -34,16 +31,13 @@ def online(examples: Examples, rule: Rule, start: NDArray[np.float64] | None = N
     Examples
     --------
     >>> run = online(Examples.from_arrays([[2.0], [-1.0], [3.0]], [1, 0, 1]), Rule())
-    >>> run.mistakes.tolist()
-    [0]
+    >>> run.mistakes, run.trace.examples.tolist()
+    (1, [0])
     """
     walk = Walk(examples, rule, Budget(cycles=1), start)
-    order = examples.in_order
-    k = 0
     try:
-        while walk.goes_on and orders.visits(order):
-            k, _, _ = visit(walk, order, (k, 0), cycles=1)
+        walk.cycle()
     except KeyboardInterrupt:
         raise Interrupted(walk.run("interrupted")) from None
     run = walk.run("end of stream", look=False)
-    return replace(run, mistakes=run.trace.examples.astype(np.intp))
+    return replace(run, mistakes=run.corrections)

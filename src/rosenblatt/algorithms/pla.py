@@ -1,35 +1,138 @@
-"""The perceptron learning algorithm: correct a mistake, until there is none."""
+"""The perceptron learning algorithm: correct mistakes, cycle after cycle, until one has none.
+
+A `Walk` is a run under way over blocks of examples: in memory there is one block, and a file
+has many. It makes calls of bounded work, and keeps what each did.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine, orders
-from rosenblatt.algorithms.run import Budget, Interrupted, Rule, Run
-from rosenblatt.algorithms.walk import Walk, Watch
+from rosenblatt import clock, engine
+from rosenblatt.blocks import Blocks, Work
+from rosenblatt.clock import Deadline
 from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.tables import place
+from rosenblatt.trace import Origin, Trace
+from rosenblatt.words import counted
 
-# Random numbers are drawn at least so many at a time.
-CHANCES = 2**11
+T = TypeVar("T")
+Floats = NDArray[np.float64]
+Ints = NDArray[Any]
+Order = range | Ints
+
+# A call of a kernel is kept to about this many multiplications, a few hundredths of a second, so
+# that Ctrl-C is answered and progress can be shown; few rows are visited many times in one.
+WORK_PER_CALL = 2**26
+VISITS_PER_CALL = 2**20
+CHANCES = 2**11  # random numbers are drawn at least so many at a time
+NO_ENDS = np.empty(0, dtype=np.int64)
+
+Reason = Literal[
+    "no mistakes", "max_iter", "max_updates", "time_limit", "interrupted", "end of stream"
+]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How examples are visited, what sign(0) means, how long a correction is; chance."""
+
+    order: str = "cycle"
+    zero: int = 0
+    eta: float = 1.0
+    rng: np.random.Generator | None = None
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to give up: after so many cycles begun, so many corrections or so many seconds.
+
+    Seconds end what takes long: work that a machine does in no time is done in any case.
+    """
+
+    cycles: int = 1000
+    corrections: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What happened: the last hypothesis, the corrections, and why it stopped."""
+
+    hypothesis: Hypothesis
+    record: Trace | None  # every correction; of rows in memory only
+    corrections: int
+    cycles: int  # begun
+    rows: int
+    mistakes: int | None  # left; None where a person did not wait for the count
+    reason: Reason
+
+    @property
+    def separated(self) -> bool:
+        """Whether a whole look at the examples found no mistake."""
+        return self.mistakes == 0
+
+    @property
+    def trace(self) -> Trace:
+        """Every correction of a run in memory."""
+        if self.record is None:
+            raise ValueError("corrections by rows of a file are not recorded; watch the run.")
+        return self.record
+
+
+class WeightsOverflowError(ValueError):
+    """The weights grew past the largest float, or met something that is no number."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run; `run` is what it had reached."""
+
+    def __init__(self, run: Run) -> None:
+        left = "" if run.mistakes is None else f"; {counted(run.mistakes, 'mistake')} left"
+        super().__init__(f"interrupted after {counted(run.corrections, 'correction')}{left}")
+        self.run = run
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """A run so far; w is in the examples' unit and has its w0 slot."""
+
+    w: Floats
+    calls: int = 0
+    corrections: int = 0
+    whole_cycles: int = 0
+    within_cycle: bool = False
+    corrected: Ints = field(default_factory=lambda: NO_ENDS)  # the rows of the last call
+
+    @property
+    def cycles(self) -> int:
+        """The number of cycles begun."""
+        return self.whole_cycles + self.within_cycle
+
+
+Watch = Callable[[Progress], None]
 
 
 def pla(
-    examples: Examples,
+    blocks: Blocks,
     rule: Rule = Rule(),
     budget: Budget = Budget(),
-    start: NDArray[np.float64] | None = None,
+    start: Floats | None = None,
     watch: Watch | None = None,
 ) -> Run:
     """Learn from examples until a whole cycle has no mistake or the budget ends.
 
     Parameters
     ----------
-    examples : Examples
-        The rows and their answers.
+    blocks : Examples or other Blocks
+        The rows and their answers; those of many blocks are visited in their order.
     rule : Rule
         The order of visits, the meaning of sign(0), eta, the source of chance.
     budget : Budget
@@ -37,49 +140,68 @@ def pla(
     start : array, optional
         w(0) with its w0 slot; zeros if not given.
     watch : callable, optional
-        Called with the progress after each block of work.
+        Called with the progress after each call of a kernel.
 
     Examples
     --------
     >>> run = pla(Examples.from_arrays([[2.0], [-1.0]], ["yes", "no"]))
     >>> run.reason, run.trace.examples.tolist()
     ('no mistakes', [0])
+    >>> from rosenblatt.blocks import InOrder
+    >>> halves = [Examples.from_arrays([[x]], [x > 0], labels=np.array([False, True]))
+    ...           for x in (2.0, -1.0)]
+    >>> pla(InOrder(lambda: halves)).corrections
+    1
     """
-    walk = Walk(examples, rule, budget, start, watch)
+
+    def go() -> Run:
+        walk = Walk(blocks, rule, budget, start, watch)
+        try:
+            WALKS[rule.order](walk)
+            return walk.run()
+        except KeyboardInterrupt:
+            raise Interrupted(walk.run("interrupted")) from None
+
+    return looked_into(blocks, go)
+
+
+def looked_into(blocks: Blocks, work: Callable[[], T]) -> T:
+    """Do work on examples that nobody has looked at; again in their unit if weights overflow.
+
+    A cycle comes upon a NaN or infinity by itself: a score that is no number is a mistake, and w
+    then is none either. What it does not meet, the exact look at the end does. That saves a look.
+    """
     try:
-        WALKS[rule.order](walk)
-        return walk.run()
-    except KeyboardInterrupt:
-        raise Interrupted(walk.run("interrupted")) from None
+        return work()
+    except WeightsOverflowError:
+        if not isinstance(blocks, Examples):
+            raise
+        blocks.look()
+        if blocks.unit == 1.0:
+            raise
+    return work()
 
 
 def naive_cycle(walk: Walk) -> None:
     """Visit in file order, cycle after cycle; go on with the next example after a correction."""
-    _cycle(walk, walk.examples.in_order)
+    _cycle(walk, None)
 
 
 def random_cycle(walk: Walk) -> None:
     """Visit in one random order, drawn once."""
-    _cycle(walk, orders.permuted(walk.examples.kept, walk.rng))
+    _cycle(walk, walk.permutation())
 
 
-def _cycle(walk: Walk, order: orders.Order) -> None:
-    k = clean = 0
+def _cycle(walk: Walk, order: Order | None) -> None:
     while walk.goes_on:
-        k, clean, _ = visit(walk, order, (k, clean), walk.cycles_left)
-        if clean == orders.visits(order):
+        if walk.cycle(order, walk.cycles_left):
             walk.confirm()
-            clean = 0
 
 
 def shuffled_cycles(walk: Walk) -> None:
-    """Visit in a new random order each cycle; only a whole clean cycle ends it."""
+    """Visit in a new random order each cycle."""
     while walk.goes_on:
-        order = orders.permuted(walk.examples.kept, walk.rng)
-        k = clean = ended = 0
-        while walk.goes_on and not ended:
-            k, clean, ended = visit(walk, order, (k, clean), 1)
-        if clean == len(order):
+        if walk.cycle(walk.permutation()):
             walk.confirm()
 
 
@@ -118,23 +240,264 @@ def first_mistakes(walk: Walk) -> None:
             k = 0
 
 
-def visit(
-    walk: Walk, order: orders.Order, position: tuple[int, int], cycles: int
-) -> tuple[int, int, int]:
-    """Go on through an order for a block of work: the new position, and cycles ended."""
-    w, trace, visits = walk.room(walk.corrections_left)
-    ends = np.empty(min(cycles, visits // orders.visits(order) + 1), dtype=np.int64)
-    k, clean, t, c = engine.pla(
-        walk.rows, order, walk.rule.zero, w, (*position, visits), trace, ends
+class Walk:
+    """The state of a run under way.
+
+    `record` adds to the lists and then counts it in one assignment of `so_far`, so that Ctrl-C at
+    any moment leaves a run that is true up to its last counted call.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        rule: Rule,
+        budget: Budget,
+        start: Floats | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        first = next(iter(blocks.each(lambda block, _: block)), None)
+        if first is None:
+            raise ValueError("there are no rows to learn from.")
+        self.blocks, self.rule, self.budget, self.watch = blocks, rule, budget, watch
+        self.in_memory = isinstance(blocks, Examples)
+        if not self.in_memory and rule.order != "cycle":
+            raise ValueError(
+                f"order is {rule.order!r}, which needs all rows in memory; rows of a file are "
+                'visited as they come, order "cycle".'
+            )
+        self.d, self.x0, self.unit = first.d, first.x0, first.unit
+        self.rows = first.rows(rule.eta) if self.in_memory else None
+        self.start = np.zeros(self.d + 1) if start is None else start
+        if len(self.start) != self.d + 1:  # kernels do not look where an array ends
+            raise ValueError(
+                f"{counted(len(self.start) - 1, 'weight')} cannot fit {counted(self.d, 'feature')}."
+            )
+        self.corrected: list[Ints] = [np.empty(0, dtype=first.row_type)]
+        self.ends: list[Ints] = [NO_ENDS]
+        self.so_far = Progress(self.start / self.unit)
+        self.n = first.n if self.in_memory else 0  # of many blocks, known after the first pass
+        self.entries = first.entries_per_row
+        self.confirmed = False
+        self.deadline = Deadline.after(budget.seconds)
+
+    @property
+    def examples(self) -> Examples:
+        """The examples of a walk in memory."""
+        assert isinstance(self.blocks, Examples)
+        return self.blocks
+
+    @functools.cached_property
+    def rng(self) -> np.random.Generator:
+        """The source of chance; made only if it is asked for."""
+        return self.rule.rng or np.random.default_rng()
+
+    def permutation(self) -> Ints:
+        """The rows in a random order, each once."""
+        return self.rng.permutation(self.examples.kept)
+
+    @property
+    def cycles_left(self) -> int:
+        """How many more cycles may end."""
+        return self.budget.cycles - self.so_far.whole_cycles
+
+    @property
+    def corrections_left(self) -> int:
+        """How many more corrections may be made."""
+        most = self.budget.corrections
+        return 2**62 if most is None else most - self.so_far.corrections
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there may be a mistake left and there is budget to correct it."""
+        left = not self.confirmed and self.cycles_left > 0 and self.corrections_left > 0
+        return left and (self.work < clock.CHEAP or not self.deadline.over)
+
+    @property
+    def work(self) -> int:
+        """About how many multiplications were made so far."""
+        return self.so_far.cycles * self.n * self.entries
+
+    def each(self, work: Work[T]) -> Iterator[T]:
+        """One pass over the blocks, whose rows are counted on the way."""
+        for n, answer in self.blocks.each(lambda block, k: (k + block.n, work(block, k))):
+            self.n = max(self.n, n)
+            yield answer
+
+    def cycle(self, order: Order | None = None, most: int = 1) -> bool:
+        """Visit every row once, and a few rows up to `most` times; true if a cycle was clean."""
+        corrections, whole = self.so_far.corrections, self.so_far.whole_cycles
+        self.clean = False
+        for through in self.each(functools.partial(self._visit, order, most)):
+            if not through:
+                return False
+        if self.so_far.whole_cycles == whole:  # it took many calls
+            self.clean = self.so_far.corrections == corrections
+            self._count(self.so_far.w, NO_ENDS, np.zeros(1, dtype=np.int64), within_cycle=False)
+        return self.clean
+
+    def _visit(self, order: Order | None, most: int, block: Examples, first: int) -> bool:
+        """Go through the rows of a block, some at a time; false where the budget ended before."""
+        rows = block.rows(self.rule.eta) if self.rows is None else self.rows
+        self._fits(block)
+        order = block.in_order if order is None else order
+        visits = max(1, WORK_PER_CALL // block.entries_per_row)
+        whole = self.in_memory and 0 < len(order) <= visits  # a call goes through all rows
+        # With few corrections left, most of what comes after them would be cut off.
+        wanted = min(VISITS_PER_CALL, 8 * self.corrections_left)
+        cycles = max(1, min(most, wanted // len(order))) if whole else 1
+        for k in range(0, len(order), visits):
+            if not self.goes_on:
+                return False
+            part = order[k : k + visits]
+            trace = np.empty(cycles * len(part), dtype=block.row_type)
+            ends = np.empty(cycles, dtype=np.int64)
+            w = self.so_far.w.copy()
+            c = engine.pla(rows, part, self.rule.zero, w, trace, ends)
+            t = ends.item(c - 1)
+            self.clean = t == (ends.item(c - 2) if c > 1 else 0)
+            self.record(w, trace[:t], ends[:c] if whole else NO_ENDS, not whole, (block, first))
+        return self.corrections_left > 0
+
+    def _fits(self, block: Examples) -> None:
+        """Refuse a block whose weights would not be those of the others."""
+        if not self.in_memory and block.unit != 1.0:
+            raise ValueError("the numbers are extreme; scale the columns to learn in batches.")
+        if block.d != self.d:
+            raise ValueError(f"a batch has {block.d} columns where the first had {self.d}.")
+
+    def room(self, corrections: int) -> tuple[Floats, Ints, int]:
+        """A copy of w to work on, space for the corrections of a call, and its visits."""
+        visits = max(1, WORK_PER_CALL // self.examples.entries_per_row)
+        size = min(visits, corrections, 2**16)
+        trace = np.empty(size, dtype=self.examples.row_type)
+        return self.so_far.w.copy(), trace, visits
+
+    def record(
+        self,
+        w: Floats,
+        corrected: Ints,
+        ends: Ints,
+        within_cycle: bool,
+        where: tuple[Examples, int] | None = None,
+    ) -> None:
+        """Keep what a call did: corrections by rows of a block, and when cycles ended.
+
+        A run is its mistakes: past the budget they are cut off, and w is made again.
+        """
+        block, first = where or (self.examples, 0)
+        t = self.accepted(corrected, block)
+        if t < len(corrected):
+            corrected, w = corrected[:t], self.so_far.w.copy()
+            engine.replay(block.rows(self.rule.eta), corrected, w)
+        if t == self.corrections_left:
+            ends, within_cycle = ends[ends < t], True
+        if not np.isfinite(self._in_data_units(w)).all():
+            raise _overflow(block, first, self.rule.eta)
+        # A call may use a small part of the space it was given: keep only that part.
+        corrected = corrected.copy() if self.in_memory else corrected.astype(np.int64) + first
+        self._count(w, corrected, ends, within_cycle)
+
+    def _count(self, w: Floats, corrected: Ints, ends: Ints, within_cycle: bool) -> None:
+        old = self.so_far
+        if self.in_memory:
+            self.corrected.append(corrected)
+        self.ends.append(ends + old.corrections)
+        self.so_far = Progress(
+            w,
+            old.calls + 1,
+            old.corrections + len(corrected),
+            old.whole_cycles + len(ends),
+            within_cycle,
+            corrected,
+        )
+        if self.watch is not None:
+            self.watch(self.so_far)
+
+    def accepted(self, corrected: Ints, block: Examples) -> int:
+        """How many of the corrections of a call are within the budget."""
+        return min(len(corrected), self.corrections_left)
+
+    def look(self) -> tuple[int, tuple[Examples, int, Ints] | None]:
+        """The mistakes left, exactly: how many, and the first block with some, and its rows."""
+        hypothesis, count, some = self.hypothesis(), 0, None
+        for block, first, wrong in self.each(
+            lambda block, first: (block, first, hypothesis.mistakes(block))
+        ):
+            if len(wrong) and some is None:
+                some = block, first, wrong
+            count += len(wrong)
+        return count, some
+
+    def confirm(self, ends_cycle: bool = False) -> None:
+        """Look at all examples, exactly: end the walk, or correct a mistake it missed."""
+        count, some = self.look()
+        if some is None:
+            self.confirmed = True
+        elif self.corrections_left > 0 and self.cycles_left > 0:
+            block, first, wrong = some
+            chance = self.rule.order == "random"
+            row = wrong[self.rng.integers(count) if chance else 0]
+            trace, w = np.array([row], dtype=block.row_type), self.so_far.w.copy()
+            engine.replay(block.rows(self.rule.eta), trace, w)
+            ends = np.ones(int(ends_cycle), dtype=np.int64)
+            self.record(w, trace, ends, not ends_cycle, (block, first))
+
+    def run(self, reason: Reason | None = None, look: bool = True) -> Run:
+        """What happened, once the walk is over, after a last look for mistakes.
+
+        After Ctrl-C nobody waits for another pass over a file.
+        """
+        so_far, mistakes, trace = self.so_far, 0 if self.confirmed else None, None
+        if mistakes is None and look and (self.in_memory or reason is None):
+            mistakes = self.look()[0]
+        if self.in_memory:
+            trace = Trace(
+                np.concatenate(self.corrected[: so_far.calls + 1]),
+                np.concatenate(self.ends[: so_far.calls + 1]),
+                Origin(self.examples, self.start, self.rule.eta),
+            )
+        why = reason or self.reason(mistakes)
+        counts = so_far.corrections, so_far.cycles, self.n
+        return Run(self.hypothesis(), trace, *counts, mistakes, why)
+
+    def reason(self, mistakes: float | None) -> Reason:
+        """Why a walk with so many mistakes left has stopped."""
+        if mistakes == 0:
+            return "no mistakes"
+        if self.cycles_left <= 0:
+            return "max_iter"
+        return "max_updates" if self.corrections_left <= 0 else "time_limit"
+
+    def hypothesis(self) -> Hypothesis:
+        """The weights so far."""
+        return Hypothesis(self._in_data_units(self.so_far.w), self.x0, self.rule.zero)
+
+    def _in_data_units(self, w: Floats) -> Floats:
+        if self.unit == 1.0:
+            return w
+        with np.errstate(over="ignore"):
+            return w * self.unit
+
+
+def _overflow(block: Examples, first: int, eta: float) -> WeightsOverflowError:
+    flat = block.numbers.reshape(-1)
+    at = int(max(flat.argmax(), flat.argmin(), key=lambda i: abs(flat[i])))
+    row, column = place(block.X, at)
+    longest = eta * (1.0 if block.weights is None else float(block.weights.max()))
+    steps = "" if longest == 1 else f", and a correction adds up to {longest:.3g} times a row"
+    return WeightsOverflowError(
+        "learning overflowed: the weights grew past the largest float. "
+        f"X, row {first + row}, column {column} is {flat[at]:.3g}{steps}; scale the columns first."
     )
-    walk.record(w, trace[:t], ends[:c], within_cycle=k > 0)
-    return k, clean, c
 
 
-WALKS: dict[str, Callable[[Walk], Any]] = {
+WALKS: dict[str, Callable[[Walk], None]] = {
     "cycle": naive_cycle,
     "random-cycle": random_cycle,
     "shuffle": shuffled_cycles,
     "first": first_mistakes,
     "random": random_mistakes,
 }
+ORDERS = tuple(WALKS)
+FIXED = ("cycle", "first")  # without chance
+CYCLES = ("cycle", "random-cycle", "shuffle")  # every row once before any a second time

@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rosenblatt import engine, orders
+from rosenblatt import engine
 from rosenblatt.algorithms.judge import Judge
-from rosenblatt.algorithms.pla import WALKS
-from rosenblatt.algorithms.run import Budget, Reason, Rule, Run
-from rosenblatt.algorithms.walk import Ints, Progress, Walk
+from rosenblatt.algorithms.pla import (
+    FIXED,
+    WALKS,
+    Budget,
+    Floats,
+    Ints,
+    Progress,
+    Reason,
+    Rule,
+    Run,
+    Walk,
+)
+from rosenblatt.blocks import Blocks
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.hypothesis import UNIT_ROUNDOFF, Hypothesis
 
 FOREVER = 2**62
 LONG_RUN = 64  # cycles: nobody is right by chance for so long
+SMALL = 2**12  # numbers in X: so few are gone through faster than they are multiplied
 
 
 @dataclass(frozen=True, eq=False)
 class Pocket:
     """The best weights so far, and (t, mistakes) each time they were replaced."""
 
-    w: NDArray[np.float64]
+    w: Floats
     history: tuple[tuple[int, float], ...]
 
     @property
     def mistakes(self) -> float:
         """The mistakes of the pocket on all examples, by weight if they have weights."""
-        return self.history[-1][1]
+        return self.history[-1][1] if self.history else math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,22 +67,22 @@ class Plan:
 
 
 def pocket(
-    examples: Examples,
+    blocks: Blocks,
     rule: Rule = Rule(order="random"),
     budget: Budget = Budget(FOREVER, 1000),
-    start: NDArray[np.float64] | None = None,
+    start: Floats | None = None,
     plan: Plan = Plan(),
 ) -> PocketRun:
     """Correct mistakes for as long as the budget lasts; return the best weights met.
 
     Every w(t) is judged on all examples and replaces the pocket if it makes strictly fewer
-    mistakes. Corrections do not depend on the pocket, so they are made a block at a time and
-    judged together. On Ctrl-C the best so far is returned, with the reason "interrupted".
+    mistakes. Corrections do not depend on the pocket, so many are made before they are judged
+    together. On Ctrl-C the best so far is returned, with the reason "interrupted".
 
     Parameters
     ----------
-    examples : Examples
-        The rows and their answers.
+    blocks : Examples or other Blocks
+        The rows and their answers; those of many blocks are visited in their order.
     rule : Rule
         The order of visits, the meaning of sign(0), eta, the source of chance.
     budget : Budget
@@ -85,16 +96,16 @@ def pocket(
     --------
     >>> xor = Examples.from_arrays([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
     >>> run = pocket(xor, Rule("random", rng=np.random.default_rng(0)))
-    >>> run.pocket.history[0], len(run.mistakes), run.reason
+    >>> run.pocket.history[0], run.mistakes, run.reason
     ((0, 4), 1, 'max_updates')
     """
-    restarts = 1 if rule.order in orders.FIXED else plan.restarts
+    restarts = 1 if rule.order in FIXED else plan.restarts
     if restarts == 1:
-        return _one(PocketWalk(examples, rule, budget, start, plan))
+        return _one(PocketWalk(blocks, rule, budget, start, plan))
     seeds = (rule.rng or np.random.default_rng()).spawn(restarts)
     share = replace(plan, threads=max(1, plan.threads // restarts))
     walks = [
-        PocketWalk(examples, replace(rule, rng=seed), budget, start, share, number)
+        PocketWalk(blocks, replace(rule, rng=seed), budget, start, share, number)
         for number, seed in enumerate(seeds)
     ]
     return _best_of(walks, plan.threads)
@@ -128,38 +139,47 @@ def _one(walk: PocketWalk) -> PocketRun:
             _ratchet(walk)
         else:
             WALKS[walk.rule.order](walk)
+        walk.flush()
     except KeyboardInterrupt:
+        if not walk.pocket.history:
+            raise
         walk.stop = "interrupted"
     return walk.pocket_run()
 
 
 class PocketWalk(Walk):
-    """A walk that judges the weights it passes and keeps the best of them."""
+    """A walk that judges the weights it passes and keeps the best of them.
+
+    In memory they are judged after each call. Over a file that takes a pass, so that they are
+    kept until there are enough.
+    """
 
     def __init__(
         self,
-        examples: Examples,
+        blocks: Blocks,
         rule: Rule,
         budget: Budget,
-        start: NDArray[np.float64] | None,
+        start: Floats | None,
         plan: Plan,
         number: int = 0,
     ) -> None:
-        super().__init__(examples, rule, budget, start)
+        super().__init__(blocks, rule, budget, start)
         self.plan, self.number = plan, number
         self.stop: Reason | None = None
-        self.judge = Judge(examples, rule.zero, plan.threads)
-        self.pocket = Pocket(self.start, ((0, self.judge.alone(self.start)),))
-        self.confirmed = self.pocket.mistakes == 0
-
-    @property
-    def corrections_left(self) -> int:
-        """How many more corrections the next block may make."""
-        if self.plan.ratchet:
-            return super().corrections_left
-        return min(
-            super().corrections_left, self.judge.batch(len(self.start), self.so_far.corrections)
-        )
+        self.pocket = Pocket(self.start, ())
+        self.kept = [self.start[None]]  # weights not judged yet
+        self.t = 0  # of the first of them
+        self.small = False
+        self.judge = Judge(self, rule.zero, engine.cores())
+        if self.in_memory:
+            self.judge = Judge(blocks, rule.zero, plan.threads)
+            self.pocket = Pocket(self.start, ((0, self.judge.alone(self.start)),))
+            self.kept, self.t = [], 1
+            self.confirmed = self.pocket.mistakes == 0
+            # Of all ways of summing a score in doubles none differs by more, times the largest w.
+            self.small = self.examples.weights is None and self.examples.numbers.size <= SMALL
+            share = 4 * (self.examples.longest + 1) * UNIT_ROUNDOFF
+            self.doubt = share * self.examples.length * math.sqrt(self.d + 1)
 
     @property
     def goes_on(self) -> bool:
@@ -169,77 +189,112 @@ class PocketWalk(Walk):
     @property
     def work(self) -> int:
         """About how many multiplications were made so far: every w is judged on all examples."""
-        judged = self.so_far.corrections * self.examples.n * self.examples.entries_per_row
-        return super().work + judged
+        return super().work + self.so_far.corrections * self.n * self.entries
+
+    @property
+    def at_once(self) -> int:
+        """How many weights to judge together next."""
+        return self.judge.batch(self.d + 1, self.t - 1) - sum(map(len, self.kept))
+
+    def room(self, corrections: int) -> tuple[Floats, Ints, int]:
+        """Space for as many corrections as are judged together."""
+        return super().room(corrections if self.plan.ratchet else min(corrections, self.at_once))
+
+    def accepted(self, corrected: Ints, block: Examples) -> int:
+        """Judge the weights that these corrections lead to, as long as the budget lasts."""
+        corrected = corrected[: self.corrections_left]
+        if self.plan.ratchet or len(corrected) == 0:
+            return len(corrected)
+        rows, w, done = block.rows(self.rule.eta), self.so_far.w.copy(), 0
+        while done < len(corrected) and (done == 0 or self.goes_on):
+            some = corrected[done : done + self.at_once]
+            if self.small:
+                self._go_along(some, w)
+            else:
+                W = np.empty((len(some), len(w)))
+                engine.keep(rows, some, w, W)
+                with np.errstate(over="ignore"):  # weights past all floats are wrong on every row
+                    self.kept.append(W * self.unit)
+                if self.in_memory or self.at_once <= 0:
+                    self.flush()
+            done += len(some)
+        return done
+
+    def _go_along(self, corrected: Ints, w: Floats) -> None:
+        """The pocket as the lecture has it: each w is judged by itself, and kept if better."""
+        done = 0
+        while done < len(corrected):
+            t = engine.pocket(self.rows, corrected[done:], w, self.pocket.mistakes, self.doubt)
+            if t == 0:
+                break
+            done += t
+            self.consider(w * self.unit, self.t + done - 1)
+        self.t += len(corrected)
 
     def record(
-        self, w: NDArray[np.float64], corrected: Ints, ends: Ints, within_cycle: bool
+        self,
+        w: Floats,
+        corrected: Ints,
+        ends: Ints,
+        within_cycle: bool,
+        where: tuple[Examples, int] | None = None,
     ) -> None:
-        """Keep what a block of work did, and the best of the weights it passed."""
-        before = self.so_far
-        improved = self.pocket
-        if not self.plan.ratchet and len(corrected):
-            improved = self._judged(before, corrected)
-        super().record(w, corrected, ends, within_cycle)
-        self.pocket = improved
-        # No weights without mistakes are ever corrected, so these are the last of the block.
-        self.confirmed = self.confirmed or improved.mistakes == 0
+        """Keep what a call did, and tell of it."""
+        super().record(w, corrected, ends, within_cycle, where)
         if self.plan.watch is not None:
             self.plan.watch(self.number, self.so_far, self.pocket)
 
-    def consider(self) -> bool:
-        """Judge the weights as they are now; true if they went into the pocket."""
-        w = self.so_far.w * self.examples.unit
+    def consider(self, w: Floats, t: int) -> bool:
+        """Judge w(t) alone; true if it went into the pocket."""
         mistakes = self.judge.alone(w)
         better = mistakes < self.pocket.mistakes
         if better:
-            self.pocket = Pocket(w, (*self.pocket.history, (self.so_far.corrections, mistakes)))
+            self.pocket = Pocket(w.copy(), (*self.pocket.history, (t, mistakes)))
+        # No weights without mistakes are ever corrected, so these are the last.
         self.confirmed = self.confirmed or mistakes == 0
         return better
 
+    def flush(self) -> None:
+        """Judge what was kept, in one pass over all rows."""
+        if not self.kept:
+            return
+        W, best = np.concatenate(self.kept), self.pocket.mistakes
+        found = self.judge.improvements(W, best)
+        if found:
+            news = tuple((self.t + b, mistakes) for b, mistakes in found)
+            self.pocket = Pocket(W[found[-1][0]].copy(), self.pocket.history + news)
+        self.kept, self.t = [], self.t + len(W)
+        self.confirmed = self.confirmed or self.pocket.mistakes == 0
+
     def pocket_run(self) -> PocketRun:
         """What happened, once the walk is over."""
-        best = Hypothesis(self.pocket.w, self.examples.x0, self.rule.zero)
-        mistakes = best.mistakes(self.examples)
-        run = self.run(self._why(mistakes), look=False)
-        return PocketRun(
-            best, run.trace, mistakes, run.cycles, run.reason, run.hypothesis, self.pocket
-        )
-
-    def _judged(self, before: Progress, corrected: Ints) -> Pocket:
-        W = np.empty((len(corrected), len(before.w)))
-        engine.keep(self.rows, corrected, before.w.copy(), W)
-        with np.errstate(over="ignore"):  # weights past all floats are wrong on every row
-            W *= self.examples.unit
-        found = self.judge.improvements(W, self.pocket.mistakes)
-        if not found:
-            return self.pocket
-        news = tuple((before.corrections + 1 + b, mistakes) for b, mistakes in found)
-        return Pocket(W[found[-1][0]].copy(), self.pocket.history + news)
-
-    def _why(self, mistakes: Ints) -> Reason:
-        if len(mistakes) == 0:
-            return "no mistakes"
-        if self.stop is not None:
-            return self.stop
-        return self._reason(mistakes)
+        best, mistakes = Hypothesis(self.pocket.w, self.x0, self.rule.zero), self.pocket.mistakes
+        if self.in_memory and self.examples.weights is not None:
+            mistakes = len(best.mistakes(self.examples))
+        why = "no mistakes" if mistakes == 0 else self.stop or self.reason(mistakes)
+        run = self.run(why, look=False)
+        counts = run.corrections, run.cycles, run.rows, int(mistakes)
+        return PocketRun(best, run.record, *counts, why, run.hypothesis, self.pocket)
 
 
 def _ratchet(walk: PocketWalk) -> None:
     """Gallant's rule: judge w only when it was right for longer in a row than the pocket was."""
     rows = _visits(walk)
     k = run = longest = 0
-    judged = False
+    judged = False  # once is enough before its next correction
     while walk.goes_on:
-        most = 1 if walk.rule.order == "first" else walk.corrections_left
-        w, trace, visits = walk.room(most)
-        state = (k, run, longest, judged, visits)
-        k, run, judged, t = engine.ratchet(walk.rows, rows, walk.rule.zero, w, state, trace)
+        one = judged or walk.rule.order == "first"
+        w, trace, visits = walk.room(1 if one else walk.corrections_left)
+        part, limit = rows[k : k + visits], FOREVER if judged else longest
+        went, run, t = engine.ratchet(walk.rows, part, walk.rule.zero, w, run, limit, trace)
+        k += went
         ended = k == len(rows)
         ends = np.full(int(ended), t, dtype=np.int64)
         walk.record(w, trace[:t], ends, within_cycle=0 < k < len(rows))
+        judged = judged and t == 0
         if run > longest and not judged:
-            longest = run if walk.consider() else longest
+            now = walk.so_far
+            longest = run if walk.consider(now.w * walk.unit, now.corrections) else longest
             judged = True
         if run > LONG_RUN * len(rows) and not walk.confirmed:
             # Floats see no mistake, and there is one: it is corrected by exact arithmetic.
@@ -256,6 +311,4 @@ def _visits(walk: PocketWalk) -> Ints:
     rows = walk.examples.kept
     if walk.rule.order == "random":
         return rows[walk.rng.integers(len(rows), size=len(rows))]
-    if walk.rule.order in ("random-cycle", "shuffle"):
-        return walk.rng.permutation(rows)
-    return rows
+    return rows if walk.rule.order in FIXED else walk.permutation()

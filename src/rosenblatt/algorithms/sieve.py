@@ -32,10 +32,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine, instructions, kernels
+from rosenblatt import engine, kernels
 from rosenblatt.engine import Kernel, in_threads
 from rosenblatt.examples import Examples, kernel_rows
-from rosenblatt.hypothesis import SMALLEST, UNIT_ROUNDOFF
+from rosenblatt.hypothesis import UNIT_ROUNDOFF
+from rosenblatt.kernels import SMALLEST
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
@@ -546,7 +547,7 @@ def bind() -> None:
         return (lambda bits, s: ones(bits)) if str(s.dtype) == "int64" else weigh
 
     engine.overload(tile_of)(lambda packed, j: tile_of)
-    bring = instructions.bring()
+    bring = engine.bring()
 
     def fetched(D, n):
         for i in range(0, D.X.shape[1], LINE):

@@ -7,7 +7,7 @@ from typing import Any
 import click
 import numpy as np
 
-from rosenblatt import orders
+from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import examples, json_option
@@ -35,7 +35,7 @@ from rosenblatt.words import counted
     show_default=True,
     help="The number of features.",
 )
-@click.option("--order", type=click.Choice(orders.NAMES), default="random", show_default=True)
+@click.option("--order", type=click.Choice(ORDERS), default="random", show_default=True)
 @click.option(
     "--noise",
     type=click.FloatRange(0, 0.5),

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from rosenblatt import orders
+from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli import INTERRUPTED, VERBS
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import (
@@ -68,7 +68,7 @@ class Wanted:
 )
 @click.option(
     "--order",
-    type=click.Choice(orders.NAMES),
+    type=click.Choice(ORDERS),
     default="cycle",
     show_default=True,
     help="In which PLA visits the examples.",

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import EfficiencyWarning
 
-from rosenblatt.algorithms.run import Budget, Reason, Rule
+from rosenblatt.algorithms.pla import Budget, Reason, Rule
 from rosenblatt.dask.cluster import Cluster, ClusterError
 from rosenblatt.dask.tasks import Learnt, Share, one_cycle
 from rosenblatt.errors import DataError, UsageError, quoted
@@ -54,7 +54,6 @@ class State:
     w: Floats
     rounds: int = 0
     corrections: int = 0
-    clean: int = 0
     history: tuple[Round, ...] = ()
     last: Judged | None = None  # the w that the last round began with
     pocket: Judged | None = None
@@ -148,7 +147,7 @@ def shares_of(plan: Mixing, state: State, shards: int, only_look: bool = False) 
     most = [0] * shards if only_look else corrections_of(plan, state, shards)
     left = plan.budget.cycles - state.rounds
     return [
-        Share(plan.rule, (plan.seed, state.rounds, shard), left, corrections, state.clean)
+        Share(plan.rule, (plan.seed, state.rounds, shard), left, corrections)
         for shard, corrections in enumerate(most)
     ]
 
@@ -171,7 +170,6 @@ def one_round(
         w=average(state.w, learnt, plan.by_mistakes),
         rounds=state.rounds + 1,
         corrections=state.corrections + corrections,
-        clean=learnt[0].clean if len(learnt) == 1 else 0,
         history=(*state.history, Round(mistakes, corrections, seconds)),
         last=now,
         pocket=_better(state.pocket, now),
@@ -205,7 +203,7 @@ def average(w: Floats, learnt: Sequence[Learnt], by_mistakes: bool) -> Floats:
 
     Examples
     --------
-    >>> parts = [Learnt(np.array([3.0]), 2, 2, 0, 0.0, ""), Learnt(None, 0, 0, 9, 0.0, "")]
+    >>> parts = [Learnt(np.array([3.0]), 2, 2, 0.0, ""), Learnt(None, 0, 0, 0.0, "")]
     >>> average(np.array([1.0]), parts, False), average(np.array([1.0]), parts, True)
     (array([2.]), array([3.]))
     """
@@ -302,7 +300,6 @@ def _state(content: dict[str, Any]) -> State:
         np.array(content["w"], dtype=np.float64),
         int(content["rounds"]),
         int(content["corrections"]),
-        int(content["clean"]),
         tuple(Round(*step) for step in content["history"]),
         _judged(content["last"]),
         _judged(content["pocket"]),

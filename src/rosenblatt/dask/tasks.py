@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
@@ -12,11 +12,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine, orders
+from rosenblatt import engine
 from rosenblatt.algorithms.judge import Judge
-from rosenblatt.algorithms.pla import WALKS, visit
-from rosenblatt.algorithms.run import Budget, Rule, WeightsOverflowError
-from rosenblatt.algorithms.walk import Walk
+from rosenblatt.algorithms.pla import CYCLES, WALKS, Budget, Rule, Walk, looked_into
 from rosenblatt.checks import row_weights
 from rosenblatt.dask.sources import Raw
 from rosenblatt.examples import Examples, signs
@@ -82,7 +80,6 @@ class Share:
     seed: tuple[int, int, int]  # (seed, round, shard): a retry draws the same numbers
     cycles: int  # the rounds left, this one included
     corrections: int | None = None  # the most that this shard may make; 0 only counts mistakes
-    clean: int = 0  # examples in a row that the very same w had right when the last round ended
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +89,6 @@ class Learnt:
     w: NDArray[np.float64] | None  # None where nothing was corrected
     corrections: int
     mistakes: float
-    clean: int
     seconds: float
     worker: str
 
@@ -144,58 +140,31 @@ def _counted(answers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
 def one_cycle(examples: Examples, share: Share, w: NDArray[np.float64]) -> Learnt:
     """Count the mistakes of the incoming w, then run one cycle from it."""
     begin = time.perf_counter()
-    if share.rule.order not in orders.CYCLES or share.corrections or examples.weights is not None:
+    if share.rule.order not in CYCLES:
         examples.look()
     mistakes = Judge(examples, share.rule.zero).alone(w)
-    try:
-        walk, clean = _walked(examples, share, w, mistakes)
-    except WeightsOverflowError:
-        examples.look()
-        walk, clean = _walked(examples, share, w, mistakes)
-    if walk.so_far.corrections == 0 and mistakes and share.corrections != 0 and share.cycles > 1:
-        # Rounding hid every mistake from the cycle: correct one that exact arithmetic sees.
-        walk = Walk(examples, _rule(share), Budget(share.cycles, share.corrections), w)
-        walk.confirm()
-    after = walk.so_far.w * examples.unit if walk.so_far.corrections else None
-    seconds = time.perf_counter() - begin
-    return Learnt(after, walk.so_far.corrections, mistakes, clean, seconds, here())
+    walk = looked_into(examples, lambda: _walked(examples, share, w, mistakes > 0))
+    made = walk.so_far.corrections
+    after = walk.so_far.w * walk.unit if made else None
+    return Learnt(after, made, mistakes, time.perf_counter() - begin, here())
 
 
-def _walked(
-    examples: Examples, share: Share, w: NDArray[np.float64], mistakes: float
-) -> tuple[Walk, int]:
-    order = share.rule.order
-    corrections = share.corrections
+def _walked(examples: Examples, share: Share, w: NDArray[np.float64], wrong: bool) -> Walk:
+    """One cycle; where rounding hid every mistake, one that exact arithmetic sees is corrected."""
+    (seed, number, shard), order = share.seed, share.rule.order
+    rng = np.random.default_rng((seed, 0 if order == "random-cycle" else number, shard))
+    most = share.corrections
     if order == "first":
-        corrections = 1 if corrections is None else min(1, corrections)
-    if order in ("first", "random"):
-        walk = Walk(examples, _rule(share), Budget(1, corrections), w)
+        most = 1 if most is None else min(1, most)
+    walk = Walk(examples, replace(share.rule, rng=rng), Budget(1, most), w)
+    if order not in CYCLES:
         WALKS[order](walk)
-        return walk, 0
-    walk = Walk(examples, _rule(share), Budget(share.cycles, corrections), w)
-    rows = examples.in_order if order == "cycle" else orders.permuted(examples.kept, walk.rng)
-    return walk, _cycle(walk, rows, share.clean, mistakes)
-
-
-def _cycle(walk: Walk, rows: orders.Order, clean: int, mistakes: float) -> int:
-    """Visit every row once, ending early where as many as all in a row were right."""
-    k = ended = 0
-    while walk.goes_on and not ended:
-        k, clean, ended = visit(walk, rows, (k, clean), 1)
-        if clean == orders.visits(rows):
-            if mistakes or walk.so_far.corrections:
-                walk.confirm()
-            else:  # the incoming w was looked at already
-                walk.confirmed = True
-            clean = 0
-    return clean
-
-
-def _rule(share: Share) -> Rule:
-    seed, number, shard = share.seed
-    drawn_once = share.rule.order == "random-cycle"
-    rng = np.random.default_rng((seed, 0 if drawn_once else number, shard))
-    return Rule(share.rule.order, share.rule.zero, share.rule.eta, rng)
+    elif walk.goes_on:
+        walk.cycle(None if order == "cycle" else walk.permutation())
+    if wrong and walk.so_far.corrections == 0 and most != 0 and share.cycles > 1:
+        walk.budget = Budget(share.cycles, most)
+        walk.confirm()
+    return walk
 
 
 def as_it_is(value: Any) -> Any:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rosenblatt import algorithms, checks, engine, orders
+from rosenblatt import algorithms, checks, engine
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.tables import as_table
@@ -113,12 +113,12 @@ class Corrector(LinearAnswers):
     verbose: int
 
     def _rule(self) -> algorithms.Rule:
-        checks.one_of("order", self.order, orders.NAMES)
+        checks.one_of("order", self.order, algorithms.ORDERS)
         checks.one_of("zero", self.zero, tuple(ZEROS))
         eta = checks.positive_number("eta0", self.eta0)
         checks.positive_number("intercept_scaling", self.intercept_scaling)
         checks.flag("fit_intercept", self.fit_intercept)
-        chance = None if self.order in orders.FIXED else checks.generator(self.random_state)
+        chance = None if self.order in algorithms.FIXED else checks.generator(self.random_state)
         return algorithms.Rule(self.order, ZEROS[self.zero], eta, chance)
 
     def _budget(self) -> algorithms.Budget:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rosenblatt import algorithms, checks, engine, orders
-from rosenblatt.algorithms.walk import Progress
+from rosenblatt import algorithms, checks, engine
+from rosenblatt.algorithms.pla import CYCLES, Progress
 from rosenblatt.estimators.base import Corrector
 from rosenblatt.examples import Examples
 from rosenblatt.words import counted, out_of_budget
@@ -149,10 +149,10 @@ class Perceptron(Corrector):
         begin: tuple[Any, Any],
     ) -> Self:
         rule, budget = way
-        examples = self._examples(X, y, sample_weight, looked_at=not self._meets_all(rule))
+        examples = self._examples(X, y, sample_weight, looked_at=rule.order not in CYCLES)
         start = self._start(examples, *begin)
         try:
-            run = self._learn(examples, rule, budget, start)
+            run = algorithms.pla(examples, rule, budget, start, _teller(self.verbose))
         except algorithms.Interrupted as stop:
             self._remember(X, examples, stop.run)
             raise
@@ -160,29 +160,6 @@ class Perceptron(Corrector):
         if not run.separated:
             warnings.warn(_advice(run, examples), ConvergenceWarning, stacklevel=3)
         return self
-
-    def _meets_all(self, rule: algorithms.Rule) -> bool:
-        """Whether learning comes upon a NaN or infinity by itself, in its first cycle.
-
-        It does where every row is visited before any a second time and a score that is no
-        number is a mistake: w is then none either. That saves a look at X.
-        """
-        return rule.order in orders.CYCLES and rule.zero == 0 and not self.warm_start
-
-    def _learn(
-        self,
-        examples: Examples,
-        rule: algorithms.Rule,
-        budget: algorithms.Budget,
-        start: NDArray[np.float64] | None,
-    ) -> algorithms.Run:
-        try:
-            return algorithms.pla(examples, rule, budget, start, _teller(self.verbose))
-        except algorithms.WeightsOverflowError:
-            examples.look()
-            if examples.unit == 1.0:
-                raise
-        return algorithms.pla(examples, rule, budget, start, _teller(self.verbose))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Pass over a block of a stream once, correcting mistakes as they are met.
@@ -239,17 +216,17 @@ class Perceptron(Corrector):
         self._check_columns(X, examples.d, reset=not goes_on)
         self.classes_ = examples.labels
         self.n_iter_ = cycles + max(run.cycles, 1)
-        self.n_updates_ = updates + len(run.trace)
-        self.n_mistakes_ = len(run.mistakes)
+        self.n_updates_ = updates + run.corrections
+        self.n_mistakes_ = run.mistakes
         self.separated_ = run.separated
         self.trace_ = run.trace
         self._take(run.hypothesis)
 
 
 def _advice(run: algorithms.Run, examples: Examples) -> str:
-    made = f"{counted(len(run.trace), 'correction')} in {counted(run.cycles, 'cycle')}"
-    count = orders.visits(examples.in_order)
-    return out_of_budget(run.reason, made, len(run.mistakes), count, "rosenblatt.separability")
+    made = f"{counted(run.corrections, 'correction')} in {counted(run.cycles, 'cycle')}"
+    count = len(examples.in_order)
+    return out_of_budget(run.reason, made, run.mistakes or 0, count, "rosenblatt.separability")
 
 
 def _teller(verbose: int) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 from rosenblatt import algorithms, checks, engine
+from rosenblatt.algorithms.pla import Progress
 from rosenblatt.algorithms.pocket import FOREVER, Plan, Pocket, PocketRun, Watch
-from rosenblatt.algorithms.walk import Progress
 from rosenblatt.clock import Teller
 from rosenblatt.estimators.base import Corrector
 from rosenblatt.examples import Examples
@@ -168,7 +168,7 @@ class PocketPerceptron(Corrector):
         self._check_columns(X, examples.d, reset=True)
         self.classes_ = examples.labels
         self.n_iter_ = max(run.cycles, 1)
-        self.n_updates_ = len(run.trace)
+        self.n_updates_ = run.corrections
         self.n_mistakes_ = run.pocket.mistakes
         self.separated_ = run.separated
         self.history_ = list(run.pocket.history)

@@ -94,12 +94,12 @@ def story_of(clf: Any, X: Any, y: Any, verdict: Separability | None = None) -> S
         return Hypothesis(w, examples.x0, clf._zero)
 
     h = line(clf.weights_)
-    wrong = h.mistakes(examples)
+    counts = len(trace), clf.n_iter_, examples.n, len(h.mistakes(examples))
     if not hasattr(clf, "history_"):
-        run = Run(h, trace, wrong, clf.n_iter_, _reason(clf))
+        run = Run(h, trace, *counts, _reason(clf))
         return Story(examples, run, verdict, "pla", clf.order)
     last, pocket = line(clf.last_weights_), Pocket(h.w, tuple(clf.history_))
-    run = PocketRun(h, trace, wrong, clf.n_iter_, clf.stop_reason_, last, pocket)
+    run = PocketRun(h, trace, *counts, clf.stop_reason_, last, pocket)
     return Story(examples, run, verdict, "ratchet" if clf.ratchet else "pocket", clf.order)
 
 

@@ -242,7 +242,7 @@ def weights_along(trace: Trace) -> Floats:
 def _told(run: Run, n: int, algorithm: str) -> str:
     """Why a run ended and what it leaves, in one sentence."""
     ended = f"Ended after {counted(len(run.trace), 'correction')}: {ENDED[run.reason]}"
-    left = f"{len(run.mistakes):,} of {n:,}"
+    left = f"{run.mistakes or 0:,} of {n:,}"
     if algorithm == "online":
         return f"{ended}; {left} were mistaken as they came"
     whose = "the pocket has" if isinstance(run, PocketRun) else "there are"
@@ -371,8 +371,8 @@ def _cut(run: Run, trace: Trace, rows: Rows) -> Run:
     trace = replace(trace, examples=again, origin=few)
     if isinstance(run, PocketRun):
         history = tuple(entry for entry in run.pocket.history if entry[0] <= len(trace))
-        return replace(run, trace=trace, pocket=Pocket(run.pocket.w, history))
-    return replace(run, trace=trace)
+        return replace(run, record=trace, pocket=Pocket(run.pocket.w, history))
+    return replace(run, record=trace)
 
 
 def _renumbered(verdict: Separability, rows: Rows, n: int) -> Separability:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import algorithms, orders
+from rosenblatt import algorithms
+from rosenblatt.algorithms.pla import Run
 from rosenblatt.algorithms.pocket import Plan
-from rosenblatt.algorithms.run import Run
 from rosenblatt.clock import Deadline, OutOfTimeError
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
@@ -111,7 +111,7 @@ class RunRequest:
 
     examples: Examples
     algorithm: str  # of ALGORITHMS
-    order: str  # of orders.NAMES
+    order: str  # of algorithms.ORDERS
     zero: str  # of ZEROS
     eta: float
     start: NDArray[np.float64]  # w(0)
@@ -126,7 +126,7 @@ class RunRequest:
         return cls(
             examples,
             _one_of(given, "algorithm", ALGORITHMS),
-            _one_of(given, "order", orders.NAMES),
+            _one_of(given, "order", algorithms.ORDERS),
             _one_of(given, "zero", tuple(ZEROS)),
             _number(given, "eta", 1e-6, 1e6),
             _start(given, examples.d + 1),
@@ -156,7 +156,7 @@ class RunRequest:
         def watch(*heard: Any) -> None:
             deadline.check()
 
-        chance = None if self.order in orders.FIXED else np.random.default_rng(self.seed)
+        chance = None if self.order in algorithms.FIXED else np.random.default_rng(self.seed)
         rule = algorithms.Rule(self.order, ZEROS[self.zero], self.eta, chance)
         if self.algorithm == "online":
             return algorithms.online(self.examples, rule, self.start)
@@ -207,7 +207,7 @@ class RunRequest:
         elif self.algorithm == "ratchet":
             parameters.append("ratchet=True")
         parameters += [f"max_updates={self.corrections}", *usual]
-        if self.order not in orders.FIXED:
+        if self.order not in algorithms.FIXED:
             parameters.append(f"random_state={self.seed}")
         w = self.start.tolist()
         start = f", coef_init={w[1:]!r}, intercept_init={w[0]!r}" if any(w) else ""
