@@ -172,15 +172,16 @@ def test_ctrl_c_keeps_the_best_so_far(restarts, monkeypatch):
     clf = rb.PocketPerceptron(10**9, restarts=restarts, time_limit=60, random_state=0)
     # Compile first: before there is a pocket Ctrl-C is an ordinary KeyboardInterrupt.
     rb.PocketPerceptron(200, restarts=restarts, random_state=0).fit(X, y)
-    real = Judge.improvements
+    real, judged = Judge.alone, []
 
-    def interrupted(self, W, best):
-        if best < len(y) and threading.current_thread() is threading.main_thread():
+    def interrupted(self, w):
+        if judged and min(judged) < 300:
             raise KeyboardInterrupt
-        return real(self, W, best)
+        judged.append(real(self, w))
+        return judged[-1]
 
     if restarts == 1:
-        monkeypatch.setattr(Judge, "improvements", interrupted)
+        monkeypatch.setattr(Judge, "alone", interrupted)
     else:
         main = threading.main_thread().ident
         threading.Timer(0.5, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
@@ -188,6 +189,7 @@ def test_ctrl_c_keeps_the_best_so_far(restarts, monkeypatch):
         clf.fit(X, y)
     assert clf.stop_reason_ == "interrupted"
     assert clf.n_mistakes_ == (clf.predict(X) != y).sum() < 300
+    assert clf.history_[-1][0] <= clf.n_updates_ == len(clf.trace_)
 
 
 def test_progress_is_printed_where_there_is_no_terminal(capsys, monkeypatch):

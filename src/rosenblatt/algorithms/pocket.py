@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -139,11 +140,12 @@ def _one(walk: PocketWalk) -> PocketRun:
             _ratchet(walk)
         else:
             WALKS[walk.rule.order](walk)
-        walk.flush()
+        if walk.stop is None:
+            walk.flush()
     except KeyboardInterrupt:
-        if not walk.pocket.history:
-            raise
         walk.stop = "interrupted"
+    if not walk.pocket.history:
+        raise KeyboardInterrupt
     return walk.pocket_run()
 
 
@@ -206,30 +208,35 @@ class PocketWalk(Walk):
         if self.plan.ratchet or len(corrected) == 0:
             return len(corrected)
         rows, w, done = block.rows(self.rule.eta), self.so_far.w.copy(), 0
-        while done < len(corrected) and (done == 0 or self.goes_on):
-            some = corrected[done : done + self.at_once]
-            if self.small:
-                self._go_along(some, w)
-            else:
-                W = np.empty((len(some), len(w)))
-                engine.keep(rows, some, w, W)
-                with np.errstate(over="ignore"):  # weights past all floats are wrong on every row
-                    self.kept.append(W * self.unit)
-                if self.in_memory or self.at_once <= 0:
-                    self.flush()
-            done += len(some)
-        return done
+        try:
+            while done < len(corrected) and (done == 0 or self.goes_on):
+                some = corrected[done : done + self.at_once]
+                if self.small:
+                    self._go_along(some, w)
+                else:
+                    self._keep(rows, some, w)
+                done += len(some)
+        except KeyboardInterrupt:
+            self.stop = "interrupted"
+        return self.t + sum(map(len, self.kept)) - 1 - self.so_far.corrections
 
     def _go_along(self, corrected: Ints, w: Floats) -> None:
         """The pocket as the lecture has it: each w is judged by itself, and kept if better."""
-        done = 0
-        while done < len(corrected):
-            t = engine.pocket(self.rows, corrected[done:], w, self.pocket.mistakes, self.doubt)
-            if t == 0:
-                break
-            done += t
-            self.consider(w * self.unit, self.t + done - 1)
-        self.t += len(corrected)
+        while len(corrected):
+            t = engine.pocket(self.rows, corrected, w, self.pocket.mistakes, self.doubt)
+            if t:
+                self.consider(w * self.unit, self.t + t - 1)
+            went = t or len(corrected)
+            self.t, corrected = self.t + went, corrected[went:]
+
+    def _keep(self, rows: Any, corrected: Ints, w: Floats) -> None:
+        """Keep the weights that corrections lead to, until there are enough to judge together."""
+        W = np.empty((len(corrected), len(w)))
+        engine.keep(rows, corrected, w, W)
+        with np.errstate(over="ignore"):  # weights past all floats are wrong on every row
+            self.kept.append(W * self.unit)
+        if self.in_memory or self.at_once <= 0:
+            self.flush()
 
     def record(
         self,
