@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from typing import Any, Self
 
@@ -248,6 +248,7 @@ class OnCluster(Corrector):
         return {**super().__getstate__(), "client": None}
 
 
+@dataclass(eq=False, repr=False)
 class Perceptron(OnCluster):
     """The perceptron on a Dask cluster: every shard runs a cycle, their weights are averaged.
 
@@ -297,43 +298,23 @@ class Perceptron(OnCluster):
     (True, Perceptron())
     """
 
-    def __init__(
-        self,
-        order: str = "cycle",
-        max_iter: int = 1000,
-        max_updates: int | None = None,
-        eta0: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        zero: str = "mistake",
-        class_weight: dict[Any, float] | str | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-        client: Any = None,
-        mixing: str = "uniform",
-        checkpoint: str | PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        timeout: float = 600.0,
-    ) -> None:
-        self.order = order
-        self.max_iter = max_iter
-        self.max_updates = max_updates
-        self.eta0 = eta0
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.zero = zero
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.client = client
-        self.mixing = mixing
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.timeout = timeout
+    order: str = "cycle"
+    max_iter: int = 1000
+    max_updates: int | None = None
+    eta0: float = 1.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    zero: str = "mistake"
+    class_weight: dict[Any, float] | str | None = None
+    warm_start: bool = False
+    random_state: Any = None
+    verbose: int = 0
+    n_jobs: int | None = None
+    client: Any = None
+    mixing: str = "uniform"
+    checkpoint: str | PathLike[str] | None = None
+    checkpoint_every: int = 10
+    timeout: float = 600.0
 
     def _remember(self, like: Examples, mixed: Mixed, rows: int) -> None:
         self._keep(like, mixed, mixed.end)
@@ -345,6 +326,7 @@ class Perceptron(OnCluster):
             warnings.warn(told, ConvergenceWarning, stacklevel=4)
 
 
+@dataclass(eq=False, repr=False)
 class PocketPerceptron(OnCluster):
     """The pocket on a Dask cluster: the best of the averaged weights is kept.
 
@@ -380,47 +362,25 @@ class PocketPerceptron(OnCluster):
         Mistakes, corrections and seconds of every round.
     """
 
-    def __init__(
-        self,
-        max_updates: int = 1000,
-        order: str = "random",
-        ratchet: bool = False,
-        restarts: int = 1,
-        time_limit: float | None = None,
-        eta0: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        zero: str = "mistake",
-        class_weight: dict[Any, float] | str | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-        client: Any = None,
-        mixing: str = "uniform",
-        checkpoint: str | PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        timeout: float = 600.0,
-    ) -> None:
-        self.max_updates = max_updates
-        self.order = order
-        self.ratchet = ratchet
-        self.restarts = restarts
-        self.time_limit = time_limit
-        self.eta0 = eta0
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.zero = zero
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.client = client
-        self.mixing = mixing
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.timeout = timeout
+    max_updates: int = 1000
+    order: str = "random"
+    ratchet: bool = False
+    restarts: int = 1
+    time_limit: float | None = None
+    eta0: float = 1.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    zero: str = "mistake"
+    class_weight: dict[Any, float] | str | None = None
+    warm_start: bool = False
+    random_state: Any = None
+    verbose: int = 0
+    n_jobs: int | None = None
+    client: Any = None
+    mixing: str = "uniform"
+    checkpoint: str | PathLike[str] | None = None
+    checkpoint_every: int = 10
+    timeout: float = 600.0
 
     def _plan(self) -> Mixing:
         if self.restarts != 1:
