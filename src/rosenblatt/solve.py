@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rosenblatt import checks, clock, orders
+from rosenblatt import checks, clock
+from rosenblatt.algorithms import ORDERS
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.scaling import Strength, strengths
 from rosenblatt.clock import NEVER, Deadline, Stopwatch
@@ -438,7 +439,7 @@ def learn(
     ['yes', 'no']
     """
     checks.one_of("algorithm", algorithm, ALGORITHMS)
-    checks.one_of("order", order, orders.NAMES)
+    checks.one_of("order", order, ORDERS)
     checks.one_of("missing", missing, POLICIES)
     wishes = Wishes(
         target=y if isinstance(y, str) else target,
