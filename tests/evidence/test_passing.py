@@ -142,3 +142,29 @@ def test_ctrl_c_leaves_it_undecided():
     answer = separability_of(InOrder(batches))
     assert (answer.verdict, answer.proof) == ("undecided", None)
     assert "interrupted after 2 passes" in answer.reason
+    assert answer.weights is None  # it is right about some rows, and nobody knows about the others
+    assert answer.upper >= rb.separability(X, y).margin  # what bounds some rows bounds all
+
+
+def test_one_line_tells_of_the_passes_and_of_the_rows_that_are_decided_about(monkeypatch):
+    lines = []
+
+    class Shown:
+        def __init__(self, line, console):
+            lines.append("new")
+
+        def start(self):
+            return
+
+        update = lines.append
+
+        def stop(self):
+            lines.append("stopped")
+
+    monkeypatch.setattr("rich.status.Status", Shown)
+    monkeypatch.setattr("rosenblatt.clock.SILENT_SECONDS", 0.0)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    X, y, _ = planted(500, 3)
+    separability_of(cut(X, y, 90))
+    assert (lines.count("new"), lines[0], lines[-1]) == (1, "new", "stopped")
+    assert lines[1].startswith("1 pass; ")

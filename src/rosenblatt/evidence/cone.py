@@ -32,7 +32,14 @@ from rosenblatt.evidence.decide import (
 from rosenblatt.evidence.families import Constraints, Mask, Question
 from rosenblatt.evidence.nearest import Watch, nearest_point
 from rosenblatt.evidence.proof import Part, Vector
-from rosenblatt.evidence.signed import Found, Quotient, Scale, Signed, independent_columns, look_at
+from rosenblatt.evidence.signed import (
+    Alternative,
+    Quotient,
+    Scale,
+    Signed,
+    independent_columns,
+    look_at,
+)
 from rosenblatt.examples import Examples
 
 SPARE = 8  # rows looked at beyond those that are needed to span a space
@@ -86,7 +93,7 @@ class Reduced:
 
     signed: Signed  # the rows that are left
     free: list[int]  # rows that span the pinned ones
-    carried: list[Found]  # multipliers found on the way
+    carried: list[Alternative]  # multipliers found on the way
     direction: Vector | None  # positive on the rows left, zeros if none are; None if undecided
 
 
@@ -116,7 +123,7 @@ def partition(constraints: Constraints, watch: Watch = lambda point, passes: Non
     if len(rest):
         total = total_of(signed, rest.tolist())
         multipliers = lifted(signed, rows, multipliers, total, free=len(free))
-    part = part_of(signed, Found(rows=rows, multipliers=multipliers), int(len(rest) > 0))
+    part = part_of(signed, Alternative(rows=rows, multipliers=multipliers), int(len(rest) > 0))
     spanning = [rows[i] for i in independent_columns(signed.exact_whole(rows).transpose())]
     return Partition(separated, gamma, part, tuple(spanning))
 
@@ -129,7 +136,7 @@ def _reduced(constraints: Constraints, watch: Watch, row: int | None = None) -> 
     examples = constraints.examples
     signed = Signed(examples, Scale.even(examples, look_at(examples)))
     free, signed = _span(signed, np.flatnonzero(constraints.pinned))
-    carried: list[Found] = []
+    carried: list[Alternative] = []
     while _alive(signed).any() if row is None else _alive(signed)[row]:
         found = resolve(signed, nearest_point(signed, ANY, watch))
         if found is None:
@@ -148,7 +155,7 @@ def _alive(signed: Signed) -> Mask:
 
 def _divided(signed: Signed, rows: Sequence[int]) -> Signed:
     """The rows with the span of some of them divided away."""
-    left, nothing = divide(signed, [Found(rows=list(rows))])
+    left, nothing = divide(signed, [Alternative(rows=list(rows))])
     if not nothing:
         return left
     return replace(left, alive=np.zeros(signed.examples.n, dtype=bool))

@@ -33,9 +33,9 @@ from rosenblatt.evidence.nearest import GAP, Point, Watch, nearest_point
 from rosenblatt.evidence.proof import Part, Vector
 from rosenblatt.evidence.signed import (
     MANY,
+    Alternative,
     ExactWalk,
     Floats,
-    Found,
     Fractions,
     Look,
     Quotient,
@@ -140,7 +140,7 @@ def _by_reduction(signed: Signed, gap: float, watch: Watch) -> Decision:
         return Decision("not separable", (), blocking, blocking)
 
 
-def _reduced(signed: Signed, carried: list[Found], gap: float, watch: Watch) -> Decision:
+def _reduced(signed: Signed, carried: list[Alternative], gap: float, watch: Watch) -> Decision:
     first: Point | None = None
     if carried:
         signed, carried_all = divide(signed, carried)
@@ -171,13 +171,13 @@ def _reduced(signed: Signed, carried: list[Found], gap: float, watch: Watch) -> 
 
 def first_part(signed: Signed) -> Part | None:
     """The first rows found that cannot all be right; None if some w separates, or undecided."""
-    found: Found | None = next(iter(_zero_rows(signed)), None)
+    found: Alternative | None = next(iter(_zero_rows(signed)), None)
     if found is None:
         found = resolve(signed, nearest_point(signed, ANY, lambda point, passes: None))
     return None if found is None or found.weights else part_of(signed, found)
 
 
-def resolve(signed: Signed, point: Point) -> Found | None:
+def resolve(signed: Signed, point: Point) -> Alternative | None:
     """Make exact what the float solver found, or walk on exactly from there."""
     found = separator(signed, point)
     if found is not None:
@@ -188,12 +188,12 @@ def resolve(signed: Signed, point: Point) -> Found | None:
     return zero_sum(signed, rows) or ExactWalk(signed, rows, multipliers).run()
 
 
-def separator(signed: Signed, point: Point) -> Found | None:
+def separator(signed: Signed, point: Point) -> Alternative | None:
     """The solver's weights as they stand, of unit length, if they separate exactly."""
     if not point.lower > 0:
         return None
     w = fractions_of(point.w / np.linalg.norm(point.w))
-    return Found(weights=w, rounded=True) if separates(signed, w) else None
+    return Alternative(weights=w, rounded=True) if separates(signed, w) else None
 
 
 def separates(signed: Signed, w: Fractions) -> bool:
@@ -201,7 +201,7 @@ def separates(signed: Signed, w: Fractions) -> bool:
     return all(excess > 0 for _, excess in below(signed, w, flint.fmpq(0)))
 
 
-def short_weights(signed: Signed, found: Found) -> Vector:
+def short_weights(signed: Signed, found: Alternative) -> Vector:
     """Tall weights as integers, cut to the fewest digits that still separate."""
     w = found.weights
     if not found.rounded:
@@ -220,15 +220,15 @@ def cut_to(w: Fractions, bits: int) -> Fractions:
     return [flint.fmpq((v / largest * (1 << bits)).round(), 1 << bits) for v in w]
 
 
-def _zero_rows(signed: Signed) -> list[Found]:
+def _zero_rows(signed: Signed) -> list[Alternative]:
     """A row of zeros is never right: one multiplier, and the sum is zero."""
     if signed.examples.x0:
         return []
     zero = np.flatnonzero(np.asarray((signed.examples.X != 0).sum(axis=1)).ravel() == 0)
-    return [Found(rows=[int(zero[0])], multipliers=[flint.fmpq(1)])] if len(zero) else []
+    return [Alternative(rows=[int(zero[0])], multipliers=[flint.fmpq(1)])] if len(zero) else []
 
 
-def divide(signed: Signed, carried: list[Found]) -> tuple[Signed, bool]:
+def divide(signed: Signed, carried: list[Alternative]) -> tuple[Signed, bool]:
     """Divide away what the carrying rows span; True if no row is left then.
 
     Rows that do not vanish are alive: a direction drawn at random is orthogonal to the others
@@ -256,13 +256,13 @@ def quotient_by(signed: Signed, rows: Sequence[int]) -> Quotient:
     return Quotient(np.array(pivots, dtype=np.intp), others, fill)
 
 
-def _inseparable(signed: Signed, carried: list[Found], first: Point | None) -> Decision:
+def _inseparable(signed: Signed, carried: list[Alternative], first: Point | None) -> Decision:
     """Join the multipliers of all rounds; if they do not span everything, give all rows one."""
     rows, multipliers = list(carried[0].rows), list(carried[0].multipliers)
     for found in carried[1:]:
         multipliers = lifted(signed, rows, multipliers, sum_of(signed, found))
         rows, multipliers = [*rows, *found.rows], [*multipliers, *found.multipliers]
-    whole = Found(rows=rows, multipliers=multipliers)
+    whole = Alternative(rows=rows, multipliers=multipliers)
     Z = signed.exact_whole(rows)
     if Z.rank() < Z.ncols() and len(rows) < signed.examples.n:
         part = with_the_rest(signed, whole, sum_of_rows(signed.examples))
@@ -271,7 +271,7 @@ def _inseparable(signed: Signed, carried: list[Found], first: Point | None) -> D
     return Decision("inseparable", (), part, part_of(signed, carried[0]), first)
 
 
-def with_the_rest(signed: Signed, found: Found, total: Total) -> Part:
+def with_the_rest(signed: Signed, found: Alternative, total: Total) -> Part:
     """All rows are in the span of some: those that are not listed get the multiplier 1.
 
     The total is the sum of all rows as they were given.
@@ -282,7 +282,7 @@ def with_the_rest(signed: Signed, found: Found, total: Total) -> Part:
     powers = (np.frexp(signed.scale.columns)[1] - 1 + unit - 53).tolist()
     left = [power(v, e) for v, e in zip(others, powers, strict=True)]
     multipliers = lifted(signed, found.rows, found.multipliers, left)
-    return part_of(signed, Found(rows=found.rows, multipliers=multipliers), 1)
+    return part_of(signed, Alternative(rows=found.rows, multipliers=multipliers), 1)
 
 
 def lifted(
@@ -304,7 +304,7 @@ def lifted(
     return [enough * m - c.get(i, flint.fmpq(0)) for i, m in enumerate(multipliers)]
 
 
-def sum_of(signed: Signed, found: Found) -> Fractions:
+def sum_of(signed: Signed, found: Alternative) -> Fractions:
     """Σ λ z of some rows, nothing divided away."""
     total = flint.fmpq_mat(1, len(signed.scale.columns))
     for start in range(0, len(found.rows), 1024):
@@ -323,7 +323,7 @@ def total_of(signed: Signed, rows: Sequence[int]) -> Fractions:
     return [power(v, e) for v, e in zip(column_sums(some, unit), powers, strict=True)]
 
 
-def part_of(signed: Signed, found: Found, rest: int = 0) -> Part:
+def part_of(signed: Signed, found: Alternative, rest: int = 0) -> Part:
     """Multipliers of the rows as they were given, in integers; the last is that of the rest."""
     true = [m * signed.row_power(n) for n, m in zip(found.rows, found.multipliers, strict=True)]
     whole = without_denominators([*true, flint.fmpq(rest)])

@@ -26,6 +26,7 @@ from rosenblatt.clock import StatusLine
 from rosenblatt.engine import REORDER, Kernel, overload
 from rosenblatt.evidence.signed import Floats, Rows, Signed
 from rosenblatt.kernels import Sparse
+from rosenblatt.words import counted
 
 GAP = 1e-9  # how near to the widest margin is near enough
 PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
@@ -71,7 +72,7 @@ class Telling(StatusLine):
         known = "no separator yet"
         if point.lower > 0:
             known = f"a separator is found; its margin is within {point.gap:.1e} of the widest"
-        self.say(lambda: f"{passes} passes; {known}")
+        self.say(lambda: f"{counted(passes, 'pass', 'passes')}; {known}")
 
 
 def nearest_point(signed: Signed, gap: float, watch: Watch) -> Point:

@@ -63,8 +63,8 @@ from rosenblatt.evidence.proof import (
     nothing,
 )
 from rosenblatt.evidence.signed import (
+    Alternative,
     Floats,
-    Found,
     Look,
     Scale,
     Signed,
@@ -499,7 +499,7 @@ class _Search:
             if len(part.rows) < self.answered.n:
                 self.passes += 1
                 total = added(list(self.each(total_of)))
-                found = Found(
+                found = Alternative(
                     rows=list(part.rows), multipliers=list(map(flint.fmpq, part.multipliers))
                 )
                 part = with_the_rest(Signed(rows, Scale.plain(look_at(rows))), found, total)

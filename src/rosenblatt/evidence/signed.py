@@ -388,7 +388,7 @@ def least_margin(
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Alternative:
     """Either weights that are positive on every row, or multipliers whose sum is zero."""
 
     weights: Fractions = field(default_factory=list)
@@ -397,7 +397,7 @@ class Found:
     rounded: bool = False  # whether the weights are floats as they stand
 
 
-def zero_sum(signed: Signed, rows: Sequence[int]) -> Found | None:
+def zero_sum(signed: Signed, rows: Sequence[int]) -> Alternative | None:
     """Positive multipliers on these very rows with Σ λ z = 0, if they are there to be had."""
     Z = signed.exact(rows)
     if len(rows) > Z.ncols() + 1:
@@ -414,7 +414,7 @@ def zero_sum(signed: Signed, rows: Sequence[int]) -> Found | None:
         return None
     if min(multipliers.entries()) <= 0:
         return None
-    return Found(rows=[int(n) for n in rows], multipliers=multipliers.entries())
+    return Alternative(rows=[int(n) for n in rows], multipliers=multipliers.entries())
 
 
 class ExactWalk:
@@ -431,16 +431,16 @@ class ExactWalk:
         self.Z = signed.exact(self.rows).tolist()
         self.u = fractions_of(multipliers[keep])
 
-    def run(self, *, widest: bool = False, most: int = 500) -> Found | None:
+    def run(self, *, widest: bool = False, most: int = 500) -> Alternative | None:
         """Walk until a separator (the widest, if asked) or the origin is found; None: too far."""
         for _ in range(most):
             self._settle()
             w, height = self._left_over()
             if height == 0:
-                return Found(rows=self.rows, multipliers=self.u)
+                return Alternative(rows=self.rows, multipliers=self.u)
             n = self._first_below(w, height if widest else flint.fmpq(0), widest)
             if n is None:
-                return Found(weights=w, rows=self.rows, multipliers=self.u)
+                return Alternative(weights=w, rows=self.rows, multipliers=self.u)
             self.rows.append(n)
             self.Z.extend(self.signed.exact([n]).tolist())
             self.u.append(flint.fmpq(0))
