@@ -20,8 +20,7 @@ from rosenblatt.files import keep_apart
 from rosenblatt.model import Model, load
 from rosenblatt.read.data import read_batches, told_where
 from rosenblatt.read.source import Layout, Source, format_of, numbered
-from rosenblatt.show.reasons import Reasons
-from rosenblatt.show.table import WRITERS, open_writer
+from rosenblatt.show.predictions import WRITERS, Reasons, open_writer
 
 FEW = 1 << 14
 ADVICE = "Give --missing empty, or --missing mean."
@@ -121,7 +120,7 @@ def _answer(
     columns[_free("answer", columns)] = _labels(model, signs)
     columns[_free("score", columns)] = pa.array(scores, mask=signs == 0)
     if reasons is not None:
-        told = reasons.of(found.X, batch.take(found.rows))
+        told = reasons.of(found.X)
         columns[_free("reasons", columns)] = _placed(told, found.rows, n)
     return pa.table(columns), signs
 
