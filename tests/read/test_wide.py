@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from rosenblatt.errors import DataError
-from rosenblatt.read import Layout, Source, csv
+from rosenblatt.read import Layout, Source
 from rosenblatt.read.agree import wishes_of
 from rosenblatt.read.columns import Number
 from rosenblatt.read.csv import Dialect
@@ -49,7 +49,7 @@ def test_columns_that_are_named_are_found_without_comparing_each_with_each():
     Counted.compared = 0
     wishes = wishes_of(plan, names, Source("d.csv", "d.csv"))
     check_named(names, replace(wishes, ignore=tuple(said)))
-    assert csv._convert(dialect, dict.fromkeys(said, pa.string())).column_types
+    assert dialect.convert_options(dict.fromkeys(said, pa.string())).column_types
     assert Counted.compared < 20 * len(names)
 
 

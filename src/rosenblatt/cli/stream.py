@@ -13,13 +13,14 @@ from rosenblatt.cli.console import Voice, tell
 from rosenblatt.cli.options import examples, json_option, kind_options, layout_options
 from rosenblatt.cli.outlet import Outlet, Seal
 from rosenblatt.cli.status import Status
-from rosenblatt.cli.streamfeed import Asked, feed_again, feed_of, known_feed, open_stream
 from rosenblatt.cli.streaming import Job, Streamer, Tally, stopping_gently
 from rosenblatt.errors import DataError, UsageError, shortened
 from rosenblatt.files import CheckpointFolder, keep_apart
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read import Layout
-from rosenblatt.read.lines import Place
+from rosenblatt.read.feed import feed_from_json, feed_of
+from rosenblatt.read.lines import Place, open_stream
+from rosenblatt.read.plan import Wishes
 from rosenblatt.words import counted
 
 EVERY = 100_000
@@ -118,18 +119,52 @@ def _check(data: str, given: dict[str, Any]) -> None:
 def _job(
     data: str, layout: Layout, given: dict[str, Any], folder: CheckpointFolder | None, kept: Any
 ) -> tuple[Job, Tally]:
-    model, asked = _model(given, kept), Asked.of(given, layout)
+    model, options = _model(given, kept), _options(given, layout)
     if kept is not None:
-        asked.check(kept["options"])
+        _check_same(options, kept["options"])
     source = open_stream(data, layout, given["follow"], folder is not None)
-    feed, kinds, begin = feed_of(source, asked) if kept is None else known_feed(source, kept)
+    if kept is None:
+        names = {n: tuple(sorted(given[n])) for n in ("ignore", "number", "category", "text")}
+        ignore, numbers, categories, texts = names.values()
+        wishes = Wishes(given["target"], None, ignore, numbers, categories, texts)
+        feed, kinds, begin, notes = feed_of(source, layout, wishes)
+        tally = Tally(begin)
+        for note in notes:
+            tell(note)
+    else:
+        tally = Tally(
+            Place(**kept["tally"]["place"]), *map(kept["tally"].get, ("predicted", "bad"))
+        )
+        source.go_to(tally.place, kept["input"])
+        feed, kinds = feed_from_json(kept["feed"]), kept["kinds"]
     output, rejects = _outlets(given, folder, kept)
     every = (given["every"] or EVERY) if folder is not None else None
     strict = given["strict"]
-    job = Job(model, source, feed, output, rejects, folder, every, strict, asked, kinds)
-    if kept is None:
-        return job, Tally(begin)
-    return job, Tally(begin, kept["tally"]["predicted"], kept["tally"]["bad"])
+    return Job(model, source, feed, output, rejects, folder, every, strict, options, kinds), tally
+
+
+def _options(given: dict[str, Any], layout: Layout) -> dict[str, Any]:
+    """What a person said of a stream, which a checkpoint keeps."""
+    said = {"--target": given["target"], "--header": layout.header}
+    for name in ("ignore", "number", "category", "text"):
+        said[f"--{name}"] = " ".join(sorted(given[name])) or None
+    for name in ("format", "separator", "decimal", "encoding"):
+        said[f"--{name}"] = getattr(layout, name)
+    return said
+
+
+def _check_same(options: dict[str, Any], kept: dict[str, Any]) -> None:
+    """Refuse options that a checkpoint was made without, or with others."""
+    for name, value in options.items():
+        if kept.get(name) != value:
+            before, now = (
+                f"without {name}" if v is None else f"with {name} {v}"
+                for v in (kept.get(name), value)
+            )
+            raise UsageError(
+                f"the checkpoint was made {before}, and this is {now}; "
+                "give the same options to go on."
+            )
 
 
 def _outlets(
@@ -224,7 +259,7 @@ def _whole(kept: Any) -> Any:
         known = {str: ["input"], dict: ["model", "kinds", "options"], bool: ["ended"]}
         if not all(isinstance(kept[name], kind) for kind, names in known.items() for name in names):
             raise TypeError("its stream or its model is not told")
-        feed_again(kept["feed"])
+        feed_from_json(kept["feed"])
     except (KeyError, TypeError, ValueError, AttributeError) as wrong:
         why = shortened(str(wrong))
         raise DataError(f"the checkpoint does not hold all it should: {why}.") from None

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import signal
-import threading
 from collections.abc import Callable, Hashable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -19,17 +17,18 @@ from numpy.typing import NDArray
 from rosenblatt.cli.console import tell
 from rosenblatt.cli.outlet import Outlet
 from rosenblatt.cli.status import Complaints
-from rosenblatt.cli.streamfeed import Asked, tell_kinds
 from rosenblatt.errors import DataError
 from rosenblatt.examples import Labels
 from rosenblatt.files import CheckpointFolder
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.online import OnlinePerceptron
-from rosenblatt.read.feed import TOO_LARGE, Batch, Kinds, encoded
+from rosenblatt.read.ahead import ahead
+from rosenblatt.read.feed import TOO_LARGE, Batch, Kinds, encoded, feed_to_json, kinds_told
 from rosenblatt.read.lines import LineStream, Place, RowStream
 from rosenblatt.rows import Answers, Named, plain_row
 
 READERS = min(4, os.cpu_count() or 1)  # threads that parse chunks
+IDLE_SECONDS = 0.2  # after which the status is looked after, though no chunk came
 
 
 @dataclass(frozen=True)
@@ -53,22 +52,12 @@ class Job:
     folder: CheckpointFolder | None
     every: int | None
     strict: bool
-    asked: Asked
+    options: dict[str, Any]  # what a person said; another run must say the same
     kinds: Kinds
 
 
 class Streamer:
-    """Runs a job from where it stands to its end, or until a signal asks it to stop.
-
-    Parameters
-    ----------
-    job : Job
-        What to do.
-    tally : Tally
-        What was done before.
-    status : callable
-        Takes the tally now and then.
-    """
+    """Runs a job from where it stands to its end, or until a signal asks it to stop."""
 
     def __init__(self, job: Job, tally: Tally, status: Any) -> None:
         self.job, self.tally, self.status = job, tally, status
@@ -81,7 +70,7 @@ class Streamer:
         job = self.job
         self.checkpoint()
         for batch in self._batches():
-            sifted, kinds = sift(batch, job.model, self.kinds)
+            sifted, kinds = sift(job.feed, batch, job.model, self.kinds)
             if job.strict and sifted.bad:
                 self._stop_at(sifted)
             self._take(sifted, kinds)
@@ -103,13 +92,12 @@ class Streamer:
         job = self.job
         if job.folder is None:
             return
-        feed = {"kind": type(job.feed).__name__, **asdict(job.feed)}
         content = {
             "model": job.model.state(),
             "tally": asdict(self.tally),
-            "feed": {name: list(v) if isinstance(v, tuple) else v for name, v in feed.items()},
+            "feed": feed_to_json(job.feed),
             "kinds": dict(self.kinds),
-            "options": job.asked.options(),
+            "options": job.options,
             "input": job.stream.seal(),
             "ended": ended,
             "output": None if job.output is None else job.output.settle(),
@@ -120,7 +108,7 @@ class Streamer:
     def _batches(self) -> Iterator[Batch]:
         job = self.job
         chunks = job.stream.chunks(self.tally.place, job.every)
-        for batch in ahead(chunks, job.feed.read):
+        for batch in read_ahead(chunks, job.feed.read):
             if batch is not None:
                 yield batch
             self.status(self.tally.predicted, self.tally.bad)
@@ -131,7 +119,9 @@ class Streamer:
         job = self.job
         said = answer(job.model, batch)
         if kinds is not self.kinds:
-            tell_kinds({name: kind for name, kind in kinds.items() if name not in self.kinds})
+            new = {name: kind for name, kind in kinds.items() if name not in self.kinds}
+            for sentence in kinds_told(new):
+                tell(sentence)
             self.kinds = kinds
         self.complaints.take(batch.bad)
         if job.rejects is not None and batch.bad:
@@ -149,17 +139,23 @@ class Streamer:
         before = first.number - 1 - batch.chunk.begin.lines
         if before > 0:
             part = self.job.feed.read(batch.chunk.split(before)[0])
-            self._take(*sift(part, self.job.model, self.kinds))
+            self._take(*sift(self.job.feed, part, self.job.model, self.kinds))
         self.checkpoint(ended=True)
         raise DataError(f"{self.job.stream.name}, line {first.number}: {first.why}.")
 
 
-def sift(batch: Batch, model: OnlinePerceptron, kinds: Kinds) -> tuple[Batch, Kinds]:
+def sift(feed: Any, batch: Batch, model: OnlinePerceptron, kinds: Kinds) -> tuple[Batch, Kinds]:
     """Set aside the rows that the model could not learn, before any of them is learnt.
 
     Also the kinds of columns, with those that were seen for the first time.
     """
     labels = Labels(model.labels)
+    if batch.table is not None and batch.raw:
+        found = {str(name): kinds.get(str(name), "number") for name in batch.names}
+        if set(found.values()) == {"number"}:
+            kinds = kinds if found.keys() <= kinds.keys() else {**kinds, **found}
+        else:  # numbers are categories here
+            batch = feed.read_rows(batch.chunk)
     if batch.table is not None:
         return _sift_table(batch, labels), kinds
     if not batch.raw:
@@ -256,38 +252,14 @@ def as_line(label: Any) -> bytes:
     return (json.dumps(text) if "\n" in text or "\0" in text else text).encode() + b"\n"
 
 
-def ahead(chunks: Iterator[Any], read: Callable[[Any], Batch]) -> Iterator[Batch | None]:
+def read_ahead(chunks: Iterator[Any], read: Callable[[Any], Batch]) -> Iterator[Batch | None]:
     """Chunks as batches, read by other threads while one is learnt; None while waiting for one."""
-    waiting: queue.Queue[Future[Batch] | BaseException | None] = queue.Queue(2 * READERS)
     readers = ThreadPoolExecutor(READERS)
-
-    def submit() -> None:
-        try:
-            for chunk in chunks:
-                waiting.put(readers.submit(read, chunk))
-            waiting.put(None)
-        except BaseException as trouble:
-            waiting.put(trouble)
-
-    threading.Thread(target=submit, daemon=True).start()
     try:
-        yield from _taken(waiting)
+        for batch in ahead((readers.submit(read, c) for c in chunks), 2 * READERS, IDLE_SECONDS):
+            yield None if batch is None else batch.result()
     finally:
         readers.shutdown(wait=False)
-
-
-def _taken(waiting: queue.Queue[Future[Batch] | BaseException | None]) -> Iterator[Batch | None]:
-    while True:
-        try:
-            batch = waiting.get(timeout=0.2)
-        except queue.Empty:
-            yield None
-            continue
-        if batch is None:
-            return
-        if isinstance(batch, BaseException):
-            raise batch
-        yield batch.result()
 
 
 @contextmanager

@@ -14,25 +14,28 @@ from rosenblatt import engine
 T = TypeVar("T")
 Item = TypeVar("Item")
 
-ROOM = 2  # batches that are ready at the most
+READY = 2  # batches at the most
 POLL_SECONDS = 0.05
 
 
-def ahead(items: Iterable[T]) -> Iterator[T]:
+def ahead(items: Iterable[T], ready: int = READY, idle: float | None = None) -> Iterator[T]:
     """The same items in the same order, made by another thread; its trouble is raised here.
+
+    With `idle`, None comes whenever nothing else came for so many seconds, and whoever ends
+    early does not wait for the thread: it may itself be waiting for a line of a stream.
 
     Examples
     --------
     >>> list(ahead(x * x for x in range(4)))
     [0, 1, 4, 9]
     """
-    ready: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(ROOM)
+    made: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(ready)
     enough = threading.Event()
 
     def put(item: T | None, trouble: BaseException | None = None) -> bool:
         while not enough.is_set():
             try:
-                ready.put((item, trouble), timeout=POLL_SECONDS)
+                made.put((item, trouble), timeout=POLL_SECONDS)
                 return True
             except queue.Full:
                 continue
@@ -54,21 +57,24 @@ def ahead(items: Iterable[T]) -> Iterator[T]:
     maker = threading.Thread(target=make, daemon=True)
     maker.start()
     try:
-        yield from _taken(ready, maker)
+        yield from _taken(made, maker, idle)
     finally:
         enough.set()
-        if maker is not threading.current_thread():  # which may be the one that cleans up
+        # The thread may be the one that cleans up.
+        if idle is None and maker is not threading.current_thread():
             maker.join()
 
 
-def _taken(ready: queue.Queue[Any], maker: threading.Thread) -> Iterator[Any]:
+def _taken(made: queue.Queue[Any], maker: threading.Thread, idle: float | None) -> Iterator[Any]:
     while True:
         try:
-            item, trouble = ready.get(timeout=1.0)
+            item, trouble = made.get(timeout=idle or 1.0)
         except queue.Empty:
-            if maker.is_alive() or not ready.empty():
-                continue
-            raise MemoryError("the thread that reads has ended") from None
+            if not maker.is_alive() and made.empty():
+                raise MemoryError("the thread that reads has ended") from None
+            if idle is not None:
+                yield None
+            continue
         if isinstance(trouble, StopIteration):
             return
         if trouble is not None:
@@ -91,14 +97,11 @@ def side_by_side(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T
             for item in items:
                 waiting.append(pool.submit(work, item))
                 if len(waiting) > threads:
-                    yield _made(waiting.popleft())
+                    engine.wait_for((waiting[0],))
+                    yield waiting.popleft().result()
             while waiting:
-                yield _made(waiting.popleft())
+                engine.wait_for((waiting[0],))
+                yield waiting.popleft().result()
         finally:
             for future in waiting:
                 future.cancel()
-
-
-def _made(future: Future[T]) -> T:
-    engine.wait_for((future,))
-    return future.result()

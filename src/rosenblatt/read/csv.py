@@ -7,7 +7,7 @@ import csv as standard
 import functools
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -17,7 +17,17 @@ from pyarrow import csv
 
 from rosenblatt.errors import BadCellError, DataError, UsageError, one_line
 from rosenblatt.read.ahead import ahead
-from rosenblatt.read.source import UNREADABLE, Begun, Layout, Source, batch_bytes, numbered, twice
+from rosenblatt.read.source import (
+    HEAD,
+    UNREADABLE,
+    Begun,
+    Layout,
+    Source,
+    WholeLines,
+    batch_bytes,
+    numbered,
+    twice,
+)
 from rosenblatt.tables import is_changed_text, large
 from rosenblatt.words import counted
 
@@ -25,236 +35,6 @@ BLOCK = 4 << 20  # bytes of text in a record batch
 WHOLE_BLOCK = 1 << 20  # where threads parse blocks side by side
 LONGEST_BLOCK = (1 << 31) - 1  # that PyArrow takes
 LINES = 64  # in a block at the least: each one costs a little for every column
-
-
-def read_whole(source: Source, layout: Layout) -> Any:
-    """All rows, each column with the type that fits all of its cells.
-
-    Parameters
-    ----------
-    source : Source
-        The file.
-    layout : Layout
-        What is known of it; `types` are kept, the other types are detected.
-    """
-    dialect = find_dialect(source, layout)
-    try:
-        with _text(source, dialect) as stream:
-            table = csv.read_csv(
-                stream,
-                dialect.read_options(block_size=_block(dialect, WHOLE_BLOCK)),
-                dialect.parse_options(),
-                _convert(dialect, layout.types),
-            )
-        return _unrounded(table, lambda name: _column_as_text(source, dialect, name))
-    except UNREADABLE as trouble:
-        _find_bad_cell(source, dialect, layout.types, 0)
-        raise _explained(source, dialect, trouble) from None
-
-
-def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Record batches; columns without a known type stay text."""
-    dialect = find_dialect(source, layout)
-    types = {name: layout.types.get(name, pa.string()) for name in dialect.names}
-    done = 0
-    try:
-        with _text(source, dialect) as stream:
-            reader = csv.open_csv(
-                stream,
-                dialect.read_options(block_size=_block(dialect, BLOCK), use_threads=False),
-                dialect.parse_options(),
-                _convert(dialect, types),
-            )
-            written = _Written(source, dialect)
-            for number, batch in enumerate(reader):
-                yield _unrounded(batch, functools.partial(written.column, number))
-                done += batch.num_rows
-    except UNREADABLE as trouble:
-        _find_bad_cell(source, dialect, types, done)
-        raise _explained(source, dialect, trouble) from None
-
-
-def read_schema(source: Source, layout: Layout) -> Any:
-    """The columns and types of all rows, as `read_whole` has them, in little memory."""
-    dialect = find_dialect(source, layout)
-    known = _there(dialect, layout.types)
-    types = Types([name for name in dialect.names if name not in known], _cells(dialect))
-    as_bytes = dict.fromkeys(types.fitting, pa.binary())
-    for batch in ahead(read_batches(source, replace(layout, types={**as_bytes, **known}))):
-        types.add(batch)
-    found = {**types.found(), **known}
-    return pa.schema([(name, found[name]) for name in dialect.names])
-
-
-def _unrounded(rows: Any, written: Callable[[str], Any]) -> Any:
-    """Rows in which doubles stand for no other whole numbers than were written.
-
-    Where some would, the column is as it is written, and whoever takes it as numbers can tell
-    which cell it is; `written` gives the text of a column.
-    """
-    for i, (name, kind) in enumerate(zip(rows.schema.names, rows.schema.types, strict=True)):
-        if pa.types.is_float64(kind):
-            parts = rows.column(i).chunks if isinstance(rows, pa.Table) else [rows.column(i)]
-            if any(len(large(part.to_numpy(zero_copy_only=False))) for part in parts):
-                texts = written(name)
-                if rounds(texts):
-                    rows = rows.set_column(i, pa.field(name, pa.string()), texts)
-    return rows
-
-
-class _Written:
-    """The text of columns, batch by batch, beside a reader of the same blocks."""
-
-    def __init__(self, source: Source, dialect: Dialect) -> None:
-        self.source, self.dialect = source, dialect
-        self.readers: dict[str, Iterator[tuple[int, Any]]] = {}
-
-    def column(self, number: int, name: str) -> Any:
-        """The text of a column in the batch of that number; numbers only go up."""
-        if name not in self.readers:
-            self.readers[name] = enumerate(_as_text(self.source, self.dialect, (name,)))
-        return next(batch.column(0) for at, batch in self.readers[name] if at == number)
-
-
-def _column_as_text(source: Source, dialect: Dialect, name: str) -> Any:
-    batches = _as_text(source, dialect, (name,))
-    return pa.chunked_array([batch.column(0) for batch in batches], pa.string())
-
-
-def cell_text(source: Source, layout: Layout, row: int, column: str) -> str | None:
-    """A cell as it is written, row counted from 0."""
-    dialect = find_dialect(source, layout)
-    for batch in _as_text(source, dialect, (column,)):
-        if row < batch.num_rows:
-            return str(batch.column(0)[row].as_py())
-        row -= batch.num_rows
-    return None
-
-
-def _block(dialect: Dialect, usual: int) -> int:
-    """The bytes of a block: more than usual where lines are long, as far as memory allows."""
-    many = min(LINES * dialect.line, 16 * batch_bytes())
-    return min(max(usual, many, 2 * dialect.line), LONGEST_BLOCK)
-
-
-def _text(source: Source, dialect: Dialect) -> Any:
-    stream = source.open()
-    return pa.PythonFile(Squeezed(stream), "r") if dialect.separator == BLANKS else stream
-
-
-def _convert(dialect: Dialect, types: Any, **more: Any) -> Any:
-    return csv.ConvertOptions(
-        column_types=_there(dialect, types),
-        **_cells(dialect),
-        **more,
-    )
-
-
-def _there(dialect: Dialect, types: Any) -> dict[str, Any]:
-    """The types of columns that a file has."""
-    names = set(dialect.names)
-    return {name: kind for name, kind in types.items() if name in names}
-
-
-def _cells(dialect: Dialect) -> dict[str, Any]:
-    """How cells are converted, whatever the type."""
-    return {
-        "null_values": list(MISSING),
-        "strings_can_be_null": False,
-        "decimal_point": dialect.decimal,
-    }
-
-
-def _as_text(source: Source, dialect: Dialect, columns: tuple[str, ...]) -> Iterator[Any]:
-    types = dict.fromkeys(columns, pa.string())
-    with _text(source, dialect) as stream:
-        yield from csv.open_csv(
-            stream,
-            dialect.read_options(block_size=_block(dialect, BLOCK), use_threads=False),
-            dialect.parse_options(),
-            _convert(dialect, types, include_columns=list(columns)),
-        )
-
-
-def _find_bad_cell(source: Source, dialect: Dialect, types: Any, done: int) -> None:
-    """Raise BadCellError for the first cell after `done` rows that is not of its promised type."""
-    as_they_are = (pa.string(), pa.binary())
-    promised = [n for n in dialect.names if n in types and types[n] not in as_they_are]
-    if not promised:
-        return
-    try:
-        start = 0
-        for batch in _as_text(source, dialect, tuple(promised)):
-            if start + batch.num_rows > done:
-                bad = [_bad_cell(batch.column(n), types[n], n, start) for n in promised]
-                first = min(filter(None, bad), key=lambda cell: cell.row, default=None)
-                if first is not None:
-                    raise first
-            start += batch.num_rows
-    except UNREADABLE:
-        return
-
-
-def _bad_cell(cells: Any, kind: Any, name: str, start: int) -> BadCellError | None:
-    try:
-        cells.cast(kind)
-    except pa.ArrowInvalid:
-        for n, cell in enumerate(cells):
-            text = cell.as_py().strip()
-            try:
-                text in MISSING or pa.scalar(text).cast(kind)
-            except pa.ArrowInvalid:
-                return BadCellError(start + n, name, text)
-    return None
-
-
-def _explained(source: Source, dialect: Dialect, trouble: BaseException) -> DataError:
-    """Turn PyArrow's complaint into a sentence with the row, found by reading again."""
-    if isinstance(trouble, MemoryError):  # PyArrow's own is both
-        raise trouble
-    text = str(trouble)
-    if dialect.encoding == "utf-8":
-        line = source.first_undecodable()
-        if line is not None:
-            return not_utf8(source.name, line - dialect.header)
-    if "Expected" in text and "columns, got" in text:
-        return _ragged(source, dialect)
-    if isinstance(trouble, UnicodeError):
-        return DataError(f"{source.name} is not text in the encoding {dialect.encoding}.")
-    if "straddling" in text:
-        return DataError(f"{source.name}: a line is longer than can be read.")
-    return DataError(f"{source.name} cannot be read: {one_line(trouble)}")
-
-
-def _ragged(source: Source, dialect: Dialect) -> DataError:
-    found: list[Any] = []
-
-    def remember(row: Any) -> str:
-        found.append(row)
-        return "skip"
-
-    options = dialect.parse_options(invalid_row_handler=remember)
-    try:
-        with _text(source, dialect) as stream:
-            csv.read_csv(stream, dialect.read_options(use_threads=False), options)
-    except UNREADABLE:
-        pass
-    if not found:
-        return DataError(f"{source.name}: not all rows have the same number of cells.")
-    number = found[0].number
-    where = f", row {number - dialect.header}" if number else ""
-    return DataError(
-        f"{source.name}{where}: {counted(found[0].actual_columns, 'cell')} where the other rows "
-        f"have {found[0].expected_columns}. Mend the row, or give --separator if another is meant."
-    )
-
-
-def not_utf8(name: str, row: int | None = None, column: str | None = None) -> DataError:
-    """Say that a file has bytes that are not UTF-8 text, rows counted from 0."""
-    where = "" if row is None or row < 0 else f", row {row + 1}"
-    where += "" if column is None else f", {column}"
-    return DataError(f"{name}{where}: not UTF-8 text. Give --encoding latin-1, say.")
-
 
 SEPARATORS = (",", "\t", ";", "|")
 BLANKS = " "
@@ -283,9 +63,10 @@ class Dialect:
 
     def parse_options(self, **more: Any) -> Any:
         """The dialect as PyArrow takes it."""
-        separator = "\t" if self.separator == BLANKS else self.separator
         return csv.ParseOptions(
-            delimiter=separator, quote_char=self.quote or False, newlines_in_values=True, **more
+            delimiter="\t" if self.separator == BLANKS else self.separator,
+            quote_char=self.quote or False,
+            **{"newlines_in_values": True, **more},
         )
 
     def read_options(self, **more: Any) -> Any:
@@ -297,6 +78,21 @@ class Dialect:
             **more,
         )
 
+    def convert_options(self, types: Mapping[str, Any], **more: Any) -> Any:
+        """The types of columns, of those that there are."""
+        names = set(self.names)
+        known = {name: kind for name, kind in types.items() if name in names}
+        return csv.ConvertOptions(column_types=known, **{**self.cells, **more})
+
+    @property
+    def cells(self) -> dict[str, Any]:
+        """How cells are converted, whatever the type."""
+        return {
+            "null_values": list(MISSING),
+            "strings_can_be_null": False,
+            "decimal_point": self.decimal,
+        }
+
 
 def find_dialect(source: Begun, layout: Layout) -> Dialect:
     """Say how a file is written, from what a person said and from its first megabyte."""
@@ -307,8 +103,11 @@ def find_dialect(source: Begun, layout: Layout) -> Dialect:
         raise DataError(f"{source.name} is empty.")
     cut = _cut(text) if layout.separator is None else _cut_by(text, layout.separator)
     cells = cut.cells
+    if cells is None:  # lines differ: the first one alone
+        line = next(part for part in text.splitlines() if part.strip())
+        cells = cells_of(line + b"\n", cut.separator, cut.quote)
     if cells is None:
-        cells = first_line(text, cut.separator, cut.quote)
+        cells = pa.table({"column 1": [line]})
     header = _has_header(cells) if layout.header is None else layout.header
     names = _names(source, cells, header, layout)
     longest = max(map(len, head.splitlines()))
@@ -406,20 +205,13 @@ def cells_of(text: bytes, separator: str, quote: str | None) -> Any:
     """The cells of some lines as bytes, or None where lines differ in length."""
     if separator == BLANKS:
         text = squeezed(text)
-    options = {
-        "parse_options": csv.ParseOptions(
-            delimiter="\t" if separator == BLANKS else separator,
-            quote_char=quote or False,
-            newlines_in_values=True,
-        )
-    }
+    names = numbered(_width(text, separator, quote))
     try:
-        names = numbered(_width(text, separator, quote))
         return csv.read_csv(
             pa.BufferReader(text),
-            read_options=csv.ReadOptions(column_names=names, block_size=max(len(text), 1) + 1),
-            convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.binary())),
-            **options,
+            csv.ReadOptions(column_names=names, block_size=max(len(text), 1) + 1),
+            Dialect(separator, quote, False, tuple(names)).parse_options(),
+            csv.ConvertOptions(column_types=dict.fromkeys(names, pa.binary())),
         )
     except pa.ArrowInvalid:
         return None
@@ -437,31 +229,6 @@ def _width(text: bytes, separator: str, quote: str | None) -> int:
         return len(next(cells))
     except standard.Error:  # a cell longer than that module takes
         return line.count(delimiter.encode()) + 1
-
-
-def first_line(text: bytes, separator: str, quote: str | None) -> Any:
-    """The cells of the first line that is not blank."""
-    line = next(part for part in text.splitlines() if part.strip())
-    if separator == BLANKS:
-        line = squeezed(line)
-    parse = csv.ParseOptions(
-        delimiter="\t" if separator == BLANKS else separator, quote_char=quote or False
-    )
-    try:
-        table = csv.read_csv(
-            pa.BufferReader(line + b"\n"),
-            read_options=csv.ReadOptions(autogenerate_column_names=True),
-            parse_options=parse,
-        )
-    except pa.ArrowInvalid:
-        return pa.table({"column 1": [line]})
-    names = numbered(table.num_columns)
-    return csv.read_csv(
-        pa.BufferReader(line + b"\n"),
-        read_options=csv.ReadOptions(column_names=names),
-        parse_options=parse,
-        convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.binary())),
-    )
 
 
 def _numeric(cells: Any) -> bool:
@@ -524,7 +291,8 @@ class Squeezed(io.RawIOBase):
     """A stream of bytes with its blanks squeezed, whole lines at a time."""
 
     def __init__(self, stream: Any) -> None:
-        self.stream, self.rest, self.ready = stream, b"", b""
+        self.stream, self.ready = stream, b""
+        self.lines = iter(WholeLines(iter(lambda: stream.read(HEAD), b"")))
 
     def readable(self) -> bool:
         """PyArrow asks."""
@@ -538,16 +306,206 @@ class Squeezed(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer with squeezed bytes."""
-        while not self.ready:
-            block = self.stream.read(1 << 20)
-            if not block:
-                self.ready, self.rest = squeezed(self.rest), b""
-                break
-            lines, newline, self.rest = (self.rest + block).rpartition(b"\n")
-            self.ready = squeezed(lines) + newline
+        while not self.ready and (lines := next(self.lines, b"")):
+            self.ready = squeezed(lines)
         size = min(len(buffer), len(self.ready))
         buffer[:size], self.ready = self.ready[:size], self.ready[size:]
         return size
+
+
+def read_whole(source: Source, layout: Layout) -> Any:
+    """All rows, each column with the type that fits all of its cells, or the one that is known."""
+    dialect = find_dialect(source, layout)
+
+    def written(name: str) -> Any:
+        return pa.chunked_array([batch.column(0) for batch in _as_text(source, dialect, [name])])
+
+    try:
+        with _text(source, dialect) as stream:
+            table = csv.read_csv(
+                stream,
+                dialect.read_options(block_size=_block(dialect, WHOLE_BLOCK)),
+                dialect.parse_options(),
+                dialect.convert_options(layout.types),
+            )
+        return _unrounded(table, written)
+    except UNREADABLE as trouble:
+        _find_bad_cell(source, dialect, layout.types, 0)
+        raise _explained(source, dialect, trouble) from None
+
+
+def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
+    """Record batches; columns without a known type stay text."""
+    dialect = find_dialect(source, layout)
+    types = {name: layout.types.get(name, pa.string()) for name in dialect.names}
+    beside: dict[str, Iterator[tuple[int, Any]]] = {}  # readers of the same blocks as text
+
+    def written(number: int, name: str) -> Any:
+        if name not in beside:
+            beside[name] = enumerate(_as_text(source, dialect, [name]))
+        return next(batch.column(0) for at, batch in beside[name] if at == number)
+
+    done = 0
+    try:
+        for number, batch in enumerate(_batches(source, dialect, types)):
+            yield _unrounded(batch, functools.partial(written, number))
+            done += batch.num_rows
+    except UNREADABLE as trouble:
+        _find_bad_cell(source, dialect, types, done)
+        raise _explained(source, dialect, trouble) from None
+
+
+def read_schema(source: Source, layout: Layout) -> Any:
+    """The columns and types of all rows, as `read_whole` has them, in little memory."""
+    dialect = find_dialect(source, layout)
+    known = {name: kind for name, kind in layout.types.items() if name in set(dialect.names)}
+    types = Types([name for name in dialect.names if name not in known], dialect.cells)
+    as_bytes = dict.fromkeys(types.fitting, pa.binary())
+    for batch in ahead(read_batches(source, replace(layout, types={**as_bytes, **known}))):
+        types.add(batch)
+    found = {**types.found(), **known}
+    return pa.schema([(name, found[name]) for name in dialect.names])
+
+
+def parse_lines(dialect: Dialect, data: bytes, types: Any, **convert: Any) -> Any:
+    """Lines as a table, a row each; by one thread, for other lines are parsed beside them."""
+    return csv.read_csv(
+        pa.BufferReader(squeezed(data) if dialect.separator == BLANKS else data),
+        dialect.read_options(block_size=len(data) + 1, use_threads=False),
+        dialect.parse_options(newlines_in_values=False),
+        dialect.convert_options(types, **convert),
+    )
+
+
+def cell_text(source: Source, layout: Layout, row: int, column: str) -> str | None:
+    """A cell as it is written, row counted from 0."""
+    for batch in _as_text(source, find_dialect(source, layout), [column]):
+        if row < batch.num_rows:
+            return str(batch.column(0)[row].as_py())
+        row -= batch.num_rows
+    return None
+
+
+def _as_text(source: Source, dialect: Dialect, columns: list[str]) -> Iterator[Any]:
+    types = dict.fromkeys(columns, pa.string())
+    return _batches(source, dialect, types, include_columns=columns)
+
+
+def _batches(source: Source, dialect: Dialect, types: Any, **convert: Any) -> Iterator[Any]:
+    with _text(source, dialect) as stream:
+        yield from csv.open_csv(
+            stream,
+            dialect.read_options(block_size=_block(dialect, BLOCK), use_threads=False),
+            dialect.parse_options(),
+            dialect.convert_options(types, **convert),
+        )
+
+
+def _text(source: Source, dialect: Dialect) -> Any:
+    stream = source.open()
+    return pa.PythonFile(Squeezed(stream), "r") if dialect.separator == BLANKS else stream
+
+
+def _block(dialect: Dialect, usual: int) -> int:
+    """The bytes of a block: more than usual where lines are long, as far as memory allows."""
+    many = min(LINES * dialect.line, 16 * batch_bytes())
+    return min(max(usual, many, 2 * dialect.line), LONGEST_BLOCK)
+
+
+def _unrounded(rows: Any, written: Callable[[str], Any]) -> Any:
+    """Rows in which doubles stand for no other whole numbers than were written.
+
+    Where some would, the column is as it is written, and whoever takes it as numbers can tell
+    which cell it is; `written` gives the text of a column.
+    """
+    for i, (name, kind) in enumerate(zip(rows.schema.names, rows.schema.types, strict=True)):
+        if pa.types.is_float64(kind):
+            parts = rows.column(i).chunks if isinstance(rows, pa.Table) else [rows.column(i)]
+            if any(len(large(part.to_numpy(zero_copy_only=False))) for part in parts):
+                texts = written(name)
+                if rounds(texts):
+                    rows = rows.set_column(i, pa.field(name, pa.string()), texts)
+    return rows
+
+
+def _find_bad_cell(source: Source, dialect: Dialect, types: Any, done: int) -> None:
+    """Raise BadCellError for the first cell after `done` rows that is not of its promised type."""
+    as_they_are = (pa.string(), pa.binary())
+    promised = [n for n in dialect.names if n in types and types[n] not in as_they_are]
+    if not promised:
+        return
+    try:
+        start = 0
+        for batch in _as_text(source, dialect, promised):
+            if start + batch.num_rows > done:
+                bad = [_bad_cell(batch.column(n), types[n], n, start) for n in promised]
+                first = min(filter(None, bad), key=lambda cell: cell.row, default=None)
+                if first is not None:
+                    raise first
+            start += batch.num_rows
+    except UNREADABLE:
+        return
+
+
+def _bad_cell(cells: Any, kind: Any, name: str, start: int) -> BadCellError | None:
+    try:
+        cells.cast(kind)
+    except pa.ArrowInvalid:
+        for n, cell in enumerate(cells):
+            text = cell.as_py().strip()
+            try:
+                text in MISSING or pa.scalar(text).cast(kind)
+            except pa.ArrowInvalid:
+                return BadCellError(start + n, name, text)
+    return None
+
+
+def _explained(source: Source, dialect: Dialect, trouble: BaseException) -> DataError:
+    """Turn PyArrow's complaint into a sentence with the row, found by reading again."""
+    if isinstance(trouble, MemoryError):  # PyArrow's own is both
+        raise trouble
+    text = str(trouble)
+    if dialect.encoding == "utf-8":
+        line = source.first_undecodable()
+        if line is not None:
+            return not_utf8(source.name, line - dialect.header)
+    if "Expected" in text and "columns, got" in text:
+        return _ragged(source, dialect)
+    if isinstance(trouble, UnicodeError):
+        return DataError(f"{source.name} is not text in the encoding {dialect.encoding}.")
+    if "straddling" in text:
+        return DataError(f"{source.name}: a line is longer than can be read.")
+    return DataError(f"{source.name} cannot be read: {one_line(trouble)}")
+
+
+def _ragged(source: Source, dialect: Dialect) -> DataError:
+    found: list[Any] = []
+
+    def remember(row: Any) -> str:
+        found.append(row)
+        return "skip"
+
+    options = dialect.parse_options(invalid_row_handler=remember)
+    try:
+        with _text(source, dialect) as stream:
+            csv.read_csv(stream, dialect.read_options(use_threads=False), options)
+    except UNREADABLE:
+        pass
+    if not found:
+        return DataError(f"{source.name}: not all rows have the same number of cells.")
+    number = found[0].number
+    where = f", row {number - dialect.header}" if number else ""
+    return DataError(
+        f"{source.name}{where}: {counted(found[0].actual_columns, 'cell')} where the other rows "
+        f"have {found[0].expected_columns}. Mend the row, or give --separator if another is meant."
+    )
+
+
+def not_utf8(name: str, row: int | None = None, column: str | None = None) -> DataError:
+    """Say that a file has bytes that are not UTF-8 text, rows counted from 0."""
+    where = "" if row is None or row < 0 else f", row {row + 1}"
+    where += "" if column is None else f", {column}"
+    return DataError(f"{name}{where}: not UTF-8 text. Give --encoding latin-1, say.")
 
 
 # In the order in which PyArrow tries them; what fits none of them is bytes.
@@ -568,16 +526,10 @@ def rounds(texts: Any) -> bool:
 
 
 class Types:
-    """Which types fit all cells so far of each column.
+    """Which types fit all cells so far of each column; the first of the chain is taken.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The columns.
-    convert : dict
-        How PyArrow is told to convert: what is missing, the decimal point.
-    chain : sequence of Arrow types
-        The types to choose from, the first that fits is taken.
+    PyArrow takes the first type of a list that every cell fits. Which types all cells so far fit
+    can be told batch by batch; each batch is asked by PyArrow's own conversion.
     """
 
     def __init__(

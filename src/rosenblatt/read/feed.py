@@ -1,36 +1,41 @@
-"""From lines of a stream to rows and answers; the first value of a column says what it is."""
+"""From lines of a stream to rows and answers, bad lines set aside.
+
+What a column is, its first value says: a number, a category, or words.
+"""
 
 from __future__ import annotations
 
-import csv as python_csv
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyarrow import csv
 
-from rosenblatt.errors import UsageError, column_called, one_line, shortened
+from rosenblatt.errors import UsageError, as_option, column_called, one_line, shortened
 from rosenblatt.kernels import LONGEST_SQUARED
+from rosenblatt.read import csv, jsonlines
 from rosenblatt.read.columns import ENGLISH, as_numbers
-from rosenblatt.read.csv import BLANKS, MISSING, NUMBER, squeezed
-from rosenblatt.read.encoding import in_rows
-from rosenblatt.read.jsonlines import DEEPEST, too_deep
-from rosenblatt.read.lines import Chunk, Rows
+from rosenblatt.read.csv import MISSING, NUMBER, Dialect
+from rosenblatt.read.encoding import in_rows, refused
+from rosenblatt.read.lines import Chunk, LineStream, Place, Rows, RowStream
+from rosenblatt.read.plan import Wishes, forced_kinds
+from rosenblatt.read.source import Layout, format_of
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, missing
-from rosenblatt.words import counted
+from rosenblatt.words import counted, listed
 
 TOO_LARGE = "its numbers are too large; scale them first"
 LETTERS = 200  # of a complaint
-NUMBERS = pa.float64()
 USUAL_TARGETS = ("label", "y", "target", "class")
+FIRST_LINES = 1000  # in which a first value of each column is looked for
+FEW_LINES = 64  # are parsed one by one
+
+Kinds = Mapping[str, str]  # column -> "number", "flag", "category" or "text"
 
 
 @dataclass(frozen=True)
@@ -63,9 +68,8 @@ class Batch:
     table: Table | None = None
     rows: list[tuple[int, dict[Hashable, Any], Any]] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)
-
     names: tuple[Hashable, ...] = ()
-    raw: bool = False  # whether the rows hold values that are not features yet
+    raw: bool = False  # whether what the columns are is not known yet
 
     def without(self, why: Mapping[int, str], **kept: Any) -> Batch:
         """The batch with some lines of its chunk set aside, and what is kept of the others."""
@@ -78,28 +82,51 @@ class Batch:
         return replace(self, bad=bad, **kept)
 
 
+def _read_rows(chunk: Chunk, parse: Callable[[bytes], Any]) -> Batch:
+    rows, why = [], {}
+    for at, line in enumerate(chunk.lines):
+        if line.strip():
+            try:
+                rows.append((at, *parse(line)))
+            except (ValueError, OverflowError) as trouble:
+                why[at] = str(trouble)
+    return Batch(chunk).without(why, rows=rows)
+
+
 @dataclass(frozen=True)
 class JsonFeed:
-    """JSON lines: an object a line; a feature that is null is not there.
-
-    Parameters
-    ----------
-    target : str
-        The key of the answer.
-    ignore : tuple of str
-        Keys that are no features.
-    """
+    """JSON lines: an object a line; a feature that is null is not there."""
 
     target: str
     ignore: tuple[str, ...] = ()
 
     def read(self, chunk: Chunk) -> Batch:
-        """The rows of a chunk."""
+        """The rows of a chunk: in one go where all lines are alike, else one by one."""
+        found = None
+        if chunk.count >= FEW_LINES:
+            found = jsonlines.alike(chunk.data, self.target, self.ignore)
+        if found is None:
+            return self.read_rows(chunk)
+        names = tuple(name for name in found.schema.names if name != self.target)
+        columns = [found.column(name).combine_chunks().to_numpy() for name in names]
+        X, squares = in_rows(columns)
+        if not squares < LARGE**2:  # where a number may be too large, or rounded
+            return self.read_rows(chunk)
+        y = found.column(self.target).combine_chunks()
+        if pa.types.is_string(y.type):
+            coded = y.dictionary_encode()
+            answers = np.array(coded.dictionary.to_pylist())[coded.indices.to_numpy()]
+        else:
+            answers = y.to_numpy(zero_copy_only=False)
+        return Batch(chunk, Table(X, answers, np.arange(len(X))), names=names, raw=True)
+
+    def read_rows(self, chunk: Chunk) -> Batch:
+        """The rows of a chunk, one by one."""
         return replace(_read_rows(chunk, self._row), raw=True)
 
     def _row(self, line: bytes) -> tuple[dict[Hashable, Any], Any]:
-        if too_deep(line):
-            raise ValueError(f"it is nested more than {DEEPEST} deep")
+        if jsonlines.too_deep(line):
+            raise ValueError(f"it is nested more than {jsonlines.DEEPEST} deep")
         try:
             x = json.loads(line)
         except ValueError as error:
@@ -145,38 +172,25 @@ class LibsvmFeed:
 
 @dataclass(frozen=True)
 class CsvFeed:
-    """Delimited lines and a label in each, parsed by PyArrow a chunk at a time.
+    """Delimited lines and a label in each, parsed by PyArrow a chunk at a time."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        The columns.
-    target : str
-        The column of answers.
-    features : tuple of str
-        The columns that are features.
-    separator : str
-        Between cells.
-    quote : str, optional
-        Around cells.
-    decimal : str
-        The decimal point.
-    kinds : mapping of str to str
-        What those features are that are no numbers.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of all columns
     target: str
     features: tuple[str, ...]
     separator: str = ","
     quote: str | None = '"'
     decimal: str = "."
-    kinds: Kinds = field(default_factory=dict)
+    kinds: Kinds = field(default_factory=dict)  # of the features that are no numbers
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The features that are numbers."""
+        return tuple(name for name in self.features if name not in self.kinds)
 
     def read(self, chunk: Chunk) -> Batch:
         """The rows of a chunk; where PyArrow refuses it, the bad lines are found by halving."""
         bad: list[BadLine] = []
-        tables = list(self._tables(chunk, 0, bad))
+        tables = list(self.tables(chunk, 0, bad))
         if not tables:
             return Batch(chunk, bad=bad)
         lines = np.concatenate([at + np.arange(table.num_rows) for at, table in tables])
@@ -188,31 +202,28 @@ class CsvFeed:
             table = table.set_column(table.num_columns - 1, self.target, answers)
         return _batch(self, Batch(chunk, bad=bad), table, lines)
 
-    def cells(self, lines: list[bytes]) -> Iterator[dict[str, str]]:
-        """The cells of some lines by their columns; lines that are not as long are left out."""
-        blanks = self.separator == BLANKS
-        for line in lines:
-            text = (squeezed(line) if blanks else line).decode(errors="replace")
-            rows = python_csv.reader(
-                [text.rstrip("\r\n")],
-                delimiter="\t" if blanks else self.separator,
-                quotechar=self.quote,
-                quoting=python_csv.QUOTE_NONE if self.quote is None else python_csv.QUOTE_MINIMAL,
-            )
-            with suppress(python_csv.Error):
-                row = next(rows, [])
-                if len(row) == len(self.names):
-                    yield dict(zip(self.names, row, strict=True))
-
     def written(self, chunk: Any, lines: NDArray[np.intp]) -> Any:
         """Some lines of a chunk as a table of text."""
-        data = b"".join(chunk.line(at) for at in lines.tolist())
-        return self._parse(data, pa.string())
+        return self._parsed(b"".join(chunk.line(at) for at in lines.tolist()), pa.string())
 
-    def _tables(self, chunk: Chunk, at: int, bad: list[BadLine]) -> Iterator[tuple[int, Any]]:
+    def _parsed(self, data: bytes, number: Any = pa.float64()) -> Any:
+        text = dict.fromkeys(self.names, pa.string())
+        return csv.parse_lines(
+            Dialect(self.separator, self.quote, False, self.names, "utf-8", self.decimal),
+            data,
+            {**text, **dict.fromkeys(self.numbers, number)},
+            include_columns=[*self.features, self.target],
+            # NA may be a category.
+            strings_can_be_null=number != pa.string() and not self.kinds,
+        )
+
+    def tables(
+        self, chunk: Chunk, at: int, bad: list[BadLine], number: Any = pa.float64()
+    ) -> Iterator[tuple[int, Any]]:
+        """Tables of the lines that can be parsed, and where each begins; `bad` takes the others."""
         count = chunk.count
         try:
-            table = self._parse(chunk.data)
+            table = self._parsed(chunk.data, number)
             if table.num_rows == count:
                 yield at, table
                 return
@@ -221,15 +232,10 @@ class CsvFeed:
             why = self._why(one_line(trouble))
         if count > 1:
             first, second = chunk.split(count // 2)
-            yield from self._tables(first, at, bad)
-            yield from self._tables(second, at + count // 2, bad)
+            yield from self.tables(first, at, bad, number)
+            yield from self.tables(second, at + count // 2, bad, number)
         elif chunk.data.strip():
             bad.append(BadLine(chunk.begin.lines + 1, chunk.data, why.rstrip(".")))
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """The features that are numbers."""
-        return tuple(name for name in self.features if name not in self.kinds)
 
     def _why(self, said: str) -> str:
         """PyArrow's complaint about one line, with the name of the column."""
@@ -243,45 +249,14 @@ class CsvFeed:
         said = re.sub(r"^invalid value '(.*)'\.?$", r'"\1" is not a number', said[column.end() :])
         return f'column "{self.names[int(column[1])]}": {said}'
 
-    def _parse(self, data: bytes, kind: Any = NUMBERS) -> Any:
-        blanks = self.separator == BLANKS
-        return csv.read_csv(
-            pa.BufferReader(squeezed(data) if blanks else data),
-            # One thread: other chunks are parsed beside this one.
-            csv.ReadOptions(
-                use_threads=False, block_size=len(data) + 1, column_names=list(self.names)
-            ),
-            csv.ParseOptions(delimiter="\t" if blanks else self.separator, quote_char=self.quote),
-            csv.ConvertOptions(
-                column_types={
-                    **dict.fromkeys(self.names, pa.string()),
-                    **dict.fromkeys(self.numbers, kind),
-                },
-                include_columns=[*self.features, self.target],
-                null_values=list(MISSING),
-                strings_can_be_null=kind is NUMBERS and not self.kinds,  # NA may be a category
-                decimal_point=self.decimal,
-            ),
-        )
-
 
 @dataclass(frozen=True)
 class ArrowFeed:
-    """Rows of a Parquet file.
-
-    Parameters
-    ----------
-    target : str
-        The column of answers.
-    features : tuple of str
-        The columns that are features.
-    kinds : mapping of str to str
-        What those features are that are no numbers.
-    """
+    """Rows of a Parquet file."""
 
     target: str
     features: tuple[str, ...]
-    kinds: Kinds = field(default_factory=dict)
+    kinds: Kinds = field(default_factory=dict)  # of the features that are no numbers
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -297,14 +272,35 @@ class ArrowFeed:
         return chunk.batch.take(pa.array(rows))
 
 
+Feed = JsonFeed | LibsvmFeed | CsvFeed | ArrowFeed
+FEEDS: dict[str, Any] = {feed.__name__: feed for feed in (ArrowFeed, CsvFeed, JsonFeed, LibsvmFeed)}
+
+
+def feed_to_json(feed: Feed) -> dict[str, Any]:
+    """How a stream is read, as a checkpoint keeps it."""
+    fields = {"kind": type(feed).__name__, **asdict(feed)}
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in fields.items()}
+
+
+def feed_from_json(kept: dict[str, Any]) -> Any:
+    """The same again; refuses what is none."""
+    fields = {name: tuple(v) if isinstance(v, list) else v for name, v in kept.items()}
+    for value in fields.values():
+        words = value.values() if isinstance(value, dict) else value
+        words = (value,) if isinstance(value, str) or value is None else words
+        if not all(word is None or isinstance(word, str) for word in words):
+            raise TypeError("how the stream is read is not told")
+    return FEEDS[str(fields.pop("kind"))](**fields)
+
+
 def _batch(feed: CsvFeed | ArrowFeed, batch: Batch, table: Any, lines: NDArray[np.intp]) -> Batch:
     """The rows of an Arrow table: as an array where all are numbers, else one by one."""
     names = feed.numbers
-    columns = [numbers(table.column(name)) for name in names]
+    columns = [_numbers(table.column(name)) for name in names]
     X, squares = in_rows(columns) if names else (np.empty((table.num_rows, 0)), 0.0)
     y = labels_of(table.column(feed.target))
     batch = replace(batch, table=Table(X, y, lines), names=names)
-    batch = usable(feed, batch, squares)
+    batch = batch if squares < LARGE**2 else _usable(feed, batch, Table(X, y, lines))
     return _named(feed, batch, table, lines) if feed.kinds else batch
 
 
@@ -331,30 +327,23 @@ def _named(feed: CsvFeed | ArrowFeed, batch: Batch, table: Any, lines: NDArray[n
     return batch.without(why, table=None, rows=rows)
 
 
-def usable(feed: CsvFeed | ArrowFeed, batch: Batch, squares: float) -> Batch:
+def _usable(feed: CsvFeed | ArrowFeed, batch: Batch, table: Table) -> Batch:
     """Set aside the rows in which a number is missing, infinite, too large or rounded."""
-    table = batch.table
-    if table is None or squares < LARGE**2:
-        return batch
     with np.errstate(over="ignore", invalid="ignore"):
         fine = np.einsum("ij,ij->i", table.X, table.X) < LONGEST_SQUARED
     why = _rounded(feed, batch, table.kept(fine))
     fine[np.isin(table.lines, list(why))] = False
     for row in np.flatnonzero(~fine):
         odd, at = np.flatnonzero(~np.isfinite(table.X[row])), int(table.lines[row])
-        if len(odd):
-            why[at] = _odd(feed, batch.chunk, at, str(batch.names[int(odd[0])]))
-        else:
+        if len(odd) == 0:
             why.setdefault(at, TOO_LARGE)
+            continue
+        name = str(batch.names[int(odd[0])])
+        cell = feed.written(batch.chunk, np.array([at])).column(name)[0].as_py()
+        text = "" if cell is None else str(cell).strip()
+        what = f'"{text}" is not a finite number' if text else "there is nothing"
+        why[at] = f"{column_called(name)}: {what}"
     return batch.without(why, table=table.kept(fine))
-
-
-def _odd(feed: CsvFeed | ArrowFeed, chunk: Any, at: int, name: str) -> str:
-    """What is wrong with a cell that is no finite number."""
-    cell = feed.written(chunk, np.array([at])).column(name)[0].as_py()
-    text = "" if cell is None else str(cell).strip()
-    what = f'"{text}" is not a finite number' if text else "there is nothing"
-    return f"{column_called(name)}: {what}"
 
 
 def _rounded(feed: CsvFeed | ArrowFeed, batch: Batch, table: Table) -> dict[int, str]:
@@ -372,7 +361,7 @@ def _rounded(feed: CsvFeed | ArrowFeed, batch: Batch, table: Table) -> dict[int,
     return why
 
 
-def numbers(column: Any) -> NDArray[np.float64]:
+def _numbers(column: Any) -> NDArray[np.float64]:
     """A column of Arrow as an array, NaN where a number is missing."""
     if isinstance(column, pa.ChunkedArray):
         column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
@@ -391,17 +380,14 @@ def labels_of(column: Any) -> NDArray[Any]:
     values = encoded.dictionary.to_pylist()
     kinds = [label_of(value) if isinstance(value, str) else value for value in values]
     codes = encoded.indices
-    if codes.null_count == 0 and kinds:
-        return np.asarray(np.array(_alike(kinds))[codes.to_numpy(zero_copy_only=False)])
-    every = np.array([*kinds, None], dtype=object)
-    return np.asarray(every[codes.fill_null(len(kinds)).to_numpy()])
-
-
-def _alike(kinds: list[Any]) -> Any:
+    if codes.null_count or not kinds:
+        every = np.array([*kinds, None], dtype=object)
+        return np.asarray(every[codes.fill_null(len(kinds)).to_numpy()])
     # NumPy would make text of numbers that come together with text, and round large ones.
-    same = len({isinstance(kind, str) for kind in kinds}) == 1
+    alike = len({isinstance(kind, str) for kind in kinds}) == 1
     large = any(isinstance(kind, int) and abs(kind) >= LARGE for kind in kinds)
-    return kinds if same and not large else np.array(kinds, dtype=object)
+    labels = np.array(kinds) if alike and not large else np.array(kinds, dtype=object)
+    return np.asarray(labels[codes.to_numpy(zero_copy_only=False)])
 
 
 def label_of(text: str) -> Any:
@@ -420,49 +406,13 @@ def label_of(text: str) -> Any:
     return text
 
 
-def target_among(names: list[str], wished: str | None, where: str) -> str:
-    """The column of answers: as wished, or one with a usual name."""
-    if wished is not None:
-        if wished in names:
-            return wished
-        if wished.isdigit() and 1 <= int(wished) <= len(names):
-            return names[int(wished) - 1]
-        raise UsageError(f"{where} has no column {wished!r}; give one of {', '.join(names[:9])}.")
-    for name in USUAL_TARGETS:
-        if name in names:
-            return name
-    raise UsageError(f"say which column of {where} has the answers: --target NAME.")
-
-
-def first_keys(head: bytes) -> list[str]:
-    """The keys of the first line that is a JSON object."""
-    for line in head.splitlines():
-        try:
-            found = None if too_deep(line) else json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(found, dict):
-            return list(found)
-    return []
-
-
-def _read_rows(chunk: Chunk, parse: Callable[[bytes], Any]) -> Batch:
-    rows, why = [], {}
-    for at, line in enumerate(chunk.lines):
-        if line.strip():
-            try:
-                rows.append((at, *parse(line)))
-            except (ValueError, OverflowError) as trouble:
-                why[at] = str(trouble)
-    return Batch(chunk).without(why, rows=rows)
-
+# What the columns are.
 
 LONG = 4  # words: a first value of as many is text, of fewer a category
 FLAGS = {"true": 1.0, "false": 0.0}
 STOP_WORDS = frozenset(ENGLISH.split())
 IS_NUMBER = re.compile(NUMBER)
-
-Kinds = Mapping[str, str]  # column -> "number", "flag", "category" or "text"
+SAID = {"category": "a category", "text": "words", "flag": "true or false"}
 
 
 def kind_of(value: Any) -> str | None:
@@ -480,13 +430,6 @@ def kind_of(value: Any) -> str | None:
     if IS_NUMBER.match(value):
         return "number"
     return "text" if len(value.split()) >= LONG else "category"
-
-
-def kind_of_cell(cell: str, decimal: str = ".") -> str | None:
-    """The same for a cell of delimited text, in which true and false are numbers, as 1 and 0."""
-    if cell.strip().lower() in FLAGS:
-        return "flag"
-    return kind_of(cell.replace(decimal, ".") if decimal != "." else cell)
 
 
 def encoded(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], Kinds]:
@@ -510,6 +453,13 @@ def encoded(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], Kinds]:
     return row, kinds
 
 
+def _number(name: str, text: str) -> Any:
+    """A number that is written as text; other text is left to be refused."""
+    if is_changed_text(text):
+        raise ValueError(f"feature {name!r}: {text} is not {PROMISED}")
+    return float(text) if IS_NUMBER.match(text) else text
+
+
 def features(name: str, kind: str, value: Any) -> Iterator[tuple[str, float]]:
     """The features that a value becomes in a column that is no number, none where it is missing.
 
@@ -520,7 +470,7 @@ def features(name: str, kind: str, value: Any) -> Iterator[tuple[str, float]]:
     >>> dict(features("note", "text", "Tea, and more tea"))
     {'note=tea': 2.0}
     """
-    text = written(value)
+    text = _spelled(value)
     if not text:
         return
     if kind == "flag":
@@ -535,7 +485,7 @@ def features(name: str, kind: str, value: Any) -> Iterator[tuple[str, float]]:
                 yield f"{name}={word}", float(count)
 
 
-def written(value: Any) -> str:
+def _spelled(value: Any) -> str:
     """A value as a file spells it; "" where there is none."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -546,8 +496,157 @@ def written(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _number(name: str, text: str) -> Any:
-    """A number that is written as text; other text is left to be refused."""
-    if is_changed_text(text):
-        raise ValueError(f"feature {name!r}: {text} is not {PROMISED}")
-    return float(text) if IS_NUMBER.match(text) else text
+def kinds_told(kinds: Kinds) -> list[str]:
+    """A sentence on the columns that are taken as something else than numbers, if there are any."""
+    parts = []
+    for kind, said in SAID.items():
+        names = [column_called(name) for name, k in kinds.items() if k == kind]
+        if names:
+            parts.append(f"{listed(names)} as {said}")
+    choose = "--number, --category and --text choose otherwise"
+    return [f"taken by the first value: {'; '.join(parts)}; {choose}."] if parts else []
+
+
+# How a stream is read.
+
+
+class Found(NamedTuple):
+    """How to read a stream, the kinds known of its keys, where its rows begin, what to tell."""
+
+    feed: Any
+    kinds: Kinds
+    begin: Place
+    notes: list[str]
+
+
+def feed_of(source: LineStream | RowStream, layout: Layout, wishes: Wishes) -> Found:
+    """Find out how to read a stream."""
+    if isinstance(source, RowStream):
+        return _arrow(source, wishes)
+    kind = format_of(source, layout)
+    forced = (*wishes.numbers, *wishes.categories, *wishes.texts)
+    if kind == "LIBSVM":
+        if forced:
+            raise UsageError("--number, --category and --text are for columns with names.")
+        return Found(LibsvmFeed(), {}, Place(), [])
+    if kind == "JSON lines":
+        target = wishes.target or _target(_first_keys(source.head()), None, source.name)
+        return Found(JsonFeed(target, wishes.ignore), forced_kinds(forced, wishes), Place(), [])
+    if kind != "CSV":
+        raise UsageError(f"a stream of {kind} cannot be read; give JSON lines, CSV or LIBSVM.")
+    return _csv(source, layout, wishes)
+
+
+def _csv(source: LineStream, layout: Layout, wishes: Wishes) -> Found:
+    dialect = csv.find_dialect(source, layout)
+    if dialect.encoding != "utf-8":
+        raise UsageError("a stream must be UTF-8 text; convert it with iconv.")
+    names, target, notes = list(dialect.names), wishes.target, []
+    if target is None and not set(USUAL_TARGETS) & set(names):
+        target = names[-1]
+        told = f'the answers are taken from the last column, "{target}"'
+        notes = [f"{told}; --target chooses another."]
+    target = _target(names, target, source.name)
+    columns = _features(names, target, wishes.ignore)
+    how = (dialect.separator, dialect.quote, dialect.decimal)
+    feed = CsvFeed(dialect.names, target, columns, *how)
+    forced = {n: kind for n, kind in forced_kinds(names, wishes).items() if n in set(columns)}
+    kinds, looked_at = _first_kinds(source, feed, int(dialect.header), forced)
+    notes += kinds_told({name: kind for name, kind in kinds.items() if name not in forced})
+    empty = [name for name in columns if name not in kinds]
+    enough = looked_at >= FIRST_LINES or (looked_at and not source.growing)
+    if enough and 0 < len(empty) < len(columns):
+        told = listed([column_called(name) for name in empty])
+        notes.append(f"{told} left out: nothing in the first {counted(looked_at, 'line')}.")
+        columns = tuple(name for name in columns if name in kinds)
+    others = {name: kinds[name] for name in columns if kinds.get(name, "number") != "number"}
+    feed = replace(feed, features=columns, kinds=others)
+    return Found(feed, {}, source.skip_line() if dialect.header else Place(), notes)
+
+
+def _first_kinds(
+    source: LineStream, feed: CsvFeed, header: int, forced: Kinds
+) -> tuple[Kinds, int]:
+    """What the columns are by their first values, and how many lines were looked at.
+
+    Waits for a value in each column, but not for many lines.
+    """
+    ended = False
+    while True:
+        found, head = dict(forced), source.head()
+        whole = source.first if ended and not source.growing else head
+        lines = [line for line in whole.split(b"\n") if line.strip()][header : header + FIRST_LINES]
+        text = b"\n".join(lines).decode(errors="replace").encode()
+        for _, cells in feed.tables(Chunk(text, Place()), 0, [], pa.string()) if lines else ():
+            for name in [name for name in feed.features if name not in found]:
+                kinds = (_kind_of_cell(c, feed.decimal) for c in cells.column(name).to_pylist())
+                if (kind := next(filter(None, kinds), None)) is not None:
+                    found[name] = kind
+        if len(found) == len(feed.features) or ended or len(lines) == FIRST_LINES:
+            return found, len(lines)
+        ended = not source.more()
+
+
+def _kind_of_cell(cell: str, decimal: str) -> str | None:
+    """Of delimited text, in which true and false are numbers, as 1 and 0."""
+    if cell.strip().lower() in FLAGS:
+        return "flag"
+    return kind_of(cell.replace(decimal, "."))
+
+
+def _arrow(source: RowStream, wishes: Wishes) -> Found:
+    schema = source.file.schema_arrow
+    names, forced = schema.names, forced_kinds(schema.names, wishes)
+    target = _target(names, wishes.target, source.name)
+    columns = _features(names, target, wishes.ignore)
+    for name in (target, *columns):
+        if why := refused(schema.field(name).type):
+            raise UsageError(
+                f"{source.name}, {column_called(name)} holds {why}; "
+                f"give --ignore {as_option(name)}."
+            )
+    guessed = {}
+    for name in columns:
+        if source.is_text(name) and name not in forced:
+            kinds = map(kind_of, source.first_values(name, FIRST_LINES))
+            guessed[name] = next(filter(None, kinds), "category")
+    others = {name: k for name, k in {**guessed, **forced}.items() if k != "number"}
+    others = {name: others[name] for name in columns if name in others}
+    return Found(ArrowFeed(target, columns, others), {}, Place(), kinds_told(guessed))
+
+
+def _target(names: list[str], wished: str | None, where: str) -> str:
+    """The column of answers: as wished, or one with a usual name."""
+    if wished is not None:
+        if wished in names:
+            return wished
+        if wished.isdigit() and 1 <= int(wished) <= len(names):
+            return names[int(wished) - 1]
+        raise UsageError(f"{where} has no column {wished!r}; give one of {', '.join(names[:9])}.")
+    for name in USUAL_TARGETS:
+        if name in names:
+            return name
+    raise UsageError(f"say which column of {where} has the answers: --target NAME.")
+
+
+def _features(names: list[str], target: str, ignore: Sequence[str]) -> tuple[str, ...]:
+    there, left_out = set(names), set(ignore)
+    unknown = [name for name in ignore if name not in there]
+    if unknown:
+        raise UsageError(f"--ignore: there is no column {unknown[0]!r}.")
+    features = tuple(name for name in names if name != target and name not in left_out)
+    if not features:
+        raise UsageError("no column is left to learn from.")
+    return features
+
+
+def _first_keys(head: bytes) -> list[str]:
+    """The keys of the first line that is a JSON object."""
+    for line in head.splitlines():
+        try:
+            found = None if jsonlines.too_deep(line) else json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(found, dict):
+            return list(found)
+    return []

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
-from json import JSONDecoder
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyarrow import json
+from pyarrow.json import ParseOptions, ReadOptions, read_json
 
 from rosenblatt.errors import DataError, column_called, one_line
-from rosenblatt.read.source import UNREADABLE, Layout, Source
+from rosenblatt.read.source import Layout, Source, WholeLines, read_some
 from rosenblatt.tables import DIGITS, first_changed, large
 
 BLOCK = 4 << 20
 BLANKS = re.compile(r"\s*")
 NEWLINE = ord("\n")
 DEEPEST = 64  # objects and arrays in one another: parsers go down by calls, until a stack is full
+# How lines write what JSON calls a number, and answers, with the types to read them as.
+WHOLE = r"-?(?:0|[1-9]\d*)"
+NUMBER = WHOLE + r"(?:\.\d+)?(?:[eE][+-]?\d+)?"
+ALIKE: dict[type, tuple[str, Any]] = {
+    int: (WHOLE, pa.int64()),
+    float: (WHOLE + r"\.\d+", pa.float64()),
+    str: (r'"[^"\\\x00-\x1f]*"', pa.string()),
+    bool: ("true|false", pa.bool_()),
+}
 TEXT = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?')  # as far as its line goes
 
 
@@ -52,23 +62,49 @@ def _disagreeing(source: Source, trouble: BaseException) -> DataError:
 def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches, each of a few megabytes of lines."""
     done = 0
-    for lines in _blocks(source):
-        if lines.strip():
-            batch = _parsed(source, lines, done)
-            yield batch
-            done += batch.num_rows
+    with source.open() as stream:
+        for lines in WholeLines(iter(lambda: read_some(source, stream, BLOCK), b"")):
+            if lines.strip():
+                batch = _parsed(source, lines, done)
+                yield batch
+                done += batch.num_rows
 
 
-def _blocks(source: Source) -> Iterator[bytes]:
-    rest = b""
+def alike(data: bytes, target: str, ignore: tuple[str, ...]) -> Any:
+    """Lines as a table of doubles and answers, where all are flat objects of the same keys.
+
+    That is: keys in the same order in each line, numbers everywhere, and answers of one kind;
+    None where that is not so.
+    """
     try:
-        with source.open() as stream:
-            while block := stream.read(BLOCK):
-                lines, newline, rest = (rest + block).rpartition(b"\n")
-                yield lines + newline
-    except UNREADABLE as trouble:
-        raise DataError(f"{source.name} is damaged: {one_line(trouble)}") from None
-    yield rest
+        first = json.loads(data.partition(b"\n")[0])
+    except ValueError:
+        return None
+    if not isinstance(first, dict) or target not in first or len(first) < 2:
+        return None
+    parts, schema = [], {}
+    for name, value in first.items():
+        kind = type(value)
+        if kind not in ALIKE or (kind is not int and kind is not float and name != target):
+            return None
+        pattern, schema[name] = ALIKE[kind] if name == target else (NUMBER, pa.float64())
+        parts.append(rf"{re.escape(json.dumps(name, ensure_ascii=False))}\s*:\s*(?:{pattern})")
+    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == NEWLINE) + 1
+    ends = ends if data.endswith(b"\n") else np.append(ends, len(data))
+    offsets = pa.py_buffer(np.concatenate(([0], ends)).astype(np.int32))
+    lines = pa.StringArray.from_buffers(len(ends), offsets, pa.py_buffer(data))
+    pattern = r"^\s*\{\s*" + r"\s*,\s*".join(parts) + r"\s*\}\s*$"
+    if not pc.all(pc.match_substring_regex(lines, pattern)).as_py():
+        return None
+    fields = [(name, kind) for name, kind in schema.items() if name not in ignore]
+    try:
+        return read_json(
+            pa.BufferReader(data),
+            ReadOptions(use_threads=False, block_size=len(data) + 1),
+            ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore"),
+        )
+    except pa.ArrowException:  # a whole number of very many digits
+        return None
 
 
 def too_deep(line: bytes) -> bool:
@@ -120,11 +156,11 @@ def _check_depth(source: Source, lines: bytes, done: int) -> None:
 
 def _parsed(source: Source, lines: bytes, done: int) -> Any:
     # One block and one thread, so that the row in a complaint is the row in these lines.
-    options = json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
+    options = ReadOptions(use_threads=False, block_size=len(lines) + 1)
     _check_depth(source, lines, done)
     try:
         lines.decode()
-        table = _unrounded(json.read_json(pa.BufferReader(lines), read_options=options), lines)
+        table = _unrounded(read_json(pa.BufferReader(lines), read_options=options), lines)
     except UnicodeDecodeError as trouble:
         row = done + lines[: trouble.start].count(b"\n") + 1
         raise DataError(f"{source.name}, row {row}: not UTF-8 text.") from None
@@ -149,7 +185,7 @@ def _unrounded(table: Any, lines: bytes) -> Any:
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """The objects, of which a line may have several, with whole numbers as they are written."""
-    decoder, at = JSONDecoder(parse_int=_whole), BLANKS.match(text).end()  # type: ignore[union-attr]
+    decoder, at = json.JSONDecoder(parse_int=_whole), BLANKS.match(text).end()  # type: ignore[union-attr]
     while at < len(text):
         found, at = decoder.raw_decode(text, at)
         at = BLANKS.match(text, at).end()  # type: ignore[union-attr]

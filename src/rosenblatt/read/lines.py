@@ -17,9 +17,16 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from rosenblatt.errors import DataError, OpenError, cannot_open, one_line
+from rosenblatt.errors import DataError, OpenError, UsageError, cannot_open, one_line
 from rosenblatt.read.columnar import parquet_file
-from rosenblatt.read.source import UNREADABLE, Source, read_some
+from rosenblatt.read.source import (
+    UNREADABLE,
+    Layout,
+    Source,
+    WholeLines,
+    format_of,
+    read_some,
+)
 
 CHUNK = 1 << 22  # read at a time, if there is as much: with less, handing on costs more
 ROWS = 1 << 16  # learnt at a time: with fewer, handing them on costs more than learning
@@ -106,13 +113,7 @@ class Rows:
 
 
 class RowStream:
-    """A Parquet file, read as batches of rows.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    """
+    """A Parquet file, read as batches of rows."""
 
     waits: Place | None = None  # a row is whole or not there
 
@@ -176,22 +177,16 @@ class RowStream:
 
 
 class LineStream:
-    """A file, compressed or growing or neither, or standard input, read as chunks of whole lines.
+    """A file, compressed or growing or neither, or standard input ("-"), as chunks of whole lines.
 
-    Parameters
-    ----------
-    path : str
-        The file, or "-" for standard input.
-    follow : bool
-        Whether to wait for more at the end of the file.
-    growing : bool
-        Whether more may come in another run: then a last line without its end is left to it.
+    With `follow` it waits for more at its end. With `growing` more may come in another run, and a
+    last line without its end is left to it.
     """
 
     def __init__(self, path: str, follow: bool = False, growing: bool = False) -> None:
         self.name = "standard input" if path == "-" else path
         self.follow, self.growing = follow, growing
-        self.waits: Place | None = None  # where a line begins that has no end yet
+        self.place, self.lines = Place(), WholeLines(())
         self.fd = sys.stdin.fileno() if path == "-" else _open(path)
         self.regular = stat.S_ISREG(os.fstat(self.fd).st_mode)
         self.packed: Source | None = None
@@ -255,25 +250,28 @@ class LineStream:
 
     def chunks(self, begin: Place, every: int | None) -> Iterator[Chunk]:
         """Whole lines from here on, cut also where the number of lines is a multiple of `every`."""
+        self.place, self.lines = begin, WholeLines(self._blocks())
+        for data in self.lines:
+            if self.growing and not data.endswith(b"\n"):
+                self.lines.rest = [data]
+                return
+            for chunk in _cut(Chunk(data, self.place), every):
+                yield chunk
+                self.place = chunk.end
+
+    @property
+    def waits(self) -> Place | None:
+        """Where a line begins that has no end yet."""
+        return self.place if any(self.lines.rest) else None
+
+    def _blocks(self) -> Iterator[bytes]:
         block, self.first = self.first, b""
-        rest: list[bytes] = []
         while block or (block := self._read()):
-            at = block.rfind(b"\n") + 1
-            if at:
-                lines = b"".join((*rest, memoryview(block)[:at]))  # copied once, and no more
-                rest.clear()
-                for chunk in _cut(Chunk(lines, begin), every):
-                    yield chunk
-                    begin = chunk.end
-            if at < len(block):
-                rest.append(block[at:])
-            self.waits = begin if rest else None
-            if sum(map(len, rest)) > LONGEST_LINE:
-                raise DataError(f"{self.name}, line {begin.lines + 1} is longer than can be read.")
+            yield block
             block = b""
-        if rest and not self.growing:
-            self.waits = None
-            yield Chunk(b"".join(rest), begin)
+            if sum(map(len, self.lines.rest)) > LONGEST_LINE:
+                line = self.place.lines + 1
+                raise DataError(f"{self.name}, line {line} is longer than can be read.")
 
     def passed(self, chunk: Chunk) -> None:
         """Note that a chunk has been dealt with, so that the place after it can be sealed."""
@@ -295,6 +293,20 @@ class LineStream:
             if os.fstat(self.fd).st_size < os.lseek(self.fd, 0, os.SEEK_CUR):
                 raise DataError(f"{self.name} has become shorter while it was followed.")
             time.sleep(POLL_SECONDS)
+
+
+def open_stream(data: str, layout: Layout, follow: bool, growing: bool) -> LineStream | RowStream:
+    """The stream as lines, or as rows of a Parquet file."""
+    source = LineStream(data, follow, growing)
+    if follow and source.packed is not None:
+        raise UsageError(f"--follow is for a file that grows, and {data} is compressed.")
+    if format_of(source, layout) != "Parquet":
+        return source
+    if source.packed is not None:
+        raise UsageError(f"{data} holds compressed Parquet, which a stream cannot read; unpack it.")
+    if not source.regular or data == "-":
+        raise UsageError("Parquet cannot be read from a pipe; give the file.")
+    return RowStream(data)
 
 
 def _cut(chunk: Some, every: int | None) -> Iterator[Some]:

@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Protocol
@@ -151,6 +151,25 @@ class Source:
                 data += more
         end = data.rfind(b"\n")
         return data[: end + 1] if len(more) == HEAD and end >= 0 else data
+
+
+class WholeLines:
+    """Blocks of bytes cut again where lines end; `rest` is what there is of a line without end."""
+
+    def __init__(self, blocks: Iterable[bytes]) -> None:
+        self.blocks = blocks
+        self.rest: list[bytes] = []
+
+    def __iter__(self) -> Iterator[bytes]:
+        for block in self.blocks:
+            at = block.rfind(b"\n") + 1
+            lines = b"".join((*self.rest, memoryview(block)[:at])) if at else b""  # copied once
+            self.rest = [block[at:]] if at else [*self.rest, block]
+            if lines:
+                yield lines
+        last, self.rest = b"".join(self.rest), []
+        if last:
+            yield last
 
 
 def read_some(source: Source, stream: Any, size: int) -> bytes:
