@@ -92,17 +92,17 @@ class SealedProof(ABC):
     CALLED = "a proof"
 
     @abstractmethod
-    def content(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, Any]:
         """What its file says."""
 
     @classmethod
     @abstractmethod
-    def of_content(cls, content: dict[str, Any]) -> Self:
+    def _built(cls, content: dict[str, Any]) -> Self:
         """The proof that a file says."""
 
     def to_json(self) -> str:
         """The proof as JSON text; integers are hexadecimal, so nothing is rounded."""
-        return strictjson.sealed(self.content())
+        return strictjson.sealed(self._content())
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -116,14 +116,14 @@ class SealedProof(ABC):
         try:
             content = strictjson.parse(text)
             seal = content.pop("seal")
-            proof = cls.of_content(content)
+            proof = cls._built(content)
         except strictjson.NotJsonError as wrong:
             raise ProofError(f"this text {wrong}.") from None
         except ProofError:
             raise
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise ProofError(f"this is not the JSON of {cls.CALLED}: {quoted(error)}.") from None
-        if content != proof.content() or seal != strictjson.seal_of(content):
+        if content != proof._content() or seal != strictjson.seal_of(content):
             raise ProofError("the text of this proof was changed: its seal does not fit.")
         return proof
 
@@ -204,7 +204,7 @@ class Proof(SealedProof):
             )
         return evidence.check()
 
-    def content(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, Any]:
         """What its file says."""
         return {
             "format": FORMAT,
@@ -216,7 +216,7 @@ class Proof(SealedProof):
         }
 
     @classmethod
-    def of_content(cls, content: dict[str, Any]) -> Proof:
+    def _built(cls, content: dict[str, Any]) -> Proof:
         """The proof that a file says."""
         proof = cls(
             str(content["claim"]),

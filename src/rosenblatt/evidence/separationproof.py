@@ -118,7 +118,7 @@ class SeparationProof(SealedProof):
         """What is claimed, in words."""
         return f"{self.kind} separation, family {self.family}"
 
-    def content(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, Any]:
         """What its file says."""
         return {
             "format": FORMAT,
@@ -131,7 +131,7 @@ class SeparationProof(SealedProof):
         }
 
     @classmethod
-    def of_content(cls, content: dict[str, Any]) -> SeparationProof:
+    def _built(cls, content: dict[str, Any]) -> SeparationProof:
         """The proof that a file says."""
         return cls(
             str(content["kind"]),
