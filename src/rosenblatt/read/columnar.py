@@ -21,7 +21,7 @@ PAGE_BYTES = 1 << 16  # read at a time
 BATCHES = 4  # a row group of so many, and no more, is read as a part of its own
 
 
-class Part(NamedTuple):
+class RowGroup(NamedTuple):
     """A row group of a Parquet file: its place, the number of its first row, and of its rows."""
 
     group: int
@@ -37,7 +37,7 @@ def parquet_batches(source: Source, layout: Layout) -> Iterator[Any]:
         yield from map(_sound, parquet.iter_batches(_rows(_width_of(parquet))))
 
 
-def parquet_parts(source: Source) -> list[Part]:
+def parquet_parts(source: Source) -> list[RowGroup]:
     """The row groups of a Parquet file, if they are several and small enough to hold a few.
 
     A compressed file has none: each would have all of it unpacked again.
@@ -49,10 +49,10 @@ def parquet_parts(source: Source) -> list[Part]:
         sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
         if len(sizes) < 2 or max(sizes) * _width_of(parquet) > BATCHES * batch_bytes():
             return []
-        return [Part(i, sum(sizes[:i]), sizes[i], metadata) for i in range(len(sizes))]
+        return [RowGroup(i, sum(sizes[:i]), sizes[i], metadata) for i in range(len(sizes))]
 
 
-def parquet_part(source: Source, part: Part) -> Iterator[Any]:
+def parquet_part(source: Source, part: RowGroup) -> Iterator[Any]:
     """The rows of a row group in one batch, decoded by one thread: others decode other groups."""
     with _parquet(source, part.metadata) as parquet:
         batches = parquet.iter_batches(max(1, part.rows), [part.group], use_threads=False)

@@ -199,7 +199,7 @@ class FileTable:
             return
         _check_names(self.source, parts[0].metadata.schema.to_arrow_schema())
 
-        def read(part: columnar.Part) -> list[tuple[Examples, Numbers]]:
+        def read(part: columnar.RowGroup) -> list[tuple[Examples, Numbers]]:
             return list(self._encoded(made, columnar.parquet_part(stored, part), part.start))
 
         for found in side_by_side(read, parts):
