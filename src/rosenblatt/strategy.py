@@ -29,7 +29,7 @@ from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.words import counted
 
 if TYPE_CHECKING:
-    from rosenblatt.fewest import FewestMistakesResult
+    from rosenblatt.evidence.optimum import FewestMistakesResult
 
 ALGORITHMS = ("auto", "pla", "pocket", "fewest")
 FOREVER = 2**62
@@ -117,7 +117,7 @@ def learn_line(
     A separator is a line without mistakes, where one is known.
     """
     if how.scale:
-        scaling = Scaling.over(blocks)
+        scaling = Scaling.of(blocks)
         task = Task(blocks, _scaled(blocks, scaling), scaling, how, watcher, deadline)
     else:
         task = Task(blocks, blocks, None, how, watcher, deadline)
@@ -352,8 +352,8 @@ def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
 def _searched(task: Task) -> FewestMistakesResult:
     # Here, for it brings SciPy's optimisers with it, which PLA has no use for.
     with clock.standing_still():
-        from rosenblatt.algorithms.best import Search
-        from rosenblatt.fewest import fewest_of
+        from rosenblatt.algorithms.fewest import Search
+        from rosenblatt.evidence.optimum import fewest_of
 
     assert isinstance(task.blocks, Examples)
     seconds = task.deadline.left

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tried import tried
 
 import rosenblatt as rb
-from rosenblatt.algorithms import descent, walker
-from rosenblatt.algorithms.fewest import Search, fewest
+from rosenblatt.algorithms import descent
+from rosenblatt.algorithms.fewest import Gap, Search, starts
 from rosenblatt.algorithms.judge import Costs, Judge
 from rosenblatt.algorithms.plane import plane_optimum
 from rosenblatt.examples import Examples
@@ -179,9 +179,12 @@ def test_the_search_is_never_worse_than_its_start(xy, seed):
     X, y = xy
     examples = Examples.from_arrays(X, y)
     start = np.random.default_rng(seed).integers(-3, 4, X.shape[1] + 1).astype(float)
-    found = fewest(examples, Search(0.05, rng=np.random.default_rng(seed)), start)
-    assert found.mistakes <= Judge(examples).alone(start)
-    assert found.mistakes == Judge(examples).alone(found.w)
+    gap = Gap(examples, Search(0.05, rng=np.random.default_rng(seed)))
+    gap.offer(start)
+    for engine in (starts, descent.sprint, descent.descend):
+        engine(gap)
+    assert gap.mistakes <= Judge(examples).alone(start)
+    assert gap.mistakes == Judge(examples).alone(gap.w)
 
 
 def test_a_line_search_knows_the_mistakes_of_every_piece():
@@ -202,13 +205,13 @@ def test_a_line_search_knows_the_mistakes_of_every_piece():
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
 def test_large_data_make_progress_without_a_board_of_all_rows(kind, monkeypatch, ticking):
-    monkeypatch.setattr(walker, "BOARD_ENTRIES", 256 * 7)
+    monkeypatch.setattr(descent, "BOARD_ENTRIES", 256 * 7)
     X, y = noisy(5000, 6, noise=0.3)
     start = (X[:, 0] > 0) != (y > 0)
     X = {"dense": X, "sparse": sp.csr_array(X), "float32": X.astype(np.float32)}[kind]
     result = rb.fewest_mistakes(X, y, time_limit=2, random_state=0)
     assert result.mistakes < 0.6 * start.sum()
-    monkeypatch.setattr(walker, "BOARD_ENTRIES", 1)
+    monkeypatch.setattr(descent, "BOARD_ENTRIES", 1)
     wide = rb.fewest_mistakes(X, y, time_limit=2, random_state=0)
     assert wide.mistakes < 0.6 * start.sum()
 

@@ -119,7 +119,7 @@ def test_every_format_gives_the_corrections_of_the_run_in_memory(
 def test_the_pocket_and_the_scaling_are_those_in_memory(tmp_path, small_batches, form):
     path = write(tmp_path / f"d.{form}", *examples(wrong=40))
     blocks, whole = opened(path, target="label").blocks, in_memory(path, target="label")
-    scaling = Scaling.over(blocks)
+    scaling = Scaling.of(blocks)
     assert scaling.centre.tolist() == Scaling.of(whole).centre.tolist()
     assert scaling.width.tolist() == Scaling.of(whole).width.tolist()
     budget = algorithms.Budget(2**62, 300)

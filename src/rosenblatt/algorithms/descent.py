@@ -1,22 +1,91 @@
-"""The compiled loops of the search for few mistakes: exact line searches, with chance.
+"""Descent: a search for few mistakes by exact line searches, with chance.
 
 Along a line w + a·v the mistakes change only where a row's score is 0, at a = -s/g. Sorting
 these crossings gives the mistakes on every piece of the line exactly. A step moves into a piece,
 the more likely the fewer mistakes it has: certainly to the fewest when the temperature is low.
 
-Rows are signed: a score s > 0 is right, s ≤ 0 a mistake.
+Threads walk so on a board, the examples scaled, signed (a score s > 0 is right, s ≤ 0 a mistake)
+and each different row once; data too large or too wide for one are walked over as they are.
 """
 
+from __future__ import annotations
+
 import functools
-from typing import NamedTuple
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
 
+from rosenblatt import engine
+from rosenblatt.algorithms.fewest import Gap
+from rosenblatt.algorithms.scaling import Scaling
+from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.engine import REORDER, Kernel
+from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
+
+Floats = NDArray[np.float64]
 
 REFRESH = 200  # steps after which scores are computed afresh, so that rounding does not add up
 TINY = 1e-12  # a piece shorter than this share of the reach is no place to be
 GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's, for sorting a few hundred crossings
+
+BOARD_ENTRIES = 2**21  # a board is kept in memory twice
+FEWEST_ROWS = 256  # data too wide for so many rows have no board
+# Temperatures, hot to cold, in mistakes: low ones search near the best, high ones go elsewhere.
+SCHEDULES = ((0.3, 0.2), (0.7, 0.3), (0.3, 0.2), (1.2, 0.2))
+STEPS = 20_000  # of a walk
+FRESH = 4  # every fourth walk begins at the start again, not at the best so far
+WORK_PER_CALL = 5e7  # multiplications between two looks at the clock
+PLAIN_WORK_PER_CALL = 2e5  # the same where nothing is compiled
+CENTRE_STEPS = 50
+SPRINTERS = 2
+SPRINT_SHARE = 0.25  # of the time that is left
+BOARD_SHARE = 0.6  # of the time, where a board is only a sample of the rows
+
+COLD = 1e-3  # a temperature at which only the fewest mistakes are chosen
+SAMPLE = 10_000  # rows among which those near the line are looked for
+NEAR = 64
+WIDE = 1000  # columns, beyond which one of them changes too little
+
+
+def sprint(gap: Gap) -> None:
+    """Try logistic regression, and one walk by each of two walkers."""
+    if not gap.goes_on or (gap.examples.d + 1) * FEWEST_ROWS > BOARD_ENTRIES:
+        return
+    until = gap.deadline.share(SPRINT_SHARE)
+    ground = Ground(gap, until)
+    gap.offer(ground.tall(ground.start))
+    gap.kept["walkers"] = walkers = [Walker(ground, rng) for rng in gap.rng.spawn(SPRINTERS)]
+    _all(gap, walkers, lambda walker: walker.walk(gap, until))
+    for walker in walkers:
+        walker.hand_in(gap)
+
+
+def descend(gap: Gap) -> None:
+    """Walk until the time is over."""
+    walkers = gap.kept.get("walkers", [])
+    if walkers and gap.goes_on:
+        ground = walkers[0].ground
+        until = gap.deadline.share(1.0 if ground.whole else BOARD_SHARE)
+        more = max(0, gap.search.threads - len(walkers))
+        walkers = walkers + [Walker(ground, rng) for rng in gap.rng.spawn(more)]
+        _all(gap, walkers, lambda walker: walker.go(gap, until))
+    if gap.goes_on:
+        along_lines(gap)
+
+
+def _all(gap: Gap, walkers: list[Walker], work: Callable[[Walker], object]) -> None:
+    with ThreadPoolExecutor(gap.search.threads) as pool:
+        try:
+            engine.wait_for([pool.submit(work, walker) for walker in walkers])
+        except KeyboardInterrupt:
+            gap.interrupted = True
 
 
 class Board(NamedTuple):
@@ -25,6 +94,163 @@ class Board(NamedTuple):
     rows: np.ndarray
     columns: np.ndarray
     costs: np.ndarray
+
+
+class Ground:
+    """Where walkers walk: the rows on a board, all of them or a sample, and a start on it."""
+
+    def __init__(self, gap: Gap, until: Deadline) -> None:
+        examples = self.examples = gap.examples
+        kept = examples.kept.astype(np.intp)
+        most = BOARD_ENTRIES // (examples.d + 1)
+        self.whole = len(kept) <= most
+        rows = kept if self.whole else np.sort(gap.rng.choice(kept, most, replace=False))
+        self.scaling = Scaling.of(examples)
+        self.board = self._board(rows)
+        self.start = logistic(self.board, until=until)
+
+    def _board(self, rows: NDArray[np.intp]) -> Board:
+        """These rows as a board; rows that are alike are put together."""
+        A = signed(self.examples, self.scaling, rows)
+        weights = self.examples.weights
+        costs = np.ones(len(rows)) if weights is None else weights[rows]
+        costs = costs / costs.max()  # or sums of them could overflow
+        different, where = np.unique(A, axis=0, return_inverse=True)
+        A = np.ascontiguousarray(different)
+        costs = np.asarray(np.bincount(where.ravel(), weights=costs))
+        return Board(A, np.ascontiguousarray(A.T), costs / costs.mean())
+
+    def tall(self, v: Floats) -> Floats:
+        """Weights of the board as weights with a w0 slot."""
+        return tall(self.examples, self.scaling, v)
+
+
+def tall(examples: Examples, scaling: Scaling, v: Floats) -> Floats:
+    """Weights on 1 and scaled columns, as weights with a w0 slot on the columns as they are."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        v0 = v[:1] / examples.x0 if examples.x0 else np.zeros(1)
+        return scaling.fold(Hypothesis(np.concatenate((v0, v[1:])), examples.x0)).w
+
+
+def signed(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
+    """Some rows, tall with x0 = 1 (0 without intercept), scaled, dense, times their answers."""
+    X = scaling.scaled(examples.X[rows])
+    X = X.toarray() if examples.is_sparse else X
+    ones = np.full((len(X), 1), 1.0 if examples.x0 else 0.0)
+    return np.hstack((ones, X)) * examples.y[rows, None]
+
+
+class Walker:
+    """One thread of the search: walk after walk, from its best so far or from the start."""
+
+    def __init__(self, ground: Ground, rng: np.random.Generator) -> None:
+        self.ground, self.rng = ground, rng
+        N, D = ground.board.rows.shape
+        self.few = 40 + N // 64
+        self.line = new_line(N, D, 512 + 8 * (N // 64))
+        self.reaches = np.full(D + 2, 0.05)
+        self.w, self.cost = ground.start.copy(), math.inf
+        self.walks = 0
+        work = WORK_PER_CALL if engine.compiles() else PLAIN_WORK_PER_CALL
+        self.portion = int(min(STEPS, max(50, work // (N * (D + 4)))))
+
+    def go(self, gap: Gap, until: Deadline) -> None:
+        """Walk again and again, handing in what is better."""
+        while gap.goes_on and not until.over:
+            if self.walk(gap, until):
+                self.hand_in(gap)
+
+    def walk(self, gap: Gap, until: Deadline) -> bool:
+        """Walk once from hot to cold, a portion at a time; true if it found better weights."""
+        fresh = self.walks % FRESH == FRESH - 1
+        w, before = (self.ground.start if fresh else self.w).copy(), self.cost
+        hot, cold = SCHEDULES[self.walks % len(SCHEDULES)]
+        self.walks += 1
+        portions = max(1, STEPS // self.portion)
+        ratio = (cold / hot) ** (1 / portions)
+        for i in range(portions):
+            if not gap.goes_on or until.over:
+                break
+            self._portion(w, (hot * ratio**i, hot * ratio ** (i + 1)))
+            gap.tell(self.portion)
+        return self.cost < before
+
+    def hand_in(self, gap: Gap) -> None:
+        """Offer the best weights met; the middle of their cell where rounding spoils them."""
+        w = self.w.copy()
+        if not gap.offer(self.ground.tall(w)):
+            run_centre(self.ground.board, self.line, w, CENTRE_STEPS, self.rng)
+            gap.offer(self.ground.tall(w))
+
+    def _portion(self, w: Floats, temperatures: tuple[float, float]) -> None:
+        improved = np.zeros_like(w)
+        schedule = (self.cost, *temperatures, self.portion, self.few)
+        cost = run_anneal(
+            self.ground.board, self.line, w, improved, schedule, self.reaches, self.rng
+        )
+        if cost < self.cost:
+            self.cost, self.w = cost, improved
+
+
+def logistic(board: Board, ridge: float = 1e-3, until: Deadline = NEVER) -> Floats:
+    """Logistic regression on a board, as far as it gets in time: a convex start."""
+
+    def loss(w: Floats) -> tuple[float, Floats]:
+        s = board.rows @ w
+        value = float(board.costs @ np.logaddexp(0.0, -s)) + 0.5 * ridge * float(w @ w)
+        return value, ridge * w - board.rows.T @ (board.costs * expit(-s))
+
+    def stop(w: Floats) -> None:
+        if until.over:
+            raise StopIteration
+
+    zero, most = np.zeros(board.rows.shape[1]), {"maxiter": 200}
+    result = minimize(loss, zero, jac=True, method="L-BFGS-B", options=most, callback=stop)
+    w: Floats = result.x
+    return w if w.any() else np.ones_like(w)
+
+
+def along_lines(gap: Gap) -> None:
+    """Move along line after line over all rows to the fewest mistakes, until time is over."""
+    examples, scaling = gap.examples, Scaling.of(gap.examples)
+    v = scaling.unfold(Hypothesis(gap.w, examples.x0)).w
+    v[0] *= examples.x0
+    v /= np.linalg.norm(v) or 1.0
+    costs = np.ones(examples.n) if examples.weights is None else examples.weights
+    line = new_line(examples.n, 0, 512 + examples.n // 8)
+    cost, reach = gap.mistakes, 0.05
+
+    def scores(v: Floats) -> Floats:
+        w = tall(examples, scaling, v)
+        return np.asarray(examples.y * Hypothesis(w, examples.x0).scores(examples.X))
+
+    line.s[:] = scores(v)
+    while gap.goes_on:
+        direction = _direction(examples, scaling, line.s, gap.rng)
+        line.g[:] = scores(direction)
+        a, cost, met = run_step(line, costs, reach, cost, COLD, gap.rng)
+        reach *= 0.5 if met < 0 else (1.1 if met < examples.n // 16 + 64 else 0.9)
+        v += a * direction
+        if cost < gap.mistakes:
+            gap.offer(tall(examples, scaling, v))
+        gap.tell(1)
+
+
+def _direction(examples: Examples, scaling: Scaling, s: Floats, rng: np.random.Generator) -> Floats:
+    """A coordinate, an example, or the way that examples near the line would push it."""
+    D = examples.d + 1
+    chance = rng.random()
+    v = np.zeros(D)
+    if chance < 0.4 and D <= WIDE:
+        v[rng.integers(D)] = 1.0
+        return v
+    step = max(1, len(s) // SAMPLE)
+    near = np.argsort(np.abs(s[::step]))[:NEAR] * step
+    chosen = rng.choice(near, 1 if chance < 0.6 else (len(near) + 1) // 2, replace=False)
+    v = signed(examples, scaling, chosen).sum(axis=0)
+    if chance > 0.8:
+        v += 0.1 * rng.standard_normal(D)
+    return np.asarray(v / (float(np.linalg.norm(v)) or 1.0))
 
 
 class Line(NamedTuple):
@@ -214,8 +440,7 @@ def centre(board, line, w, turns, rng):
 @functools.cache
 def bind() -> None:
     """Tell Numba to compile the helpers of this file."""
-    from numba.extending import overload
-
+    overload = engine.overload
     overload(products, jit_options={"fastmath": REORDER})(lambda A, v, g: products)
     overload(cost_of)(lambda s, costs: cost_of)
     overload(sort)(lambda crossings, k: sort)

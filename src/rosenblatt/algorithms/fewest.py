@@ -1,124 +1,139 @@
-"""The search for the fewest mistakes: anytime, from good starts, on the mistake count itself."""
+"""What is known of the fewest mistakes of any line: engines narrow the gap, from both sides."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rosenblatt import engine
-from rosenblatt.algorithms.best import Best, Floats, Found, Search
-from rosenblatt.algorithms.lines import along_lines
+from rosenblatt.algorithms.judge import Costs, Judge
 from rosenblatt.algorithms.pla import Budget, Rule, WeightsOverflowError
 from rosenblatt.algorithms.pocket import FOREVER, pocket
-from rosenblatt.algorithms.walker import Ground, Walker, has_board
+from rosenblatt.clock import Deadline
 from rosenblatt.examples import Examples
 
-__all__ = ["Found", "Hunt", "Search", "fewest"]
+Floats = NDArray[np.float64]
 
 POCKET_CORRECTIONS = 400
-SPRINTERS = 2
+POCKET_SHARE = 0.15  # of the time
 EXTREME = 300  # powers of two
-SPRINT_SHARE = 0.25  # of the time that is left
 
 
-def fewest(examples: Examples, search: Search = Search(), start: Floats | None = None) -> Found:
-    """Search for weights with few mistakes until the time is over or there are none.
+@dataclass(frozen=True)
+class Search:
+    """How to search: seconds, threads, chance, and whom to tell (mistakes, steps)."""
 
-    The pocket and logistic regression give starts; then threads walk along lines, knowing the
-    mistakes on every piece of a line. Never worse than `start`. On Ctrl-C the best so far is
-    returned.
+    seconds: float = 5.0
+    threads: int = 1
+    rng: np.random.Generator | None = None
+    watch: Callable[[float, int], None] | None = None
 
-    Parameters
-    ----------
-    examples : Examples
-        The rows and their answers; with weights, a mistake costs its row's weight.
-    search : Search
-        Seconds, threads, chance, a watcher.
-    start : array, optional
-        Weights with a w0 slot to begin with.
+
+class Gap:
+    """The best weights so far and what they cost, and what any weights cost at least.
+
+    Costs are whole numbers of a unit (`Costs`), so both sides are exact. Threads share it.
 
     Examples
     --------
     >>> xor = Examples.from_arrays([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
-    >>> fewest(xor, Search(seconds=0.5)).mistakes
-    1
-    """
-    hunt = Hunt(examples, search)
-    if start is not None:
-        hunt.best.offer(start)
-    hunt.begin()
-    hunt.sprint()
-    hunt.go_on()
-    return hunt.best.found
-
-
-class Hunt:
-    """A search under way: a beginning, a sprint, then walks until time is over.
-
-    Of few examples the beginning does not depend on the time.
+    >>> gap = Gap(xor, Search())
+    >>> gap.offer(np.array([-0.5, 1.0, 1.0])), gap.mistakes
+    (True, 1)
+    >>> gap.know(1)
+    >>> gap.closed
+    True
     """
 
     def __init__(self, examples: Examples, search: Search) -> None:
         self.examples, self.search = examples, search
         self.rng = search.rng or np.random.default_rng()
-        self.best = Best(examples, search)
-        self.ground: Ground | None = None
-        self.walkers: list[Walker] = []
+        self.deadline = Deadline.after(search.seconds)
+        self.judge, self.costs = Judge(examples), Costs.of(examples)
+        self.w = np.zeros(examples.d + 1)
+        self.cost = self.cost_of(self.w)
+        self.bound = 0
+        self.parts: tuple[Any, ...] = ()  # rows that block one another: the proof of the bound
+        self.exhausted = False  # all lines were gone through
+        self.done = self.interrupted = False  # nothing is left to try; somebody wants it to end
+        self.steps = 0
+        self.kept: dict[str, Any] = {}  # what an engine keeps for its next turn
+        self.lock = threading.Lock()
 
-    def begin(self) -> None:
-        """Try the same answer for all, and a pocket."""
-        best, examples = self.best, self.examples
-        try:
-            if examples.x0:
-                for answer in (1.0, -1.0):
-                    best.offer(np.concatenate(([answer], np.zeros(examples.d))))
-            budget = Budget(FOREVER, POCKET_CORRECTIONS, 0.15 * best.deadline.left)
-            run = pocket(_usual(examples), Rule("random", rng=self.rng), budget)
-            best.offer(run.hypothesis.w)
-            best.interrupted = run.reason == "interrupted"
-        except WeightsOverflowError:
-            pass  # a start the less: what follows does not add rows up
-        except KeyboardInterrupt:
-            best.interrupted = True
+    @property
+    def closed(self) -> bool:
+        """Whether nothing better is possible."""
+        return self.cost <= self.bound
 
-    def sprint(self) -> None:
-        """Try logistic regression, and one walk by each of two walkers."""
-        best = self.best
-        try:
-            if not (best.goes_on and has_board(self.examples)):
-                return
-            until = best.deadline.share(SPRINT_SHARE)
-            self.ground = Ground.of(self.examples, self.rng, until)
-            best.offer(self.ground.scaling.tall(self.ground.start))
-            self.walkers = [Walker(self.ground, seed) for seed in self.rng.spawn(SPRINTERS)]
-            self._all(lambda walker: walker.walk(best, until))
-            for walker in self.walkers:
-                walker.hand_in(best)
-        except KeyboardInterrupt:
-            best.interrupted = True
+    @property
+    def hopeful(self) -> bool:
+        """Whether there is something to gain, and something left to try."""
+        return not (self.closed or self.done or self.interrupted)
 
-    def go_on(self) -> None:
-        """Walk until the time is over."""
-        try:
-            if self.ground is not None and self.best.goes_on:
-                until = self.best.deadline.share(1.0 if self.ground.whole else 0.6)
-                more = max(0, self.search.threads - len(self.walkers))
-                self.walkers += [Walker(self.ground, seed) for seed in self.rng.spawn(more)]
-                self._all(lambda walker: walker.go(self.best, until))
-            if self.best.goes_on:
-                along_lines(self.best, self.examples, self.rng)
-        except KeyboardInterrupt:
-            self.best.interrupted = True
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is time left, too."""
+        return self.hopeful and not self.deadline.over
 
-    def _all(self, work: Callable[[Walker], object]) -> None:
-        with ThreadPoolExecutor(self.search.threads) as pool:
-            try:
-                engine.wait_for([pool.submit(work, walker) for walker in self.walkers])
-            except KeyboardInterrupt:
-                self.best.interrupted = True
+    @property
+    def mistakes(self) -> float:
+        """What the mistakes of the best weights cost, as a person reads it."""
+        return self.costs.number(self.cost)
+
+    def cost_of(self, w: Floats) -> int:
+        """What the mistakes of weights cost, exactly."""
+        return self.costs.total(self.judge.wrong(w))
+
+    def offer(self, w: Floats) -> bool:
+        """Judge weights exactly; keep them if they are better."""
+        if not np.isfinite(w).all():
+            return False
+        cost = self.cost_of(w)
+        with self.lock:
+            better = cost < self.cost
+            if better:
+                self.w, self.cost = w.copy(), cost
+        return better
+
+    def replace(self, w: Floats) -> None:
+        """Take weights that cost no more."""
+        if np.isfinite(w).all() and (cost := self.cost_of(w)) <= self.cost:
+            self.w, self.cost = w.copy(), cost
+
+    def know(self, bound: int, parts: tuple[Any, ...] = (), exhausted: bool = False) -> None:
+        """Take a bound, with the rows that prove it, if it says more than the one before."""
+        known = (self.bound, self.exhausted, len(self.parts))
+        if (bound, exhausted, len(parts)) > known:
+            self.bound, self.parts, self.exhausted = bound, parts, exhausted
+
+    def tell(self, steps: int) -> None:
+        """Count steps, and tell the watcher."""
+        with self.lock:
+            self.steps += steps
+        if self.search.watch is not None:
+            self.search.watch(self.mistakes, self.steps)
+
+
+Engine = Callable[[Gap], None]
+
+
+def starts(gap: Gap) -> None:
+    """Try the same answer for all, and a pocket; of few examples, whatever the time."""
+    examples = gap.examples
+    try:
+        if examples.x0:
+            for answer in (1.0, -1.0):
+                gap.offer(np.concatenate(([answer], np.zeros(examples.d))))
+        budget = Budget(FOREVER, POCKET_CORRECTIONS, POCKET_SHARE * gap.deadline.left)
+        run = pocket(_usual(examples), Rule("random", rng=gap.rng), budget)
+        gap.offer(run.hypothesis.w)
+        gap.interrupted = run.reason == "interrupted"
+    except WeightsOverflowError:
+        pass  # a start the less: what follows does not add rows up
 
 
 def _usual(examples: Examples) -> Examples:

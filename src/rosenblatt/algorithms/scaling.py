@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +26,6 @@ class Scaling:
     Sparse columns are left where they are, for zeros must stay zeros. Widths are powers of
     two, so that dividing by them, and folding them back, rounds nothing.
 
-    Parameters
-    ----------
-    centre : float64 array of shape (d,)
-        What is taken from each column.
-    width : float64 array of shape (d,)
-        What it is then divided by.
-
     Examples
     --------
     >>> examples = Examples.from_arrays([[2000.0, 1.0], [2016.0, 6.0]], ["no", "yes"])
@@ -41,29 +35,23 @@ class Scaling:
            [ 1.  ,  1.25]])
     """
 
-    centre: NDArray[np.float64]
-    width: NDArray[np.float64]
+    centre: Floats  # what is taken from each column
+    width: Floats  # what it is then divided by
 
     @classmethod
-    def of(cls, examples: Examples) -> Scaling:
-        """The scaling that suits some examples: centred, spread about 1."""
-        return cls.from_spreads(_spread_of(examples, 0), bool(examples.x0))
+    def of(cls, blocks: Blocks) -> Scaling:
+        """The scaling that suits some rows, found in one pass: centred, spread about 1."""
+        return cls.suiting(Spread.of(blocks))
 
     @classmethod
-    def over(cls, blocks: Blocks) -> Scaling:
-        """The same for the rows of blocks, in one pass."""
-        spread = functools.reduce(Spread.joined, blocks.each(_spread_of))
-        return cls.from_spreads(spread, spread.has_x0)
-
-    @classmethod
-    def from_spreads(cls, spread: Spread, centred: bool) -> Scaling:
+    def suiting(cls, spread: Spread) -> Scaling:
         """The scaling that suits columns so spread; centred only where a w0 can make up for it."""
         zeros = np.zeros(len(spread.largest))
         if spread.is_sparse:
             return cls(zeros, _power_of_two(spread.typical))
-        if not centred:
+        if not spread.has_x0:
             return cls(zeros, _power_of_two(spread.largest))
-        flat = spread.deviation <= 1e-12 * spread.largest  # a constant column, up to rounding
+        flat = spread.flat
         width = _power_of_two(np.where(flat, spread.largest, spread.deviation))
         # Rounded to a grid, so that it does not depend on the order in which rows are added up.
         centre = np.rint(spread.mean / width * GRID) / GRID * width
@@ -71,19 +59,30 @@ class Scaling:
 
     def apply(self, examples: Examples) -> Examples:
         """The examples to learn from instead."""
-        if examples.is_sparse:
-            scaled = examples.X.copy()
-            scaled.data = scaled.data / self.width[scaled.indices]
-            return replace(examples, X=scaled)
-        return replace(examples, X=np.ascontiguousarray((examples.X - self.centre) / self.width))
+        return replace(examples, X=self.scaled(examples.X))
+
+    def scaled(self, X: Any) -> Any:
+        """Rows of a checked table, scaled."""
+        if isinstance(X, np.ndarray):
+            return np.ascontiguousarray((X - self.centre) / self.width)
+        result = X.copy()
+        result.data = result.data / self.width[result.indices]
+        return result
 
     def fold(self, hypothesis: Hypothesis) -> Hypothesis:
         """The hypothesis on the values as they are, from one on scaled values."""
-        w = np.empty_like(hypothesis.w)
-        w[1:] = hypothesis.w[1:] / self.width
-        w[0] = hypothesis.w[0]
+        w = hypothesis.w.copy()
+        w[1:] /= self.width
         if hypothesis.x0 != 0:
             w[0] -= float(w[1:] @ self.centre) / hypothesis.x0
+        return replace(hypothesis, w=w)
+
+    def unfold(self, hypothesis: Hypothesis) -> Hypothesis:
+        """The way back."""
+        w = hypothesis.w.copy()
+        w[1:] *= self.width
+        if hypothesis.x0 != 0:
+            w[0] += float(hypothesis.w[1:] @ self.centre) / hypothesis.x0
         return replace(hypothesis, w=w)
 
 
@@ -101,6 +100,16 @@ class Spread:
     is_sparse: bool
     has_x0: bool
     names: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, blocks: Blocks) -> Spread:
+        """That of some rows, in one pass."""
+        return functools.reduce(cls.joined, blocks.each(_spread_of))
+
+    @property
+    def flat(self) -> NDArray[np.bool_]:
+        """Which columns are constant, up to rounding."""
+        return self.deviation <= 1e-12 * self.largest
 
     @property
     def mean(self) -> Floats:
@@ -191,7 +200,7 @@ def strengths(hypothesis: Hypothesis, blocks: Blocks) -> list[Strength]:
     A weight applies to the values in the file, so weights of columns on different scales do
     not compare; weight × standard deviation does.
     """
-    spread = functools.reduce(Spread.joined, blocks.each(_spread_of))
+    spread = Spread.of(blocks)
     weights = hypothesis.w[1:]
     names = spread.names or tuple(f"x{i}" for i in range(1, len(weights) + 1))
     with np.errstate(over="ignore"):

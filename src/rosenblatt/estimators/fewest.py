@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 
 from rosenblatt import checks
-from rosenblatt.algorithms.best import Search
+from rosenblatt.algorithms.fewest import Search
 from rosenblatt.clock import Teller
 from rosenblatt.estimators.base import Corrector
+from rosenblatt.evidence.optimum import FewestMistakesResult, fewest_of
 from rosenblatt.examples import Examples
-from rosenblatt.fewest import FewestMistakesResult, fewest_of
 from rosenblatt.hypothesis import Hypothesis
 
 

@@ -1,4 +1,9 @@
-"""The fewest mistakes of any line: a search from above, a proof from below."""
+"""The fewest mistakes of any line: engines search from above and prove from below.
+
+An engine is a function that takes the gap and narrows it. It looks itself whether it suits the
+examples, and ends by the gap's deadline, or at once where what it does takes no time. To add one,
+write it in a file of its own and put it into `ENGINES`.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.algorithms.best import Best, Search
-from rosenblatt.algorithms.fewest import Hunt
+from rosenblatt.algorithms.descent import descend, sprint
+from rosenblatt.algorithms.fewest import Engine, Gap, Search, starts
 from rosenblatt.algorithms.plane import in_the_plane, plane_optimum
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.evidence.decide import multiples
@@ -27,6 +32,7 @@ Floats = NDArray[np.float64]
 BOUND_SHARE = 0.3  # of the time that is left after the sprint goes to the lower bound
 PROOF_SHARE = 0.5  # of it, where the optimum is known already, goes to the sets of a proof
 FEW_POINTS = 200  # in the plane, whose optimum is found whatever the time
+NOW = Deadline(-math.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,101 +101,107 @@ def fewest_of(examples: Examples, search: Search) -> FewestMistakesResult:
 
     Where exact answers take no time, they are given whatever the time: few points in the plane,
     few rows that few questions settle, rows that contradict one another.
-
-    Parameters
-    ----------
-    examples : Examples
-        The rows and their answers, perhaps with weights.
-    search : Search
-        Seconds, threads, chance, a watcher.
     """
-    hunt = Hunt(examples, search)
-    hunt.begin()
-    plane, best = in_the_plane(examples), hunt.best
-    asked = _few(examples) and best.hopeful
-    bound = _offer_right(examples, hunt, examples.kept) if asked else LowerBound(0, (), best.w)
-    if plane and len(examples.kept) <= FEW_POINTS:
-        return _in_the_plane(examples, hunt, bound, NEVER)
-    if bound.parts and best.hopeful:
-        bound = _more(bound, _bounded(examples, hunt, Deadline.after(0.0)))
-        if bound.exhausted:
-            return _result(examples, hunt, bound)
-    hunt.sprint()
-    if not best.hopeful:
-        return _result(examples, hunt, bound)
-    if plane:
-        return _in_the_plane(examples, hunt, bound, best.deadline)
-    if not bound.exhausted:
-        bound = _more(bound, _bounded(examples, hunt, best.deadline.share(BOUND_SHARE)))
-    if bound.cost < best.cost:
-        hunt.go_on()
-    return _result(examples, hunt, bound, done=bound.exhausted)
+    gap = Gap(examples, search)
+    for engine in ENGINES:
+        try:
+            if gap.hopeful:
+                engine(gap)
+        except KeyboardInterrupt:
+            gap.interrupted = True
+    return _result(gap)
 
 
-def _bounded(examples: Examples, hunt: Hunt, deadline: Deadline) -> LowerBound:
-    bound = lower_bound(examples, hunt.best.w, deadline)
-    hunt.best.offer(bound.w)
-    hunt.best.interrupted = hunt.best.interrupted or bound.interrupted
-    return bound
+def few_rows(gap: Gap) -> None:
+    """Ask of few rows whether some line answers them all."""
+    if _few(gap.examples):
+        _offer_right(gap, gap.examples.kept)
 
 
-def _more(one: LowerBound, other: LowerBound) -> LowerBound:
-    """The better of two bounds."""
-    return max(one, other, key=lambda known: (known.cost, known.exhausted, len(known.parts)))
+def few_points(gap: Gap) -> None:
+    """Go through all lines in the plane, where these are few."""
+    if in_the_plane(gap.examples) and len(gap.examples.kept) <= FEW_POINTS:
+        _all_lines(gap, NEVER)
 
 
-def _offer_right(examples: Examples, hunt: Hunt, rows: NDArray[Any], cost: int = 0) -> LowerBound:
-    """Offer floats that answer some rows rightly, at this cost, or tell why no line does so.
+def first_questions(gap: Gap) -> None:
+    """Ask what takes no time to know, where there is one set of rows that block one another."""
+    if gap.parts:
+        _bound(gap, NOW)
+
+
+def plane(gap: Gap) -> None:
+    """Go through all lines in the plane."""
+    if in_the_plane(gap.examples):
+        _all_lines(gap, gap.deadline)
+
+
+def blocking_sets(gap: Gap) -> None:
+    """Look for disjoint sets of rows that block one another, and branch on them."""
+    if not gap.exhausted:
+        _bound(gap, gap.deadline.share(BOUND_SHARE))
+
+
+ENGINES: tuple[Engine, ...] = (
+    starts,
+    few_rows,
+    few_points,
+    first_questions,
+    sprint,
+    plane,
+    blocking_sets,
+    descend,
+)
+
+
+def _bound(gap: Gap, deadline: Deadline) -> None:
+    bound = lower_bound(gap.examples, gap.w, deadline)
+    gap.offer(bound.w)
+    gap.know(bound.cost, bound.parts, bound.exhausted)
+    gap.interrupted = gap.interrupted or bound.interrupted
+
+
+def _offer_right(gap: Gap, rows: NDArray[Any], cost: int = 0) -> None:
+    """Offer floats that answer some rows rightly, at this cost, or learn why no line does so.
 
     Which of them also score rightly when floats are added up is a matter of rounding: several
-    multiples of several lines are tried. The bound is exhausted where some line is right.
+    multiples of several lines are tried. All lines are gone through where some line is right.
     """
-    best = hunt.best
+    examples = gap.examples
     some = replace(examples, X=examples.X[rows], y=examples.y[rows], weights=None)
     for widest in (False, True):
         answer = separability_of(some, widest=widest)
-        best.interrupted = best.interrupted or answer.reason.startswith("interrupted")
+        gap.interrupted = gap.interrupted or answer.reason.startswith("interrupted")
         if not answer or answer.proof is None:
-            return _blocked(best, rows, answer.blocking)
+            if answer.blocking:
+                numbers = [int(n) for n in rows[list(answer.blocking[0].rows)]]
+                part = Part(tuple(numbers), answer.blocking[0].multipliers)
+                gap.know(int(gap.costs.each[numbers].min()), (part,))
+            return
         for w in multiples(answer.proof.weights):
-            if best.cost > cost:
-                best.offer(w if examples.x0 else np.concatenate(([0.0], w)))
-        if best.cost <= cost:
+            if gap.cost > cost:
+                gap.offer(w if examples.x0 else np.concatenate(([0.0], w)))
+        if gap.cost <= cost:
             break
-    return LowerBound(cost, (), best.w, exhausted=True)
+    gap.know(cost, exhausted=True)
 
 
-def _blocked(best: Best, rows: NDArray[Any], blocking: tuple[Part, ...]) -> LowerBound:
-    """What the first of some sets of rows that block one another costs every line."""
-    if not blocking:
-        return LowerBound(0, (), best.w)
-    numbers = [int(n) for n in rows[list(blocking[0].rows)]]
-    part = Part(tuple(numbers), blocking[0].multipliers)
-    return LowerBound(int(best.costs.each[numbers].min()), (part,), best.w)
-
-
-def _in_the_plane(
-    examples: Examples, hunt: Hunt, known: LowerBound, deadline: Deadline
-) -> FewestMistakesResult:
-    """Go through all lines; the disjoint sets are for those who want a proof to check."""
-    best = hunt.best
-    if not best.hopeful:
-        return _result(examples, hunt, known)
-    optimum = None
+def _all_lines(gap: Gap, deadline: Deadline) -> None:
+    """The optimum in the plane; the disjoint sets are for those who want a proof to check."""
+    examples, optimum, gap.done = gap.examples, None, True
     try:
-        optimum = plane_optimum(examples, best.w, lambda: deadline.over)
+        optimum = plane_optimum(examples, gap.w, lambda: deadline.over)
     except KeyboardInterrupt:
-        best.interrupted = True
+        gap.interrupted = True
     if optimum is None:
-        bound = _more(known, _bounded(examples, hunt, Deadline.after(0.0)))
-        return _result(examples, hunt, bound, done=bound.exhausted)
-    best.offer(optimum.w)
-    if optimum.cost < best.cost:
-        _offer_right(examples, hunt, _right(examples, optimum.exact), optimum.cost)
-    bound = lower_bound(examples, best.w, deadline.share(PROOF_SHARE), branch=False)
-    fewest = min(optimum.cost, best.cost)
-    best.interrupted = best.interrupted or bound.interrupted
-    return _result(examples, hunt, LowerBound(fewest, bound.parts, bound.w), done=True)
+        _bound(gap, NOW)
+        return
+    gap.offer(optimum.w)
+    if optimum.cost < gap.cost:
+        _offer_right(gap, _right(examples, optimum.exact), optimum.cost)
+    bound = lower_bound(examples, gap.w, deadline.share(PROOF_SHARE), branch=False)
+    gap.interrupted = gap.interrupted or bound.interrupted
+    gap.bound, gap.parts, gap.exhausted = min(optimum.cost, gap.cost), bound.parts, True
 
 
 def _right(examples: Examples, w: list[Fraction]) -> NDArray[np.intp]:
@@ -205,12 +217,13 @@ def _few(examples: Examples) -> bool:
     return len(examples.kept) * (examples.d + 1) <= FEW_NUMBERS
 
 
-def _widen(examples: Examples, best: Best) -> None:
+def _widen(gap: Gap) -> None:
     """Of the lines that are right about the same rows, take the one in their middle.
 
     Its margins are widest in proportion to what the rows cost: a dear row is the farther from it.
     """
-    rows = np.setdiff1d(examples.kept, best.judge.wrong(best.w)).astype(np.intp)
+    examples = gap.examples
+    rows = np.setdiff1d(examples.kept, gap.judge.wrong(gap.w)).astype(np.intp)
     X = examples.X[rows]
     tall = np.asarray(X.toarray() if examples.is_sparse else X, dtype=np.float64)
     if examples.x0:
@@ -225,26 +238,25 @@ def _widen(examples: Examples, best: Best) -> None:
     answer = separability_of(Examples(tall, examples.y[rows], examples.labels, None, 0.0))
     if answer.weights is not None:
         w = answer.weights if examples.x0 else np.concatenate(([0.0], answer.weights))
-        best.replace(w)
+        gap.replace(w)
 
 
-def _result(
-    examples: Examples, hunt: Hunt, bound: LowerBound, *, done: bool = False
-) -> FewestMistakesResult:
-    """What came out; done: all lines were gone through."""
-    best = hunt.best
-    optimal = best.cost <= bound.cost
+def _result(gap: Gap) -> FewestMistakesResult:
+    """What came out."""
+    examples, optimal = gap.examples, gap.closed
     if optimal and _few(examples):
-        _widen(examples, best)
-    reason: str = best.found.reason
-    if reason == "time_limit" and (optimal or done):
+        _widen(gap)
+    reason = "interrupted" if gap.interrupted else "time_limit"
+    if gap.cost == 0:
+        reason = "no mistakes"
+    elif not gap.interrupted and (optimal or gap.exhausted):
         reason = "optimal" if optimal else "floats"
     return FewestMistakesResult(
-        examples.tall(best.w),
-        best.mistakes,
-        best.mistakes if optimal else best.costs.number_below(bound.cost),
+        examples.tall(gap.w),
+        gap.mistakes,
+        gap.mistakes if optimal else gap.costs.number_below(gap.bound),
         optimal,
-        bound.proof(examples),
-        best.judge.wrong(best.w),
+        LowerBound(gap.bound, gap.parts, gap.w).proof(examples),
+        gap.judge.wrong(gap.w),
         reason,
     )
