@@ -14,6 +14,7 @@ import functools
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from scipy.special import expit
 
 from rosenblatt import engine
 from rosenblatt.algorithms.fewest import Gap
-from rosenblatt.algorithms.scaling import Scaling
+from rosenblatt.algorithms.scaling import Scaling, Spread
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.engine import REORDER, Kernel
 from rosenblatt.examples import Examples
@@ -33,6 +34,7 @@ Floats = NDArray[np.float64]
 
 REFRESH = 200  # steps after which scores are computed afresh, so that rounding does not add up
 TINY = 1e-12  # a piece shorter than this share of the reach is no place to be
+TINIEST = 2.0**-1000  # width of a column
 GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's, for sorting a few hundred crossings
 
 BOARD_ENTRIES = 2**21  # a board is kept in memory twice
@@ -105,7 +107,7 @@ class Ground:
         most = BOARD_ENTRIES // (examples.d + 1)
         self.whole = len(kept) <= most
         rows = kept if self.whole else np.sort(gap.rng.choice(kept, most, replace=False))
-        self.scaling = Scaling.of(examples)
+        self.scaling = scaling_of(examples)
         self.board = self._board(rows)
         self.start = logistic(self.board, until=until)
 
@@ -123,6 +125,28 @@ class Ground:
     def tall(self, v: Floats) -> Floats:
         """Weights of the board as weights with a w0 slot."""
         return tall(self.examples, self.scaling, v)
+
+
+def scaling_of(examples: Examples) -> Scaling:
+    """That of learning with widths not rounded; of sparse columns zeros count, too."""
+    spread = Spread.of(examples)
+    scaling = Scaling.suiting(spread)
+    width = np.where(spread.flat, scaling.width, spread.deviation)
+    return replace(scaling, width=np.clip(width, TINIEST, 1 / TINIEST))
+
+
+def tall(self, v: Floats) -> Floats:
+        """Weights of the board as weights with a w0 slot."""
+        return tall(self.examples, self.scaling, v)
+
+
+def scaling_of(examples: Examples) -> Scaling:
+    """That of learning; of sparse columns zeros count here too, so that rare entries are long."""
+    scaling = Scaling.of(examples)
+    if not examples.is_sparse:
+        return scaling
+    filled = np.bincount(examples.X.indices, minlength=examples.d)
+    return replace(scaling, width=scaling.width * np.sqrt(np.maximum(filled, 1) / examples.n))
 
 
 def tall(examples: Examples, scaling: Scaling, v: Floats) -> Floats:
@@ -212,7 +236,7 @@ def logistic(board: Board, ridge: float = 1e-3, until: Deadline = NEVER) -> Floa
 
 def along_lines(gap: Gap) -> None:
     """Move along line after line over all rows to the fewest mistakes, until time is over."""
-    examples, scaling = gap.examples, Scaling.of(gap.examples)
+    examples, scaling = gap.examples, scaling_of(gap.examples)
     v = scaling.unfold(Hypothesis(gap.w, examples.x0)).w
     v[0] *= examples.x0
     v /= np.linalg.norm(v) or 1.0

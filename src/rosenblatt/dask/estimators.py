@@ -29,7 +29,7 @@ from rosenblatt.dask.sources import (
     with_one_set_of_columns,
 )
 from rosenblatt.dask.tasks import Learnt
-from rosenblatt.estimators.base import Corrector
+from rosenblatt.estimators.perceptron import LinearClassifier
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.words import counted, out_of_budget
@@ -39,7 +39,7 @@ MIXINGS = ("uniform", "mistakes")
 OWN = ("client", "mixing", "checkpoint", "checkpoint_every", "timeout")
 
 
-class OnCluster(Corrector):
+class OnCluster(LinearClassifier):
     """What both estimators share: loading, mixing, keeping; answers as Dask arrays."""
 
     client: Any
