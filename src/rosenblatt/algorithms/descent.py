@@ -61,9 +61,9 @@ def sprint(gap: Gap) -> None:
     if not gap.goes_on or (gap.examples.d + 1) * FEWEST_ROWS > BOARD_ENTRIES:
         return
     until = gap.deadline.share(SPRINT_SHARE)
-    ground = Ground(gap, until)
-    gap.offer(ground.tall(ground.start))
-    gap.kept["walkers"] = walkers = [Walker(ground, rng) for rng in gap.rng.spawn(SPRINTERS)]
+    landscape = Landscape(gap, until)
+    gap.offer(landscape.tall(landscape.start))
+    gap.kept["walkers"] = walkers = [Walker(landscape, rng) for rng in gap.rng.spawn(SPRINTERS)]
     _all(gap, walkers, lambda walker: walker.walk(gap, until))
     for walker in walkers:
         walker.hand_in(gap)
@@ -73,10 +73,10 @@ def descend(gap: Gap) -> None:
     """Walk until the time is over."""
     walkers = gap.kept.get("walkers", [])
     if walkers and gap.goes_on:
-        ground = walkers[0].ground
-        until = gap.deadline.share(1.0 if ground.whole else BOARD_SHARE)
+        landscape = walkers[0].landscape
+        until = gap.deadline.share(1.0 if landscape.whole else BOARD_SHARE)
         more = max(0, gap.search.threads - len(walkers))
-        walkers = walkers + [Walker(ground, rng) for rng in gap.rng.spawn(more)]
+        walkers = walkers + [Walker(landscape, rng) for rng in gap.rng.spawn(more)]
         _all(gap, walkers, lambda walker: walker.go(gap, until))
     if gap.goes_on:
         along_lines(gap)
@@ -98,7 +98,7 @@ class Board(NamedTuple):
     costs: np.ndarray
 
 
-class Ground:
+class Landscape:
     """Where walkers walk: the rows on a board, all of them or a sample, and a start on it."""
 
     def __init__(self, gap: Gap, until: Deadline) -> None:
@@ -135,20 +135,6 @@ def scaling_of(examples: Examples) -> Scaling:
     return replace(scaling, width=np.clip(width, TINIEST, 1 / TINIEST))
 
 
-def tall(self, v: Floats) -> Floats:
-        """Weights of the board as weights with a w0 slot."""
-        return tall(self.examples, self.scaling, v)
-
-
-def scaling_of(examples: Examples) -> Scaling:
-    """That of learning; of sparse columns zeros count here too, so that rare entries are long."""
-    scaling = Scaling.of(examples)
-    if not examples.is_sparse:
-        return scaling
-    filled = np.bincount(examples.X.indices, minlength=examples.d)
-    return replace(scaling, width=scaling.width * np.sqrt(np.maximum(filled, 1) / examples.n))
-
-
 def tall(examples: Examples, scaling: Scaling, v: Floats) -> Floats:
     """Weights on 1 and scaled columns, as weights with a w0 slot on the columns as they are."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -167,13 +153,13 @@ def signed(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
 class Walker:
     """One thread of the search: walk after walk, from its best so far or from the start."""
 
-    def __init__(self, ground: Ground, rng: np.random.Generator) -> None:
-        self.ground, self.rng = ground, rng
-        N, D = ground.board.rows.shape
+    def __init__(self, landscape: Landscape, rng: np.random.Generator) -> None:
+        self.landscape, self.rng = landscape, rng
+        N, D = landscape.board.rows.shape
         self.few = 40 + N // 64
         self.line = new_line(N, D, 512 + 8 * (N // 64))
         self.reaches = np.full(D + 2, 0.05)
-        self.w, self.cost = ground.start.copy(), math.inf
+        self.w, self.cost = landscape.start.copy(), math.inf
         self.walks = 0
         work = WORK_PER_CALL if engine.compiles() else PLAIN_WORK_PER_CALL
         self.portion = int(min(STEPS, max(50, work // (N * (D + 4)))))
@@ -187,7 +173,7 @@ class Walker:
     def walk(self, gap: Gap, until: Deadline) -> bool:
         """Walk once from hot to cold, a portion at a time; true if it found better weights."""
         fresh = self.walks % FRESH == FRESH - 1
-        w, before = (self.ground.start if fresh else self.w).copy(), self.cost
+        w, before = (self.landscape.start if fresh else self.w).copy(), self.cost
         hot, cold = SCHEDULES[self.walks % len(SCHEDULES)]
         self.walks += 1
         portions = max(1, STEPS // self.portion)
@@ -202,15 +188,15 @@ class Walker:
     def hand_in(self, gap: Gap) -> None:
         """Offer the best weights met; the middle of their cell where rounding spoils them."""
         w = self.w.copy()
-        if not gap.offer(self.ground.tall(w)):
-            run_centre(self.ground.board, self.line, w, CENTRE_STEPS, self.rng)
-            gap.offer(self.ground.tall(w))
+        if not gap.offer(self.landscape.tall(w)):
+            run_centre(self.landscape.board, self.line, w, CENTRE_STEPS, self.rng)
+            gap.offer(self.landscape.tall(w))
 
     def _portion(self, w: Floats, temperatures: tuple[float, float]) -> None:
         improved = np.zeros_like(w)
         schedule = (self.cost, *temperatures, self.portion, self.few)
         cost = run_anneal(
-            self.ground.board, self.line, w, improved, schedule, self.reaches, self.rng
+            self.landscape.board, self.line, w, improved, schedule, self.reaches, self.rng
         )
         if cost < self.cost:
             self.cost, self.w = cost, improved
