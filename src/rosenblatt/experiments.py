@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rosenblatt import algorithms, checks
 from rosenblatt.examples import Examples
-from rosenblatt.polygon import area, clip
+from rosenblatt.hypothesis import area, clip
 from rosenblatt.words import bars, card, counted
 
 FRESH_EXAMPLES = 10_000

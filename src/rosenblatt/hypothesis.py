@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ ZEROS = {"mistake": 0, "negative": -1, "positive": 1}  # what sign(0) is
 NO_STEPS = np.empty(0)
 ROWS = 2**12  # rows looked at more closely are taken so many at a time
 UNIT_ROUNDOFF = 2.0**-53
+
+Polygon = list[tuple[float, float]]  # its corners, in order around it
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,3 +208,36 @@ def _exact_total(w: NDArray[np.float64], x: NDArray[np.float64]) -> tuple[int, i
     for u, v, exponent in zip(wholes[0].tolist(), wholes[1].tolist(), exponents, strict=True):
         total += (int(u) * int(v)) << (exponent - lowest)
     return total, lowest - 106
+
+
+def clip(polygon: Polygon, w: Iterable[float]) -> Polygon:
+    """The part of a convex polygon where w·x ≥ 0, for tall weights w of the plane.
+
+    Examples
+    --------
+    >>> clip([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], (-0.5, 1.0, 0.0))
+    [(0.5, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 1.0)]
+    """
+    kept: Polygon = []
+    c, a, b = w
+    sides = [float(c + a * x + b * y) for x, y in polygon]
+    for i, (x, y) in enumerate(polygon):
+        (before_x, before_y), side, before = polygon[i - 1], sides[i], sides[i - 1]
+        if (side >= 0) != (before >= 0):
+            share = before / (before - side)
+            kept.append((before_x + share * (x - before_x), before_y + share * (y - before_y)))
+        if side >= 0:
+            kept.append((x, y))
+    return kept
+
+
+def area(polygon: Polygon) -> float:
+    """The shoelace formula.
+
+    Examples
+    --------
+    >>> area([(0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (0.0, 1.0)])
+    2.0
+    """
+    corners = zip(polygon[-1:] + polygon[:-1], polygon, strict=True)
+    return abs(sum(a * d - c * b for (a, b), (c, d) in corners)) / 2

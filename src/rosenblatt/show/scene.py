@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.polygon import Polygon, clip
+from rosenblatt.hypothesis import Hypothesis, Polygon, clip
 from rosenblatt.words import counted
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rosenblatt.polygon import Polygon
+from rosenblatt.hypothesis import Polygon
 from rosenblatt.show.scene import Line, Scene
 from rosenblatt.words import shown
 
