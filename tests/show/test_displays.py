@@ -15,7 +15,7 @@ import rosenblatt as rb
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.show.fitted import examples_of, hypothesis_of
 from rosenblatt.show.plot.pictures import Replay
-from rosenblatt.show.scene import Line, scene_of, view_of
+from rosenblatt.show.scene import Boundary, scene_of, view_of
 
 pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
 
@@ -302,9 +302,9 @@ def test_extreme_entries_are_refused_in_a_sentence():
 
 def test_a_line_outside_the_box_is_not_drawn():
     box = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]
-    assert Line(1.0, 1.0, 5.0).ends(box) == []
-    assert Line(0.0, 0.0, 1.0).ends(box) == []
-    assert Line(1.0, -1.0, 0.0).ends(box) == [(0.0, 0.0), (1.0, 1.0)]
+    assert Boundary(1.0, 1.0, 5.0).ends(box) == []
+    assert Boundary(0.0, 0.0, 1.0).ends(box) == []
+    assert Boundary(1.0, -1.0, 0.0).ends(box) == [(0.0, 0.0), (1.0, 1.0)]
 
 
 def test_a_view_of_two_features_is_the_plane_itself(separable):

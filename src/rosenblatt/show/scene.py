@@ -23,7 +23,7 @@ LIKE = 4.0  # axes whose spans differ by less than this factor get one scale
 
 
 @dataclass(frozen=True)
-class Line:
+class Boundary:
     """Where a score a·x1 + b·x2 + c is zero; its positive side answers yes."""
 
     a: float
@@ -75,10 +75,10 @@ class View:
         ab = W[:, 1:] @ self.axes
         return np.column_stack((W[:, 0] * x0 + W[:, 1:] @ self.foot + ab @ self.shift, ab))
 
-    def line(self, h: Hypothesis) -> Line:
+    def line(self, h: Hypothesis) -> Boundary:
         """The line of a hypothesis."""
         c, a, b = self.lines(h.w[None, :], h.x0)[0].tolist()
-        return Line(a, b, c)
+        return Boundary(a, b, c)
 
 
 def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> View:
@@ -135,7 +135,7 @@ class Scene:
     rows: NDArray[np.intp]  # which they are
     answers: NDArray[np.int8]  # theirs, as -1 and +1
     wrong: NDArray[np.bool_]  # whether the line answers them wrongly
-    line: Line
+    line: Boundary
     facts: Facts
 
     @property

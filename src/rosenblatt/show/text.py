@@ -34,17 +34,7 @@ def bar(share: float, width: int = BAR) -> str:
 
 
 def weights_table(strengths: Sequence[Strength], labels: Sequence[Any], most: int) -> Table:
-    """The strongest features with their weights, as bars to the left (no) and right (yes).
-
-    Parameters
-    ----------
-    strengths : sequence of Strength
-        Strongest first.
-    labels : sequence of two
-        What no and yes are called.
-    most : int
-        How many features to show.
-    """
+    """The strongest features with their weights, the strongest first; labels are no and yes."""
     largest = max((abs(s.strength) for s in strengths), default=0.0) or 1.0
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("feature", overflow="ellipsis", no_wrap=True, max_width=36)
@@ -61,15 +51,7 @@ def weights_table(strengths: Sequence[Strength], labels: Sequence[Any], most: in
 
 
 def histogram(values: NDArray[Any], bins: int = 12) -> Table:
-    """How often values fall in ranges, as bars.
-
-    Parameters
-    ----------
-    values : array of numbers
-        What to count.
-    bins : int
-        About how many ranges.
-    """
+    """How often values fall in about so many ranges, as bars."""
     counts, edges = np.histogram(values, bins=whole_edges(values, bins))
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(justify="right", no_wrap=True)

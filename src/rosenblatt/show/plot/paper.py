@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rosenblatt.hypothesis import Polygon
-from rosenblatt.show.scene import Line, Scene
+from rosenblatt.show.scene import Boundary, Scene
 from rosenblatt.words import shown
 
 Axes: TypeAlias = Any  # of Matplotlib, which is imported where something is drawn
@@ -108,7 +108,7 @@ def draw_points(ax: Axes, scene: Scene) -> None:
         ax.scatter(*scene.points[scene.wrong].T, edgecolors=INK, label="mistake", **ring, **look)
 
 
-def draw_sides(ax: Axes, line: Line, box: Polygon) -> None:
+def draw_sides(ax: Axes, line: Boundary, box: Polygon) -> None:
     """Both half-planes in pale colours; nothing where every score is zero."""
     if not (line.size or line.c):
         return
@@ -118,24 +118,24 @@ def draw_sides(ax: Axes, line: Line, box: Polygon) -> None:
             ax.fill(*zip(*part, strict=True), color=colour, linewidth=0, zorder=0)
 
 
-def draw_band(ax: Axes, line: Line, box: Polygon, margin: float) -> None:
+def draw_band(ax: Axes, line: Boundary, box: Polygon, margin: float) -> None:
     """The band around the line that no example is in: white, with dotted edges."""
     for sign in (1, -1):
-        edge = Line(sign * line.a, sign * line.b, sign * line.c - margin * line.size)
-        part = line.side(Line(-edge.a, -edge.b, -edge.c).side(box, 0.0), 0.0, sign)
+        edge = Boundary(sign * line.a, sign * line.b, sign * line.c - margin * line.size)
+        part = line.side(Boundary(-edge.a, -edge.b, -edge.c).side(box, 0.0), 0.0, sign)
         if len(part) > 2:
             ax.fill(*zip(*part, strict=True), color="white", alpha=0.65, linewidth=0, zorder=0.5)
         draw_line(ax, edge, box, linewidth=0.9, linestyle=(0, (1, 2)))
 
 
-def draw_line(ax: Axes, line: Line, box: Polygon, **look: Any) -> None:
+def draw_line(ax: Axes, line: Boundary, box: Polygon, **look: Any) -> None:
     """The line as far as the box goes; nothing where it passes by."""
     if ends := line.ends(box):
         look = {"color": INK, "linewidth": 1.6, "zorder": 2, "solid_capstyle": "butt", **look}
         ax.plot(*zip(*ends, strict=True), **look)
 
 
-def draw_arrow(ax: Axes, line: Line, box: Polygon, name: str = "w", **look: Any) -> None:
+def draw_arrow(ax: Axes, line: Boundary, box: Polygon, name: str = "w", **look: Any) -> None:
     """w as an arrow across the line, to where the score grows fastest in the picture."""
     ends = line.ends(box)
     if not ends:

@@ -33,7 +33,7 @@ from rosenblatt.show.plot.paper import (
     prepare,
     sheet,
 )
-from rosenblatt.show.scene import Floats, Line, Scene, scene_of, view_of
+from rosenblatt.show.scene import Boundary, Floats, Scene, scene_of, view_of
 from rosenblatt.trace import Trace
 from rosenblatt.words import counted
 
@@ -163,7 +163,7 @@ class Replay:
         view = view_of(examples, h, beside)
         scene = scene_of(examples, h, view, () if row is None else (row,))
 
-        def line(v: Floats | None) -> Line | None:
+        def line(v: Floats | None) -> Boundary | None:
             return None if v is None else view.line(Hypothesis(v, examples.x0))
 
         # Beside the plane of w(t-1) and w(t) the pocket would not be seen where it is.
@@ -177,9 +177,9 @@ class Frame:
 
     t: int
     scene: Scene  # the examples and the line of w(t)
-    before: Line | None  # the line of w(t - 1)
+    before: Boundary | None  # the line of w(t - 1)
     row: int | None  # whose correction led from w(t - 1) to w(t)
-    pocket: Line | None = None  # the best line so far, where one is kept
+    pocket: Boundary | None = None  # the best line so far, where one is kept
 
     @property
     def title(self) -> str:
