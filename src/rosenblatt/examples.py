@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import checks, kernels
+from rosenblatt import checks, engine, kernels
 from rosenblatt.tables import (
     as_column,
     column_names,
@@ -32,6 +32,7 @@ T = TypeVar("T")
 # Between these the square of a typical entry neither overflows nor vanishes.
 _PLAIN_SQUARES = (1e-200, 1e200)
 SAMPLE = 64  # numbers, or answers, that are looked at first
+NO_STEPS = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,6 +243,13 @@ class Examples:
             places, values = np.arange(self.d), self.X[n]
         return np.append(places + 1, 0), np.append(values.astype(np.float64), self.x0)
 
+    def scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """y·(w·x) for each row; w is tall, as a person sees it."""
+        slot = w if self.x0 else np.concatenate(([0.0], w))
+        s = products(self.X, slot, self.x0)
+        s *= self.y
+        return s
+
     def tall_row(self, n: int) -> NDArray[np.float64]:
         """Row n as a tall vector, with the w0 slot that kernels use."""
         row = self.X[[n]].toarray()[0] if self.is_sparse else self.X[n]
@@ -266,6 +274,25 @@ def kernel_rows(
         x0,
         _read_only(step),
     )
+
+
+def products(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
+    """w·x for each row of a checked table; w has its slot."""
+    check_width(X, w)
+    result = np.empty(X.shape[0])
+
+    def part(rows: slice) -> None:
+        engine.scores(kernel_rows(X, x0, NO_STEPS, rows), w, result[rows])
+
+    engine.in_threads(part, X.shape[0], X.size)
+    return result
+
+
+def check_width(X: Any, w: NDArray[np.float64]) -> None:
+    """Refuse weights for other columns: kernels do not look where an array ends."""
+    if X.shape[1] + 1 != len(w):
+        weights, features = counted(len(w) - 1, "weight"), counted(X.shape[1], "feature")
+        raise ValueError(f"{weights} cannot score {features}.")
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 
 from rosenblatt import engine, kernels
 from rosenblatt.engine import in_threads
-from rosenblatt.examples import Examples, kernel_rows
+from rosenblatt.examples import NO_STEPS, Examples, check_width, kernel_rows, products
 from rosenblatt.kernels import SMALLEST
 from rosenblatt.tables import refuse_non_finite, sum_of_squares
-from rosenblatt.words import counted
 
 ZEROS = {"mistake": 0, "negative": -1, "positive": 1}  # what sign(0) is
-NO_STEPS = np.empty(0)
 ROWS = 2**12  # rows looked at more closely are taken so many at a time
 UNIT_ROUNDOFF = 2.0**-53
 
@@ -60,14 +58,14 @@ class Hypothesis:
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         """w·x for each row of a checked table."""
-        return self._products(X, self.w)
+        return products(X, self.w, self.x0)
 
     def sides(self, X: Any) -> NDArray[np.float64]:
         """Scores up to a common factor, which neither vanish nor overflow with tiny or huge w.
 
         Those that do so with tiny or huge rows are found exactly, and rounded once.
         """
-        s = self._products(X, self._plain)
+        s = products(X, self._plain, self.x0)
         lost = np.flatnonzero(~(np.abs(s) > SMALLEST) | np.isinf(s))
         for i in range(0, len(lost), ROWS):
             rows = lost[i : i + ROWS]
@@ -114,31 +112,17 @@ class Hypothesis:
             return self.w
         return np.ldexp(self.w, -math.frexp(largest)[1])
 
-    def _products(self, X: Any, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        result = np.empty(X.shape[0])
-
-        def part(rows: slice) -> None:
-            engine.scores(self._rows(X, rows), w, result[rows])
-
-        in_threads(part, X.shape[0], X.size)
-        return result
-
-    def _rows(self, X: Any, part: slice) -> Any:
-        if X.shape[1] + 1 != len(self.w):  # kernels do not look where an array ends
-            weights, features = counted(len(self.w) - 1, "weight"), counted(X.shape[1], "feature")
-            raise ValueError(f"{weights} cannot score {features}.")
-        return kernel_rows(X, self.x0, NO_STEPS, part)
-
     def _look(self, examples: Examples, share: float) -> NDArray[np.uint8]:
         """Each row right, wrong, or so near to 0 that rounding might have changed its sign.
 
         A sum of k products is off by at most k·u·Σ|w·x| in any order of summation; 4 (k + 1)
         also covers the rounding of this bound. A NaN or infinity in a row leaves it in doubt.
         """
+        check_width(examples.X, self.w)
         seen = np.empty(examples.n, dtype=np.uint8)
 
         def part(rows: slice) -> None:
-            D, y = self._rows(examples.X, rows), examples.y[rows]
+            D, y = kernel_rows(examples.X, self.x0, NO_STEPS, rows), examples.y[rows]
             engine.look(D, self._plain, y, self.zero, share, SMALLEST, seen[rows])
 
         in_threads(part, examples.n, examples.numbers.size)

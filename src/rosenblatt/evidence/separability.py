@@ -73,7 +73,6 @@ from rosenblatt.evidence.signed import (
     whole_of,
 )
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.words import cannot_be_right, card, counted, listed, rows_named
 
 TIME_OVER = "the time limit ended the search for a proof"
@@ -656,7 +655,7 @@ def slack_of(dimension: int) -> float:
 def lowest(w: Floats, unit: float, share: float, block: Examples, first: int) -> Sifted:
     """A share of the rows of a block with the least w·z / unit, and those next to the least."""
     block = merged(block)
-    s = _scores(block, w, unit)
+    s = block.scores(w / unit)
     low = worst_of_parts(s, max(1, math.ceil(share * block.n)))
     least = float(s.min())
     near = np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * slack_of(len(w)))
@@ -670,7 +669,7 @@ def off_the_span(weights: Vector, unit: float, block: Examples, first: int) -> S
     Rows are looked at exactly only where none is plainly off.
     """
     block = merged(block)
-    s = np.abs(_scores(block, unit_length(weights), unit))
+    s = np.abs(block.scores(unit_length(weights) / unit))
     off = np.flatnonzero(s > slack_of(len(weights)))
     off = np.sort(off[np.argsort(-s[off], kind="stable")[:MOST_OFF]])
     if len(off) == 0:
@@ -678,8 +677,3 @@ def off_the_span(weights: Vector, unit: float, block: Examples, first: int) -> S
         off = np.array([n for n, product in enumerate(products) if product][:MOST_OFF], int)
     none = picked(block, first, off[:0])
     return Sifted(picked(block, first, off), s[off], none, float(s.min()))
-
-
-def _scores(block: Examples, w: Floats, unit: float) -> Floats:
-    slot = w if block.x0 else np.concatenate(([0.0], w))
-    return Hypothesis(slot / unit, block.x0).scores(block.X) * block.y

@@ -35,7 +35,6 @@ from rosenblatt.evidence.integers import (
 )
 from rosenblatt.evidence.proof import Vector
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -245,10 +244,9 @@ class Signed:
         """The same for w with nothing divided away."""
         self.deadline.check()
         self.passes += 1
-        w = w * self.scale.columns
-        slot = w if self.examples.x0 else np.concatenate(([0.0], w))
-        s = Hypothesis(slot, self.examples.x0).scores(self.examples.X)
-        s *= self.signs
+        s = self.examples.scores(w * self.scale.columns)
+        if self.scale.rows is not None:
+            s *= self.scale.rows
         if self.alive is not None:
             s[~self.alive] = np.inf
         return s
