@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -31,11 +30,13 @@ WRITTEN = re.compile(r"\s*[+-]?(\d+)(?:[.,]0*)?\s*")
 DIGITS = 400  # longer ones are not finite as doubles
 
 
+Names = tuple[str, ...] | None  # of columns, where they have any
+
+
 def as_table(X: Any) -> Any:
     """Check X and return it as a C-contiguous float array or a CSR matrix."""
     table = floats(X)
-    numbers = table if isinstance(table, np.ndarray) else table.data
-    if not math.isfinite(sum_of_squares(numbers)):
+    if not math.isfinite(sum_of_squares(_numbers(table))):
         refuse_non_finite(table, column_names(X))
     return table
 
@@ -96,13 +97,13 @@ def floats(X: Any) -> Any:
     return np.ascontiguousarray(array)
 
 
-def _refuse_rounded(X: Any, array: NDArray[Any], names: tuple[str, ...] | None) -> None:
+def _refuse_rounded(X: Any, array: NDArray[Any], names: Names) -> None:
     """Refuse whole numbers that were rounded when they came into one array with others."""
     for column in np.unique(large(array.reshape(-1)) % array.shape[1]).tolist():
         cells = _column_of(X, column)
         row = first_changed(cells, array[:, column].astype(np.float64))
         if row is not None:
-            raise rounded(cells[row], row, column, names)
+            raise _rounded(cells[row], (row, column), names)
 
 
 def _column_of(X: Any, column: int) -> NDArray[Any]:
@@ -118,12 +119,20 @@ def _column_of(X: Any, column: int) -> NDArray[Any]:
     return np.fromiter(cells, dtype=object, count=len(cells))
 
 
-def rounded(cell: Any, row: int, column: int, names: tuple[str, ...] | None) -> ValueError:
-    """Say which whole number cannot be taken as it is."""
+def _unrounded(given: Any, table: Any, names: Names) -> Any:
+    """The table, in which no whole number is another than in what was given."""
+    before, after = _numbers(given), _numbers(table)
+    at = None if before.dtype.kind == "b" else first_changed(before, after)
+    if at is not None:
+        raise _rounded(before[at], place(table, at), names)
+    return table
+
+
+def _rounded(cell: Any, at: tuple[int, int], names: Names) -> ValueError:
     shown = shortened(str(cell), most=40)
     return ValueError(
-        f"X, row {row}, {_column(column, names)}: {shown} is not {PROMISED}. Subtract the least "
-        "of the column from all of it first, or leave the column out."
+        f"{_cell_called(at, names)}: {shown} is not {PROMISED}. Subtract the least of the column "
+        "from all of it first, or leave the column out."
     )
 
 
@@ -169,10 +178,7 @@ def _as_csr(X: Any) -> Any:
     if csr.dtype not in (np.float32, np.float64):
         if csr.dtype.kind not in "iubf":
             raise ValueError(f"X holds {csr.dtype}: Complex data not supported, nor other types.")
-        given, csr = csr, csr.astype(np.float64)
-        at = first_changed(given.data, csr.data)
-        if at is not None:
-            raise rounded(given.data[at], *place(given, at), None)
+        return _unrounded(csr, csr.astype(np.float64), None)
     return csr
 
 
@@ -182,17 +188,14 @@ def _check_shape(shape: tuple[int, ...], ndim: int) -> None:
             f"Expected 2D array, got {ndim}D array instead: X has shape {shape}. Reshape your data "
             "with X.reshape(-1, 1) if it is one feature or X.reshape(1, -1) if it is one example."
         )
-    if shape[0] == 0:
-        raise ValueError(
-            f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required."
-        )
-    if shape[1] == 0:
-        raise ValueError(
-            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
-        )
+    for size, what in zip(shape, ("sample", "feature"), strict=True):
+        if size == 0:
+            raise ValueError(
+                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
+            )
 
 
-def _asfloats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.float64]:
+def _asfloats(array: NDArray[Any], names: Names) -> Any:
     if array.dtype.kind in "iubf":
         return _unrounded(array, array.astype(np.float64), names)
     if array.dtype.kind == "c":
@@ -200,11 +203,10 @@ def _asfloats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.
     if array.dtype.kind == "O":
         return _cells_as_floats(array, names)
     at = next((i for i, cell in enumerate(array.flat) if not _looks_like_a_number(cell)), 0)
-    row, column = place(array, at)
-    raise _text(array.flat[at], row, column, names)
+    raise _text(array.flat[at], place(array, at), names)
 
 
-def _cells_as_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.float64]:
+def _cells_as_floats(array: NDArray[Any], names: Names) -> Any:
     if not any(isinstance(cell, str | bytes | complex) for cell in array.flat):
         try:
             return _unrounded(array, array.astype(np.float64), names)
@@ -216,23 +218,13 @@ def _cells_as_floats(array: NDArray[Any], names: tuple[str, ...] | None) -> NDAr
     return _unrounded(array, result, names)
 
 
-def _unrounded(
-    array: NDArray[Any], result: NDArray[np.float64], names: tuple[str, ...] | None
-) -> NDArray[np.float64]:
-    """The result, in which no whole number is another than in the array."""
-    at = None if array.dtype.kind == "b" else first_changed(array, result)
-    if at is not None:
-        raise rounded(array.reshape(-1)[at], *place(array, at), names)
-    return result
-
-
-def _cell_as_float(array: NDArray[Any], at: int, cell: Any, names: tuple[str, ...] | None) -> float:
+def _cell_as_float(array: NDArray[Any], at: int, cell: Any, names: Names) -> float:
     row, column = place(array, at)
-    where = f"X, row {row}, {_column(column, names)}"
+    where = _cell_called((row, column), names)
     if isinstance(cell, str | bytes):
         cells = array[:, column]
         bad = next((r for r, c in enumerate(cells) if not _looks_like_a_number(c)), row)
-        raise _text(cells[bad], bad, column, names)
+        raise _text(cells[bad], (bad, column), names)
     if isinstance(cell, complex | np.complexfloating):
         raise ValueError(f"{where}: {cell!r} is complex. Complex data not supported.")
     try:
@@ -261,28 +253,32 @@ def _looks_like_a_number(cell: Any) -> bool:
     return True
 
 
-def _text(cell: Any, row: int, column: int, names: tuple[str, ...] | None) -> ValueError:
+def _text(cell: Any, at: tuple[int, int], names: Names) -> ValueError:
     shown = cell.item() if isinstance(cell, np.generic) else cell
     what = "is text" if _looks_like_a_number(cell) else "is not a number"
     return ValueError(
-        f"X, row {row}, {_column(column, names)}: {shown!r} {what}. "
-        "Turn text into numbers first (one-hot or word counts)."
+        f"{_cell_called(at, names)}: {shown!r} {what}. Turn text into numbers first (one-hot or "
+        "word counts)."
     )
 
 
-def refuse_non_finite(table: Any, names: tuple[str, ...] | None) -> None:
+def refuse_non_finite(table: Any, names: Names) -> None:
     """Name the first NaN or infinity, if there is one: squares also overflow without."""
-    dense = isinstance(table, np.ndarray)
-    numbers = table.reshape(-1) if dense else table.data
+    numbers = _numbers(table)
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad) == 0:
         return
-    row, column = place(table, int(bad[0]))
+    where = _cell_called(place(table, int(bad[0])), names)
     what = "NaN" if math.isnan(numbers[bad[0]]) else "infinity (inf)"
     raise ValueError(
-        f"X, row {row}, {_column(column, names)}: {what} is not a number that can be learnt from. "
-        "Drop the row or fill in a value."
+        f"{where}: {what} is not a number that can be learnt from. Drop the row or fill in a value."
     )
+
+
+def _numbers(table: Any) -> NDArray[Any]:
+    """The entries of a table, those stored where it is sparse, one after another."""
+    numbers: NDArray[Any] = table.reshape(-1) if isinstance(table, np.ndarray) else table.data
+    return numbers
 
 
 def place(table: Any, at: int) -> tuple[int, int]:
@@ -294,8 +290,10 @@ def place(table: Any, at: int) -> tuple[int, int]:
     return row, int(table.indices[at])
 
 
-def _column(column: int, names: Sequence[str] | None) -> str:
-    return f"column {column}" if names is None else f'column "{names[column]}"'
+def _cell_called(at: tuple[int, int], names: Names) -> str:
+    row, column = at
+    called = column if names is None else f'"{names[column]}"'
+    return f"X, row {row}, column {called}"
 
 
 # Sparse matrices as they were built, by hand too. Compiled code follows their indices without
