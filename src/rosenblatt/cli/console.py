@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rosenblatt.words import counted, json_line, shown
 
+if TYPE_CHECKING:
+    from rosenblatt.online import OnlinePerceptron
+    from rosenblatt.read.feed import BadLine
+
+REPORTED = 100  # complaints that are told apart
 PATIENCE = 2.0  # seconds before progress is shown
 
 
@@ -120,3 +126,91 @@ class _Shown:
 def tell(text: str) -> None:
     """One sentence on stderr."""
     click.echo(f"rosenblatt: {shown(text)}", err=True)
+
+
+class Complaints:
+    """Says what is wrong with bad lines: equal complaints once, with their count."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.later: dict[str, int] = {}  # how often a complaint came again
+        self.first: dict[str, int] = {}  # the line it was first made of
+        self.others = 0
+
+    def take(self, bad: list[BadLine]) -> None:
+        """Say what is new; the rest is counted."""
+        new: dict[str, list[int]] = {}
+        for line in bad:
+            if line.why in self.first:
+                self.later[line.why] = self.later.get(line.why, 0) + 1
+            elif line.why in new or len(self.first) + len(new) < REPORTED:
+                new.setdefault(line.why, []).append(line.number)
+            else:
+                self.others += 1
+        for why, numbers in new.items():
+            self.first[why] = numbers[0]
+            more = len(numbers) - 1
+            like = f" (and {counted(more, 'more line', 'more lines')} like it)" if more else ""
+            left = "they are" if more else "it is"
+            tell(f"{self.name}, line {numbers[0]}: {why}{like}; {left} left out.")
+
+    def end(self) -> None:
+        """Say the counts of what came again after it was said."""
+        for why, count in self.later.items():
+            more = counted(count, "more line", "more lines")
+            tell(f"{self.name}: later {more} like line {self.first[why]}: {why}.")
+        if self.others:
+            tell(f"{self.name}: {counted(self.others, 'more bad line')} of other kinds.")
+
+
+class Status:
+    """The line about a stream: on a terminal twice a second, elsewhere at its end."""
+
+    def __init__(
+        self, model: OnlinePerceptron, before: int, margin: float | None, quiet: bool
+    ) -> None:
+        self.model, self.margin, self.quiet = model, margin, quiet
+        self.begun = self.last = time.monotonic()
+        self.before = before
+        self.terminal = sys.stderr.isatty()
+
+    def __call__(self, predicted: int, bad: int) -> None:
+        """Take the counts; say them on a terminal if it is time to."""
+        if self.terminal and not self.quiet and time.monotonic() - self.last > 0.5:
+            self.last = time.monotonic()
+            print(f"\r\033[K{self.line(predicted, bad)}", end="", file=sys.stderr, flush=True)
+
+    def end(self, predicted: int, bad: int) -> None:
+        """The last line."""
+        if not self.quiet:
+            clear = "\r\033[K" if self.terminal else ""
+            print(clear + self.line(predicted, bad), file=sys.stderr)
+
+    def rate(self, predicted: int) -> float:
+        """Rows a second."""
+        elapsed = time.monotonic() - self.begun
+        return (predicted - self.before) / max(elapsed, 1e-9)
+
+    def line(self, predicted: int, bad: int) -> str:
+        """Seen, mistakes, rate, bound and speed in one line."""
+        model = self.model
+        parts = [f"{predicted:,} seen", f"{model.n_seen:,} learnt"]
+        if model.n_seen:
+            share = model.n_mistakes / model.n_seen
+            parts.append(f"{counted(model.n_mistakes, 'mistake')} ({100 * share:.2f} %)")
+            recent = min(model.n_seen, model.window)
+            parts.append(f"{100 * model.mistake_rate:.2f} % of the last {recent:,}")
+            parts.append(self._bound())
+        if bad:
+            parts.append(counted(bad, "bad line"))
+        rate = counted(round(self.rate(predicted)), "row")
+        return "rosenblatt: " + ", ".join([*parts, f"{rate} a second"])
+
+    def _bound(self) -> str:
+        model = self.model
+        if self.margin is not None:
+            return f"bound {model.bound(self.margin):,.0f} for margin {self.margin:g}"
+        if model.n_mistakes == 0:
+            return f"R {model.radius:.4g}"
+        # R²/γ² ≥ mistakes, turned around: what they say about any line that is right everywhere.
+        return f"bound: no margin above {model.radius / model.n_mistakes**0.5:.3g}"

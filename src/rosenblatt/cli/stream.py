@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 from rosenblatt.cli import VERBS
-from rosenblatt.cli.console import Voice, tell
+from rosenblatt.cli.console import Status, Voice, tell
 from rosenblatt.cli.options import examples, json_option, kind_options, layout_options
 from rosenblatt.cli.outlet import Outlet, Seal
-from rosenblatt.cli.status import Status
 from rosenblatt.cli.streaming import Job, Streamer, Tally, stopping_gently
 from rosenblatt.errors import DataError, UsageError, shortened
 from rosenblatt.files import CheckpointFolder, keep_apart

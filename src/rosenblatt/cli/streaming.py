@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.cli.console import tell
+from rosenblatt.cli.console import Complaints, tell
 from rosenblatt.cli.outlet import Outlet
-from rosenblatt.cli.status import Complaints
 from rosenblatt.errors import DataError
 from rosenblatt.examples import Labels
 from rosenblatt.files import CheckpointFolder
