@@ -196,6 +196,30 @@ def test_it_plays_in_a_browser_from_a_file(kind, request, page, tmp_path):
     assert asked == [path.as_uri()]
 
 
+COLOURS = """() => [...document.querySelectorAll("canvas[data-picture]")].map((canvas) => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const colours = new Set(new Uint32Array(data.buffer));
+  return [canvas.dataset.picture, colours.size > 20];
+})"""
+
+
+@pytest.mark.slow_without_jit
+def test_every_still_picture_is_drawn_with_or_without_a_run(separable, page, tmp_path):
+    one, two = cloud(d=1, noise=2), cloud(noise=4)
+    made = {
+        ("line", "squeeze", "margins"): rb.report(*separable),
+        ("line", "margins"): rb.report(rb.FewestMistakes(time_limit=1).fit(*two), *two),
+    }
+    made[("line", "margins", "of one feature")] = rb.report(LogisticRegression().fit(*one), *one)
+    for pictures, report in made.items():
+        report.save(tmp_path / "report.html")
+        said, _ = watched(page)
+        page.goto((tmp_path / "report.html").as_uri())
+        drawn = page.evaluate(COLOURS)
+        assert drawn == [[name, True] for name in pictures if name != "of one feature"]
+        assert said == []
+
+
 def test_a_name_does_not_turn_the_page_around():
     import pandas as pd
 

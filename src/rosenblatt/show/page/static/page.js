@@ -5,7 +5,7 @@ import { Editor } from "./editor.js";
 import { saveCsv, savePng, savePython, saveSvg } from "./exports.js";
 import { boxAround } from "./frame.js";
 import { mountPlayer } from "./player.js";
-import { isProjected, Settings } from "./settings.js";
+import { isProjected, PROJECTION, Settings } from "./settings.js";
 import { emptyStory } from "./story.js";
 import { pageTools, pythonWindow, Toolbar } from "./toolbar.js";
 import { TOUR, Tour } from "./tour.js";
@@ -327,7 +327,7 @@ function isDark(theme) {
 }
 
 function fileState(file) {
-  return { data: "file", x: file.columns[0], y: file.columns[1] || file.columns[0] };
+  return { data: "file", x: file.columns[0], y: file.columns[1] || PROJECTION };
 }
 
 async function begin() {

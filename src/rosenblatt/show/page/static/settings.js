@@ -28,7 +28,7 @@ const ZEROS = [
   ["negative", "−1"],
   ["positive", "+1"],
 ];
-const PROJECTION = "*";
+export const PROJECTION = "*";
 
 // `changed(values)` is called with the part of the state that a person has changed.
 export class Settings {
@@ -168,8 +168,12 @@ function fileNote(file, projected) {
     file.shown < file.rows
       ? `${grouped(file.shown)} of ${grouped(file.rows)} rows, chosen at random. `
       : "";
+  const drawn =
+    file.columns.length === 1
+      ? "Learnt in the one feature; points are spread upwards to be seen."
+      : `Learnt in all ${file.columns.length} features; drawn along w and the first direction that remains.`;
   const how = projected
-    ? `Learnt in all ${file.columns.length} features; drawn along w and the first direction that remains. Points cannot be moved.`
+    ? `${drawn} Points cannot be moved.`
     : "Learnt in these two features alone.";
   return some + how;
 }
