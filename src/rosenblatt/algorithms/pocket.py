@@ -225,7 +225,9 @@ class PocketWalk(Walk):
         while len(corrected):
             t = engine.pocket(self.rows, corrected, w, self.pocket.mistakes, self.doubt)
             if t:
-                self.consider(w * self.unit, self.t + t - 1)
+                with np.errstate(over="ignore"):  # weights past all floats are wrong on every row
+                    now = w * self.unit
+                self.consider(now, self.t + t - 1)
             went = t or len(corrected)
             self.t, corrected = self.t + went, corrected[went:]
 
