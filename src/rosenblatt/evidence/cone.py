@@ -19,18 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.evidence.decide import (
-    ANY,
     divide,
-    lifted,
+    joined,
     part_of,
     quotient_by,
-    resolve,
-    short_weights,
-    sum_of,
-    total_of,
+    reduced,
+    with_the_rest,
 )
 from rosenblatt.evidence.families import Constraints, Mask, Question
-from rosenblatt.evidence.nearest import Watch, nearest_point
+from rosenblatt.evidence.integers import sum_of_rows
+from rosenblatt.evidence.nearest import Watch
 from rosenblatt.evidence.proof import Part, Vector
 from rosenblatt.evidence.signed import (
     Alternative,
@@ -87,16 +85,6 @@ class Blame:
     reason: str = ""  # why something is not known
 
 
-@dataclass(frozen=True, eq=False)
-class Reduced:
-    """What is left when the span of all overlapping rows is divided away."""
-
-    signed: Signed  # the rows that are left
-    free: list[int]  # rows that span the pinned ones
-    carried: list[Alternative]  # multipliers found on the way
-    direction: Vector | None  # positive on the rows left, zeros if none are; None if undecided
-
-
 def partition(constraints: Constraints, watch: Watch = lambda point, passes: None) -> Partition:
     """Find out which rows are separated, exactly.
 
@@ -109,67 +97,54 @@ def partition(constraints: Constraints, watch: Watch = lambda point, passes: Non
     >>> found.separated.tolist(), found.direction, found.part.rows
     ([False, False, True], (0, 1), (0, 1))
     """
-    left = _reduced(constraints, watch)
-    signed, free, gamma = left.signed, left.free, left.direction
-    separated = _alive(signed) if gamma and any(gamma) else np.zeros(signed.examples.n, dtype=bool)
-    if gamma is None:
-        reason = "neither a direction nor multipliers could be made exact"
-        return Partition(separated, reason=reason)
-    rows, multipliers = list(free), [flint.fmpq(0)] * len(free)
-    for one in left.carried:
-        multipliers = lifted(signed, rows, multipliers, sum_of(signed, one), free=len(free))
-        rows, multipliers = [*rows, *one.rows], [*multipliers, *one.multipliers]
-    rest = np.setdiff1d(np.flatnonzero(~separated & ~constraints.pinned), rows)
-    if len(rest):
-        total = total_of(signed, rest.tolist())
-        multipliers = lifted(signed, rows, multipliers, total, free=len(free))
-    part = part_of(signed, Alternative(rows=rows, multipliers=multipliers), int(len(rest) > 0))
-    spanning = [rows[i] for i in independent_columns(signed.exact_whole(rows).transpose())]
-    return Partition(separated, gamma, part, tuple(spanning))
+    signed, carried = _without_pinned(constraints)
+    left, free = reduced(signed, carried, watch), len(carried[0].rows)
+    separated = np.zeros(signed.examples.n, dtype=bool)
+    if left.weights is None:
+        return Partition(separated, reason=left.reason)
+    if left.weights:
+        assert left.signed.alive is not None
+        separated = left.signed.alive
+    found = joined(left.signed, carried, free)
+    listed = separated | constraints.pinned
+    listed[found.rows] = True
+    if listed.all():
+        part = part_of(left.signed, found)
+    else:
+        rest = sum_of_rows(signed.examples, without=listed)
+        part = with_the_rest(left.signed, found, rest, free)
+    columns = independent_columns(left.signed.exact_whole(found.rows).transpose())
+    spanning = tuple(found.rows[i] for i in columns)
+    return Partition(separated, left.weights or (0,) * signed.examples.d, part, spanning)
 
 
-def _reduced(constraints: Constraints, watch: Watch, row: int | None = None) -> Reduced:
-    """Divide overlapping rows away until a direction is positive on all that are left.
+def _direction(constraints: Constraints, watch: Watch, row: int | None = None) -> Vector | None:
+    """A direction that is positive wherever one can be, zeros if nowhere; None if undecided.
 
-    With a row, only until it is known that none is positive there.
+    With a row, zeros also as soon as it is known that none is positive there.
     """
+    signed, carried = _without_pinned(constraints)
+    weights = reduced(signed, carried, watch, row=row).weights
+    return weights if weights is None or weights else (0,) * signed.examples.d
+
+
+def _without_pinned(constraints: Constraints) -> tuple[Signed, list[Alternative]]:
+    """The rows with the span of those pinned divided away, and what spans these."""
     examples = constraints.examples
     signed = Signed(examples, Scale.even(examples, look_at(examples)))
     free, signed = _span(signed, np.flatnonzero(constraints.pinned))
-    carried: list[Alternative] = []
-    while _alive(signed).any() if row is None else _alive(signed)[row]:
-        found = resolve(signed, nearest_point(signed, ANY, watch))
-        if found is None:
-            return Reduced(signed, free, carried, None)
-        if found.weights:
-            return Reduced(signed, free, carried, short_weights(signed, found))
-        carried.append(found)
-        signed = _divided(signed, [*free, *(n for one in carried for n in one.rows)])
-    return Reduced(signed, free, carried, (0,) * examples.d)
-
-
-def _alive(signed: Signed) -> Mask:
-    assert signed.alive is not None
-    return signed.alive
-
-
-def _divided(signed: Signed, rows: Sequence[int]) -> Signed:
-    """The rows with the span of some of them divided away."""
-    left, nothing = divide(signed, [Alternative(rows=list(rows))])
-    if not nothing:
-        return left
-    return replace(left, alive=np.zeros(signed.examples.n, dtype=bool))
+    return signed, [Alternative(rows=free, multipliers=[flint.fmpq(0)] * len(free))]
 
 
 def _span(signed: Signed, among: NDArray[np.intp]) -> tuple[list[int], Signed]:
     """Independent rows that span some rows, and all rows with that span divided away."""
     spanning: list[int] = []
-    signed = _divided(signed, spanning)
-    while len(left := among[_alive(signed)[among]]):
+    signed = divide(signed, [])
+    while signed.alive is not None and len(left := among[signed.alive[among]]):
         few = left[:: max(1, len(left) // (signed.dimension + SPARE))].tolist()
         keep = independent_columns(signed.exact(few).transpose())
         spanning += [few[i] for i in keep]
-        signed = _divided(signed, spanning)
+        signed = divide(signed, [Alternative(rows=spanning)])
     return spanning, signed
 
 
@@ -246,7 +221,7 @@ class Cone:
         """Whether some direction of the cone has this sign at j; None where undecided."""
         small = self._small([j], side)
         small.pinned[-1] = False
-        found = _reduced(small, self.watch, row=len(small.pinned) - 1).direction
+        found = _direction(small, self.watch, row=len(small.pinned) - 1)
         if found is None:
             return None
         self.directions.append(found)
@@ -254,7 +229,7 @@ class Cone:
 
     def without(self, columns: Sequence[int]) -> Vector | None:
         """A direction that is left once columns are dropped, zeros if none; None if undecided."""
-        return _reduced(self._small(columns), self.watch).direction
+        return _direction(self._small(columns), self.watch)
 
     def finite_without(self, columns: Sequence[int]) -> bool:
         """Whether nothing is separated once these columns are dropped."""

@@ -21,13 +21,10 @@ from rosenblatt import algorithms
 from rosenblatt.clock import NEVER, OutOfTimeError
 from rosenblatt.evidence.integers import (
     Total,
-    column_sums,
     distinct,
     exact_products,
-    integer_rows,
     root,
     sum_of_rows,
-    unit_of,
 )
 from rosenblatt.evidence.nearest import GAP, Point, Watch, nearest_point
 from rosenblatt.evidence.proof import Part, Vector
@@ -128,45 +125,64 @@ def _quick_try(signed: Signed) -> Floats | None:
     return run.hypothesis.w if run.separated else None
 
 
-def _by_reduction(signed: Signed, gap: float, watch: Watch) -> Decision:
-    """Ask, divide away the rows that carry multipliers, and ask again."""
-    carried = _zero_rows(signed)
-    try:
-        return _reduced(signed, carried, gap, watch)
-    except OutOfTimeError:
-        if not carried:
-            raise
-        blocking = part_of(signed, carried[0])
-        return Decision("not separable", (), blocking, blocking)
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """What is left when the span of rows that carry multipliers is divided away."""
+
+    signed: Signed
+    first: Point | None  # where the float solver stood when it was first asked
+    weights: Vector | None  # positive on all rows left, empty where none are; None if undecided
+    reason: str = ""  # why it is undecided
 
 
-def _reduced(signed: Signed, carried: list[Alternative], gap: float, watch: Watch) -> Decision:
+def reduced(
+    signed: Signed,
+    carried: list[Alternative],
+    watch: Watch,
+    gap: float = ANY,
+    row: int | None = None,
+) -> Reduced:
+    """Ask, divide away the rows that carry multipliers, and ask again of those that are left.
+
+    `carried` holds what is divided away already, and gets what is found. With a row, it is asked
+    only until that row is divided away.
+    """
     first: Point | None = None
-    if carried:
-        signed, carried_all = divide(signed, carried)
-        if carried_all:
-            return _inseparable(signed, carried, first)
-    while True:
+    while signed.alive is None or (signed.alive.any() if row is None else signed.alive[row]):
         point = nearest_point(signed, ANY if carried else gap, watch)
         first = first or point
         found = resolve(signed, point)
         if found is None:
             reason = "neither weights nor multipliers could be made exact in 500 exact steps"
-            return Decision("undecided", point=first, reason=reason)
+            return Reduced(signed, first, None, reason)
         if found.weights:
-            weights = short_weights(signed, found)
-            if not carried:
-                return Decision("separable", weights, point=first)
-            blocking = part_of(signed, carried[0])
-            return Decision("quasi-separable", weights, blocking, blocking, first)
+            return Reduced(signed, first, short_weights(signed, found))
         if signed.quotient and not any(signed.exact(found.rows).entries()):
             # They vanish already: dividing by their span would go on for ever.
             reason = "the rows that carry multipliers do not span more than those before them"
-            return Decision("undecided", point=first, reason=reason)
+            return Reduced(signed, first, None, reason)
         carried.append(found)
-        signed, carried_all = divide(signed, carried)
-        if carried_all:
-            return _inseparable(signed, carried, first)
+        signed = divide(signed, carried)
+    return Reduced(signed, first, ())
+
+
+def _by_reduction(signed: Signed, gap: float, watch: Watch) -> Decision:
+    carried = _zero_rows(signed)
+    try:
+        left = reduced(divide(signed, carried) if carried else signed, carried, watch, gap)
+        if left.weights is None:
+            return Decision("undecided", point=left.first, reason=left.reason)
+        if left.weights and not carried:
+            return Decision("separable", left.weights, point=left.first)
+        blocking = part_of(signed, carried[0])
+        if left.weights:
+            return Decision("quasi-separable", left.weights, blocking, blocking, left.first)
+        return Decision("inseparable", (), _all_of(left.signed, carried), blocking, left.first)
+    except OutOfTimeError:
+        if not carried:
+            raise
+        blocking = part_of(signed, carried[0])
+        return Decision("not separable", (), blocking, blocking)
 
 
 def first_part(signed: Signed) -> Part | None:
@@ -228,21 +244,22 @@ def _zero_rows(signed: Signed) -> list[Alternative]:
     return [Alternative(rows=[int(zero[0])], multipliers=[flint.fmpq(1)])] if len(zero) else []
 
 
-def divide(signed: Signed, carried: list[Alternative]) -> tuple[Signed, bool]:
-    """Divide away what the carrying rows span; True if no row is left then.
+def divide(signed: Signed, carried: Sequence[Alternative]) -> Signed:
+    """Divide away what the carrying rows span.
 
     Rows that do not vanish are alive: a direction drawn at random is orthogonal to the others
     only. Chance can err by calling a row vanished that is not; the proof would then not hold,
     and proofs are checked.
     """
     quotient = quotient_by(signed, [n for found in carried for n in found.rows])
+    alive = np.zeros(signed.examples.n, dtype=np.bool_)
     if len(quotient.others) == 0:
-        return signed, True
+        return replace(signed, alive=alive)
     left = replace(signed, quotient=quotient, alive=None)
     chance = np.random.default_rng(0).integers(1, 2**31, size=left.dimension)
-    alive = np.ones(signed.examples.n, dtype=np.bool_)
+    alive[:] = True
     alive[vanishing(left, [flint.fmpq(int(v)) for v in chance])] = False
-    return replace(left, alive=alive, passes=signed.passes + 2), not alive.any()
+    return replace(left, alive=alive, passes=signed.passes + 2)
 
 
 def quotient_by(signed: Signed, rows: Sequence[int]) -> Quotient:
@@ -256,32 +273,33 @@ def quotient_by(signed: Signed, rows: Sequence[int]) -> Quotient:
     return Quotient(np.array(pivots, dtype=np.intp), others, fill)
 
 
-def _inseparable(signed: Signed, carried: list[Alternative], first: Point | None) -> Decision:
-    """Join the multipliers of all rounds; if they do not span everything, give all rows one."""
+def _all_of(signed: Signed, carried: Sequence[Alternative]) -> Part:
+    """The multipliers of all rounds; if their rows do not span everything, all rows have one."""
+    found = joined(signed, carried)
+    Z = signed.exact_whole(found.rows)
+    if Z.rank() < Z.ncols() and len(found.rows) < signed.examples.n:
+        return with_the_rest(signed, found, sum_of_rows(signed.examples, without=found.rows))
+    return part_of(signed, found)
+
+
+def joined(signed: Signed, carried: Sequence[Alternative], free: int = 0) -> Alternative:
+    """The multipliers of all rounds in one; the first rows are free to have any."""
     rows, multipliers = list(carried[0].rows), list(carried[0].multipliers)
     for found in carried[1:]:
-        multipliers = lifted(signed, rows, multipliers, sum_of(signed, found))
+        multipliers = lifted(signed, rows, multipliers, sum_of(signed, found), free)
         rows, multipliers = [*rows, *found.rows], [*multipliers, *found.multipliers]
-    whole = Alternative(rows=rows, multipliers=multipliers)
-    Z = signed.exact_whole(rows)
-    if Z.rank() < Z.ncols() and len(rows) < signed.examples.n:
-        part = with_the_rest(signed, whole, sum_of_rows(signed.examples))
-    else:
-        part = part_of(signed, whole)
-    return Decision("inseparable", (), part, part_of(signed, carried[0]), first)
+    return Alternative(rows=rows, multipliers=multipliers)
 
 
-def with_the_rest(signed: Signed, found: Alternative, total: Total) -> Part:
+def with_the_rest(signed: Signed, found: Alternative, rest: Total, free: int = 0) -> Part:
     """All rows are in the span of some: those that are not listed get the multiplier 1.
 
-    The total is the sum of all rows as they were given.
+    The rest is the sum of these rows as they were given.
     """
-    every, unit = total
-    listed = integer_rows(signed.examples, found.rows, unit)
-    others = [a - sum(column) for a, *column in zip(every, *listed, strict=True)]
+    sums, unit = rest
     powers = (np.frexp(signed.scale.columns)[1] - 1 + unit - 53).tolist()
-    left = [power(v, e) for v, e in zip(others, powers, strict=True)]
-    multipliers = lifted(signed, found.rows, found.multipliers, left)
+    total = [power(v, e) for v, e in zip(sums, powers, strict=True)]
+    multipliers = lifted(signed, found.rows, found.multipliers, total, free)
     return part_of(signed, Alternative(rows=found.rows, multipliers=multipliers), 1)
 
 
@@ -312,15 +330,6 @@ def sum_of(signed: Signed, found: Alternative) -> Fractions:
         m = flint.fmpq_mat(1, len(rows), found.multipliers[start : start + 1024])
         total = total + m * signed.exact_whole(rows)
     return list(total.entries())
-
-
-def total_of(signed: Signed, rows: Sequence[int]) -> Fractions:
-    """Σ z of rows as they were given, in the scale of the columns."""
-    examples = signed.examples
-    some = replace(examples, X=examples.X[rows], y=examples.y[rows], weights=None)
-    unit = unit_of(some)
-    powers = (np.frexp(signed.scale.columns)[1] - 1 + unit - 53).tolist()
-    return [power(v, e) for v, e in zip(column_sums(some, unit), powers, strict=True)]
 
 
 def part_of(signed: Signed, found: Alternative, rest: int = 0) -> Part:

@@ -497,11 +497,12 @@ class _Search:
                 return None
             if len(part.rows) < self.answered.n:
                 self.passes += 1
-                total = added(list(self.each(total_of)))
+                listed = self.working.numbers[list(part.rows)]
+                rest = added(list(self.each(functools.partial(sum_of_others, listed))))
                 found = Alternative(
                     rows=list(part.rows), multipliers=list(map(flint.fmpq, part.multipliers))
                 )
-                part = with_the_rest(Signed(rows, Scale.plain(look_at(rows))), found, total)
+                part = with_the_rest(Signed(rows, Scale.plain(look_at(rows))), found, rest)
         return replace(decision, part=self._numbered(part))
 
     def _answer(self, decision: Decision, rows: Examples) -> Separability | None:
@@ -627,9 +628,10 @@ def sampled(block: Examples, first: int) -> Picked:
     return picked(merged(block), first, np.arange(0, block.n, -(-block.n // SAMPLE)))
 
 
-def total_of(block: Examples, first: int) -> Total:
-    """The sum of a block's rows."""
-    return sum_of_rows(merged(block))
+def sum_of_others(listed: NDArray[np.intp], block: Examples, first: int) -> Total:
+    """The sum of a block's rows that are not listed."""
+    here = listed[(listed >= first) & (listed < first + block.n)]
+    return sum_of_rows(merged(block), without=here - first)
 
 
 def right(weights: Vector, block: Examples, first: int) -> bool:
