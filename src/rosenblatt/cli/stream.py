@@ -12,13 +12,13 @@ from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Status, Voice, tell
 from rosenblatt.cli.options import examples, json_option, kind_options, layout_options
 from rosenblatt.cli.outlet import Outlet, Seal
-from rosenblatt.cli.streaming import Job, Streamer, Tally, stopping_gently
+from rosenblatt.cli.streaming import Job, Reached, Streamer, stopping_gently
 from rosenblatt.errors import DataError, UsageError, shortened
 from rosenblatt.files import CheckpointFolder, keep_apart
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read import Layout
+from rosenblatt.read.chunks import Place, open_stream
 from rosenblatt.read.feed import feed_from_json, feed_of
-from rosenblatt.read.lines import Place, open_stream
 from rosenblatt.read.plan import Wishes
 from rosenblatt.words import counted
 
@@ -117,7 +117,7 @@ def _check(data: str, given: dict[str, Any]) -> None:
 
 def _job(
     data: str, layout: Layout, given: dict[str, Any], folder: CheckpointFolder | None, kept: Any
-) -> tuple[Job, Tally]:
+) -> tuple[Job, Reached]:
     model, options = _model(given, kept), _options(given, layout)
     if kept is not None:
         _check_same(options, kept["options"])
@@ -127,11 +127,11 @@ def _job(
         ignore, numbers, categories, texts = names.values()
         wishes = Wishes(given["target"], None, ignore, numbers, categories, texts)
         feed, kinds, begin, notes = feed_of(source, layout, wishes)
-        tally = Tally(begin)
+        tally = Reached(begin)
         for note in notes:
             tell(note)
     else:
-        tally = Tally(
+        tally = Reached(
             Place(**kept["tally"]["place"]), *map(kept["tally"].get, ("predicted", "bad"))
         )
         source.go_to(tally.place, kept["input"])
@@ -229,7 +229,7 @@ def _model(given: dict[str, Any], kept: Any) -> OnlinePerceptron:
     return old
 
 
-def _refuse_nothing(job: Job, tally: Tally) -> None:
+def _refuse_nothing(job: Job, tally: Reached) -> None:
     """A stream without a line that can be read is an error, unless its lines are yet to come."""
     if tally.predicted == 0 and tally.bad:
         raise DataError(
@@ -265,7 +265,7 @@ def _whole(kept: Any) -> Any:
     return kept
 
 
-def _result(model: OnlinePerceptron, tally: Tally, status: Status) -> dict[str, Any]:
+def _result(model: OnlinePerceptron, tally: Reached, status: Status) -> dict[str, Any]:
     return {
         "seen": tally.predicted,
         "learnt": model.n_seen,

@@ -22,8 +22,8 @@ from rosenblatt.files import CheckpointFolder
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read.ahead import ahead
+from rosenblatt.read.chunks import LineStream, Place, RowStream
 from rosenblatt.read.feed import TOO_LARGE, Batch, Kinds, encoded, feed_to_json, kinds_told
-from rosenblatt.read.lines import LineStream, Place, RowStream
 from rosenblatt.rows import Answers, Named, plain_row
 
 READERS = min(4, os.cpu_count() or 1)  # threads that parse chunks
@@ -31,7 +31,7 @@ IDLE_SECONDS = 0.2  # after which the status is looked after, though no chunk ca
 
 
 @dataclass(frozen=True)
-class Tally:
+class Reached:
     """What has come of a stream so far."""
 
     place: Place
@@ -58,13 +58,13 @@ class Job:
 class Streamer:
     """Runs a job from where it stands to its end, or until a signal asks it to stop."""
 
-    def __init__(self, job: Job, tally: Tally, status: Any) -> None:
+    def __init__(self, job: Job, tally: Reached, status: Any) -> None:
         self.job, self.tally, self.status = job, tally, status
         self.kinds = job.kinds
         self.complaints = Complaints(job.stream.name)
         self.stopped_by: int | None = None
 
-    def run(self) -> Tally:
+    def run(self) -> Reached:
         """Go through the stream; the last checkpoint is written at its end."""
         job = self.job
         self.checkpoint()
@@ -130,7 +130,7 @@ class Streamer:
         job.stream.passed(batch.chunk)  # type: ignore[arg-type]
         rows = len(batch.rows) + (0 if batch.table is None else len(batch.table.X))
         old = self.tally
-        self.tally = Tally(batch.chunk.end, old.predicted + rows, old.bad + len(batch.bad))
+        self.tally = Reached(batch.chunk.end, old.predicted + rows, old.bad + len(batch.bad))
 
     def _stop_at(self, batch: Batch) -> None:
         """Learn what comes before a bad line, keep it, and stop."""

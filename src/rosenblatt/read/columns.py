@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,49 +18,44 @@ from rosenblatt.read.csv import NUMBER
 from rosenblatt.tables import PROMISED, first_changed, is_changed_text, large
 
 
-class Column(Protocol):
-    """What every kind of column can do."""
+class Column:
+    """What every kind of column can do; a column that is not numbers is read as text."""
 
     kind: ClassVar[str]
-
-    @property
-    def name(self) -> str:
-        """The column in the file."""
+    name: str  # in the file
 
     @property
     def features(self) -> tuple[str, ...]:
         """The names of the numbers it becomes."""
+        raise NotImplementedError
 
     @property
     def type(self) -> Any:
         """The Arrow type to read it as where a format has none."""
+        return pa.string()
 
     def encode(self, cells: Any) -> Any:
         """One row of numbers a cell, as an array or a CSR matrix; NaN where one is missing."""
+        raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
         """The value as JSON holds it."""
+        fields = vars(self).items()
+        return {"kind": self.kind} | {n: list(v) if type(v) is tuple else v for n, v in fields}
 
 
 @dataclass(frozen=True)
-class Number:
+class Number(Column):
     """A column of numbers, as they are.
 
-    Parameters
-    ----------
-    name : str
-        The column.
-    mean : float
-        Of the rows learnt from; it stands in for what is missing where that was asked for,
-        and reasons are told as distances from it.
-    spread : float
-        Their standard deviation, so that weights can be compared.
+    The mean is that of the rows learnt from; it stands in for what is missing where that was
+    asked for, and reasons are told as distances from it.
     """
 
     kind: ClassVar[str] = "number"
     name: str
     mean: float = 0.0
-    spread: float = 1.0
+    spread: float = 1.0  # the standard deviation, so that weights can be compared
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -86,9 +81,6 @@ class Number:
             row = int(infinite[0])
             raise BadCellError(row, self.name, f"{numbers[row]}", FINITE)
         return numbers.reshape(-1, 1)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, **asdict(self)}
 
 
 @dataclass(frozen=True)
@@ -135,7 +127,7 @@ class Written(Number):
 
 
 @dataclass(frozen=True)
-class Category:
+class Category(Column):
     """A column of a few values: a 1 for the value that is there, 0 for the others.
 
     A missing cell is the value "". A value never seen before is all zeros.
@@ -148,10 +140,6 @@ class Category:
     @property
     def features(self) -> tuple[str, ...]:
         return tuple(f"{self.name}={value or '(missing)'}" for value in self.values)
-
-    @property
-    def type(self) -> Any:
-        return pa.string()
 
     def codes(self, cells: Any) -> NDArray[np.int64]:
         """The position of each cell among the values, -1 for one never seen."""
@@ -166,12 +154,9 @@ class Category:
         numbers[seen, codes[seen]] = 1.0
         return numbers
 
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "name": self.name, "values": list(self.values)}
-
 
 @dataclass(frozen=True)
-class Words:
+class Words(Column):
     """A column of text: how often each known word comes in it."""
 
     kind: ClassVar[str] = "words"
@@ -182,10 +167,6 @@ class Words:
     def features(self) -> tuple[str, ...]:
         return self.values
 
-    @property
-    def type(self) -> Any:
-        return pa.string()
-
     def encode(self, cells: Any) -> Any:
         words, offsets = split_words(cells)
         codes = pc.index_in(words, pa.array(self.values, pa.string()))
@@ -194,12 +175,9 @@ class Words:
         columns = codes.drop_null().to_numpy()
         return csr(np.ones(len(rows)), rows, columns, (len(offsets) - 1, len(self.values)))
 
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "name": self.name, "values": list(self.values)}
-
 
 @dataclass(frozen=True)
-class Entries:
+class Entries(Column):
     """The index:value entries of a LIBSVM line; what is not there is zero."""
 
     kind: ClassVar[str] = "entries"
@@ -211,18 +189,11 @@ class Entries:
     def features(self) -> tuple[str, ...]:
         return tuple(str(i) for i in range(self.first, self.first + self.size))
 
-    @property
-    def type(self) -> Any:
-        return pa.string()
-
     def encode(self, cells: Any) -> Any:
         index, value, rows, n = split_entries(cells, self.name)
         index = index - self.first
         known = (index >= 0) & (index < self.size)
         return csr(value[known], rows[known], index[known], (n, self.size))
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, **asdict(self)}
 
 
 COMMAS = {",": "a decimal comma"}
@@ -353,14 +324,9 @@ PATTERNS = {".": _pattern(r"\.", ","), ",": _pattern(",", r"\.")}
 
 
 class Parsed:
-    """Texts taken apart, as numbers with one of the decimal marks.
+    """Texts without blanks around them taken apart, as numbers with one of the decimal marks.
 
-    Parameters
-    ----------
-    texts : Arrow array of text
-        Without blanks around it.
-    decimal : {".", ","}
-        The decimal mark; the other one stands between thousands.
+    The other mark stands between thousands.
 
     Examples
     --------

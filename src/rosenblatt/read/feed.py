@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from rosenblatt.errors import UsageError, as_option, column_called, one_line, shortened
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.read import csv, jsonlines
+from rosenblatt.read.chunks import Chunk, LineStream, Place, RowChunk, RowStream
 from rosenblatt.read.columns import ENGLISH, as_numbers
 from rosenblatt.read.csv import MISSING, NUMBER, Dialect
 from rosenblatt.read.encoding import in_rows, refused
-from rosenblatt.read.lines import Chunk, LineStream, Place, Rows, RowStream
 from rosenblatt.read.plan import Wishes, forced_kinds
 from rosenblatt.read.source import Layout, format_of
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, missing
@@ -64,7 +64,7 @@ class Table:
 class Batch:
     """What a chunk of lines holds: a table, or rows of named features; and bad lines."""
 
-    chunk: Chunk | Rows
+    chunk: Chunk | RowChunk
     table: Table | None = None
     rows: list[tuple[int, dict[Hashable, Any], Any]] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)
@@ -263,7 +263,7 @@ class ArrowFeed:
         """The features that are numbers."""
         return tuple(name for name in self.features if name not in self.kinds)
 
-    def read(self, chunk: Rows) -> Batch:
+    def read(self, chunk: RowChunk) -> Batch:
         """The rows of a batch."""
         return _batch(self, Batch(chunk), chunk.batch, np.arange(chunk.count))
 
@@ -510,7 +510,7 @@ def kinds_told(kinds: Kinds) -> list[str]:
 # How a stream is read.
 
 
-class Found(NamedTuple):
+class HowRead(NamedTuple):
     """How to read a stream, the kinds known of its keys, where its rows begin, what to tell."""
 
     feed: Any
@@ -519,7 +519,7 @@ class Found(NamedTuple):
     notes: list[str]
 
 
-def feed_of(source: LineStream | RowStream, layout: Layout, wishes: Wishes) -> Found:
+def feed_of(source: LineStream | RowStream, layout: Layout, wishes: Wishes) -> HowRead:
     """Find out how to read a stream."""
     if isinstance(source, RowStream):
         return _arrow(source, wishes)
@@ -528,16 +528,16 @@ def feed_of(source: LineStream | RowStream, layout: Layout, wishes: Wishes) -> F
     if kind == "LIBSVM":
         if forced:
             raise UsageError("--number, --category and --text are for columns with names.")
-        return Found(LibsvmFeed(), {}, Place(), [])
+        return HowRead(LibsvmFeed(), {}, Place(), [])
     if kind == "JSON lines":
         target = wishes.target or _target(_first_keys(source.head()), None, source.name)
-        return Found(JsonFeed(target, wishes.ignore), forced_kinds(forced, wishes), Place(), [])
+        return HowRead(JsonFeed(target, wishes.ignore), forced_kinds(forced, wishes), Place(), [])
     if kind != "CSV":
         raise UsageError(f"a stream of {kind} cannot be read; give JSON lines, CSV or LIBSVM.")
     return _csv(source, layout, wishes)
 
 
-def _csv(source: LineStream, layout: Layout, wishes: Wishes) -> Found:
+def _csv(source: LineStream, layout: Layout, wishes: Wishes) -> HowRead:
     dialect = csv.find_dialect(source, layout)
     if dialect.encoding != "utf-8":
         raise UsageError("a stream must be UTF-8 text; convert it with iconv.")
@@ -561,7 +561,7 @@ def _csv(source: LineStream, layout: Layout, wishes: Wishes) -> Found:
         columns = tuple(name for name in columns if name in kinds)
     others = {name: kinds[name] for name in columns if kinds.get(name, "number") != "number"}
     feed = replace(feed, features=columns, kinds=others)
-    return Found(feed, {}, source.skip_line() if dialect.header else Place(), notes)
+    return HowRead(feed, {}, source.skip_line() if dialect.header else Place(), notes)
 
 
 def _first_kinds(
@@ -594,7 +594,7 @@ def _kind_of_cell(cell: str, decimal: str) -> str | None:
     return kind_of(cell.replace(decimal, "."))
 
 
-def _arrow(source: RowStream, wishes: Wishes) -> Found:
+def _arrow(source: RowStream, wishes: Wishes) -> HowRead:
     schema = source.file.schema_arrow
     names, forced = schema.names, forced_kinds(schema.names, wishes)
     target = _target(names, wishes.target, source.name)
@@ -612,7 +612,7 @@ def _arrow(source: RowStream, wishes: Wishes) -> Found:
             guessed[name] = next(filter(None, kinds), "category")
     others = {name: k for name, k in {**guessed, **forced}.items() if k != "number"}
     others = {name: others[name] for name in columns if name in others}
-    return Found(ArrowFeed(target, columns, others), {}, Place(), kinds_told(guessed))
+    return HowRead(ArrowFeed(target, columns, others), {}, Place(), kinds_told(guessed))
 
 
 def _target(names: list[str], wished: str | None, where: str) -> str:

@@ -38,7 +38,7 @@ POLL_SECONDS = 0.1
 SEAL = 1 << 16  # bytes before a place by which it is recognised
 
 
-Some = TypeVar("Some", "Chunk", "Rows")
+Some = TypeVar("Some", "Chunk", "RowChunk")
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowChunk:
     """Some rows of a Parquet file and the place where they begin, rows counted as lines."""
 
     batch: Any
@@ -106,10 +106,10 @@ class Rows:
         row = self.batch.slice(at, 1).to_pylist()[0]
         return json.dumps(row, default=str).encode() + b"\n"
 
-    def split(self, rows: int) -> tuple[Rows, Rows]:
+    def split(self, rows: int) -> tuple[RowChunk, RowChunk]:
         """The first so many rows, and the rest."""
-        first = Rows(self.batch.slice(0, rows), self.begin)
-        return first, Rows(self.batch.slice(rows), first.end)
+        first = RowChunk(self.batch.slice(0, rows), self.begin)
+        return first, RowChunk(self.batch.slice(rows), first.end)
 
 
 class RowStream:
@@ -147,10 +147,10 @@ class RowStream:
         """By which the file is recognised: its end, which tells where everything is."""
         return self.sealed
 
-    def passed(self, rows: Rows) -> None:
+    def passed(self, rows: RowChunk) -> None:
         """Nothing needs to be noted."""
 
-    def chunks(self, begin: Place, every: int | None) -> Iterator[Rows]:
+    def chunks(self, begin: Place, every: int | None) -> Iterator[RowChunk]:
         """Batches of rows from here on, cut also where their number is a multiple of `every`."""
         groups, skipped = self._groups_after(begin.lines)
         skip, place = begin.lines - skipped, begin
@@ -159,7 +159,7 @@ class RowStream:
             # Reading is what a stream of Parquet waits for: columns are decoded side by side.
             for batch in self.file.iter_batches(min(BATCH, most), groups, use_threads=True):
                 for at in range(skip, batch.num_rows, ROWS):
-                    for rows in _cut(Rows(batch.slice(at, ROWS), place), every):
+                    for rows in _cut(RowChunk(batch.slice(at, ROWS), place), every):
                         yield rows
                         place = rows.end
                 skip = max(0, skip - batch.num_rows)
