@@ -30,7 +30,7 @@ from rosenblatt.errors import (
     WriteError,
     column_called,
 )
-from rosenblatt.evidence.accuracy import Accuracy
+from rosenblatt.evidence.accuracy import Accuracy, Tester, Testing, Trial
 from rosenblatt.evidence.separability import (
     TIME_OVER,
     Separability,
@@ -55,8 +55,14 @@ from rosenblatt.read.data import (
 from rosenblatt.read.encoding import POLICIES, Answers, Encoding, spelled
 from rosenblatt.read.plan import Plan, Wishes
 from rosenblatt.read.source import numbered
-from rosenblatt.strategy import ALGORITHMS, How, Outcome, Silent, Watcher, learn_line
-from rosenblatt.trial import Tester, Testing, Trial
+from rosenblatt.strategy import (
+    ALGORITHMS,
+    How,
+    Outcome,
+    Silent,
+    Watcher,
+    learn_line,
+)
 from rosenblatt.words import (
     cannot_be_right,
     card,

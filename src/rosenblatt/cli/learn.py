@@ -21,6 +21,7 @@ from rosenblatt.cli.options import (
     too_large,
 )
 from rosenblatt.errors import UsageError
+from rosenblatt.evidence.accuracy import Testing
 from rosenblatt.files import keep_apart, keep_others
 from rosenblatt.model import MARK
 from rosenblatt.read import Source
@@ -31,7 +32,6 @@ from rosenblatt.read.encoding import spelled
 from rosenblatt.show.text import weights_table
 from rosenblatt.solve import SECONDS, Result, opened, read_sentence, refuse_passes, solve
 from rosenblatt.strategy import ALGORITHMS, How
-from rosenblatt.trial import Testing
 from rosenblatt.words import counted
 
 BUILT_IN = "the built-in credit approval"

@@ -15,14 +15,13 @@ from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import examples, json_option, layout_options
 from rosenblatt.errors import UsageError, column_called
-from rosenblatt.evidence.accuracy import Accuracy
+from rosenblatt.evidence.accuracy import Accuracy, told_accuracy
 from rosenblatt.files import keep_apart
 from rosenblatt.model import Model, load
 from rosenblatt.read.data import read_batches, told_where
 from rosenblatt.read.encoding import Unseen, refused, spelled
 from rosenblatt.read.source import Layout, Source, format_of, numbered
 from rosenblatt.show.predictions import WRITERS, Reasons, open_writer
-from rosenblatt.trial import told_accuracy
 from rosenblatt.words import counted
 
 FEW = 1 << 14

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.algorithms.scaling import Strength, strengths
-from rosenblatt.evidence.accuracy import Accuracy
 from rosenblatt.evidence.guarantee import corrections
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
@@ -33,6 +32,7 @@ from rosenblatt.trace import Trace
 from rosenblatt.words import PROVES, counted, shown, verdict_sentence
 
 if TYPE_CHECKING:
+    from rosenblatt.evidence.accuracy import Accuracy
     from rosenblatt.solve import Result
 
 GENERATOR = '<meta name="generator" content="rosenblatt">'  # by which it is known as ours
