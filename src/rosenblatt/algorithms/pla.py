@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,8 +100,7 @@ class Interrupted(KeyboardInterrupt):
         self.run = run
 
 
-@dataclass(frozen=True, eq=False)
-class Progress:
+class Progress(NamedTuple):
     """A run so far; w is in the examples' unit and has its w0 slot."""
 
     w: Floats
@@ -109,7 +108,7 @@ class Progress:
     corrections: int = 0
     whole_cycles: int = 0
     within_cycle: bool = False
-    corrected: Ints = field(default_factory=lambda: NO_ENDS)  # the rows of the last call
+    corrected: Ints = NO_ENDS  # the rows of the last call
 
     @property
     def cycles(self) -> int:
@@ -255,11 +254,11 @@ class Walk:
         start: Floats | None = None,
         watch: Watch | None = None,
     ) -> None:
+        self.blocks, self.rule, self.budget, self.watch = blocks, rule, budget, watch
+        self.in_memory = isinstance(blocks, Examples)
         first = next(iter(blocks.each(lambda block, _: block)), None)
         if first is None:
             raise ValueError("there are no rows to learn from.")
-        self.blocks, self.rule, self.budget, self.watch = blocks, rule, budget, watch
-        self.in_memory = isinstance(blocks, Examples)
         if not self.in_memory and rule.order != "cycle":
             raise ValueError(
                 f"order is {rule.order!r}, which needs all rows in memory; rows of a file are "
@@ -319,9 +318,12 @@ class Walk:
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """One pass over the blocks, whose rows are counted on the way."""
-        for n, answer in self.blocks.each(lambda block, k: (k + block.n, work(block, k))):
-            self.n = max(self.n, n)
-            yield answer
+
+        def counted_work(block: Examples, first: int) -> T:
+            self.n = max(self.n, first + block.n)
+            return work(block, first)
+
+        return self.blocks.each(work if self.in_memory else counted_work)
 
     def cycle(self, order: Order | None = None, most: int = 1) -> bool:
         """Visit every row once, and a few rows up to `most` times; true if a cycle was clean."""

@@ -292,15 +292,14 @@ def _ratchet(walk: PocketWalk) -> None:
     k = run = longest = 0
     judged = False  # once is enough before its next correction
     while walk.goes_on:
-        one = judged or walk.rule.order == "first"
-        w, trace, visits = walk.room(1 if one else walk.corrections_left)
-        part, limit = rows[k : k + visits], FOREVER if judged else longest
-        went, run, t = engine.ratchet(walk.rows, part, walk.rule.zero, w, run, limit, trace)
-        k += went
+        w, trace, visits = walk.room(1 if walk.rule.order == "first" else walk.corrections_left)
+        before = run - FOREVER if judged else run
+        part = rows[k : k + visits]
+        went, run, t = engine.ratchet(walk.rows, part, walk.rule.zero, w, before, longest, trace)
+        run, judged, k = (run + FOREVER, True, k + went) if run < 0 else (run, False, k + went)
         ended = k == len(rows)
         ends = np.full(int(ended), t, dtype=np.int64)
         walk.record(w, trace[:t], ends, within_cycle=0 < k < len(rows))
-        judged = judged and t == 0
         if run > longest and not judged:
             now = walk.so_far
             longest = run if walk.consider(now.w * walk.unit, now.corrections) else longest
