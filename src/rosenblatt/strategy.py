@@ -18,7 +18,7 @@ import numpy as np
 from rosenblatt import algorithms, clock, engine
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import Progress, Run
-from rosenblatt.algorithms.pocket import Plan, Pocket
+from rosenblatt.algorithms.pocket import Pocket, PocketPlan
 from rosenblatt.algorithms.scaling import Scaling
 from rosenblatt.blocks import Blocks, InOrder
 from rosenblatt.clock import Deadline
@@ -320,7 +320,7 @@ def _pocket(task: Task) -> tuple[Run, str]:
         def watch(number: int, so_far: Progress, pocket: Pocket) -> None:
             tell(pocket.mistakes, so_far.corrections)
 
-        plan = Plan(threads=engine.cores(), watch=watch)
+        plan = PocketPlan(threads=engine.cores(), watch=watch)
         return algorithms.pocket(task.scaled, rule, budget, plan=plan), "random"
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import rosenblatt as rb
 from rosenblatt import algorithms
 from rosenblatt.algorithms.judge import Judge
-from rosenblatt.algorithms.pocket import Plan
+from rosenblatt.algorithms.pocket import PocketPlan
 from rosenblatt.blocks import InOrder
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
@@ -61,7 +61,7 @@ def test_a_pocket_over_batches_is_that_of_all_rows_at_once(examples, size, corre
     rule, budget = algorithms.Rule("cycle", zero=zero), algorithms.Budget(2**62, corrections)
     whole = algorithms.pocket(Examples.from_arrays(X, y), rule, budget)
     corrected = []
-    plan = Plan(watch=lambda _, now, pocket: corrected.extend(now.corrected.tolist()))
+    plan = PocketPlan(watch=lambda _, now, pocket: corrected.extend(now.corrected.tolist()))
     parts = algorithms.pocket(cut(X, y, size), rule, budget, plan=plan)
     assert corrected == whole.trace.examples.tolist()
     assert parts.pocket.history == whole.pocket.history

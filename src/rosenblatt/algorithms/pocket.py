@@ -58,7 +58,7 @@ Watch = Callable[[int, Progress, Pocket], None]
 
 
 @dataclass(frozen=True)
-class Plan:
+class PocketPlan:
     """How to run the pocket: Gallant's ratchet, restarts and threads for them, a watcher."""
 
     ratchet: bool = False
@@ -72,7 +72,7 @@ def pocket(
     rule: Rule = Rule(order="random"),
     budget: Budget = Budget(FOREVER, 1000),
     start: Floats | None = None,
-    plan: Plan = Plan(),
+    plan: PocketPlan = PocketPlan(),
 ) -> PocketRun:
     """Correct mistakes for as long as the budget lasts; return the best weights met.
 
@@ -90,7 +90,7 @@ def pocket(
         The most corrections, of each restart, and the most seconds, of all together.
     start : array, optional
         w(0) with its w0 slot; zeros if not given.
-    plan : Plan
+    plan : PocketPlan
         Gallant's ratchet, restarts, threads, a watcher called with the restart's number.
 
     Examples
@@ -162,7 +162,7 @@ class PocketWalk(Walk):
         rule: Rule,
         budget: Budget,
         start: Floats | None,
-        plan: Plan,
+        plan: PocketPlan,
         number: int = 0,
     ) -> None:
         super().__init__(blocks, rule, budget, start)

@@ -8,7 +8,7 @@ import numpy as np
 
 from rosenblatt import algorithms, checks, engine
 from rosenblatt.algorithms.fewest import Search
-from rosenblatt.algorithms.pocket import FOREVER, Plan, Pocket, PocketRun
+from rosenblatt.algorithms.pocket import FOREVER, Pocket, PocketPlan, PocketRun
 from rosenblatt.clock import Teller
 from rosenblatt.estimators.perceptron import LinearClassifier
 from rosenblatt.evidence.optimum import FewestMistakesResult, fewest_of
@@ -161,7 +161,7 @@ class PocketPerceptron(LinearClassifier):
             teller.tell(min(list(mistakes.values())), sum(list(corrections.values())))
 
         with Teller(self.verbose, self.time_limit) as teller, engine.at_most(threads):
-            plan = Plan(bool(self.ratchet), int(self.restarts), threads, watch)
+            plan = PocketPlan(bool(self.ratchet), int(self.restarts), threads, watch)
             run = algorithms.pocket(examples, rule, budget, start, plan)
         self._remember(X, examples, run)
         if run.reason == "interrupted":

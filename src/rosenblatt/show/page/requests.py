@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rosenblatt import algorithms
 from rosenblatt.algorithms.pla import Run
-from rosenblatt.algorithms.pocket import Plan
+from rosenblatt.algorithms.pocket import PocketPlan
 from rosenblatt.clock import Deadline, OutOfTimeError
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
@@ -163,7 +163,7 @@ class RunRequest:
         budget = algorithms.Budget(CYCLES, self.corrections)
         if self.algorithm == "pla":
             return algorithms.pla(self.examples, rule, budget, self.start, watch)
-        plan = Plan(ratchet=self.algorithm == "ratchet", watch=watch)
+        plan = PocketPlan(ratchet=self.algorithm == "ratchet", watch=watch)
         return algorithms.pocket(self.examples, rule, budget, self.start, plan)
 
     def python(self) -> str:
