@@ -222,12 +222,7 @@ def short_weights(signed: Signed, found: Alternative) -> Vector:
     w = found.weights
     if not found.rounded:
         w = next((cut for bits in BITS if separates(signed, cut := cut_to(w, bits))), w)
-    return tall_integers(signed, w)
-
-
-def tall_integers(signed: Signed, w: Fractions) -> Vector:
-    """Weights for scaled rows as integer weights for the data as they were given."""
-    return without_denominators(signed.unscaled(signed.scaled_whole(w)))
+    return signed.tall_integers(w)
 
 
 def cut_to(w: Fractions, bits: int) -> Fractions:
@@ -411,7 +406,7 @@ def widest_from(plain: Signed, best: Measured, point: Point | None, watch: Watch
     if best.gap > GAP and point is None:
         point = nearest_point(plain, GAP, watch)
         found = separator(plain, point)
-        nearer = best.weights if found is None else tall_integers(plain, found.weights)
+        nearer = best.weights if found is None else plain.tall_integers(found.weights)
         best = max(best, measured(plain, nearer, point), key=_wider)
     small = plain.examples.n * plain.dimension <= SMALL
     if best.gap > GAP and point is not None and small and 0 < len(point.rows) <= FEW:
@@ -430,10 +425,10 @@ def _exactly(plain: Signed, point: Point) -> Measured | None:
         return None
     hull = (found.rows, found.multipliers)
     for bits in BITS:
-        result = measured(plain, tall_integers(plain, cut_to(found.weights, bits)), hull)
+        result = measured(plain, plain.tall_integers(cut_to(found.weights, bits)), hull)
         if result.margin > 0 and result.gap <= GAP:
             return result
-    return measured(plain, tall_integers(plain, found.weights), hull)
+    return measured(plain, plain.tall_integers(found.weights), hull)
 
 
 def unit_length(weights: Sequence[int]) -> Floats:

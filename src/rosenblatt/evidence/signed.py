@@ -330,10 +330,11 @@ class Signed:
                 whole[j] = -v
         return whole
 
-    def unscaled(self, whole: Sequence[flint.fmpq]) -> list[flint.fmpq]:
-        """Exact tall weights for the data as they were given, from those for scaled rows."""
+    def tall_integers(self, w: Sequence[flint.fmpq]) -> Vector:
+        """Weights for scaled rows as integer weights for the data as they were given."""
         powers = (np.frexp(self.scale.columns)[1] - 1).tolist()
-        return [v * power(1, e) for v, e in zip(whole, powers, strict=True)]
+        whole = self.scaled_whole(w)
+        return without_denominators([v * power(1, e) for v, e in zip(whole, powers, strict=True)])
 
     def row_power(self, n: int) -> flint.fmpq:
         """What row n was multiplied by."""
@@ -418,7 +419,7 @@ def zero_sum(signed: Signed, rows: Sequence[int]) -> Alternative | None:
 class ExactWalk:
     """Wolfe's walk to the nearest point, in fractions, from where the float solver stood.
 
-    In exact arithmetic the distance falls with every admission, so no corral comes twice and
+    In exact arithmetic the distance falls with every admission, so no active set comes twice and
     the walk ends.
     """
 
@@ -432,11 +433,15 @@ class ExactWalk:
     def run(self, *, widest: bool = False, most: int = 500) -> Alternative | None:
         """Walk until a separator (the widest, if asked) or the origin is found; None: too far."""
         for _ in range(most):
-            self._settle()
-            w, height = self._left_over()
+            self._adjust()
+            height = 1 - sum(self.u, flint.fmpq(0))
             if height == 0:
                 return Alternative(rows=self.rows, multipliers=self.u)
-            n = self._first_below(w, height if widest else flint.fmpq(0), widest)
+            w = (flint.fmpq_mat(1, len(self.u), self.u) * flint.fmpq_mat(self.Z)).entries()
+            # The worst row by floats that is too low exactly: at zero, too, where any w will do.
+            excesses = below(self.signed, w, height if widest else flint.fmpq(0))
+            low = ((n, e) for n, e in excesses if n not in self.rows)
+            n = next((n for n, e in low if e < 0 or (e == 0 and not widest)), None)
             if n is None:
                 return Alternative(weights=w, rows=self.rows, multipliers=self.u)
             self.rows.append(n)
@@ -444,9 +449,13 @@ class ExactWalk:
             self.u.append(flint.fmpq(0))
         return None
 
-    def _settle(self) -> None:
+    def _adjust(self) -> None:
+        """Move to the multipliers of the members that leave least over; those at zero go."""
         while True:
-            best = self._best()
+            self.signed.deadline.check()
+            taller, k = _with_ones(flint.fmpq_mat(self.Z)), len(self.rows)
+            ones = flint.fmpq_mat(k, 1, [1] * k)
+            best = list(solved(taller * taller.transpose(), ones).entries())
             falling = [i for i, p in enumerate(best) if p <= 0]
             if not falling:
                 self.u = best
@@ -458,25 +467,6 @@ class ExactWalk:
                 if steps[i] == step:
                     del self.u[i], self.rows[i], self.Z[i]
 
-    def _best(self) -> Fractions:
-        """The multipliers, members only, that leave least over."""
-        self.signed.deadline.check()
-        k = len(self.rows)
-        taller = _with_ones(flint.fmpq_mat(self.Z))
-        products = taller * taller.transpose()
-        return list(solved(products, flint.fmpq_mat(k, 1, [1] * k)).entries())
-
-    def _left_over(self) -> tuple[Fractions, Any]:
-        u = flint.fmpq_mat(1, len(self.u), self.u)
-        return (u * flint.fmpq_mat(self.Z)).entries(), 1 - sum(self.u, flint.fmpq(0))
-
-    def _first_below(self, w: Fractions, level: Any, strictly: bool) -> int | None:
-        """A row with w·z below the level (or at it, unless strictly), the worst by floats first."""
-        for n, excess in below(self.signed, w, level):
-            if n not in self.rows and (excess < 0 or (excess == 0 and not strictly)):
-                return n
-        return None
-
 
 def below(signed: Signed, w: Fractions, level: Any) -> Iterator[tuple[int, Any]]:
     """Every row whose w·z may be at or below the level, with w·z - level exactly, worst first."""
@@ -484,15 +474,18 @@ def below(signed: Signed, w: Fractions, level: Any) -> Iterator[tuple[int, Any]]
     at = round_fraction(level / unit)
     near = np.flatnonzero(s <= at + slack + abs(at) * 2.0**-50)
     near = near[np.argsort(s[near])]
-    for n, product in exact_scores(signed, w, near.tolist()):
-        yield n, product - level
+    column = flint.fmpq_mat(len(w), 1, w)
+    for start in range(0, len(near), BATCH):
+        rows = near[start : start + BATCH].tolist()
+        for n, product in zip(rows, (signed.exact(rows) * column).entries(), strict=True):
+            yield n, product - level
 
 
 def vanishing(signed: Signed, w: Fractions) -> Rows:
     """The rows with w·z = 0; that it is so modulo three primes is taken for it."""
     s, slack, _ = rigorous_scores(signed, w)
     near = np.flatnonzero(np.abs(s) <= slack)
-    whole = without_denominators(signed.unscaled(signed.scaled_whole(w)))
+    whole = signed.tall_integers(w)
     if len(near) <= MANY:
         return near[zero_products(whole, signed.examples, near, PRIMES)]
     zero = np.empty(len(near), dtype=bool)
@@ -508,7 +501,7 @@ def fractions_of(floats: Floats) -> Fractions:
     return [flint.fmpq(*v.as_integer_ratio()) for v in floats.tolist()]
 
 
-def without_denominators(fractions: Sequence[Any]) -> tuple[int, ...]:
+def without_denominators(fractions: Sequence[Any]) -> Vector:
     """A positive multiple of some fractions, in integers without a common factor."""
     common = math.lcm(*(int(v.q) for v in fractions))
     whole = [int(v.p) * (common // int(v.q)) for v in fractions]
@@ -533,14 +526,6 @@ def rounding(signed: Signed, w: Floats) -> float:
     size = np.sqrt(len(w)) * np.sqrt(w @ w)
     lost = max(2.0**-900, len(w) * 2.0**-1070 * np.abs(signed.signs).max())
     return float(4 * (len(w) + 3) * 2.0**-53 * size + lost)
-
-
-def exact_scores(signed: Signed, w: Fractions, rows: list[int]) -> Iterator[tuple[int, Any]]:
-    """w·z of some rows, exactly."""
-    column = flint.fmpq_mat(len(w), 1, w)
-    for start in range(0, len(rows), BATCH):
-        batch = rows[start : start + BATCH]
-        yield from zip(batch, (signed.exact(batch) * column).entries(), strict=True)
 
 
 def solved(A: flint.fmpq_mat, b: flint.fmpq_mat) -> flint.fmpq_mat:
