@@ -8,6 +8,7 @@ from scipy import sparse
 import rosenblatt as rb
 from rosenblatt.evidence import integers
 from rosenblatt.evidence.integers import contradictions, distinct, kinds
+from rosenblatt.evidence.proof import product_signs
 from rosenblatt.evidence.separability import contradicted
 from rosenblatt.evidence.signed import Signed
 from rosenblatt.examples import Examples
@@ -151,3 +152,34 @@ def test_raw_columns_are_decided_with_few_rows_in_fractions(monkeypatch, widest)
     assert s.verdict in ("inseparable", "quasi-separable")
     assert s.proof.check(X, y)
     assert sum(taken) < 20 * 21
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_sign_of_every_product_is_that_of_fractions(form):
+    rng = np.random.default_rng(0)
+    met = set()
+    for seed in range(104):
+        examples = rows_of(seed, form)
+        if seed % 2:  # whole numbers, which floats may settle alone
+            X = rng.integers(-3, 4, (100, 3)).astype(float)
+            examples = Examples.from_arrays(form(X), rng.integers(0, 2, 100), one_class=True)
+        width = integers.dimension_of(examples)
+        size = (4, 2**30, 2**62)[seed % 3]
+        w = tuple(int(v) * 2 ** (seed % 5 * 40) for v in rng.integers(-size, size, width))
+        signs = np.concatenate([some for _, some in product_signs(w, examples)])
+        table = integers.integer_rows(examples, range(examples.n))
+        products = [sum(v * a for v, a in zip(w, z, strict=True)) for z in table]
+        assert signs.tolist() == [(p > 0) - (p < 0) for p in products]
+        met |= set(signs.tolist())
+    assert met == {-1, 0, 1}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_sums_of_rows_leave_out_what_they_are_told_to(form):
+    for seed in range(26):
+        examples = rows_of(seed, form)
+        sums, unit = integers.sum_of_rows(examples, without=[0])
+        table = integers.integer_rows(examples, range(examples.n), unit)
+        assert sums == [sum(column[1:]) for column in zip(*table, strict=True)]
+        listed = integers.combined([1] * examples.n, examples, np.arange(examples.n), unit)
+        assert listed == [sum(column) for column in zip(*table, strict=True)]

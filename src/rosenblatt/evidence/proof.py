@@ -457,8 +457,8 @@ def product_signs(
     w = np.array([v / (1 << most.bit_length()) for v in weights])  # up to 1, each rounded once
     for start, X, y in batches(examples):
         s, settled = _settled(X, y, w, examples.x0, most)
-        signs, doubtful = np.sign(s).astype(np.int8), np.flatnonzero(~settled)
-        signs[doubtful] = 0
+        signs = np.sign(np.where(settled, s, 0.0)).astype(np.int8)
+        doubtful = np.flatnonzero(~settled)
         if len(doubtful) >= MANY:  # most of them are zero, then
             primes = primes_enough(weights, examples, start + doubtful)
             doubtful = doubtful[~zero_products(weights, examples, start + doubtful, primes)]
