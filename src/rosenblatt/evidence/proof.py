@@ -457,6 +457,9 @@ def product_signs(
     w = np.array([v / (1 << most.bit_length()) for v in weights])  # up to 1, each rounded once
     for start, X, y in batches(examples):
         s, settled = _settled(X, y, w, examples.x0, most)
+        if settled.all():
+            yield start, np.sign(s).astype(np.int8)
+            continue
         signs = np.sign(np.where(settled, s, 0.0)).astype(np.int8)
         doubtful = np.flatnonzero(~settled)
         if len(doubtful) >= MANY:  # most of them are zero, then
@@ -485,9 +488,11 @@ def _settled(
             return s, np.ones(len(s), dtype=bool)
         square = float(np.einsum("i,i->", numbers, numbers))
         length = math.sqrt(np.einsum("i,i->", w, w)) * math.sqrt(square + x0 * x0)
-        settled: NDArray[np.bool_] = np.abs(s) > share * length + 2.0**-900
-        near = np.flatnonzero(~settled & (s != 0))
-        if len(near):
+        least = share * length + 2.0**-900
+        settled: NDArray[np.bool_] = s > least
+        if not settled.all():
+            settled |= s < -least
+            near = np.flatnonzero(~settled & (s != 0))
             sizes = _scores(abs(X[near]), np.abs(w) + 2.0**-1022, abs(x0))
             settled[near] = np.abs(s[near]) > share * sizes + 2.0**-900
     return s, settled
