@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 
 
+@dataclass(eq=False, repr=False)
 class PocketPerceptron(LinearClassifier):
     """The perceptron for examples that no line may answer: the best weights stay in a pocket.
 
@@ -94,37 +96,20 @@ class PocketPerceptron(LinearClassifier):
     ((0, 4), False, 'max_updates')
     """
 
-    def __init__(
-        self,
-        max_updates: int = 1000,
-        order: str = "random",
-        ratchet: bool = False,
-        restarts: int = 1,
-        time_limit: float | None = None,
-        eta0: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        zero: str = "mistake",
-        class_weight: dict[Any, float] | str | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.max_updates = max_updates
-        self.order = order
-        self.ratchet = ratchet
-        self.restarts = restarts
-        self.time_limit = time_limit
-        self.eta0 = eta0
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.zero = zero
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+    max_updates: int = 1000
+    order: str = "random"
+    ratchet: bool = False
+    restarts: int = 1
+    time_limit: float | None = None
+    eta0: float = 1.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    zero: str = "mistake"
+    class_weight: dict[Any, float] | str | None = None
+    warm_start: bool = False
+    random_state: Any = None
+    verbose: int = 0
+    n_jobs: int | None = None
 
     def fit(
         self,
@@ -247,6 +232,7 @@ def fewest_mistakes(
         return fewest_of(examples, Search(seconds, threads, rng, teller.tell))
 
 
+@dataclass(eq=False, repr=False)
 class FewestMistakes(LinearClassifier):
     """The line with the fewest mistakes that a search finds in the time it is given.
 
@@ -302,23 +288,13 @@ class FewestMistakes(LinearClassifier):
 
     zero = "mistake"
 
-    def __init__(
-        self,
-        time_limit: float = 5.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight: dict[Any, float] | str | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.time_limit = time_limit
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+    time_limit: float = 5.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    class_weight: dict[Any, float] | str | None = None
+    random_state: Any = None
+    verbose: int = 0
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Search until the time is over or nothing better is possible.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -40,6 +41,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     intercept_: NDArray[np.float64]
     weights_: NDArray[np.float64]
     n_features_in_: int
+    n_updates_: int
+    n_iter_: int
     _zero: int
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -178,6 +181,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return start
 
 
+@dataclass(eq=False, repr=False)
 class Perceptron(LinearClassifier):
     """The perceptron learning algorithm, which says why it stopped and what it corrected.
 
@@ -244,36 +248,18 @@ class Perceptron(LinearClassifier):
     ['yes', 'no']
     """
 
-    n_updates_: int
-    n_iter_: int
-
-    def __init__(
-        self,
-        order: str = "cycle",
-        max_iter: int = 1000,
-        max_updates: int | None = None,
-        eta0: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        zero: str = "mistake",
-        class_weight: dict[Any, float] | str | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.order = order
-        self.max_iter = max_iter
-        self.max_updates = max_updates
-        self.eta0 = eta0
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.zero = zero
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+    order: str = "cycle"
+    max_iter: int = 1000
+    max_updates: int | None = None
+    eta0: float = 1.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    zero: str = "mistake"
+    class_weight: dict[Any, float] | str | None = None
+    warm_start: bool = False
+    random_state: Any = None
+    verbose: int = 0
+    n_jobs: int | None = None
 
     def fit(
         self,
