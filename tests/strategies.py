@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-ORDERS = ("cycle", "random-cycle", "shuffle", "first", "random")
+ORDERS = algorithms.ORDERS
 
 orders = st.sampled_from(ORDERS)
 zeros = st.sampled_from(["mistake", "negative", "positive"])

@@ -166,12 +166,12 @@ def test_no_budget_leaves_the_start():
     assert again.fit(X, y).history_[0] == (0, first)
 
 
-@pytest.mark.parametrize("restarts", [1, 2])
-def test_ctrl_c_keeps_the_best_so_far(restarts, monkeypatch):
+@pytest.mark.parametrize(("restarts", "order"), [(1, "random"), (1, "cycle"), (2, "random")])
+def test_ctrl_c_keeps_the_best_so_far(restarts, order, monkeypatch):
     X, y = noisy()
-    clf = rb.PocketPerceptron(10**9, restarts=restarts, time_limit=60, random_state=0)
+    clf = rb.PocketPerceptron(10**9, order, restarts=restarts, time_limit=60, random_state=0)
     # Compile first: before there is a pocket Ctrl-C is an ordinary KeyboardInterrupt.
-    rb.PocketPerceptron(200, restarts=restarts, random_state=0).fit(X, y)
+    rb.PocketPerceptron(200, order, restarts=restarts, random_state=0).fit(X, y)
     real, judged = Judge.alone, []
 
     def interrupted(self, w):
@@ -190,6 +190,8 @@ def test_ctrl_c_keeps_the_best_so_far(restarts, monkeypatch):
     assert clf.stop_reason_ == "interrupted"
     assert clf.n_mistakes_ == (clf.predict(X) != y).sum() < 300
     assert clf.history_[-1][0] <= clf.n_updates_ == len(clf.trace_)
+    assert clf.last_weights_.tolist() == clf.trace_.weights(clf.n_updates_).tolist()
+    assert clf.trace_.ends.max(initial=0) <= clf.n_updates_
 
 
 def test_progress_is_printed_where_there_is_no_terminal(capsys, monkeypatch):

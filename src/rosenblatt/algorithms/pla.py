@@ -388,11 +388,11 @@ class Walk:
         """
         block, first = where or (self.examples, 0)
         t = self.accepted(corrected, block)
+        if t < len(corrected) or t == self.corrections_left:
+            ends, within_cycle = ends[ends < t], True
         if t < len(corrected):
             corrected, w = corrected[:t], self.so_far.w.copy()
             engine.replay(block.rows(self.rule.eta), corrected, w)
-        if t == self.corrections_left:
-            ends, within_cycle = ends[ends < t], True
         if not np.isfinite(self._in_data_units(w)).all():
             raise _overflow(block, first, self.rule.eta)
         # A call may use a small part of the space it was given: keep only that part.
