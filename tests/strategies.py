@@ -6,6 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from rosenblatt import algorithms
+
 ORDERS = algorithms.ORDERS
 
 orders = st.sampled_from(ORDERS)
