@@ -129,7 +129,7 @@ def test_labels_of_any_kind_come_back_as_they_were(labels):
 
 def test_one_of_three_answers_is_learnt_against_the_rest():
     frame = pd.DataFrame({"x": range(30), "kind": np.repeat(["a", "b", "c"], 10)})
-    with pytest.raises(DataError, match="there must be two"):
+    with pytest.raises(DataError, match=r'there must be two\. Give positive="c"'):
         rb.learn(frame, "kind")
     result = rb.learn(frame, "kind", positive="c")
     assert (result.verdict, result.labels) == ("separable", ["not c", "c"])
@@ -139,8 +139,9 @@ def test_missing_numbers_are_refused_left_out_or_filled():
     frame = pd.DataFrame({"x": [*range(19), math.nan], "y": np.arange(20) > 9})
     with pytest.raises(DataError, match=r'row 20.*column "x"'):
         rb.learn(frame, "y")
-    assert rb.learn(frame, "y", missing="drop").outcome.rows == 19
-    assert rb.learn(frame, "y", missing="mean").outcome.rows == 20
+    assert rb.learn(frame, "y", missing="drop").outcome.run.rows == 19
+    assert rb.learn(frame, "y", missing="mean").outcome.run.rows == 20
+    assert "1 row left out: something is missing there" in str(rb.learn(frame, "y", missing="drop"))
 
 
 def test_the_proof_is_of_the_values_as_given():
@@ -148,6 +149,20 @@ def test_the_proof_is_of_the_values_as_given():
     result = rb.learn(X, y)
     assert result.separability.proof.check(X, y)
     assert rb.learn(X, [0, 1, 1, 0]).separability.proof.check(X, [0, 1, 1, 0])
+
+
+def test_a_file_to_test_on_is_answered_by_the_line_itself(tmp_path):
+    pa.csv.write_csv(credit(n=100, seed=1), tmp_path / "other.csv")
+    result = rb.learn(credit(n=100), "approved", test=tmp_path / "other.csv")
+    right = result.model.predict(credit(n=100, seed=1)) == np.array(credit(n=100, seed=1)[4])
+    assert result.accuracy.right == np.count_nonzero(right)
+    assert result.trial.kind == "file"
+
+
+def test_what_it_means_for_a_regression_is_part_of_the_story():
+    result = rb.learn([[0.0], [1.0], [1.0], [2.0]], [0, 0, 1, 1])
+    assert result.verdict == "quasi-separable"
+    assert "as a regression, " in str(result)
 
 
 def test_separability_is_decided_once_in_a_run(monkeypatch):

@@ -7,6 +7,7 @@ file. Nothing is printed here: a `Watcher` is told what is done, and the `Result
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -98,6 +99,7 @@ class Verdict:
     answer: Separability
     rows: Any  # the row of the file, from 0, of each example: an array, or indexed like one
     separator: Hypothesis | None = None  # a line without mistakes, where one is known
+    more: str = ""  # what it means for a regression
 
     @property
     def name(self) -> str:
@@ -283,7 +285,7 @@ class Result:
 
     def found(self) -> str:
         """What was found, in words."""
-        rows = counted(self.outcome.rows, "row")
+        rows = counted(self.outcome.run.rows, "row")
         if self.mistakes is None:
             return "interrupted: kept the weights so far"
         if self.mistakes == 0:
@@ -295,20 +297,24 @@ class Result:
 
     def facts(self) -> list[tuple[str, str]]:
         """What a report tells, in order."""
-        facts = [("verdict", self.decided.sentence)]
-        facts += [("learnt", step) for step in self.outcome.steps]
-        facts.append(("found", self.found()))
+        facts = self._story()
         if self.trial is not None:
             facts.append(("tested", self.trial.sentence()))
             facts.append(("worth", self.trial.total.worth(self.labels)[0]))
         return facts
+
+    def _story(self) -> list[tuple[str, str]]:
+        facts = [("verdict", self.decided.sentence)]
+        facts += [("", self.decided.more)] if self.decided.more else []
+        facts += [("learnt", step) for step in self.outcome.steps]
+        return [*facts, ("found", self.found())]
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON."""
         o, answers = self.outcome, self.data.plan.answers
         return {
             "data": self.data.name,
-            "rows": o.rows,
+            "rows": o.run.rows,
             "features": len(self.data.plan.encoding.features),
             "target": answers.column,
             "target_guessed": self.data.plan.guessed,
@@ -316,7 +322,7 @@ class Result:
             "positive": answers.positive,
             "verdict": self.decided.to_json(),
             "algorithm": o.algorithm,
-            "corrections": o.corrections,
+            "corrections": o.run.corrections,
             "bound": o.bound,
             "mistakes": o.mistakes,
             "lower_bound": o.lower_bound,
@@ -325,7 +331,7 @@ class Result:
             "accuracy": None if self.trial is None else self.trial.to_json(),
             "threshold": o.hypothesis.threshold,
             "weights": [asdict(strength) for strength in self.strengths()],
-            **({} if self.held else {"examples": o.rows, **self._passed()}),
+            **({} if self.held else {"examples": o.run.rows, **self._passed()}),
         }
 
     def _learnt(self) -> dict[str, Any]:
@@ -336,9 +342,9 @@ class Result:
             "order": self.how.order,
             "scaled for learning": self.how.scale,
             "seed": self.how.seed,
-            "examples": o.rows,
+            "examples": o.run.rows,
             "verdict": self.verdict,
-            "corrections": o.corrections,
+            "corrections": o.run.corrections,
             "bound on corrections": o.bound,
             "mistakes": o.mistakes,
             "no line makes fewer mistakes than": o.lower_bound,
@@ -353,12 +359,13 @@ class Result:
             "order": "cycle",
             "scaled for learning": self.how.scale,
             "in passes": True,
-            "cycles": self.outcome.cycles,
+            "cycles": self.outcome.run.cycles,
             "stopped": self.outcome.reason,
         }
 
     def __str__(self) -> str:
-        facts = [("read", read_sentence(self.data)), *self.facts()[: 2 + len(self.outcome.steps)]]
+        notes = [("", note) for note in reading_notes(self.data)]
+        facts = [("read", read_sentence(self.data)), *notes, *self._story()]
         if self.trial is not None:
             facts += self.trial.told(self.data.plan.answers)
         return "\n".join(f"{what:<9} {text}" for what, text in facts)
@@ -378,14 +385,16 @@ def learn(
     target: str | None = None,
     positive: Any = None,
     missing: str = "error",
-    ignore: Sequence[str] = (),
-    category: Sequence[str] = (),
-    text: Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
+    number: str | Sequence[str] = (),
+    category: str | Sequence[str] = (),
+    text: str | Sequence[str] = (),
     algorithm: str = "auto",
     order: str = "cycle",
     scale: bool = True,
     time_limit: float | None = None,
     test_size: float = 0.2,
+    test: str | os.PathLike[str] | None = None,
     cv: int | None = None,
     random_state: int = 0,
 ) -> Result:
@@ -406,8 +415,8 @@ def learn(
         The answer that counts as yes; of three or more, it is learnt against the rest.
     missing : {"error", "drop", "mean"}
         Where a number is missing in a frame or a file: refuse, drop the row, take the mean.
-    ignore, category, text : sequences of str
-        Columns to leave out, to take as categories, to take as words.
+    ignore, number, category, text : str or sequences of str
+        Columns to leave out, to take as numbers, as categories, as words.
     algorithm : {"auto", "pla", "pocket", "fewest"}
         "auto": PLA if a line is right everywhere, else the pocket, then a search.
     order : str
@@ -419,6 +428,8 @@ def learn(
         no limit for a file larger than memory, which is read in passes.
     test_size : float
         The share of rows held out to measure accuracy; 0 for none.
+    test : path, optional
+        A file to measure it on instead.
     cv : int, optional
         Measure it in so many folds instead.
     random_state : int
@@ -450,14 +461,36 @@ def learn(
     wishes = Wishes(
         target=y if isinstance(y, str) else target,
         positive=None if positive is None else spelled(positive),
-        ignore=tuple(ignore),
-        categories=tuple(category),
-        texts=tuple(text),
+        ignore=_several(ignore),
+        numbers=_several(number),
+        categories=_several(category),
+        texts=_several(text),
         missing=missing,
     )
     how = How(algorithm, order, scale, time_limit, random_state)
-    testing = Testing(test_size, None, cv)
-    return solve(_given(X, y, wishes, (how, testing)), (Layout(), wishes), how, testing)
+    testing = Testing(test_size, None if test is None else os.fspath(test), cv)
+    try:
+        data = _given(X, y, wishes, (how, testing))
+        return solve(data, (Layout(), wishes), how, testing)
+    except UserError as trouble:
+        raise type(trouble)(_in_python(str(trouble))) from None
+
+
+def _several(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _in_python(sentence: str) -> str:
+    """A sentence for the command line with its options as keywords.
+
+    Examples
+    --------
+    >>> _in_python('Give --missing drop, --category "years in job", or --target for another.')
+    'Give missing="drop", category="years in job", or target= for another.'
+    """
+    value = r'(?!(?:and|or|for) )(?:"([^"]*)"|([^\s",;]*[^\s",;.]))'
+    sentence = re.sub(rf"--([a-z]+) {value}", r'\1="\2\3"', sentence)
+    return re.sub(r"--([a-z]+)\b", r"\1=", sentence)
 
 
 def solve(
@@ -515,7 +548,9 @@ def _learnt(data: Data, how: How, time: tuple[Deadline, bool], watcher: Watcher)
     decided = quick_verdict(data, deadline.share(VERDICT_SHARE))
     watcher.step("verdict", decided.sentence)
     if decided.name == "quasi-separable" and isinstance(data.blocks, Examples):
-        _tell_infinite(data.blocks, watcher)
+        decided = replace(decided, more=_infinite(data.blocks))
+        if decided.more:
+            watcher.step("", decided.more)
     share = deadline.share(LINE_SHARE if has_trial else 1.0)
     if deadline is NEVER and decided.separator is not None and how.algorithm == "auto":
         share = Deadline.after(max(AS_LONG_AGAIN, clock.now() - begun))
@@ -528,14 +563,15 @@ def _learnt(data: Data, how: How, time: tuple[Deadline, bool], watcher: Watcher)
     return result
 
 
-def _tell_infinite(examples: Examples, watcher: Watcher) -> None:
+def _infinite(examples: Examples) -> str:
+    """Which estimates of a regression are infinite, where that is soon known."""
     if examples.numbers.size > FEW_NUMBERS:
-        return
+        return ""
     from rosenblatt.evidence.separation import infinite_columns
 
     columns = [column_called(name) for name in infinite_columns(examples)]
     are = "estimate is" if len(columns) == 1 else "estimates are"
-    watcher.step("", f"as a regression, {len(columns):,} {are} infinite: {listed(columns)}")
+    return f"as a regression, {len(columns):,} {are} infinite: {listed(columns)}"
 
 
 def _tried(
@@ -558,7 +594,7 @@ def _tried(
 
     tester = Tester(result.data, reading, learner, result.how.rng, deadline)
     try:
-        trial = tester.run(testing, result.hypothesis, result.outcome.rows)
+        trial = tester.run(testing, result.hypothesis, result.outcome.run.rows)
     except KeyboardInterrupt:
         watcher.note("interrupted: the model is kept, its accuracy was not measured.")
         return None
@@ -692,3 +728,11 @@ def read_sentence(data: Data) -> str:
     else:
         told = f"{data.name}, in passes: {parts}; answers {pair}"
     return told + (", the only one with two values" if plan.guessed else "")
+
+
+def reading_notes(data: Data) -> list[str]:
+    """What else a person should know of what was read."""
+    held = data.rows is not None and data.table is not None
+    left_out = data.table.num_rows - len(data.rows) if held else 0
+    told = [f"{counted(left_out, 'row')} left out: something is missing there"] if left_out else []
+    return [*told, *data.plan.notes]

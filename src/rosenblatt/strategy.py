@@ -90,19 +90,24 @@ class Outcome:
     hypothesis: Hypothesis
     algorithm: str  # what found it
     mistakes: int | None  # on the rows learnt from; None where a person did not wait
-    rows: int
-    corrections: int  # made by PLA or the pocket
-    cycles: int
-    reason: str  # why they ended
+    reason: str  # why learning ended
+    steps: tuple[str, ...]  # what happened, a line each
+    run: Run  # of PLA or the pocket …
+    played: tuple[str, str]  # … and which of them it was, in what order …
+    learnt_from: Examples | None  # … on these values; None where they were read in passes
+    widest: Separability | None = None  # what is known of these values
+    bound: float | None = None  # the most corrections PLA could need on them
     lower_bound: int = 0  # no line makes fewer mistakes than this
-    bound: float | None = None  # the most corrections PLA could need on what it learnt from
-    interrupted: bool = False
-    cut_short: bool = False  # by the time limit
-    steps: tuple[str, ...] = ()  # what happened, a line each
-    run: algorithms.Run | None = None  # the run to be played …
-    learnt_from: Examples | None = None  # … on these values …
-    widest: Separability | None = None  # … of which this is known
-    played: tuple[str, str] = ("pla", "cycle")  # the algorithm and the order of that run
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a person ended it."""
+        return self.reason == "interrupted"
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the time limit did."""
+        return self.reason == "time_limit"
 
 
 def learn_line(
@@ -189,22 +194,9 @@ def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
     if mistakes and separator is not None and done.reason != "interrupted":
         steps += (f"PLA had {counted(mistakes, 'mistake')} left; took the proof's line instead",)
         hypothesis, mistakes, algorithm = separator, task.count(separator), "widest margin"
+    played = ("pla", task.how.order)
     return Outcome(
-        hypothesis,
-        algorithm,
-        mistakes,
-        done.rows,
-        done.corrections,
-        done.cycles,
-        done.reason,
-        bound=bound,
-        interrupted=done.reason == "interrupted",
-        cut_short=done.reason == "time_limit",
-        steps=steps,
-        run=None if held is None else done,
-        learnt_from=held,
-        widest=answer,
-        played=("pla", task.how.order),
+        hypothesis, algorithm, mistakes, done.reason, steps, done, played, held, answer, bound
     )
 
 
@@ -289,21 +281,8 @@ def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
         told += f" in {_cycles(done, held)}"
     elif done.reason == "time_limit":
         told += ENDED
-    return Outcome(
-        replace(done.hypothesis, w=lines[best]),
-        "pocket",
-        mistakes,
-        done.rows,
-        done.corrections,
-        done.cycles,
-        done.reason,
-        interrupted=done.reason == "interrupted",
-        cut_short=done.reason == "time_limit",
-        steps=(told,),
-        run=None if held is None else done,
-        learnt_from=held,
-        played=("pocket", order),
-    )
+    line = replace(done.hypothesis, w=lines[best])
+    return Outcome(line, "pocket", mistakes, done.reason, (told,), done, ("pocket", order), held)
 
 
 def _pocket(task: Task) -> tuple[Run, str]:
@@ -332,10 +311,9 @@ def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
     try:
         found = _searched(task)
     except KeyboardInterrupt:
-        return replace(first, interrupted=True)
-    cut_short = found.stop_reason == "time_limit"
+        return replace(first, reason="interrupted")
     told = f"the search found {counted(int(found.mistakes), 'mistake')}"
-    told += ENDED if cut_short else ""
+    told += ENDED if found.stop_reason == "time_limit" else ""
     better = found.mistakes < first.mistakes
     return replace(
         first,
@@ -343,8 +321,7 @@ def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
         algorithm="search for the fewest mistakes" if better else first.algorithm,
         mistakes=int(found.mistakes) if better else first.mistakes,
         lower_bound=int(found.lower_bound),
-        interrupted=found.stop_reason == "interrupted",
-        cut_short=cut_short,
+        reason=found.stop_reason,
         steps=(*first.steps, told),
     )
 

@@ -30,7 +30,15 @@ from rosenblatt.read.credit import credit
 from rosenblatt.read.data import Data, of_table, read_data
 from rosenblatt.read.encoding import spelled
 from rosenblatt.show.text import weights_table
-from rosenblatt.solve import SECONDS, Result, opened, read_sentence, refuse_passes, solve
+from rosenblatt.solve import (
+    SECONDS,
+    Result,
+    opened,
+    read_sentence,
+    reading_notes,
+    refuse_passes,
+    solve,
+)
 from rosenblatt.strategy import ALGORITHMS, How
 from rosenblatt.words import counted
 
@@ -151,7 +159,9 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     else:
         with voice.patience(f"reading {data or BUILT_IN}"):
             found = _read(source, noise, reading, how.seed)
-    _tell_reading(voice, found)
+    voice.step("read", read_sentence(found))
+    for note in reading_notes(found):
+        voice.note(f"{note}.")
     result = solve(found, wishes, how, testing, voice)
     result.save(wanted.output)
     voice.step(
@@ -196,15 +206,6 @@ def _read(source: Source | None, noise: float | None, reading: Reading, seed: in
         return read_data(source, reading.layout, reading.wishes)
     wishes = replace(reading.wishes, target=reading.wishes.target or "approved")
     return of_table(credit(noise=noise or 0.0, seed=seed), wishes, BUILT_IN)
-
-
-def _tell_reading(voice: Voice, found: Data) -> None:
-    voice.step("read", read_sentence(found))
-    left_out = 0 if found.rows is None else found.table.num_rows - len(found.rows)
-    if left_out:
-        voice.note(f"{counted(left_out, 'row')} left out: something is missing there.")
-    for note in found.plan.notes:
-        voice.note(f"{note}.")
 
 
 def _show(voice: Voice, result: Result, most: int) -> None:
