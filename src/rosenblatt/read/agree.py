@@ -37,12 +37,7 @@ def wishes_of(claimed: Plan, names: Sequence[str], source: Source) -> Wishes:
 def agreed(claimed: Plan, found: Plan) -> Plan:
     """What was found, in the order that was claimed; refuses a claim that is not so.
 
-    Parameters
-    ----------
-    claimed : Plan
-        What somebody says of the columns.
-    found : Plan
-        What they are, when asked for as was claimed, with all words.
+    The columns were found when asked for as was claimed, with all words.
     """
     by_name = {column.name: column for column in found.encoding.columns}
     columns, notes = [], list(found.notes)

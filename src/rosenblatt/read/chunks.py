@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import pyarrow as pa
 
 from rosenblatt.errors import DataError, OpenError, UsageError, cannot_open, one_line
 from rosenblatt.read.columnar import parquet_file
@@ -126,12 +125,6 @@ class RowStream:
                 self.sealed = hashlib.sha256(file.read()).hexdigest()
         except UNREADABLE as trouble:
             raise DataError(f"{path} is not a whole Parquet file: {one_line(trouble)}") from None
-
-    def is_text(self, name: str) -> bool:
-        """Whether a column holds text."""
-        kind = self.file.schema_arrow.field(name).type
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
     def first_values(self, name: str, count: int) -> list[Any]:
         """What the first rows have in a column."""

@@ -94,7 +94,7 @@ class Flag(Number):
         return pa.bool_()
 
     def encode(self, cells: Any) -> NDArray[np.float64]:
-        if _is_text(plain(cells).type):
+        if is_text(plain(cells).type):
             cells = _as_flags(cells)
         return super().encode(cells)
 
@@ -121,7 +121,7 @@ class Written(Number):
         return f"a number with {' and '.join(marks)}" if marks else "a number"
 
     def encode(self, cells: Any) -> NDArray[np.float64]:
-        if _is_text(plain(cells).type):
+        if is_text(plain(cells).type):
             cells = Parsed(as_text(cells), self.decimal).plain(self.mark)
         return super().encode(cells)
 
@@ -205,7 +205,7 @@ KINDS: dict[str, type[Number | Category | Words | Entries]] = {
 def as_numbers(cells: Any) -> Any:
     """Cells as doubles; null where there is none, and where text is not a number."""
     cells = plain(cells)
-    if _is_text(cells.type):
+    if is_text(cells.type):
         numeric = pc.match_substring_regex(cells, NUMBER)
         trimmed = pc.utf8_ltrim(pc.utf8_trim_whitespace(cells), "+")
         cells = pc.if_else(numeric, trimmed, pa.scalar(None, cells.type))
@@ -295,7 +295,9 @@ def plain(cells: Any) -> Any:
     return cells.cast(pa.string()) if pa.types.is_null(cells.type) else cells
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Whether cells are text, each by itself or as one of a dictionary."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 

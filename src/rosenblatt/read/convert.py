@@ -54,13 +54,7 @@ def kept(source: Source, layout: Layout) -> FileTable | None:
 
 
 def converted(table: FileTable) -> FileTable:
-    """The same rows read from a Parquet file, which is written whole or not at all.
-
-    Parameters
-    ----------
-    table : FileTable
-        A text file.
-    """
+    """The rows of a text file read from a Parquet file, which is written whole or not at all."""
     import pyarrow.parquet as pq
 
     source, path = table.source, beside(table.source)

@@ -21,7 +21,7 @@ from rosenblatt.errors import UsageError, as_option, column_called, one_line, sh
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.read import csv, jsonlines
 from rosenblatt.read.chunks import Chunk, LineStream, Place, RowChunk, RowStream
-from rosenblatt.read.columns import ENGLISH, as_numbers
+from rosenblatt.read.columns import ENGLISH, as_numbers, is_text
 from rosenblatt.read.csv import MISSING, NUMBER, Dialect
 from rosenblatt.read.encoding import in_rows, refused
 from rosenblatt.read.plan import Wishes, forced_kinds
@@ -607,7 +607,7 @@ def _arrow(source: RowStream, wishes: Wishes) -> HowRead:
             )
     guessed = {}
     for name in columns:
-        if source.is_text(name) and name not in forced:
+        if is_text(schema.field(name).type) and name not in forced:
             kinds = map(kind_of, source.first_values(name, FIRST_LINES))
             guessed[name] = next(filter(None, kinds), "category")
     others = {name: k for name, k in {**guessed, **forced}.items() if k != "number"}

@@ -29,11 +29,12 @@ from rosenblatt.read.columns import (
     as_numbers,
     as_text,
     cells_with,
+    is_text,
     split_entries,
     split_words,
 )
 from rosenblatt.read.csv import MISSING, not_utf8
-from rosenblatt.read.encoding import Answers, Encoding, plain_labels, spelled
+from rosenblatt.read.encoding import Answers, Encoding, plain_labels, refused, spelled
 from rosenblatt.read.libsvm import ENTRIES, LABEL
 from rosenblatt.words import counted, listed
 
@@ -149,30 +150,16 @@ def _scaled(numbers: NDArray[np.float64], e: int) -> NDArray[np.float64]:
 
 
 class Survey:
-    """What the cells of a column are.
+    """What the cells of a column are, which has an Arrow type and may hold the answers.
 
-    Parameters
-    ----------
-    kind : Arrow type
-        Of the column, in all batches.
-    values : int, optional
-        How many different texts are to be told apart; None for all.
-    answers : bool
-        Whether the column may hold the answers.
-    entries : str, optional
-        The name of a column of index:value entries.
+    So many different texts are told apart (None for all); `entries` names a column of index:value.
     """
 
     def __init__(
-        self,
-        kind: Any,
-        *,
-        values: int | None = 0,
-        answers: bool = False,
-        entries: str | None = None,
+        self, kind: Any, values: int | None, answers: bool, entries: str | None = None
     ) -> None:
         self.type, self.entries = kind, entries
-        self.labels = Distinct(MANY) if answers and not _unreadable(kind) else None
+        self.labels = Distinct(MANY) if answers and not refused(kind) else None
         self.values = Distinct(values)
         self.moments = Moments()
         self.styles, self.styled = Styles(), {decimal: Moments() for decimal in DECIMALS}
@@ -195,7 +182,7 @@ class Survey:
             self._read_entries(cells, self.entries)
         elif is_bytes(self.type):
             self._decode(cells)
-        elif not _unreadable(self.type):
+        elif not refused(self.type):
             if self.labels is not None and not self.labels.many:
                 self.labels.add(pc.unique(plain_labels(cells)).drop_null())
             self._look(cells)
@@ -222,16 +209,14 @@ class Survey:
         numeric = as_numbers(texts).is_valid().to_numpy(zero_copy_only=False)
         blanks = pc.count_substring_regex(texts, r"\s+").to_numpy()
         if self.styles.add(texts, counts, numeric):
-            self._read_styled(as_text(cells))
+            for decimal, moments in self.styled.items():
+                numbers = as_numbers(Parsed(as_text(cells), decimal).numbers)
+                numbers = numbers.to_numpy(zero_copy_only=False)
+                moments.add(numbers[np.isfinite(numbers)])
         self.written += int(counts[written].sum())
         self.meant += int(counts[~marks].sum())
         self.numeric += int(counts[numeric].sum())
         self.blanks += int((counts * blanks).sum())
-
-    def _read_styled(self, texts: Any) -> None:
-        for decimal, moments in self.styled.items():
-            numbers = as_numbers(Parsed(texts, decimal).numbers).to_numpy(zero_copy_only=False)
-            moments.add(numbers[np.isfinite(numbers)])
 
     def _read_entries(self, cells: Any, name: str) -> None:
         try:
@@ -254,19 +239,9 @@ class Survey:
                     return
 
 
-def is_text(kind: Any) -> bool:
-    """Whether cells are text, each by itself or as one of a dictionary."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 def is_bytes(kind: Any) -> bool:
     """Whether cells are bytes that nothing says are text."""
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
-
-
-def _unreadable(kind: Any) -> bool:
-    return bool(pa.types.is_nested(kind) or pa.types.is_temporal(kind) or is_bytes(kind))
 
 
 FEW = 50  # text with at most this many different values is a category
@@ -318,17 +293,7 @@ def as_planned(wishes: Wishes, made: Plan) -> Wishes:
 
 
 def plan_table(table: Any, wishes: Wishes, name: str) -> Plan:
-    """Decide what each column of a table is.
-
-    Parameters
-    ----------
-    table : Arrow table
-        All rows to learn from.
-    wishes : Wishes
-        What was asked for.
-    name : str
-        What messages call the table.
-    """
+    """Decide what each column of an Arrow table is; messages call it by its name."""
     return plan_of(Rows(table.schema, lambda: (table,)), wishes, name)
 
 
@@ -380,9 +345,9 @@ def surveyed(rows: Rows, wishes: Wishes, name: str) -> dict[str, Survey]:
     seen = {
         n: Survey(
             kind,
-            values=_told_apart(kind, forced.get(n)),
-            answers=n == target if target else entries is None or n != entries,
-            entries=n if n == entries and n not in forced else None,
+            _told_apart(kind, forced.get(n)),
+            n == target if target else entries is None or n != entries,
+            n if n == entries and n not in forced else None,
         )
         for n, kind in zip(rows.names, rows.schema.types, strict=True)
         if n not in ignored
@@ -432,7 +397,8 @@ def find_column(names: Sequence[str], given: str, option: str) -> str:
             f'{option}: there is no column "{given}"; there are {listed(list(names), most=8)}.'
         ) from None
     if not 1 <= abs(number) <= len(names):
-        raise UsageError(f"{option} {number}: {_there_are(len(names))}, counted from 1.")
+        there = f"there {'is' if len(names) == 1 else 'are'} {counted(len(names), 'column')}"
+        raise UsageError(f"{option} {number}: {there}, counted from 1.")
     return names[number - 1 if number > 0 else number]
 
 
@@ -440,10 +406,6 @@ def find_columns(names: Sequence[str], given: Sequence[str], option: str) -> lis
     """The same for several: all the columns may be named, and there may be very many."""
     there = set(names)
     return [one if one in there else find_column(names, one, option) for one in given]
-
-
-def _there_are(columns: int) -> str:
-    return f"there {'is' if columns == 1 else 'are'} {counted(columns, 'column')}"
 
 
 def _target(

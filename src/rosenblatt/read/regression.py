@@ -18,12 +18,13 @@ from rosenblatt.read.columns import (
     Number,
     Words,
     as_text,
+    is_text,
     plain,
     split_entries,
 )
 from rosenblatt.read.data import read_whole, told_where, with_types
 from rosenblatt.read.libsvm import ENTRIES, LABEL
-from rosenblatt.read.plan import Rows, Wishes, columns_of, find_column, is_text, surveyed
+from rosenblatt.read.plan import Rows, Wishes, columns_of, find_column, surveyed
 from rosenblatt.read.source import Layout, Source
 from rosenblatt.words import counted, listed
 
