@@ -108,10 +108,10 @@ def to_json(s: Separation, found: Regression) -> dict[str, Any]:
         "coefficients": [
             {
                 "name": spelled(name),
-                "estimate": estimates.get(s.coefficients[name]),
+                "estimate": estimates.get(estimate),
                 "why": s.reasons[name],
             }
-            for name in (s.names if s.reasons else ())
+            for name, estimate in s.coefficients.items()
         ],
         "separated": [int(found.rows[n]) + 1 for n in s.rows.tolist()],
         "overlapping": s.n_overlapping if s.reasons else None,
