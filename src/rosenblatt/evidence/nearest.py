@@ -162,7 +162,7 @@ class WorkingSet:
         Z = self.signed.take(new)
         self.Z = Z if self.Z is None else _stack(self.Z, Z)
         self.rows = np.concatenate((self.rows, new))
-        self.lengths = np.concatenate((self.lengths, _lengths(Z)))
+        self.lengths = np.concatenate((self.lengths, np.sqrt((Z * Z).sum(axis=1))))
         return True
 
     def _leave_out(self, s: Floats) -> None:
@@ -208,7 +208,7 @@ def _first_direction(signed: Signed) -> Floats:
     rows = np.arange(0, signed.examples.n, step)
     if signed.alive is not None:
         rows = np.flatnonzero(signed.alive)[::step]
-    w = np.asarray(signed.take(rows).sum(axis=0), dtype=np.float64).ravel()
+    w: Floats = signed.take(rows).sum(axis=0)
     return w if w.any() else np.ones(signed.dimension)
 
 
@@ -218,8 +218,7 @@ def worst_of_parts(s: Floats, parts: int) -> Rows:
     whole = len(s) // width
     least: Rows = s[: whole * width].reshape(whole, width).argmin(axis=1) + np.arange(whole) * width
     if whole * width < len(s):
-        rest: Rows = np.array([whole * width + int(s[whole * width :].argmin())])
-        return np.concatenate((least, rest))
+        return np.append(least, whole * width + s[whole * width :].argmin())
     return least
 
 
@@ -229,13 +228,6 @@ def _stack(top: Any, bottom: Any) -> Any:
     from scipy import sparse
 
     return sparse.vstack((top, bottom), format="csr")
-
-
-def _lengths(Z: Any) -> Floats:
-    if isinstance(Z, np.ndarray):
-        return np.asarray(np.sqrt(np.einsum("ij,ij->i", Z, Z)))
-    squares = np.asarray(Z.multiply(Z).sum(axis=1), dtype=np.float64)
-    return np.asarray(np.sqrt(squares.ravel()))
 
 
 # The compiled loops. `c` is an active set of k members.
