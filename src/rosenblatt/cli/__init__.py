@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import sys
@@ -145,11 +146,12 @@ def run(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     given = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    told = _tell_json if "--json" in given else _tell
+    told = functools.partial(_tell, "--json" in given)
     try:
         return int(rosenblatt.main(arguments, "rosenblatt", standalone_mode=False) or 0)
     except click.UsageError as trouble:
-        return told(_sentence(trouble.format_message()) + _help_hint(trouble), 64)
+        verb = trouble.ctx.command_path if trouble.ctx else "rosenblatt"
+        return told(f"{_sentence(trouble.format_message())} See {verb} --help.", 64)
     except (click.Abort, KeyboardInterrupt):
         return told("interrupted; nothing was written.", INTERRUPTED)
     except UserError as trouble:
@@ -163,21 +165,17 @@ def _run(arguments: list[str]) -> int:
     except Exception as trouble:
         if os.environ.get("ROSENBLATT_DEBUG"):
             raise
-        kind = type(trouble).__name__
-        return told(_sentence(f"this should not happen ({kind}: {_short(trouble)})"), 70)
+        what = f"{type(trouble).__name__}: {' '.join(str(trouble).split())[:200]}"
+        return told(_sentence(f"this should not happen ({what})"), 70)
 
 
-def _tell(sentence: str, code: int) -> int:
-    """An error in a sentence on stderr, which ends with its code."""
+def _tell(as_json: bool, sentence: str, code: int) -> int:
+    """An error in a sentence on stderr, with --json as an object on stdout too; its code."""
+    if as_json:
+        error = {"message": sentence, "code": code, "kind": KINDS.get(code, "internal")}
+        click.echo(json_line({"error": error}))
     click.echo(f"rosenblatt: {shown(sentence)}", err=True)
     return code
-
-
-def _tell_json(sentence: str, code: int) -> int:
-    """An error as an object on stdout as well."""
-    error = {"message": sentence, "code": code, "kind": KINDS.get(code, "internal")}
-    click.echo(json_line({"error": error}))
-    return _tell(sentence, code)
 
 
 def _say_no_more() -> None:
@@ -191,12 +189,3 @@ def _say_no_more() -> None:
 
 def _sentence(text: str) -> str:
     return " ".join(text.split()).rstrip(".") + "."
-
-
-def _short(trouble: Exception) -> str:
-    return " ".join(str(trouble).split())[:200]
-
-
-def _help_hint(trouble: Any) -> str:
-    path = trouble.ctx.command_path if trouble.ctx else "rosenblatt"
-    return f" See {path} --help."

@@ -22,17 +22,10 @@ PATIENCE = 2.0  # seconds before progress is shown
 
 
 class Voice:
-    """Speaks to a person, or with --json prints one object at the end and nothing else.
-
-    Parameters
-    ----------
-    as_json : bool
-        Whether stdout is kept for the JSON object.
-    taken : bool
-        Whether stdout is kept for rows.
-    """
+    """Speaks to a person, or with --json prints one object at the end and nothing else."""
 
     def __init__(self, as_json: bool, taken: bool = False) -> None:
+        # stdout is kept for the object, or where it is taken, for rows
         self.as_json = as_json
         self.out = _console(stderr=as_json or taken)
         self.notes = _console(stderr=True)

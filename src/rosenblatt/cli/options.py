@@ -120,11 +120,11 @@ def reading_options(function: F) -> F:
 
     @functools.wraps(function)
     def packed(**given: Any) -> Any:
-        words = given["stop_words"]
-        stop_words = None if words in STOP_WORDS else words
-        layout = _layout(given)
-        reading = Reading(layout, replace(_wishes(given), decimal=layout.decimal), stop_words)
-        return function(reading=reading, **given)
+        words, layout = given["stop_words"], _layout(given)
+        wishes = replace(_wishes(given), decimal=layout.decimal)
+        return function(
+            reading=Reading(layout, wishes, None if words in STOP_WORDS else words), **given
+        )
 
     return cast(F, _with(packed, (*COLUMNS, *LAYOUT)))
 
@@ -134,20 +134,14 @@ def kind_options(function: F) -> F:
     return _with(function, KINDS)
 
 
-def convert_option(function: F) -> F:
-    """Add --no-convert; the command gets `convert`."""
-    return click.option(
-        "--convert/--no-convert",
-        default=True,
-        help="Whether text larger than memory is converted once, to a Parquet file beside it.",
-    )(function)
-
-
-def proof_option(function: F) -> F:
-    """Add --proof; the command gets `proof`."""
-    return click.option(
-        "--proof", type=click.Path(), metavar="FILE", help="Write the proof as JSON."
-    )(function)
+convert_option = click.option(
+    "--convert/--no-convert",
+    default=True,
+    help="Whether text larger than memory is converted once, to a Parquet file beside it.",
+)
+proof_option = click.option(
+    "--proof", type=click.Path(), metavar="FILE", help="Write the proof as JSON."
+)
 
 
 def write_proof(voice: Voice, path: str | None, data: str, plan: Any, proof: Any) -> str | None:
@@ -168,11 +162,9 @@ def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def json_option(function: F) -> F:
-    """Add --json; the command gets `as_json`."""
-    return click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."
-    )(function)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."
+)
 
 
 def _with(function: F, options: tuple[Any, ...]) -> F:

@@ -30,17 +30,10 @@ class Seal:
 
 
 class Outlet:
-    """A file, or standard output, that a stream writes lines to; it is made only by `create`.
-
-    Parameters
-    ----------
-    option : str
-        Which names it: "--output" or "--rejects".
-    path : str, optional
-        The file; standard output if not given.
-    """
+    """A file, or standard output, that a stream writes lines to; it is made only by `create`."""
 
     def __init__(self, option: str, path: str | None) -> None:
+        # The option that names it, "--output" say, and the file; None for standard output.
         self.name = path or "standard output"
         self.option, self.path = option, path
         self.fd = MISSING
@@ -69,10 +62,7 @@ class Outlet:
     def begin(self, sealed: bool) -> None:
         """Start: a named file anew, standard output after what it holds already.
 
-        Parameters
-        ----------
-        sealed : bool
-            Whether what is written is to be known again.
+        Sealed, what is written can be known again.
         """
         if not self.is_file:
             return
@@ -92,12 +82,8 @@ class Outlet:
     def check(self, kept: dict[str, Any], ended: bool) -> Seal:
         """Refuse a file that is not the one of a checkpoint, or was changed since.
 
-        Parameters
-        ----------
-        kept : dict
-            Its seal.
-        ended : bool
-            Whether the stream ended in order then, so that nothing was written afterwards.
+        `kept` is its seal; `ended` says that the stream ended in order then, so that nothing was
+        written afterwards.
         """
         seal = Seal(**kept)
         if seal.name != self._short_name or (seal.length is not None and not self.is_file):

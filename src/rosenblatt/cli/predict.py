@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -26,14 +26,6 @@ from rosenblatt.words import counted
 
 FEW = 1 << 14
 ADVICE = "Give --missing empty, or --missing mean."
-
-
-@dataclass(frozen=True)
-class Asking:
-    """What to add to each row."""
-
-    explain: bool
-    missing: str | None
 
 
 @click.command(
@@ -67,12 +59,13 @@ def predict(
     voice = Voice(rest["as_json"], taken=output in (None, "-"))
     keep_apart({"the data": data, "the model": model}, {"--output": output})
     machine = load(model)
-    asking = Asking(rest["explain"], rest["missing"])
-    machine = replace(machine, encoding=_with_missing(machine, asking))
+    if rest["missing"] is not None:
+        policy = "drop" if rest["missing"] == "empty" else rest["missing"]
+        machine = replace(machine, encoding=replace(machine.encoding, missing=policy))
     source = Source.find(data)
     layout = _known_layout(machine, source, layout)
-    batches = answered(machine, source, layout, asking)
-    tally = Tally(machine)
+    batches = answered(machine, source, layout, rest["explain"])
+    tally = Answered(machine)
     if output is None and to is None and voice.as_json:
         rows = [row for batch in tally.of(batches) for row in batch.to_pylist()]
         tally.tell(voice)
@@ -95,10 +88,10 @@ def predict(
 
 
 def answered(
-    model: Model, source: Source, layout: Layout, asking: Asking
+    model: Model, source: Source, layout: Layout, explain: bool
 ) -> Iterator[tuple[Any, NDArray[np.int8]]]:
     """Each batch with its answer and score columns, and the answers as signs."""
-    reasons = Reasons(model) if asking.explain else None
+    reasons = Reasons(model) if explain else None
     done = 0
     with told_where(source, layout, 0, ADVICE):
         for batch in read_batches(source, layout):
@@ -147,11 +140,6 @@ def _free(name: str, taken: dict[str, Any]) -> str:
     return name
 
 
-def _with_missing(model: Model, asking: Asking) -> Any:
-    chosen = {None: model.encoding.missing, "empty": "drop"}.get(asking.missing, asking.missing)
-    return replace(model.encoding, missing=chosen or "error")
-
-
 def _known_layout(model: Model, source: Source, layout: Layout) -> Layout:
     """What the model knows of the file: the types of its columns, and names if it has none."""
     types = model.encoding.types(strict=layout.decimal == ",")
@@ -163,7 +151,7 @@ def _known_layout(model: Model, source: Source, layout: Layout) -> Layout:
     return replace(layout, types=types, names=None if names is None else tuple(names))
 
 
-class Tally:
+class Answered:
     """Counts answers as they go by, and those that were right where the rows say so."""
 
     def __init__(self, model: Model) -> None:

@@ -10,8 +10,14 @@ import click
 
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
-from rosenblatt.cli.options import Reading, examples, json_option, reading_options
-from rosenblatt.errors import DataError, UsageError, column_called
+from rosenblatt.cli.options import (
+    Reading,
+    examples,
+    json_option,
+    reading_options,
+    tell_plan,
+)
+from rosenblatt.errors import DataError, UsageError
 from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
 from rosenblatt.read.data import read_data
@@ -84,11 +90,7 @@ def _own(data: str, reading: Reading, voice: Voice) -> Any:
     from rosenblatt.show.page.requests import OwnData, RequestError
 
     found = read_data(Source.find(data), reading.layout, reading.wishes)
-    if found.plan.guessed:
-        where = column_called(found.plan.answers.column)
-        voice.note(f"{where} taken as the answers: only it has two values.")
-    for note in found.plan.notes:
-        voice.note(f"{note}.")
+    tell_plan(voice, found.plan)
     try:
         return OwnData.of(found)
     except RequestError as trouble:
