@@ -1,6 +1,7 @@
 """Separable or not: the verdict is right, the proof holds, the margin is the widest."""
 
 import csv
+import math
 
 import numpy as np
 import pandas as pd
@@ -285,6 +286,9 @@ def test_content_with_any_separator():
     any_w, widest = decided(X, y, widest=False), decided(X, y)
     assert any_w.verdict == "separable"
     assert 0 < any_w.margin <= widest.margin * (1 + 1e-9)
+    far = decided(X * [1.0, 1e12, 1e-12], y, widest=False)
+    assert math.isinf(far.upper)
+    assert "inf" not in far.explain()  # nothing is said of a bound that is none
 
 
 def test_many_features_try_pla_first():

@@ -161,12 +161,11 @@ class Separability:
     def _of_the_margin(self) -> Iterator[str]:
         if self.margin is None:
             return
-        width = (
-            "The widest margin is" if self.gap is not None and self.gap <= 1e-9 else "A margin is"
-        )
+        gap = 1.0 if self.gap is None else self.gap
+        width = "The widest margin is" if gap <= 1e-9 else "A margin is"
         yield f"{width} rho = {self.margin:.6g}; the longest example has R = {self.radius:.6g}."
-        if self.gap is not None and self.gap > 1e-9:
-            yield f"No margin is wider than {self.upper:.6g} (relative gap {self.gap:.2g})."
+        if gap > 1e-9 and self.upper is not None and math.isfinite(self.upper):
+            yield f"No margin is wider than {self.upper:.6g} (relative gap {gap:.2g})."
         before, after = self.bound, None if self.scaled is None else self.scaled.bound
         if before is None or math.isinf(before):
             yield "R²/rho², the most corrections that PLA can need, is past all floats."
