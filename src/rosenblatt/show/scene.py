@@ -93,18 +93,20 @@ def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> 
         second = names[1] if d == 2 else ""
         return View(np.eye(d, 2), np.zeros(2), np.zeros(d), (names[0], second))
     _check_drawable(examples)
-    X = examples.X[sample(examples.n, MOST_ROWS)].astype(np.float64)
-    middle = np.asarray(X.mean(axis=0)).ravel()
     along, size = _unit(h.w[1:])
-    name, other = "distance from the line, along w", "along the example"
-    if not size:
-        along, name = _principal(X, middle, np.zeros(d)), "first principal direction"
-    across, length = _unit(np.zeros(d) if beside is None else _rest(beside, along))
-    if not length:
-        across, other = _principal(X, middle, along), "first remaining principal direction"
-    axes = np.column_stack((along, across))
     offset = -float(h.w[0]) * h.x0 / size if size else 0.0
-    foot = np.zeros(d) if length else middle - axes @ (middle @ axes)
+    across, length = _unit(np.zeros(d) if beside is None else _rest(beside, along))
+    name, other, foot = "distance from the line, along w", "along the example", np.zeros(d)
+    if not size or not length:
+        X = examples.X[sample(examples.n, MOST_ROWS)].astype(np.float64)
+        middle = np.asarray(X.mean(axis=0)).ravel()
+        if not size:
+            along, name = _principal(X, middle, along), "first principal direction"
+            across, length = _unit(np.zeros(d) if beside is None else _rest(beside, along))
+        if not length:
+            across, other = _principal(X, middle, along), "first remaining principal direction"
+            foot = middle - along * (along @ middle) - across * (across @ middle)
+    axes = np.column_stack((along, across))
     return View(axes, np.array([offset, 0.0]), foot, (name, other))
 
 
