@@ -50,7 +50,7 @@ MOST = 100  # columns that a line names; --json has all
 @reading_options
 @json_option
 def verify(proof: str, data: str, reading: Reading, as_json: bool) -> int:
-    """Check PROOF, a file that `separable --proof` wrote, against DATA in exact arithmetic.
+    """Check PROOF, which `separable` or `separation --proof` wrote, against DATA, exactly.
 
     The columns are taken as the file with the proof says, once that is found to be true of the
     data, and it is said which columns and rows the claim is about. Ends with exit code 0 if the

@@ -316,7 +316,12 @@ def _row_codes(examples: Examples) -> Codes:
     codes = np.zeros(examples.n, dtype=np.uint64)
     odd = _odd_constants(examples.d)
     if examples.is_sparse:
-        _sparse_codes(examples, odd, codes)
+        for start, X, _ in batches(examples):
+            stored = np.flatnonzero(np.diff(X.indptr))
+            bits = (X.data + 0.0).view(np.uint64)  # adding 0.0 turns -0.0 into 0.0
+            terms = (bits ^ (bits >> HALF)) * odd[X.indices]
+            if len(stored):
+                codes[start + stored] = np.add.reduceat(terms, X.indptr[stored])
         return codes
 
     def part(rows: slice) -> None:
@@ -329,14 +334,6 @@ def _row_codes(examples: Examples) -> Codes:
     step = max(1, BATCH // examples.d)
     in_threads(part, examples.n, examples.X.size)
     return codes
-
-
-def _sparse_codes(examples: Examples, odd: Codes, codes: Codes) -> None:
-    for start, X, _ in batches(examples):
-        if X.nnz:
-            stored = np.flatnonzero(np.diff(X.indptr))
-            terms = _bits(X.data) * odd[X.indices]
-            codes[start + stored] = np.add.reduceat(terms, X.indptr[stored])
 
 
 def codes_of_bits(bits, odd, codes):  # type: ignore[no-untyped-def]
@@ -453,12 +450,6 @@ def _sorted_out(examples: Examples, rows: Rows) -> Rows:
     models = rows[firsts[places]]
     same = _alike(examples, rows, models) & (examples.y[rows] == examples.y[models])
     return np.concatenate((rows[firsts], rows[~same]))  # codes may be the same by chance
-
-
-def _bits(numbers: NDArray[np.float64]) -> Codes:
-    bits = (numbers + 0.0).view(np.uint64)  # adding 0.0 turns -0.0 into 0.0
-    bits ^= bits >> np.uint64(32)
-    return bits
 
 
 @functools.lru_cache(maxsize=8)
