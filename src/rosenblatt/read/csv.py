@@ -97,21 +97,33 @@ class Dialect:
 def find_dialect(source: Begun, layout: Layout) -> Dialect:
     """Say how a file is written, from what a person said and from its first megabyte."""
     head = source.head()
-    encoding = layout.encoding or _byte_order(head)
-    text = _as_utf8(source, head, encoding)
+    said = (layout.encoding, layout.separator, layout.header, layout.decimal, layout.names)
+    # What is asked again and again of one file is kept, unless its lines are very long.
+    return (_dialect if len(head) <= HEAD else _dialect.__wrapped__)(source.name, head, said)
+
+
+@functools.lru_cache(maxsize=1)
+def _dialect(name: str, head: bytes, said: tuple[Any, ...]) -> Dialect:
+    encoding, separator, header, decimal, names = said
+    encoding = encoding or _byte_order(head)
+    text = _as_utf8(head, encoding)
     if not text.strip():
-        raise DataError(f"{source.name} is empty.")
-    cut = _cut(text) if layout.separator is None else _cut_by(text, layout.separator)
+        raise DataError(f"{name} is empty.")
+    cut = _cut(text) if separator is None else _cut_by(text, separator)
     cells = cut.cells
     if cells is None:  # lines differ: the first one alone
         line = next(part for part in text.splitlines() if part.strip())
         cells = cells_of(line + b"\n", cut.separator, cut.quote)
     if cells is None:
         cells = pa.table({"column 1": [line]})
-    header = _has_header(cells) if layout.header is None else layout.header
-    names = _names(source, cells, header, layout)
+    header = _has_header(cells) if header is None else header
+    if header:
+        names = _names(name, cells)
+    elif names is None or len(names) != cells.num_columns:
+        names = tuple(numbered(cells.num_columns))
+    # else a file to be predicted, which may lack the column of answers
     longest = max(map(len, head.splitlines()))
-    decimal = layout.decimal or "."  # of columns that are promised to be numbers
+    decimal = decimal or "."  # of columns that are promised to be numbers
     return Dialect(cut.separator, cut.quote, header, names, encoding, decimal, longest)
 
 
@@ -121,7 +133,7 @@ def _byte_order(head: bytes) -> str:
     return "utf-8"
 
 
-def _as_utf8(source: Begun, head: bytes, encoding: str) -> bytes:
+def _as_utf8(head: bytes, encoding: str) -> bytes:
     try:
         codec = codecs.lookup(encoding)
     except LookupError:
@@ -257,26 +269,19 @@ def _has_header(cells: Any) -> bool:
     return short and not any(again) and len(set(firsts)) == len(firsts)
 
 
-def _names(source: Begun, cells: Any, header: bool, layout: Layout) -> tuple[str, ...]:
-    count = cells.num_columns
-    if not header:
-        names = tuple(numbered(count))
-        wished = layout.names
-        # A file to be predicted may lack the column of answers.
-        return wished if wished is not None and len(wished) == count else names
+def _names(source: str, cells: Any) -> tuple[str, ...]:
     firsts = [column[0].as_py() for column in cells.columns]
     try:
         names = tuple(first.decode().strip() for first in firsts)
     except UnicodeDecodeError:
         raise DataError(
-            f"{source.name}, header: the names are not UTF-8 text. Give --encoding latin-1, say."
+            f"{source}, header: the names are not UTF-8 text. Give --encoding latin-1, say."
         ) from None
     names = tuple(name or f"column {i}" for i, name in enumerate(names, 1))
     again = twice(names)
     if again is not None:
         raise DataError(
-            f'{source.name}, header: the name "{again}" comes twice. '
-            "Give each column a name of its own."
+            f'{source}, header: the name "{again}" comes twice. Give each column a name of its own.'
         )
     return names
 
