@@ -17,7 +17,7 @@ from sklearn.datasets import load_iris, load_svmlight_file
 from tried import tried
 
 import rosenblatt as rb
-from rosenblatt.evidence.separability import blocking_part
+from rosenblatt.evidence.decide import part_or_weights
 from rosenblatt.evidence.signed import Signed
 from rosenblatt.examples import Examples
 
@@ -324,11 +324,11 @@ def test_explaining_inseparable_data_names_rows_and_shares():
     assert "Rows 2 and 3 cannot all be right" in s._repr_html_()
 
 
-def test_blocking_part_of_some_rows():
+def test_some_rows_block_one_another_or_some_weights_answer_them():
     examples = Examples.from_arrays([[0.0], [1.0], [2.0], [9.0], [1.0]], [0, 1, 0, 1, 0])
-    assert blocking_part(examples, [2, 0, 1]).rows == (0, 1, 2)
-    assert blocking_part(examples, [0, 1, 3]) is None
-    assert set(blocking_part(examples).rows) <= set(range(5))
+    assert part_or_weights(examples, [2, 0, 1]).rows == (0, 1, 2)
+    assert (examples.scores(part_or_weights(examples, [3, 1, 0]))[[0, 1, 3]] > 0).all()
+    assert set(part_or_weights(examples).rows) <= set(range(5))
 
 
 # Long runs

@@ -13,16 +13,18 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 import flint
 import numpy as np
 
 from rosenblatt import algorithms
-from rosenblatt.clock import NEVER, OutOfTimeError
+from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.integers import (
     Total,
     distinct,
     exact_products,
+    merged,
     root,
     sum_of_rows,
 )
@@ -44,6 +46,7 @@ from rosenblatt.evidence.signed import (
     fractions_of,
     independent_columns,
     least_margin,
+    look_at,
     near_one,
     power,
     round_fraction,
@@ -54,6 +57,7 @@ from rosenblatt.evidence.signed import (
     without_denominators,
     zero_sum,
 )
+from rosenblatt.examples import Examples
 
 BITS = (53, 106, 212, 424)  # digits to which exact weights are cut, the fewest that will do
 ANY = 1.0  # the gap that is content with any separator
@@ -185,12 +189,40 @@ def _by_reduction(signed: Signed, gap: float, watch: Watch) -> Decision:
         return Decision("not separable", (), blocking, blocking)
 
 
-def first_part(signed: Signed) -> Part | None:
-    """The first rows found that cannot all be right; None if some w separates, or undecided."""
+def part_or_weights(
+    examples: Examples, rows: Any = None, deadline: Deadline = NEVER
+) -> Part | Floats | None:
+    """Some of these rows that no w can all answer rightly, with multipliers; or a w that does.
+
+    The w has its slot. None where no floats separate that some exact w does, or nothing was found;
+    once the deadline is over, OutOfTimeError.
+
+    Examples
+    --------
+    >>> examples = Examples.from_arrays([[0.0], [1.0], [2.0], [9.0]], [0, 1, 0, 1])
+    >>> part_or_weights(examples)
+    Part(rows=(0, 1, 2), multipliers=(1, 2, 1), rest=0)
+    >>> examples.scores(part_or_weights(examples, [0, 1, 3]))[[0, 1, 3]] > 0
+    array([ True,  True,  True])
+    """
+    examples = merged(examples)
+    index = np.arange(examples.n) if rows is None else np.sort(np.asarray(rows, dtype=np.intp))
+    if rows is not None:
+        examples = replace(examples, X=examples.X[index], y=examples.y[index], weights=None)
+    look = look_at(examples)
+    plain = signed = Signed(examples, Scale.plain(look), deadline=deadline)
+    if look.far_apart:
+        signed = replace(plain, scale=Scale.even(examples, look))
     found: Alternative | None = next(iter(_zero_rows(signed)), None)
     if found is None:
         found = resolve(signed, nearest_point(signed, ANY, lambda point, passes: None))
-    return None if found is None or found.weights else part_of(signed, found)
+    if found is None:
+        return None
+    if not found.weights:
+        part = part_of(signed, found)
+        return replace(part, rows=tuple(index[list(part.rows)].tolist()))
+    w = separating_floats(plain, short_weights(signed, found))
+    return w if w is None or examples.x0 else np.concatenate(([0.0], w))
 
 
 def resolve(signed: Signed, point: Point) -> Alternative | None:

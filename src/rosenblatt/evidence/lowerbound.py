@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.algorithms.judge import Costs
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
+from rosenblatt.evidence.decide import part_or_weights
 from rosenblatt.evidence.integers import (
     MOST_PAIRS,
     contradictions,
@@ -25,7 +26,6 @@ from rosenblatt.evidence.integers import (
     row_codes,
 )
 from rosenblatt.evidence.proof import Part, Proof, claim_of_mistakes, fingerprint
-from rosenblatt.evidence.separability import blocking_part, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 
@@ -178,8 +178,7 @@ class Ledger:
         deadline = self._step()
         if len(rows) == 0:
             return np.zeros(self.examples.d + 1)
-        part = blocking_part(self.examples, np.sort(rows), deadline)
-        return self._weights(rows, deadline) if part is None else part
+        return part_or_weights(self.examples, rows, deadline)
 
     def _step(self) -> Deadline:
         """The deadline of one more step; the first ones have none."""
@@ -188,17 +187,6 @@ class Ledger:
             return NEVER
         self.deadline.check()
         return self.deadline
-
-    def _weights(self, rows: Rows, deadline: Deadline) -> Floats | None:
-        """Weights that answer these rows rightly; None where floats cannot, or no answer is."""
-        X, y = self.examples.X[rows], self.examples.y[rows]
-        some = replace(self.examples, X=X, y=y, weights=None)
-        answer = separability_of(some, widest=False, deadline=deadline)
-        if answer.reason.startswith("interrupted"):
-            raise KeyboardInterrupt
-        if not answer or answer.weights is None:
-            return None
-        return answer.weights if some.x0 else np.concatenate(([0.0], answer.weights))
 
     def nothing_better(self) -> bool:
         """Whether branch and bound shows that no w costs less than the best.

@@ -28,7 +28,6 @@ from rosenblatt.evidence.decide import (
     Decision,
     Measured,
     decide,
-    first_part,
     measured,
     unit_length,
     with_the_rest,
@@ -324,31 +323,6 @@ def contradicted(examples: Examples) -> Separability | None:
     search = _Search(examples, False, Telling())
     search.begin(NEVER)
     return search.blocked(parts)
-
-
-def blocking_part(examples: Examples, rows: Any = None, deadline: Deadline = NEVER) -> Part | None:
-    """Some of these rows that no w can all answer rightly, with multipliers; None if some w can.
-
-    Once the deadline is over, OutOfTimeError is raised instead.
-
-    Examples
-    --------
-    >>> examples = Examples.from_arrays([[0.0], [1.0], [2.0], [9.0]], [0, 1, 0, 1])
-    >>> blocking_part(examples)
-    Part(rows=(0, 1, 2), multipliers=(1, 2, 1), rest=0)
-    >>> blocking_part(examples, [0, 1, 3])
-    """
-    examples = merged(examples)
-    index = np.arange(examples.n) if rows is None else np.asarray(rows, dtype=np.intp)
-    if rows is not None:
-        examples = replace(examples, X=examples.X[index], y=examples.y[index], weights=None)
-    look = look_at(examples)
-    scale = Scale.even(examples, look) if look.far_apart else Scale.plain(look)
-    part = first_part(Signed(examples, scale, deadline=deadline))
-    if part is None:
-        return None
-    order = sorted(zip(index[list(part.rows)].tolist(), part.multipliers, strict=True))
-    return Part(tuple(n for n, _ in order), tuple(m for _, m in order))
 
 
 class _Search:
