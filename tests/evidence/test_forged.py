@@ -14,6 +14,7 @@ import rosenblatt as rb
 from rosenblatt.blocks import InOrder
 from rosenblatt.evidence.integers import as_integers
 from rosenblatt.evidence.proof import Evidence, Part, Proof, fingerprint
+from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 
 TINY, HUGE = 5e-324, 1.7976931348623157e308
@@ -226,3 +227,14 @@ def test_no_integers_are_made_of_what_is_no_number():
 def test_no_question_is_asked_with_an_x0_that_is_no_number(x0):
     with pytest.raises(ValueError, match="give a finite number"):
         rb.separability([[0.0], [1.0]], [0, 1], intercept_scaling=x0)
+
+
+def test_numbers_that_were_changed_in_place_are_other_data():
+    X, y = np.array(SETS["a line"][0]), SETS["a line"][1]
+    examples = Examples.from_arrays(X, y)
+    proof = separability_of(examples).proof
+    assert proof.check_examples(examples)
+    examples.X.flags.writeable = True
+    examples.X[2] = 4.0
+    with pytest.raises(rb.ProofError, match="about other data"):
+        proof.check_examples(examples)

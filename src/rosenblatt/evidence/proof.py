@@ -18,7 +18,7 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -196,7 +196,7 @@ class Proof(SealedProof):
 
     def check_examples(self, examples: Blocks) -> bool:
         """Check the proof against the rows of blocks in exact arithmetic, in two passes."""
-        evidence = Evidence.of(self, examples)
+        evidence = Evidence.of(self, examples, anew=True)
         if evidence.data != self.data:
             raise ProofError(
                 "this is a proof about other data: a number, an answer or the order of the rows "
@@ -337,14 +337,18 @@ class Evidence:
         blocks: Blocks,
         answered: Answered | None = None,
         also: Work[Any] = nothing,
+        anew: bool = False,
     ) -> Evidence:
-        """Go through the rows; their answers, if they are not known yet, take another pass."""
+        """Go through the rows; their answers, if they are not known yet, take another pass.
+
+        Codes of rows that were made before are believed, unless they are to be made anew.
+        """
         check_kinds(proof)
         answered = answered or Answered.joined(list(blocks.each(answers_of)))
         if proof.x0 != answered.x0:
             raise ProofError(f"the proof takes x0 = {proof.x0!r}, the data x0 = {answered.x0!r}.")
         numbers = {n for part in proof.parts for n in part.rows if 0 <= n < answered.n}
-        work = _Look(proof, np.array(sorted(numbers), dtype=np.intp), also)
+        work = _Look(proof, np.array(sorted(numbers), dtype=np.intp), also, anew)
         digest, found = answered.digest(), []
         for codes, *others in blocks.each(work):
             digest.update(codes.tobytes())
@@ -405,6 +409,7 @@ class _Look:
     proof: Proof
     numbers: NDArray[np.intp]  # of the rows with multipliers
     also: Work[Any]
+    anew: bool  # whether to believe no codes of rows
 
     def __call__(self, block: Examples, first: int) -> tuple[Any, ...]:
         block, proof = merged(block), self.proof
@@ -420,7 +425,8 @@ class _Look:
             rest = sum_of_rows(block, without=listed.numbers - first)
         else:
             rest = [0] * dimension_of(block), unit_of(listed.examples)
-        return row_codes(block), positive, wrong, listed, rest, self.also(block, first)
+        codes = row_codes(replace(block) if self.anew else block)
+        return codes, positive, wrong, listed, rest, self.also(block, first)
 
 
 def check_products(
