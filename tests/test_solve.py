@@ -246,6 +246,12 @@ def test_a_file_larger_than_memory_is_read_in_passes(tmp_path, monkeypatch):
         ({"algorithm": "magic"}, "algorithm"),
         ({"order": "magic"}, "order"),
         ({"positive": "maybe"}, "maybe"),
+        ({"missing": "magic"}, "missing"),
+        ({"time_limit": -1}, "time_limit"),
+        ({"test_size": 1.0}, "test_size"),
+        ({"cv": 1}, "cv"),
+        ({"cv": 2}, "cv"),
+        ({"random_state": "now"}, "random_state"),
     ],
 )
 def test_what_is_not_known_is_refused_in_a_sentence(given, told):

@@ -10,9 +10,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from rosenblatt.words import counted
 
@@ -185,3 +185,29 @@ class Teller(StatusLine):
         if self.seconds is None:
             return f"{line}, {elapsed:.0f} s"
         return f"{line}, {max(0.0, self.seconds - elapsed):.0f} s left"
+
+
+class Watcher(Protocol):
+    """Told what is done while it is done; a face has one that speaks."""
+
+    def step(self, what: str, text: str) -> None:
+        """Take a line about a step that is done."""
+        return
+
+    def note(self, text: str) -> None:
+        """Take something a person should know that is not a result."""
+        return
+
+    def patience(self, doing: str) -> AbstractContextManager[Any]:
+        """While something is done that may take long."""
+        return nullcontext()
+
+    def counting(
+        self, seconds: float | None, unit: str = "corrections"
+    ) -> AbstractContextManager[Callable[[float, int], None]]:
+        """While mistakes go down: yields a function of the mistakes and the steps so far."""
+        return nullcontext(lambda mistakes, steps: None)
+
+
+class Silent(Watcher):
+    """Says nothing."""

@@ -22,13 +22,12 @@ from rosenblatt import checks, clock
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.scaling import Strength, strengths
-from rosenblatt.clock import NEVER, Deadline, Stopwatch
+from rosenblatt.clock import NEVER, Deadline, Silent, Stopwatch, Watcher
 from rosenblatt.errors import (
     BadCellError,
     DataError,
     UsageError,
     UserError,
-    WriteError,
     column_called,
 )
 from rosenblatt.evidence.accuracy import Accuracy, Tester, Testing, Trial
@@ -43,15 +42,12 @@ from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.model import Model
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Number
-from rosenblatt.read.convert import beside, converted, is_text, kept
+from rosenblatt.read.convert import opened
 from rosenblatt.read.data import (
     Data,
-    FileTable,
     Footprint,
     of_table,
-    planned,
     read_data,
-    with_types,
 )
 from rosenblatt.read.encoding import POLICIES, Answers, Encoding, spelled
 from rosenblatt.read.plan import Plan, Wishes
@@ -60,8 +56,6 @@ from rosenblatt.strategy import (
     ALGORITHMS,
     How,
     Outcome,
-    Silent,
-    Watcher,
     learn_line,
 )
 from rosenblatt.words import (
@@ -80,12 +74,6 @@ VERDICT_SHARE, LINE_SHARE = 0.3, 0.5
 AS_LONG_AGAIN = 5.0  # seconds that PLA gets in passes at least where the answer is known already
 WORTH_SAYING = 1.0  # seconds
 FEW_NUMBERS = 2**20  # in so few it is soon known which columns make a regression infinite
-# What a kind of column is called where that is not its own name, one and many.
-KINDS = {
-    "category": ("category", "categories"),
-    "words": ("word", "words"),
-    "entries": ("entry", "entries"),
-}
 NOT_IN_PASSES = (
     "in passes over a file there is PLA or the pocket, in file order, and no --cv or --report; "
     "give --test FILE to measure accuracy."
@@ -364,8 +352,8 @@ class Result:
         }
 
     def __str__(self) -> str:
-        notes = [("", note) for note in reading_notes(self.data)]
-        facts = [("read", read_sentence(self.data)), *notes, *self._story()]
+        notes = [("", note) for note in self.data.notes]
+        facts = [("read", str(self.data)), *notes, *self._story()]
         if self.trial is not None:
             facts += self.trial.told(self.data.plan.answers)
         return "\n".join(f"{what:<9} {text}" for what, text in facts)
@@ -458,6 +446,14 @@ def learn(
     checks.one_of("algorithm", algorithm, ALGORITHMS)
     checks.one_of("order", order, ORDERS)
     checks.one_of("missing", missing, POLICIES)
+    checks.flag("scale", scale)
+    checks.whole_number("random_state", random_state, 0)
+    if time_limit is not None:
+        checks.positive_number("time_limit", time_limit)
+    if cv is not None:
+        checks.whole_number("cv", cv, 2)
+    if not 0 <= test_size < 1:
+        raise ValueError(f"test_size is {test_size!r}; give a share from 0 to below 1.")
     wishes = Wishes(
         target=y if isinstance(y, str) else target,
         positive=None if positive is None else spelled(positive),
@@ -642,7 +638,7 @@ def _given(X: Any, y: Any, wishes: Wishes, asked: tuple[How, Testing]) -> Data:
         if not Footprint.of(source, Layout()).too_large:
             return read_data(source, Layout(), wishes)
         refuse_passes(*asked)
-        return opened(source, (Layout(), wishes), Silent(), convert=False)
+        return opened(source, Layout(), wishes, convert=False)
     if not hasattr(X, "column_names") and not hasattr(X, "columns"):
         return _of_arrays(X, y, wishes)
     table = _arrow(X)
@@ -684,55 +680,3 @@ def refuse_passes(how: How, testing: Testing, report: bool = False) -> None:
     """Refuse what cannot be done in passes over a file."""
     if how.order != "cycle" or how.algorithm == "fewest" or testing.folds or report:
         raise UsageError(NOT_IN_PASSES)
-
-
-def opened(
-    source: Source, reading: tuple[Layout, Wishes], watcher: Watcher, *, convert: bool
-) -> Data:
-    """A file to be gone through in passes; text is converted once, if it may be, which is said."""
-    layout, wishes = with_types(source, *reading), reading[1]
-    if not (convert and is_text(source, layout)) or source.kept is not None:
-        with watcher.patience(f"reading {source.name}"):
-            return planned(FileTable.of(source, layout), wishes)
-    name = beside(source)
-    with watcher.patience(f"reading {source.name}"):
-        table = kept(source, layout)
-    if table is not None:
-        watcher.note(f"{name} holds the rows of {source.name}, which is unchanged: it is read.")
-    else:
-        with watcher.patience(f"reading {source.name}"):
-            table = FileTable.of(source, layout)
-        try:
-            with watcher.patience(f"converting {source.name}"):
-                table = converted(table)
-            watcher.note(f"{source.name} was converted to {name}, which every pass reads.")
-        except WriteError as trouble:
-            watcher.note(f"{str(trouble).rstrip('.')}; the text is parsed anew in every pass.")
-    with watcher.patience(f"reading {source.name}"):
-        return planned(table, wishes)
-
-
-def read_sentence(data: Data) -> str:
-    """What was read, in words: the columns and the answers."""
-    plan, kinds = data.plan, dict[str, int]()
-    for column in plan.encoding.columns:
-        count = 1 if column.kind == "category" else len(column.features)
-        kinds[column.kind] = kinds.get(column.kind, 0) + count
-    parts = ", ".join(counted(n, *KINDS.get(kind, (kind,))) for kind, n in kinds.items())
-    answers = plan.answers
-    pair = f"{spelled(answers.negative)} or {spelled(answers.positive)}"
-    if answers.column:
-        pair = f"in {column_called(answers.column)} ({pair})"
-    if isinstance(data.blocks, Examples):
-        told = f"{data.name}: {counted(data.blocks.n, 'row')}, {parts}; answers {pair}"
-    else:
-        told = f"{data.name}, in passes: {parts}; answers {pair}"
-    return told + (", the only one with two values" if plan.guessed else "")
-
-
-def reading_notes(data: Data) -> list[str]:
-    """What else a person should know of what was read."""
-    held = data.rows is not None and data.table is not None
-    left_out = data.table.num_rows - len(data.rows) if held else 0
-    told = [f"{counted(left_out, 'row')} left out: something is missing there"] if left_out else []
-    return [*told, *data.plan.notes]

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from rosenblatt.algorithms.pla import Progress, Run
 from rosenblatt.algorithms.pocket import Pocket, PocketPlan
 from rosenblatt.algorithms.scaling import Scaling
 from rosenblatt.blocks import Blocks, InOrder
-from rosenblatt.clock import Deadline
+from rosenblatt.clock import Deadline, Watcher
 from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
@@ -38,32 +37,6 @@ POCKET_CORRECTIONS = 1000
 # Of the time: for the pocket before a search, for PLA before the widest margin.
 POCKET_SHARE, PLA_SHARE = 0.3, 0.7
 ENDED = " when the time limit ended it"
-
-
-class Watcher(Protocol):
-    """Told what is done while it is done; a face has one that speaks."""
-
-    def step(self, what: str, text: str) -> None:
-        """Take a line about a step that is done."""
-        return
-
-    def note(self, text: str) -> None:
-        """Take something a person should know that is not a result."""
-        return
-
-    def patience(self, doing: str) -> AbstractContextManager[Any]:
-        """While something is done that may take long."""
-        return nullcontext()
-
-    def counting(
-        self, seconds: float | None, unit: str = "corrections"
-    ) -> AbstractContextManager[Callable[[float, int], None]]:
-        """While mistakes go down: yields a function of the mistakes and the steps so far."""
-        return nullcontext(lambda mistakes, steps: None)
-
-
-class Silent(Watcher):
-    """Says nothing."""
 
 
 @dataclass(frozen=True)

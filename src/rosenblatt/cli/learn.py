@@ -25,7 +25,7 @@ from rosenblatt.evidence.accuracy import Testing
 from rosenblatt.files import keep_apart, keep_others
 from rosenblatt.model import MARK
 from rosenblatt.read import Source
-from rosenblatt.read.convert import SUFFIX
+from rosenblatt.read.convert import SUFFIX, opened
 from rosenblatt.read.credit import credit
 from rosenblatt.read.data import Data, of_table, read_data
 from rosenblatt.read.encoding import spelled
@@ -33,9 +33,6 @@ from rosenblatt.show.text import weights_table
 from rosenblatt.solve import (
     SECONDS,
     Result,
-    opened,
-    read_sentence,
-    reading_notes,
     refuse_passes,
     solve,
 )
@@ -155,12 +152,12 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     wishes = (reading.layout, reading.wishes)
     if source is not None and (in_passes or too_large(voice, source, reading.layout, "learning")):
         refuse_passes(how, testing, wanted.report)
-        found = opened(source, wishes, voice, convert=convert)
+        found = opened(source, *wishes, voice, convert=convert)
     else:
         with voice.patience(f"reading {data or BUILT_IN}"):
             found = _read(source, noise, reading, how.seed)
-    voice.step("read", read_sentence(found))
-    for note in reading_notes(found):
+    voice.step("read", str(found))
+    for note in found.notes:
         voice.note(f"{note}.")
     result = solve(found, wishes, how, testing, voice)
     result.save(wanted.output)

@@ -23,9 +23,9 @@ from rosenblatt.cli.options import (
 )
 from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
-from rosenblatt.read.convert import SUFFIX
+from rosenblatt.read.convert import SUFFIX, opened
 from rosenblatt.read.data import Data, read_data
-from rosenblatt.solve import Verdict, about, opened, verdict_of
+from rosenblatt.solve import Verdict, about, verdict_of
 from rosenblatt.words import counted, shown
 
 EXIT = {"separable": 0, "quasi-separable": 1, "inseparable": 1, "undecided": 2}
@@ -58,7 +58,7 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
     keep_apart(reads, {"--proof": proof})
     source = Source.find(data)
     if too_large(voice, source, reading.layout, "deciding"):
-        found = opened(source, (reading.layout, reading.wishes), voice, convert=convert)
+        found = opened(source, reading.layout, reading.wishes, voice, convert=convert)
     else:
         found = read_data(source, reading.layout, reading.wishes)
     tell_plan(voice, found.plan)

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from rosenblatt.clock import Silent, Watcher
 from rosenblatt.errors import WriteError, one_line
 from rosenblatt.files import replacing
 from rosenblatt.read.ahead import ahead
 from rosenblatt.read.columns import split_entries
-from rosenblatt.read.data import FileTable, read_schema, told_where
+from rosenblatt.read.data import Data, FileTable, planned, read_schema, told_where, with_types
 from rosenblatt.read.libsvm import ENTRIES
+from rosenblatt.read.plan import Wishes
 from rosenblatt.read.source import UNREADABLE, Layout, Source, format_of
 
 KEY = b"rosenblatt converted from"  # the mark of our files
@@ -149,3 +151,34 @@ def _grouped(tables: Iterator[Any]) -> Iterator[Any]:
             waiting = []
     if waiting:
         yield pa.concat_tables(waiting)
+
+
+def opened(
+    source: Source,
+    layout: Layout,
+    wishes: Wishes,
+    watcher: Watcher = Silent(),
+    *,
+    convert: bool = True,
+) -> Data:
+    """A file to be gone through in passes; text is converted once, if it may be, which is said."""
+    layout = with_types(source, layout, wishes)
+    if not (convert and is_text(source, layout)) or source.kept is not None:
+        with watcher.patience(f"reading {source.name}"):
+            return planned(FileTable.of(source, layout), wishes)
+    name = beside(source)
+    with watcher.patience(f"reading {source.name}"):
+        table = kept(source, layout)
+    if table is not None:
+        watcher.note(f"{name} holds the rows of {source.name}, which is unchanged: it is read.")
+    else:
+        with watcher.patience(f"reading {source.name}"):
+            table = FileTable.of(source, layout)
+        try:
+            with watcher.patience(f"converting {source.name}"):
+                table = converted(table)
+            watcher.note(f"{source.name} was converted to {name}, which every pass reads.")
+        except WriteError as trouble:
+            watcher.note(f"{str(trouble).rstrip('.')}; the text is parsed anew in every pass.")
+    with watcher.patience(f"reading {source.name}"):
+        return planned(table, wishes)

@@ -16,6 +16,7 @@ from rosenblatt.errors import FINITE, BadCellError, DataError, as_option, column
 from rosenblatt.examples import Examples
 from rosenblatt.read import columnar, csv, jsonlines, libsvm
 from rosenblatt.read.ahead import ahead, side_by_side
+from rosenblatt.read.encoding import spelled
 from rosenblatt.read.plan import (
     Plan,
     Rows,
@@ -28,7 +29,14 @@ from rosenblatt.read.plan import (
 )
 from rosenblatt.read.source import Layout, Source, format_of, free_memory, twice
 from rosenblatt.tables import PROMISED
+from rosenblatt.words import counted
 
+# What a kind of column is called where that is not its own name, one and many.
+KINDS = {
+    "category": ("category", "categories"),
+    "words": ("word", "words"),
+    "entries": ("entry", "entries"),
+}
 COPIES = 3  # of the numbers: as they are read, as rows, and scaled
 Numbers = NDArray[np.intp]
 Settle = Callable[[Plan], Plan]  # takes the plan that was found and gives the one to go by
@@ -262,6 +270,30 @@ class Data:
     def names(self) -> list[str]:
         """All columns of the table."""
         return [] if self.table is None else list(self.table.schema.names)
+
+    def __str__(self) -> str:
+        """What was read, in words: the columns and the answers."""
+        plan, kinds = self.plan, dict[str, int]()
+        for column in plan.encoding.columns:
+            count = 1 if column.kind == "category" else len(column.features)
+            kinds[column.kind] = kinds.get(column.kind, 0) + count
+        parts = ", ".join(counted(n, *KINDS.get(kind, (kind,))) for kind, n in kinds.items())
+        answers = plan.answers
+        pair = f"{spelled(answers.negative)} or {spelled(answers.positive)}"
+        if answers.column:
+            pair = f"in {column_called(answers.column)} ({pair})"
+        guessed = ", the only one with two values" if plan.guessed else ""
+        held = isinstance(self.blocks, Examples)
+        how = f": {counted(len(self.rows), 'row')}," if held else ", in passes:"
+        return f"{self.name}{how} {parts}; answers {pair}{guessed}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What else a person should know of what was read."""
+        held = self.rows is not None and self.table is not None
+        left_out = self.table.num_rows - len(self.rows) if held else 0
+        told = f"{counted(left_out, 'row')} left out: something is missing there"
+        return [*([told] if left_out else []), *self.plan.notes]
 
     def taken(self) -> Iterator[tuple[Any, Numbers]]:
         """The rows as Arrow has them, one batch or many, and which of each are examples."""
