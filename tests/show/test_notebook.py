@@ -174,7 +174,7 @@ def test_a_widget_shows_t_and_tells_of_it_in_a_browser(noisy, page, tmp_path):
 
 
 def test_the_widget_is_one_module_without_imports():
-    script = assets.widget_script()
+    script = assets.player_script("widget.js")
     assert "\nimport " not in script
     assert script.count("export ") == 1
     assert "</script" not in script

@@ -11,7 +11,7 @@ from rosenblatt import algorithms
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.show.fitted import story_of
-from rosenblatt.show.page.assets import widget_script, widget_style
+from rosenblatt.show.page.assets import player_script, widget_style
 from rosenblatt.show.story import Story, excerpt
 
 FOREVER = 2**62
@@ -76,7 +76,7 @@ def _kind() -> Any:
     class PlayerWidget(anywidget.AnyWidget):  # type: ignore[misc]
         """The player with a story."""
 
-        _esm = widget_script()
+        _esm = player_script("widget.js")
         _css = widget_style()
         story = traitlets.Dict().tag(sync=True)
         t = traitlets.Int(0).tag(sync=True)

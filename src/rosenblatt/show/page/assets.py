@@ -61,37 +61,6 @@ def player_script(entry: str = "player.js") -> str:
     return "\n".join(done.values())
 
 
-def widget_script() -> str:
-    """The player as the module that a notebook's widget is made of."""
-    return player_script() + WIDGET
-
-
 def widget_style() -> str:
     """The style sheets of the player, kept to it: a notebook has colours of its own."""
     return player_style().replace(":root", ".rb-player")
-
-
-WIDGET = """
-export default {
-  render({ model, el }) {
-    const place = document.createElement("div");
-    el.append(place);
-    const player = mountPlayer(place, model.get("story"), {
-      t: model.get("t"),
-      moved(t) {
-        model.set("t", t);
-        model.save_changes();
-      },
-    });
-    const other = () => player.setStory(model.get("story"), model.get("t"));
-    const moved = () => model.get("t") === player.t || player.show(model.get("t"));
-    model.on("change:story", other);
-    model.on("change:t", moved);
-    return () => {
-      model.off("change:story", other);
-      model.off("change:t", moved);
-      player.end();
-    };
-  },
-};
-"""
