@@ -255,11 +255,17 @@ def _bind_stream() -> None:
         return kernels.score_sparse if _sparse(D) else kernels.score_dense
 
     overload(kernels.mistaken_in_order)(lambda D, n, w, zero: kernels.mistaken_in_order)
-    # Inlined: handing the memory on to a function costs as much as the score of a row.
-    overload(kernels.asked, inline="always")(lambda D, n, m, s: kernels.asked)
-    overload(kernels.watch_row)(lambda D, n, zero, m, wrong: kernels.watch_row)
-    overload(kernels.end_window)(lambda m: kernels.end_window)
-    overload(kernels.put)(lambda w, into: kernels.put)
+    # Part of the loop: a call that counts references to its arrays takes as long as two rows.
+    inside: Any = {"forceinline": True, "_nrt": False}
+    overload(kernels.asked, jit_options=inside)(lambda D, n, ask, V, counts, s: kernels.asked)
+    overload(kernels.learn, jit_options=inside)(
+        lambda D, n, zero, s, V, kept, counts, window: kernels.learn
+    )
+    overload(kernels.watch_row, jit_options=inside)(
+        lambda D, n, zero, V, counts, wrong: kernels.watch_row
+    )
+    overload(kernels.end_window)(lambda V, counts: kernels.end_window)
+    overload(kernels.put)(lambda w, into: kernels.put_array)
 
 
 def cores() -> int:

@@ -176,7 +176,9 @@ def score(D, n, w):
 
 def add(D, n, w, a):
     """w ← w + a·x of row n in either format; `engine` binds it when compiling."""
-    return add_sparse(D, n, w, a) if isinstance(D, Sparse) else add_dense(D, n, w, a)
+    if isinstance(D, Sparse):
+        return add_sparse(D, n, w, a)
+    return add_dense(D, n, w, a) if isinstance(D, Dense) else D.add(w, a)  # one dict
 
 
 def sign(s, zero):
@@ -297,8 +299,11 @@ def judge(S, w0, y, s, slack, wrong, doubtful):
             doubtful[b] += 1 - (v < -slack[b]) - (v > slack[b])
 
 
-# What an online perceptron counts, by place in Memory.counts.
-SEEN, MISTAKES, RECENT, RUN, LONGEST, RIVAL, POCKET, HELD = range(8)
+# What an online perceptron counts, by place in Memory.counts; AT is the place in its window.
+SEEN, MISTAKES, RECENT, RUN, LONGEST, RIVAL, POCKET, HELD, AT = range(9)
+# What it keeps beside w, and the weights it predicts with.
+AVERAGED, POCKETED = 1, 2
+LAST, AVERAGE, BEST = range(3)
 # A row this much shorter than the longest cannot be the longest, in whatever order it is summed.
 SURELY_SHORTER = 1 - 1e-9
 # Rows longer than this are refused: no sum along a stream can then overflow.
@@ -309,114 +314,128 @@ ORDER_SHARE, ORDER_LEAST = 2.0**-50, 1e-280
 
 
 class Memory(NamedTuple):
-    """What an online perceptron remembers; u, pocket, rival and runner may be empty."""
+    """What an online perceptron remembers.
 
-    w: np.ndarray
-    u: np.ndarray  # w - u / seen is the average of the weights
-    pocket: np.ndarray  # did best on the last window
-    rival: np.ndarray  # judged beside the pocket on this window
-    runner: np.ndarray  # had the longest run of right answers in this window
+    Its vectors are w; with a pocket that pocket, which did best on the last window, the rival that
+    is judged beside it on this one, and the runner, which had the longest run of right answers in
+    it; with an average u, where w - u / seen is the average of the weights.
+    """
+
+    vectors: np.ndarray
+    kept: int
     window: np.ndarray  # was the example a mistake? a ring of the last ones
     counts: np.ndarray
     squared_radius: np.ndarray
-    ask: int  # which weights predict: 0 the last, 1 the average, 2 the pocket
 
 
-def online(D, zero, m, answers):
+def online(D, zero, ask, m, answers):
     """Predict each row as it comes, then learn its answer if it has one (a step that is not 0).
 
     Ends before a row that is too long or holds something that is no number. ‖w‖² is at most
     `size`: a correction adds ‖a·x‖² and, because w·x was wrong, nothing else.
     """
-    w, u, pocket, radius = m.w, m.u, m.pocket, m.squared_radius
-    c, window = m.counts, m.window
-    at = c[SEEN] % len(window)
+    V, counts, window, radius = m.vectors, m.counts, m.window, m.squared_radius
+    w = V[0]
     size, share = squared_length(w), ORDER_SHARE * (len(w) + 1)
     for n in range(len(D.step)):
         s, q = measure(D, n, w)
         if not q < LONGEST_SQUARED:
             return n
         # An average needs the score itself, a prediction and a correction only its sign.
-        if s * s <= share * share * size * q + ORDER_LEAST or m.ask == 1:
+        if s * s <= share * share * size * q + ORDER_LEAST or ask == AVERAGE:
             s = in_order(D, n, w)
-        answers[n] = sign(asked(D, n, m, s), zero)
-        if D.step[n] == 0:
-            continue
-        if q > SURELY_SHORTER * radius[0]:
-            radius[0] = max(radius[0], squares(D, n))
-        wrong = sign(s, zero) * D.step[n] <= 0
-        c[RECENT] += int(wrong) - int(window[at])
-        window[at] = wrong
-        if len(pocket):
-            watch_row(D, n, zero, m, wrong)
-        if wrong:
-            if len(u):
-                add(D, n, u, D.step[n] * c[SEEN])
-            add(D, n, w, D.step[n])
-            size += D.step[n] * D.step[n] * q
-            c[MISTAKES] += 1
-        c[SEEN] += 1
-        at += 1
-        if at == len(window):
-            at = 0
-            if len(pocket):
-                end_window(m)
+        answers[n] = sign(asked(D, n, ask, V, counts, s), zero)
+        if D.step[n] != 0:
+            if q > SURELY_SHORTER * radius[0]:
+                radius[0] = max(radius[0], squares(D, n))
+            if learn(D, n, zero, s, V, m.kept, counts, window):
+                size += D.step[n] * D.step[n] * q
     return len(D.step)
 
 
-def asked(D, n, m, s):
+def learn(D, n, zero, s, V, kept, counts, window):
+    """Count row n, whose score by w is s, and correct w if that was a mistake; was it?"""
+    wrong = sign(s, zero) * D.step[n] <= 0
+    at = counts[AT]
+    if window[at] != wrong:
+        window[at] = wrong
+        counts[RECENT] += 1 if wrong else -1
+    if kept & POCKETED:
+        watch_row(D, n, zero, V, counts, wrong)
+    if wrong:
+        if kept & AVERAGED:
+            add(D, n, V[-1], D.step[n] * counts[SEEN])
+        add(D, n, V[0], D.step[n])
+        counts[MISTAKES] += 1
+    counts[SEEN] += 1
+    counts[AT] += 1
+    if counts[AT] == len(window):
+        counts[AT] = 0
+        if kept & POCKETED:
+            end_window(V, counts)
+    return wrong
+
+
+def asked(D, n, ask, V, counts, s):
     """The score that predicts row n, where s is that of w."""
-    if m.ask == 1 and m.counts[SEEN] > 0:
-        return s - in_order(D, n, m.u) / m.counts[SEEN]
-    if m.ask == 2 and m.counts[HELD]:
-        return in_order(D, n, m.pocket)
+    if ask == AVERAGE and counts[SEEN] > 0:
+        return s - in_order(D, n, V[-1]) / counts[SEEN]
+    if ask == BEST and counts[HELD]:
+        return in_order(D, n, V[1])
     return s
 
 
-def watch_row(D, n, zero, m, wrong):
+def watch_row(D, n, zero, V, counts, wrong):
     """Count the mistakes of pocket and rival, and keep the w with the longest run."""
-    c = m.counts
-    c[POCKET] += mistaken_in_order(D, n, m.pocket, zero)
-    c[RIVAL] += mistaken_in_order(D, n, m.rival, zero)
+    counts[POCKET] += mistaken_in_order(D, n, V[1], zero)
+    counts[RIVAL] += mistaken_in_order(D, n, V[2], zero)
     if not wrong:
-        c[RUN] += 1
+        counts[RUN] += 1
         return
-    if c[RUN] > c[LONGEST]:
-        put(m.w, m.runner)
-        c[LONGEST] = c[RUN]
-    c[RUN] = 0
+    if counts[RUN] > counts[LONGEST]:
+        put(V[0], V[3])
+        counts[LONGEST] = counts[RUN]
+    counts[RUN] = 0
 
 
-def end_window(m):
+def end_window(V, counts):
     """Keep the better of pocket and rival on this window; its longest run is the next rival."""
-    c = m.counts
-    if c[RUN] > c[LONGEST]:
-        put(m.w, m.runner)
-    if not c[HELD]:
-        put(m.runner, m.pocket)
-    elif c[RIVAL] < c[POCKET]:
-        put(m.rival, m.pocket)
-    put(m.runner, m.rival)
-    c[HELD] = 1
-    c[RUN] = c[RIVAL] = c[POCKET] = 0
-    c[LONGEST] = -1
+    w, pocket, rival, runner = V[0], V[1], V[2], V[3]
+    if counts[RUN] > counts[LONGEST]:
+        put(w, runner)
+    if not counts[HELD]:
+        put(runner, pocket)
+    elif counts[RIVAL] < counts[POCKET]:
+        put(rival, pocket)
+    put(runner, rival)
+    counts[HELD] = 1
+    counts[RUN] = counts[RIVAL] = counts[POCKET] = 0
+    counts[LONGEST] = -1
 
 
 def put(w, into):
+    """Copy weights, by place or, later ones that lack no name, by name."""
+    return into.update(w) if isinstance(w, dict) else put_array(w, into)
+
+
+def put_array(w, into):
     """Copy weights: a plain loop compiles in a tenth of the time of a slice."""
     for i in range(len(w)):
         into[i] = w[i]
 
 
-def predict(D, zero, m, answers):
+def predict(D, zero, ask, m, answers):
     """answers[n] = what the chosen weights say of row n."""
+    V = m.vectors
     for n in range(len(answers)):
-        answers[n] = sign(asked(D, n, m, in_order(D, n, m.w)), zero)
+        answers[n] = sign(asked(D, n, ask, V, m.counts, in_order(D, n, V[0])), zero)
 
 
 def in_order(D, n, w):
     """w·x of row n, summed in the order of its entries: the same bits as one dict at a time."""
-    return score_sparse(D, n, w) if isinstance(D, Sparse) else score_dense(D, n, w)
+    if isinstance(D, Sparse):
+        return score_sparse(D, n, w)
+    return score_dense(D, n, w) if isinstance(D, Dense) else D.score(w)  # one dict
 
 
 def mistaken_in_order(D, n, w, zero):

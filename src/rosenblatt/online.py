@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import checks, files
-from rosenblatt.algorithms import stream
-from rosenblatt.algorithms.memory import ASK, X0, Memory
+from rosenblatt.algorithms.memory import ASK, X0, DictRow, NotNumbersError, StreamMemory
 from rosenblatt.errors import shortened
 from rosenblatt.examples import Labels
 from rosenblatt.hypothesis import ZEROS
@@ -25,6 +24,7 @@ from rosenblatt.words import counted
 KIND = "online perceptron"
 # Together with the longest row allowed, these keep every sum of a stream finite.
 ETA = (1e-50, 1e50)
+NOTHING: dict[Hashable, float] = {}
 
 
 class OnlinePerceptron:
@@ -97,9 +97,10 @@ class OnlinePerceptron:
         self.average = bool(average) or predict_with == "average"
         self.pocket = bool(pocket) or predict_with == "pocket"
         self._x0 = self.intercept_scaling if self.fit_intercept else 0.0
-        self._memory = Memory(self._kept(), self.window)
+        self._memory = StreamMemory(self.window, self.average, self.pocket)
         self._take_labels(Labels.of(labels))
-        self._asked: tuple[Any, Any, float] | None = None
+        self._row = DictRow(self._x0)  # the one that is predicted or learnt now
+        self._asked: tuple[Any, Any] | None = None  # the dict that it is, and a copy
 
     def __repr__(self) -> str:
         return (
@@ -108,23 +109,23 @@ class OnlinePerceptron:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_asked": None}
+        return {**self.__dict__, "_asked": None, "_row": DictRow(self._x0)}
 
     @property
     def n_seen(self) -> int:
         """The number of examples learnt from."""
-        return self._memory.count[SEEN]
+        return self._memory.counts[SEEN]
 
     @property
     def n_mistakes(self) -> int:
         """The mistakes of the last weights as they went, which is the number of corrections."""
-        return self._memory.count[MISTAKES]
+        return self._memory.counts[MISTAKES]
 
     @property
     def mistake_rate(self) -> float:
         """The share of mistakes among the last `window` examples; NaN before the first."""
         recent = min(self.n_seen, self.window)
-        return self._memory.count[RECENT] / recent if recent else math.nan
+        return self._memory.counts[RECENT] / recent if recent else math.nan
 
     @property
     def radius(self) -> float:
@@ -139,12 +140,13 @@ class OnlinePerceptron:
     @property
     def weights(self) -> dict[Hashable, float]:
         """The weights that predict, by feature; those of 0 left out."""
-        return {name: v for name, v in self._predicting().items() if v != 0 and name != X0}
+        weights = self._memory.predicting(self.predict_with)
+        return {name: v for name, v in weights.items() if v != 0 and name != X0}
 
     @property
     def intercept(self) -> float:
         """What the weights that predict add to every score."""
-        return self._predicting()[X0] * self._x0
+        return self._memory.predicting(self.predict_with)[X0] * self._x0
 
     def bound(self, margin: float) -> float:
         """How many mistakes the theorem allows on examples no longer than R so far.
@@ -172,9 +174,8 @@ class OnlinePerceptron:
         x : dict or 1-d array
             Named features, or features named 0, 1, … by their place.
         """
-        s, row = self._score(x)
-        if self.predict_with != "last":
-            s = stream.asked(self._memory, row, self._x0, self.predict_with, s)
+        row = self._take(x)
+        s = row.s if self.predict_with == "last" else self._memory.asked(row, self.predict_with)
         if s > 0 or (s == 0 and self.zero == "positive"):
             return self._yes
         return self._no
@@ -190,23 +191,25 @@ class OnlinePerceptron:
             Its answer.
         """
         asked = self._asked
-        if asked is not None and x is asked[0] and x == asked[1]:
-            s, row = asked[2], x  # the score that was predicted with a moment ago
-        else:
-            s, row = self._score(x)
+        # The score that was predicted with a moment ago is not made again.
+        known = asked is not None and x is asked[0] and x == asked[1]
+        row = self._row if known else self._take(x)
         self._asked = None
         try:
             a = self._steps[y]
         except (KeyError, TypeError):
             labels = self._labels.learn(y)
-            self._check_length(row)
+            if not sum(v * v for v in row.x.values()) < LONGEST_SQUARED:
+                raise _too_long() from None
             self._meet(labels)
-            s, a = self._score(row)[0], self._steps[y]
+            row, a = self._take(row.x), self._steps[y]
             self._asked = None
+        row.step = (a,)
         try:
-            stream.learn_row(self._memory, row, self._x0, (a, self._zero), s)
-        except stream.NotNumbersError:
+            self._memory.learn_row(row, self._zero)
+        except NotNumbersError:
             raise _too_long() from None
+        row.x = NOTHING  # what is given is not kept
 
     def predict_many(self, X: Any) -> NDArray[Any]:
         """Answer each row of a block.
@@ -219,8 +222,8 @@ class OnlinePerceptron:
         block = Block.of(X, self._memory)
         as_table(block.table)  # which refuses what is not finite
         rows = block.rows(self._x0, np.zeros(block.n))
-        answers = stream.predict_block(
-            self._memory, rows, block.layout, ZEROS[self.zero], self.predict_with
+        answers = self._memory.predict_block(
+            rows, block.layout, ZEROS[self.zero], self.predict_with
         )
         return self._labels.named(answers)
 
@@ -314,7 +317,7 @@ class OnlinePerceptron:
             if len(state["window"]) != 2 * state["parameters"]["window"]:  # before it is made
                 raise ValueError("the last window is not one bit an example")
             model = cls(**state["parameters"])
-            model._memory = Memory.from_state(state, model._kept(), model.window)
+            model._memory.take_state(state)
             labels = Labels()
             for label in state["labels"]:
                 labels = labels.learn(label)
@@ -329,38 +332,25 @@ class OnlinePerceptron:
             raise ValueError(f"{source} is not an online perceptron: {why}") from None
         return model
 
-    def _kept(self) -> tuple[str, ...]:
-        pocket = ("pocket", "rival", "runner") if self.pocket else ()
-        return ("w", *(("u",) if self.average else ()), *pocket)
-
-    def _predicting(self) -> dict[Hashable, float]:
-        vectors = self._memory.by_name()
-        if self.predict_with == "average" and self.n_seen:
-            u = vectors["u"]
-            return {name: v - u.get(name, 0.0) / self.n_seen for name, v in vectors["w"].items()}
-        if self.predict_with == "pocket" and self._memory.holds_pocket:
-            return vectors["pocket"]
-        return vectors["w"]
-
-    def _score(self, x: Any) -> tuple[float, Any]:
-        """The score of x by w, and x as a dict of Python's numbers."""
-        memory = self._memory
-        if memory.arrays is not None:
+    def _take(self, x: Any) -> DictRow:
+        """x as a dict of Python's numbers, and its score by w."""
+        memory, row = self._memory, self._row
+        self._asked = None
+        if memory.array is not None:
             memory.by_name()
-        if type(x) is dict and _is_short(x):
+        if type(x) is dict:
             try:
-                s = stream.score(memory.vectors["w"], x, self._x0)
-            except stream.NotNumbersError:
+                length = math.hypot(*x.values())
+                if length < LARGE:  # no number may be a rounded whole number
+                    row.x, row.length = x, length
+                    row.s = row.score(memory.V[0])
+                    self._asked = (x, x.copy())
+                    return row
+            except (TypeError, OverflowError, NotNumbersError):
                 pass
-            else:
-                self._asked = (x, x.copy(), s)
-                return s, x
-        row = plain_row(x, memory)
-        return stream.score(memory.vectors["w"], row, self._x0), row
-
-    def _check_length(self, row: Mapping[Hashable, float]) -> None:
-        if not sum(v * v for v in row.values()) < LONGEST_SQUARED:
-            raise _too_long()
+        row.x = plain_row(x, memory)
+        row.length, row.s = math.hypot(*row.x.values()), row.score(memory.V[0])
+        return row
 
     def _take_labels(self, labels: Labels) -> None:
         """Know these labels from now on; one alone counts as +1 and as what sign(0) is not."""
@@ -397,21 +387,12 @@ class OnlinePerceptron:
             block.check()
             self._meet(labels)
         rows = block.rows(self._x0, answers.steps(labels, self.eta0, begin, end), begin)
-        ask = self.predict_with
         try:
-            signs = stream.learn_block(self._memory, rows, block.layout, self._zero, ask)
-        except stream.NotNumbersError:
+            signs = self._memory.learn_block(rows, block.layout, self._zero, self.predict_with)
+        except NotNumbersError:
             block.check()
             raise
         return labels, signs
-
-
-def _is_short(x: dict[Hashable, Any]) -> bool:
-    """Whether all values are numbers, and none so large that it may be a rounded whole number."""
-    try:
-        return math.hypot(*x.values()) < LARGE
-    except (TypeError, OverflowError):
-        return False
 
 
 def _too_long() -> ValueError:

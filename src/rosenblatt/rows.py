@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import kernels
-from rosenblatt.algorithms.memory import Memory, Names
+from rosenblatt.algorithms.memory import Names, StreamMemory
 from rosenblatt.examples import Labels, kernel_rows
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.tables import (
@@ -29,7 +29,7 @@ from rosenblatt.tables import (
 from rosenblatt.words import counted
 
 
-def plain_row(x: Any, memory: Memory | None = None) -> dict[Hashable, float]:
+def plain_row(x: Any, memory: StreamMemory | None = None) -> dict[Hashable, float]:
     """One example as a dict of Python's floats; refuses what is no number, saying which.
 
     Examples
@@ -70,7 +70,7 @@ def _finite(value: Any, name: Hashable) -> float:
     return number
 
 
-def _one_dimension(x: Any, memory: Memory | None) -> list[Any]:
+def _one_dimension(x: Any, memory: StreamMemory | None) -> list[Any]:
     refuse_masked(x, "x")
     array = x if isinstance(x, np.ndarray) else np.asarray(x, dtype=object)  # nothing is rounded
     if array.ndim != 1:
@@ -84,7 +84,7 @@ def _one_dimension(x: Any, memory: Memory | None) -> list[Any]:
     return values
 
 
-def _check_places(memory: Memory) -> None:
+def _check_places(memory: StreamMemory) -> None:
     if memory.has_names():
         raise ValueError(
             "this model has learnt named features, and an array has none; "
@@ -116,7 +116,7 @@ class Block:
     layout: Names
 
     @classmethod
-    def of(cls, X: Any, memory: Memory) -> Block:
+    def of(cls, X: Any, memory: StreamMemory) -> Block:
         """Take a block; its values are not looked at yet, the kernel will."""
         names = X.names if isinstance(X, Named) else _columns(X)
         if isinstance(X, Named):

@@ -1,6 +1,5 @@
 """One file an algorithm, each from Blocks to a Run."""
 
-from rosenblatt.algorithms.online import online
 from rosenblatt.algorithms.pla import (
     FIXED,
     ORDERS,
@@ -10,6 +9,7 @@ from rosenblatt.algorithms.pla import (
     Rule,
     Run,
     WeightsOverflowError,
+    online,
     pla,
 )
 from rosenblatt.algorithms.pocket import PocketRun, pocket

@@ -1,130 +1,217 @@
-"""Memory: what an online perceptron remembers of a stream, by feature name or in columns."""
+"""What an online perceptron remembers of a stream, by feature name or in columns.
+
+One example at a time is fastest with a dict for each vector; blocks need arrays. The memory
+changes shape when the calls do. The rule is written once, in `kernels`: it is compiled for blocks,
+and is plain Python for one dict at a time. Products are added in the order of the row's entries,
+so both give the same bits.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import kernels
-from rosenblatt.kernels import HELD, LONGEST, MISTAKES, POCKET, RECENT, RIVAL, RUN, SEEN
+from rosenblatt import engine, kernels
+from rosenblatt.kernels import (
+    AT,
+    AVERAGED,
+    HELD,
+    LONGEST,
+    MISTAKES,
+    POCKET,
+    POCKETED,
+    RECENT,
+    RIVAL,
+    RUN,
+    SEEN,
+)
 
 Vector = dict[Hashable, float]
 Names = range | tuple[Hashable, ...]
 
 # The constant feature x0 is kept beside the others under a name that no data has.
 X0: tuple[()] = ()
-VECTORS = ("w", "u", "pocket", "rival", "runner")
-ASK = {"last": 0, "average": 1, "pocket": 2}
-NOTHING = np.empty(0)
+ASK = {"last": kernels.LAST, "average": kernels.AVERAGE, "pocket": kernels.BEST}
 
 
-class Memory:
-    """The vectors, counts and last window of a stream, in one of two shapes.
+class NotNumbersError(ValueError):
+    """A row holds something that is no finite number, or numbers that are not Python's own."""
 
-    One example at a time is fastest with a dict for each vector; blocks need arrays. The
-    memory changes shape when the calls do; the numbers stay the same to the last bit.
 
-    Parameters
-    ----------
-    kept : iterable of str
-        Which vectors are kept; always "w".
-    window : int
-        How many examples the last window has.
-    """
+class DictRow:
+    """One example as a dict: rows that score and add themselves, as kernels ask them to."""
 
-    def __init__(self, kept: Iterable[str], window: int) -> None:
-        self.kept = tuple(kept)
-        self.vectors: dict[str, Vector] = {name: {X0: 0.0} for name in self.kept}
-        self.arrays: dict[str, NDArray[np.float64]] | None = None
+    __slots__ = ("length", "s", "step", "x", "x0")
+
+    x: Mapping[Hashable, Any]
+    length: float  # ‖x‖, x0 left out
+    s: float  # its score by w
+    step: tuple[float]
+
+    def __init__(self, x0: float) -> None:
+        self.x0 = x0
+
+    def score(self, w: Vector) -> float:
+        """w·x, in the order of x; features without a weight count 0."""
+        s = w[X0] * self.x0
+        try:
+            for name, value in self.x.items():
+                s += w[name] * value
+        except KeyError:
+            s = self._score_known(w)
+        except (TypeError, OverflowError):
+            raise NotNumbersError from None
+        # Numbers of other types could round otherwise than Python's floats do.
+        if type(s) is not float or not -math.inf < s < math.inf:
+            raise NotNumbersError
+        return s
+
+    def _score_known(self, w: Vector) -> float:
+        s, get = w[X0] * self.x0, w.get
+        try:
+            for name, value in self.x.items():
+                s += get(name, 0.0) * value
+        except (TypeError, OverflowError):
+            raise NotNumbersError from None
+        return s
+
+    def add(self, w: Vector, a: float) -> None:
+        """w ← w + a·x."""
+        w[X0] += a * self.x0
+        get = w.get
+        for name, value in self.x.items():
+            w[name] = get(name, 0.0) + a * value
+
+
+class StreamMemory:
+    """The vectors, counts and last window of a stream, in one of two shapes."""
+
+    def __init__(self, window: int, average: bool = False, pocket: bool = False) -> None:
+        self.kept = AVERAGED * average + POCKETED * pocket
+        # As `kernels.Memory` has them.
+        self.vectors = ("w", *("pocket", "rival", "runner") * pocket, *("u",) * average)
+        self.V: list[Vector] = [{X0: 0.0} for _ in self.vectors]
+        self.array: NDArray[np.float64] | None = None  # or in columns, a vector a row
         self.names: list[Hashable] = []
         self.layout: Names | None = None
         self.window = bytearray(window)
-        self.count = [0] * 8
-        self.count[LONGEST] = -1
+        self.counts = [0] * 9
+        self.counts[LONGEST] = -1
         self.squared_radius = 0.0
         self.surely_shorter = 0.0  # features shorter than this leave the radius as it is
 
-    @property
-    def holds_pocket(self) -> bool:
-        """Whether a first window has ended."""
-        return bool(self.count[HELD])
-
-    def by_name(self) -> dict[str, Vector]:
+    def by_name(self) -> list[Vector]:
         """The vectors as dicts, ready to be changed."""
-        if self.arrays is not None:
-            for name, array in self.arrays.items():
-                self.vectors[name] = dict(zip(self.names, array.tolist(), strict=True))
-            self.arrays, self.layout = None, None
-        return self.vectors
+        if self.array is not None:
+            self.V = [dict(zip(self.names, v, strict=True)) for v in self.array.tolist()]
+            self.array, self.layout = None, None
+        return self.V
 
-    def in_columns(self, layout: Names) -> dict[str, NDArray[np.float64]]:
-        """The vectors as arrays whose first entries are x0 and then the columns of a block."""
-        if self.arrays is not None and self.layout == layout:
-            return self.arrays
-        columns = dict.fromkeys((X0, *layout))
-        vectors = self.by_name()
-        for vector in vectors.values():
-            columns.update(dict.fromkeys(vector))
-        self.names = list(columns)
-        self.arrays = {
-            name: np.array([vector.get(column, 0.0) for column in self.names])
-            for name, vector in vectors.items()
-        }
-        self.layout = layout
-        return self.arrays
+    def predicting(self, ask: str) -> Vector:
+        """The weights that predict."""
+        V, seen = self.by_name(), self.counts[SEEN]
+        if ask == "average" and seen:
+            return {name: v - V[-1].get(name, 0.0) / seen for name, v in V[0].items()}
+        return V[1] if ask == "pocket" and self.counts[HELD] else V[0]
 
-    def for_kernel(self, layout: Names, ask: str) -> kernels.Memory:
-        """A copy of everything as the kernels take it; `take` keeps what they made of it."""
-        arrays = self.in_columns(layout)
-        w, u, pocket, rival, runner = [
-            arrays[name].copy() if name in arrays else NOTHING for name in VECTORS
-        ]
-        window = np.frombuffer(self.window, dtype=np.uint8).copy()
-        counts = np.array(self.count, dtype=np.int64)
-        radius = np.array([self.squared_radius])
-        return kernels.Memory(w, u, pocket, rival, runner, window, counts, radius, ASK[ask])
+    def asked(self, row: DictRow, ask: str) -> float:
+        """The score of one dict by the weights that predict."""
+        s: float = kernels.asked(  # type: ignore[no-untyped-call]
+            row, 0, ASK[ask], self.V, self.counts, row.s
+        )
+        return s
 
-    def take(self, packed: kernels.Memory) -> None:
-        """Keep what a kernel learnt."""
-        self.arrays = {name: getattr(packed, name) for name in self.kept}
-        self.window = bytearray(packed.window)
-        self.count = packed.counts.tolist()
-        self.squared_radius = float(packed.squared_radius[0])
+    def learn_row(self, row: DictRow, zero: int) -> None:
+        """Learn one dict; what cannot be learnt changes nothing."""
+        if not row.length < self.surely_shorter:
+            self._measure(row)
+        kernels.learn(  # type: ignore[no-untyped-call]
+            row, 0, zero, row.s, self.V, self.kept, self.counts, self.window
+        )
+
+    def _measure(self, row: DictRow) -> None:
+        """Let the radius grow."""
+        constant = row.x0 * row.x0
+        q = constant
+        for value in row.x.values():
+            q += value * value
+        if type(q) is not float or not q < kernels.LONGEST_SQUARED:
+            raise NotNumbersError
+        self.squared_radius = max(self.squared_radius, q)
+        rest = max(self.squared_radius - constant, 0.0)
+        self.surely_shorter = kernels.SURELY_SHORTER * math.sqrt(rest)
+
+    def learn_block(
+        self, rows: kernels.Dense | kernels.Sparse, layout: Names, zero: int, ask: str
+    ) -> NDArray[np.int8]:
+        """Predict each row of a block, then learn it where its step is not 0; the predictions.
+
+        The memory changes at once, when all rows are learnt; a bad row raises and changes nothing.
+        """
+        answers = np.empty(len(rows.step), dtype=np.int8)
+        copy = self._in_columns(layout)
+        if engine.online(rows, zero, ASK[ask], copy, answers) < len(answers):
+            raise NotNumbersError
+        self.array, self.counts = copy.vectors, copy.counts.tolist()
+        self.window = bytearray(copy.window)
+        self.squared_radius = float(copy.squared_radius[0])
         self.surely_shorter = 0.0
+        return answers
+
+    def predict_block(
+        self, rows: kernels.Dense | kernels.Sparse, layout: Names, zero: int, ask: str
+    ) -> NDArray[np.int8]:
+        """What the chosen weights say of each row."""
+        answers = np.empty(len(rows.step), dtype=np.int8)
+        engine.predict(rows, zero, ASK[ask], self._in_columns(layout), answers)
+        return answers
+
+    def _in_columns(self, layout: Names) -> kernels.Memory:
+        """A copy of everything in arrays: x0 first, then the columns of a block, then others."""
+        if self.array is None or self.layout != layout:
+            columns = dict.fromkeys((X0, *layout))
+            for vector in self.by_name():
+                columns.update(dict.fromkeys(vector))
+            self.names, self.layout = list(columns), layout
+            self.array = np.array([[v.get(name, 0.0) for name in self.names] for v in self.V])
+        return kernels.Memory(
+            self.array.copy(),
+            self.kept,
+            np.frombuffer(self.window, dtype=np.uint8).copy(),
+            np.array(self.counts, dtype=np.int64),
+            np.array([self.squared_radius]),
+        )
 
     def turn(self) -> None:
         """Exchange +1 and -1: every weight changes its sign."""
-        for vector in self.by_name().values():
+        for vector in self.by_name():
             for name, value in vector.items():
                 vector[name] = 0.0 - value  # never -0.0
 
     def forget_mistakes(self) -> None:
         """Go back to w = 0 as if every example so far had been answered rightly."""
-        self.by_name()
-        for name in self.kept:
-            self.vectors[name] = {X0: 0.0}
-        seen, length = self.count[SEEN], len(self.window)
+        self.V = [{X0: 0.0} for _ in self.by_name()]
+        seen, length = self.counts[SEEN], len(self.window)
         for place in (MISTAKES, RECENT, RIVAL, POCKET):
-            self.count[place] = 0
-        if "pocket" in self.kept:
-            self.count[RUN], self.count[LONGEST] = seen % length, -1
-            self.count[HELD] = int(seen >= length)
+            self.counts[place] = 0
+        if self.kept & POCKETED:
+            self.counts[RUN], self.counts[LONGEST] = seen % length, -1
+            self.counts[HELD] = int(seen >= length)
         self.window[:] = bytes(length)
 
     def has_names(self) -> bool:
         """Whether the features are named otherwise than by their place."""
-        known = self.names if self.arrays is not None else self.vectors["w"]
+        known = self.names if self.array is not None else self.V[0]
         return any(isinstance(name, str) for name in itertools.islice(known, 2))
 
     def known(self) -> list[Hashable]:
         """The features with a weight that is not 0 in some vector, in a fixed order."""
-        vectors = self.by_name()
-        names = {name for vector in vectors.values() for name, v in vector.items() if v != 0}
+        names = {name for vector in self.by_name() for name, v in vector.items() if v != 0}
         return sorted(names - {X0}, key=lambda name: (type(name).__name__, name))
 
     def state(self) -> dict[str, Any]:
@@ -132,62 +219,46 @@ class Memory:
         names = self.known()
         vectors = {
             name: [vector.get(column, 0.0) + 0.0 for column in (X0, *names)]
-            for name, vector in self.by_name().items()
+            for name, vector in zip(self.vectors, self.by_name(), strict=True)
         }
         return {
             "features": names,
             "vectors": vectors,
-            "count": list(self.count),
+            "count": self.counts[:AT],
             "squared_radius": self.squared_radius,
             "window": bytes(self.window).hex(),
         }
 
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any], kept: tuple[str, ...], window: int) -> Memory:
-        """The memory of a state; refuses one that cannot be."""
-        memory = cls(kept, window)
-        columns = (X0, *_names(state["features"]))
-        _must(set(state["vectors"]) == set(kept), "it keeps other vectors than it says")
-        for name in kept:
+    def take_state(self, state: Mapping[str, Any]) -> None:
+        """Remember what a state says; refuses one that cannot be."""
+        names, counts, squared = state["features"], state["count"], state["squared_radius"]
+        plain = all(isinstance(name, str) or type(name) is int for name in names)
+        _must(plain and len(set(names)) == len(names), "features are not different names")
+        _must(set(state["vectors"]) == set(self.vectors), "it keeps other vectors than it says")
+        columns = (X0, *names)
+        for i, name in enumerate(self.vectors):
             numbers = state["vectors"][name]
             _must(
                 len(numbers) == len(columns) and all(_is_number(v) for v in numbers),
                 f"the vector {name} is not one finite number for each feature",
             )
-            memory.vectors[name] = dict(zip(columns, map(float, numbers), strict=True))
-        memory.window[:] = _ring(state["window"], window)
-        memory.count = _counts(state["count"], memory.window)
-        memory.squared_radius = state["squared_radius"]
+            self.V[i] = dict(zip(columns, map(float, numbers), strict=True))
+        window = bytes.fromhex(state["window"])
         _must(
-            _is_number(memory.squared_radius) and memory.squared_radius >= 0,
-            "the radius is not a number",
+            len(window) == len(self.window) and set(window) <= {0, 1},
+            "the last window is not one bit an example",
         )
-        return memory
-
-
-def _names(names: list[Hashable]) -> list[Hashable]:
-    plain = all(isinstance(name, str) or type(name) is int for name in names)
-    _must(plain and len(set(names)) == len(names), "features are not different names")
-    return names
-
-
-def _ring(text: str, window: int) -> bytes:
-    ring = bytes.fromhex(text)
-    _must(len(ring) == window and set(ring) <= {0, 1}, "the last window is not one bit an example")
-    return ring
-
-
-def _counts(count: list[int], ring: bytearray) -> list[int]:
-    whole = all(type(number) is int for number in count)
-    _must(
-        whole
-        and len(count) == 8
-        and min(count) >= -1
-        and 0 <= count[MISTAKES] <= count[SEEN]
-        and count[RECENT] == sum(ring) <= count[MISTAKES],
-        "the counts contradict each other",
-    )
-    return list(count)
+        _must(
+            all(type(number) is int for number in counts)
+            and len(counts) == AT
+            and min(counts) >= -1
+            and 0 <= counts[MISTAKES] <= counts[SEEN]
+            and counts[RECENT] == sum(window) <= counts[MISTAKES],
+            "the counts contradict each other",
+        )
+        _must(_is_number(squared) and squared >= 0, "the radius is not a number")
+        self.counts = [*counts, counts[SEEN] % len(window)]
+        self.window[:], self.squared_radius = window, squared
 
 
 def _is_number(value: Any) -> bool:

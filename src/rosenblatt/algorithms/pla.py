@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -179,6 +179,26 @@ def looked_into(blocks: Blocks, work: Callable[[], T]) -> T:
         if blocks.unit == 1.0:
             raise
     return work()
+
+
+def online(examples: Examples, rule: Rule, start: NDArray[np.float64] | None = None) -> Run:
+    """Pass over a block of a stream once, in file order, correcting each mistake as it is met.
+
+    The `mistakes` of the run are those made as it went, each before its correction.
+
+    Examples
+    --------
+    >>> run = online(Examples.from_arrays([[2.0], [-1.0], [3.0]], [1, 0, 1]), Rule())
+    >>> run.mistakes, run.trace.examples.tolist()
+    (1, [0])
+    """
+    walk = Walk(examples, rule, Budget(cycles=1), start)
+    try:
+        walk.cycle()
+    except KeyboardInterrupt:
+        raise Interrupted(walk.run("interrupted")) from None
+    run = walk.run("end of stream", look=False)
+    return replace(run, mistakes=run.corrections)
 
 
 def naive_cycle(walk: Walk) -> None:
