@@ -55,7 +55,7 @@ export function squeezeChart(size, story) {
       pen.lines(lower, { stroke: palette.yes, width: 2, dash: [2, 4] });
     },
     above(pen, t) {
-      growing(pen, points, frame, t, { stroke: size.palette.ink, width: 2.5 });
+      growing(pen, points, t, { stroke: size.palette.ink, width: 2.5 });
       dot(pen, frame, t, s.squared[t], size.palette.ink);
     },
   };
@@ -74,7 +74,7 @@ export function mistakesChart(size, story) {
     },
     above(pen, t) {
       const { palette } = size;
-      growing(pen, points, frame, t, { stroke: palette.soft, width: 1.5 });
+      growing(pen, points, t, { stroke: palette.soft, width: 1.5 });
       if (story.pocket) {
         const stairs = [];
         for (const [at, mistakes] of story.pocket) {
@@ -113,7 +113,7 @@ function thinned(values, frame, every = 1) {
   return points;
 }
 
-function growing(pen, points, frame, t, style) {
+function growing(pen, points, t, style) {
   const path = [];
   for (const [at, x, y] of points) {
     if (at > t) break;
