@@ -65,7 +65,7 @@ def predict(
     source = Source.find(data)
     layout = _known_layout(machine, source, layout)
     batches = answered(machine, source, layout, rest["explain"])
-    tally = Answered(machine)
+    tally = AnswerCounts(machine)
     if output is None and to is None and voice.as_json:
         rows = [row for batch in tally.of(batches) for row in batch.to_pylist()]
         tally.tell(voice)
@@ -151,7 +151,7 @@ def _known_layout(model: Model, source: Source, layout: Layout) -> Layout:
     return replace(layout, types=types, names=None if names is None else tuple(names))
 
 
-class Answered:
+class AnswerCounts:
     """Counts answers as they go by, and those that were right where the rows say so."""
 
     def __init__(self, model: Model) -> None:
