@@ -108,15 +108,7 @@ def experiment(
 
 
 def random_target(dim: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The tall weights of the hyperplane through `dim` random points, with a random side.
-
-    Parameters
-    ----------
-    dim : int
-        The number of features.
-    rng : Generator
-        The source of chance.
-    """
+    """The tall weights of the hyperplane through `dim` random points, with a random side."""
     points = np.column_stack((np.ones(dim), rng.uniform(-1, 1, (dim, dim))))
     # The only direction orthogonal to all the tall points: the last right singular vector.
     normal = np.linalg.svd(points)[2][-1]
@@ -126,19 +118,7 @@ def random_target(dim: int, rng: np.random.Generator) -> NDArray[np.float64]:
 def random_examples(
     target: NDArray[np.float64], n: int, noise: float, rng: np.random.Generator
 ) -> Examples:
-    """n random examples answered by a target, each answer flipped with chance `noise`.
-
-    Parameters
-    ----------
-    target : array of shape (dim + 1,)
-        The tall weights of f.
-    n : int
-        How many.
-    noise : float
-        The chance of a flip.
-    rng : Generator
-        The source of chance.
-    """
+    """n random examples answered by a tall target, each answer flipped with chance `noise`."""
     X = rng.uniform(-1, 1, (n, len(target) - 1))
     y = np.where(X @ target[1:] + target[0] > 0, 1, -1).astype(np.int8)
     if noise:
@@ -147,15 +127,7 @@ def random_examples(
 
 
 def disagree(f: NDArray[np.float64], g: NDArray[np.float64], rng: np.random.Generator) -> float:
-    """P[f(x) ≠ g(x)] for x uniform in [-1, 1]^dim.
-
-    Parameters
-    ----------
-    f, g : arrays of shape (dim + 1,)
-        Tall weights.
-    rng : Generator
-        Used in more than two dimensions only.
-    """
+    """P[f(x) ≠ g(x)] for tall weights and x uniform in [-1, 1]^dim; by chance beyond the plane."""
     dim = len(f) - 1
     if dim > 2:
         X = rng.uniform(-1, 1, (FRESH_EXAMPLES, dim))

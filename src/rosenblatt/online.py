@@ -17,7 +17,7 @@ from rosenblatt.errors import shortened
 from rosenblatt.examples import Labels
 from rosenblatt.hypothesis import ZEROS
 from rosenblatt.kernels import LONGEST_SQUARED, MISTAKES, RECENT, SEEN
-from rosenblatt.rows import Answers, Block, plain_row
+from rosenblatt.rows import Block, BlockAnswers, plain_row
 from rosenblatt.tables import LARGE, as_table
 from rosenblatt.words import counted
 
@@ -373,7 +373,7 @@ class OnlinePerceptron:
     def _learn_block(self, X: Any, y: Any, every: bool) -> list[tuple[Labels, NDArray[np.int8]]]:
         """Predict and learn a block in parts: the labels and the predictions of each."""
         block = Block.of(X, self._memory)
-        answers = Answers.of(y, block.n, every)
+        answers = BlockAnswers.of(y, block.n, every)
         plan = answers.plan(self._labels)
         if len(plan) > 1:
             block.check()  # before the first part is learnt
@@ -381,7 +381,7 @@ class OnlinePerceptron:
         return [self._learn_part(block, answers, *part) for part in plan]
 
     def _learn_part(
-        self, block: Block, answers: Answers, begin: int, end: int, labels: Labels
+        self, block: Block, answers: BlockAnswers, begin: int, end: int, labels: Labels
     ) -> tuple[Labels, NDArray[np.int8]]:
         if labels is not self._labels:
             block.check()

@@ -102,18 +102,10 @@ class Named:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A block of rows, and the names of its columns.
+    """A block of rows, and the names of its columns."""
 
-    Parameters
-    ----------
-    table : array or CSR matrix
-        The checked rows.
-    layout : range or tuple
-        The features that the columns are.
-    """
-
-    table: Any
-    layout: Names
+    table: Any  # array or CSR matrix
+    layout: Names  # the features that the columns are
 
     @classmethod
     def of(cls, X: Any, memory: StreamMemory) -> Block:
@@ -164,22 +156,14 @@ def _columns(X: Any) -> tuple[Hashable, ...] | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """The answers of a block, some of which may be missing.
+class BlockAnswers:
+    """The answers of a block, some of which may be missing."""
 
-    Parameters
-    ----------
-    values : array of shape (n,)
-        The labels.
-    missing : bool array of shape (n,), optional
-        Where there is none; not given where every row has its answer.
-    """
-
-    values: NDArray[Any]
-    missing: NDArray[np.bool_] | None
+    values: NDArray[Any]  # the labels
+    missing: NDArray[np.bool_] | None  # where there is none; None where each row has its answer
 
     @classmethod
-    def of(cls, y: Any, n: int, every: bool) -> Answers:
+    def of(cls, y: Any, n: int, every: bool) -> BlockAnswers:
         """Check answers; with `every`, each row needs one."""
         refuse_masked(y, "y")
         values = as_column(y)
@@ -214,7 +198,7 @@ class Answers:
         """The rows whose answers cannot be learnt after those before them, and why."""
         skipped = np.zeros(len(self.values), dtype=bool) if self.missing is None else self.missing
         result: dict[int, str] = {}
-        while (row := Answers(self.values, skipped)._strange(labels)) is not None:
+        while (row := BlockAnswers(self.values, skipped)._strange(labels)) is not None:
             try:
                 labels = labels.learn(self.values[row])
             except ValueError as error:

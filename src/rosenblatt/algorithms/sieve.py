@@ -79,7 +79,7 @@ class Packed(NamedTuple):
     rows: np.ndarray
 
 
-class Batch(NamedTuple):
+class Candidates(NamedTuple):
     """Candidates on their way through the rows, and what is known of them."""
 
     W: np.ndarray
@@ -90,10 +90,10 @@ class Batch(NamedTuple):
     wrong: np.ndarray  # what the mistakes weigh that have been found
     slip: float  # a sum of weights that is so much larger than another is so not by rounding
 
-    def some(self, which: Places, limits: Floats, kind: Any) -> Batch:
+    def some(self, which: Places, limits: Floats, kind: Any) -> Candidates:
         """Some of them before their first row."""
         own = self.W[which], self.units[which], self.near[which]
-        return Batch(*own, self.slack, limits, np.zeros(len(which), dtype=kind), self.slip)
+        return Candidates(*own, self.slack, limits, np.zeros(len(which), dtype=kind), self.slip)
 
 
 class Sieve:
@@ -132,16 +132,16 @@ class Sieve:
         others = np.delete(np.arange(len(W)), leaders)
         return sorted(found + self._counted(rows, batch, others, sifted=True))
 
-    def batch(self, W: Floats, limits: Floats) -> Batch:
+    def batch(self, W: Floats, limits: Floats) -> Candidates:
         """The candidates, as the loops take them."""
         units = _units(W)
         off = np.sqrt(2 * units.shape[1]) / 2
         # A thousandth more: directions are themselves found in doubles.
         slack = np.int32(1.001 * (2 * SCALE * off + off * off) + 1)
         near = double_slack(self.examples, W)
-        return Batch(W, units, near, slack, limits, np.zeros(len(W)), slip(self.examples))
+        return Candidates(W, units, near, slack, limits, np.zeros(len(W)), slip(self.examples))
 
-    def pack(self, batch: Batch) -> tuple[Packed, Packed]:
+    def pack(self, batch: Candidates) -> tuple[Packed, Packed]:
         """A sample of the rows, and all of them in the order that suits these candidates."""
         n, kind = self.examples.n, self.examples.row_type
         rows, order, places = np.arange(n, dtype=kind), np.empty(n, kind), np.empty(n, kind)
@@ -176,7 +176,7 @@ class Sieve:
         costs = np.empty(0, dtype=np.int64) if weights is None else weights[order]
         return Packed(tiles, costs, order)
 
-    def _leaders(self, sample: Packed, batch: Batch) -> Places:
+    def _leaders(self, sample: Packed, batch: Candidates) -> Places:
         """The candidates that do better than all before them on a sample of rows, or nearly."""
         wrong = np.empty(len(batch.W))
 
@@ -189,7 +189,9 @@ class Sieve:
         fewest = np.minimum.accumulate(np.concatenate([[np.inf], wrong[:-1]]))
         return np.flatnonzero(wrong < NEARLY * fewest)
 
-    def _counted(self, rows: Packed, batch: Batch, which: Places, sifted: bool) -> list[Survivor]:
+    def _counted(
+        self, rows: Packed, batch: Candidates, which: Places, sifted: bool
+    ) -> list[Survivor]:
         """Those of some candidates that stay below their limits on every row, sifted if asked."""
         found: list[Survivor] = []
 

@@ -24,7 +24,7 @@ from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read.ahead import ahead
 from rosenblatt.read.chunks import LineStream, Place, RowStream
 from rosenblatt.read.feed import TOO_LARGE, Batch, Kinds, encoded, feed_to_json, kinds_told
-from rosenblatt.rows import Answers, Named, plain_row
+from rosenblatt.rows import BlockAnswers, Named, plain_row
 
 READERS = min(4, os.cpu_count() or 1)  # threads that parse chunks
 IDLE_SECONDS = 0.2  # after which the status is looked after, though no chunk came
@@ -207,7 +207,7 @@ class Encoder:
 def _sift_table(batch: Batch, labels: Labels) -> Batch:
     table = batch.table
     assert table is not None
-    why = Answers.of(table.y, len(table.X), every=False).refused(labels)
+    why = BlockAnswers.of(table.y, len(table.X), every=False).refused(labels)
     if not why:
         return batch
     fine = np.ones(len(table.X), dtype=bool)
