@@ -7,6 +7,7 @@ need all rows at once.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -260,20 +261,18 @@ def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
 
 def _pocket(task: Task) -> tuple[Run, str]:
     """A run of the pocket and the order of its visits: by chance, or that of the file."""
-    seconds = task.deadline.left
-    if not isinstance(task.scaled, Examples):
-        budget = algorithms.Budget(task.how.cycles, POCKET_CORRECTIONS, seconds)
-        with task.watcher.patience("running the pocket"):
-            return algorithms.pocket(task.scaled, algorithms.Rule("cycle"), budget), "cycle"
-    rule = algorithms.Rule("random", rng=task.how.rng)
-    budget = algorithms.Budget(FOREVER, POCKET_CORRECTIONS, seconds)
+    held = isinstance(task.scaled, Examples)
+    order, cycles = ("random", FOREVER) if held else ("cycle", task.how.cycles)
+    seconds = None if math.isinf(task.deadline.left) else task.deadline.left
+    rule = algorithms.Rule(order, rng=task.how.rng)
+    budget = algorithms.Budget(cycles, POCKET_CORRECTIONS, seconds)
     with task.watcher.counting(seconds) as tell:
 
         def watch(number: int, so_far: Progress, pocket: Pocket) -> None:
             tell(pocket.mistakes, so_far.corrections)
 
         plan = PocketPlan(threads=engine.cores(), watch=watch)
-        return algorithms.pocket(task.scaled, rule, budget, plan=plan), "random"
+        return algorithms.pocket(task.scaled, rule, budget, plan=plan), order
 
 
 def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
