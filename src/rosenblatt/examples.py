@@ -243,7 +243,7 @@ class Examples:
             places, values = np.arange(self.d), self.X[n]
         return np.append(places + 1, 0), np.append(values.astype(np.float64), self.x0)
 
-    def scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+    def signed_scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """y·(w·x) for each row; w is tall, as a person sees it."""
         slot = w if self.x0 else np.concatenate(([0.0], w))
         s = products(self.X, slot, self.x0)

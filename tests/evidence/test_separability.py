@@ -327,7 +327,7 @@ def test_explaining_inseparable_data_names_rows_and_shares():
 def test_some_rows_block_one_another_or_some_weights_answer_them():
     examples = Examples.from_arrays([[0.0], [1.0], [2.0], [9.0], [1.0]], [0, 1, 0, 1, 0])
     assert part_or_weights(examples, [2, 0, 1]).rows == (0, 1, 2)
-    assert (examples.scores(part_or_weights(examples, [3, 1, 0]))[[0, 1, 3]] > 0).all()
+    assert (examples.signed_scores(part_or_weights(examples, [3, 1, 0]))[[0, 1, 3]] > 0).all()
     assert set(part_or_weights(examples).rows) <= set(range(5))
 
 

@@ -202,7 +202,7 @@ def part_or_weights(
     >>> examples = Examples.from_arrays([[0.0], [1.0], [2.0], [9.0]], [0, 1, 0, 1])
     >>> part_or_weights(examples)
     Part(rows=(0, 1, 2), multipliers=(1, 2, 1), rest=0)
-    >>> examples.scores(part_or_weights(examples, [0, 1, 3]))[[0, 1, 3]] > 0
+    >>> examples.signed_scores(part_or_weights(examples, [0, 1, 3]))[[0, 1, 3]] > 0
     array([ True,  True,  True])
     """
     examples = merged(examples)

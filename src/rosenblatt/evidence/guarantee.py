@@ -215,7 +215,7 @@ def guarantee_of(examples: Examples, w: Floats) -> Guarantee:
 def _margin(examples: Examples, w: Floats) -> float:
     """rho of a w near 1: floats say which rows may be nearest to it, integers how near they are."""
     unit, x0 = examples.unit, examples.x0
-    s = examples.scores(examples.tall(w) / unit)
+    s = examples.signed_scores(examples.tall(w) / unit)
     size = max(examples.largest, abs(x0)) / unit * float(np.abs(w).sum())
     off = 4 * (examples.longest + 3) * 2.0**-53 * size + 2.0**-900
     if examples.weights is not None:

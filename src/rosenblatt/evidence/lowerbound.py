@@ -166,7 +166,7 @@ class Ledger:
 
     def _near_and_worst(self) -> tuple[Rows, Rows]:
         """The rows answered rightly that are nearest to the line; the wrong ones, worst first."""
-        s = self.examples.scores(self.examples.tall(self.w))
+        s = self.examples.signed_scores(self.examples.tall(self.w))
         worst = self.wrong[np.argsort(s[self.wrong])]
         s = np.abs(s)
         s[self.wrong] = s[self.prices == 0] = np.inf

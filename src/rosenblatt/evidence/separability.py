@@ -630,7 +630,7 @@ def slack_of(dimension: int) -> float:
 def lowest(w: Floats, unit: float, share: float, block: Examples, first: int) -> Sifted:
     """A share of the rows of a block with the least w·z / unit, and those next to the least."""
     block = merged(block)
-    s = block.scores(w / unit)
+    s = block.signed_scores(w / unit)
     low = worst_of_parts(s, max(1, math.ceil(share * block.n)))
     least = float(s.min())
     near = np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * slack_of(len(w)))
@@ -644,7 +644,7 @@ def off_the_span(weights: Vector, unit: float, block: Examples, first: int) -> S
     Rows are looked at exactly only where none is plainly off.
     """
     block = merged(block)
-    s = np.abs(block.scores(unit_length(weights) / unit))
+    s = np.abs(block.signed_scores(unit_length(weights) / unit))
     off = np.flatnonzero(s > slack_of(len(weights)))
     off = np.sort(off[np.argsort(-s[off], kind="stable")[:MOST_OFF]])
     if len(off) == 0:

@@ -244,7 +244,7 @@ class Signed:
         """The same for w with nothing divided away."""
         self.deadline.check()
         self.passes += 1
-        s = self.examples.scores(w * self.scale.columns)
+        s = self.examples.signed_scores(w * self.scale.columns)
         if self.scale.rows is not None:
             s *= self.scale.rows
         if self.alive is not None:
