@@ -198,19 +198,21 @@ def _bind_orders() -> None:
     ask = bring()
 
     def counting(D, order, zero, w, k):  # type: ignore[no-untyped-def]
-        for n in range(order.start + k, order.stop):
+        first = order.start
+        for n in range(first + k, order.stop):
             if kernels.mistaken(D, np.uint64(n), w, zero):
-                return n - order.start
-        return len(order)
+                return n - first
+        return order.stop - first
 
     def counting_ahead(D, order, zero, w, k):  # type: ignore[no-untyped-def]
-        for n in range(np.uint64(order.start + k), np.uint64(order.stop)):
+        first = order.start
+        for n in range(np.uint64(first + k), np.uint64(order.stop)):
             for j in range(D.indptr[n], D.indptr[n + 1], 8):
                 ask(D.data, j + AHEAD)
                 ask(D.indices, j + AHEAD)
             if kernels.mistaken(D, n, w, zero):
-                return np.int64(n) - order.start
-        return len(order)
+                return np.int64(n) - first
+        return order.stop - first
 
     @overload(kernels.next_mistake)
     def next_mistake(D, order, zero, w, k):  # type: ignore[no-untyped-def]
