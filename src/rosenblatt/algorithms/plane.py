@@ -82,14 +82,8 @@ def plane_optimum(
 ) -> Optimum | None:
     """Find the fewest mistakes of any w; None if stopped before it is known.
 
-    Parameters
-    ----------
-    examples : Examples
-        Rows of at most two features with an intercept, or three without.
-    start : array
-        Weights with few mistakes, with a w0 slot: what is not better need not be looked at.
-    stopped : callable
-        Asked now and then whether to give up.
+    What is not better than `start`, weights with a w0 slot, need not be looked at. Rows have at
+    most two features with an intercept, or three without.
 
     Examples
     --------

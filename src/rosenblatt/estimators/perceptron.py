@@ -361,11 +361,10 @@ class Perceptron(LinearClassifier):
 
 
 def _watch(status: StatusLine) -> Callable[[Progress], None]:
-    def watch(so_far: Progress) -> None:
-        made = counted(so_far.corrections, "correction")
-        status.say(lambda: f"cycle {so_far.cycles}, {made}")
+    def told(so_far: Progress) -> str:
+        return f"cycle {so_far.cycles}, {counted(so_far.corrections, 'correction')}"
 
-    return watch
+    return lambda so_far: status.say(lambda: told(so_far))
 
 
 def _advice(run: algorithms.Run, examples: Examples) -> str:
