@@ -110,3 +110,14 @@ def filled_cache(tmp_path_factory):
     assert list(cache.rglob("*.nbi"))
     assert list(cache.rglob("*.nbc"))
     return cache
+
+
+def test_ranges_in_kernels_of_others_keep_their_meaning():
+    numba = pytest.importorskip("numba")
+    rb.Perceptron().fit([[1.0], [-1.0]], [1, 0])
+
+    @numba.njit
+    def measured(r):
+        return len(r), r[2]
+
+    assert measured(range(-4, 10, 3)) == (5, 2)

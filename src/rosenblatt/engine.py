@@ -182,17 +182,10 @@ def _bind_orders() -> None:
             c.pyapi.decref(number)
         return NativeValue(state._getvalue())
 
-    @overload(len)
-    def length(order):  # type: ignore[no-untyped-def]
-        if isinstance(order, types.RangeType):
-            return lambda order: order.stop - order.start
-        return None
-
-    # Unsigned: a row number needs no wrap-around.
     @overload(operator.getitem)
     def row(order, k):  # type: ignore[no-untyped-def]
         if isinstance(order, types.RangeType):
-            return lambda order, k: np.uint64(order.start + k)
+            return lambda order, k: order.start + k * order.step
         return None
 
     ask = bring()
