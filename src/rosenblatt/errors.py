@@ -91,17 +91,6 @@ class BadCellError(Exception):
         self.row, self.column, self.text, self.promised = row, column, text, promised
 
 
-def column_called(name: str) -> str:
-    """A column as a sentence names it.
-
-    Examples
-    --------
-    >>> column_called("salary"), column_called("column 3")
-    ('column "salary"', 'column 3')
-    """
-    return name if name.startswith("column ") else f'column "{name}"'
-
-
 def as_option(name: str) -> str:
     """A column as an option takes it: by its number where it has no name.
 

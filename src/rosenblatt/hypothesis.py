@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine, kernels
+from rosenblatt.blocks import Blocks
 from rosenblatt.engine import in_threads
 from rosenblatt.examples import NO_STEPS, Examples, check_width, kernel_rows, products
 from rosenblatt.kernels import SMALLEST
@@ -97,6 +98,10 @@ class Hypothesis:
                 wrong[some] = self._settled(examples, rows[some], share)
             rows = rows[wrong]
         return rows if examples.weights is None else rows[examples.weights[rows] > 0]
+
+    def count(self, blocks: Blocks) -> int:
+        """How many rows of blocks are answered wrongly, in exact arithmetic."""
+        return sum(blocks.each(lambda block, first: len(self.mistakes(block))))
 
     def line(self) -> tuple[float, float, float]:
         """a, b, c of the line a·x1 + b·x2 + c = 0 in the plane."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rosenblatt import __version__, strictjson
-from rosenblatt.errors import BadCellError, DataError, column_called
+from rosenblatt.errors import BadCellError, DataError
 from rosenblatt.evidence.proof import Proof, ProofError, SealedProof
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import write_text
@@ -27,6 +27,7 @@ from rosenblatt.read.encoding import POLICIES, Answers, Encoding
 from rosenblatt.read.plan import Plan
 from rosenblatt.read.regression import RegressionPlan
 from rosenblatt.tables import as_table, column_names
+from rosenblatt.words import column_called
 
 FORMAT = 1
 PROOF_FORMAT, SEPARATION_FORMAT = 2, 1

@@ -20,7 +20,6 @@ import pyarrow as pa
 
 from rosenblatt import checks, clock
 from rosenblatt.algorithms import ORDERS
-from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.scaling import Strength, strengths
 from rosenblatt.clock import NEVER, Deadline, Silent, Stopwatch, Watcher
 from rosenblatt.errors import (
@@ -28,7 +27,6 @@ from rosenblatt.errors import (
     DataError,
     UsageError,
     UserError,
-    column_called,
 )
 from rosenblatt.evidence.accuracy import Accuracy, Tester, Testing, Trial
 from rosenblatt.evidence.separability import (
@@ -61,6 +59,7 @@ from rosenblatt.strategy import (
 from rosenblatt.words import (
     cannot_be_right,
     card,
+    column_called,
     counted,
     listed,
     no_fewer,
@@ -578,7 +577,7 @@ def _tried(
     watcher: Watcher,
 ) -> Trial | None:
     """The accuracy on rows not learnt from; Ctrl-C leaves it out."""
-    how = result.how
+    how = replace(result.how, bounded=False)
     if how.algorithm == "auto" and result.decided.separator is not None:
         how = replace(how, algorithm="pla")
 
@@ -614,7 +613,7 @@ def quick_verdict(data: Data, deadline: Deadline) -> Verdict:
     if not decided.answer or decided.answer.weights is None:
         return decided
     line = Hypothesis(np.asarray(decided.answer.weights))
-    spoilt = Judge(data.blocks).alone(line.w)  # by rounding
+    spoilt = line.count(data.blocks)  # by rounding
     return decided if spoilt else replace(decided, separator=line)
 
 

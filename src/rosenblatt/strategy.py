@@ -50,6 +50,7 @@ class How:
     time_limit: float | None = None  # seconds; None: five, and in passes no limit
     seed: int = 0
     cycles: int = 1000  # the most passes of learning over a file
+    bounded: bool = True  # whether R²/rho² is asked for, too
 
     @property
     def rng(self) -> np.random.Generator:
@@ -143,7 +144,7 @@ class Task:
 
     def count(self, hypothesis: Hypothesis) -> int:
         """The mistakes of a hypothesis in the values of the data, in exact arithmetic."""
-        return int(Judge(self.blocks).alone(hypothesis.w))
+        return hypothesis.count(self.blocks)
 
 
 def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
@@ -162,7 +163,7 @@ def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
     if held is not None:
         answer = _widest(task, held, separator, done)
         separator, bound = _folded_line(task, separator, answer)
-        if bound is None:
+        if bound is None and task.how.bounded:
             bound = _bound(task, held, (separator, None if mistakes else hypothesis))
     steps: tuple[str, ...] = (told + (f"; the bound allows {bound:,.0f}" if bound else ""),)
     if mistakes and separator is not None and done.reason != "interrupted":

@@ -298,3 +298,14 @@ def bars(counts: Sequence[int], name: str) -> str:
         f'aria-label="{escape(name)}" fill="currentColor" style="opacity:.75;display:block">'
         f"<title>{escape(name)}</title>{drawn}</svg>"
     )
+
+
+def column_called(name: str) -> str:
+    """A column as a sentence names it.
+
+    Examples
+    --------
+    >>> column_called("salary"), column_called("column 3")
+    ('column "salary"', 'column 3')
+    """
+    return name if name.startswith("column ") else f'column "{name}"'

@@ -10,13 +10,14 @@ from typing import Any, TypeVar, cast
 import click
 
 from rosenblatt.cli.console import Voice
-from rosenblatt.errors import OpenError, UsageError, column_called
+from rosenblatt.errors import OpenError, UsageError
 from rosenblatt.files import write_text
 from rosenblatt.read.columns import ENGLISH, Vocabulary
 from rosenblatt.read.data import Footprint
 from rosenblatt.read.encoding import POLICIES
 from rosenblatt.read.plan import Plan, Wishes
 from rosenblatt.read.source import FORMATS, Layout, Source
+from rosenblatt.words import column_called
 
 F = TypeVar("F", bound=Callable[..., Any])
 

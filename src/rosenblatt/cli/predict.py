@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import examples, json_option, layout_options
-from rosenblatt.errors import UsageError, column_called
+from rosenblatt.errors import UsageError
 from rosenblatt.evidence.accuracy import Accuracy, told_accuracy
 from rosenblatt.files import keep_apart
 from rosenblatt.model import Model, load
@@ -22,7 +22,7 @@ from rosenblatt.read.data import read_batches, told_where
 from rosenblatt.read.encoding import Unseen, refused, spelled
 from rosenblatt.read.source import Layout, Source, format_of, numbered
 from rosenblatt.show.predictions import WRITERS, Reasons, open_writer
-from rosenblatt.words import counted
+from rosenblatt.words import column_called, counted
 
 FEW = 1 << 14
 ADVICE = "Give --missing empty, or --missing mean."

@@ -19,7 +19,7 @@ from rosenblatt.cli.options import (
     reading_options,
     too_large,
 )
-from rosenblatt.errors import UsageError, column_called
+from rosenblatt.errors import UsageError
 from rosenblatt.evidence.proof import Proof, ProofError
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import keep_apart
@@ -31,7 +31,7 @@ from rosenblatt.read.data import Data, names_in, read_data, read_in_passes
 from rosenblatt.read.encoding import spelled
 from rosenblatt.read.plan import Plan, Wishes, find_column
 from rosenblatt.read.regression import read_regression_as
-from rosenblatt.words import claim_words, counted, listed
+from rosenblatt.words import claim_words, column_called, counted, listed
 
 NAMED = 10  # rows that are left out, by their numbers
 FEW = 6  # columns that a sentence names one by one

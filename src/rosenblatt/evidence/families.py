@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.checks import one_of, row_weights
-from rosenblatt.errors import column_called
 from rosenblatt.examples import Examples, labels_of, one_or_two_labels, signs
 from rosenblatt.tables import as_column, as_table, column_names
-from rosenblatt.words import listed
+from rosenblatt.words import column_called, listed
 
 FAMILIES = ("binomial", "poisson", "multinomial")
 SIGNS = np.array([-1, 1])

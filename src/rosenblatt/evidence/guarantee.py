@@ -13,6 +13,7 @@ from rosenblatt import engine
 from rosenblatt.evidence.integers import merged, not_below
 from rosenblatt.evidence.signed import (
     Floats,
+    bound_of,
     least_margin,
     lengths_and_columns,
     look_at,
@@ -56,10 +57,7 @@ class Guarantee:
     @property
     def bound(self) -> float | None:
         """R²/rho², or None where the weights prove nothing."""
-        if not self.margin > 0:
-            return None
-        ratio = float(self.radius) / float(self.margin)
-        return ratio * ratio if ratio < 1e154 else math.inf
+        return bound_of(self.radius, self.margin)
 
     def __str__(self) -> str:
         if self.margin == 0:

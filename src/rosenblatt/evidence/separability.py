@@ -67,6 +67,7 @@ from rosenblatt.evidence.signed import (
     Look,
     Scale,
     Signed,
+    bound_of,
     look_at,
     scaled_radius,
     whole_of,
@@ -142,7 +143,7 @@ class Separability:
         """
         if not self or self.margin is None:
             return None
-        return Guarantee(self.radius, self.margin).bound or math.inf
+        return bound_of(self.radius, self.margin) or math.inf
 
     @property
     def gap(self) -> float | None:

@@ -386,6 +386,14 @@ def least_margin(
     return width if p > 0 else -width
 
 
+def bound_of(radius: float, margin: float) -> float | None:
+    """R²/rho², the most corrections PLA can need; None where the margin is not positive."""
+    if not margin > 0:
+        return None
+    ratio = float(radius) / float(margin)
+    return ratio * ratio if ratio < 1e154 else math.inf
+
+
 @dataclass(frozen=True, eq=False)
 class Alternative:
     """Either weights that are positive on every row, or multipliers whose sum is zero."""

@@ -9,12 +9,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rosenblatt.errors import DataError, column_called
+from rosenblatt.errors import DataError
 from rosenblatt.read.columns import Category, Column, Entries, Number, Vocabulary, Words
 from rosenblatt.read.encoding import Answers, spelled
 from rosenblatt.read.plan import Plan, Wishes, as_planned
 from rosenblatt.read.source import Source
-from rosenblatt.words import counted, listed
+from rosenblatt.words import column_called, counted, listed
 
 CLOSE = 1e-9  # of a mean or a spread: other machines add up in another order
 

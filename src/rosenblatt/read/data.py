@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rosenblatt.blocks import Blocks, InOrder
-from rosenblatt.errors import FINITE, BadCellError, DataError, as_option, column_called
+from rosenblatt.errors import FINITE, BadCellError, DataError, as_option
 from rosenblatt.examples import Examples
 from rosenblatt.read import columnar, csv, jsonlines, libsvm
 from rosenblatt.read.ahead import ahead, side_by_side
@@ -29,7 +29,7 @@ from rosenblatt.read.plan import (
 )
 from rosenblatt.read.source import Layout, Source, format_of, free_memory, twice
 from rosenblatt.tables import PROMISED
-from rosenblatt.words import counted
+from rosenblatt.words import column_called, counted
 
 # What a kind of column is called where that is not its own name, one and many.
 KINDS = {

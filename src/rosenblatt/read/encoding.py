@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rosenblatt import kernels
 from rosenblatt.engine import Kernel
-from rosenblatt.errors import BadCellError, DataError, column_called
+from rosenblatt.errors import BadCellError, DataError
 from rosenblatt.read.columns import (
     Category,
     Column,
@@ -29,7 +29,7 @@ from rosenblatt.read.columns import (
     plain,
 )
 from rosenblatt.tables import SINGLE_SQUARES, sum_of_squares
-from rosenblatt.words import counted, listed
+from rosenblatt.words import column_called, counted, listed
 
 WIDE = 256  # from this many features on, columns that are mostly zeros stay sparse
 POLICIES = ("error", "drop", "mean")

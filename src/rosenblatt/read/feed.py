@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt.errors import UsageError, as_option, column_called, one_line, shortened
+from rosenblatt.errors import UsageError, as_option, one_line, shortened
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.read import csv, jsonlines
 from rosenblatt.read.chunks import Chunk, LineStream, Place, RowChunk, RowStream
@@ -27,7 +27,7 @@ from rosenblatt.read.encoding import in_rows, refused
 from rosenblatt.read.plan import Wishes, forced_kinds
 from rosenblatt.read.source import Layout, format_of
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, missing
-from rosenblatt.words import counted, listed
+from rosenblatt.words import column_called, counted, listed
 
 TOO_LARGE = "its numbers are too large; scale them first"
 LETTERS = 200  # of a complaint

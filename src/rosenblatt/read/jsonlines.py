@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow.json import ParseOptions, ReadOptions, read_json
 
-from rosenblatt.errors import DataError, column_called, one_line
+from rosenblatt.errors import DataError, one_line
 from rosenblatt.read.source import Layout, Source, WholeLines, read_some
 from rosenblatt.tables import DIGITS, first_changed, large
+from rosenblatt.words import column_called
 
 BLOCK = 4 << 20
 BLANKS = re.compile(r"\s*")

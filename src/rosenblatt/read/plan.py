@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt.errors import BadCellError, DataError, UsageError, as_option, column_called
+from rosenblatt.errors import BadCellError, DataError, UsageError, as_option
 from rosenblatt.read.columns import (
     DECIMALS,
     Category,
@@ -36,7 +36,7 @@ from rosenblatt.read.columns import (
 from rosenblatt.read.csv import MISSING, not_utf8
 from rosenblatt.read.encoding import Answers, Encoding, plain_labels, refused, spelled
 from rosenblatt.read.libsvm import ENTRIES, LABEL
-from rosenblatt.words import counted, listed
+from rosenblatt.words import column_called, counted, listed
 
 RUN = 1 << 16  # numbers are added up so many at a time, counted from the first row
 CACHED = 1 << 13  # and of these so many, for which memory is at hand

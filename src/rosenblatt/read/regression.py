@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt.errors import BadCellError, DataError, UsageError, as_option, column_called
+from rosenblatt.errors import BadCellError, DataError, UsageError, as_option
 from rosenblatt.read.columns import (
     Category,
     Column,
@@ -26,7 +26,7 @@ from rosenblatt.read.data import read_whole, told_where, with_types
 from rosenblatt.read.libsvm import ENTRIES, LABEL
 from rosenblatt.read.plan import Rows, Wishes, columns_of, find_column, surveyed
 from rosenblatt.read.source import Layout, Source
-from rosenblatt.words import counted, listed
+from rosenblatt.words import column_called, counted, listed
 
 WIDEST = 4096  # columns that the lines of a LIBSVM file are written out to
 
