@@ -37,6 +37,7 @@ MOST_FEATURES = 150  # beyond them exact multipliers take too long to be worth w
 MOST_ROWS = 4 * NEAREST  # for branch and bound, which looks at all of them again and again
 DEEPEST = 400  # branches below one another; so deep nothing is exhausted in any time
 FREE = 2**13  # numbers in all that are asked about before anybody looks at the clock
+TINY, FREE_STEPS = 2**9, 2**11  # so few numbers have so many steps, which take a tenth of a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +103,8 @@ class Ledger:
         self.sets: list[frozenset[int]] = []
         self.frequency: Counter[int] = Counter()
         self.sure = 0  # what disjoint parts cost every w
-        self.free = FREE // (examples.n * dimension_of(examples))  # steps of no time
+        numbers = examples.n * dimension_of(examples)
+        self.free = FREE_STEPS if numbers <= TINY else FREE // numbers  # steps of no time
         self.take(w)
 
     def take(self, w: Floats) -> None:
