@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import rosenblatt as rb
 from rosenblatt.words import counted
@@ -45,8 +46,9 @@ def test_no_sentence_leaves_the_number_of_a_noun_open():
 
 
 def test_values_that_hold_one_thing_say_so():
-    clf = rb.Perceptron(fit_intercept=False).fit([[1.0], [-1.0]], [1, 0])
-    assert repr(clf.trace_) == "Trace(1 correction in 1 whole cycle)"
+    with pytest.warns(ConvergenceWarning):
+        clf = rb.Perceptron(max_iter=1, fit_intercept=False).fit([[1.0], [2.0]], [1, 0])
+    assert repr(clf.trace_) == "Trace(2 corrections in 1 whole cycle)"
     online = rb.OnlinePerceptron()
     online.learn_one({"a": 1.0}, "yes")
     assert repr(online).startswith("OnlinePerceptron(1 example seen, ")

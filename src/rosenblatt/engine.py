@@ -30,6 +30,8 @@ log = logging.getLogger("rosenblatt")
 
 # Sums may be reordered; NaN and infinity keep their meaning, so that overflow is seen.
 REORDER = {"reassoc", "contract", "nsz"}
+# Part of the loop: a call that counts references to its arrays takes as long as two rows.
+INSIDE: Any = {"forceinline": True, "_nrt": False}
 SILENT_SECONDS = 0.4  # of a kernel: half a second with what comes before it
 HEARTBEAT = 0.2  # seconds
 AHEAD = 128  # entries of a sparse matrix that are asked for before they are needed
@@ -207,7 +209,7 @@ def _bind_orders() -> None:
                 return np.int64(n) - first
         return order.stop - first
 
-    @overload(kernels.next_mistake)
+    @overload(kernels.next_mistake, jit_options=INSIDE)
     def next_mistake(D, order, zero, w, k):  # type: ignore[no-untyped-def]
         if not isinstance(order, types.RangeType):
             return kernels.next_mistake
@@ -250,13 +252,11 @@ def _bind_stream() -> None:
         return kernels.score_sparse if _sparse(D) else kernels.score_dense
 
     overload(kernels.mistaken_in_order)(lambda D, n, w, zero: kernels.mistaken_in_order)
-    # Part of the loop: a call that counts references to its arrays takes as long as two rows.
-    inside: Any = {"forceinline": True, "_nrt": False}
-    overload(kernels.asked, jit_options=inside)(lambda D, n, ask, V, counts, s: kernels.asked)
-    overload(kernels.learn, jit_options=inside)(
+    overload(kernels.asked, jit_options=INSIDE)(lambda D, n, ask, V, counts, s: kernels.asked)
+    overload(kernels.learn, jit_options=INSIDE)(
         lambda D, n, zero, s, V, kept, counts, window: kernels.learn
     )
-    overload(kernels.watch_row, jit_options=inside)(
+    overload(kernels.watch_row, jit_options=INSIDE)(
         lambda D, n, zero, V, counts, wrong: kernels.watch_row
     )
     overload(kernels.end_window)(lambda V, counts: kernels.end_window)

@@ -20,7 +20,6 @@ import pyarrow as pa
 
 from rosenblatt import checks, clock
 from rosenblatt.algorithms import ORDERS
-from rosenblatt.algorithms.scaling import Strength, strengths
 from rosenblatt.clock import NEVER, Deadline, Silent, Stopwatch, Watcher
 from rosenblatt.errors import (
     BadCellError,
@@ -36,7 +35,7 @@ from rosenblatt.evidence.separability import (
     separability_of,
 )
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.hypothesis import Hypothesis, Strength, strengths
 from rosenblatt.model import Model
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Number
@@ -87,6 +86,7 @@ class Verdict:
     rows: Any  # the row of the file, from 0, of each example: an array, or indexed like one
     separator: Hypothesis | None = None  # a line without mistakes, where one is known
     more: str = ""  # what it means for a regression
+    first: int = 1  # what the first row is called
 
     @property
     def name(self) -> str:
@@ -150,12 +150,12 @@ class Verdict:
             "margin": a.margin,
             "radius": a.radius,
             "bound": a.bound if a.bound is not None and np.isfinite(a.bound) else None,
-            "on_margin": (self.rows[a.support] + 1).tolist(),
+            "on_margin": (self.rows[a.support] + self.first).tolist(),
         }
 
     def _numbers(self, examples: Any) -> list[int]:
         """Rows as a person counts them."""
-        return [row + 1 for row in sorted(self.rows[list(examples)].tolist())]
+        return [row + self.first for row in sorted(self.rows[list(examples)].tolist())]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -608,7 +608,7 @@ def quick_verdict(data: Data, deadline: Deadline) -> Verdict:
     """
     answer = contradicted(data.blocks) if isinstance(data.blocks, Examples) else None
     if answer is not None:
-        return Verdict(answer, data.rows)
+        return Verdict(answer, data.rows, first=data.first)
     decided = verdict_of(data, widest=False, deadline=deadline)
     if not decided.answer or decided.answer.weights is None:
         return decided
@@ -621,7 +621,7 @@ def verdict_of(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -
     """Ask whether a line can answer every row, in the values of the data."""
     answer = separability_of(data.blocks, widest=widest, deadline=deadline)
     if data.rows is not None:
-        return Verdict(answer, data.rows)
+        return Verdict(answer, data.rows, first=data.first)
     blocking = answer.blocking[0].rows if answer.blocking else ()
     return Verdict(answer, data.places([*answer.support.tolist(), *blocking]))
 
@@ -648,9 +648,9 @@ def _given(X: Any, y: Any, wishes: Wishes, asked: tuple[How, Testing]) -> Data:
         answers = pa.array(y if isinstance(y, list | tuple) else np.asarray(y))
         table, wishes = table.append_column(name, answers), replace(wishes, target=name)
     try:
-        return of_table(table, wishes, "X")
+        return replace(of_table(table, wishes, "X"), first=0)
     except BadCellError as bad:
-        where = f"X, row {bad.row + 1}, {column_called(bad.column)}"
+        where = f"X, row {bad.row}, {column_called(bad.column)}"
         advice = 'Give missing="drop", missing="mean", or ignore or category with that column.'
         raise DataError(f"{where}: {bad.text or 'there'} is not {bad.promised}. {advice}") from None
 
@@ -672,7 +672,7 @@ def _of_arrays(X: Any, y: Any, wishes: Wishes) -> Data:
         raise UsageError(f"positive is {wishes.positive}; the answers are {negative}, {positive}.")
     columns = tuple(Number(f"x{i}") for i in range(1, examples.d + 1))
     made = Plan(Encoding(columns), Answers("", negative, positive))
-    return Data("X", examples, np.arange(examples.n), made, None)
+    return Data("X", examples, np.arange(examples.n), made, None, first=0)
 
 
 def refuse_passes(how: How, testing: Testing, report: bool = False) -> None:

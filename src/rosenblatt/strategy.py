@@ -19,13 +19,12 @@ from rosenblatt import algorithms, clock, engine
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import Progress, Run
 from rosenblatt.algorithms.pocket import Pocket, PocketPlan
-from rosenblatt.algorithms.scaling import Scaling
 from rosenblatt.blocks import Blocks, InOrder
 from rosenblatt.clock import Deadline, Watcher
 from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.hypothesis import Hypothesis, Scaling
 from rosenblatt.words import counted
 
 if TYPE_CHECKING:

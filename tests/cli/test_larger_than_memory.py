@@ -14,9 +14,9 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt import algorithms
-from rosenblatt.algorithms.scaling import Scaling
 from rosenblatt.blocks import InOrder
 from rosenblatt.evidence.separability import separability_of
+from rosenblatt.hypothesis import Scaling
 from rosenblatt.read import (
     Layout,
     Source,

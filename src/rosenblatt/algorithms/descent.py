@@ -24,11 +24,10 @@ from scipy.special import expit
 
 from rosenblatt import engine
 from rosenblatt.algorithms.fewest import Gap
-from rosenblatt.algorithms.scaling import Scaling, Spread
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.engine import REORDER, Kernel
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.hypothesis import Hypothesis, Scaling, Spread
 
 Floats = NDArray[np.float64]
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 REPORTED = 100  # complaints that are told apart
 PATIENCE = 2.0  # seconds before progress is shown
+EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 class Voice:
@@ -207,3 +208,27 @@ class Status:
             return f"R {model.radius:.4g}"
         # R²/γ² ≥ mistakes, turned around: what they say about any line that is right everywhere.
         return f"bound: no margin above {model.radius / model.n_mistakes**0.5:.3g}"
+
+
+def bar(share: float, width: int) -> str:
+    """A bar of a share of the width, to an eighth of a character where the terminal can.
+
+    Examples
+    --------
+    >>> len(bar(0.5, width=4))
+    2
+    """
+    share = min(max(share, 0.0), 1.0)
+    if not _draws_blocks():
+        return "#" * round(share * width)
+    eighths = round(share * width * 8)
+    return ("█" * (eighths // 8) + EIGHTHS[eighths % 8]).rstrip()
+
+
+def _draws_blocks() -> bool:
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # none: text kept in memory
+    try:
+        EIGHTHS.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

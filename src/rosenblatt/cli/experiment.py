@@ -6,16 +6,18 @@ from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table
+from rich.text import Text
 
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli import VERBS
-from rosenblatt.cli.console import Voice
+from rosenblatt.cli.console import Voice, bar
 from rosenblatt.cli.options import examples, json_option
 from rosenblatt.errors import UsageError
 from rosenblatt.experiments import Experiment
 from rosenblatt.experiments import experiment as many_runs
 from rosenblatt.files import keep_apart
-from rosenblatt.show.text import histogram
 from rosenblatt.words import counted
 
 
@@ -100,3 +102,36 @@ def _drawer(path: str) -> Any:
     except ImportError:
         raise UsageError("--plot needs matplotlib: pip install 'rosenblatt[plot]'.") from None
     return lambda done, n: save_experiment(done.updates, done.disagreement, n, path)
+
+
+def histogram(values: NDArray[Any], bins: int = 12) -> Table:
+    """How often values fall in about so many ranges, as bars."""
+    counts, edges = np.histogram(values, bins=whole_edges(values, bins))
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True):
+        last = int(high) - 1
+        name = f"{int(low):,}" if last <= low else f"{int(low):,}–{last:,}"
+        drawn = Text(bar(count / max(counts.max(), 1), 40), style="cyan")
+        drawn.append(f" {count}", style="dim")
+        table.add_row(name, drawn)
+    return table
+
+
+def whole_edges(values: NDArray[Any], bins: int) -> NDArray[np.float64]:
+    """Edges of ranges of whole numbers, from the least to the 90th percentile, and the rest.
+
+    Examples
+    --------
+    >>> whole_edges(np.array([1, 2, 3, 4]), 2)
+    array([1., 3., 5.])
+    """
+    low, high = int(np.min(values)), int(np.max(values)) + 1
+    top = int(np.percentile(values, 90)) + 1
+    step = max(1, -(-(top - low) // bins))
+    edges = np.arange(low, top + step, step, dtype=np.float64)
+    edges[-1] = max(edges[-1], low + 1)
+    if edges[-1] < high:
+        edges = np.append(edges, high)
+    return edges

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
+from rich.table import Table
+from rich.text import Text
 
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli import INTERRUPTED, VERBS
-from rosenblatt.cli.console import Voice
+from rosenblatt.cli.console import Voice, bar
 from rosenblatt.cli.options import (
     Reading,
     convert_option,
@@ -23,13 +26,13 @@ from rosenblatt.cli.options import (
 from rosenblatt.errors import UsageError
 from rosenblatt.evidence.accuracy import Testing
 from rosenblatt.files import keep_apart, keep_others
+from rosenblatt.hypothesis import Strength
 from rosenblatt.model import MARK
 from rosenblatt.read import Source
 from rosenblatt.read.convert import SUFFIX, opened
 from rosenblatt.read.credit import credit
 from rosenblatt.read.data import Data, of_table, read_data
 from rosenblatt.read.encoding import spelled
-from rosenblatt.show.text import weights_table
 from rosenblatt.solve import (
     SECONDS,
     Result,
@@ -37,9 +40,10 @@ from rosenblatt.solve import (
     solve,
 )
 from rosenblatt.strategy import ALGORITHMS, How
-from rosenblatt.words import counted
+from rosenblatt.words import counted, shown
 
 BUILT_IN = "the built-in credit approval"
+BAR = 24  # characters of the longest bar
 
 
 @dataclass(frozen=True)
@@ -219,3 +223,20 @@ def _show(voice: Voice, result: Result, most: int) -> None:
         f"The answer is {labels[1]} if the sum of weight × value is above "
         f"{result.hypothesis.threshold:.6g}."
     )
+
+
+def weights_table(strengths: Sequence[Strength], labels: Sequence[Any], most: int) -> Table:
+    """The strongest features with their weights, the strongest first; labels are no and yes."""
+    largest = max((abs(s.strength) for s in strengths), default=0.0) or 1.0
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("feature", overflow="ellipsis", no_wrap=True, max_width=36)
+    table.add_column("weight", justify="right", no_wrap=True)
+    table.add_column("for", no_wrap=True)
+    table.add_column("a typical change moves the score by", no_wrap=True)
+    for s in strengths[:most]:
+        towards = str(labels[int(s.weight > 0)]) if s.weight else ""
+        colour = "green" if s.weight > 0 else "red"
+        drawn = Text(bar(abs(s.strength) / largest, BAR), style=colour)
+        drawn.append(f" {s.strength:+.3g}", style="dim")
+        table.add_row(Text(shown(s.feature)), f"{s.weight:.6g}", Text(shown(towards)), drawn)
+    return table

@@ -253,6 +253,7 @@ class Data:
     plan: Plan
     table: Any  # as Arrow has it where it is held (None: there were arrays), else a FileTable
     header: bool | None = None  # is there a line of names; None where rows are no lines
+    first: int = 1  # what the first row is called: 1 in a file, 0 in Python
 
     @classmethod
     def in_passes(cls, table: FileTable, made: Plan) -> Data:

@@ -17,12 +17,11 @@ import jinja2
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.algorithms.scaling import Strength, strengths
 from rosenblatt.evidence.guarantee import corrections
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.files import write_text
-from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.hypothesis import Hypothesis, Strength, strengths
 from rosenblatt.pipelines import final
 from rosenblatt.show.fitted import examples_of, hypothesis_of, story_of
 from rosenblatt.show.page.assets import player_script, player_style

@@ -4,9 +4,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from rosenblatt.algorithms.scaling import Scaling
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.hypothesis import Hypothesis, Scaling
 
 numbers = st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-6)
 
