@@ -434,8 +434,8 @@ def learn(
     >>> r = rb.learn(X, ["no", "yes", "yes", "no"])
     >>> print(r)
     read      X: 4 rows, 2 numbers; answers no or yes
-    verdict   inseparable: no line answers every row, proved in exact arithmetic; rows 1, 2, 3 and
-              4 cannot all be right
+    verdict   inseparable: no line answers every row, proved in exact arithmetic; rows 0, 1, 2 and
+              3 cannot all be right
     learnt    the pocket kept 1 mistake after 1,000 corrections
     learnt    the search found 1 mistake
     found     a line with 1 mistake on 4 rows; no line makes fewer
