@@ -15,7 +15,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from rosenblatt import algorithms, checks, estimators
-from rosenblatt.algorithms.pocket import FOREVER
 from rosenblatt.clock import StatusLine
 from rosenblatt.dask.cluster import Cluster, ClusterError, Given
 from rosenblatt.dask.mixing import Checkpoint, Judged, Mixed, Mixing, Pace, Round, State, mix
@@ -29,7 +28,8 @@ from rosenblatt.dask.sources import (
     with_one_set_of_columns,
 )
 from rosenblatt.dask.tasks import Learnt
-from rosenblatt.estimators.perceptron import LinearClassifier
+from rosenblatt.estimators.inseparable import PocketParameters
+from rosenblatt.estimators.perceptron import LinearClassifier, PlaParameters
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.words import counted, out_of_budget
@@ -249,7 +249,7 @@ class OnCluster(LinearClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class Perceptron(OnCluster):
+class Perceptron(OnCluster, PlaParameters):
     """The perceptron on a Dask cluster: every shard runs a cycle, their weights are averaged.
 
     It halts when a whole round has no mistake, which happens after a bounded number of rounds
@@ -298,18 +298,6 @@ class Perceptron(OnCluster):
     (True, Perceptron())
     """
 
-    order: str = "cycle"
-    max_iter: int = 1000
-    max_updates: int | None = None
-    eta0: float = 1.0
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    zero: str = "mistake"
-    class_weight: dict[Any, float] | str | None = None
-    warm_start: bool = False
-    random_state: Any = None
-    verbose: int = 0
-    n_jobs: int | None = None
     client: Any = None
     mixing: str = "uniform"
     checkpoint: str | PathLike[str] | None = None
@@ -327,7 +315,7 @@ class Perceptron(OnCluster):
 
 
 @dataclass(eq=False, repr=False)
-class PocketPerceptron(OnCluster):
+class PocketPerceptron(OnCluster, PocketParameters):
     """The pocket on a Dask cluster: the best of the averaged weights is kept.
 
     Every round counts the mistakes of the w it began with, on all shards, in the same tasks
@@ -362,20 +350,6 @@ class PocketPerceptron(OnCluster):
         Mistakes, corrections and seconds of every round.
     """
 
-    max_updates: int = 1000
-    order: str = "random"
-    ratchet: bool = False
-    restarts: int = 1
-    time_limit: float | None = None
-    eta0: float = 1.0
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    zero: str = "mistake"
-    class_weight: dict[Any, float] | str | None = None
-    warm_start: bool = False
-    random_state: Any = None
-    verbose: int = 0
-    n_jobs: int | None = None
     client: Any = None
     mixing: str = "uniform"
     checkpoint: str | PathLike[str] | None = None
@@ -389,13 +363,6 @@ class PocketPerceptron(OnCluster):
                 "random_state."
             )
         return replace(super()._plan(), pocket=True)
-
-    def _budget(self) -> algorithms.Budget:
-        most: Any = self.max_updates
-        checks.whole_number("max_updates", most, least=0)
-        if self.time_limit is not None:
-            checks.positive_number("time_limit", self.time_limit)
-        return algorithms.Budget(FOREVER, int(most), self.time_limit)
 
     def _remember(self, like: Examples, mixed: Mixed, rows: int) -> None:
         self._keep(like, mixed, mixed.state.pocket or mixed.end)

@@ -18,7 +18,34 @@ from rosenblatt.hypothesis import Hypothesis
 
 
 @dataclass(eq=False, repr=False)
-class PocketPerceptron(LinearClassifier):
+class PocketParameters(LinearClassifier):
+    """The parameters of the pocket, in memory or on a cluster."""
+
+    max_updates: int = 1000
+    order: str = "random"
+    ratchet: bool = False
+    restarts: int = 1
+    time_limit: float | None = None
+    eta0: float = 1.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    zero: str = "mistake"
+    class_weight: dict[Any, float] | str | None = None
+    warm_start: bool = False
+    random_state: Any = None
+    verbose: int = 0
+    n_jobs: int | None = None
+
+    def _budget(self) -> algorithms.Budget:
+        most: Any = self.max_updates
+        checks.whole_number("max_updates", most, least=0)
+        if self.time_limit is not None:
+            checks.positive_number("time_limit", self.time_limit)
+        return algorithms.Budget(FOREVER, int(most), self.time_limit)
+
+
+@dataclass(eq=False, repr=False)
+class PocketPerceptron(PocketParameters):
     """The perceptron for examples that no line may answer: the best weights stay in a pocket.
 
     Corrections are PLA's. Every w(t) is judged on all examples, as in the lecture, and goes into
@@ -96,21 +123,6 @@ class PocketPerceptron(LinearClassifier):
     ((0, 4), False, 'max_updates')
     """
 
-    max_updates: int = 1000
-    order: str = "random"
-    ratchet: bool = False
-    restarts: int = 1
-    time_limit: float | None = None
-    eta0: float = 1.0
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    zero: str = "mistake"
-    class_weight: dict[Any, float] | str | None = None
-    warm_start: bool = False
-    random_state: Any = None
-    verbose: int = 0
-    n_jobs: int | None = None
-
     def fit(
         self,
         X: Any,
@@ -152,13 +164,6 @@ class PocketPerceptron(LinearClassifier):
         if run.reason == "interrupted":
             raise algorithms.Interrupted(run)
         return self
-
-    def _budget(self) -> algorithms.Budget:
-        most: Any = self.max_updates
-        checks.whole_number("max_updates", most, least=0)
-        if self.time_limit is not None:
-            checks.positive_number("time_limit", self.time_limit)
-        return algorithms.Budget(FOREVER, int(most), self.time_limit)
 
     def _remember(self, X: Any, examples: Examples, run: PocketRun) -> None:
         self._check_columns(X, examples.d, reset=True)

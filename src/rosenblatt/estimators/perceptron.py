@@ -182,7 +182,25 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 @dataclass(eq=False, repr=False)
-class Perceptron(LinearClassifier):
+class PlaParameters(LinearClassifier):
+    """The parameters of PLA, in memory or on a cluster."""
+
+    order: str = "cycle"
+    max_iter: int = 1000
+    max_updates: int | None = None
+    eta0: float = 1.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    zero: str = "mistake"
+    class_weight: dict[Any, float] | str | None = None
+    warm_start: bool = False
+    random_state: Any = None
+    verbose: int = 0
+    n_jobs: int | None = None
+
+
+@dataclass(eq=False, repr=False)
+class Perceptron(PlaParameters):
     """The perceptron learning algorithm, which says why it stopped and what it corrected.
 
     It halts when a full cycle of examples had no mistake, and never because progress looks
@@ -247,19 +265,6 @@ class Perceptron(LinearClassifier):
     >>> clf.predict([[1, 1], [0, 0]]).tolist()
     ['yes', 'no']
     """
-
-    order: str = "cycle"
-    max_iter: int = 1000
-    max_updates: int | None = None
-    eta0: float = 1.0
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    zero: str = "mistake"
-    class_weight: dict[Any, float] | str | None = None
-    warm_start: bool = False
-    random_state: Any = None
-    verbose: int = 0
-    n_jobs: int | None = None
 
     def fit(
         self,
