@@ -1,32 +1,12 @@
 """Compressed files as streams are the lines in them; what is no table is called what it is."""
 
-import bz2
 import gzip
-import io
-import lzma
-import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from packers import PACKERS, as_zip
 
-
-def as_zip(content, name="d.csv"):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        if not name.endswith(".csv"):
-            archive.writestr("[Content_Types].xml", "<Types/>\n")
-        archive.writestr(name, content)
-    return packed.getvalue()
-
-
-PACKERS = {
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-    ".zst": lambda content: pa.Codec("zstd").compress(content, asbytes=True),
-    ".zip": as_zip,
-}
 UNPACK = {
     ".gz": "gzip -dc",
     ".bz2": "bzip2 -dc",
@@ -34,9 +14,10 @@ UNPACK = {
     ".zst": "zstd -dc",
     ".zip": "unzip -p",
 }
+TYPES = {"[Content_Types].xml": "<Types/>\n"}
 DOCUMENTS = {
-    "an Excel workbook": as_zip("<workbook/>\n", "xl/workbook.xml"),
-    "a Word document": as_zip("<d/>\n", "word/document.xml"),
+    "an Excel workbook": as_zip("<workbook/>\n", "xl/workbook.xml", **TYPES),
+    "a Word document": as_zip("<d/>\n", "word/document.xml", **TYPES),
 }
 
 

@@ -1,18 +1,17 @@
 """Compressed tables are read as they are; what is no table is called what it is."""
 
-import bz2
 import gzip
 import io
 import lzma
 import pickle
 import sqlite3
 import tarfile
-import zipfile
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from packers import PACKERS, as_zip
 
 from rosenblatt.errors import DataError
 from rosenblatt.read.credit import credit
@@ -20,24 +19,6 @@ from rosenblatt.read.data import Footprint, read_batches, read_whole
 from rosenblatt.read.source import UNPACKED, Layout, Source, format_of
 
 TABLE = credit(n=40)
-
-
-def as_zip(content, name="credit.csv", **more):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for other, text in more.items():
-            archive.writestr(other, text)
-        archive.writestr(name, content)
-    return packed.getvalue()
-
-
-PACKERS = {
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-    ".zst": lambda content: pa.Codec("zstd").compress(content, asbytes=True),
-    ".zip": as_zip,
-}
 
 
 def csv_text(table=TABLE):
