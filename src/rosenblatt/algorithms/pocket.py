@@ -165,7 +165,14 @@ class PocketWalk(Walk):
         plan: PocketPlan,
         number: int = 0,
     ) -> None:
-        super().__init__(blocks, rule, budget, start)
+        told = plan.watch
+        super().__init__(
+            blocks,
+            rule,
+            budget,
+            start,
+            None if told is None else lambda so_far: told(number, so_far, self.pocket),
+        )
         self.plan, self.number = plan, number
         self.stop: Reason | None = None
         self.pocket = Pocket(self.start, ())
@@ -239,19 +246,6 @@ class PocketWalk(Walk):
             self.kept.append(W * self.unit)
         if self.in_memory or self.at_once <= 0:
             self.flush()
-
-    def record(
-        self,
-        w: Floats,
-        corrected: Ints,
-        ends: Ints,
-        within_cycle: bool,
-        where: tuple[Examples, int] | None = None,
-    ) -> None:
-        """Keep what a call did, and tell of it."""
-        super().record(w, corrected, ends, within_cycle, where)
-        if self.plan.watch is not None:
-            self.plan.watch(self.number, self.so_far, self.pocket)
 
     def consider(self, w: Floats, t: int) -> bool:
         """Judge w(t) alone; true if it went into the pocket."""
