@@ -103,10 +103,6 @@ class Hypothesis:
             rows = rows[wrong]
         return rows if examples.weights is None else rows[examples.weights[rows] > 0]
 
-    def count(self, blocks: Blocks) -> int:
-        """How many rows of blocks are answered wrongly, in exact arithmetic."""
-        return sum(blocks.each(lambda block, first: len(self.mistakes(block))))
-
     def line(self) -> tuple[float, float, float]:
         """a, b, c of the line a·x1 + b·x2 + c = 0 in the plane."""
         if len(self.w) != 3:
@@ -234,6 +230,42 @@ def area(polygon: Polygon) -> float:
     """
     corners = zip(polygon[-1:] + polygon[:-1], polygon, strict=True)
     return abs(sum(a * d - c * b for (a, b), (c, d) in corners)) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Wrong:
+    """The work of finding the rows that w answers wrongly."""
+
+    w: Floats
+    zero: int
+
+    def __call__(self, block: Examples, first: int) -> NDArray[np.intp]:
+        """Their numbers among all rows."""
+        if self.w.any():
+            return first + Hypothesis(self.w, block.x0, self.zero).mistakes(block)
+        rows = block.kept.astype(np.intp)  # all scores are 0
+        return first + rows[self.zero * block.y[rows] <= 0]
+
+
+class Costly(Wrong):
+    """The work of counting them: how many, or the weights of those rows."""
+
+    def __call__(self, block: Examples, first: int) -> Any:
+        """Of one block."""
+        rows = super().__call__(block, 0)
+        return len(rows) if block.weights is None else block.weights[rows]
+
+
+def count_mistakes(blocks: Blocks, w: Floats, zero: int = 0) -> float:
+    """The mistakes of w on blocks in exact arithmetic, by weight if the examples have weights."""
+    costs = list(blocks.each(Costly(w, zero)))
+    if all(isinstance(cost, int) for cost in costs):
+        return int(sum(costs))
+    # The exact sum, rounded once, does not depend on the order of the rows.
+    try:
+        return math.fsum(np.concatenate(costs))
+    except OverflowError:
+        return math.inf
 
 
 @dataclass(frozen=True, eq=False)

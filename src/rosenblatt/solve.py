@@ -35,7 +35,7 @@ from rosenblatt.evidence.separability import (
     separability_of,
 )
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis, Strength, strengths
+from rosenblatt.hypothesis import Hypothesis, Strength, count_mistakes, strengths
 from rosenblatt.model import Model
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Number
@@ -613,7 +613,7 @@ def quick_verdict(data: Data, deadline: Deadline) -> Verdict:
     if not decided.answer or decided.answer.weights is None:
         return decided
     line = Hypothesis(np.asarray(decided.answer.weights))
-    spoilt = line.count(data.blocks)  # by rounding
+    spoilt = count_mistakes(data.blocks, line.w)  # by rounding
     return decided if spoilt else replace(decided, separator=line)
 
 

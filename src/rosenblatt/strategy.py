@@ -24,7 +24,7 @@ from rosenblatt.clock import Deadline, Watcher
 from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis, Scaling
+from rosenblatt.hypothesis import Hypothesis, Scaling, count_mistakes
 from rosenblatt.words import counted
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Task:
 
     def count(self, hypothesis: Hypothesis) -> int:
         """The mistakes of a hypothesis in the values of the data, in exact arithmetic."""
-        return hypothesis.count(self.blocks)
+        return int(count_mistakes(self.blocks, hypothesis.w))
 
 
 def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
@@ -156,9 +156,9 @@ def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
     if done.mistakes is None:
         mistakes = None
     else:
-        if held is not None and done.mistakes == 0:
-            hypothesis = _mended(task, hypothesis)
         mistakes = task.count(hypothesis)
+        if mistakes and held is not None and done.mistakes == 0:
+            hypothesis, mistakes = _mended(task, hypothesis, mistakes)
     if held is not None:
         answer = _widest(task, held, separator, done)
         separator, bound = _folded_line(task, separator, answer)
@@ -193,15 +193,14 @@ def _pla(task: Task, deadline: Deadline) -> Run:
         return stop.run
 
 
-def _mended(task: Task, hypothesis: Hypothesis) -> Hypothesis:
-    """The hypothesis, corrected further where folding the scale back rounded a row over."""
+def _mended(task: Task, hypothesis: Hypothesis, mistakes: int) -> tuple[Hypothesis, int]:
+    """The hypothesis, corrected further: folding the scale back rounded some rows over."""
     examples = task.blocks
-    if not isinstance(examples, Examples) or task.count(hypothesis) == 0:
-        return hypothesis
+    assert isinstance(examples, Examples)
     budget = algorithms.Budget(FOREVER, 1000, task.deadline.left)
     size = float(np.abs(hypothesis.w).max()) / examples.n
     run = algorithms.pla(examples, algorithms.Rule(eta=size), budget, hypothesis.w.copy())
-    return run.hypothesis if run.separated else hypothesis
+    return (run.hypothesis, 0) if run.separated else (hypothesis, mistakes)
 
 
 def _widest(

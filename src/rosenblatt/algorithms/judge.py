@@ -21,7 +21,7 @@ from rosenblatt import engine
 from rosenblatt.algorithms.sieve import Sieve, Survivor, double_slack, slip, worth_sifting
 from rosenblatt.blocks import Blocks
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.hypothesis import Hypothesis, Wrong, count_mistakes
 from rosenblatt.kernels import SMALLEST
 
 Floats = NDArray[np.float64]
@@ -64,14 +64,7 @@ class Judge:
 
     def alone(self, w: Floats) -> float:
         """The mistakes of one w, by weight if the examples have weights."""
-        costs = list(self.blocks.each(Costly(w, self.zero)))
-        if all(isinstance(cost, int) for cost in costs):
-            return int(sum(costs))
-        # The exact sum, rounded once, does not depend on the order of the rows.
-        try:
-            return math.fsum(np.concatenate(costs))
-        except OverflowError:
-            return math.inf
+        return count_mistakes(self.blocks, w, self.zero)
 
     def wrong(self, w: Floats) -> Rows:
         """The rows that one w answers wrongly, but for those of weight 0."""
@@ -147,30 +140,6 @@ class Judge:
             whole = whole and bool((counts == np.rint(counts)).all())
             work.alive = work.alive[mistakes[work.alive] < best]
         return [Survivor(int(b), float(mistakes[b]), whole) for b in work.alive]
-
-
-@dataclass(frozen=True, eq=False)
-class Wrong:
-    """The work of finding the rows that w answers wrongly."""
-
-    w: Floats
-    zero: int
-
-    def __call__(self, block: Examples, first: int) -> Rows:
-        """Their numbers among all rows."""
-        if self.w.any():
-            return first + Hypothesis(self.w, block.x0, self.zero).mistakes(block)
-        rows = block.kept.astype(np.intp)  # all scores are 0
-        return first + rows[self.zero * block.y[rows] <= 0]
-
-
-class Costly(Wrong):
-    """The work of counting them: how many, or the weights of those rows."""
-
-    def __call__(self, block: Examples, first: int) -> Any:
-        """Of one block."""
-        rows = super().__call__(block, 0)
-        return len(rows) if block.weights is None else block.weights[rows]
 
 
 @dataclass(eq=False)
