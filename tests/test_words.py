@@ -56,7 +56,7 @@ def test_values_that_hold_one_thing_say_so():
     s = rb.separability([[1.0], [-1.0]], [1, 0], fit_intercept=False)
     assert "PLA needs at most 1 correction>" in str(s)
     no = rb.separability([[0.0, 0.0], [0.0, 1.0]], [0, 1], fit_intercept=False)
-    assert "on 1 row in 1 set" in no.proof._repr_html_()
+    assert "1 blocking set<" in no.proof._repr_html_()
     found = rb.fewest_mistakes([[0.0], [0.0], [1.0]], [0, 1, 1], time_limit=0.1)
     assert str(found).startswith("1 mistake; ")
 

@@ -119,8 +119,11 @@ def _stacked(parts: Sequence[Examples]) -> Examples:
     if len(parts) == 1:
         return parts[0]
     y = np.concatenate([part.y for part in parts])
+    weights = [part.weights for part in parts if part.weights is not None]
     if parts[0].is_sparse:
         from scipy import sparse
 
-        return replace(parts[0], X=sparse.vstack([part.X for part in parts], format="csr"), y=y)
-    return replace(parts[0], X=np.concatenate([part.X for part in parts]), y=y)
+        X = sparse.vstack([part.X for part in parts], format="csr")
+    else:
+        X = np.concatenate([part.X for part in parts])
+    return replace(parts[0], X=X, y=y, weights=np.concatenate(weights) if weights else None)

@@ -209,10 +209,10 @@ def seal_of(value: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def sealed(value: dict[str, Any], ensure_ascii: bool = True) -> str:
+def sealed(value: dict[str, Any], ensure_ascii: bool = True, indent: int | None = 1) -> str:
     """The text of a value with its seal."""
     value = {**value, "seal": seal_of(value)}
-    return json.dumps(value, indent=1, ensure_ascii=ensure_ascii, allow_nan=False)
+    return json.dumps(value, indent=indent, ensure_ascii=ensure_ascii, allow_nan=False)
 
 
 class Parts:

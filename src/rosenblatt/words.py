@@ -151,6 +151,20 @@ def claim_words(claim: str, thing: str = "row") -> str:
     return CLAIMS[claim].format(thing) if claim in CLAIMS else f"every line makes {claim}"
 
 
+def proof_size(numbers: int, sets: int, branches: int) -> str:
+    """How much evidence a proof holds: the numbers of its weights, its sets, its branches.
+
+    Examples
+    --------
+    >>> proof_size(0, 193, 41), proof_size(3, 1, 0)
+    ('193 blocking sets, 41 branches', 'weights of 3 whole numbers, 1 blocking set')
+    """
+    told = [f"weights of {counted(numbers, 'whole number')}"] if numbers else []
+    told += [counted(sets, "blocking set")] if sets else []
+    told += [counted(branches, "branch", "branches")] if branches else []
+    return ", ".join(told) or "a walk through all cells"
+
+
 def rows_named(rows: Iterable[Any], most: int = 6) -> str:
     """Rows as a sentence names them.
 

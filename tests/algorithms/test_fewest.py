@@ -18,8 +18,9 @@ from tried import tried
 import rosenblatt as rb
 from rosenblatt.algorithms import descent
 from rosenblatt.algorithms.fewest import Gap, Search, starts
-from rosenblatt.algorithms.judge import Costs, Judge
+from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.plane import plane_optimum
+from rosenblatt.costs import Costs
 from rosenblatt.examples import Examples
 
 
@@ -359,7 +360,7 @@ def test_whether_a_line_can_make_none_is_known_of_few_numbers(hurried):
     s = rng.integers(0, 3, 190)
     result = rb.fewest_mistakes(X, y, sample_weight=s, time_limit=1e-9, random_state=0)
     assert result.lower_bound >= 1
-    assert result.proof.check(X, y)
+    assert result.proof.check(X, y, s)
     assert all(s[list(part.rows)].min() > 0 for part in result.proof.parts)
 
 

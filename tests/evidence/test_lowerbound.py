@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rosenblatt as rb
-from rosenblatt.algorithms.judge import Costs, Judge
+from rosenblatt.algorithms.judge import Judge
 from rosenblatt.clock import NEVER, Deadline
+from rosenblatt.costs import Costs
 from rosenblatt.evidence.lowerbound import lower_bound
 from rosenblatt.evidence.proof import Part, Proof, ProofError
 from rosenblatt.examples import Examples
@@ -74,8 +75,8 @@ def test_the_parts_are_disjoint_and_the_proof_holds(xy, intercept, data):
     assert len(rows) == len(set(rows))
     proof = bound.proof(examples)
     if bound.parts:
-        assert proof.check(X, y)
-        assert Proof.from_json(proof.to_json()).check(X, y)
+        assert proof.check(X, y, examples.weights)
+        assert Proof.from_json(proof.to_json()).check(X, y, examples.weights)
     else:
         assert proof is None
 
@@ -122,7 +123,7 @@ def test_rows_that_contradict_are_in_one_part_only():
     X, y = np.array([[0.0]] * 4 + [[1.0], [-1.0]]), np.array([1, 1, -1, -1, -1, -1])
     examples = Examples.from_arrays(X, y).weighted([5, 1, 3, 1, 1, 1])
     bound = lower_bound(examples, np.ones(2), branch=False)
-    assert bound.proof(examples).check(X, y)
+    assert bound.proof(examples).check(X, y, examples.weights)
     assert bound.cost == 4
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.algorithms.judge import Costs, Judge
+from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import Budget, Rule, WeightsOverflowError
 from rosenblatt.algorithms.pocket import FOREVER, pocket
 from rosenblatt.clock import Deadline
+from rosenblatt.costs import Costs
 from rosenblatt.examples import Examples
 
 Floats = NDArray[np.float64]

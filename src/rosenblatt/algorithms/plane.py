@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.algorithms.judge import Costs, Judge
+from rosenblatt.algorithms.judge import Judge
+from rosenblatt.costs import Costs
 from rosenblatt.examples import Examples
 
 Floats = NDArray[np.float64]

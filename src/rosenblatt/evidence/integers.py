@@ -378,7 +378,7 @@ def contradictions(
     sizes = np.diff(starts, append=len(rows))
     for k in np.flatnonzero((yes > 0) & (yes < sizes)).tolist():
         group = rows[starts[k] : starts[k] + sizes[k]]
-        alike = group[_alike(examples, group, np.broadcast_to(group[:1], len(group)))]
+        alike = group[same_numbers(examples, group, np.broadcast_to(group[:1], len(group)))]
         positive = examples.y[alike] > 0
         yeses, noes = alike[positive], alike[~positive]
         if len(yeses) and len(noes):
@@ -391,7 +391,7 @@ def paired(yes: Rows, no: Rows, most: int) -> Iterator[tuple[int, int]]:
         yield min(a, b), max(a, b)
 
 
-def _alike(examples: Examples, rows: Rows, models: Rows) -> NDArray[np.bool_]:
+def same_numbers(examples: Examples, rows: Rows, models: Rows) -> NDArray[np.bool_]:
     """Which of some rows have every number of another row each."""
     X = examples.X
     pairs = zip(parted(examples, rows), parted(examples, models), strict=True)
@@ -423,7 +423,7 @@ def kinds(examples: Examples, rows: Rows) -> tuple[Rows, Rows]:
         first = rows[left[:1]]
         same = codes[left] == codes[left[0]]
         group = rows[left[same]]
-        alike = _alike(examples, group, np.broadcast_to(first, len(group)))
+        alike = same_numbers(examples, group, np.broadcast_to(first, len(group)))
         same[same] = alike & (examples.y[group] == examples.y[first])
         if np.count_nonzero(same) < KIND * len(left):
             break
@@ -448,7 +448,7 @@ def _sorted_out(examples: Examples, rows: Rows) -> Rows:
     codes = _signed_codes(examples, rows)
     _, firsts, places = np.unique(codes, return_index=True, return_inverse=True)
     models = rows[firsts[places]]
-    same = _alike(examples, rows, models) & (examples.y[rows] == examples.y[models])
+    same = same_numbers(examples, rows, models) & (examples.y[rows] == examples.y[models])
     return np.concatenate((rows[firsts], rows[~same]))  # codes may be the same by chance
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.algorithms.judge import Costs
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
+from rosenblatt.costs import Costs
 from rosenblatt.evidence.decide import part_or_weights
 from rosenblatt.evidence.integers import (
     MOST_PAIRS,
@@ -25,7 +25,7 @@ from rosenblatt.evidence.integers import (
     paired,
     row_codes,
 )
-from rosenblatt.evidence.proof import Part, Proof, claim_of_mistakes, fingerprint
+from rosenblatt.evidence.proof import Part, Proof
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 
@@ -54,8 +54,9 @@ class LowerBound:
         """The parts as a proof that can be checked and saved; None where there is no part."""
         if not self.parts:
             return None
-        claim = claim_of_mistakes(len(self.parts))
-        return Proof(claim, fingerprint(merged(examples)), examples.x0, parts=self.parts)
+        each = Costs.of(examples).each
+        sure = sum(int(each[list(part.rows)].min()) for part in self.parts)
+        return Proof.of_mistakes(examples, sure, self.parts)
 
 
 def lower_bound(

@@ -204,6 +204,14 @@ def _all_lines(gap: Gap, deadline: Deadline) -> None:
     gap.bound, gap.parts, gap.exhausted = min(optimum.cost, gap.cost), bound.parts, True
 
 
+def fewest_by_walking(examples: Examples) -> int | None:
+    """What the fewest mistakes cost, by going through all cells; None where these are too many."""
+    if not in_the_plane(examples):
+        return None
+    optimum = plane_optimum(examples, np.zeros(examples.d + 1))
+    return None if optimum is None else optimum.cost
+
+
 def _right(examples: Examples, w: list[Fraction]) -> NDArray[np.intp]:
     """The rows that count and that exact weights, with a w0 slot, answer rightly."""
     common = math.lcm(*(v.denominator for v in w))

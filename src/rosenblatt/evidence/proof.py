@@ -1,31 +1,38 @@
 """A proof as data, and the checker that believes nothing else.
 
-z_n = y_n·(x0, x_n) are the signed examples. Two kinds of evidence carry every claim:
+z_n = y_n·(x0, x_n) are the signed examples. Two kinds of evidence carry every verdict:
 
 * weights w, with the sign of every product w·z_n;
 * multipliers λ > 0 on some rows with Σ λ z = 0: then no w has w·z > 0 on all of these rows,
   for λ·(w·z) would sum to something positive, and it sums to zero.
 
+Rows of the second kind block one another: they cost every w a mistake. Disjoint such sets add up;
+sets that overlap are weighed at the leaves of a tree (`tree.py`). What a walk through all cells
+showed has no evidence but another walk, and is refused unless one is asked for.
+
 Floating-point numbers are exact fractions, so everything here is a question about integers.
 Floats are used only to settle rows whose rounding error is provably too small to matter.
 Rows are gone through in blocks, wherever these are; arrays in memory are one block.
-This file imports nothing of the solver.
+This file imports nothing of the solver, but for a walk that is asked for.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import strictjson
-from rosenblatt.blocks import Blocks, Pick, Picked, Work
+from rosenblatt.blocks import Blocks, Pick, Picked, Work, take
+from rosenblatt.costs import Costs, power_of
 from rosenblatt.errors import quoted, readable
 from rosenblatt.evidence.integers import (
     Total,
@@ -39,17 +46,28 @@ from rosenblatt.evidence.integers import (
     primes_enough,
     rank_at_least,
     row_codes,
+    same_numbers,
     sum_of_rows,
     unit_of,
     zero_products,
 )
+from rosenblatt.evidence.tree import Tree
 from rosenblatt.examples import Examples
-from rosenblatt.words import card, counted
+from rosenblatt.words import card, counted, proof_size
 
-FORMAT = "rosenblatt proof 1"
+FORMATS = ("rosenblatt proof 1", "rosenblatt proof 2")  # the second may have what the first lacks
 MANY = 64  # rows of a block that are settled faster modulo primes than one by one
 EXACT = 2.0**53  # whole numbers below it are floats
 VERDICTS = ("separable", "quasi-separable", "inseparable")
+WALK = "cells"
+CLAIMED = re.compile(
+    "at least ([1-9][0-9]{0,999}) mistakes?"
+    "|mistakes that weigh at least ([1-9][0-9]{0,999}(?:/[1-9][0-9]{0,999})?)"
+)
+OTHER_DATA = (
+    "this is a proof about other data: a number, an answer or the order of the rows is not what "
+    "it was."
+)
 
 Vector = tuple[int, ...]
 
@@ -102,7 +120,8 @@ class SealedProof(ABC):
 
     def to_json(self) -> str:
         """The proof as JSON text; integers are hexadecimal, so nothing is rounded."""
-        return strictjson.sealed(self._content())
+        content = self._content()
+        return strictjson.sealed(content, indent=None if "tree" in content else 1)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -145,7 +164,8 @@ class Proof(SealedProof):
     Parameters
     ----------
     claim : str
-        "separable", "quasi-separable", "inseparable", or "at least k mistakes".
+        "separable", "quasi-separable", "inseparable", "at least k mistakes", or, of rows with
+        sample weights, "mistakes that weigh at least" a number or a fraction.
     data : str
         The fingerprint of the data, as `fingerprint` computes it.
     x0 : float
@@ -153,7 +173,16 @@ class Proof(SealedProof):
     weights : tuple of int
         A positive multiple of the tall w (w0 first where there is an x0), or empty.
     parts : tuple of Part
-        Disjoint sets of rows, each with its multipliers.
+        Sets of rows, each with its multipliers; disjoint where there is no tree.
+    tree : Tree or None
+        Which of these sets cost what in which case, for a claim about mistakes.
+    alike : tuple of tuple of int
+        Groups of rows that are equal in every number and in the answer: parts and tree name the
+        first of each, which then costs as much as all of them.
+    prices : str
+        The digest of the sample weights, or empty: then each row costs 1.
+    walk : str
+        "cells" where a walk through all cells showed the claim; then there is nothing else.
 
     Examples
     --------
@@ -175,8 +204,34 @@ class Proof(SealedProof):
     x0: float = 1.0
     weights: Vector = ()
     parts: tuple[Part, ...] = ()
+    tree: Tree | None = None
+    alike: tuple[Vector, ...] = ()
+    prices: str = ""
+    walk: str = ""
 
-    def check(self, X: Any, y: Any) -> bool:
+    @classmethod
+    def of_mistakes(
+        cls, examples: Examples, cost: int, parts: tuple[Part, ...] = (), **more: Any
+    ) -> Proof:
+        """The claim that mistakes on examples cost so much, in the unit of their `Costs`.
+
+        What else it rests on, `tree`, `alike` or `walk`, is given by its name.
+        """
+        if examples.weights is None:
+            claim, prices = claim_of_mistakes(cost), ""
+        else:
+            claim = claim_of_weight(Costs.of(examples).plain(cost))
+            prices = Prices().add(examples.weights).digest
+        data = fingerprint(merged(examples))
+        return cls(claim, data, examples.x0, parts=parts, prices=prices, **more)
+
+    @property
+    def size(self) -> str:
+        """How much evidence it holds, in words."""
+        branches = 0 if self.tree is None else self.tree.branches
+        return proof_size(len(self.weights), len(self.parts), branches)
+
+    def check(self, X: Any, y: Any, sample_weight: Any = None, *, again: bool = False) -> bool:
         """Check the proof against the data in exact arithmetic.
 
         Parameters
@@ -185,6 +240,11 @@ class Proof(SealedProof):
             The features the proof is about.
         y : sequence of n answers
             The answers it is about.
+        sample_weight : sequence of n numbers, optional
+            The weights it is about, where its claim is what mistakes weigh.
+        again : bool
+            Where a walk through all cells showed the claim, walk through them again: nothing
+            else confirms it.
 
         Returns
         -------
@@ -192,52 +252,68 @@ class Proof(SealedProof):
             True; a proof that does not hold raises ProofError.
         """
         check_kinds(self)
-        return self.check_examples(Examples.from_arrays(X, y, x0=self.x0, one_class=True))
+        examples = Examples.from_arrays(X, y, x0=self.x0, one_class=True)
+        if sample_weight is not None:
+            if not self.prices:
+                raise ProofError("this is no proof about sample weights: check it without them.")
+            examples = examples.weighted(sample_weight, stream=True)
+        return self.check_examples(examples, again=again)
 
-    def check_examples(self, examples: Blocks) -> bool:
+    def check_examples(self, examples: Blocks, *, again: bool = False) -> bool:
         """Check the proof against the rows of blocks in exact arithmetic, in two passes."""
         evidence = Evidence.of(self, examples, anew=True)
         if evidence.data != self.data:
-            raise ProofError(
-                "this is a proof about other data: a number, an answer or the order of the rows "
-                "is not what it was."
-            )
+            raise ProofError(OTHER_DATA)
+        if self.walk and again:
+            return evidence.check_walk(examples)
         return evidence.check()
 
     def _content(self) -> dict[str, Any]:
         """What its file says."""
+        more: dict[str, Any] = {
+            "tree": self.tree and self.tree.content(),
+            "alike": [list(group) for group in self.alike],
+            "prices": self.prices,
+            "walk": self.walk,
+        }
+        more = {key: value for key, value in more.items() if value}
         return {
-            "format": FORMAT,
+            "format": FORMATS[bool(more)],
             "claim": self.claim,
             "data": self.data,
             "x0": self.x0.hex(),
             "weights": hexadecimal(self.weights),
             "parts": [part.content() for part in self.parts],
+            **more,
         }
 
     @classmethod
     def _built(cls, content: dict[str, Any]) -> Proof:
         """The proof that a file says."""
+        if content["format"] not in FORMATS:
+            raise ProofError(
+                f"its format is {quoted(content['format'])}; this version of rosenblatt reads "
+                f"{' and '.join(FORMATS)}."
+            )
         proof = cls(
             str(content["claim"]),
             str(content["data"]),
             float.fromhex(content["x0"]),
             integers_of(content["weights"]),
             tuple(map(Part.of_content, content["parts"])),
+            Tree.of_content(content["tree"]) if "tree" in content else None,
+            tuple(map(tuple, content.get("alike", ()))),
+            str(content.get("prices", "")),
+            str(content.get("walk", "")),
         )
         check_kinds(proof)
         return proof
 
     def _repr_html_(self) -> str:
         facts = [("claim", self.claim), ("about the data", f"{self.data[:16]}…")]
-        if self.weights:
-            facts.append(("weights", f"{counted(len(self.weights), 'whole number')}, w0 first"))
-        rows = sum(len(part.rows) for part in self.parts)
-        if self.parts:
-            facts.append(
-                ("multipliers", f"on {counted(rows, 'row')} in {counted(len(self.parts), 'set')}")
-            )
-        facts.append(("to check it", "proof.check(X, y)"))
+        facts.append(("evidence", self.size))
+        given = "X, y, sample_weight" if self.prices else "X, y"
+        facts.append(("to check it", f"proof.check({given}{', again=True' if self.walk else ''})"))
         return card("Proof", facts)
 
 
@@ -246,11 +322,27 @@ def claim_of_mistakes(count: int) -> str:
     return f"at least {count} mistake{'s' if count > 1 else ''}"
 
 
+def claim_of_weight(weight: Fraction) -> str:
+    """What is said where rows have weights, without rounding."""
+    return f"mistakes that weigh at least {weight}"
+
+
+def claimed(claim: Any, weighs: bool) -> Fraction | None:
+    """What mistakes cost, as a claim says it of rows with or without weights; else None."""
+    found = CLAIMED.fullmatch(claim) if isinstance(claim, str) else None
+    if found is None or (found[2] is not None) != weighs:
+        return None
+    cost = Fraction(found[found.lastindex or 0])
+    said = claim_of_weight(cost) if weighs else claim_of_mistakes(int(cost))
+    return cost if said == claim else None
+
+
 def check_kinds(proof: Proof) -> None:
     """x0 is a finite float, and all other numbers are Python's whole numbers, which none rounds."""
     if not isinstance(proof.x0, float) or not math.isfinite(proof.x0):
         raise ProofError(f"x0 is a finite float, not {quoted(proof.x0)}.")
-    whole = [("weights", proof.weights)]
+    whole = [("weights", proof.weights), *(("rows", group) for group in proof.alike)]
+    whole += [] if proof.tree is None else proof.tree.numbers()
     for part in proof.parts:
         whole += [("rows", part.rows), ("multipliers", part.multipliers), ("rest", (part.rest,))]
     for name, numbers in whole:
@@ -261,17 +353,31 @@ def check_kinds(proof: Proof) -> None:
 
 def _check_shape(proof: Proof) -> None:
     """The evidence is of the kind that its claim needs."""
-    if proof.claim in VERDICTS:
-        needs_weights, parts = proof.claim != "inseparable", int(proof.claim != "separable")
-    else:
-        needs_weights, parts = False, len(proof.parts)
-        if parts == 0 or proof.claim != claim_of_mistakes(parts):
-            sets = counted(parts, "blocking set")
-            raise ProofError(f"{quoted(proof.claim)} is not a claim that {sets} can prove.")
+    if proof.claim not in VERDICTS:
+        _check_shape_of_mistakes(proof)
+        return
+    needs_weights, parts = proof.claim != "inseparable", int(proof.claim != "separable")
     if bool(proof.weights) != needs_weights:
         raise ProofError(f"a proof of {proof.claim!r} has weights: {needs_weights}.")
     if len(proof.parts) != parts:
         raise ProofError(f"a proof of {proof.claim!r} has {counted(parts, 'set')} of multipliers.")
+    if proof.tree is not None or proof.alike or proof.prices or proof.walk:
+        raise ProofError(f"a proof of {proof.claim!r} has no tree, nothing alike and no walk.")
+
+
+def _check_shape_of_mistakes(proof: Proof) -> None:
+    if proof.weights:
+        raise ProofError(f"a proof of {quoted(proof.claim)} has weights: False.")
+    if claimed(proof.claim, bool(proof.prices)) is None or bool(proof.parts) == bool(proof.walk):
+        raise _cannot_prove(proof)
+    if proof.walk and (proof.walk != WALK or proof.tree is not None or proof.alike):
+        raise ProofError(f"{quoted(proof.walk)} is not a walk without anything else.")
+    if any(part.rest for part in proof.parts) and (proof.tree or proof.alike or proof.prices):
+        raise ProofError("only one set alone, of rows that cost 1 each, has a rest.")
+
+
+def _cannot_prove(proof: Proof) -> ProofError:
+    return ProofError(f"{quoted(proof.claim)} is not a claim that {proof.size} can prove.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,6 +419,27 @@ def answers_of(block: Examples, first: int) -> Answered:
     return Answered(block.n, block.d, block.x0, ((block.n, np.packbits(block.y > 0)),))
 
 
+class Prices:
+    """Sample weights, added block by block: their digest, and the unit they are in."""
+
+    def __init__(self) -> None:
+        self.power: int | None = None
+        self.sum = hashlib.sha256()
+
+    def add(self, weights: NDArray[np.float64] | None) -> Prices:
+        """Add those of the next rows."""
+        if weights is not None:
+            self.sum.update((weights + 0.0).tobytes())
+            power = power_of(weights)
+            self.power = power if self.power is None else min(power, self.power)
+        return self
+
+    @property
+    def digest(self) -> str:
+        """That of all; empty where there are none."""
+        return "" if self.power is None else self.sum.hexdigest()
+
+
 def nothing(block: Examples, first: int) -> None:
     """No work."""
 
@@ -324,7 +451,8 @@ class Evidence:
     proof: Proof
     n: int
     data: str  # the fingerprint of the rows
-    listed: Picked  # the rows with multipliers
+    prices: Prices  # their weights, where the proof has any
+    listed: Picked  # the rows that it names
     rest: Total  # the sum of the others, where they have one too; its unit suits all
     positive: bool  # whether any w·z is
     wrong: ProofError | None  # about the first product that is not as it must be
@@ -347,17 +475,19 @@ class Evidence:
         answered = answered or Answered.joined(list(blocks.each(answers_of)))
         if proof.x0 != answered.x0:
             raise ProofError(f"the proof takes x0 = {proof.x0!r}, the data x0 = {answered.x0!r}.")
-        numbers = {n for part in proof.parts for n in part.rows if 0 <= n < answered.n}
-        work = _Look(proof, np.array(sorted(numbers), dtype=np.intp), also, anew)
-        digest, found = answered.digest(), []
-        for codes, *others in blocks.each(work):
+        numbers = sorted(n for n in _named(proof) if 0 <= n < answered.n)
+        work = _Look(proof, np.array(numbers, dtype=np.intp), also, anew)
+        digest, prices, found = answered.digest(), Prices(), []
+        for codes, weights, *others in blocks.each(work):
             digest.update(codes.tobytes())
+            prices.add(weights)
             found.append(others)
         positive, wrong, listed, rest, more = (list(one) for one in zip(*found, strict=True))
         return cls(
             proof,
             answered.n,
             digest.hexdigest(),
+            prices,
             listed[0].joined(listed[1:]),
             added(rest),
             any(positive),
@@ -368,17 +498,77 @@ class Evidence:
     def check(self) -> bool:
         """Whether it proves the claim: True, or ProofError."""
         proof = self.proof
-        _check_shape(proof)
-        _check_numbers(proof.parts, self.n)
+        self._check_form()
+        if proof.walk:
+            raise ProofError(
+                "a walk through all cells showed this: only another walk confirms it. Give "
+                "again=True, or rosenblatt verify --again."
+            )
         for part in proof.parts:
             check_sum(part, self.listed, self.rest, self._called)
         if proof.claim == "inseparable":
             self._check_span(proof.parts[0])
+        if proof.claim not in VERDICTS:
+            self._check_mistakes()
         if self.wrong is not None:
             raise self.wrong
         if proof.weights and not self.positive:
             raise ProofError("no row has w·z > 0: the weights prove nothing.")
         return True
+
+    def check_walk(self, blocks: Blocks) -> bool:
+        """Whether another walk through all cells confirms the claim: True, or ProofError."""
+        from rosenblatt.evidence.optimum import fewest_by_walking
+
+        self._check_form()
+        examples = take(blocks, range(self.n)).examples
+        if not self.proof.prices:
+            examples = replace(examples, weights=None)
+        fewest = fewest_by_walking(merged(examples))
+        if fewest is None:
+            raise ProofError("the data have too many rows or columns to walk through all cells.")
+        if fewest < self._need:
+            raise ProofError(f"the walk found a line with fewer mistakes than {self.proof.claim}.")
+        return True
+
+    def _check_form(self) -> None:
+        """The evidence is about these weights, and of the kind that its claim needs."""
+        proof = self.proof
+        _check_shape(proof)
+        if proof.prices and not self.prices.digest:
+            raise ProofError("this is a proof about sample weights: give those it was made with.")
+        if proof.prices and self.prices.digest != proof.prices:
+            raise ProofError("this is a proof about other sample weights.")
+        _check_alike(proof.alike, self.n)
+        _check_numbers(proof, self.n)
+
+    @property
+    def _need(self) -> int:
+        """What mistakes are to cost, in whole numbers of the unit."""
+        cost = claimed(self.proof.claim, bool(self.proof.prices)) or Fraction(0)
+        return math.ceil(cost / Fraction(2) ** (self.prices.power or 0))
+
+    def _check_mistakes(self) -> None:
+        """The sets prove what mistakes cost: on their own, or by the tree."""
+        proof, need, costs = self.proof, self._need, self._costs()
+        if proof.tree is None:
+            sure = sum(min(costs[n] for n in part.rows) for part in proof.parts)
+            if sure != need:
+                raise _cannot_prove(proof)
+        elif wrong := proof.tree.fault([part.rows for part in proof.parts], costs, need):
+            raise ProofError(f"the tree does not hold: {wrong}.")
+
+    def _costs(self) -> dict[int, int]:
+        """What each row costs that can be named: where some are alike, the first of them."""
+        numbers, examples = self.listed.numbers.tolist(), self.listed.examples
+        if not self.proof.prices:
+            examples = replace(examples, weights=None)
+        each = Costs.of(examples, self.prices.power).each.tolist()
+        costs = dict(zip(numbers, each, strict=True))
+        _check_equal(self.proof.alike, self.listed)
+        for first, *others in self.proof.alike:
+            costs[first] += sum(map(costs.pop, others))
+        return costs
 
     def _called(self, j: int) -> str:
         x0 = bool(self.proof.x0)
@@ -407,7 +597,7 @@ class _Look:
     """The work of `Evidence.of` on a block."""
 
     proof: Proof
-    numbers: NDArray[np.intp]  # of the rows with multipliers
+    numbers: NDArray[np.intp]  # of the rows that it names
     also: Work[Any]
     anew: bool  # whether to believe no codes of rows
 
@@ -426,7 +616,8 @@ class _Look:
         else:
             rest = [0] * dimension_of(block), unit_of(listed.examples)
         codes = row_codes(replace(block) if self.anew else block)
-        return codes, positive, wrong, listed, rest, self.also(block, first)
+        weights = block.weights if proof.prices else None
+        return codes, weights, positive, wrong, listed, rest, self.also(block, first)
 
 
 def check_products(
@@ -520,23 +711,64 @@ def _scores(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
     return np.asarray(s + w[0] * x0 if x0 else s)
 
 
-def _check_numbers(parts: Sequence[Part], n_rows: int) -> None:
-    """Each part has rows that are there, in one part once, each with a positive integer."""
+def _named(proof: Proof) -> set[int]:
+    """The numbers of all rows that a proof names."""
+    named = {n for part in proof.parts for n in part.rows}
+    named.update(n for group in proof.alike for n in group)
+    return named if proof.tree is None else named.union(n for n in proof.tree.nodes if n >= 0)
+
+
+def _check_numbers(proof: Proof, n_rows: int) -> None:
+    """Each part has rows that are there, in one part once, each with a positive integer.
+
+    With a tree they may be in several parts.
+    """
+    others = {n for group in proof.alike for n in group[1:]}
     seen: set[int] = set()
-    for part in parts:
+    for part in proof.parts:
+        seen = seen if proof.tree is None else set()
         for n in part.rows:
             if not 0 <= n < n_rows:
                 raise ProofError(f"row {quoted(n)}: the data have no such row.")
             if n in seen:
                 raise ProofError(f"row {n} is used twice.")
+            if n in others:
+                raise ProofError(f"row {n} is alike to one before it, which stands for it.")
             seen.add(n)
         if len(part.rows) != len(part.multipliers) or not part.rows:
             raise ProofError("a set of multipliers has one for each of its rows, and has rows.")
         for n, m in zip(part.rows, part.multipliers, strict=True):
             if m <= 0:
                 raise ProofError(f"row {n}: its multiplier is not a positive integer.")
-        if part.rest < 0 or (part.rest and len(parts) > 1):
+        if part.rest < 0 or (part.rest and len(proof.parts) > 1):
             raise ProofError("the multiplier of the rest is not a positive integer, or 0.")
+
+
+def _check_alike(groups: Sequence[Vector], n_rows: int) -> None:
+    """Groups have two rows or more, in order, and no row is in two."""
+    seen: set[int] = set()
+    for group in groups:
+        if len(group) < 2 or list(group) != sorted(set(group)):
+            raise ProofError("rows that are alike are two or more, each once and in order.")
+        if group[0] < 0 or group[-1] >= n_rows:
+            raise ProofError(f"row {quoted(group[0])} or another: the data have no such row.")
+        if twice := seen.intersection(group):
+            raise ProofError(f"row {min(twice)} is in two groups of rows that are alike.")
+        seen.update(group)
+
+
+def _check_equal(groups: Sequence[Vector], listed: Picked) -> None:
+    """The rows of a group are equal in every number and in the answer."""
+    if not groups:
+        return
+    examples, sizes = listed.examples, [len(group) for group in groups]
+    rows = np.searchsorted(listed.numbers, np.concatenate(groups))
+    models = np.searchsorted(listed.numbers, np.repeat([group[0] for group in groups], sizes))
+    same = same_numbers(examples, rows, models) & (examples.y[rows] == examples.y[models])
+    if not same.all():
+        at = int(same.argmin())
+        first, other = listed.numbers[models[at]], listed.numbers[rows[at]]
+        raise ProofError(f"rows {first} and {other} are not alike.")
 
 
 def check_sum(part: Part, listed: Picked, rest: Total, called: Callable[[int], str]) -> None:

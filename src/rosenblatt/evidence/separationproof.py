@@ -20,6 +20,7 @@ from rosenblatt.errors import quoted
 from rosenblatt.evidence.families import Question, question
 from rosenblatt.evidence.integers import merged, sum_of_rows
 from rosenblatt.evidence.proof import (
+    OTHER_DATA,
     Part,
     ProofError,
     SealedProof,
@@ -88,10 +89,7 @@ class SeparationProof(SealedProof):
         """
         asked = question(X, y, self.family, self.fit_intercept, sample_weight)
         if data_of(asked) != self.data:
-            raise ProofError(
-                "this is a proof about other data: a number, an answer or the order of the rows "
-                "is not what it was."
-            )
+            raise ProofError(OTHER_DATA)
         self.check_evidence(asked)
         return True
 

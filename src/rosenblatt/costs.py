@@ -1,0 +1,82 @@
+"""What a mistake on each row costs, in whole numbers: 1, or its sample weight without rounding."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.examples import Examples
+
+FITS = 2**60  # sums below this, and their differences, are exact in 64 bits
+NO_POWER = 2**11  # above that of any float
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """The cost of a mistake on each row, in whole numbers of one unit.
+
+    Examples
+    --------
+    >>> examples = Examples.from_arrays([[1.0], [2.0], [3.0]], [0, 1, 1])
+    >>> costs = Costs.of(examples.weighted([0.5, 0.25, 2.0]))
+    >>> costs.each.tolist(), costs.exponent, costs.number(costs.total([0, 1]))
+    ([2, 1, 8], -2, 0.75)
+    """
+
+    each: NDArray[Any]  # 64-bit integers where every sum of them fits, else Python's
+    exponent: int | None = None  # the unit is 2 to this power; None where rows cost 1
+
+    @classmethod
+    def of(cls, examples: Examples, exponent: int | None = None) -> Costs:
+        """The costs of examples: their weights, in a unit that suits more rows too, or 1 each."""
+        if examples.weights is None:
+            return cls(np.ones(examples.n, dtype=np.int64))
+        odd, powers = _odd(examples.weights)
+        unit = power_of(examples.weights) if exponent is None else exponent
+        whole = np.zeros(examples.n, dtype=object)
+        pairs = zip(odd.tolist(), (powers - unit).tolist(), strict=True)
+        whole[examples.weights > 0] = [m << k for m, k in pairs]
+        return cls(whole.astype(np.int64) if whole.sum() < FITS else whole, unit)
+
+    def total(self, rows: Any) -> int:
+        """What mistakes on these rows cost together."""
+        return int(self.each[rows].sum()) if len(rows) else 0
+
+    def number(self, cost: int) -> float:
+        """A cost as a person reads it: a count, or the nearest float."""
+        if self.exponent is None:
+            return cost
+        try:
+            return float(self.plain(cost))
+        except OverflowError:
+            return math.inf
+
+    def number_below(self, cost: int) -> float:
+        """A cost as a count, or the largest float that is not above it."""
+        if self.exponent is None:
+            return cost
+        near = min(self.number(cost), sys.float_info.max)
+        return math.nextafter(near, -math.inf) if Fraction(near) > self.plain(cost) else near
+
+    def plain(self, cost: int) -> Fraction:
+        """A cost without its unit, exactly."""
+        return cost * Fraction(2) ** (self.exponent or 0)
+
+
+def power_of(weights: NDArray[np.float64]) -> int:
+    """The largest power of two that divides all weights, by its exponent."""
+    return int(_odd(weights)[1].min(initial=NO_POWER))
+
+
+def _odd(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """The weights that are not zero as odd whole numbers times powers of two."""
+    fractions, exponents = np.frexp(weights[weights > 0])
+    odd = np.ldexp(fractions, 53).astype(np.int64)
+    zeros = np.frexp((odd & -odd).astype(np.float64))[1] - 1  # at the end, in binary
+    return odd >> zeros, exponents - 53 + zeros

@@ -1,0 +1,161 @@
+"""Slow, obvious proofs of how few mistakes are possible: every blocking set, and any true tree.
+
+A set of rows blocks if some positive multipliers sum it to zero, and the smallest such sets have
+one choice of them. All are tried. What a set of rows that hits them all costs is then the
+question, and every set of rows is tried.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from rays import independent_columns, orthogonal
+
+from rosenblatt.evidence.proof import Part, Proof
+from rosenblatt.evidence.tree import Tree, Weighting
+from rosenblatt.examples import Examples
+
+
+class Grown(NamedTuple):
+    """Data of a few rows, a true proof about them, and what mistakes cost at least, exactly."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray | None
+    proof: Proof
+    fewest: Fraction
+
+    def check(self, proof, **how):
+        return proof.check(self.X, self.y, self.weights, **how)
+
+
+def signed(X, y, x0):
+    """The rows z in whole numbers."""
+    tall = np.column_stack((np.full(len(X), x0), X)) if x0 else np.asarray(X)
+    return [[int(v) for v in row] for row in tall * np.asarray(y)[:, None]]
+
+
+def blocking(Z):
+    """Every smallest set of rows that blocks, with its multipliers."""
+    found = []
+    for size in range(1, len(Z[0]) + 2):
+        for rows in combinations(range(len(Z)), size):
+            some = [Z[n] for n in rows]
+            columns = independent_columns(some)
+            if len(columns) == size - 1:
+                multipliers = orthogonal([[z[j] for z in some] for j in columns], size)
+                if min(multipliers) > 0 or max(multipliers) < 0:
+                    found.append(Part(rows, tuple(map(abs, multipliers))))
+    return found
+
+
+def fewest(parts, costs):
+    """The least that rows cost of which every part has one."""
+    rows = list(costs)
+    chosen = (some for k in range(len(rows) + 1) for some in combinations(rows, k))
+    return min(
+        sum(costs[n] for n in some)
+        for some in chosen
+        if all(set(some) & set(part.rows) for part in parts)
+    )
+
+
+def merged_rows(X, y, costs):
+    """The rows that are alike, and what the first of each kind costs."""
+    groups = {}
+    for n, key in enumerate(zip(map(tuple, X.tolist()), y.tolist(), strict=True)):
+        groups.setdefault(key, []).append(n)
+    alike = tuple(tuple(group) for group in groups.values() if len(group) > 1)
+    return alike, {group[0]: sum(costs[n] for n in group) for group in groups.values()}
+
+
+class Gardener:
+    """Grows a tree that proves that rows cost so much which hit all of some sets."""
+
+    def __init__(self, rng, sets, costs, need):
+        self.rng, self.sets, self.costs, self.need = rng, sets, costs, need
+        self.nodes, self.weightings = [], []
+
+    def grow(self, gone=frozenset(), kept=frozenset()):
+        spent = sum(self.costs[n] for n in gone)
+        alive = [j for j, rows in enumerate(self.sets) if not gone & set(rows)]
+        choices = sorted({n for j in alive for n in self.sets[j]} - kept)
+        for _ in range(int(self.rng.integers(0, 3)) if choices else 99):
+            found = self.packed(alive, kept)
+            total = Fraction(sum(found.shares), found.over)
+            if spent + -(-total // 1) >= self.need:
+                if found not in self.weightings:
+                    self.weightings.append(found)
+                self.nodes.append(-1 - self.weightings.index(found))
+                return
+        n = int(self.rng.choice(choices))
+        self.nodes.append(n)
+        self.grow(gone | {n}, kept)
+        self.grow(gone, kept | {n})
+
+    def packed(self, alive, kept):
+        """Sets with shares that no open row is too cheap for, in any order."""
+        over = int(self.rng.choice([1, 1, 2, 3, 6]))
+        left = {n: cost * over for n, cost in self.costs.items()}
+        shares = {}
+        for j in self.rng.permutation(alive).astype(int).tolist():
+            rows = set(self.sets[j]) - kept
+            most = min((left[n] for n in rows), default=over * self.need)
+            share = most if self.rng.random() < 0.7 else int(self.rng.integers(0, most + 1))
+            if share:
+                shares[j] = share
+                for n in rows:
+                    left[n] -= share
+        return Weighting(over, tuple(shares), tuple(shares.values()))
+
+
+def grown(seed, kind="tree", weighted=False):
+    """Few rows on which mistakes must be made, and a true proof of a kind; None without luck."""
+    rng = np.random.default_rng(seed)
+    n, d, x0 = int(rng.integers(4, 9)), int(rng.integers(1, 3)), float(rng.choice([0.0, 1.0, 1.0]))
+    X = rng.integers(-2, 3, size=(n, d)).astype(float)
+    y = np.where(rng.random(n) < 0.5, 1, -1)
+    y[:2] = 1, -1
+    s = rng.choice([0.0, 0.25, 0.5, 1.0, 1.5, 3.0], size=n) if weighted else None
+    examples = replace(Examples.from_arrays(X, y, x0=x0), weights=s)
+    prices = [1] * n if s is None else [Fraction(v) for v in s.tolist()]
+    unit = min((Fraction(1, p.denominator) if p else 9 for p in prices), default=1)
+    costs = {i: int(p / unit) for i, p in enumerate(prices)}
+    every = blocking(signed(X, y, x0))
+    if not every or not (cost := fewest(every, costs)):
+        return None
+    proof = MADE[kind](rng, examples, (X, y, costs, every), cost)
+    return Grown(X, y, s, proof, cost * unit)
+
+
+def of_a_tree(rng, examples, found, cost):
+    X, y, costs, every = found
+    need = cost if rng.random() < 0.8 else int(rng.integers(1, cost + 1))
+    alike, merged = merged_rows(X, y, costs) if rng.random() < 0.7 else ((), costs)
+    parts = [part for part in every if set(part.rows) <= set(merged)]
+    gardener = Gardener(rng, [part.rows for part in parts], merged, need)
+    gardener.grow()
+    tree = Tree(tuple(gardener.nodes), tuple(gardener.weightings))
+    return Proof.of_mistakes(examples, need, tuple(parts), tree=tree, alike=alike)
+
+
+def of_disjoint_sets(rng, examples, found, cost):
+    *_, costs, every = found
+    taken, parts = set(), []
+    for j in rng.permutation(len(every)).tolist():
+        if not taken & set(every[j].rows) and min(costs[n] for n in every[j].rows):
+            taken |= set(every[j].rows)
+            parts.append(every[j])
+    if not parts:  # every set has a row that costs nothing
+        return of_a_walk(rng, examples, found, cost)
+    sure = sum(min(costs[n] for n in part.rows) for part in parts)
+    return Proof.of_mistakes(examples, sure, tuple(parts))
+
+
+def of_a_walk(rng, examples, found, cost):
+    return Proof.of_mistakes(examples, cost, walk="cells")
+
+
+MADE = {"tree": of_a_tree, "disjoint sets": of_disjoint_sets, "walk": of_a_walk}
