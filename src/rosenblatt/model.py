@@ -436,6 +436,6 @@ def plan_and_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | Sep
         content = parts.object(value.get("proof"), '"proof"')
     try:
         reader = SeparationProof if kind == "separation" else Proof
-        return plan, reader.from_json(json.dumps(content))
+        return plan, reader.of_content(content)
     except ProofError as wrong:
         raise DataError(f"{path} is not a proof: {str(wrong).rstrip('.')}.") from None

@@ -11,6 +11,9 @@ from tried import times, tried
 
 import rosenblatt as rb
 from rosenblatt.cli import run
+from rosenblatt.evidence.proof import Part, Proof
+from rosenblatt.evidence.tree import Tree, Weighting
+from rosenblatt.examples import Examples
 from rosenblatt.model import proof_to_json
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Category, Entries, Flag, Number, Words
@@ -254,6 +257,57 @@ def test_a_proof_alone_is_told_about_as_well(tmp_path, capfd):
     assert 'columns   numbers: "x"' in out
     assert 'left out  "id"' in out
     assert "rows      all 3 rows" in out
+
+
+ALONG_A_LINE = ([[0.0], [1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1, 0])
+PARTS = (
+    Part((0, 1, 2), (1, 2, 1)),
+    Part((0, 1, 4), (3, 4, 1)),
+    Part((2, 3, 4), (1, 2, 1)),
+)
+ASKED = Tree((2, -1, -2), (Weighting(1, (1,), (1,)), Weighting(1, (0, 2), (1, 1))))
+BOUNDS = {
+    "3 blocking sets, 1 branch": (2, PARTS, {"tree": ASKED}),
+    "1 blocking set": (1, PARTS[:1], {}),
+    "a walk through all cells": (2, (), {"walk": "cells"}),
+}
+
+
+@pytest.mark.parametrize("passes", [False, True])
+@pytest.mark.parametrize("size", BOUNDS)
+def test_a_bound_on_mistakes_is_verified_and_its_size_is_told(
+    tmp_path, capfd, monkeypatch, size, passes
+):
+    monkeypatch.setattr("rosenblatt.cli.verify.too_large", lambda *_: passes)
+    file, path = tmp_path / "p.json", tmp_path / "d.csv"
+    path.write_text("x,y\n" + "".join(f"{n},{n % 2}\n" for n in range(5)))
+    cost, parts, more = BOUNDS[size]
+    proof = Proof.of_mistakes(Examples.from_arrays(*ALONG_A_LINE), cost, parts, **more)
+    asked = ["verify", str(file), str(path), "--target", "y", *["--again"] * bool(proof.walk)]
+    file.write_text(proof.to_json())
+    assert run(asked) == 0
+    out = capfd.readouterr().out
+    assert f"proof     {size}\n" in out
+    assert f"every line makes {proof.claim}, in exact arithmetic" in out
+    assert run([*asked, "--json"]) == 0
+    told = json.loads(capfd.readouterr().out)
+    assert (told["size"], told["holds"], told["claim"]) == (size, True, proof.claim)
+    file.write_text(replace(proof, claim="at least 3 mistakes").to_json())
+    assert run(asked) == 1
+    assert "does not hold: " in capfd.readouterr().out
+
+
+def test_a_proof_that_no_file_settles_is_not_refuted(tmp_path, capfd):
+    file, path = tmp_path / "p.json", tmp_path / "d.csv"
+    path.write_text("x,y\n" + "".join(f"{n},{n % 2}\n" for n in range(5)))
+    examples = Examples.from_arrays(*ALONG_A_LINE)
+    file.write_text(Proof.of_mistakes(examples, 2, walk="cells").to_json())
+    assert run(["verify", str(file), str(path)]) == 64
+    assert "Give --again." in capfd.readouterr().err
+    weighted = examples.weighted([1.0, 2.0, 1.0, 1.0, 1.0])
+    file.write_text(Proof.of_mistakes(weighted, 1, PARTS[:1]).to_json())
+    assert run(["verify", str(file), str(path)]) == 64
+    assert "is about sample weights" in capfd.readouterr().err
 
 
 def test_an_older_file_and_another_target_are_refused_with_what_to_do(tmp_path, capfd):

@@ -42,15 +42,22 @@ MOST = 100  # columns that a line names; --json has all
     short_help=VERBS["verify"],
     epilog=examples(
         "rosenblatt verify proof.json credit.csv",
-        "rosenblatt verify proof.json credit.csv --json",
+        "rosenblatt verify proof.json credit.csv --again --json",
     ),
 )
 @click.argument("proof", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Where a walk through all cells showed the claim, walk through them again.",
+)
 @reading_options
 @json_option
-def verify(proof: str, data: str, reading: Reading, as_json: bool) -> int:
+def verify(proof: str, data: str, again: bool, reading: Reading, as_json: bool) -> int:
     """Check PROOF, which `separable` or `separation --proof` wrote, against DATA, exactly.
+
+    So is the proof of a bound on mistakes, as `proof.to_json()` writes it.
 
     The columns are taken as the file with the proof says, once that is found to be true of the
     data, and it is said which columns and rows the claim is about. Ends with exit code 0 if the
@@ -65,6 +72,7 @@ def verify(proof: str, data: str, reading: Reading, as_json: bool) -> int:
         if isinstance(claimed, SeparationProof):
             what = _check_regression(voice, source, reading, plan, claimed, said)
         else:
+            _refuse_what_no_file_settles(proof, claimed, again)
             what = _check_examples(voice, source, reading, plan, claimed, said)
     except (ProofError, DisagreeError) as wrong:
         voice.step("refuted", f"the proof of “{claim}” does not hold: {wrong}")
@@ -74,6 +82,20 @@ def verify(proof: str, data: str, reading: Reading, as_json: bool) -> int:
     voice.step("verified", sentence)
     voice.result({**said, "holds": True, "reason": None, "sentence": sentence})
     return 0
+
+
+def _refuse_what_no_file_settles(name: str, claimed: Proof, again: bool) -> None:
+    """A proof that is not looked at is not refuted."""
+    if claimed.prices:
+        raise UsageError(
+            f"{name} is about sample weights, which no column is taken as. Check it in Python with "
+            "proof.check(X, y, sample_weight)."
+        )
+    if claimed.walk and not again:
+        raise UsageError(
+            f"{name} says that a walk through all cells showed “{claimed.claim}”: only another "
+            "walk confirms it. Give --again."
+        )
 
 
 def _check_examples(
@@ -88,9 +110,10 @@ def _check_examples(
     about = About.of(found)
     for what, text in about.lines():
         voice.step(what, text)
-    said |= about.to_json()
+    voice.step("proof", claimed.size)
+    said |= {**about.to_json(), "size": claimed.size}
     with voice.patience("checking the proof"):
-        claimed.check_examples(found.blocks)
+        claimed.check_examples(found.blocks, again=True)
     return f"{about.sentence}: {claim_words(claimed.claim)}"
 
 

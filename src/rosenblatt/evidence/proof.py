@@ -133,11 +133,17 @@ class SealedProof(ABC):
             The JSON text.
         """
         try:
-            content = strictjson.parse(text)
-            seal = content.pop("seal")
-            proof = cls._built(content)
+            return cls.of_content(strictjson.parse(text))
         except strictjson.NotJsonError as wrong:
             raise ProofError(f"this text {wrong}.") from None
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        """The proof in the value of its JSON; raise ProofError if that was changed."""
+        try:
+            seal = content["seal"]
+            content = {key: value for key, value in content.items() if key != "seal"}
+            proof = cls._built(content)
         except ProofError:
             raise
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
