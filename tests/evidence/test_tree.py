@@ -1,6 +1,7 @@
 """A tree over blocking sets proves how few mistakes are possible, and nothing else is accepted."""
 
 import json
+import random
 from dataclasses import replace
 from fractions import Fraction
 
@@ -424,6 +425,63 @@ def test_a_malformed_file_gets_one_sentence_even_under_its_seal(change):
     with pytest.raises(rb.ProofError) as error:
         Proof.from_json(json.dumps(content))
     assert str(error.value).endswith(".")
+
+
+def test_no_changed_text_of_any_kind_is_accepted():
+    """Each proof's JSON with one character changed, dropped or added."""
+    rng = random.Random(0)
+    weighted = EXAMPLES.weighted(WEIGHTS)
+    kinds = [
+        (proof_of(ASKED), None),
+        (Proof.of_mistakes(weighted, 4, PARTS, tree=QUARTERS), WEIGHTS),
+        (Proof.of_mistakes(weighted, 2, PARTS[:1]), WEIGHTS),
+        (Proof.of_mistakes(EXAMPLES, 2, walk="cells"), None),
+    ]
+    for proof, weights in kinds:
+        text = proof.to_json()
+        assert Proof.from_json(text).check(X, Y, weights, again=True)
+        for _ in range(times(210)):
+            at = rng.randrange(len(text))
+            new = rng.choice(["", rng.choice("0123456789abcdef-"), text[at] + "1"])
+            changed = text[:at] + new + text[at + 1 :]
+            if changed.split() == text.split() or text[at].isspace():
+                continue
+            with pytest.raises(rb.ProofError):
+                Proof.from_json(changed).check(X, Y, weights, again=True)
+            tried("changed texts of proofs")
+
+
+@pytest.mark.parametrize("times_over", [1, 2**40, 2**70])
+def test_the_checker_agrees_with_an_obvious_one_about_any_tree(times_over):
+    """True trees over any sets, most of them then changed; in numbers small and without end."""
+    rng = np.random.default_rng(times_over % 1000)
+    right = wrong = 0
+    for _ in range(times(150)):
+        costs = {n: int(c) for n, c in enumerate(rng.integers(0, 4, size=6))}
+        sets = [tuple(np.flatnonzero(rng.random(6) < 0.5).tolist()) or (0,) for _ in range(5)]
+        need = trees.fewest([Part(rows, rows) for rows in sets], costs)
+        gardener = trees.Gardener(rng, sets, costs, need)
+        gardener.grow()
+        tree = Tree(tuple(gardener.nodes), tuple(gardener.weightings))
+        for other in (tree, *(changed_tree(rng, tree, len(sets)) for _ in range(6))):
+            more = int(rng.random() < 0.2)
+            expected = trees.holds(other, sets, costs, need + more)
+            big = Tree(other.nodes, tuple(scaled(w, times_over) for w in other.weightings))
+            assert (big.fault(sets, costs, need + more) == "") == expected
+            right, wrong = right + expected, wrong + (not expected)
+    assert min(right, wrong) > 100
+    tried("trees, beside an obvious checker in fractions", right + wrong)
+
+
+def scaled(weighting, by):
+    return Weighting(
+        weighting.over * by, weighting.sets, tuple(share * by for share in weighting.shares)
+    )
+
+
+def changed_tree(rng, tree, sets):
+    way = _node if rng.random() < 0.5 else _weighting
+    return way(rng, Proof("", "", parts=(PARTS[0],) * sets, tree=tree)).tree
 
 
 KINDS = [(kind, weighted) for kind in trees.MADE for weighted in (False, True)]

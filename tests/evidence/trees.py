@@ -5,6 +5,7 @@ one choice of them. All are tried. What a set of rows that hits them all costs i
 question, and every set of rows is tried.
 """
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -109,6 +110,37 @@ class Gardener:
                 for n in rows:
                     left[n] -= share
         return Weighting(over, tuple(shares), tuple(shares.values()))
+
+
+def holds(tree, sets, costs, need):
+    """Whether a tree proves that rows cost so much: an obvious checker in fractions."""
+    for w in tree.weightings:
+        if w.over <= 0 or len(w.sets) != len(w.shares) or not all(s > 0 for s in w.shares):
+            return False
+        if not all(0 <= j < len(sets) for j in w.sets):
+            return False
+    left = list(tree.nodes)
+    return _holds(left, tree, (sets, costs, need), set(), set()) and not left
+
+
+def _holds(left, tree, asked, gone, kept):
+    sets, costs, need = asked
+    if not left:
+        return False
+    node = left.pop(0)
+    if node >= 0:
+        if node not in costs or node in gone | kept:
+            return False
+        first = _holds(left, tree, asked, gone | {node}, kept)
+        return first and _holds(left, tree, asked, gone, kept | {node})
+    if -1 - node >= len(tree.weightings):
+        return False
+    w = tree.weightings[-1 - node]
+    pairs = zip(w.sets, w.shares, strict=True)
+    u = [(set(sets[j]), Fraction(s, w.over)) for j, s in pairs if not gone & set(sets[j])]
+    heavy = [n for n in costs if sum(s for rows, s in u if n in rows) > costs[n]]
+    total = sum(costs[n] for n in gone) + math.ceil(sum(s for _, s in u))
+    return set(heavy) <= kept and total >= need
 
 
 def grown(seed, kind="tree", weighted=False):

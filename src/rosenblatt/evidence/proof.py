@@ -11,7 +11,6 @@ sets that overlap are weighed at the leaves of a tree (`tree.py`). What a walk t
 showed has no evidence but another walk, and is refused unless one is asked for.
 
 Floating-point numbers are exact fractions, so everything here is a question about integers.
-Floats are used only to settle rows whose rounding error is provably too small to matter.
 Rows are gone through in blocks, wherever these are; arrays in memory are one block.
 This file imports nothing of the solver, but for a walk that is asked for.
 """
@@ -22,7 +21,7 @@ import hashlib
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
@@ -37,27 +36,22 @@ from rosenblatt.errors import quoted, readable
 from rosenblatt.evidence.integers import (
     Total,
     added,
-    batches,
     combined,
     dimension_of,
-    exact_products,
     integer_rows,
     merged,
-    primes_enough,
     rank_at_least,
     row_codes,
     same_numbers,
     sum_of_rows,
     unit_of,
-    zero_products,
 )
+from rosenblatt.evidence.products import product_signs
 from rosenblatt.evidence.tree import Tree
 from rosenblatt.examples import Examples
 from rosenblatt.words import card, counted, proof_size
 
 FORMATS = ("rosenblatt proof 1", "rosenblatt proof 2")  # the second may have what the first lacks
-MANY = 64  # rows of a block that are settled faster modulo primes than one by one
-EXACT = 2.0**53  # whole numbers below it are floats
 VERDICTS = ("separable", "quasi-separable", "inseparable")
 WALK = "cells"
 CLAIMED = re.compile(
@@ -633,6 +627,9 @@ def check_products(
 
     `first` is the number of the first row.
     """
+    if len(weights) != dimension_of(examples):
+        need = dimension_of(examples)
+        raise ProofError(f"{counted(len(weights), 'weight')} given; the data need {need}.")
     positive = False
     for start, signs in product_signs(weights, examples):
         wrong = np.flatnonzero(signs <= 0 if strict else signs < 0)
@@ -644,77 +641,6 @@ def check_products(
             raise error
         positive |= bool((signs > 0).any())
     return positive
-
-
-def product_signs(
-    weights: Sequence[int], examples: Examples
-) -> Iterator[tuple[int, NDArray[np.int8]]]:
-    """The sign of every w·z_n, for some rows after others, each time with the first's number.
-
-    Floats settle most rows, integers the rest.
-    """
-    if len(weights) != dimension_of(examples):
-        need = dimension_of(examples)
-        raise ProofError(f"{counted(len(weights), 'weight')} given; the data need {need}.")
-    most = max(map(abs, weights))
-    w = np.array([v / (1 << most.bit_length()) for v in weights])  # up to 1, each rounded once
-    for start, X, y in batches(examples):
-        s, settled = _settled(X, y, w, examples.x0, most)
-        if settled.all():
-            yield start, np.sign(s).astype(np.int8)
-            continue
-        signs = np.sign(np.where(settled, s, 0.0)).astype(np.int8)
-        doubtful = np.flatnonzero(~settled)
-        if len(doubtful) >= MANY:  # most of them are zero, then
-            primes = primes_enough(weights, examples, start + doubtful)
-            doubtful = doubtful[~zero_products(weights, examples, start + doubtful, primes)]
-        products = exact_products(weights, examples, (start + doubtful).tolist())
-        signs[doubtful] = [(v > 0) - (v < 0) for v in products]
-        yield start, signs
-
-
-def _settled(
-    X: Any, y: NDArray[np.int8], w: NDArray[np.float64], x0: float, most: int
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """w·z of rows in floats, and of which of them the sign is right whatever rounding did.
-
-    D products of weights that were rounded once, summed in any order, are off by at most
-    (D + 2)·u·Σ|w||x|, which (D + 2)·u·‖w‖·‖block‖ bounds; four times that covers the rounding
-    of the bound. 2^-900 is far above what products, and 2^-1022 what weights, lose below the
-    smallest float. Where a number overflows the comparison is false, and integers decide.
-    """
-    share = 4 * (len(w) + 2) * 2.0**-53
-    numbers = (X if isinstance(X, np.ndarray) else X.data).ravel()
-    with np.errstate(all="ignore"):
-        s = y * _scores(X, w, x0)
-        if _never_rounded(numbers, x0, most * len(w)):
-            return s, np.ones(len(s), dtype=bool)
-        square = float(np.einsum("i,i->", numbers, numbers))
-        length = math.sqrt(np.einsum("i,i->", w, w)) * math.sqrt(square + x0 * x0)
-        least = share * length + 2.0**-900
-        settled: NDArray[np.bool_] = s > least
-        if not settled.all():
-            settled |= s < -least
-            near = np.flatnonzero(~settled & (s != 0))
-            sizes = _scores(abs(X[near]), np.abs(w) + 2.0**-1022, abs(x0))
-            settled[near] = np.abs(s[near]) > share * sizes + 2.0**-900
-    return s, settled
-
-
-def _never_rounded(numbers: NDArray[np.float64], x0: float, most: int) -> bool:
-    """Whether all numbers are whole, and so small that floats hold every sum of products."""
-    if most >= EXACT:
-        return False
-    largest = max(float(np.abs(numbers).max(initial=0.0)), abs(x0))
-    whole = x0 == np.rint(x0) and most * largest < EXACT
-    return bool(whole and (numbers == np.rint(numbers)).all())
-
-
-def _scores(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
-    features = w[1:] if x0 else w
-    # einsum, unlike @, starts no threads: blocks are too small for them.
-    s = np.einsum("ij,j->i", X, features) if isinstance(X, np.ndarray) else X @ features
-    return np.asarray(s + w[0] * x0 if x0 else s)
 
 
 def _named(proof: Proof) -> set[int]:

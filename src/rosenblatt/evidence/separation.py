@@ -28,7 +28,8 @@ from rosenblatt.evidence.families import (
     question_of,
 )
 from rosenblatt.evidence.nearest import Telling, Watch
-from rosenblatt.evidence.proof import EXACT, ProofError, Vector
+from rosenblatt.evidence.products import EXACT
+from rosenblatt.evidence.proof import ProofError, Vector
 from rosenblatt.evidence.separationproof import SeparationProof, data_of, kind_of
 from rosenblatt.examples import Examples
 from rosenblatt.words import card, counted, listed, shown

@@ -19,6 +19,7 @@ from rosenblatt.blocks import Picked
 from rosenblatt.errors import quoted
 from rosenblatt.evidence.families import Question, question
 from rosenblatt.evidence.integers import merged, sum_of_rows
+from rosenblatt.evidence.products import product_signs
 from rosenblatt.evidence.proof import (
     OTHER_DATA,
     Part,
@@ -29,7 +30,6 @@ from rosenblatt.evidence.proof import (
     fingerprint,
     hexadecimal,
     integers_of,
-    product_signs,
 )
 from rosenblatt.examples import Examples
 from rosenblatt.words import card

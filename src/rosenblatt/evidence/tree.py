@@ -127,7 +127,7 @@ class _Way:
     def __init__(self, sets: Sequence[Numbers], costs: Mapping[int, int]) -> None:
         self.places = {n: i for i, n in enumerate(costs)}
         self.names, self.costs = list(costs), list(costs.values())
-        self.dearest = max(self.costs, default=0)
+        self.dearest = max([1, *self.costs])
         self.each = np.array(self.costs, dtype=np.int64 if self.dearest < FITS else object)
         self.state = np.zeros(len(self.costs), dtype=np.int8)
         self.spent = 0  # what the rows given up cost
