@@ -312,16 +312,16 @@ def test_what_weighs_nothing_counts_nothing():
     assert proof.check(X, Y, weights)
 
 
-def test_the_weight_of_fewest_mistakes_is_that_of_its_proof():
+def test_the_proof_of_fewest_mistakes_with_weights_claims_a_weight():
     rng = np.random.default_rng(0)
     for _ in range(5):
         table, answers = rng.normal(size=(12, 2)), rng.integers(0, 2, 12)
         answers[:2] = 0, 1
         weights = rng.integers(1, 5, 12) / 4
-        proof = rb.fewest_mistakes(table, answers, sample_weight=weights, random_state=0).proof
-        if proof is not None:
-            assert proof.check(table, answers, weights)
-            assert proof.claim.startswith("mistakes that weigh at least ")
+        found = rb.fewest_mistakes(table, answers, sample_weight=weights, random_state=0)
+        if found.proof is not None:
+            assert found.proof.check(table, answers, weights)
+            assert 0 < claimed(found.proof.claim, weighs=True) <= found.lower_bound
 
 
 def test_a_walk_is_confirmed_by_another_walk_alone():
@@ -329,7 +329,9 @@ def test_a_walk_is_confirmed_by_another_walk_alone():
     refused(proof, "only another walk confirms it")
     assert proof.check(X, Y, again=True)
     assert Proof.from_json(proof.to_json()).check(X, Y, again=True)
-    with pytest.raises(rb.ProofError, match="fewer mistakes than at least 3 mistakes"):
+    with pytest.raises(
+        rb.ProofError, match="'at least 3 mistakes': the walk found a line that makes fewer"
+    ):
         replace(proof, claim="at least 3 mistakes").check(X, Y, again=True)
     with pytest.raises(rb.ProofError, match="other data"):
         proof.check(X, [1, 0, 1, 0, 1, 1][:5], again=True)
@@ -338,6 +340,27 @@ def test_a_walk_is_confirmed_by_another_walk_alone():
     with pytest.raises(rb.ProofError, match="about sample weights"):
         weighted.check(X, Y, again=True)
     assert proof_of(ASKED).check(X, Y, again=True)  # nothing to walk for
+
+
+def test_a_walk_past_rows_that_weigh_nothing_finds_no_mistakes():
+    weightless = replace(EXAMPLES, weights=np.zeros(5))
+    proof = Proof.of_mistakes(weightless, 1, walk="cells")
+    with pytest.raises(rb.ProofError, match="found a line that makes fewer"):
+        proof.check(X, Y, np.zeros(5), again=True)
+
+
+@pytest.mark.parametrize("weights", [[5e-324, 1e308, 1.0, 1.0, 1.0], [2.0**900] * 5, [3e-320] * 5])
+def test_weights_of_any_size_are_exact(weights):
+    examples = EXAMPLES.weighted(weights)
+    least = min(Fraction(w) for w in weights[:3])
+    cost = int(Costs.of(examples).each[:3].min())
+    proof = Proof.of_mistakes(examples, cost, PARTS[:1])
+    assert claimed(proof.claim, weighs=True) == least
+    assert Proof.from_json(proof.to_json()).check(X, Y, weights)
+    share = Weighting(1, (0,), (cost,))
+    assert replace(proof, tree=Tree((-1,), (share,))).check(X, Y, weights)
+    heavy = Weighting(1, (0,), (cost + 1,))
+    refused(replace(proof, tree=Tree((-1,), (heavy,))), "and it costs", X, Y, weights)
 
 
 def test_no_walk_is_begun_where_there_are_too_many_cells():

@@ -206,6 +206,8 @@ def _all_lines(gap: Gap, deadline: Deadline) -> None:
 
 def fewest_by_walking(examples: Examples) -> int | None:
     """What the fewest mistakes cost, by going through all cells; None where these are too many."""
+    if len(examples.kept) == 0:
+        return 0
     if not in_the_plane(examples):
         return None
     optimum = plane_optimum(examples, np.zeros(examples.d + 1))

@@ -528,7 +528,7 @@ class Evidence:
         if fewest is None:
             raise ProofError("the data have too many rows or columns to walk through all cells.")
         if fewest < self._need:
-            raise ProofError(f"the walk found a line with fewer mistakes than {self.proof.claim}.")
+            raise ProofError(f"{quoted(self.proof.claim)}: the walk found a line that makes fewer.")
         return True
 
     def _check_form(self) -> None:
