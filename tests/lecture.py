@@ -125,3 +125,16 @@ def check_shuffled(X, y, rows, cycles, *, zero="mistake"):
                 f"cycle {cycle} never found row {n} right, and never corrected it"
             )
     return run
+
+
+def visited(X, y, visits, *, eta=1.0, w=None, most=None):
+    """w after each visit, where mistakes are corrected as they are met, `most` of them."""
+    w = np.zeros(X.shape[1]) if w is None else np.asarray(w, dtype=float)
+    after, t = [], 0
+    for n in visits:
+        if t == most:
+            break
+        if mistaken(w, X[n], y[n]):
+            w, t = w + eta * y[n] * X[n], t + 1
+        after.append(w)
+    return after

@@ -58,7 +58,7 @@ def mistakes(D, w, doubt):
     return count
 
 
-def pla_random(D, order, chance, zero, w, walk, trace, ends):
+def pla_random(D, order, chance, zero, w, walk, trace, when, ends):
     """Correct w by a random mistake, the first met in a new random order, until there is none."""
     i, visits = walk
     N = len(order)
@@ -70,6 +70,7 @@ def pla_random(D, order, chance, zero, w, walk, trace, ends):
         if mistaken(D, n, w, zero):
             add(D, n, w, D.step[n])
             trace[t] = n
+            when[t] = k
             t += 1
             i = 0
         else:
@@ -266,6 +267,15 @@ def replay(D, trace, w):
     """Make the corrections of a trace again."""
     for n in trace:
         add(D, n, w, D.step[n])
+
+
+def lag(D, rows, missed, u):
+    """u ← u + Σ m·(the correction by a row), where m is how many visits missed it.
+
+    If V visits were made in all, w - u/V is the mean of w over them.
+    """
+    for i in range(len(rows)):
+        add(D, rows[i], u, D.step[rows[i]] * missed[i])
 
 
 def along(D, trace, w, w_f, inner, squared):

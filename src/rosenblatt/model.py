@@ -94,6 +94,9 @@ class Model:
         for key, attribute in (("corrections", "n_updates_"), ("mistakes", "n_mistakes_")):
             if hasattr(estimator, attribute):
                 how[key] = int(getattr(estimator, attribute))
+        if estimator._mean is not None:
+            how["average"] = True
+            del how["mistakes"]  # which are those of the last w
         return cls(encoding, hypothesis, Answers("", negative, positive), how)
 
     @property

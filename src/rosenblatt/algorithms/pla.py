@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -42,12 +42,13 @@ Reason = Literal[
 
 @dataclass(frozen=True)
 class Rule:
-    """How examples are visited, what sign(0) means, how long a correction is; chance."""
+    """How examples are visited, what sign(0) means, how long a correction is; chance; a mean?"""
 
     order: str = "cycle"
     zero: int = 0
     eta: float = 1.0
     rng: np.random.Generator | None = None
+    average: bool = False  # whether the mean of w over all visits is wanted, of rows in memory
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,25 @@ class Budget:
 
 
 @dataclass(frozen=True, eq=False)
+class Mean:
+    """The mean of the weights over so many visits, each time after the visit."""
+
+    hypothesis: Hypothesis
+    visits: int
+
+    def after(self, before: Mean | None) -> Mean:
+        """The mean over these visits and others before them."""
+        if before is None or before.visits == 0:
+            return self
+        visits = before.visits + self.visits
+        share, x0 = self.visits / visits, self.hypothesis.x0
+        old = before.hypothesis.w.copy()
+        old[0] *= before.hypothesis.x0 / x0 if x0 else 0.0
+        w = (1 - share) * old + share * self.hypothesis.w
+        return Mean(replace(self.hypothesis, w=w), visits)
+
+
+@dataclass(frozen=True, eq=False)
 class Run:
     """What happened: the last hypothesis, the corrections, and why it stopped."""
 
@@ -73,6 +93,7 @@ class Run:
     rows: int
     mistakes: int | None  # left; None where a person did not wait for the count
     reason: Reason
+    mean: Mean | None = field(default=None, kw_only=True)  # where it was wanted
 
     @property
     def separated(self) -> bool:
@@ -109,11 +130,30 @@ class Progress(NamedTuple):
     whole_cycles: int = 0
     within_cycle: bool = False
     corrected: Ints = NO_ENDS  # the rows of the last call
+    visits: int = 0  # counted where their mean is wanted
 
     @property
     def cycles(self) -> int:
         """The number of cycles begun."""
         return self.whole_cycles + self.within_cycle
+
+
+class Call(NamedTuple):
+    """What one call of a kernel did."""
+
+    w: Floats
+    corrected: Ints  # rows
+    ends: Ints  # how many of them had been corrected when each cycle ended
+    within_cycle: bool
+    # The visits of this call before each correction, and last before its end; not always wanted.
+    visits: Ints = NO_ENDS
+
+    def cut(self, t: int) -> Call:
+        """Its first t corrections, whose w is still to be made."""
+        visits = self.visits[: t + 1]
+        if t and len(visits):
+            visits = np.append(visits[:t], visits[t - 1] + 1)
+        return Call(self.w, self.corrected[:t], self.ends[self.ends < t], True, visits)
 
 
 Watch = Callable[[Progress], None]
@@ -237,10 +277,12 @@ def random_mistakes(walk: Walk) -> None:
         w, trace, most = walk.room(walk.corrections_left)
         most = min(most, max(len(order), CHANCES), walk.cycles_left * len(order) - visits)
         ends = np.empty(most // len(order) + 1, dtype=np.int64)
+        when, begun = np.empty(len(trace) + 1, dtype=np.int64), (i, visits)
         i, visits, t, c = engine.pla_random(
-            walk.rows, order, walk.rng.random(most), walk.rule.zero, w, (i, visits), trace, ends
+            walk.rows, order, walk.rng.random(most), walk.rule.zero, w, begun, trace, when, ends
         )
-        walk.record(w, trace[:t], ends[:c], within_cycle=visits > 0)
+        when[t] = c * len(order) + visits - begun[1]
+        walk.record(Call(w, trace[:t], ends[:c], visits > 0, when[: t + 1]))
         if i == len(order):
             walk.confirm()
             i = 0
@@ -252,11 +294,31 @@ def first_mistakes(walk: Walk) -> None:
     k = 0
     while walk.goes_on:
         w, trace, visits = walk.room(min(walk.cycles_left, walk.corrections_left))
+        begun = k
         k, t = engine.pla_first(walk.rows, order, walk.rule.zero, w, (k, visits), trace)
-        walk.record(w, trace[:t], np.arange(1, t + 1), within_cycle=k > 0)
+        when = NO_ENDS
+        if walk.rule.average:
+            when = np.append(_places(order, trace[:t]), k).cumsum() + np.arange(t + 1) - begun
+        walk.record(Call(w, trace[:t], np.arange(1, t + 1), k > 0, when))
         if k == len(order):
             walk.confirm(ends_cycle=True)
             k = 0
+
+
+def _visits(order: Order, corrected: Ints, ends: Ints) -> Ints:
+    """The visits before each correction, and in all, of cycles that ended after so many of them."""
+    cycles = np.searchsorted(ends, np.arange(len(corrected)), side="right")
+    before = cycles * len(order) + _places(order, corrected)
+    return np.append(before, len(ends) * len(order))
+
+
+def _places(order: Order, rows: Ints) -> Ints:
+    """Where in an order rows are visited."""
+    if isinstance(order, range):
+        return rows.astype(np.int64) - order.start
+    places = np.empty(int(order.max(initial=0)) + 1, dtype=np.int64)
+    places[order] = np.arange(len(order))
+    return places[rows]
 
 
 class Walk:
@@ -293,6 +355,7 @@ class Walk:
             )
         self.corrected: list[Ints] = [np.empty(0, dtype=first.row_type)]
         self.ends: list[Ints] = [NO_ENDS]
+        self.visits: list[Ints] = [NO_ENDS]  # before each correction, where their mean is wanted
         self.so_far = Progress(self.start / self.unit)
         self.n = first.n if self.in_memory else 0  # of many blocks, known after the first pass
         self.entries = first.entries_per_row
@@ -354,7 +417,7 @@ class Walk:
                 return False
         if self.so_far.whole_cycles == whole:  # it took many calls
             self.clean = self.so_far.corrections == corrections
-            self._count(self.so_far.w, NO_ENDS, np.zeros(1, dtype=np.int64), within_cycle=False)
+            self._count(Call(self.so_far.w, NO_ENDS, np.zeros(1, dtype=np.int64), False))
         return self.clean
 
     def _visit(self, order: Order | None, most: int, block: Examples, first: int) -> bool:
@@ -377,7 +440,9 @@ class Walk:
             c = engine.pla(rows, part, self.rule.zero, w, trace, ends)
             t = ends.item(c - 1)
             self.clean = t == (ends.item(c - 2) if c > 1 else 0)
-            self.record(w, trace[:t], ends[:c] if whole else NO_ENDS, not whole, (block, first))
+            when = _visits(part, trace[:t], ends[:c]) if self.rule.average else NO_ENDS
+            call = Call(w, trace[:t], ends[:c] if whole else NO_ENDS, not whole, when)
+            self.record(call, block, first)
         return self.corrections_left > 0
 
     def _fits(self, block: Examples) -> None:
@@ -394,43 +459,40 @@ class Walk:
         trace = np.empty(size, dtype=self.examples.row_type)
         return self.so_far.w.copy(), trace, visits
 
-    def record(
-        self,
-        w: Floats,
-        corrected: Ints,
-        ends: Ints,
-        within_cycle: bool,
-        where: tuple[Examples, int] | None = None,
-    ) -> None:
-        """Keep what a call did: corrections by rows of a block, and when cycles ended.
+    def record(self, call: Call, block: Examples | None = None, first: int = 0) -> None:
+        """Keep what a call did on a block: corrections by its rows, and when cycles ended.
 
         A run is its mistakes: past the budget they are cut off, and w is made again.
         """
-        block, first = where or (self.examples, 0)
-        t = self.accepted(corrected, block)
-        if t < len(corrected) or t == self.corrections_left:
-            ends, within_cycle = ends[ends < t], True
-        if t < len(corrected):
-            corrected, w = corrected[:t], self.so_far.w.copy()
-            engine.replay(block.rows(self.rule.eta), corrected, w)
-        if not np.isfinite(self._in_data_units(w)).all():
+        block = self.examples if block is None else block
+        made = len(call.corrected)
+        t = self.accepted(call.corrected, block)
+        if t < made or t == self.corrections_left:
+            call = call.cut(t)
+        if t < made:
+            call = call._replace(w=self.so_far.w.copy())
+            engine.replay(block.rows(self.rule.eta), call.corrected, call.w)
+        if not np.isfinite(self._in_data_units(call.w)).all():
             raise _overflow(block, first, self.rule.eta)
         # A call may use a small part of the space it was given: keep only that part.
-        corrected = corrected.copy() if self.in_memory else corrected.astype(np.int64) + first
-        self._count(w, corrected, ends, within_cycle)
+        rows = call.corrected.copy() if self.in_memory else call.corrected.astype(np.int64) + first
+        self._count(call._replace(corrected=rows))
 
-    def _count(self, w: Floats, corrected: Ints, ends: Ints, within_cycle: bool) -> None:
+    def _count(self, call: Call) -> None:
         old = self.so_far
         if self.in_memory:
-            self.corrected.append(corrected)
-        self.ends.append(ends + old.corrections)
+            self.corrected.append(call.corrected)
+        if self.rule.average:
+            self.visits.append(call.visits[:-1] + old.visits)
+        self.ends.append(call.ends + old.corrections)
         self.so_far = Progress(
-            w,
+            call.w,
             old.calls + 1,
-            old.corrections + len(corrected),
-            old.whole_cycles + len(ends),
-            within_cycle,
-            corrected,
+            old.corrections + len(call.corrected),
+            old.whole_cycles + len(call.ends),
+            call.within_cycle,
+            call.corrected,
+            old.visits + int(call.visits[-1:].sum()),
         )
         if self.watch is not None:
             self.watch(self.so_far)
@@ -462,7 +524,7 @@ class Walk:
             trace, w = np.array([row], dtype=block.row_type), self.so_far.w.copy()
             engine.replay(block.rows(self.rule.eta), trace, w)
             ends = np.ones(int(ends_cycle), dtype=np.int64)
-            self.record(w, trace, ends, not ends_cycle, (block, first))
+            self.record(Call(w, trace, ends, not ends_cycle, np.arange(2)), block, first)
 
     def run(self, reason: Reason | None = None, look: bool = True) -> Run:
         """What happened, once the walk is over, after a last look for mistakes.
@@ -480,7 +542,19 @@ class Walk:
             )
         why = reason or self.reason(mistakes)
         counts = so_far.corrections, so_far.cycles, self.n
-        return Run(self.hypothesis(), trace, *counts, mistakes, why)
+        mean = None if trace is None or not self.rule.average else self._mean(trace)
+        return Run(self.hypothesis(), trace, *counts, mistakes, why, mean=mean)
+
+    def _mean(self, trace: Trace) -> Mean:
+        """The mean of w over all visits: a correction after v of V is missing in v/V of it."""
+        so_far, late = self.so_far, np.zeros_like(self.start)
+        if so_far.visits:
+            missed = np.concatenate(self.visits[: so_far.calls + 1]) / so_far.visits
+            # A row that was corrected often is added once.
+            shares = np.bincount(trace.examples, missed)
+            rows = np.flatnonzero(shares).astype(self.examples.row_type)
+            engine.lag(self.rows, rows, shares[rows], late)
+        return Mean(self.hypothesis(so_far.w - late), so_far.visits)
 
     def reason(self, mistakes: float | None) -> Reason:
         """Why a walk with so many mistakes left has stopped."""
@@ -490,9 +564,10 @@ class Walk:
             return "max_iter"
         return "max_updates" if self.corrections_left <= 0 else "time_limit"
 
-    def hypothesis(self) -> Hypothesis:
-        """The weights so far."""
-        return Hypothesis(self._in_data_units(self.so_far.w), self.x0, self.rule.zero)
+    def hypothesis(self, w: Floats | None = None) -> Hypothesis:
+        """The weights so far, or others in the same unit."""
+        w = self.so_far.w if w is None else w
+        return Hypothesis(self._in_data_units(w), self.x0, self.rule.zero)
 
     def _in_data_units(self, w: Floats) -> Floats:
         if self.unit == 1.0:

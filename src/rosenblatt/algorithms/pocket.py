@@ -16,6 +16,7 @@ from rosenblatt.algorithms.pla import (
     FIXED,
     WALKS,
     Budget,
+    Call,
     Floats,
     Ints,
     Progress,
@@ -293,7 +294,7 @@ def _ratchet(walk: PocketWalk) -> None:
         run, judged, k = (run + FOREVER, True, k + went) if run < 0 else (run, False, k + went)
         ended = k == len(rows)
         ends = np.full(int(ended), t, dtype=np.int64)
-        walk.record(w, trace[:t], ends, within_cycle=0 < k < len(rows))
+        walk.record(Call(w, trace[:t], ends, 0 < k < len(rows)))
         if run > longest and not judged:
             now = walk.so_far
             longest = run if walk.consider(now.w * walk.unit, now.corrections) else longest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -44,6 +44,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_updates_: int
     n_iter_: int
     _zero: int
+    _mean: algorithms.Mean | None = None  # what coef_ is, where it is not the last w
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score each row: w·x, positive for the second of `classes_`.
@@ -100,11 +101,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         w = np.concatenate((np.ravel(self.intercept_), np.ravel(self.coef_)))
         return Hypothesis(w, 1.0, self._zero)
 
-    def _take(self, hypothesis: Hypothesis) -> None:
+    def _take(self, hypothesis: Hypothesis, mean: algorithms.Mean | None = None) -> None:
         """Set the weights under scikit-learn's names and the lecture's."""
         w = hypothesis.w
-        self._zero = hypothesis.zero
+        self._zero, self._mean = hypothesis.zero, mean
         self.weights_ = w if hypothesis.x0 else w[1:]
+        w = w if mean is None else mean.hypothesis.w
         self.coef_ = w[1:].reshape(1, -1).copy()
         with np.errstate(over="ignore"):  # an x0 of 1e200 may have an intercept past all floats
             self.intercept_ = w[:1] * hypothesis.x0
@@ -154,8 +156,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return examples.weighted(weights, stream=labels is not None)
 
     def _last_weights(self, examples: Examples) -> NDArray[np.float64]:
-        """The weights of the last fit, with the w0 slot that these examples need."""
+        """The last w of the last fit, with the w0 slot that these examples need."""
         last = self._hypothesis().w
+        if self._mean is not None:
+            x0 = self._mean.hypothesis.x0
+            tall = self.weights_ if x0 else np.concatenate(([0.0], self.weights_))
+            last = np.concatenate((tall[:1] * x0, tall[1:]))
         if len(last) != examples.d + 1 or not np.array_equal(self.classes_, examples.labels):
             raise ValueError(
                 f"the last fit had {counted(len(last) - 1, 'feature')} and classes "
@@ -233,11 +239,14 @@ class Perceptron(PlaParameters):
         1 prints a line to stderr every second or so. A terminal shows progress anyhow.
     n_jobs : int, optional
         Threads that count mistakes and scores; None for one a core. Answers do not depend on it.
+    average : bool, default=False
+        Whether to answer with the mean of w over all visits to examples, which on noisy data is
+        usually better than the last w.
 
     Attributes
     ----------
     coef_ : array of shape (1, d)
-        The weights of the features, without w0.
+        The weights of the features, without w0; with `average`, their mean.
     intercept_ : array of shape (1,)
         w0·x0, what is added to every score.
     classes_ : array of shape (2,)
@@ -245,14 +254,15 @@ class Perceptron(PlaParameters):
     n_iter_ : int
         Cycles begun.
     weights_ : array of shape (d + 1,)
-        Tall w, w0 first; without intercept, of shape (d,).
+        Tall w after the last correction, w0 first; without intercept, of shape (d,).
     n_updates_ : int
         Corrections made. After `partial_fit`, of all calls together.
     separated_ : bool
-        Whether a whole look at the examples found no mistake, confirmed in exact arithmetic.
-        After `partial_fit`, whether its pass made none.
+        Whether a whole look at the examples found no mistake of `weights_`, confirmed in exact
+        arithmetic. After `partial_fit`, whether its pass made none.
     n_mistakes_ : int
-        Mistakes left on the examples. After `partial_fit`, those its pass made as it went.
+        Mistakes of `weights_` left on the examples. After `partial_fit`, those its pass made as
+        it went.
     trace_ : Trace
         Every correction; `trace_.weights(t)` is w(t).
 
@@ -265,6 +275,12 @@ class Perceptron(PlaParameters):
     >>> clf.predict([[1, 1], [0, 0]]).tolist()
     ['yes', 'no']
     """
+
+    average: bool = False
+
+    def _rule(self) -> algorithms.Rule:
+        checks.flag("average", self.average)
+        return replace(super()._rule(), average=bool(self.average))
 
     def fit(
         self,
@@ -362,7 +378,8 @@ class Perceptron(PlaParameters):
         self.n_mistakes_ = run.mistakes
         self.separated_ = run.separated
         self.trace_ = run.trace
-        self._take(run.hypothesis)
+        before = self._mean if goes_on else None
+        self._take(run.hypothesis, run.mean and run.mean.after(before))
 
 
 def _watch(status: StatusLine) -> Callable[[Progress], None]:
