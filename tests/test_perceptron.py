@@ -319,6 +319,7 @@ def test_parameters_and_defaults_are_those_of_the_design():
         "random_state": None,
         "verbose": 0,
         "n_jobs": None,
+        "average": False,
     }
 
 

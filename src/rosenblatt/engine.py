@@ -86,7 +86,7 @@ def _kind(argument: Any) -> Any:
     """What decides whether a kernel must be compiled again: the format and type of its rows."""
     if isinstance(argument, tuple):
         first, second = argument[:2]
-        return type(argument), getattr(first, "dtype", None), getattr(second, "dtype", None)
+        return type(argument), _kind(first), getattr(second, "dtype", None)
     return getattr(argument, "dtype", type(argument))
 
 
@@ -134,6 +134,11 @@ def _sparse(rows: Any) -> bool:
     return bool(rows.instance_class is kernels.Sparse)
 
 
+def _joint(rows: Any) -> bool:
+    """Whether rows of this type have more than two labels."""
+    return bool(rows.instance_class is kernels.Joint)
+
+
 @functools.cache
 def _bind_primitives() -> None:
     """Tell Numba which primitive serves which row format, and to compile the small helpers."""
@@ -146,7 +151,23 @@ def _bind_primitives() -> None:
     # No reordering in `add`: a fused multiply-add would make a replay differ in the last bit.
     @overload(kernels.add)
     def add(D, n, w, a):  # type: ignore[no-untyped-def]
+        if _joint(D):
+            return kernels.add_joint
         return kernels.add_sparse if _sparse(D) else kernels.add_dense
+
+    @overload(kernels.step)
+    def step(D, n):  # type: ignore[no-untyped-def]
+        return (lambda D, n: D.rows.step[n // D.K]) if _joint(D) else lambda D, n: D.step[n]
+
+    @overload(kernels.mistake)
+    def mistake(D, n, w, zero):  # type: ignore[no-untyped-def]
+        return kernels.mistake_joint if _joint(D) else kernels.mistake_of_two
+
+    @overload(kernels.block)
+    def block(D, w, k):  # type: ignore[no-untyped-def]
+        return kernels.block_sparse if _sparse(D.types[0]) else kernels.block_dense
+
+    overload(kernels.rival)(lambda D, n, w, zero: kernels.rival)
 
     overload(kernels.sign)(lambda s, zero: kernels.sign)
     overload(kernels.mistaken)(lambda D, n, w, zero: kernels.mistaken)
@@ -195,9 +216,10 @@ def _bind_orders() -> None:
     def counting(D, order, zero, w, k):  # type: ignore[no-untyped-def]
         first = order.start
         for n in range(first + k, order.stop):
-            if kernels.mistaken(D, np.uint64(n), w, zero):
-                return n - first
-        return order.stop - first
+            m = kernels.mistake(D, np.uint64(n), w, zero)
+            if m >= 0:
+                return n - first, m
+        return order.stop - first, kernels.NONE
 
     def counting_ahead(D, order, zero, w, k):  # type: ignore[no-untyped-def]
         first = order.start
@@ -205,15 +227,24 @@ def _bind_orders() -> None:
             for j in range(D.indptr[n], D.indptr[n + 1], 8):
                 ask(D.data, j + AHEAD)
                 ask(D.indices, j + AHEAD)
-            if kernels.mistaken(D, n, w, zero):
-                return np.int64(n) - first
-        return order.stop - first
+            m = kernels.mistake(D, n, w, zero)
+            if m >= 0:
+                return np.int64(n) - first, m
+        return order.stop - first, kernels.NONE
 
     @overload(kernels.next_mistake, jit_options=INSIDE)
     def next_mistake(D, order, zero, w, k):  # type: ignore[no-untyped-def]
+        if _joint(D):
+            return None
         if not isinstance(order, types.RangeType):
             return kernels.next_mistake
         return counting_ahead if _sparse(D) else counting
+
+    @overload(kernels.next_mistake)  # which counts references, for it takes parts of w
+    def next_of_many(D, order, zero, w, k):  # type: ignore[no-untyped-def]
+        if not _joint(D):
+            return None
+        return counting if isinstance(order, types.RangeType) else kernels.next_mistake
 
 
 @functools.cache

@@ -33,6 +33,7 @@ T = TypeVar("T")
 _PLAIN_SQUARES = (1e-200, 1e200)
 SAMPLE = 64  # numbers, or answers, that are looked at first
 NO_STEPS = np.empty(0)
+NO_LABELS = np.empty(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ class Examples:
     """
 
     X: Any  # an array or CSR matrix of shape (n, d), float32 or float64, as given
-    y: NDArray[np.int8]  # -1 and +1
+    y: NDArray[np.signedinteger[Any]]  # -1 and +1
     labels: NDArray[Any]  # what these are called in the data
     names: tuple[str, ...] | None = None  # of the features, where the data had them
     x0: float = 1.0  # the constant feature; 0.0 where there is no intercept
@@ -77,17 +78,24 @@ class Examples:
         table, names = floats(X), column_names(X)
         if one_class and labels is None:
             labels = one_or_two_labels(y)
-        answers, labels = signs(y, labels)
+        kind, answers, labels = cls._read(y, labels)
         if len(answers) != table.shape[0]:
             raise ValueError(
                 f"X has {counted(table.shape[0], 'row')} but y has "
                 f"{counted(len(answers), 'answer')}; "
                 "inconsistent numbers of samples: give one answer for each row."
             )
-        examples = cls(table, answers, labels, names, float(x0))
+        examples = kind(table, answers, labels, names, float(x0))
         if looked_at or not examples._seem_plain():
             examples.look()
         return examples
+
+    @classmethod
+    def _read(
+        cls, y: Any, known: NDArray[Any] | None
+    ) -> tuple[type[Examples], NDArray[Any], NDArray[Any]]:
+        """What examples of these answers are, the answers, and their labels."""
+        return Examples, *signs(y, known)
 
     def look(self) -> None:
         """Refuse NaN and infinity anywhere, and have the unit fit all numbers, not only a few."""
@@ -123,13 +131,18 @@ class Examples:
         if len(left) < 2:
             raise ValueError(
                 "the rows with a positive sample_weight have answers of only "
-                "one class; both classes are needed."
+                "one class; two classes are needed."
             )
         return replace(self, weights=s)
 
     def each(self, work: Callable[[Examples, int], T]) -> Iterator[T]:
         """One pass, as over any blocks: in memory all rows are one block."""
         yield work(self, 0)
+
+    @property
+    def size(self) -> int:
+        """How many numbers w has, with the slot of w0."""
+        return self.d + 1
 
     @property
     def n(self) -> int:
@@ -234,14 +247,21 @@ class Examples:
         """The weights that a person sees: w0 first, or no w0 where there is no intercept."""
         return weights if self.x0 else weights[1:]
 
-    def entries(self, n: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Row n as it is stored: places in a w with its slot, and values; places may repeat."""
-        if self.is_sparse:
-            part = slice(self.X.indptr[n], self.X.indptr[n + 1])
-            places, values = self.X.indices[part].astype(np.intp), self.X.data[part]
-        else:
-            places, values = np.arange(self.d), self.X[n]
-        return np.append(places + 1, 0), np.append(values.astype(np.float64), self.x0)
+    def shaped(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The weights of kernels as a hypothesis has them, with the slot of w0."""
+        return w
+
+    def flat(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The weights of a hypothesis as kernels have them."""
+        return weights
+
+    def corrections(self, rows: NDArray[Any], rivals: NDArray[Any] | None) -> NDArray[Any]:
+        """Corrections as kernels write them: of two labels, rows."""
+        return rows
+
+    def corrected(self, made: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
+        """The rows, and where there are more than two labels the rivals, of corrections."""
+        return made, None
 
     def signed_scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """y·(w·x) for each row; w is tall, as a person sees it."""
@@ -254,6 +274,105 @@ class Examples:
         """Row n as a tall vector, with the w0 slot that kernels use."""
         row = self.X[[n]].toarray()[0] if self.is_sparse else self.X[n]
         return np.concatenate(([self.x0], row.astype(np.float64)))
+
+
+class JointExamples(Examples):
+    """Rows with one of K labels: y is its place among them, w has a block for each of them.
+
+    `from_arrays` gives plain `Examples` where there are two. Row n corrected against the label r
+    is called n·K + r; rows of K·(d + 1) numbers are never written out.
+
+    Examples
+    --------
+    >>> examples = JointExamples.from_arrays([[0.0], [2.0], [1.0]], ["a", "c", "b"])
+    >>> examples.y, examples.size, examples.shaped(np.arange(6.0))
+    (array([0, 2, 1], dtype=int32), 6, array([[0., 1.],
+           [2., 3.],
+           [4., 5.]]))
+    """
+
+    @classmethod
+    def _read(
+        cls, y: Any, known: NDArray[Any] | None
+    ) -> tuple[type[Examples], NDArray[Any], NDArray[Any]]:
+        """Answers of two labels as signs, of more as places among them."""
+        answers = _one_dimension(y)
+        if known is None:
+            pair = _two_labels(answers)
+            if ((answers == pair[0]) | (answers == pair[1])).all():
+                return Examples, *signs(answers, pair)
+            known = _distinct(answers)
+            if _continuous(answers, known):
+                raise _too_many_labels(answers)
+        if len(known) == 2:
+            return Examples, *signs(answers, known)
+        places = np.minimum(np.searchsorted(known, answers), len(known) - 1)
+        strange = np.flatnonzero(known[places] != answers)
+        if len(strange):
+            row, shown = int(strange[0]), ", ".join(map(repr, known.tolist()))
+            raise ValueError(f"y, row {row}: {answers[row]!r} is not one of the classes {shown}.")
+        return JointExamples, places.astype(np.int32), known
+
+    @property
+    def k(self) -> int:
+        """The number of labels."""
+        return len(self.labels)
+
+    @property
+    def size(self) -> int:
+        """How many numbers w has, with the slots of w0."""
+        return self.k * (self.d + 1)
+
+    @property
+    def entries_per_row(self) -> int:
+        """How many numbers the scores of a row multiply, on average."""
+        return self.k * super().entries_per_row
+
+    @property
+    def row_type(self) -> type[np.unsignedinteger[Any]]:
+        """The smallest type that holds a row number, also against a rival."""
+        return np.uint32 if self.n * self.k < 2**32 else np.uint64
+
+    def rows(self, eta: float = 1.0) -> Any:
+        """The examples as the kernels take them, corrections of length eta in `unit`."""
+        step = np.full(self.n, eta / self.unit)
+        if self.weights is not None:
+            step *= self.weights
+        return kernels.Joint(kernel_rows(self.X, self.x0, step), self.y, self.k)
+
+    def tall(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A row of weights for each label: w0 first, or no w0 where there is no intercept."""
+        return self.shaped(weights)[:, 0 if self.x0 else 1 :]
+
+    def shaped(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A row for each label, from the blocks that kernels have."""
+        blocks = w.reshape(-1, self.k).T if self.is_sparse else w.reshape(self.k, -1)
+        return np.ascontiguousarray(blocks)
+
+    def flat(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The blocks of kernels, from a row for each label."""
+        return (weights.T if self.is_sparse else weights).flatten()
+
+    def corrections(self, rows: NDArray[Any], rivals: NDArray[Any] | None) -> NDArray[Any]:
+        """Corrections as kernels write them: n·K + r."""
+        assert rivals is not None
+        made: NDArray[Any] = rows.astype(self.row_type) * self.row_type(self.k)
+        return made + rivals.astype(self.row_type)
+
+    def corrected(self, made: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
+        """The rows and the rivals of corrections."""
+        rows, rivals = np.divmod(made, made.dtype.type(self.k))
+        return rows, rivals.astype(np.int32)
+
+
+def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Row n as it is stored: places in a w with its slot, and values; places may repeat."""
+    if isinstance(X, np.ndarray):
+        places, values = np.arange(X.shape[1]), X[n]
+    else:
+        part = slice(X.indptr[n], X.indptr[n + 1])
+        places, values = X.indices[part].astype(np.intp), X.data[part]
+    return np.append(places + 1, 0), np.append(values.astype(np.float64), x0)
 
 
 def kernel_rows(
@@ -395,7 +514,7 @@ def _too_many_labels(answers: NDArray[Any]) -> ValueError:
     labels = _distinct(answers)
     first = [repr(label) for label in labels[:4].tolist()]
     shown = ", ".join(first + ["…"] * (len(labels) > 4))
-    if answers.dtype.kind == "f" and (labels != np.round(labels)).any():
+    if _continuous(answers, labels):
         return ValueError(
             f"Unknown label type: y has {len(labels)} different numbers ({shown}), continuous "
             "values; give two kinds of answer."
@@ -404,6 +523,11 @@ def _too_many_labels(answers: NDArray[Any]) -> ValueError:
         "Only binary classification is supported. "
         f"y has {len(labels)} classes ({shown}); give two kinds of answer."
     )
+
+
+def _continuous(answers: NDArray[Any], labels: NDArray[Any]) -> bool:
+    """Whether answers are measured rather than named."""
+    return answers.dtype.kind == "f" and bool((labels != np.round(labels)).any())
 
 
 @dataclass(frozen=True)

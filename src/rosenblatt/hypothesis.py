@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,15 @@ from numpy.typing import NDArray
 from rosenblatt import engine, kernels
 from rosenblatt.blocks import Blocks
 from rosenblatt.engine import in_threads
-from rosenblatt.examples import NO_STEPS, Examples, check_width, kernel_rows, products
+from rosenblatt.examples import (
+    NO_LABELS,
+    NO_STEPS,
+    Examples,
+    check_width,
+    entries,
+    kernel_rows,
+    products,
+)
 from rosenblatt.kernels import SMALLEST
 from rosenblatt.tables import refuse_non_finite, sum_of_squares
 
@@ -61,9 +70,18 @@ class Hypothesis:
         """The score of the features above which the answer is yes."""
         return -float(self.w[0]) * self.x0
 
+    @staticmethod
+    def of(w: Floats, x0: float = 1.0, zero: int = 0) -> Hypothesis:
+        """The hypothesis of weights with their w0 slot, or of a row of them for each label."""
+        return (Hypothesis if w.ndim == 1 else JointHypothesis)(w, x0, zero)
+
     def scores(self, X: Any) -> NDArray[np.float64]:
         """w·x for each row of a checked table."""
         return products(X, self.w, self.x0)
+
+    def named(self, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
+        """The answers, each as one of the labels."""
+        return labels[(self.answers(X) > 0).astype(np.intp)]
 
     def sides(self, X: Any) -> NDArray[np.float64]:
         """Scores up to a common factor, which neither vanish nor overflow with tiny or huge w.
@@ -102,6 +120,10 @@ class Hypothesis:
                 wrong[some] = self._settled(examples, rows[some], share)
             rows = rows[wrong]
         return rows if examples.weights is None else rows[examples.weights[rows] > 0]
+
+    def correction(self, examples: Examples, n: int) -> int:
+        """What to correct by where row n is a mistake, as kernels write it."""
+        return n
 
     def line(self) -> tuple[float, float, float]:
         """a, b, c of the line a·x1 + b·x2 + c = 0 in the plane."""
@@ -153,22 +175,139 @@ class Hypothesis:
         s = self.sides(X)
         wrong = np.where(s == 0, self.zero, s) * y <= 0
         for k in np.flatnonzero(~wrong & self._unsure(X, s, share)):
-            places, values = examples.entries(rows[k])
+            places, values = entries(examples.X, rows[k], examples.x0)
             wrong[k] = (_exact_sign(self.w[places], values) or self.zero) * y[k] <= 0
         return np.asarray(wrong)
 
     def _unsure(self, X: Any, s: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
         """Which of a few rows need exact arithmetic."""
-        w, sizes = self._plain, abs(X)
+        w, sizes = np.abs(self._plain).reshape(-1, X.shape[1] + 1).max(axis=0), abs(X)
         touched: NDArray[Any] = (sizes != 0) @ (w[1:] != 0) | bool(w[0] * self.x0)
         with np.errstate(all="ignore"):
-            sizes = sizes @ np.abs(w[1:]) + abs(w[0] * self.x0)
+            sizes = sizes @ w[1:] + w[0] * abs(self.x0)
             doubt = ~(np.abs(s) > share * sizes + SMALLEST) & touched
-        whole = (w == np.rint(w)).all() and self.x0 == np.rint(self.x0)
+        whole = (self._plain == np.rint(self._plain)).all() and self.x0 == np.rint(self.x0)
         if whole and doubt.any():  # sums of whole numbers below 2^53 are exact
             parts = (np.rint(X) if isinstance(X, np.ndarray) else X.rint()) != X
             doubt &= (np.asarray(parts.sum(axis=1)).ravel() > 0) | ~(sizes < 2.0**53)
         return np.asarray(doubt)
+
+
+class JointHypothesis(Hypothesis):
+    """A row of weights for each of K labels; the answer is the label with the highest score.
+
+    Of labels with equal scores it is the first, or with `zero` = +1 the last. Answers, and y of
+    examples, are places among the labels.
+
+    Examples
+    --------
+    >>> h = Hypothesis.of(np.array([[0.0, 1.0], [1.0, 0.0], [0.0, -1.0]]))
+    >>> h.scores(np.array([[3.0], [0.5]]))
+    array([[ 3. ,  1. , -3. ],
+           [ 0.5,  1. , -0.5]])
+    >>> h.named(np.array([[3.0], [0.5]]), np.array(["a", "b", "c"])).tolist()
+    ['a', 'b']
+    """
+
+    def scores(self, X: Any) -> NDArray[np.float64]:
+        """A score by each label's weights for each row of a checked table."""
+        return self._products(X, self.w)
+
+    def answers(self, X: Any) -> NDArray[Any]:
+        """The place of the label with the highest score, for each row."""
+        s = self._products(X, self._plain)
+        places, distinct = self._highest(s), s[:, self._distinct]
+        if distinct.shape[1] > 1:
+            second, first = np.partition(distinct, -2, axis=1)[:, -2:].T
+            with np.errstate(invalid="ignore"):
+                ahead = first - second
+            near = np.flatnonzero(~(ahead > SMALLEST) | ~np.isfinite(s).all(axis=1))
+            for rows in np.split(near, range(ROWS, len(near), ROWS)):
+                some = X[rows]
+                for k in np.flatnonzero(self._unsure(some, np.zeros(len(rows)), 0.0)):
+                    places[rows[k]] = self._highest(self._exact_scores(some, k))[0]
+        return places
+
+    def named(self, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
+        """The answers, each as one of the labels."""
+        return np.asarray(labels[self.answers(X)])
+
+    def correction(self, examples: Examples, n: int) -> int:
+        """What to correct by where row n is a mistake: n against its best rival."""
+        rivals = self._rivals(self._exact_scores(examples.X, n), examples.y[[n]])
+        return n * len(self.w) + int(rivals[0])
+
+    @functools.cached_property
+    def _distinct(self) -> NDArray[np.intp]:
+        """Labels with different weights: the scores of others are equal without a doubt."""
+        return np.unique(self.w, axis=0, return_index=True)[1]
+
+    def _joint(self, X: Any, rows: slice, y: NDArray[np.int32] = NO_LABELS) -> kernels.Joint:
+        return kernels.Joint(kernel_rows(X, self.x0, NO_STEPS, rows), y, len(self.w))
+
+    def _products(self, X: Any, w: Floats) -> NDArray[np.float64]:
+        check_width(X, w[0])
+        result = np.empty((X.shape[0], len(w)))
+        flat = (w if isinstance(X, np.ndarray) else w.T).flatten()
+
+        def part(rows: slice) -> None:
+            engine.scores_joint(self._joint(X, rows), flat, result[rows])
+
+        in_threads(part, X.shape[0], X.size * len(w))
+        return result
+
+    def _highest(self, s: NDArray[Any]) -> NDArray[np.intp]:
+        """The label with the highest score in each row, the first or last of equals."""
+        if self.zero > 0:
+            return np.asarray(s.shape[1] - 1 - s[:, ::-1].argmax(axis=1))
+        return np.asarray(s.argmax(axis=1))
+
+    def _rivals(self, s: NDArray[Any], y: NDArray[Any]) -> NDArray[np.intp]:
+        """The best label but the right one in each row."""
+        others = s.copy()
+        others[np.arange(len(y)), y] = -np.inf
+        return self._highest(others)
+
+    def _wrong(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.bool_], Any, Any]:
+        """Which rows of scores are mistakes, how far the right label is ahead, and of which."""
+        r, rows = self._rivals(s, y), np.arange(len(y))
+        with np.errstate(invalid="ignore"):
+            ahead = s[rows, y] - s[rows, r]
+        return ~((ahead > 0) | ((ahead == 0) & ((y - r) * self.zero > 0))), ahead, r
+
+    def _look(self, examples: Examples, share: float) -> NDArray[np.uint8]:
+        """Each row right, wrong, or so near to being the other that rounding might decide it."""
+        check_width(examples.X, self.w[0])
+        seen, w = np.empty(examples.n, dtype=np.uint8), examples.flat(self._plain)
+
+        def part(rows: slice) -> None:
+            D = self._joint(examples.X, rows, examples.y[rows])
+            engine.look_joint(D, w, self.zero, share, SMALLEST, seen[rows])
+
+        in_threads(part, examples.n, examples.numbers.size * len(self.w))
+        return seen
+
+    def _settled(
+        self, examples: Examples, rows: NDArray[np.intp], share: float
+    ) -> NDArray[np.bool_]:
+        """Which of a few rows with close scores are mistakes; refuses numbers that are none."""
+        X, y = examples.X[rows], examples.y[rows]
+        if not math.isfinite(sum_of_squares(X if isinstance(X, np.ndarray) else X.data)):
+            refuse_non_finite(examples.X, examples.names)
+        wrong, ahead, r = self._wrong(self._products(X, self._plain), y)
+        lost = (ahead == 0) | ~np.isfinite(ahead)
+        if self.zero == 0:  # the same weights score the same, which is a mistake
+            lost &= (self.w[y] != self.w[r]).any(axis=1)
+        unsure = self._unsure(X, np.where(lost, 0.0, ahead), 2 * share)
+        for k in np.flatnonzero((~wrong | lost) & unsure):
+            wrong[k] = self._wrong(self._exact_scores(X, k), y[[k]])[0][0]
+        return wrong
+
+    def _exact_scores(self, X: Any, n: Any) -> NDArray[Any]:
+        """The scores of a row, not rounded, as a row of fractions."""
+        places, values = entries(X, n, self.x0)
+        totals = [_exact_total(w[places], values) for w in self.w]
+        return np.array([[Fraction(total) * Fraction(2) ** power for total, power in totals]])
 
 
 def _exact_sign(w: NDArray[np.float64], x: NDArray[np.float64]) -> float:

@@ -3,7 +3,9 @@
 Everything here is Python that can be stepped through with ``NUMBA_DISABLE_JIT=1``; `engine`
 compiles it. ``D`` is the data set: its rows with x0 implied, and ``D.step[n]`` = eta·s·y, the
 signed length of a correction by row n. ``w`` is tall, w0 first. Two row formats, `Dense` and
-`Sparse`, differ in two primitives, `score` and `add`; the loops are written once over them.
+`Sparse`, differ in two primitives, `score` and `add`; the loops are written once over them. With
+more than two labels `Joint` rows are made of either: ``w`` has a block for each label, and a
+mistake is a row against a rival.
 Kernels and primitives share this file because Numba's cache sees edits to one file only.
 """
 
@@ -17,13 +19,12 @@ def pla(D, order, zero, w, trace, ends):
     t = 0
     for c in range(len(ends)):
         begun = t
-        k = next_mistake(D, order, zero, w, 0)
+        k, n = next_mistake(D, order, zero, w, 0)
         while k < len(order):
-            n = order[k]
-            add(D, n, w, D.step[n])
+            add(D, n, w, step(D, n))
             trace[t] = n
             t += 1
-            k = next_mistake(D, order, zero, w, k + 1)
+            k, n = next_mistake(D, order, zero, w, k + 1)
         ends[c] = t
         if t == begun:
             break
@@ -34,18 +35,19 @@ def pocket(D, trace, w, fewest, doubt):
     """Correct w as PLA did, until it makes fewer mistakes than the pocket; after which t?"""
     for t in range(len(trace)):
         n = trace[t]
-        add(D, n, w, D.step[n])
+        add(D, n, w, step(D, n))
         if mistakes(D, w, doubt) < fewest:
             return t + 1
     return 0
 
 
 def next_mistake(D, order, zero, w, k):
-    """The first visit from the k-th on whose row w answers wrongly; their number if none."""
+    """The first mistake of w from the k-th visit on: at which visit, and what it is."""
     for i in range(k, len(order)):
-        if mistaken(D, order[i], w, zero):
-            return i
-    return len(order)
+        n = mistake(D, order[i], w, zero)
+        if n >= 0:
+            return i, n
+    return len(order), NONE
 
 
 def mistakes(D, w, doubt):
@@ -66,9 +68,9 @@ def pla_random(D, order, chance, zero, w, walk, trace, when, ends):
     while i < N and k < len(chance) and t < len(trace):
         j = i + int(chance[k] * (N - i))
         order[i], order[j] = order[j], order[i]
-        n = order[i]
-        if mistaken(D, n, w, zero):
-            add(D, n, w, D.step[n])
+        n = mistake(D, order[i], w, zero)
+        if n >= 0:
+            add(D, n, w, step(D, n))
             trace[t] = n
             when[t] = k
             t += 1
@@ -89,9 +91,9 @@ def pla_first(D, order, zero, w, walk, trace):
     k, visits = walk
     t = 0
     while k < len(order) and visits > 0 and t < len(trace):
-        n = order[k]
-        if mistaken(D, n, w, zero):
-            add(D, n, w, D.step[n])
+        n = mistake(D, order[k], w, zero)
+        if n >= 0:
+            add(D, n, w, step(D, n))
             trace[t] = n
             t += 1
             k = 0
@@ -105,9 +107,9 @@ def ratchet(D, order, zero, w, run, longest, trace):
     """Correct w by each mistake met, until it has been right for longer than the pocket was."""
     k = t = 0
     while k < len(order) and t < len(trace) and run <= longest:
-        n = order[k]
-        if mistaken(D, n, w, zero):
-            add(D, n, w, D.step[n])
+        n = mistake(D, order[k], w, zero)
+        if n >= 0:
+            add(D, n, w, step(D, n))
             trace[t] = n
             t += 1
             run = 0
@@ -118,6 +120,7 @@ def ratchet(D, order, zero, w, run, longest, trace):
 
 
 SMALLEST = 2.0**-1000  # far above what underflow can take away, far below any plain score
+NONE = -1  # no mistake
 
 
 class Dense(NamedTuple):
@@ -136,6 +139,18 @@ class Sparse(NamedTuple):
     indptr: np.ndarray
     x0: float
     step: np.ndarray
+
+
+class Joint(NamedTuple):
+    """Rows of either format with one of K labels each; their steps have no sign.
+
+    Row n against the label r is called n·K + r: x in the block of its own label, -x in that of r
+    (Kesler's construction), which is never written out.
+    """
+
+    rows: Dense | Sparse
+    label: np.ndarray
+    K: int
 
 
 def score_dense(D, n, w):
@@ -177,9 +192,16 @@ def score(D, n, w):
 
 def add(D, n, w, a):
     """w ← w + a·x of row n in either format; `engine` binds it when compiling."""
+    if isinstance(D, Joint):
+        return add_joint(D, n, w, a)
     if isinstance(D, Sparse):
         return add_sparse(D, n, w, a)
     return add_dense(D, n, w, a) if isinstance(D, Dense) else D.add(w, a)  # one dict
+
+
+def step(D, n):
+    """eta·s·y, the length of a correction by row n."""
+    return D.rows.step[n // D.K] if isinstance(D, Joint) else D.step[n]
 
 
 def sign(s, zero):
@@ -197,6 +219,84 @@ def mistaken(D, n, w, zero):
     if D.step[n] < 0:
         s, zero = -s, -zero
     return not (s > 0 or (s == 0 and zero > 0))
+
+
+def mistake(D, n, w, zero):
+    """What to correct w by if it answers row n wrongly: n, or n against a rival; else NONE."""
+    if isinstance(D, Joint):
+        return mistake_joint(D, n, w, zero)
+    return mistake_of_two(D, n, w, zero)
+
+
+def mistake_of_two(D, n, w, zero):
+    """Row n if w answers it wrongly, else NONE."""
+    return np.int64(n) if mistaken(D, n, w, zero) else NONE
+
+
+def mistake_joint(D, n, w, zero):
+    """Row n against its best rival if its own label's score is not above that, else NONE.
+
+    Equal scores are a mistake, or as in sign(0) the earlier or the later label has them.
+    """
+    y = D.label[n]
+    right = score(D.rows, n, block(D, w, y))
+    r, best = rival(D, n, w, zero)
+    if right > best or (right == best and (y - r) * zero > 0):
+        return NONE
+    return np.int64(n) * D.K + r
+
+
+def rival(D, n, w, zero):
+    """The label with the highest score of row n but its own: the first, or last, of equals."""
+    y, r, best = D.label[n], NONE, -np.inf
+    for k in range(D.K):
+        if k != y:
+            s = score(D.rows, n, block(D, w, k))
+            if r == NONE or s > best or (s == best and zero > 0):
+                r, best = k, s
+    return r, best
+
+
+def block(D, w, k):
+    """The weights of label k in either format; `engine` binds it when compiling."""
+    return block_sparse(D, w, k) if isinstance(D.rows, Sparse) else block_dense(D, w, k)
+
+
+def block_dense(D, w, k):
+    """The weights of label k, which stand together."""
+    size = len(w) // D.K
+    return w[k * size : (k + 1) * size]
+
+
+def block_sparse(D, w, k):
+    """The weights of label k, where those of a feature stand together: a row needs them all."""
+    return w[k :: D.K]
+
+
+def add_joint(D, n, w, a):
+    """w ← w + a·x for the label of a row, and w - a·x for its rival."""
+    row, r = np.int64(n) // D.K, np.int64(n) % D.K
+    add(D.rows, row, block(D, w, D.label[row]), a)
+    add(D.rows, row, block(D, w, r), -a)
+
+
+def scores_joint(D, w, S):
+    """S[n, k] = the score of row n by the weights of label k."""
+    for n in range(len(S)):
+        for k in range(D.K):
+            S[n, k] = score(D.rows, n, block(D, w, k))
+
+
+def look_joint(D, w, zero, share, least, seen):
+    """seen[n] = whether row n is answered right or wrong, or so that rounding may decide it."""
+    size = 0.0
+    for k in range(D.K):
+        size = max(size, squared_length(block(D, w, k)))
+    for n in range(len(seen)):
+        s, q = measure(D.rows, n, block(D, w, D.label[n]))
+        s -= rival(D, n, w, zero)[1]
+        sure = s * s > 4 * share * share * size * q + least
+        seen[n] = sure * (s <= 0) + (1 - sure) * DOUBTFUL
 
 
 def scores(D, w, s):
@@ -266,7 +366,7 @@ def look(D, w, y, zero, share, least, seen):
 def replay(D, trace, w):
     """Make the corrections of a trace again."""
     for n in trace:
-        add(D, n, w, D.step[n])
+        add(D, n, w, step(D, n))
 
 
 def lag(D, rows, missed, u):
@@ -275,7 +375,7 @@ def lag(D, rows, missed, u):
     If V visits were made in all, w - u/V is the mean of w over them.
     """
     for i in range(len(rows)):
-        add(D, rows[i], u, D.step[rows[i]] * missed[i])
+        add(D, rows[i], u, step(D, rows[i]) * missed[i])
 
 
 def along(D, trace, w, w_f, inner, squared):
@@ -285,13 +385,13 @@ def along(D, trace, w, w_f, inner, squared):
             inner[t] += w_f[i] * w[i]
             squared[t] += w[i] * w[i]
         if t < len(trace):
-            add(D, trace[t], w, D.step[trace[t]])
+            add(D, trace[t], w, step(D, trace[t]))
 
 
 def keep(D, trace, w, W):
     """W[t] = w(t + 1): make the corrections of a trace again, keeping every w on the way."""
     for t in range(len(trace)):
-        add(D, trace[t], w, D.step[trace[t]])
+        add(D, trace[t], w, step(D, trace[t]))
         for i in range(len(w)):
             W[t, i] = w[i]
 

@@ -22,13 +22,6 @@ class Origin:
     start: NDArray[np.float64]
     eta: float
 
-    def replay(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """The weights, with their w0 slot, after corrections by these rows."""
-        unit = self.examples.unit
-        w = self.start / unit
-        engine.replay(self.examples.rows(self.eta), rows, w)
-        return w * unit
-
 
 @dataclass(frozen=True, eq=False)
 class Trace:
@@ -43,6 +36,9 @@ class Trace:
     origin : Origin, optional
         The data to rebuild weights from: X itself, not a copy, so change X in place and w(t)
         changes with it. It is not pickled: a saved model does not carry its examples.
+    rivals : integer array of shape (T,), optional
+        With more than two labels, the place in `classes_` of the label whose weights each
+        correction was taken from; with two it is the other one.
 
     Examples
     --------
@@ -57,6 +53,7 @@ class Trace:
     examples: NDArray[np.unsignedinteger[Any]]
     ends: NDArray[np.int64]
     origin: Origin | None = None
+    rivals: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -94,16 +91,15 @@ class Trace:
         """
         if not 0 <= t <= len(self):
             raise ValueError(f"t is {t}; this trace has weights for t from 0 to {len(self)}.")
-        origin = self.known_origin()
-        return origin.examples.tall(origin.replay(self.examples[:t]))
+        return self.known_origin().examples.tall(next(self.walk([t])))
 
     def walk(self, at: Iterable[int] | None = None) -> Iterator[NDArray[np.float64]]:
-        """w(0), w(1), … w(T), or those at some ascending t, each a new array with its w0 slot."""
+        """w(0), w(1), … w(T), or those at some ascending t, each a new array as kernels have it."""
         origin = self.known_origin()
-        unit = origin.examples.unit
+        unit, made = origin.examples.unit, origin.examples.corrections(self.examples, self.rivals)
         rows, w, done = origin.examples.rows(origin.eta), origin.start / unit, 0
         for t in range(len(self) + 1) if at is None else at:
-            engine.replay(rows, self.examples[done:t], w)
+            engine.replay(rows, made[done:t], w)
             done = t
             yield w * unit
 
@@ -116,7 +112,7 @@ class Trace:
         return self.origin
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"examples": self.examples, "ends": self.ends, "origin": None}
+        return {**self.__dict__, "origin": None}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Trace:
         return self

@@ -146,7 +146,7 @@ def signed(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
     X = scaling.scaled(examples.X[rows])
     X = X.toarray() if examples.is_sparse else X
     ones = np.full((len(X), 1), 1.0 if examples.x0 else 0.0)
-    return np.hstack((ones, X)) * examples.y[rows, None]
+    return np.asarray(np.hstack((ones, X)) * examples.y[rows, None])
 
 
 class Walker:

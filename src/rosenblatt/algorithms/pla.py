@@ -298,7 +298,8 @@ def first_mistakes(walk: Walk) -> None:
         k, t = engine.pla_first(walk.rows, order, walk.rule.zero, w, (k, visits), trace)
         when = NO_ENDS
         if walk.rule.average:
-            when = np.append(_places(order, trace[:t]), k).cumsum() + np.arange(t + 1) - begun
+            rows, _ = walk.examples.corrected(trace[:t])
+            when = np.append(_places(order, rows), k).cumsum() + np.arange(t + 1) - begun
         walk.record(Call(w, trace[:t], np.arange(1, t + 1), k > 0, when))
         if k == len(order):
             walk.confirm(ends_cycle=True)
@@ -307,17 +308,19 @@ def first_mistakes(walk: Walk) -> None:
 
 def _visits(order: Order, corrected: Ints, ends: Ints) -> Ints:
     """The visits before each correction, and in all, of cycles that ended after so many of them."""
-    cycles = np.searchsorted(ends, np.arange(len(corrected)), side="right")
-    before = cycles * len(order) + _places(order, corrected)
-    return np.append(before, len(ends) * len(order))
+    visits = np.empty(len(corrected) + 1, dtype=np.int64)
+    begun = np.arange(len(ends)) * len(order)
+    np.add(_places(order, corrected), np.repeat(begun, np.diff(ends, prepend=0)), out=visits[:-1])
+    visits[-1] = len(ends) * len(order)
+    return visits
 
 
 def _places(order: Order, rows: Ints) -> Ints:
     """Where in an order rows are visited."""
     if isinstance(order, range):
-        return rows.astype(np.int64) - order.start
-    places = np.empty(int(order.max(initial=0)) + 1, dtype=np.int64)
-    places[order] = np.arange(len(order))
+        return rows - order.start if order.start else rows
+    places = np.empty(int(order.max(initial=0)) + 1, dtype=order.dtype)
+    places[order] = np.arange(len(order), dtype=order.dtype)
     return places[rows]
 
 
@@ -348,8 +351,8 @@ class Walk:
             )
         self.d, self.x0, self.unit = first.d, first.x0, first.unit
         self.rows = first.rows(rule.eta) if self.in_memory else None
-        self.start = np.zeros(self.d + 1) if start is None else start
-        if len(self.start) != self.d + 1:  # kernels do not look where an array ends
+        self.start = np.zeros(first.size) if start is None else start
+        if len(self.start) != first.size:  # kernels do not look where an array ends
             raise ValueError(
                 f"{counted(len(self.start) - 1, 'weight')} cannot fit {counted(self.d, 'feature')}."
             )
@@ -440,7 +443,9 @@ class Walk:
             c = engine.pla(rows, part, self.rule.zero, w, trace, ends)
             t = ends.item(c - 1)
             self.clean = t == (ends.item(c - 2) if c > 1 else 0)
-            when = _visits(part, trace[:t], ends[:c]) if self.rule.average else NO_ENDS
+            when = NO_ENDS
+            if self.rule.average:
+                when = _visits(part, block.corrected(trace[:t])[0], ends[:c])
             call = Call(w, trace[:t], ends[:c] if whole else NO_ENDS, not whole, when)
             self.record(call, block, first)
         return self.corrections_left > 0
@@ -521,7 +526,8 @@ class Walk:
             block, first, wrong = some
             chance = self.rule.order == "random"
             row = wrong[self.rng.integers(count) if chance else 0]
-            trace, w = np.array([row], dtype=block.row_type), self.so_far.w.copy()
+            made = self.hypothesis().correction(block, int(row))
+            trace, w = np.array([made], dtype=block.row_type), self.so_far.w.copy()
             engine.replay(block.rows(self.rule.eta), trace, w)
             ends = np.ones(int(ends_cycle), dtype=np.int64)
             self.record(Call(w, trace, ends, not ends_cycle, np.arange(2)), block, first)
@@ -535,25 +541,26 @@ class Walk:
         if mistakes is None and look and (self.in_memory or reason is None):
             mistakes = self.look()[0]
         if self.in_memory:
-            trace = Trace(
-                np.concatenate(self.corrected[: so_far.calls + 1]),
-                np.concatenate(self.ends[: so_far.calls + 1]),
-                Origin(self.examples, self.start, self.rule.eta),
-            )
+            made = np.concatenate(self.corrected[: so_far.calls + 1])
+            ends = np.concatenate(self.ends[: so_far.calls + 1])
+            rows, rivals = self.examples.corrected(made)
+            trace = Trace(rows, ends, Origin(self.examples, self.start, self.rule.eta), rivals)
         why = reason or self.reason(mistakes)
         counts = so_far.corrections, so_far.cycles, self.n
-        mean = None if trace is None or not self.rule.average else self._mean(trace)
+        mean = self._mean() if self.in_memory and self.rule.average else None
         return Run(self.hypothesis(), trace, *counts, mistakes, why, mean=mean)
 
-    def _mean(self, trace: Trace) -> Mean:
+    def _mean(self) -> Mean:
         """The mean of w over all visits: a correction after v of V is missing in v/V of it."""
         so_far, late = self.so_far, np.zeros_like(self.start)
         if so_far.visits:
-            missed = np.concatenate(self.visits[: so_far.calls + 1]) / so_far.visits
-            # A row that was corrected often is added once.
-            shares = np.bincount(trace.examples, missed)
-            rows = np.flatnonzero(shares).astype(self.examples.row_type)
-            engine.lag(self.rows, rows, shares[rows], late)
+            made = np.concatenate(self.corrected[: so_far.calls + 1])
+            missed = np.concatenate(self.visits[: so_far.calls + 1])
+            if made.max(initial=0) <= max(self.examples.numbers.size, len(made)):
+                missed = np.bincount(made, missed)  # what was corrected often is added once
+                made = np.flatnonzero(missed).astype(made.dtype)
+                missed = missed[made]
+            engine.lag(self.rows, made, missed / so_far.visits, late)
         return Mean(self.hypothesis(so_far.w - late), so_far.visits)
 
     def reason(self, mistakes: float | None) -> Reason:
@@ -566,8 +573,10 @@ class Walk:
 
     def hypothesis(self, w: Floats | None = None) -> Hypothesis:
         """The weights so far, or others in the same unit."""
-        w = self.so_far.w if w is None else w
-        return Hypothesis(self._in_data_units(w), self.x0, self.rule.zero)
+        w = self._in_data_units(self.so_far.w if w is None else w)
+        return Hypothesis.of(
+            self.examples.shaped(w) if self.in_memory else w, self.x0, self.rule.zero
+        )
 
     def _in_data_units(self, w: Floats) -> Floats:
         if self.unit == 1.0:
