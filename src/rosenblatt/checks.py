@@ -67,12 +67,12 @@ def flag(name: str, value: Any) -> None:
 
 
 def class_weights(
-    given: Any, labels: list[Any], y: NDArray[np.int8], stream: bool
+    given: Any, labels: list[Any], places: NDArray[Any], stream: bool
 ) -> NDArray[np.float64]:
-    """The weights of the two classes, the negative first."""
+    """The weights of the classes in their order; the places are those of the answers in it."""
     if given == "balanced" and not stream:
-        counts = np.array([np.sum(y < 0), np.sum(y > 0)])
-        return np.asarray(len(y) / (2.0 * counts))
+        counts = np.bincount(places, minlength=len(labels))
+        return np.asarray(len(places) / (float(len(labels)) * counts))
     if not isinstance(given, dict):
         hint = "'balanced' needs all the data; " if given == "balanced" else ""
         raise ValueError(f"class_weight is {given!r}; {hint}give weights as {{label: weight}}.")
@@ -134,18 +134,19 @@ def whole_number(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def finite(name: str, value: Any, size: int) -> NDArray[np.float64]:
+def finite(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Refuse numbers that are not finite or not as many as they should be."""
     try:
         array = np.asarray(value, dtype=np.float64).ravel()
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} is not a list of numbers: {error}.") from None
-    if len(array) != size:
-        raise ValueError(f"{name} has {counted(len(array), 'number')}; give {size}.")
+    if len(array) != math.prod(shape):
+        wanted = " × ".join(map(str, shape)) or "1"
+        raise ValueError(f"{name} has {counted(len(array), 'number')}; give {wanted}.")
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
         raise ValueError(f"{name}, position {bad[0]}: {array[bad[0]]} is not a finite number.")
-    return array
+    return array.reshape(shape)
 
 
 def threads(n_jobs: Any) -> int:

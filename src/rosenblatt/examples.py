@@ -255,6 +255,11 @@ class Examples:
         """The weights of a hypothesis as kernels have them."""
         return weights
 
+    @property
+    def places(self) -> NDArray[Any]:
+        """The place of each answer among the labels."""
+        return (self.y > 0).astype(np.intp)
+
     def corrections(self, rows: NDArray[Any], rivals: NDArray[Any] | None) -> NDArray[Any]:
         """Corrections as kernels write them: of two labels, rows."""
         return rows
@@ -322,6 +327,11 @@ class JointExamples(Examples):
     def size(self) -> int:
         """How many numbers w has, with the slots of w0."""
         return self.k * (self.d + 1)
+
+    @property
+    def places(self) -> NDArray[Any]:
+        """The place of each answer among the labels."""
+        return self.y
 
     @property
     def entries_per_row(self) -> int:

@@ -77,7 +77,7 @@ class Mean:
         visits = before.visits + self.visits
         share, x0 = self.visits / visits, self.hypothesis.x0
         old = before.hypothesis.w.copy()
-        old[0] *= before.hypothesis.x0 / x0 if x0 else 0.0
+        old[..., 0] *= before.hypothesis.x0 / x0 if x0 else 0.0
         w = (1 - share) * old + share * self.hypothesis.w
         return Mean(replace(self.hypothesis, w=w), visits)
 

@@ -368,4 +368,4 @@ def _each_class(given: Any, labels: NDArray[Any], counts: list[int]) -> Any:
         return None
     if given == "balanced":
         return np.asarray(sum(counts) / (2.0 * np.array(counts)))
-    return checks.class_weights(given, labels.tolist(), np.ones(1, np.int8), stream=True)
+    return checks.class_weights(given, labels.tolist(), np.ones(1, np.intp), stream=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rosenblatt import algorithms, checks, engine
 from rosenblatt.algorithms.pla import CYCLES, Progress
 from rosenblatt.clock import StatusLine
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.tables import as_table
 from rosenblatt.words import counted, out_of_budget
@@ -45,9 +45,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_iter_: int
     _zero: int
     _mean: algorithms.Mean | None = None  # what coef_ is, where it is not the last w
+    _kind: ClassVar[type[Examples]] = Examples  # of two labels
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score each row: w·x, positive for the second of `classes_`.
+
+        With more than two classes, each has a score of its own: an array of shape (n, K).
 
         Parameters
         ----------
@@ -68,8 +71,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         table = self._table(X)
         with engine.at_most(self._threads):
-            yes = self._hypothesis().answers(table) > 0
-        return self.classes_[yes.astype(np.intp)]
+            return self._hypothesis().named(table, self.classes_)
 
     @property
     def _threads(self) -> int:
@@ -98,22 +100,22 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _hypothesis(self) -> Hypothesis:
         """What was fitted, whatever parameters were set since: coef_ and intercept_."""
-        w = np.concatenate((np.ravel(self.intercept_), np.ravel(self.coef_)))
-        return Hypothesis(w, 1.0, self._zero)
+        w = np.column_stack((np.ravel(self.intercept_), np.atleast_2d(self.coef_)))
+        return Hypothesis.of(w[0] if len(w) == 1 else w, 1.0, self._zero)
 
     def _take(self, hypothesis: Hypothesis, mean: algorithms.Mean | None = None) -> None:
         """Set the weights under scikit-learn's names and the lecture's."""
         w = hypothesis.w
         self._zero, self._mean = hypothesis.zero, mean
-        self.weights_ = w if hypothesis.x0 else w[1:]
-        w = w if mean is None else mean.hypothesis.w
-        self.coef_ = w[1:].reshape(1, -1).copy()
+        self.weights_ = w if hypothesis.x0 else w[..., 1:]
+        w = np.atleast_2d(w if mean is None else mean.hypothesis.w)
+        self.coef_ = w[:, 1:].copy()
         with np.errstate(over="ignore"):  # an x0 of 1e200 may have an intercept past all floats
-            self.intercept_ = w[:1] * hypothesis.x0
+            self.intercept_ = w[:, 0] * hypothesis.x0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self._kind is JointExamples
         tags.input_tags.sparse = True
         return tags
 
@@ -142,49 +144,49 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Examples:
         """The examples with their weights; where the labels are known, a block of a stream."""
         answers = checks.column_or_1d(y)
-        examples = Examples.from_arrays(
+        examples = self._kind.from_arrays(
             X, answers, x0=self._x0(), labels=labels, looked_at=looked_at
         )
         if sample_weight is None and self.class_weight is None:
             return examples
         weights = checks.row_weights(1.0 if sample_weight is None else sample_weight, examples.n)
         if self.class_weight is not None:
-            each = checks.class_weights(
-                self.class_weight, examples.labels.tolist(), examples.y, stream=labels is not None
-            )
-            weights = weights * np.where(examples.y > 0, each[1], each[0])
+            known, places = examples.labels.tolist(), examples.places
+            each = checks.class_weights(self.class_weight, known, places, labels is not None)
+            weights = weights * each[places]
         return examples.weighted(weights, stream=labels is not None)
 
     def _last_weights(self, examples: Examples) -> NDArray[np.float64]:
-        """The last w of the last fit, with the w0 slot that these examples need."""
-        last = self._hypothesis().w
+        """The last w of the last fit, as these examples have it."""
+        last, x0 = self._hypothesis().w, 1.0
         if self._mean is not None:
             x0 = self._mean.hypothesis.x0
-            tall = self.weights_ if x0 else np.concatenate(([0.0], self.weights_))
-            last = np.concatenate((tall[:1] * x0, tall[1:]))
-        if len(last) != examples.d + 1 or not np.array_equal(self.classes_, examples.labels):
+            last = np.insert(self.weights_, 0, 0.0, axis=-1) if x0 == 0 else self.weights_.copy()
+        d = last.shape[-1] - 1
+        if d != examples.d or not np.array_equal(self.classes_, examples.labels):
             raise ValueError(
-                f"the last fit had {counted(len(last) - 1, 'feature')} and classes "
+                f"the last fit had {counted(d, 'feature')} and classes "
                 f"{self.classes_.tolist()}, these examples have {examples.d} and "
                 f"{examples.labels.tolist()}; set warm_start=False to start afresh."
             )
-        w0 = last[:1] / examples.x0 if examples.x0 else np.zeros(1)
-        return np.concatenate((w0, last[1:]))
+        last[..., 0] *= x0
+        last[..., 0] = last[..., 0] / examples.x0 if examples.x0 else 0.0
+        return examples.flat(last)
 
     def _start(self, examples: Examples, coef: Any, intercept: Any) -> NDArray[np.float64] | None:
-        """w(0) with its w0 slot: as given, or the last fit's on a warm start, or None for 0."""
+        """w(0) as kernels have it: as given, or the last fit's on a warm start, or None for 0."""
         start = None
         if self.warm_start and hasattr(self, "coef_"):
             start = self._last_weights(examples)
         if coef is None and intercept is None:
             return start
-        start = np.zeros(examples.d + 1) if start is None else start
+        w = examples.shaped(np.zeros(examples.size) if start is None else start)
         if coef is not None:
-            start[1:] = checks.finite("coef_init", coef, examples.d)
+            w[..., 1:] = checks.finite("coef_init", coef, w[..., 1:].shape)
         if intercept is not None:
-            given = checks.finite("intercept_init", intercept, 1)[0]
-            start[0] = given / examples.x0 if examples.x0 else 0.0
-        return start
+            given = checks.finite("intercept_init", intercept, w[..., 0].shape)
+            w[..., 0] = given / examples.x0 if examples.x0 else 0.0
+        return examples.flat(w)
 
 
 @dataclass(eq=False, repr=False)
@@ -212,6 +214,10 @@ class Perceptron(PlaParameters):
     It halts when a full cycle of examples had no mistake, and never because progress looks
     slow. If the budget ends first, it warns with the number of mistakes left.
 
+    With more than two classes there is a w for each, learnt together: a mistake is a score of the
+    right class that is not above every other's, and corrects two of them, w + eta0·x for the
+    right class and w - eta0·x for its best rival. The theorem holds for them as for two.
+
     Parameters
     ----------
     order : {"cycle", "random-cycle", "shuffle", "first", "random"}, default="cycle"
@@ -228,11 +234,12 @@ class Perceptron(PlaParameters):
     intercept_scaling : float, default=1.0
         x0, the constant feature that w0 multiplies.
     zero : {"mistake", "negative", "positive"}, default="mistake"
-        What sign(0) means: always a mistake, -1 or +1.
+        What sign(0) means: always a mistake, -1 or +1. Of more than two classes, whose are equal
+        scores: always a mistake, the earlier class's or the later one's.
     class_weight : dict or "balanced", optional
         Weights of the classes; they multiply `sample_weight`.
     warm_start : bool, default=False
-        Whether `fit` starts from the weights of the last fit.
+        Whether `fit` starts from the last w of the last fit.
     random_state : int, RandomState or Generator, optional
         For the random orders.
     verbose : int, default=0
@@ -245,15 +252,15 @@ class Perceptron(PlaParameters):
 
     Attributes
     ----------
-    coef_ : array of shape (1, d)
+    coef_ : array of shape (1, d), or (K, d) with K > 2 classes
         The weights of the features, without w0; with `average`, their mean.
-    intercept_ : array of shape (1,)
+    intercept_ : array of shape (1,), or (K,)
         w0·x0, what is added to every score.
-    classes_ : array of shape (2,)
-        The two labels, that of -1 first.
+    classes_ : array of shape (K,)
+        The labels in order; of two, that of -1 first.
     n_iter_ : int
         Cycles begun.
-    weights_ : array of shape (d + 1,)
+    weights_ : array of shape (d + 1,), or (K, d + 1)
         Tall w after the last correction, w0 first; without intercept, of shape (d,).
     n_updates_ : int
         Corrections made. After `partial_fit`, of all calls together.
@@ -274,9 +281,15 @@ class Perceptron(PlaParameters):
     (True, 18)
     >>> clf.predict([[1, 1], [0, 0]]).tolist()
     ['yes', 'no']
+    >>> clf.fit([[2, 0], [0, 2], [-2, -2]], ["east", "north", "south"]).coef_
+    array([[ 4.,  0.],
+           [-2.,  2.],
+           [-2., -2.]])
     """
 
     average: bool = False
+
+    _kind = JointExamples
 
     def _rule(self) -> algorithms.Rule:
         checks.flag("average", self.average)
@@ -297,7 +310,7 @@ class Perceptron(PlaParameters):
         X : array, sparse matrix or frame of shape (n, d)
             The examples. A C-contiguous float array or a CSR matrix is not copied.
         y : sequence of length n
-            Two kinds of answer; the larger in sort order is +1.
+            Answers of two kinds or more; of two, the larger in sort order is +1.
         sample_weight : sequence of length n, optional
             A weight s scales the correction to eta0·s·y·x; weight 0 leaves the row out.
         coef_init, intercept_init : arrays, optional
@@ -328,8 +341,8 @@ class Perceptron(PlaParameters):
             The next examples.
         y : sequence of length n
             Their answers.
-        classes : sequence of length 2, optional
-            Both labels; needed in the first call, checked in later ones.
+        classes : sequence, optional
+            All labels; needed in the first call, checked in later ones.
         sample_weight : sequence of length n, optional
             As in `fit`.
         """
@@ -359,11 +372,8 @@ class Perceptron(PlaParameters):
         if classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
         labels = np.unique(classes)
-        if len(labels) != 2:
-            raise ValueError(
-                "Only binary classification is supported. "
-                f"classes has {len(labels)} different labels; give two."
-            )
+        if len(labels) < 2:
+            raise ValueError(f"classes is {classes!r}; give two labels or more.")
         return labels
 
     def _remember(
