@@ -138,3 +138,66 @@ def visited(X, y, visits, *, eta=1.0, w=None, most=None):
             w, t = w + eta * y[n] * X[n], t + 1
         after.append(w)
     return after
+
+
+# More than two labels: W has a row for each, y is the row of the right one.
+
+
+def beaten_by(W, x, y, zero="mistake"):
+    """The rival to correct against, or None: the answer is the label with the highest score.
+
+    Equal scores are nobody's answer, the earlier label's or the later one's.
+    """
+    scores = [w @ x for w in W]
+    others = [k for k in range(len(W)) if k != y]
+    best = max(scores[k] for k in others)
+    tied = [k for k in others if scores[k] == best]
+    r = tied[-1] if zero == "positive" else tied[0]
+    ahead = {"mistake": False, "negative": y < r, "positive": y > r}[zero]
+    return None if scores[y] > best or (scores[y] == best and ahead) else r
+
+
+class JointRun(NamedTuple):
+    """n(0), n(1), …; the rival of each; W(0), W(1), …; W after each visit; clean cycle?"""
+
+    rows: list
+    rivals: list
+    weights: list
+    after: list
+    halted: bool
+
+
+def joint(  # noqa: PLR0913 - the letters of the slide
+    X, y, visits, *, zero="mistake", eta=1.0, W=None, s=None, K=None, most=None
+):
+    """Correct the right label and its best rival at each mistake met, until no row is one.
+
+    `visits` is the order of rows; "first" is the Octave program's.
+    """
+    s = np.ones(len(X)) if s is None else np.asarray(s, dtype=float)
+    K = max(y) + 1 if K is None else K
+    W = np.zeros((K, X.shape[1])) if W is None else np.array(W, dtype=float)
+    rows, rivals, weights, after, clean = [], [], [W], [], set()
+    kept = [n for n in range(len(X)) if s[n] > 0]
+    again = visits == "first"
+    visits = iter(kept if again else visits)
+    while len(clean) < len(kept) and len(rows) != most:
+        n = next(visits, None)
+        if n is None:
+            break
+        if n not in kept:
+            continue
+        r = beaten_by(W, X[n], y[n], zero)
+        if r is None:
+            clean.add(n)
+        else:
+            W = W.copy()
+            W[y[n]] += eta * s[n] * X[n]
+            W[r] -= eta * s[n] * X[n]
+            rows.append(n)
+            rivals.append(r)
+            weights.append(W)
+            clean = set()
+            visits = iter(kept) if again else visits
+        after.append(W)
+    return JointRun(rows, rivals, weights, after, len(clean) == len(kept))

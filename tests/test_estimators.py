@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import rosenblatt as rb
 
 ROW_ORDER = "PLA depends on the order of rows, so repeating and shuffling them changes its result"
+NARROW = "PLA leaves a class alone once all its rows are right, however narrowly"
 
 # A search that takes all the time it is given need not be given much here.
 QUICK = {"FewestMistakes": {"time_limit": 0.5}}
@@ -24,10 +25,13 @@ def exported_estimators():
 
 
 def expected_failed_checks(estimator):
-    return {
+    reasons = {
         "check_sample_weight_equivalence_on_dense_data": ROW_ORDER,
         "check_sample_weight_equivalence_on_sparse_data": ROW_ORDER,
     }
+    if type(estimator) is rb.Perceptron:  # 19 rows of a heavy class among noise are soon right
+        reasons["check_class_weight_classifiers"] = NARROW
+    return reasons
 
 
 def test_estimators_are_discovered():

@@ -258,8 +258,6 @@ def answers(*changes):
 
 
 BAD_Y = {
-    "three classes": (np.arange(30) % 3, "3 classes"),
-    "three texts": (np.array(["a", "b", "c"] * 10), "3 classes"),
     "one class": (np.ones(30), "one class"),
     "continuous": (np.linspace(0, 1, 30), "continuous"),
     "too long": (np.append(ANSWERS, 1), "30.*31"),
@@ -271,6 +269,11 @@ BAD_Y = {
     "two columns": (np.column_stack([ANSWERS, ANSWERS]), "1d"),
     "missing": (None, "y"),
 }
+
+
+@pytest.mark.parametrize("y", [np.arange(30) % 3, np.array(["a", "b", "c"] * 10)])
+def test_three_classes_are_refused_where_two_are_needed(y):
+    assert "3 classes" in refusal(lambda: rb.FewestMistakes().fit(TABLE, y))
 
 
 @pytest.mark.parametrize("name", BAD_Y)

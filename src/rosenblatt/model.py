@@ -23,7 +23,7 @@ from rosenblatt.files import write_text
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.pipelines import final, is_ours, line_before, names_before
 from rosenblatt.read.columns import DECIMALS, KINDS, Category, Column, Entries, Number, Written
-from rosenblatt.read.encoding import POLICIES, Answers, Encoding
+from rosenblatt.read.encoding import POLICIES, Answers, Encoding, ManyAnswers
 from rosenblatt.read.plan import Plan
 from rosenblatt.read.regression import RegressionPlan
 from rosenblatt.tables import as_table, column_names
@@ -44,8 +44,8 @@ class Model:
         The columns it needs and the numbers they become.
     hypothesis : Hypothesis
         The weights of those numbers, and the threshold.
-    answers : Answers
-        What no and yes are called.
+    answers : Answers or ManyAnswers
+        What no and yes are called, or all labels.
     learnt : mapping
         How it was learnt, as plain JSON: algorithm, corrections, mistakes, …
     width : int, optional
@@ -62,7 +62,7 @@ class Model:
 
     encoding: Encoding
     hypothesis: Hypothesis
-    answers: Answers
+    answers: Answers | ManyAnswers
     learnt: Mapping[str, Any] = field(default_factory=dict)
     width: int | None = None
 
@@ -84,12 +84,11 @@ class Model:
         hypothesis = line_before(estimator)
         names = names_before(estimator)
         if names is None:
-            names = [f"x{i}" for i in range(1, len(hypothesis.w))]
+            names = [f"x{i}" for i in range(1, hypothesis.w.shape[-1])]
         estimator = last
         encoding = Encoding(tuple(Number(str(name)) for name in names))
-        negative, positive = (
-            label.item() if hasattr(label, "item") else label for label in estimator.classes_
-        )
+        labels = [label.item() if hasattr(label, "item") else label for label in last.classes_]
+        answers = Answers("", *labels) if len(labels) == 2 else ManyAnswers("", tuple(labels))
         how: dict[str, Any] = {"algorithm": type(estimator).__name__}
         for key, attribute in (("corrections", "n_updates_"), ("mistakes", "n_mistakes_")):
             if hasattr(estimator, attribute):
@@ -97,11 +96,11 @@ class Model:
         if estimator._mean is not None:
             how["average"] = True
             del how["mistakes"]  # which are those of the last w
-        return cls(encoding, hypothesis, Answers("", negative, positive), how)
+        return cls(encoding, hypothesis, answers, how)
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """No and yes, in this order."""
+        """No and yes, in this order, or all labels."""
         return self.answers.labels
 
     @property
@@ -111,11 +110,11 @@ class Model:
 
     @property
     def weights_(self) -> NDArray[np.float64]:
-        """The tall weights, w0 first."""
+        """The tall weights, w0 first; of more than two labels, a row for each."""
         return self.hypothesis.w
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Score each row: positive for the second of `classes_`.
+        """Score each row: positive for the second of `classes_`, or a score for each of them.
 
         Parameters
         ----------
@@ -132,7 +131,7 @@ class Model:
         X : frame with the model's columns, or array of shape (n, d)
             As in `decision_function`.
         """
-        return self.classes_[(self.hypothesis.answers(self.numbers(X)) > 0).astype(np.intp)]
+        return self.hypothesis.named(self.numbers(X), self.classes_)
 
     def numbers(self, X: Any) -> Any:
         """The rows as the table of numbers that the weights multiply."""
@@ -221,15 +220,22 @@ def load(path: str | Path) -> Model:
     """
     parts = ColumnParts(str(path), "model")
     value = parts.of_format(strictjson.read(str(path)), FORMAT)
-    weights: list[float] = []
+    weights: list[Any] = []
     encoding = parts.encoding(value, weights)
     width = value.get("columns in file")
-    threshold = parts.number(value.get("threshold"), '"threshold"')
+    answers = parts.answers(value.get("answers"), encoding)
+    count = None if isinstance(answers, Answers) else len(answers.names)
+    threshold = parts.weight(value.get("threshold"), '"threshold"')
+    for weight in (threshold, *weights):
+        if (len(weight) if isinstance(weight, list) else None) != count:
+            parts.wrong('"columns"', "have not a weight for each label")
+    w = np.array([threshold, *weights], dtype=np.float64).T
+    w[..., 0] *= -1.0
     zero = ZEROS[parts.one_of(value.get("zero"), ZEROS, '"zero"')]
     return Model(
         encoding,
-        Hypothesis(np.array([-threshold, *weights]), 1.0, zero),
-        parts.answers(value.get("answers"), encoding),
+        Hypothesis.of(np.ascontiguousarray(w), 1.0, zero),
+        answers,
         parts.object(value.get("learnt"), '"learnt"'),
         None if width is None else parts.whole(width, '"columns in file"', 1),
     )
@@ -239,7 +245,9 @@ def to_json(model: Model) -> str:
     """A model as the text of its file.
 
     The score of a row is the sum of weight × number, less the threshold; above 0 the answer
-    is `answers.positive`. Numbers are written so that they read back to the last bit.
+    is `answers.positive`. With more than two labels each weight is a list, one for each of
+    `answers.labels`, and the answer is the label with the highest score. Numbers are written so
+    that they read back to the last bit.
     """
     h = model.hypothesis
     value = {
@@ -247,18 +255,20 @@ def to_json(model: Model) -> str:
         "format": FORMAT,
         "made by": f"rosenblatt {__version__}",
         "answers": _answers_to_json(model.answers),
-        "threshold": h.threshold,
+        "threshold": (-h.w[..., 0] * h.x0).tolist(),
         "zero": next(name for name, sign in ZEROS.items() if sign == h.zero),
         "missing": model.encoding.missing,
         "columns in file": model.width,
-        "columns": _columns_to_json(model.encoding, h.w[1:].tolist()),
+        "columns": _columns_to_json(model.encoding, h.w[..., 1:].T.tolist()),
         "learnt": dict(model.learnt),
     }
     return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _answers_to_json(answers: Answers) -> dict[str, Any]:
+def _answers_to_json(answers: Answers | ManyAnswers) -> dict[str, Any]:
     """The column of answers and what no and yes are called; "others" where no is all the rest."""
+    if isinstance(answers, ManyAnswers):
+        return {"column": answers.column, "labels": list(answers.names)}
     value = {
         "column": answers.column,
         "negative": answers.negative,
@@ -267,7 +277,7 @@ def _answers_to_json(answers: Answers) -> dict[str, Any]:
     return {**value, "others": True} if answers.others else value
 
 
-def _columns_to_json(encoding: Encoding, weights: list[float]) -> list[dict[str, Any]]:
+def _columns_to_json(encoding: Encoding, weights: list[Any]) -> list[dict[str, Any]]:
     """Each column with its weights beside the values they belong to."""
     result, at = [], 0
     for column in encoding.columns:
@@ -286,12 +296,14 @@ def _columns_to_json(encoding: Encoding, weights: list[float]) -> list[dict[str,
 class ColumnParts(strictjson.Parts):
     """Reads the columns and the answers that a model or a proof is about."""
 
-    def answers(self, value: Any, encoding: Encoding) -> Answers:
-        """The column of answers, which is no feature, and the two labels."""
+    def answers(self, value: Any, encoding: Encoding) -> Answers | ManyAnswers:
+        """The column of answers, which is no feature, and the labels."""
         value = self.object(value, '"answers"')
         column = self.text(value.get("column"), '"answers.column"')
         if column and column in [one.name for one in encoding.columns]:
             self.wrong(column_called(column), "has the answers and is among the features")
+        if "labels" in value:
+            return ManyAnswers(column, self._labels(value["labels"]))
         negative, positive = (
             self._label(value.get(key), f'"answers.{key}"') for key in ("negative", "positive")
         )
@@ -303,6 +315,15 @@ class ColumnParts(strictjson.Parts):
             self.wrong('"answers"', "are not two different labels of one kind")
         return Answers(column, negative, positive, others)
 
+    def _labels(self, values: Any) -> tuple[Any, ...]:
+        """More than two different labels of one kind."""
+        if not isinstance(values, list) or len(values) < 3:
+            self.wrong('"answers.labels"', "is not a list of three labels or more")
+        labels = tuple(self._label(value, '"answers.labels"') for value in values)
+        if len(set(labels)) < len(labels) or len({isinstance(one, str) for one in labels}) > 1:
+            self.wrong('"answers.labels"', "are not different labels of one kind")
+        return labels
+
     def _label(self, value: Any, where: str) -> Any:
         if isinstance(value, str | bool):
             return value
@@ -311,7 +332,13 @@ class ColumnParts(strictjson.Parts):
             self.wrong(where, "is too large")
         return value
 
-    def encoding(self, value: dict[str, Any], weights: list[float] | None = None) -> Encoding:
+    def weight(self, value: Any, where: str) -> Any:
+        """A number, or a list of numbers, one for each label."""
+        if isinstance(value, list):
+            return [self.number(one, where) for one in value]
+        return self.number(value, where)
+
+    def encoding(self, value: dict[str, Any], weights: list[Any] | None = None) -> Encoding:
         """What becomes of the columns; where there is a list for them, with their weights."""
         listed = value.get("columns")
         if not isinstance(listed, list) or not listed:
@@ -339,13 +366,13 @@ class ColumnParts(strictjson.Parts):
             self.wrong('"columns"', "have the answers or the weights among them")
         return RegressionPlan(target, columns, weights, self.whole(value.get("rows"), '"rows"', 1))
 
-    def _column(self, value: dict[str, Any], where: str, weights: list[float] | None) -> Column:
+    def _column(self, value: dict[str, Any], where: str, weights: list[Any] | None) -> Column:
         kind = KINDS[self.one_of(value.get("kind"), KINDS, f"the kind of {where}")]
         name = self.text(value.get("name"), f"the name of {where}")
         where = f'column "{name}"'
         if issubclass(kind, Number):
             if weights is not None:
-                weights.append(self.number(value.get("weight"), f"the weight of {where}"))
+                weights.append(self.weight(value.get("weight"), f"the weight of {where}"))
             return self._number(kind, value, name)
         if weights is None:
             names = None if issubclass(kind, Entries) else self._values(value.get("values"), where)
@@ -353,7 +380,7 @@ class ColumnParts(strictjson.Parts):
             given = self.object(value.get("weights"), f"the weights of {where}")
             names = tuple(given)
             weights += [
-                self.number(w, f'the weight of "{key}" in {where}') for key, w in given.items()
+                self.weight(w, f'the weight of "{key}" in {where}') for key, w in given.items()
             ]
         if issubclass(kind, Entries):
             first = self.whole(value.get("first"), f"the first index of {where}", 0, 1)
@@ -435,7 +462,10 @@ def plan_and_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | Sep
             plan = parts.regression(value)
         else:
             encoding = parts.encoding(value)
-            plan = Plan(encoding, parts.answers(value.get("answers"), encoding))
+            answers = parts.answers(value.get("answers"), encoding)
+            if isinstance(answers, ManyAnswers):
+                parts.wrong('"answers"', "are more than two labels")
+            plan = Plan(encoding, answers)
         content = parts.object(value.get("proof"), '"proof"')
     try:
         reader = SeparationProof if kind == "separation" else Proof

@@ -66,14 +66,20 @@ def line_before(clf: Any) -> Hypothesis:
     steps = list(_flat(_before(clf)))
     if not steps:
         return line
-    weights, threshold = [Fraction(w) for w in line.w[1:]], Fraction(line.w[0])
-    for step in reversed(steps):
-        slope, offset = _affine(step, len(weights))
-        threshold += sum(w * b for w, b in zip(weights, offset, strict=True))
-        weights = [w * a for w, a in zip(weights, slope, strict=True)]
-    folded = Hypothesis(np.array([_double(w) for w in (threshold, *weights)]), 1.0, line.zero)
+    w = np.array([_folded(one, steps) for one in np.atleast_2d(line.w)])
+    folded = Hypothesis.of(w.reshape(line.w.shape), 1.0, line.zero)
     _check(folded, last, steps)
     return folded
+
+
+def _folded(w: NDArray[np.float64], steps: list[Any]) -> list[float]:
+    """Tall weights of what steps give, as those of what they are given."""
+    weights, threshold = [Fraction(v) for v in w[1:]], Fraction(w[0])
+    for step in reversed(steps):
+        slope, offset = _affine(step, len(weights))
+        threshold += sum(v * b for v, b in zip(weights, offset, strict=True))
+        weights = [v * a for v, a in zip(weights, slope, strict=True)]
+    return [_double(v) for v in (threshold, *weights)]
 
 
 def _check(folded: Hypothesis, last: Any, steps: list[Any]) -> None:
@@ -88,9 +94,13 @@ def _check(folded: Hypothesis, last: Any, steps: list[Any]) -> None:
     rows = origin.examples.X
     for step in reversed(steps):
         rows = step.inverse_transform(rows)
-    size = abs(rows) @ np.abs(folded.w[1:]) + abs(folded.w[0])
-    rounding = 8 * (len(steps) + 1) * np.finfo(np.float64).eps * size
-    near = np.count_nonzero((np.abs(folded.scores(rows)) <= rounding) & (size > 0))
+    largest = np.abs(np.atleast_2d(folded.w)).max(axis=0)
+    size = abs(rows) @ largest[1:] + largest[0]
+    s = folded.scores(rows)
+    rounding = 8 * s.ndim * (len(steps) + 1) * np.finfo(np.float64).eps * size
+    if s.ndim == 2:  # the answer changes where the best two change places
+        s = np.diff(np.partition(s, -2, axis=1)[:, -2:], axis=1)[:, 0]
+    near = np.count_nonzero((np.abs(s) <= rounding) & (size > 0))
     if near:
         raise ValueError(
             f"scaling folded into the weights could change {near:,} of {origin.examples.n:,} "

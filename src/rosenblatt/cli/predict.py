@@ -19,7 +19,7 @@ from rosenblatt.evidence.accuracy import Accuracy, told_accuracy
 from rosenblatt.files import keep_apart
 from rosenblatt.model import Model, load
 from rosenblatt.read.data import read_batches, told_where
-from rosenblatt.read.encoding import Unseen, refused, spelled
+from rosenblatt.read.encoding import Answers, ManyAnswers, Unseen, refused, spelled
 from rosenblatt.read.source import Layout, Source, format_of, numbered
 from rosenblatt.show.predictions import WRITERS, Reasons, open_writer
 from rosenblatt.words import column_called, counted
@@ -59,6 +59,11 @@ def predict(
     voice = Voice(rest["as_json"], taken=output in (None, "-"))
     keep_apart({"the data": data, "the model": model}, {"--output": output})
     machine = load(model)
+    if isinstance(machine.answers, ManyAnswers):
+        raise UsageError(
+            f"{model} answers with {len(machine.classes_)} labels, and predict knows two; "
+            "call rosenblatt.load(path).predict(rows) in Python."
+        )
     if rest["missing"] is not None:
         policy = "drop" if rest["missing"] == "empty" else rest["missing"]
         machine = replace(machine, encoding=replace(machine.encoding, missing=policy))
@@ -155,6 +160,7 @@ class AnswerCounts:
     """Counts answers as they go by, and those that were right where the rows say so."""
 
     def __init__(self, model: Model) -> None:
+        assert isinstance(model.answers, Answers)
         self.answers = model.answers
         self.labels = [spelled(label) for label in model.classes_.tolist()]
         self.counts, self.rows, self.empty, self.strange = [0, 0], 0, 0, 0

@@ -208,6 +208,19 @@ class Answers:
         return signs
 
 
+@dataclass(frozen=True)
+class ManyAnswers:
+    """The column with the answers, and more than two labels."""
+
+    column: str
+    names: tuple[Label, ...]
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The labels as an array, as scikit-learn's `classes_`."""
+        return np.array(self.names)
+
+
 def plain_labels(cells: Any) -> Any:
     """Labels as text without blanks around it, whole numbers, numbers or booleans."""
     if isinstance(cells, pa.ChunkedArray):
