@@ -66,5 +66,5 @@ def test_errors_about_one_thing_say_so():
         rb.OnlinePerceptron().learn_one(3.0, "yes")
     with pytest.raises(ValueError, match="X has 1 row but y has 2 answers"):
         rb.separability([[1.0]], [0, 1])
-    with pytest.raises(ValueError, match="have answers of only one class; both"):
+    with pytest.raises(ValueError, match="have answers of only one class; two"):
         rb.Perceptron().fit([[1.0], [2.0]], [0, 1], sample_weight=[1.0, 0.0])
