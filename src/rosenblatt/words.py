@@ -204,7 +204,7 @@ def out_of_budget(reason: str, made: str, mistakes: float, examples: int, ask: s
         f"{counted(examples, 'example')}."
     )
     if ask is None:
-        return f"{left} Raise the budget, scale the features, or set average=True to answer with the mean."
+        return f"{left} Raise the budget, scale the features, or set average=True."
     return (
         f"{left} Ask {ask}(X, y) whether any line can answer them all; "
         "if none can, use PocketPerceptron; if one can, raise the budget or scale the features."
