@@ -163,7 +163,7 @@ def test_parameters_are_those_of_the_plain_estimators_and_a_few_more(client):
     own = {"client", "mixing", "checkpoint", "checkpoint_every", "timeout"}
     for ours, plain in ((Perceptron, rb.Perceptron), (PocketPerceptron, rb.PocketPerceptron)):
         mine = ours(client=client).get_params()
-        here = {k: v for k, v in plain().get_params().items() if k != "average"}  # of visits in turn
+        here = {k: v for k, v in plain().get_params().items() if k != "average"}
         assert {k: v for k, v in mine.items() if k not in own} == here
         assert clone(ours(client=client, eta0=2.0)).client is client
         assert ours(eta0=2.0).to_local().eta0 == 2.0
