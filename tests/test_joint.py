@@ -223,6 +223,56 @@ def test_the_joint_rule_of_two_labels_is_the_binary_run(examples, order, zero):
     assert (joint.mistakes, joint.cycles) == (two.mistakes, two.cycles)
 
 
+# The pocket.
+
+
+def cost(W, X, y, zero, s):
+    wrong = [n for n, x in enumerate(X) if lecture.beaten_by(W, x, y[n], zero) is not None]
+    return sum(s[wrong])
+
+
+@quietly
+@given(labelled(), make.orders, zeros, st.booleans(), st.data())
+def test_every_w_is_judged_on_all_rows(examples, order, zero, alike, data):
+    X, y = examples
+    tall, s = lecture.tall(X), data.draw(make.whole(1, 3, len(y)))
+    clf = rb.PocketPerceptron(30, order, zero=zero, random_state=SEED)
+    clf.fit(X, y, sample_weight=None if alike else s)
+    s = np.ones(len(y)) if alike else s
+    history, best = [], np.inf
+    for t in range(clf.n_updates_ + 1):
+        now = cost(clf.trace_.weights(t), tall, y, zero, s)
+        if now < best:
+            history, best = [*history, (t, now)], now
+    assert clf.history_ == history
+    assert clf.weights_.tolist() == clf.trace_.weights(history[-1][0]).tolist()
+    assert clf.last_weights_.tolist() == clf.trace_.weights(clf.n_updates_).tolist()
+    assert clf.n_mistakes_ == best
+
+
+@quietly
+@given(labelled(), make.orders, st.booleans())
+def test_the_ratchet_keeps_only_what_is_better(examples, order, sparse):
+    X, y = examples
+    clf = rb.PocketPerceptron(60, order, ratchet=True, restarts=2, random_state=SEED)
+    clf.fit(csr_array(X) if sparse else X, y)
+    costs = [c for _, c in clf.history_]
+    assert costs == sorted(set(costs), reverse=True)
+    for t, now in clf.history_:
+        assert now == cost(clf.trace_.weights(t), lecture.tall(X), y, "mistake", np.ones(len(y)))
+    assert clf.n_mistakes_ == costs[-1]
+
+
+def test_many_candidates_on_many_rows_are_counted_as_one_by_one():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(5000, 3)), rng.integers(0, 4, 5000)
+    clf = rb.PocketPerceptron(100, random_state=SEED).fit(X, y)
+    for t, now in clf.history_:
+        s = X @ clf.trace_.weights(t)[:, 1:].T + clf.trace_.weights(t)[:, 0]
+        assert now == (s.argmax(axis=1) != y).sum() or t == 0
+    assert clf.n_mistakes_ == (clf.predict(X) != y).sum() < 5000 * 3 // 4
+
+
 # Exactness: as with two labels, where rounding could decide it does not.
 
 
@@ -359,7 +409,7 @@ def test_a_model_file_with_a_weight_missing_is_refused(tmp_path):
         (lambda clf, X, y: clf.partial_fit(X, [0, 1, 3], classes=[0, 1, 2]), "row 2: .*3.* is not"),
         (lambda clf, X, y: clf.partial_fit(X, y, classes=[1]), "give two labels or more"),
         (lambda clf, X, y: clf.fit(X, [0.5, 1.5, 2.25]), "Unknown label type"),
-        (lambda clf, X, y: rb.PocketPerceptron().fit(X, y), "Only binary classification"),
+        (lambda clf, X, y: rb.FewestMistakes().fit(X, y), "Only binary classification"),
         (lambda clf, X, y: rb.BoundaryDisplay.from_estimator(clf.fit(X, y), X, y), "3 lines"),
     ],
 )

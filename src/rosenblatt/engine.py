@@ -163,6 +163,14 @@ def _bind_primitives() -> None:
     def mistake(D, n, w, zero):  # type: ignore[no-untyped-def]
         return kernels.mistake_joint if _joint(D) else kernels.mistake_of_two
 
+    @overload(kernels.size)
+    def size(D):  # type: ignore[no-untyped-def]
+        return (lambda D: len(D.label)) if _joint(D) else lambda D: len(D.step)
+
+    @overload(kernels.ahead)
+    def ahead(D, n, w):  # type: ignore[no-untyped-def]
+        return kernels.ahead_joint if _joint(D) else kernels.ahead_of_two
+
     @overload(kernels.block)
     def block(D, w, k):  # type: ignore[no-untyped-def]
         return kernels.block_sparse if _sparse(D.types[0]) else kernels.block_dense

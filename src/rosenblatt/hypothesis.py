@@ -20,6 +20,7 @@ from rosenblatt.examples import (
     NO_LABELS,
     NO_STEPS,
     Examples,
+    JointExamples,
     check_width,
     entries,
     kernel_rows,
@@ -124,6 +125,10 @@ class Hypothesis:
     def correction(self, examples: Examples, n: int) -> int:
         """What to correct by where row n is a mistake, as kernels write it."""
         return n
+
+    def ahead(self, examples: Examples) -> NDArray[np.float64]:
+        """How far the score of each row is on the right side of 0."""
+        return np.asarray(examples.y * self.scores(examples.X))
 
     def line(self) -> tuple[float, float, float]:
         """a, b, c of the line a·x1 + b·x2 + c = 0 in the plane."""
@@ -236,6 +241,10 @@ class JointHypothesis(Hypothesis):
         """What to correct by where row n is a mistake: n against its best rival."""
         rivals = self._rivals(self._exact_scores(examples.X, n), examples.y[[n]])
         return n * len(self.w) + int(rivals[0])
+
+    def ahead(self, examples: Examples) -> NDArray[np.float64]:
+        """How far the right label's score of each row is above the best of the others."""
+        return np.asarray(self._wrong(self.scores(examples.X), examples.y)[1])
 
     @functools.cached_property
     def _distinct(self) -> NDArray[np.intp]:
@@ -373,15 +382,16 @@ def area(polygon: Polygon) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Wrong:
-    """The work of finding the rows that w answers wrongly."""
+    """The work of finding the rows that w, as kernels have it, answers wrongly."""
 
     w: Floats
     zero: int
 
     def __call__(self, block: Examples, first: int) -> NDArray[np.intp]:
         """Their numbers among all rows."""
-        if self.w.any():
-            return first + Hypothesis(self.w, block.x0, self.zero).mistakes(block)
+        if self.w.any() or isinstance(block, JointExamples):
+            h = Hypothesis.of(block.shaped(self.w), block.x0, self.zero)
+            return first + h.mistakes(block)
         rows = block.kept.astype(np.intp)  # all scores are 0
         return first + rows[self.zero * block.y[rows] <= 0]
 

@@ -54,9 +54,8 @@ def mistakes(D, w, doubt):
     """How many rows w answers wrongly; a score that rounding may have turned counts as right."""
     near = doubt * largest(w) + SMALLEST
     count = 0
-    for n in range(len(D.step)):
-        s = score(D, n, w)
-        count += (s if D.step[n] > 0 else -s) < -near
+    for n in range(size(D)):
+        count += ahead(D, n, w) < -near
     return count
 
 
@@ -202,6 +201,27 @@ def add(D, n, w, a):
 def step(D, n):
     """eta·s·y, the length of a correction by row n."""
     return D.rows.step[n // D.K] if isinstance(D, Joint) else D.step[n]
+
+
+def size(D):
+    """The number of rows."""
+    return len(D.label) if isinstance(D, Joint) else len(D.step)
+
+
+def ahead(D, n, w):
+    """How far the score of row n is on the right side of 0, or above its best rival's."""
+    return ahead_joint(D, n, w) if isinstance(D, Joint) else ahead_of_two(D, n, w)
+
+
+def ahead_of_two(D, n, w):
+    """y·(w·x) of row n."""
+    s = score(D, n, w)
+    return s if D.step[n] > 0 else -s
+
+
+def ahead_joint(D, n, w):
+    """The score of row n by its own label's weights less the best of the others."""
+    return score(D.rows, n, block(D, w, D.label[n])) - rival(D, n, w, 0)[1]
 
 
 def sign(s, zero):
@@ -405,6 +425,25 @@ def judge(S, w0, y, s, slack, wrong, doubtful):
     for n in range(len(y)):
         for b in range(len(w0)):
             v = y[n] * (S[n, b] + w0[b])
+            wrong[b] += s[n] * (v < -slack[b])
+            doubtful[b] += 1 - (v < -slack[b]) - (v > slack[b])
+
+
+def judge_joint(S, w0, which, y, s, slack, wrong, doubtful):
+    """Weigh the mistakes of many w of K labels on a few rows, as `judge` does.
+
+    S[n, j] + w0[j] is the score of row n by one label's weights; which[b, k] is the j of label k
+    in the b-th w.
+    """
+    for n in range(len(y)):
+        for b in range(len(which)):
+            best = -np.inf
+            for k in range(which.shape[1]):
+                if k != y[n]:
+                    j = which[b, k]
+                    best = max(best, S[n, j] + w0[j])
+            j = which[b, y[n]]
+            v = S[n, j] + w0[j] - best
             wrong[b] += s[n] * (v < -slack[b])
             doubtful[b] += 1 - (v < -slack[b]) - (v > slack[b])
 

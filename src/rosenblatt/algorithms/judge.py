@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rosenblatt import engine
 from rosenblatt.algorithms.sieve import Sieve, Survivor, double_slack, slip, worth_sifting
 from rosenblatt.blocks import Blocks
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import Hypothesis, Wrong, count_mistakes
 from rosenblatt.kernels import SMALLEST
 
@@ -104,7 +104,8 @@ class Judge:
     def sieve(self) -> Sieve | None:
         """What drops most candidates after a look at some rows, where there are rows enough."""
         examples = self.blocks
-        if isinstance(examples, Examples) and worth_sifting(examples):
+        joint = isinstance(examples, JointExamples)
+        if isinstance(examples, Examples) and not joint and worth_sifting(examples):
             return Sieve(examples, self.threads)
         return None
 
@@ -191,8 +192,7 @@ def _look(
     The counts of other threads may be old: they are still counts of mistakes made.
     """
     (best, order), (k, tally) = way, share
-    with np.errstate(over="ignore"):  # such scores are in doubt
-        slack, w0 = double_slack(examples, W), W[:, 0] * examples.x0
+    some = (JointCandidates if isinstance(examples, JointExamples) else Candidates).of(examples, W)
     alive = np.arange(len(W))
     C = max(1, SCORES_AT_ONCE // len(W))
     ones = np.ones(C)
@@ -201,15 +201,75 @@ def _look(
         rows = rows if order is None else order[rows]
         wrong, doubtful = np.zeros(len(alive)), np.zeros(len(alive))
         sizes = ones if examples.weights is None else examples.weights[rows]
-        S = _product(examples.X, rows, W)
-        engine.judge(S, w0, examples.y[rows], sizes, slack, wrong, doubtful)
+        some.judge(examples, rows, sizes, wrong, doubtful)
         tally.wrong[k, alive] += wrong
         tally.doubtful[k, alive] += doubtful
         left = tally.wrong[:, alive].sum(axis=0) < best
         if np.count_nonzero(left) < 0.9 * len(left):
-            alive, W, slack, w0 = alive[left], W[left], slack[left], w0[left]
+            alive, some = alive[left], some.only(left)
             if len(alive) == 0:
                 return
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Weights that are judged together, and how near to 0 the scores of each are in doubt."""
+
+    W: Floats
+    w0: Floats
+    slack: Floats
+
+    @classmethod
+    def of(cls, examples: Examples, W: Floats) -> Candidates:
+        """Candidates as kernels have them."""
+        with np.errstate(over="ignore"):  # such scores are in doubt
+            return cls(W, W[:, 0] * examples.x0, double_slack(examples, W))
+
+    def only(self, left: NDArray[np.bool_]) -> Candidates:
+        """Those that are left."""
+        return Candidates(self.W[left], self.w0[left], self.slack[left])
+
+    def judge(
+        self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, doubtful: Floats
+    ) -> None:
+        """Add the mistakes of each on a few rows."""
+        S = _product(examples.X, rows, self.W)
+        engine.judge(S, self.w0, examples.y[rows], sizes, self.slack, wrong, doubtful)
+
+
+@dataclass(frozen=True, eq=False)
+class JointCandidates(Candidates):
+    """The same of K labels: W is every label's weights in any candidate, each once.
+
+    One correction changes the weights of two labels, so that most are those of the last candidate.
+    """
+
+    which: Rows  # of W, for each candidate and label
+
+    @classmethod
+    def of(cls, examples: Examples, W: Floats) -> Candidates:
+        """Candidates as kernels have them."""
+        blocks = np.array([examples.shaped(w) for w in W])
+        new = np.ones(blocks.shape[:2], dtype=bool)
+        new[1:] = (blocks[1:] != blocks[:-1]).any(axis=2)
+        place = np.cumsum(new).reshape(new.shape) - 1
+        which = np.maximum.accumulate(np.where(new, place, 0), axis=0)
+        V = blocks[new]
+        with np.errstate(over="ignore"):
+            return cls(V, V[:, 0] * examples.x0, 2 * double_slack(examples, W), which)
+
+    def only(self, left: NDArray[np.bool_]) -> Candidates:
+        """Those that are left, and the weights that they need."""
+        used, which = np.unique(self.which[left], return_inverse=True)
+        which = which.reshape(-1, self.which.shape[1])
+        return JointCandidates(self.W[used], self.w0[used], self.slack[left], which)
+
+    def judge(
+        self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, doubtful: Floats
+    ) -> None:
+        """Add the mistakes of each on a few rows."""
+        S, y = _product(examples.X, rows, self.W), examples.y[rows]
+        engine.judge_joint(S, self.w0, self.which, y, sizes, self.slack, wrong, doubtful)
 
 
 def _product(X: Any, rows: Any, W: Floats) -> Floats:
@@ -226,7 +286,7 @@ def _hardest_first(examples: Examples, w: Floats) -> Rows:
 
     Candidates that cannot win are then dropped early. Ranks are coarse, to be found by counting.
     """
-    v = examples.y * Hypothesis(w, examples.x0).scores(examples.X)
+    v = Hypothesis.of(examples.shaped(w), examples.x0).ahead(examples)
     with np.errstate(over="ignore", invalid="ignore"):
         rank = (np.nan_to_num(v / (np.abs(v).mean() + SMALLEST)) + 4) * RANKS / 8
     return np.argsort(np.clip(rank, 0, RANKS - 1).astype(np.uint8), kind="stable")

@@ -561,7 +561,7 @@ class Walk:
                 made = np.flatnonzero(missed).astype(made.dtype)
                 missed = missed[made]
             engine.lag(self.rows, made, missed / so_far.visits, late)
-        return Mean(self.hypothesis(so_far.w - late), so_far.visits)
+        return Mean(self.hypothesis(self._in_data_units(so_far.w - late)), so_far.visits)
 
     def reason(self, mistakes: float | None) -> Reason:
         """Why a walk with so many mistakes left has stopped."""
@@ -572,8 +572,8 @@ class Walk:
         return "max_updates" if self.corrections_left <= 0 else "time_limit"
 
     def hypothesis(self, w: Floats | None = None) -> Hypothesis:
-        """The weights so far, or others in the same unit."""
-        w = self._in_data_units(self.so_far.w if w is None else w)
+        """The weights so far, or others in the unit of the data."""
+        w = self._in_data_units(self.so_far.w) if w is None else w
         return Hypothesis.of(
             self.examples.shaped(w) if self.in_memory else w, self.x0, self.rule.zero
         )

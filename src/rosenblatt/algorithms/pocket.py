@@ -186,9 +186,9 @@ class PocketWalk(Walk):
             self.pocket = Pocket(self.start, ((0, self.judge.alone(self.start)),))
             self.kept, self.t = [], 1
             self.confirmed = self.pocket.mistakes == 0
-            # Of all ways of summing a score in doubles none differs by more, times the largest w.
+            # All ways of summing two scores in doubles differ by less, times the largest w.
             self.small = self.examples.weights is None and self.examples.numbers.size <= SMALL
-            share = 4 * (self.examples.longest + 1) * UNIT_ROUNDOFF
+            share = 8 * (self.examples.longest + 1) * UNIT_ROUNDOFF
             self.doubt = share * self.examples.length * math.sqrt(self.d + 1)
 
     @property
@@ -204,7 +204,7 @@ class PocketWalk(Walk):
     @property
     def at_once(self) -> int:
         """How many weights to judge together next."""
-        return self.judge.batch(self.d + 1, self.t - 1) - sum(map(len, self.kept))
+        return self.judge.batch(len(self.start), self.t - 1) - sum(map(len, self.kept))
 
     def room(self, corrections: int) -> tuple[Floats, Ints, int]:
         """Space for as many corrections as are judged together."""
@@ -272,7 +272,7 @@ class PocketWalk(Walk):
 
     def pocket_run(self) -> PocketRun:
         """What happened, once the walk is over."""
-        best, mistakes = Hypothesis(self.pocket.w, self.x0, self.rule.zero), self.pocket.mistakes
+        best, mistakes = self.hypothesis(self.pocket.w), self.pocket.mistakes
         if self.in_memory and self.examples.weights is not None:
             mistakes = len(best.mistakes(self.examples))
         why = "no mistakes" if mistakes == 0 else self.stop or self.reason(mistakes)

@@ -13,7 +13,7 @@ from rosenblatt.algorithms.pocket import FOREVER, Pocket, PocketPlan, PocketRun
 from rosenblatt.clock import Teller
 from rosenblatt.estimators.perceptron import LinearClassifier
 from rosenblatt.evidence.optimum import FewestMistakesResult, fewest_of
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import Hypothesis
 
 
@@ -50,7 +50,7 @@ class PocketPerceptron(PocketParameters):
 
     Corrections are PLA's. Every w(t) is judged on all examples, as in the lecture, and goes into
     the pocket if it makes strictly fewer mistakes. The run ends when the budget does, or at once
-    when nothing is wrong.
+    when nothing is wrong. With more than two classes there is a w for each, as in `Perceptron`.
 
     Parameters
     ----------
@@ -74,7 +74,8 @@ class PocketPerceptron(PocketParameters):
     intercept_scaling : float, default=1.0
         x0, the constant feature that w0 multiplies.
     zero : {"mistake", "negative", "positive"}, default="mistake"
-        What sign(0) means: always a mistake, -1 or +1.
+        What sign(0) means: always a mistake, -1 or +1. Of more than two classes, whose are equal
+        scores: always a mistake, the earlier class's or the later one's.
     class_weight : dict or "balanced", optional
         Weights of the classes; they multiply `sample_weight`.
     warm_start : bool, default=False
@@ -88,17 +89,17 @@ class PocketPerceptron(PocketParameters):
 
     Attributes
     ----------
-    coef_ : array of shape (1, d)
+    coef_ : array of shape (1, d), or (K, d) with K > 2 classes
         The weights of the features, without w0.
-    intercept_ : array of shape (1,)
+    intercept_ : array of shape (1,), or (K,)
         w0·x0, what is added to every score.
-    classes_ : array of shape (2,)
-        The two labels, that of -1 first.
+    classes_ : array of shape (K,)
+        The labels in order; of two, that of -1 first.
     n_iter_ : int
         Cycles begun.
-    weights_ : array of shape (d + 1,)
+    weights_ : array of shape (d + 1,), or (K, d + 1)
         The pocket: tall w, w0 first; without intercept, of shape (d,).
-    last_weights_ : array of shape (d + 1,)
+    last_weights_ : array of shape (d + 1,), or (K, d + 1)
         w(T), after the last correction.
     n_updates_ : int
         T, the corrections made.
@@ -123,6 +124,8 @@ class PocketPerceptron(PocketParameters):
     ((0, 4), False, 'max_updates')
     """
 
+    _kind = JointExamples
+
     def fit(
         self,
         X: Any,
@@ -138,7 +141,7 @@ class PocketPerceptron(PocketParameters):
         X : array, sparse matrix or frame of shape (n, d)
             The examples. A C-contiguous float array or a CSR matrix is not copied.
         y : sequence of length n
-            Two kinds of answer; the larger in sort order is +1.
+            Answers of two kinds or more; of two, the larger in sort order is +1.
         sample_weight : sequence of length n, optional
             A weight s scales the correction to eta0·s·y·x and makes a mistake count s; weight 0
             leaves the row out.
@@ -173,7 +176,7 @@ class PocketPerceptron(PocketParameters):
         self.n_mistakes_ = run.pocket.mistakes
         self.separated_ = run.separated
         self.history_ = list(run.pocket.history)
-        self.last_weights_ = examples.tall(run.last.w)
+        self.last_weights_ = run.last.w if run.last.x0 else run.last.w[..., 1:]
         self.stop_reason_ = run.reason
         self.trace_ = run.trace
         self._take(run.hypothesis)
