@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -43,7 +41,7 @@ FRAMES = """(count) => new Promise((done) => {
   requestAnimationFrame(() => { last = performance.now(); turn(0); });
 })"""
 
-# A click that makes the server learn anew, then Step; drawn once the frame after it has come.
+# A click that makes the page learn anew, then Step; drawn once the frame after it has come.
 FIRST_STEP = """() => new Promise((done) => {
   const page = window.rosenblatt;
   const begin = performance.now();
@@ -69,12 +67,12 @@ def frame(quick: bool) -> Iterator[Line]:
 
 
 def first_step(quick: bool) -> Iterator[Line]:
-    """Seconds from a click to the first step drawn, the run learnt and sent in between."""
+    """Seconds from a click to the first step drawn, the run learnt in between, from disk."""
     with _page() as page:
         rounds = [page.evaluate(FIRST_STEP) for _ in range(3 if quick else 9)]
     assert all(t == 1 for *_, t in rounds)
     whole, alone = ([round_[k] for round_ in rounds] for k in (0, 1))
-    note = f"learning and sending the run included; Step alone {np.median(alone):.3f} s"
+    note = f"learning 100,000 corrections included; Step alone {np.median(alone):.3f} s"
     yield figure("page.first-step", float(np.median(whole)), tuple(whole), note)
 
 
@@ -88,7 +86,7 @@ def _page() -> Iterator[Any]:
     if found is None:
         raise MissingError(f"none of {', '.join(BROWSERS)} is installed")
     playwright = peer("playwright.sync_api", "playwright")
-    with _server() as address, playwright.sync_playwright() as driver:
+    with _saved() as address, playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=found, args=list(FLAGS))
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         wish = f"order=shuffle&corrections={CORRECTIONS}"
@@ -101,16 +99,14 @@ def _page() -> Iterator[Any]:
 
 
 @contextmanager
-def _server() -> Iterator[str]:
-    """The address of a server that shows the points."""
+def _saved() -> Iterator[str]:
+    """The address of the page as a file that has the points in it."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "points.csv"
+        file, page = Path(folder) / "points.csv", Path(folder) / "page.html"
         file.write_text(_points())
-        command = [sys.executable, "-m", "rosenblatt", "watch", str(file), "--no-browser", "--json"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            yield json.loads(process.stdout.readline())["address"]
-            process.send_signal(signal.SIGINT)
+        command = [sys.executable, "-m", "rosenblatt", "watch", str(file), "--save", str(page)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        yield page.as_uri()
 
 
 def _points() -> str:

@@ -6,17 +6,17 @@ They are made by the page itself in a browser, from links that say everything ab
 from __future__ import annotations
 
 import io
-import json
 import shutil
-import signal
-import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
+
+from rosenblatt.show.page.assets import page_html
 
 IMAGES = Path(__file__).parent / "images"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -47,7 +47,7 @@ def main() -> int:
         print(f"screenshots: none of {', '.join(BROWSERS)} is installed.", file=sys.stderr)
         return 69
     IMAGES.mkdir(exist_ok=True)
-    with served() as address, sync_playwright() as driver:
+    with saved() as address, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
         for name in SHOTS:
             size = take(browser, address, name)
@@ -57,13 +57,12 @@ def main() -> int:
 
 
 @contextmanager
-def served() -> Iterator[str]:
-    """The page's address, from a server of its own."""
-    command = [sys.executable, "-m", "rosenblatt", "watch", "--no-browser", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield json.loads(process.stdout.readline())["address"]
-        process.send_signal(signal.SIGINT)
+def saved() -> Iterator[str]:
+    """The address of the page as a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        page.write_text(page_html(), "utf-8")
+        yield page.as_uri()
 
 
 def take(browser: Browser, address: str, name: str) -> int:

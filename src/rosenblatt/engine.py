@@ -146,7 +146,14 @@ def _bind_primitives() -> None:
 
     @overload(kernels.score, jit_options={"fastmath": REORDER})
     def score(D, n, w):  # type: ignore[no-untyped-def]
+        if D.instance_class is kernels.Plane:
+            return None
         return kernels.score_sparse if _sparse(D) else kernels.score_dense
+
+    # A run in the plane is the same on every processor: no reordering there.
+    @overload(kernels.score)
+    def score_in_the_plane(D, n, w):  # type: ignore[no-untyped-def]
+        return kernels.score_dense if D.instance_class is kernels.Plane else None
 
     # No reordering in `add`: a fused multiply-add would make a replay differ in the last bit.
     @overload(kernels.add)

@@ -392,7 +392,8 @@ def kernel_rows(
     if isinstance(X, np.ndarray):
         rows = X[part]
         rows.flags.writeable = False
-        return kernels.Dense(rows, x0, _read_only(step))
+        kind = kernels.Plane if rows.shape[1] <= 2 else kernels.Dense
+        return kind(rows, x0, _read_only(step))
     unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
     indptr = X.indptr.astype(X.indices.dtype, copy=False)
     begin, end, _ = part.indices(X.shape[0])

@@ -130,6 +130,10 @@ class Dense(NamedTuple):
     step: np.ndarray
 
 
+class Plane(Dense):
+    """Rows of at most two numbers: scores are summed in order, the same bits on all processors."""
+
+
 class Sparse(NamedTuple):
     """The examples as rows of a CSR matrix, with unsigned indices (they need no wrap-around)."""
 

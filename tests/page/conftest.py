@@ -1,19 +1,35 @@
-from urllib.parse import urlsplit
+from pathlib import Path
 
 import pytest
 from screen import Screen
 from serving import browsing, serving
 
+from rosenblatt.cli import run
+
 
 @pytest.fixture(scope="session")
-def address(tmp_path_factory):
-    """The address of a server that shows a file."""
+def flowers(tmp_path_factory):
+    """A file with three features."""
     file = tmp_path_factory.mktemp("own") / "flowers.csv"
     labels = ["no", "yes"]
     rows = [f"{i % 7},{(i * 5) % 11},{(i * 3) % 13},{labels[i % 7 > 3]}" for i in range(40)]
     file.write_text("long,wide,high,kind\n" + "\n".join(rows) + "\n")
-    with serving(file) as found:
+    return file
+
+
+@pytest.fixture(scope="session")
+def address(flowers):
+    """The address of a server that shows the file."""
+    with serving(flowers) as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def saved(flowers):
+    """The page as a file, with the data in it."""
+    page = flowers.with_name("page.html")
+    assert run(["watch", str(flowers), "--save", str(page)]) == 0
+    return page
 
 
 @pytest.fixture(scope="module")
@@ -24,20 +40,20 @@ def browser():
 
 
 @pytest.fixture
-def opened(browser, address):
-    """Opens the page; at the end nothing may have gone wrong, or elsewhere."""
+def opened(browser, saved):
+    """Opens the page from disk; at the end nothing may have gone wrong, or been asked for."""
     contexts, screens = [], []
 
-    def open_page(hash="#data=separable", **given):
+    def open_page(hash="#data=separable", page: Path = saved, **given):
         given = {"viewport": {"width": 1280, "height": 860}, **given}
         contexts.append(browser.new_context(reduced_motion="reduce", **given))
-        screens.append(Screen(contexts[-1], address, hash))
+        screens.append(Screen(contexts[-1], page.as_uri(), hash))
         return screens[-1]
 
     yield open_page
     for screen in screens:
         assert screen.troubles == []
-        served = {urlsplit(url).netloc for url in screen.requests if not url.startswith("blob:")}
-        assert served == {urlsplit(address).netloc}
+        elsewhere = [url for url in screen.requests if not url.startswith(("blob:", "data:"))]
+        assert {url.partition("#")[0] for url in elsewhere} == {screen.address}
     for context in contexts:
         context.close()

@@ -13,6 +13,7 @@ class Screen:
 
     def __init__(self, context, address, hash):
         context.set_default_timeout(15_000)
+        self.address = address
         self.page = context.new_page()
         self.troubles, self.requests = [], []
         self.page.on("pageerror", lambda error: self.troubles.append(str(error)))

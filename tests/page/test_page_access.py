@@ -2,7 +2,6 @@
 
 import pytest
 
-pytest.importorskip("uvicorn", reason="the extra `web` is not installed")
 pytestmark = pytest.mark.slow_without_jit
 
 STATE = "#data=noisy&algorithm=pocket&order=random&corrections=60&proof=1&t=7&tour=4"

@@ -272,16 +272,20 @@ def random_mistakes(walk: Walk) -> None:
     counted in cycles of N.
     """
     order = walk.examples.kept.copy()
-    i = visits = 0
+    chance, i, visits = np.empty(0), 0, 0
     while walk.goes_on:
         w, trace, most = walk.room(walk.corrections_left)
-        most = min(most, max(len(order), CHANCES), walk.cycles_left * len(order) - visits)
-        ends = np.empty(most // len(order) + 1, dtype=np.int64)
+        most = min(most, walk.cycles_left * len(order) - visits)
+        if len(chance) == 0:
+            chance = walk.rng.random(max(len(order), CHANCES))
+        ends = np.empty(min(most, len(chance)) // len(order) + 1, dtype=np.int64)
         when, begun = np.empty(len(trace) + 1, dtype=np.int64), (i, visits)
         i, visits, t, c = engine.pla_random(
-            walk.rows, order, walk.rng.random(most), walk.rule.zero, w, begun, trace, when, ends
+            walk.rows, order, chance[:most], walk.rule.zero, w, begun, trace, when, ends
         )
         when[t] = c * len(order) + visits - begun[1]
+        # What was not used comes next: a seed is one run, however many visits a call makes.
+        chance = chance[when[t] :]
         walk.record(Call(w, trace[:t], ends[:c], visits > 0, when[: t + 1]))
         if i == len(order):
             walk.confirm()

@@ -230,7 +230,7 @@ class PocketWalk(Walk):
 
     def _go_along(self, corrected: Ints, w: Floats) -> None:
         """The pocket as the lecture has it: each w is judged by itself, and kept if better."""
-        while len(corrected):
+        while len(corrected) and not self.confirmed:
             t = engine.pocket(self.rows, corrected, w, self.pocket.mistakes, self.doubt)
             if t:
                 with np.errstate(over="ignore"):  # weights past all floats are wrong on every row
@@ -254,7 +254,8 @@ class PocketWalk(Walk):
         better = mistakes < self.pocket.mistakes
         if better:
             self.pocket = Pocket(w.copy(), (*self.pocket.history, (t, mistakes)))
-        # No weights without mistakes are ever corrected, so these are the last.
+        # Weights without mistakes are the last, whatever floats would correct: a score that they
+        # make 0 may be right.
         self.confirmed = self.confirmed or mistakes == 0
         return better
 
@@ -267,8 +268,9 @@ class PocketWalk(Walk):
         if found:
             news = tuple((self.t + b, mistakes) for b, mistakes in found)
             self.pocket = Pocket(W[found[-1][0]].copy(), self.pocket.history + news)
-        self.kept, self.t = [], self.t + len(W)
         self.confirmed = self.confirmed or self.pocket.mistakes == 0
+        last = found[-1][0] + 1 if found and self.confirmed and self.in_memory else len(W)
+        self.kept, self.t = [], self.t + last
 
     def pocket_run(self) -> PocketRun:
         """What happened, once the walk is over."""

@@ -1,4 +1,4 @@
-"""`rosenblatt watch`: the page on which the line turns, served to this machine alone."""
+"""`rosenblatt watch`: the page on which the line turns, served to this machine or as a file."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from rosenblatt.cli.options import (
     reading_options,
     tell_plan,
 )
-from rosenblatt.errors import DataError, UsageError
-from rosenblatt.files import keep_apart
+from rosenblatt.errors import UsageError
+from rosenblatt.files import keep_apart, write_text
 from rosenblatt.read import Source
 from rosenblatt.read.data import read_data
 
@@ -33,6 +33,7 @@ OPEN_TO_OTHERS = (
     epilog=examples(
         "rosenblatt watch",
         "rosenblatt watch credit.csv --no-browser",
+        "rosenblatt watch --save page.html",
     ),
 )
 @click.argument("data", type=click.Path(), required=False)
@@ -45,17 +46,28 @@ OPEN_TO_OTHERS = (
     help="The port to listen on.",
 )
 @click.option("--browser/--no-browser", default=True, help="Whether to open the page at once.")
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False),
+    help="Write the page as one file, which needs no server and no network, and end.",
+)
 @reading_options
 @json_option
-def watch(data: str | None, browser: bool, reading: Reading, as_json: bool, **at: Any) -> int:
+def watch(data: str | None, save: str | None, reading: Reading, as_json: bool, **at: Any) -> int:
     """Show the line turning, correction by correction, on a page of your own.
 
-    The page is served by this program to this machine alone, until Ctrl-C. Click to add
-    examples, or give DATA to see your own. With --json the address is printed as an object.
+    The page is served by this program to this machine alone, until Ctrl-C; with a --port of your
+    own its address, and links to it, live on. Click to add examples, or give DATA to see your own.
+    With --save it is written as a file instead, for anyone to open. With --json the address, or
+    the file, is printed as an object.
     """
-    server = _server()
     voice = Voice(as_json)
-    keep_apart({"the data": data, "the file of stop words": reading.stop_words}, {})
+    reads = {"the data": data, "the file of stop words": reading.stop_words}
+    keep_apart(reads, {"the page": save})
+    if save is not None:
+        own = None if data is None else _own(data, reading, voice, saved=True)
+        return _saved(save, own, voice)
+    server = _server()
     own = None if data is None else _own(data, reading, voice)
 
     def told(session: Any) -> None:
@@ -68,9 +80,22 @@ def watch(data: str | None, browser: bool, reading: Reading, as_json: bool, **at
         voice.result({"address": session.address, "others": session.others, "data": data})
         sys.stdout.flush()
 
-    service = server.Service(server.Session(at["host"], at["port"]), own)
-    server.serve(service, browser=browser, told=told)
+    session = server.Session(at["host"], at["port"])
+    if at["port"]:
+        session = server.Session(at["host"], at["port"], server.kept_token(at["port"]))
+    server.serve(server.Service(session, own), browser=at["browser"], told=told)
     voice.note("stopped.")
+    return 0
+
+
+def _saved(path: str, own: dict[str, Any] | None, voice: Voice) -> int:
+    from rosenblatt.show.page.assets import page_html
+
+    page = page_html(own)
+    write_text(path, page)
+    size = len(page.encode())
+    voice.step("page", f"{path}, {size / 1000:,.0f} kB: opens in any browser")
+    voice.result({"page": path, "bytes": size, "data": None if own is None else own["name"]})
     return 0
 
 
@@ -86,12 +111,12 @@ def _server() -> Any:
         ) from None
 
 
-def _own(data: str, reading: Reading, voice: Voice) -> Any:
-    from rosenblatt.show.page.requests import OwnData, RequestError
+def _own(data: str, reading: Reading, voice: Voice, saved: bool = False) -> dict[str, Any]:
+    from rosenblatt.show.page.own import SAVED, SERVED, OwnData
 
     found = read_data(Source.find(data), reading.layout, reading.wishes)
     tell_plan(voice, found.plan)
-    try:
-        return OwnData.of(found)
-    except RequestError as trouble:
-        raise DataError(str(trouble)) from None
+    own = OwnData.of(found, SAVED if saved else SERVED)
+    if own.examples.n < own.rows:
+        voice.note(f"the page carries {own.examples.n:,} of {own.rows:,} rows, drawn at random.")
+    return own.to_json()

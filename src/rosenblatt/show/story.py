@@ -26,7 +26,7 @@ mistakes              packed u4: the mistakes of w(t) on all examples, for t = 0
 every                 that k: 1, or more where counting all would take longer than drawing
 pocket                null, or [t, mistakes] each time that w(t) went into the pocket
 reason, told          why the run ended, in one word and in one sentence
-verdict               null, or what `separability` found: see `_verdict_json`
+verdict               null, or what `separability` found: see `verdict_json`
 squeeze               null, or the two inequalities of the proof along the trace: see
                       `_squeeze_json`
 numbers, total        absent, or where some examples are left out (see `excerpt`): packed u4,
@@ -167,23 +167,15 @@ class Story:
         `line` is c, a, b of the widest (or quasi-separating) line. `margin` is the distance in
         the tall space, so the band is where c + a·x1 + b·x2 is from -margin to margin.
         """
-        v, line = self.verdict, None
-        assert v is not None
-        if v.weights is not None:
-            w = np.asarray(v.weights, dtype=np.float64)
+        assert self.verdict is not None
+        proved, line = verdict_json(self.verdict, self.examples), None
+        if self.verdict.weights is not None:
+            w = np.asarray(self.verdict.weights, dtype=np.float64)
             w = w if self.examples.x0 else np.concatenate(([0.0], w))
             line = self.view.lines(w[None, :], self.examples.x0)[0].tolist()
-        return {
-            "name": v.verdict,
-            "told": v.explain().splitlines(),
-            "margin": v.margin,
-            "radius": v.radius,
-            "bound": v.bound if v.bound is not None and np.isfinite(v.bound) else None,
-            "support": v.support.tolist(),
-            "blocking": [_blocking_json(p, points, self.examples.y) for p in v.blocking[:3]],
-            "proof": None if v.proof is None else v.proof.to_json(),
-            "line": line,
-        }
+        for part in proved["blocking"]:
+            part["common"] = _common(part, points, self.examples.y)
+        return {**proved, "line": line}
 
     def _squeeze_json(self) -> dict[str, Any] | None:
         """‖w(t)‖² between its two bounds, and the cosine of the angle to the widest w.
@@ -249,29 +241,47 @@ def _told(run: Run, n: int, algorithm: str) -> str:
     return ended + ("" if run.separated else f"; {whose} mistakes on {left} examples")
 
 
-def _blocking_json(part: Part, points: Floats, answers: NDArray[Any]) -> dict[str, Any]:
-    """Rows that cannot all be right, the shares of each side, and the point of both hulls.
+def verdict_json(verdict: Separability, examples: Examples) -> dict[str, Any]:
+    """What is proved of examples, wherever they are drawn."""
+    v = verdict
+    return {
+        "name": v.verdict,
+        "told": v.explain().splitlines(),
+        "margin": v.margin,
+        "radius": v.radius,
+        "bound": v.bound if v.bound is not None and np.isfinite(v.bound) else None,
+        "support": v.support.tolist(),
+        "blocking": [_blocking_json(part, examples.y) for part in v.blocking[:3]],
+        "proof": None if v.proof is None else v.proof.to_json(),
+        "weights": None if v.weights is None else np.asarray(v.weights).tolist(),
+    }
 
-    Σ λ y (1, x) = 0 says that the yes rows weighted by λ and the no rows weighted by λ have one
-    common middle. Shares sum to 1 on each side.
-    """
+
+def _blocking_json(part: Part, answers: NDArray[Any]) -> dict[str, Any]:
+    """Rows that cannot all be right, and the shares of each side, which sum to 1."""
     known = dict(zip(part.rows, part.multipliers, strict=True))
     if part.rest:  # those that it does not list
         known = {row: known.get(row, part.rest) for row in range(len(answers))}
     yes = sum(m for n, m in known.items() if answers[n] > 0)
     no = sum(known.values()) - yes
     shares = {n: float(Fraction(m, (yes if answers[n] > 0 else no) or 1)) for n, m in known.items()}
-    common = None
-    if yes and no:
-        weighted = [share * points[n] for n, share in shares.items() if answers[n] > 0]
-        common = np.sum(weighted, axis=0).tolist()
     # Integers of any size: as text, for JavaScript's numbers end at 2^53.
     return {
         "rows": list(known),
         "multipliers": [str(m) for m in known.values()],
         "shares": list(shares.values()),
-        "common": common,
     }
+
+
+def _common(part: dict[str, Any], points: Floats, answers: NDArray[Any]) -> Any:
+    """The point of both hulls; none where all rows have one answer.
+
+    Σ λ y (1, x) = 0 says that the yes rows weighted by λ and the no rows weighted by λ have one
+    common middle.
+    """
+    rows, shares = np.array(part["rows"], dtype=np.intp), np.array(part["shares"])
+    yes = answers[rows] > 0
+    return (shares[yes] @ points[rows[yes]]).tolist() if yes.any() and not yes.all() else None
 
 
 def _dense(X: Any) -> Floats:

@@ -1,11 +1,11 @@
-"""Server: one page, its static files and four requests that compute, for who has the token."""
+"""Server: one page, for who has the token. All that is computed, the page computes itself."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import ipaddress
-import json
+import os
 import secrets
 import signal
 import socket
@@ -14,9 +14,8 @@ import tempfile
 import threading
 import time
 import webbrowser
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -33,33 +32,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from rosenblatt import __version__
 from rosenblatt.errors import UsageError
-from rosenblatt.show.page.assets import static_files, text_of
-from rosenblatt.show.page.presets import preset
-from rosenblatt.show.page.requests import (
-    ALGORITHMS,
-    Limits,
-    OwnData,
-    RequestError,
-    RunRequest,
-    parse,
-    parse_columns,
-    parse_preset,
-    too_long,
-)
+from rosenblatt.show.page.assets import page_html, page_parts
 
-WORKERS = 2
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 WILDCARD = ("0.0.0.0", "::", "")
-TOKEN_HEADER = "x-rosenblatt-token"
+MONTH = 30 * 24 * 3600  # seconds that a browser is known for
 FORBIDDEN = (
     "Open the address that `rosenblatt watch` printed: it has the token that lets a page in.\n"
 )
 HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
@@ -68,12 +50,19 @@ HEADERS = {
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
     "cache-control": "no-store",
 }
-Handler = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long and how many strangers are listened to."""
+
+    head: float = 5.0  # seconds for a request
+    strangers: int = 64  # connections that have not shown the token
 
 
 @dataclass(frozen=True)
 class Session:
-    """Where the server listens, and the token that lets a page in."""
+    """Where the server listens, and the token that lets a person in."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -105,10 +94,10 @@ class Session:
         return token is not None and secrets.compare_digest(token.encode(), self.token.encode())
 
     def authorizes(self, scope: Scope) -> bool:
-        """Whether a request shows the token: in its address, as a cookie or in a header."""
+        """Whether a request shows the token: in its address or as a cookie."""
         asked = HTTPConnection(scope)
         shown = asked.query_params.get("token"), asked.cookies.get(self.cookie)
-        return any(map(self.admits, (*shown, asked.headers.get(TOKEN_HEADER))))
+        return any(map(self.admits, shown))
 
     def has_name(self, host: str) -> bool:
         """Whether a Host header names this server, so that no foreign name leads to it.
@@ -130,6 +119,25 @@ class Session:
             return True
         # On all addresses: a number cannot be made to lead elsewhere, a foreign name can.
         return self.host in WILDCARD and (_is_number(name) or name == socket.gethostname().lower())
+
+
+def kept_token(port: int) -> str:
+    """The token of a port that a person has chosen, the same at every start: links live on.
+
+    It stands in a file that only they can read; where there can be none, it is new each time.
+    """
+    folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    file = folder / "rosenblatt" / f"watch-{port}.token"
+    new = secrets.token_urlsafe(24)
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            os.write(made, new.encode())
+            os.close(made)
+        return file.read_text("ascii").strip() or new
+    except (OSError, ValueError, RuntimeError):
+        return new
 
 
 def outward(host: str) -> list[str]:
@@ -161,10 +169,10 @@ def _is_number(name: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Service:
-    """What the server serves, to whom, and how much of it."""
+    """What the server serves, to whom, and how long it waits."""
 
     session: Session = field(default_factory=Session)
-    own: OwnData | None = None
+    own: dict[str, Any] | None = None  # a person's data, as the page takes them
     limits: Limits = field(default_factory=Limits)
 
 
@@ -184,7 +192,9 @@ class Guard:
 
         async def safely(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                policy = f"{page_parts()[3]}; frame-ancestors 'none'"
+                headers = {**HEADERS, "content-security-policy": policy}
+                MutableHeaders(scope=message).update(headers)
             await send(message)
 
         refused = self._refusal(scope)
@@ -198,13 +208,6 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and origin != f"http://{host[0]}":
             return sentence("another site may not ask this server.", 403)
-        computes = scope["path"].startswith("/api/")
-        if computes and not self.session.admits(headers.get(TOKEN_HEADER)):
-            return sentence(
-                "the token is missing or old; open the address again that "
-                "`rosenblatt watch` printed.",
-                403,
-            )
         return None
 
 
@@ -213,136 +216,36 @@ def sentence(text: str, status: int) -> JSONResponse:
     return JSONResponse({"error": text}, status)
 
 
-class Executor:
-    """Does the requests that compute, a few at a time, each in the time it is given."""
-
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self.pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="rosenblatt")
-        self.busy = 0
-
-    def route(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-        """What Starlette calls: read the request, work on it beside the server, and answer."""
-
-        async def answered(request: Request) -> Response:
-            limits = self.limits
-            try:
-                body = await asyncio.wait_for(self._body(request), limits.seconds)
-            except TimeoutError:
-                raise RequestError("the request came too slowly.", 408) from None
-            if self.busy >= limits.waiting:
-                told = "the server is busy with other calls; try again in a moment."
-                raise RequestError(told, 503)
-            self.busy += 1
-            loop = asyncio.get_running_loop()
-            work = loop.run_in_executor(self.pool, lambda: _json(handler(parse(body))))
-            work.add_done_callback(self._done)
-            try:
-                found = await asyncio.wait_for(asyncio.shield(work), 2 * limits.seconds)
-            except TimeoutError:
-                work.cancel()
-                raise too_long(limits.seconds) from None
-            return Response(found, media_type="application/json")
-
-        return answered
-
-    def _done(self, work: asyncio.Future[bytes]) -> None:
-        self.busy -= 1
-        if not work.cancelled():
-            work.exception()  # an answer that nobody waits for any more is no trouble
-
-    async def _body(self, request: Request) -> bytes:
-        most = self.limits.body
-        declared = request.headers.get("content-length", "")
-        size, parts = int(declared) if declared.isdigit() else 0, []
-        if size <= most:
-            size = 0
-            async for part in request.stream():
-                parts.append(part)
-                size += len(part)
-                if size > most:
-                    break
-        if size > most:
-            told = f"the request is larger than the {most:,} bytes that this server takes."
-            raise RequestError(told, 413)
-        return b"".join(parts)
-
-    @contextlib.asynccontextmanager
-    async def warm(self, app: Starlette) -> AsyncIterator[None]:
-        """Compile what a first step needs while the browser is still opening."""
-        for algorithm in ALGORITHMS:
-            self.pool.submit(_practise, algorithm)
-        yield
-        self.pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _practise(algorithm: str) -> None:
-    plane = preset("separable", 0).to_json()
-    settings = {"algorithm": algorithm, "order": "cycle", "zero": "mistake", "eta": 1.0}
-    given = {**plane, **settings, "seed": 0, "corrections": 50}
-    RunRequest.parse(given, Limits(), None).answer(600.0)
-
-
 def make_app(service: Service) -> Guard:
     """The server as an ASGI application."""
-    own, limits, executor = service.own, service.limits, Executor(service.limits)
-    about = {
-        "version": __version__,
-        "limits": asdict(limits),
-        "file": None if own is None else own.to_json(),
-    }
-    handlers: dict[str, Handler] = {
-        "about": lambda given: about,
-        "preset": lambda given: preset(*parse_preset(given)).to_json(),
-        "columns": lambda given: parse_columns(given, own).to_json(),
-        "story": lambda given: RunRequest.parse(given, limits, own).answer(limits.seconds),
-    }
     app = Starlette(
-        routes=[
-            Route("/", _index(service.session), methods=["GET"]),
-            Route("/static/{name}", _static, methods=["GET"]),
-            *(
-                Route(f"/api/{name}", executor.route(handler), methods=["POST"])
-                for name, handler in handlers.items()
-            ),
-        ],
-        exception_handlers=dict.fromkeys(
-            (RequestError, HTTPException, ClientDisconnect, Exception), _trouble
-        ),
-        lifespan=executor.warm,
+        routes=[Route("/", _index(service.session, page_html(service.own)), methods=["GET"])],
+        exception_handlers=dict.fromkeys((HTTPException, ClientDisconnect, Exception), _trouble),
     )
     # Outside of everything: an answer to what should not happen is guarded too.
     return Guard(app, service.session)
 
 
-def _index(session: Session) -> Callable[[Request], Awaitable[Response]]:
+def _index(session: Session, page: str) -> Callable[[Request], Awaitable[Response]]:
     """The page, for who has the token in the address or from an earlier visit."""
-    page = text_of("index.html").replace('content="TOKEN"', f'content="{session.token}"')
+    body = page.encode()
 
     async def index(request: Request) -> Response:
         if session.admits(request.query_params.get("token")):
             # Away from the address at once: what is copied from there is a link without it.
             response: Response = RedirectResponse("/", 303)
-            response.set_cookie(session.cookie, session.token, httponly=True, samesite="lax")
+            known: dict[str, Any] = {"httponly": True, "samesite": "lax", "max_age": MONTH}
+            response.set_cookie(session.cookie, session.token, **known)
             return response
         if session.admits(request.cookies.get(session.cookie)):
-            return Response(page, media_type="text/html")
+            return Response(body, media_type="text/html")
         return PlainTextResponse(FORBIDDEN, 403)
 
     return index
 
 
-async def _static(request: Request) -> Response:
-    found = static_files().get(request.path_params["name"])
-    if found is None or found[1].startswith("text/html"):
-        raise HTTPException(404)
-    return Response(found[0], headers={"content-type": found[1]})
-
-
 async def _trouble(request: Request, trouble: Exception) -> Response:
     """One sentence, whatever went wrong."""
-    if isinstance(trouble, RequestError):
-        return sentence(str(trouble), trouble.status)
     if isinstance(trouble, ClientDisconnect):
         return sentence("the request was broken off.", 400)
     if not isinstance(trouble, HTTPException):
@@ -350,10 +253,6 @@ async def _trouble(request: Request, trouble: Exception) -> Response:
     told = {404: "there is nothing at this address.", 405: "this address takes another method."}
     status = trouble.status_code
     return sentence(told.get(status, "that cannot be answered."), status)
-
-
-def _json(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
 
 
 class Strangers:
@@ -424,15 +323,14 @@ class Connection(H11Protocol):
             self._wait()
 
     def _wait(self) -> None:
-        """Give the head of a request its time, and its body its own."""
+        """Give a request its time."""
         stage = self.conn.their_state
         if stage not in (h11.IDLE, h11.SEND_BODY):
             self._stop()
         elif stage is not self.stage:
             self._stop()
             self.stage = stage
-            limits = self.strangers.limits
-            seconds = limits.head if stage is h11.IDLE else limits.seconds + limits.head
+            seconds = self.strangers.limits.head
             self.timer = self.loop.call_later(seconds, self.transport.abort)
 
     def _stop(self) -> None:

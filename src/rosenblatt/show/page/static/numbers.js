@@ -1,6 +1,7 @@
-// Numbers: unpacking them with all their bits, saying them, and the sign of a sum without rounding.
+// Numbers: unpacking them with all their bits, and saying them.
 
 export function unpack(packed) {
+  if (ArrayBuffer.isView(packed)) return packed;
   if (Array.isArray(packed)) return Float64Array.from(packed);
   const kind = Object.keys(packed)[0];
   const text = atob(packed[kind]);
@@ -42,28 +43,4 @@ function short(text) {
 
 function minus(text) {
   return text.replace("-", "−");
-}
-
-// A double is a whole number times a power of two: its parts.
-function wholeAndPower(number) {
-  const view = new DataView(new ArrayBuffer(8));
-  view.setFloat64(0, number);
-  const bits = view.getBigUint64(0);
-  const exponent = Number((bits >> 52n) & 0x7ffn);
-  const fraction = bits & 0xfffffffffffffn;
-  const whole = exponent ? fraction | 0x10000000000000n : fraction;
-  return [bits >> 63n ? -whole : whole, Math.max(exponent, 1) - 1075];
-}
-
-// The sign of Σ a[i]·b[i] in whole numbers: what Python calls in exact arithmetic.
-export function exactSign(a, b) {
-  const terms = a.map((value, i) => {
-    const [u, i2] = wholeAndPower(value);
-    const [v, j2] = wholeAndPower(b[i]);
-    return [u * v, i2 + j2];
-  });
-  const lowest = Math.min(...terms.map((term) => term[1]));
-  let total = 0n;
-  for (const [product, power] of terms) total += product << BigInt(power - lowest);
-  return total > 0n ? 1 : total < 0n ? -1 : 0;
 }

@@ -1,10 +1,13 @@
-// Page: connects the address, the settings, the picture and the server.
+// Page: connects the address, the settings, the picture and what is learnt.
 import { fromAddress, toAddress, USUAL } from "./address.js";
-import { askAbout, askColumns, askPreset, askStory, Refused } from "./api.js";
 import { Editor } from "./editor.js";
 import { saveCsv, savePng, savePython, saveSvg } from "./exports.js";
+import { fewest } from "./fewest.js";
 import { boxAround } from "./frame.js";
+import { learn } from "./learn.js";
 import { mountPlayer } from "./player.js";
+import { preset } from "./presets.js";
+import { pythonLines } from "./pythonlines.js";
 import { isProjected, PROJECTION, Settings } from "./settings.js";
 import { emptyStory } from "./story.js";
 import { pageTools, pythonWindow, Toolbar } from "./toolbar.js";
@@ -28,13 +31,16 @@ const LEARNING = [
   "x",
   "y",
 ];
+const SLICE = 12; // milliseconds of a search between two frames
 const byId = (name) => document.getElementById(name);
+const pause = () => new Promise((done) => setTimeout(done));
 
 class Page {
-  constructor(about) {
-    this.about = about;
+  // `own` is null, or a person's data as show/page/own.py has them.
+  constructor(own) {
+    this.own = own;
     this.state = fromAddress(location.hash);
-    if (about.file && !location.hash) this.state = { ...this.state, ...fileState(about.file) };
+    if (own && !location.hash) this.state = { ...this.state, ...fileState(own) };
     this.past = [];
     this.build();
     byId("keys").textContent = KEYS;
@@ -62,7 +68,7 @@ class Page {
       change: (points, done, before) => this.change(points, done, before),
       say: (text) => (byId("note").textContent = text),
     });
-    this.settings = new Settings(byId("settings"), this.about.file, (values) =>
+    this.settings = new Settings(byId("settings"), this.own, (values) =>
       this.set({ t: 0, ...values }),
     );
     this.tour = new Tour(byId("tour"), {
@@ -112,32 +118,28 @@ class Page {
   // The examples of the state, and then their story.
   async load() {
     const { state } = this;
-    try {
-      const plane = isProjected(state) ? { points: [] } : await this.planeOf(state);
-      this.points = state.points || plane.points.map(([a, b], n) => [a, b, plane.answers[n]]);
-      this.fitted = null;
-      await this.learn(state.t);
-    } catch (error) {
-      this.tell(error);
-    }
+    this.plane = this.planeOf(state);
+    const { points, answers } = this.plane;
+    this.points = state.points || points.map(([a, b], n) => [a, b, answers[n]]);
+    this.fitted = null;
+    await this.learn(state.t);
   }
 
   // What the state begins with; examples that a person has changed keep its names.
-  async planeOf({ data, seed, x, y }) {
-    const wanted = JSON.stringify([data, seed, x, y]);
-    if (this.wanted !== wanted) {
-      this.plane =
-        data === "file" && this.about.file ? await askColumns(x, y) : await askPreset(data, seed);
-      this.wanted = wanted;
-    }
-    return this.plane;
+  planeOf({ data, seed, x, y }) {
+    const { own } = this;
+    if (data !== "file" || !own) return preset(data === "file" ? USUAL.data : data, seed);
+    const { answers, labels, columns } = own;
+    const [i, j] = [x, y].map((name) => columns.indexOf(name));
+    if (i < 0 || j < 0) return { points: [], answers: [], names: ["", ""], labels };
+    return { points: own.X.map((row) => [row[i], row[j]]), answers, names: [x, y], labels };
   }
 
-  // Ask for the story of the examples as they are; of many wishes only the last is asked.
+  // The story of the examples as they are; of many wishes only the last is fulfilled.
   async learn(t) {
     this.wish = { t };
     if (this.asking) return this.asking;
-    this.asking = this.askLast();
+    this.asking = this.learnLast();
     try {
       await this.asking;
     } finally {
@@ -146,57 +148,57 @@ class Page {
     return undefined;
   }
 
-  async askLast() {
+  async learnLast() {
     while (this.wish) {
       const { t } = this.wish;
       this.wish = null;
-      const story = await this.storyNow();
-      byId("trouble").textContent = "";
-      if (!this.wish) this.take(story, t === "end" ? story.corrections : t);
+      await pause();
+      if (this.wish) continue;
+      const story = this.storyNow();
+      this.take(story, t === "end" ? story.corrections : t);
     }
   }
 
-  async storyNow() {
+  // The examples as they are learnt from.
+  examples() {
+    const { own, state, points, plane } = this;
+    const { names, labels } = plane;
+    const answers = points.map((point) => point[2]);
+    if (!isProjected(state))
+      return { points: points.map(([x, y]) => [x, y]), answers, names, labels };
+    const { X, columns, verdict } = own;
+    return { X, answers: own.answers, features: columns, verdict, labels: own.labels };
+  }
+
+  storyNow() {
     const { state } = this;
-    const projected = isProjected(state);
-    if (!projected && this.points.length === 0) {
-      this.python = null;
-      return emptyStory(state.start);
+    const examples = this.examples();
+    return examples.answers.length ? learn(examples, state) : emptyStory(state.start);
+  }
+
+  // The fewest mistakes of any line, looked for between frames as long as the story is shown.
+  async lookForFewest(story) {
+    if (!story.flat || !["inseparable", "quasi-separable"].includes(story.verdict?.name)) return;
+    const search = fewest(story.points, story.answers);
+    for (let step = search.next(); !step.done; ) {
+      const until = performance.now() + SLICE;
+      while (!step.done && performance.now() < until) step = search.next();
+      if (step.done) this.player.setFewest(step.value);
+      else await pause();
+      if (this.player.story !== story) return;
     }
-    const examples = projected
-      ? { source: "file" }
-      : {
-          points: this.points.map(([x, y]) => [x, y]),
-          answers: this.points.map((point) => point[2]),
-        };
-    const start = projected ? [] : state.start;
-    const { algorithm, eta, zero, corrections } = state;
-    const order = algorithm === "online" ? "cycle" : state.order;
-    const { story, python } = await askStory({
-      ...examples,
-      algorithm,
-      order,
-      eta,
-      zero,
-      start,
-      seed: state.chance,
-      corrections,
-    });
-    this.python = python;
-    if (!projected && this.plane)
-      [story.names, story.labels] = [this.plane.names, this.plane.labels];
-    return story;
   }
 
   take(story, t) {
     this.player.setStory(story, t);
     this.state.t = this.player.t;
+    this.lookForFewest(this.player.story);
     this.toolbar.show(this.state.tool, !isProjected(this.state), this.past.length > 0);
     document.body.dataset.ready = String(Number(document.body.dataset.ready || 0) + 1);
     this.remember();
   }
 
-  // Other examples: shown at once, learnt from as soon as the server can.
+  // Other examples: shown at once, learnt from as soon as there is time.
   change(points, done, before = this.points) {
     const { player, state } = this;
     const atEnd = player.t > 0 && player.t === player.story.T;
@@ -212,7 +214,7 @@ class Page {
       player.redraw();
     }
     if (done) this.settings.show(this.state);
-    this.learn(atEnd ? "end" : player.t).catch((error) => this.tell(error));
+    this.learn(atEnd ? "end" : player.t);
   }
 
   clearAll() {
@@ -280,14 +282,13 @@ class Page {
   }
 
   showPython() {
-    if (!this.python) byId("note").textContent = "There is nothing to learn yet: add both ○ and ×.";
-    else
-      pythonWindow(this.python, savePython, (lines) => this.copy(lines, "The lines are copied."));
-  }
-
-  tell(error) {
-    if (!(error instanceof Refused)) throw error;
-    byId("trouble").textContent = error.message;
+    const examples = this.examples();
+    if (new Set(examples.answers).size < 2) {
+      byId("note").textContent = "There is nothing to learn yet: add both ○ and ×.";
+      return;
+    }
+    const lines = pythonLines({ X: examples.points, ...examples }, this.state);
+    pythonWindow(lines, savePython, (text) => this.copy(text, "The lines are copied."));
   }
 
   key(event) {
@@ -330,16 +331,7 @@ function fileState(file) {
   return { data: "file", x: file.columns[0], y: file.columns[1] || PROJECTION };
 }
 
-async function begin() {
-  try {
-    const page = new Page(await askAbout());
-    window.rosenblatt = page;
-    page.show();
-    await page.load();
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    byId("trouble").textContent = error.message;
-  }
-}
-
-begin();
+const page = new Page(JSON.parse(byId("own").textContent));
+window.rosenblatt = page;
+page.show();
+page.load();

@@ -97,6 +97,13 @@ export class Player {
     this.tell();
   }
 
+  // What is known by now of the fewest mistakes of any line: {mistakes, line}.
+  setFewest(found) {
+    this.story.fewest = found;
+    this.shownStory = null;
+    this.draw();
+  }
+
   setProof(on) {
     this.proof = on;
     this.draw();

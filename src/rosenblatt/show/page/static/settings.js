@@ -165,8 +165,8 @@ function usualOrder(algorithm) {
 
 function fileNote(file, projected) {
   const some =
-    file.shown < file.rows
-      ? `${grouped(file.shown)} of ${grouped(file.rows)} rows, chosen at random. `
+    file.X.length < file.rows
+      ? `${grouped(file.X.length)} of ${grouped(file.rows)} rows, chosen at random. `
       : "";
   const drawn =
     file.columns.length === 1

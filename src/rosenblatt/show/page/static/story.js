@@ -1,7 +1,7 @@
-// Story: what Python sent about a run, asked for t by t. See show/story.py for the contract.
-import { exactSign, unpack } from "./numbers.js";
-
-const ROUNDING = 2 ** -50;
+// Story: what `learn` here or Python found out about a run, asked for t by t. See show/story.py for
+// the contract.
+import { isMistake } from "./mistakes.js";
+import { unpack } from "./numbers.js";
 
 export class Story {
   constructor(json) {
@@ -96,22 +96,10 @@ export class Story {
   }
 
   isMistaken(w, n) {
-    const x0 = this.json.intercept;
-    const d = this.size - (x0 ? 1 : 0);
-    const row = this.flat ? this.points[n] : this.table.subarray(n * d, (n + 1) * d);
-    let score = x0 ? w[0] * x0 : 0;
-    let sizes = Math.abs(score);
-    for (let i = 0; i < d; i++) {
-      const product = w[i + (x0 ? 1 : 0)] * row[i];
-      score += product;
-      sizes += Math.abs(product);
-    }
-    const y = this.answers[n];
-    const side = Math.sign(score) || this.json.zero;
-    if (side * y <= 0) return true;
-    if (Math.abs(score) > ROUNDING * sizes) return false;
-    const tall = x0 ? [x0, ...row] : Array.from(row);
-    return (exactSign(Array.from(w), tall) || this.json.zero) * y <= 0;
+    const { intercept, zero } = this.json;
+    const d = this.size - (intercept ? 1 : 0);
+    const x = this.flat ? this.points[n] : this.table.subarray(n * d, (n + 1) * d);
+    return isMistake(w, x, this.answers[n], zero, intercept);
   }
 }
 

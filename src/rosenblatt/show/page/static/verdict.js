@@ -37,8 +37,9 @@ export function showVerdict(parts, story, proof) {
   if (proof) parts.details.append(...proofLines(story));
 }
 
+// The most corrections are whole, as Python says them: rounding may have cost the last digit.
 function wholeBound(bound) {
-  return bound < 1e9 ? grouped(Math.round(bound)) : say(bound, 3);
+  return bound < 1e9 ? grouped(Math.floor(bound * (1 + 1e-12))) : say(bound, 3);
 }
 
 // The guarantee, before the first step: R²/ρ² corrections at the most.
@@ -64,7 +65,13 @@ function boundSentence(story) {
     verdict.name === "quasi-separable"
       ? "A line is wrong nowhere, but some examples lie on it."
       : "No line answers every example, so PLA never halts.";
-  return [ring];
+  return [ring, ...fewestSentence(story)];
+}
+
+function fewestSentence({ fewest }) {
+  if (!fewest) return [];
+  const count = make("strong", { "data-fact": "fewest" }, counted(fewest.mistakes, "mistake"));
+  return [" The best line makes ", count, ": every line was looked at, and none makes fewer."];
 }
 
 function proofLines(story) {

@@ -1,0 +1,66 @@
+"""Own data: the rows of a person's file as the page carries them, with what is proved of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from rosenblatt.clock import Deadline
+from rosenblatt.errors import DataError
+from rosenblatt.evidence.separability import separability_of
+from rosenblatt.examples import Examples
+from rosenblatt.read.data import Data
+from rosenblatt.show.story import verdict_json
+from rosenblatt.words import counted
+
+MOST_ROWS = 5_000  # the picture holds no more
+SERVED = 2**21  # numbers of a table that is served to a browser on this machine
+SAVED = 2**14  # numbers of a table in a file that is sent around
+PATIENCE = 10.0  # seconds for the verdict about all features
+LARGEST = 1e100  # of a number that can be drawn
+
+
+@dataclass(frozen=True, eq=False)
+class OwnData:
+    """The rows of a person's file, as many as the page shows: by two columns, or projected."""
+
+    name: str
+    examples: Examples  # dense
+    rows: int  # that the file has
+
+    @classmethod
+    def of(cls, data: Data, most: int = SERVED) -> OwnData:
+        """All rows of a file, or some drawn at random where they are too many."""
+        examples, rows = data.examples, data.examples.n
+        room = min(MOST_ROWS, most // max(1, examples.d))
+        if room < min(rows, 10):
+            raise DataError(
+                f"{data.name} has {counted(examples.d, 'feature')}, which is more than the page "
+                "can carry; leave out columns with --ignore."
+            )
+        if rows > room:
+            kept = np.sort(np.random.default_rng(0).choice(rows, room, replace=False))
+            examples = replace(examples, X=examples.X[kept], y=examples.y[kept], weights=None)
+        X = examples.X if isinstance(examples.X, np.ndarray) else examples.X.toarray()
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        if not (np.abs(X) <= LARGEST).all():
+            raise DataError(f"{data.name} has numbers past 1e100, which cannot be drawn.")
+        return cls(PurePath(data.name).name, replace(examples, X=X), rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """What the page needs: names, numbers, answers, and the verdict about all features."""
+        examples = self.examples
+        names = examples.names or tuple(f"x{i + 1}" for i in range(examples.d))
+        verdict = separability_of(examples, deadline=Deadline.after(PATIENCE))
+        return {
+            "name": self.name,
+            "columns": list(names),
+            "labels": [str(label) for label in examples.labels.tolist()],
+            "rows": self.rows,
+            "X": examples.X.tolist(),
+            "answers": examples.y.tolist(),
+            "verdict": verdict_json(verdict, examples),
+        }

@@ -1,0 +1,105 @@
+// Exact: doubles are whole numbers times powers of two, so sums and products of them need not be
+// rounded. Vectors of three BigInt, and fractions of BigInt as doubles.
+
+// The parts of a double: its whole number and its power of two.
+export function wholeAndPower(number) {
+  VIEW.setFloat64(0, number);
+  const bits = VIEW.getBigUint64(0);
+  const exponent = Number((bits >> 52n) & 0x7ffn);
+  const fraction = bits & 0xfffffffffffffn;
+  const whole = exponent ? fraction | 0x10000000000000n : fraction;
+  return [bits >> 63n ? -whole : whole, Math.max(exponent, 1) - 1075];
+}
+
+const VIEW = new DataView(new ArrayBuffer(8));
+
+// The sign of Σ a[i]·b[i] in whole numbers.
+export function exactSign(a, b) {
+  const terms = a.map((value, i) => {
+    const [u, i2] = wholeAndPower(value);
+    const [v, j2] = wholeAndPower(b[i]);
+    return [u * v, i2 + j2];
+  });
+  return signOf(summed(terms).total);
+}
+
+// Doubles as whole numbers of one unit, 2 to the power: {wholes, power}.
+export function onGrid(numbers) {
+  const parts = numbers.map((number) => shortened(wholeAndPower(number)));
+  const power = Math.min(0, ...parts.filter(([whole]) => whole).map((part) => part[1]));
+  const wholes = parts.map(([whole, own]) => (whole ? whole << BigInt(own - power) : 0n));
+  return { wholes, power };
+}
+
+// The fewest digits: zeros at the end go into the power.
+function shortened([whole, power]) {
+  if (whole === 0n) return [0n, 0];
+  const low = Number(whole & 0xffffffffn);
+  const zeros = low ? trailing(low) : 32 + trailing(Number((whole >> 32n) & 0xffffffffn));
+  return [whole >> BigInt(zeros), power + zeros];
+}
+
+// How many zeros 32 binary digits end with.
+function trailing(word) {
+  return 31 - Math.clz32(word & -word);
+}
+
+function summed(terms) {
+  const lowest = Math.min(...terms.map((term) => term[1]));
+  let total = 0n;
+  for (const [product, power] of terms) total += product << BigInt(power - lowest);
+  return { total, lowest };
+}
+
+export function signOf(number) {
+  return number > 0n ? 1 : number < 0n ? -1 : 0;
+}
+
+export const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+export const plus = (a, b) => [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+export const times = (k, a) => [k * a[0], k * a[1], k * a[2]];
+export const minus3 = (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+export const isZero = (a) => a.every((value) => value === 0n);
+
+export function cross(a, b) {
+  return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+}
+
+// How many binary digits a number has.
+export function digitsOf(number) {
+  const text = (number < 0n ? -number : number).toString(16);
+  return 4 * text.length - (Math.clz32(Number(`0x${text[0]}`)) - 28);
+}
+
+// p/q · 2^power as a double, rounded once or nearly so.
+export function ratioOf(p, q, power = 0) {
+  if (p === 0n) return 0;
+  const shift = 64 - digitsOf(p) + digitsOf(q);
+  const quotient = shift >= 0 ? (p << BigInt(shift)) / q : p / (q << BigInt(-shift));
+  return scaled(Number(quotient), power - shift);
+}
+
+// √(p/q) · 2^power as a double.
+export function rootOf(p, q, power = 0) {
+  const shift = 2 * Math.ceil((110 - digitsOf(p) + digitsOf(q)) / 2);
+  const quotient = shift >= 0 ? (p << BigInt(shift)) / q : p / (q << BigInt(-shift));
+  return scaled(Math.sqrt(Number(quotient)), power - shift / 2);
+}
+
+// number · 2^power, in steps that neither overflow nor vanish on the way.
+function scaled(number, power) {
+  while (power > 1000) [number, power] = [number * 2 ** 1000, power - 1000];
+  while (power < -1000) [number, power] = [number * 2 ** -1000, power + 1000];
+  return number * 2 ** power;
+}
+
+// Whole numbers divided by what divides them all.
+export function lowestTerms(numbers) {
+  let divisor = 0n;
+  for (const number of numbers) {
+    let [a, b] = [number < 0n ? -number : number, divisor];
+    while (b) [a, b] = [b, a % b];
+    divisor = a;
+  }
+  return divisor > 1n ? numbers.map((number) => number / divisor) : [...numbers];
+}

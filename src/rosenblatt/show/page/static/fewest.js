@@ -1,0 +1,162 @@
+// Fewest: the fewest mistakes that any line makes in the plane, exactly.
+//
+// A line that makes the fewest can be moved until it touches an example, the pivot, and makes no
+// more a little beside it. So about each pivot a line is turned half round, past the others
+// sorted by angle, and the mistakes are counted from one to the next, for the line and for the one
+// that says the opposite: O(N² log N) in all. Doubles sort; an order that rounding could decide is
+// settled in whole numbers, if it matters.
+import { onGrid } from "./exact.js";
+
+const PLACES = 8192; // the last bits of an angle say which point it is of
+const SURE = 2 ** -34; // angles are known better than this, without those bits
+
+// Goes on pivot by pivot, so that a page can do other things between: each `next()` gives how many
+// pivots are done, and the last one {mistakes, line}, a line c + a·x1 + b·x2 = 0 that makes so few.
+export function* fewest(points, answers) {
+  const sweep = new Sweep(points, answers);
+  for (let p = 0; p < sweep.count; p++) {
+    sweep.turnAbout(p);
+    yield p + 1;
+  }
+  return { mistakes: sweep.best.mistakes, line: sweep.line() };
+}
+
+class Sweep {
+  // The different places, each with the number of its yes and no.
+  constructor(points, answers) {
+    const { wholes } = onGrid(points.flat());
+    const numbers = new Map();
+    const place = points.map((point) => {
+      const key = point.map((v) => v + 0).join(); // -0 is 0
+      if (!numbers.has(key)) numbers.set(key, numbers.size);
+      return numbers.get(key);
+    });
+    this.count = numbers.size;
+    this.exact = Array(this.count);
+    [this.x, this.y] = [new Float64Array(this.count), new Float64Array(this.count)];
+    [this.yes, this.no] = [new Int32Array(this.count), new Int32Array(this.count)];
+    place.forEach((q, n) => {
+      [this.x[q], this.y[q]] = points[n];
+      this.exact[q] = [wholes[2 * n], wholes[2 * n + 1]];
+      (answers[n] > 0 ? this.yes : this.no)[q] += 1;
+    });
+    this.total = points.length;
+    this.best = { mistakes: Infinity };
+  }
+
+  turnAbout(p) {
+    const keys = this.anglesAbout(p);
+    const [words, half] = [new Uint32Array(keys.buffer), keys.length];
+    const beside = Math.min(this.yes[p], this.no[p]);
+    const others = this.total - this.yes[p] - this.no[p];
+    let cost = 0;
+    for (let i = 0; i < half; i++) {
+      const q = words[2 * i] % PLACES;
+      cost += this.isAhead(p, q) ? this.no[q] : this.yes[q];
+    }
+    const look = (from, to) => {
+      const mistakes = Math.min(cost, others - cost) + beside;
+      const side = cost <= others - cost ? 1 : -1;
+      if (mistakes < this.best.mistakes) this.best = { mistakes, p, from, to, side };
+    };
+    if (half === 0) look(null, null);
+    for (let i = 0; i < half; ) {
+      const q = words[2 * i] % PLACES;
+      let end = i + 1;
+      while (end < half && keys[end] - keys[end - 1] < SURE) end += 1;
+      if (end === i + 1) {
+        cost += this.change(p, q);
+        look(q, words[2 * (end % half)] % PLACES);
+      } else {
+        const near = Array.from({ length: end - i }, (_, k) => words[2 * (i + k)] % PLACES);
+        const groups = this.mayImprove(p, near, cost, others, beside)
+          ? this.inOrder(p, near)
+          : [near];
+        groups.forEach((group, g) => {
+          for (const r of group) cost += this.change(p, r);
+          look(group[0], groups[g + 1]?.[0] ?? words[2 * (end % half)] % PLACES);
+        });
+      }
+      i = end;
+    }
+  }
+
+  // The angles from 0 to π of lines through the pivot and each other point, sorted, with the
+  // number of the point in the last bits. Differences are rounded once, so angles are nearly true.
+  anglesAbout(p) {
+    const keys = new Float64Array(this.count - 1);
+    const words = new Uint32Array(keys.buffer);
+    for (let q = 0, k = 0; q < this.count; q++) {
+      if (q === p) continue;
+      const [dx, dy] = [this.x[q] - this.x[p], this.y[q] - this.y[p]];
+      keys[k] = 1 + this.angle(dx, dy);
+      words[2 * k] += q - (words[2 * k] % PLACES);
+      k += 1;
+    }
+    return keys.sort();
+  }
+
+  angle(dx, dy) {
+    return dy === 0 ? 0 : Math.atan2(dy, dx) + (dy < 0 ? Math.PI : 0);
+  }
+
+  // Is a point ahead of w while that points straight up, just before it turns?
+  isAhead(p, q) {
+    return this.y[q] === this.y[p] ? this.x[q] > this.x[p] : this.y[q] > this.y[p];
+  }
+
+  // What the mistakes change by when the line turns past a point.
+  change(p, q) {
+    return this.isAhead(p, q) ? this.yes[q] - this.no[q] : this.no[q] - this.yes[q];
+  }
+
+  // Whether some order of points at nearly one angle could lead to a better line.
+  mayImprove(p, near, cost, others, beside) {
+    let [low, high] = [cost, cost];
+    for (const q of near) {
+      low += Math.min(0, this.change(p, q));
+      high += Math.max(0, this.change(p, q));
+    }
+    return Math.min(low, others - high) + beside < this.best.mistakes;
+  }
+
+  // Points in the true order of their angles; those in one line with the pivot are put together.
+  inOrder(p, near) {
+    const ways = new Map(near.map((q) => [q, this.wayUp(p, q)]));
+    const compare = (q, r) => {
+      const [[a, b], [c, d]] = [ways.get(q), ways.get(r)];
+      const turn = b * c - a * d;
+      return turn > 0n ? 1 : turn < 0n ? -1 : 0;
+    };
+    const groups = [];
+    for (const q of [...near].sort(compare)) {
+      if (groups.length && compare(groups.at(-1)[0], q) === 0) groups.at(-1).push(q);
+      else groups.push([q]);
+    }
+    return groups;
+  }
+
+  // From the pivot along the line to a point, upwards, in whole numbers.
+  wayUp(p, q) {
+    const [X, Y] = [this.exact[q][0] - this.exact[p][0], this.exact[q][1] - this.exact[p][1]];
+    return Y < 0n || (Y === 0n && X < 0n) ? [-X, -Y] : [X, Y];
+  }
+
+  // The best line: half way between two crossings, a little beside the pivot.
+  line() {
+    const { p, from, to, side } = this.best;
+    const wanted = this.yes[p] >= this.no[p] ? 1 : -1;
+    if (from === null) return [wanted, 0, 0];
+    const [low, high] = [from, to].map((q) =>
+      this.angle(this.x[q] - this.x[p], this.y[q] - this.y[p]),
+    );
+    const middle = (low + (high > low ? high : high + Math.PI)) / 2;
+    const [a, b] = [-side * Math.sin(middle), side * Math.cos(middle)];
+    let room = Infinity;
+    for (let q = 0; q < this.count; q++) {
+      const away = Math.abs(a * (this.x[q] - this.x[p]) + b * (this.y[q] - this.y[p]));
+      if (q !== p) room = Math.min(room, away);
+    }
+    return [(wanted * room) / 2 - a * this.x[p] - b * this.y[p], a, b];
+  }
+}

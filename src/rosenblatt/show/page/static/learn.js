@@ -1,0 +1,187 @@
+// Learn: examples and a rule in, the story of the run and what is proved of the examples out, as
+// the player takes it. See show/story.py for what a story holds: Python's have the same numbers.
+import { Chance } from "./chance.js";
+import { ratioOf } from "./exact.js";
+import { countMistakes } from "./mistakes.js";
+import { counted, grouped } from "./numbers.js";
+import { online, pla } from "./pla.js";
+import { pocket, ratchet } from "./pocket.js";
+import { checkClaim } from "./proof.js";
+import { separable } from "./separable.js";
+import { viewOf } from "./view.js";
+
+const ALGORITHMS = { pla, pocket, ratchet, online };
+export const ZEROS = { mistake: 0, negative: -1, positive: 1 };
+const MOST_PAIRS = 2 ** 22; // of a w(t) and an example; above, the player counts what it shows
+const ONE_KIND = "Learning needs both ○ and ×; add one of the other kind";
+const ENDED = {
+  "no mistakes": "a whole look at the examples found no mistake",
+  max_updates: "the corrections that were allowed are used up",
+  "end of stream": "every example has come once",
+};
+
+// `plane` is {points, answers, names, labels}, and for more or fewer than two features has also
+// {X, features, verdict}, what Python has proved; `settings` are those of the address.
+export function learn(plane, settings) {
+  const D = { X: plane.X || plane.points, y: plane.answers };
+  const rule = ruleOf(settings, D.X[0].length);
+  const both = new Set(D.y).size === 2;
+  const run = both ? ALGORITHMS[settings.algorithm](D, rule) : nothing(D, rule);
+  const weights = weightsAlong(D, rule, run.rows);
+  const T = run.rows.length;
+  const every = Math.max(1, Math.floor(((T + 1) * D.X.length) / MOST_PAIRS));
+  const shown = plane.X ? viewOf(plane, run.w).shown(weights) : { points: plane.points };
+  const proved = plane.X ? seenIn(plane.verdict, shown) : planeVerdict(plane);
+  return {
+    algorithm: settings.algorithm,
+    order: rule.order,
+    eta: rule.eta,
+    zero: rule.zero,
+    start: rule.start,
+    intercept: 1,
+    answers: plane.answers,
+    names: plane.names,
+    labels: plane.labels,
+    features: null,
+    lines: null,
+    table: null,
+    ...shown,
+    corrections: T,
+    rows: run.rows,
+    ends: run.ends,
+    weights,
+    mistakes: countsAlong(D, rule, weights, every),
+    every,
+    pocket: run.pocket || null,
+    reason: run.reason,
+    told: both ? toldOf(run, D.X.length, settings.algorithm) : ONE_KIND,
+    verdict: proved,
+    squeeze: squeezeOf(proved, rule, weights),
+  };
+}
+
+function ruleOf({ algorithm, order, zero, eta, start, chance, corrections }, d) {
+  return {
+    order: algorithm === "online" ? "cycle" : order,
+    zero: ZEROS[zero],
+    eta,
+    start: start.length === d + 1 ? start : Array(d + 1).fill(0),
+    chance: new Chance(chance),
+    corrections,
+  };
+}
+
+function nothing(D, rule) {
+  const mistakes = countMistakes(D, rule.start, rule.zero);
+  return { rows: [], ends: [], w: Float64Array.from(rule.start), mistakes, reason: "max_updates" };
+}
+
+// w(0) … w(T), one after the other: the corrections made again.
+function weightsAlong({ X, y }, { eta, start }, rows) {
+  const size = start.length;
+  const weights = new Float64Array((rows.length + 1) * size);
+  weights.set(start);
+  rows.forEach((n, t) => {
+    const [now, a] = [(t + 1) * size, y[n] * eta];
+    weights[now] = weights[now - size] + a;
+    for (let i = 1; i < size; i++) weights[now + i] = weights[now - size + i] + a * X[n][i - 1];
+  });
+  return weights;
+}
+
+function countsAlong(D, { zero, start }, weights, every) {
+  const size = start.length;
+  const steps = Math.ceil(weights.length / size / every);
+  return Uint32Array.from({ length: steps }, (_, k) => {
+    const at = k * every * size;
+    return countMistakes(D, weights.subarray(at, at + size), zero);
+  });
+}
+
+function toldOf(run, N, algorithm) {
+  const ended = `Ended after ${counted(run.rows.length, "correction")}: ${ENDED[run.reason]}`;
+  const left = `${grouped(run.mistakes)} of ${grouped(N)}`;
+  if (algorithm === "online") return `${ended}; ${left} were mistaken as they came`;
+  const whose = run.pocket ? "the pocket has" : "there are";
+  return run.mistakes ? `${ended}; ${whose} mistakes on ${left} examples` : ended;
+}
+
+// The verdict in the plane, its proof checked by other lines than those that found it.
+function planeVerdict({ points, answers }) {
+  const found = separable(points, answers);
+  checkClaim(found.proof, points, answers);
+  const told = found.name === "separable" ? scalingAdvice(found, points) : [];
+  const blocking = found.blocking.map((part) => blockingIn(part, points, answers));
+  return { ...found, told, blocking };
+}
+
+// What dividing each column by its largest entry would do to the bound.
+function scalingAdvice({ line, margin }, points) {
+  const scales = [0, 1].map((j) => Math.max(...points.map((x) => Math.abs(x[j]))) || 1);
+  const all = [1, ...scales];
+  const grown = Math.hypot(...line.map((v, j) => v * all[j])) / Math.hypot(...line);
+  const radius = Math.max(...points.map((x) => Math.hypot(1, x[0] / scales[0], x[1] / scales[1])));
+  const bound = ((radius * grown) / margin) ** 2;
+  return [
+    `Dividing each column by its largest entry would lower the bound of this line to ${grouped(bound)}.`,
+  ].filter(() => Number.isFinite(bound));
+}
+
+// The shares of each side, which sum to 1, and the point of both hulls.
+function blockingIn({ rows, multipliers }, points, answers) {
+  const side = (sign) =>
+    multipliers.reduce((sum, m, i) => (answers[rows[i]] === sign ? sum + m : sum), 0n);
+  const sums = { 1: side(1), [-1]: side(-1) };
+  const shares = multipliers.map((m, i) => ratioOf(m, sums[answers[rows[i]]]));
+  return {
+    rows,
+    multipliers: multipliers.map(String),
+    shares,
+    ...middle(rows, shares, points, answers),
+  };
+}
+
+function middle(rows, shares, points, answers) {
+  const common = [0, 0];
+  rows.forEach((n, i) => {
+    if (answers[n] > 0) points[n].forEach((v, j) => (common[j] += shares[i] * v));
+  });
+  return { common };
+}
+
+// What Python has proved of all features, as it is seen in the plane of the picture.
+function seenIn(verdict, { points, lineOf, answers }) {
+  if (!verdict) return null;
+  const blocking = verdict.blocking.map((part) => ({
+    ...part,
+    ...middle(part.rows, part.shares, points, answers),
+  }));
+  return { ...verdict, blocking, line: verdict.weights && lineOf(verdict.weights) };
+}
+
+// The two inequalities of the proof: at t the bounds of ‖w‖² are max(0, first + t·least)² and
+// squared0 + t·most, and `bound` is the last t at which they leave room.
+function squeezeOf(verdict, { eta, start }, weights) {
+  if (verdict?.name !== "separable" || !verdict.margin) return null;
+  const best = verdict.weights || verdict.line;
+  const size = start.length;
+  const length = Math.hypot(...best);
+  const [squared, cosine, inner] = [[], [], []];
+  for (let at = 0; at < weights.length; at += size) {
+    let [along, square] = [0, 0];
+    for (let i = 0; i < size; i++) {
+      along += best[i] * weights[at + i];
+      square += weights[at + i] * weights[at + i];
+    }
+    inner.push(along);
+    squared.push(square);
+    cosine.push(square > 0 ? along / (length * Math.sqrt(square)) : 0);
+  }
+  const [first, squared0] = [inner[0] / length, squared[0]];
+  const [least, most] = [eta * verdict.margin, (eta * verdict.radius) ** 2];
+  const half = (most - 2 * first * least) / 2;
+  const root = Math.sqrt(Math.max(0, half * half + least * least * (squared0 - first * first)));
+  const bound = (half + root) / least ** 2;
+  const told = { first, squared0, least, most, bound: Number.isFinite(bound) ? bound : null };
+  return { squared, cosine, ...told };
+}

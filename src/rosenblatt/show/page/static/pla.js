@@ -1,0 +1,136 @@
+// PLA: the slides again, run on the page. Beside it lies src/rosenblatt/kernels.py, whose loops
+// these are: the same sums in the same order, so that a seed is the same run, bit for bit.
+//
+// D is {X, y}: rows of numbers without x0 = 1, which is implied, and answers, -1 or 1. A rule is
+// {order, zero, eta, start, chance, corrections}; `chance` is a Chance, `corrections` the most.
+import { mistakesOf } from "./mistakes.js";
+
+export const CHANCES = 2048; // random numbers are drawn at least so many at a time
+
+export function pla(D, rule) {
+  const run = new Run(D, rule);
+  WALKS[rule.order](run);
+  return run.ended();
+}
+
+// One pass over the examples as they come: the `mistakes` are those made as it went.
+export function online(D, rule) {
+  const run = new Run(D, { ...rule, corrections: Infinity });
+  run.visit(run.numbers);
+  return { ...run.ended(), reason: "end of stream", mistakes: run.rows.length };
+}
+
+export class Run {
+  constructor(D, rule) {
+    this.D = D;
+    this.rule = rule;
+    this.w = Float64Array.from(rule.start);
+    this.rows = []; // the example of each correction
+    this.ends = []; // how many corrections had been made when each cycle ended
+    this.numbers = D.X.map((_, n) => n);
+    this.clean = false; // whether an exact look found no mistake
+  }
+
+  get goesOn() {
+    return !this.clean && this.rows.length < this.rule.corrections;
+  }
+
+  // Is y·(w·x) ≤ 0? At exactly 0 the course decides: 0 (always a mistake), -1 or 1.
+  mistaken(n) {
+    const [x, y] = [this.D.X[n], this.D.y[n]];
+    let s = this.w[0];
+    for (let i = 0; i < x.length; i++) s += this.w[i + 1] * x[i];
+    return !(y * s > 0 || (s === 0 && y * this.rule.zero > 0));
+  }
+
+  // w ← w + η y x
+  correct(n) {
+    const [x, a] = [this.D.X[n], this.D.y[n] * this.rule.eta];
+    this.w[0] += a;
+    for (let i = 0; i < x.length; i++) this.w[i + 1] += a * x[i];
+    this.rows.push(n);
+  }
+
+  // Visit examples in an order, correcting each mistake met; true if there was none.
+  visit(order) {
+    const begun = this.rows.length;
+    for (const n of order) {
+      if (this.mistaken(n)) {
+        this.correct(n);
+        if (!this.goesOn) return false;
+      }
+    }
+    this.ends.push(this.rows.length);
+    return this.rows.length === begun;
+  }
+
+  // Look at all examples, exactly: end the run, or correct a mistake that floats do not see.
+  confirm() {
+    const wrong = mistakesOf(this.D, this.w, this.rule.zero);
+    this.clean = wrong.length === 0;
+    if (this.clean || !this.goesOn) return;
+    this.correct(wrong[this.rule.order === "random" ? this.rule.chance.below(wrong.length) : 0]);
+  }
+
+  ended() {
+    const { D, rule, rows, w } = this;
+    const full = rows.length >= rule.corrections;
+    const mistakes = this.clean ? 0 : mistakesOf(D, w, rule.zero).length;
+    const ends = full ? this.ends.filter((t) => t < rows.length) : this.ends;
+    return { rows, ends, w, mistakes, reason: mistakes ? "max_updates" : "no mistakes" };
+  }
+}
+
+export const WALKS = {
+  cycle: (run) => cycles(run, () => run.numbers),
+  "random-cycle": (run) => {
+    const order = run.rule.chance.permutation(run.numbers.length);
+    cycles(run, () => order);
+  },
+  shuffle: (run) => cycles(run, () => run.rule.chance.permutation(run.numbers.length)),
+  first: firstMistakes,
+  random: randomMistakes,
+};
+
+// Cycle after cycle, until one has no mistake.
+function cycles(run, order) {
+  while (run.goesOn) if (run.visit(order())) run.confirm();
+}
+
+// Start over from the first example after each correction, as the Octave program does.
+function firstMistakes(run) {
+  while (run.goesOn) {
+    const n = run.numbers.find((k) => run.mistaken(k));
+    if (n === undefined) run.confirm();
+    else run.correct(n);
+    if (!run.clean) run.ends.push(run.rows.length);
+  }
+}
+
+// Correct a random mistake: the first met in an order that is shuffled as it is visited. Visits
+// are counted in cycles of N.
+function randomMistakes(run) {
+  const order = [...run.numbers];
+  const N = order.length;
+  const drawn = [];
+  let [i, visits] = [0, 0];
+  while (run.goesOn) {
+    if (i === N) {
+      run.confirm();
+      i = 0;
+      continue;
+    }
+    if (drawn.length === 0) {
+      for (let k = 0; k < Math.max(N, CHANCES); k++) drawn.push(run.rule.chance.random());
+      drawn.reverse();
+    }
+    const j = i + Math.floor(drawn.pop() * (N - i));
+    [order[i], order[j]] = [order[j], order[i]];
+    if (run.mistaken(order[i])) {
+      run.correct(order[i]);
+      i = 0;
+    } else i += 1;
+    visits += 1;
+    if (visits % N === 0) run.ends.push(run.rows.length);
+  }
+}

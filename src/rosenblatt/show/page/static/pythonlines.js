@@ -1,0 +1,92 @@
+// Python lines: a program that makes the same run and asks for the same verdict, number by number.
+import { ZEROS } from "./learn.js";
+
+const CYCLES = "1_000_000_000"; // never what ends a run here; with order="first" each correction is one
+const FIXED = ["cycle", "first"];
+
+export function pythonLines({ X, answers, labels }, settings) {
+  const { algorithm, start } = settings;
+  const w = start.length === X[0].length + 1 ? start : Array(X[0].length + 1).fill(0);
+  const given = { ...settings, start: w };
+  const inRooms = algorithm === "online" && w.some(Boolean);
+  const imports = inRooms
+    ? ["import numpy as np", "", "import rosenblatt as rb", "from rosenblatt import algorithms"]
+    : ["import rosenblatt as rb"];
+  if (inRooms) imports.push("from rosenblatt.examples import Examples");
+  const learnt = algorithm === "online" ? onlineLines(given) : fitLines(given);
+  const plain = labels[0] === "×" && labels[1] === "○";
+  return [
+    '"""What the page showed, done again."""',
+    "",
+    ...imports,
+    "",
+    "X = [",
+    ...X.map((x) => `    ${list(x)},`),
+    "]",
+    ...(plain ? [] : [`# 1 is ${quote(labels[1])}, -1 is ${quote(labels[0])}`]),
+    `y = ${list(answers)}`,
+    "",
+    ...learnt,
+    "for t in range(len(trace) + 1):",
+    "    print(t, trace.weights(t))",
+    "",
+    "verdict = rb.separability(X, y)",
+    "print(verdict.explain())",
+    "",
+  ].join("\n");
+}
+
+// What is not as usual.
+function unusual({ eta, zero }) {
+  return [
+    ...(eta === 1 ? [] : [`eta0=${number(eta)}`]),
+    ...(zero === "mistake" ? [] : [`zero=${quote(zero)}`]),
+  ];
+}
+
+function fitLines(given) {
+  const { algorithm, order, corrections, chance, start } = given;
+  const parameters = [`order=${quote(order)}`];
+  if (algorithm === "pla") parameters.push(`max_iter=${CYCLES}`);
+  if (algorithm === "ratchet") parameters.push("ratchet=True");
+  parameters.push(`max_updates=${corrections}`, ...unusual(given));
+  if (!FIXED.includes(order)) parameters.push(`random_state=${chance}`);
+  const begun = start.some(Boolean)
+    ? `, coef_init=${list(start.slice(1))}, intercept_init=${number(start[0])}`
+    : "";
+  const kind = algorithm === "pla" ? "Perceptron" : "PocketPerceptron";
+  return [
+    `clf = rb.${kind}(${parameters.join(", ")})`,
+    `clf.fit(X, y${begun})`,
+    "trace = clf.trace_",
+  ];
+}
+
+function onlineLines(given) {
+  const { start, zero, eta } = given;
+  if (!start.some(Boolean)) {
+    return [
+      `clf = rb.Perceptron(${unusual(given).join(", ")})`,
+      "clf.partial_fit(X, y, classes=[-1, 1])",
+      "trace = clf.trace_",
+    ];
+  }
+  return [
+    `rule = algorithms.Rule(zero=${ZEROS[zero]}, eta=${number(eta)})`,
+    `start = np.array(${list(start.map((v) => v))}, dtype=float)`,
+    "trace = algorithms.online(Examples.from_arrays(X, y), rule, start).trace",
+  ];
+}
+
+// Numbers are written so that they read back to the same bits.
+function number(value) {
+  return Object.is(value, -0) ? "-0.0" : String(value);
+}
+
+function list(numbers) {
+  return `[${Array.from(numbers, number).join(", ")}]`;
+}
+
+function quote(text) {
+  return JSON.stringify(text);
+}

@@ -1,0 +1,61 @@
+"""Data sets in the plane, friendly and hostile, with a rule to learn them by, from a seed."""
+
+import numpy as np
+
+from rosenblatt import algorithms
+from rosenblatt.algorithms.pocket import PocketPlan
+from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import ZEROS
+
+EXTREMES = [0.0, -0.0, 5e-324, -1e-320, 1e-160, 1.0, 1e9, -1e9, 0.1, 1 / 3]
+KINDS = {
+    "two decimals": lambda rng, n: rng.uniform(-1, 1, (n, 2)).round(2),
+    "a coarse grid": lambda rng, n: rng.integers(-2, 3, (n, 2)).astype(float),
+    "tenths, which no double is": lambda rng, n: rng.integers(-3, 4, (n, 2)) * 0.1,
+    "all scales": lambda rng, n: rng.normal(size=(n, 2)) * 10.0 ** rng.integers(-8, 9, (n, 2)),
+    "one line": lambda rng, n: np.outer(rng.integers(-3, 4, n), [1, 2]) * 0.1,
+    "far away": lambda rng, n: 1e8 + rng.integers(0, 3, (n, 2)) * 2.0**-20,
+    "extremes": lambda rng, n: rng.choice(EXTREMES, (n, 2)),
+    "all digits": lambda rng, n: rng.uniform(-1, 1, (n, 2)),
+}
+
+
+def plane(rng, kind):
+    """Points and answers: of a line, with some of them turned around half of the time."""
+    n = int(rng.integers(2, 40))
+    X, w = KINDS[kind](rng, n), rng.normal(size=3)
+    y = np.where(0.3 * w[0] + X @ w[1:] > 0, 1, -1)
+    if rng.random() < 0.5:
+        y = np.where(rng.random(n) < rng.choice([0.05, 0.3, 0.5]), -y, y)
+    y[:2] = 1, -1
+    return Examples.from_arrays(X, y, labels=np.array([-1, 1]))
+
+
+def settings(rng):
+    """A rule, as the page has it."""
+    algorithm = str(rng.choice(["pla", "pocket", "ratchet", "online"]))
+    order = "cycle" if algorithm == "online" else str(rng.choice(algorithms.ORDERS))
+    start = [0, 0, 0] if rng.random() < 0.6 else rng.normal(size=3).round(2).tolist()
+    return {
+        "algorithm": algorithm,
+        "order": order,
+        "zero": str(rng.choice(list(ZEROS))),
+        "eta": float(rng.choice([1, 1, 0.1, 0.3, 3e-5])),
+        "start": start,
+        "chance": int(rng.integers(2**31)),
+        "corrections": int(rng.choice([30, 200, 1000])),
+    }
+
+
+def learnt(examples, told):
+    """The run of these settings in Python."""
+    chance = np.random.default_rng(told["chance"])
+    rule = algorithms.Rule(told["order"], ZEROS[told["zero"]], told["eta"], chance)
+    start = np.array(told["start"], dtype=float)
+    if told["algorithm"] == "online":
+        return algorithms.online(examples, rule, start)
+    budget = algorithms.Budget(10**9, told["corrections"])
+    if told["algorithm"] == "pla":
+        return algorithms.pla(examples, rule, budget, start)
+    plan = PocketPlan(ratchet=told["algorithm"] == "ratchet")
+    return algorithms.pocket(examples, rule, budget, start, plan)

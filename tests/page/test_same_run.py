@@ -1,0 +1,178 @@
+"""The page and Python are two programs: on the same examples they say the same, bit for bit."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from planes import KINDS, learnt, plane, settings
+
+from rosenblatt import strictjson
+from rosenblatt.algorithms.plane import plane_optimum
+from rosenblatt.evidence.proof import Proof, ProofError
+from rosenblatt.evidence.separability import separability_of
+from rosenblatt.show.page.assets import bundled
+from rosenblatt.show.story import weights_along
+
+pytestmark = pytest.mark.slow_without_jit
+
+MODULES = """
+import { Chance } from "./chance.js";
+import { fewest } from "./fewest.js";
+import { learn } from "./learn.js";
+import { checkProof, proofText } from "./proof.js";
+
+const last = (search) => {
+  for (;;) {
+    const { done, value } = search.next();
+    if (done) return value;
+  }
+};
+const judged = (text, points, answers) => {
+  try {
+    return checkProof(text, points, answers);
+  } catch (error) {
+    return error.name === "Error" ? "refused" : String(error);
+  }
+};
+window.told = ({ points, answers, settings }) => {
+  const names = ["x1", "x2"];
+  const story = learn({ points, answers, names, labels: names }, settings);
+  const { rows, weights, ends, reason, pocket, verdict } = story;
+  return {
+    rows,
+    ends,
+    reason,
+    pocket,
+    weights: Array.from(weights),
+    verdict: verdict.name,
+    bound: verdict.bound,
+    radius: verdict.radius,
+    proof: proofText(verdict.proof, points, answers),
+    fewest: last(fewest(points, answers)).mistakes,
+  };
+};
+window.judged = (texts, points, answers) => texts.map((text) => judged(text, points, answers));
+window.drawn = (seed) => {
+  const chance = new Chance(seed);
+  const many = (count, draw) => Array.from({ length: count }, draw);
+  return [
+    many(50, () => chance.random()),
+    chance.permutation(31),
+    many(31, () => chance.below(31)),
+    chance.permutation(1000),
+    many(9, () => chance.uniform(-1, 3)),
+  ];
+};
+"""
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    context = browser.new_context()
+    found = context.new_page()
+    found.add_script_tag(content=bundled(MODULES))
+    yield found
+    context.close()
+
+
+def test_chance_is_that_of_numpy(page):
+    for seed in (0, 1, 7, 2**31 - 1):
+        rng = np.random.default_rng(seed)
+        assert page.evaluate("seed => window.drawn(seed)", seed) == [
+            rng.random(50).tolist(),
+            rng.permutation(np.arange(31)).tolist(),
+            rng.integers(31, size=31).tolist(),
+            rng.permutation(np.arange(1000)).tolist(),
+            rng.uniform(-1, 3, 9).tolist(),
+        ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_run_verdict_bound_and_fewest_mistakes_are_those_of_python(page, kind):
+    rng = np.random.default_rng(list(KINDS).index(kind))
+    for _ in range(50):
+        examples, told = plane(rng, kind), settings(rng)
+        given = {"points": examples.X.tolist(), "answers": examples.y.tolist(), "settings": told}
+        found = page.evaluate("given => window.told(given)", given)
+        run, verdict = learnt(examples, told), separability_of(examples)
+        T = len(run.trace)
+        assert found["rows"] == run.trace.examples.tolist(), given
+        assert [t for t in found["ends"] if t < T] == [t for t in run.trace.ends.tolist() if t < T]
+        assert found["weights"] == weights_along(run.trace).ravel().tolist()
+        assert found["reason"] == run.reason
+        if told["algorithm"] in ("pocket", "ratchet"):
+            assert [tuple(entry) for entry in found["pocket"]] == list(run.pocket.history)
+        assert found["verdict"] == verdict.verdict
+        assert found["fewest"] == plane_optimum(examples, np.zeros(3)).mistakes
+        same_bound(found, verdict)
+        assert Proof.from_json(found["proof"]).check_examples(examples)
+
+
+def same_bound(found, verdict):
+    """The page has R²/ρ² without rounding; Python's margin is within 1e-9 of the widest."""
+    assert found["radius"] == pytest.approx(verdict.radius, rel=1e-15)
+    if verdict.bound is None or verdict.bound > 1e300:
+        assert found["bound"] is None or found["bound"] > 1e300
+        return
+    assert found["bound"] == pytest.approx(verdict.bound, rel=3e-9)
+    if verdict.bound < 1e9:
+        assert math.floor(found["bound"] * (1 + 1e-12)) == math.floor(verdict.bound * (1 + 1e-12))
+
+
+def corrupted(rng, text):
+    """The text with one of its numbers or words changed, under its old seal and under a new one."""
+    content = json.loads(text)
+    del content["seal"]
+    place, key = content, str(rng.choice(["claim", "data", "x0", "weights", "parts"]))
+    if key == "parts" and content["parts"]:
+        place = content["parts"][int(rng.integers(len(content["parts"])))]
+        key = str(rng.choice(["rows", "multipliers", "rest"]))
+    place[key] = changed(rng, key, place[key])
+    return [json.dumps({**content, "seal": json.loads(text)["seal"]}), strictjson.sealed(content)]
+
+
+def changed(rng, key, value):
+    if key == "claim":
+        others = ["separable", "quasi-separable", "inseparable", "at least 1 mistake", "true"]
+        return str(rng.choice([other for other in others if other != value]))
+    if isinstance(value, list):
+        if not value or rng.random() < 0.2:
+            return [*value, 0 if key == "rows" else "0x1"]
+        some, n = list(value), int(rng.integers(len(value)))
+        if rng.random() < 0.3:
+            del some[n]
+        elif key == "rows":
+            some[n] += int(rng.choice([-1, 1, 1000]))
+        else:
+            some[n] = hex(int(some[n], 16) * int(rng.choice([-1, 1, 2])) + int(rng.integers(2)))
+        return some
+    if key == "rest":
+        return str(rng.choice(["0x1", "-0x1", "0x2"]))
+    return value[::-1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_proofs_and_corrupted_ones_are_judged_alike(page, kind):
+    rng = np.random.default_rng(100 + list(KINDS).index(kind))
+    judged = []
+    for _ in range(12):
+        examples = plane(rng, kind)
+        text = separability_of(examples).proof.to_json()
+        texts = [text, text.replace("\n", " "), text[:-3], text.replace("[", "[1.0, ", 1)]
+        for _ in range(6):
+            texts += corrupted(rng, text)
+        points, answers = examples.X.tolist(), examples.y.tolist()
+        here = page.evaluate("given => window.judged(...given)", [texts, points, answers])
+        assert here == [by_python(text, examples) for text in texts]
+        judged += here
+    assert judged.count("refused") > 100
+    assert len(judged) - judged.count("refused") >= 24
+
+
+def by_python(text, examples):
+    try:
+        proof = Proof.from_json(text)
+        return proof.check_examples(examples) and proof.claim
+    except ProofError:
+        return "refused"
