@@ -19,7 +19,6 @@ import rosenblatt as rb
 from rosenblatt.algorithms import descent
 from rosenblatt.algorithms.fewest import Gap, Search, starts
 from rosenblatt.algorithms.judge import Judge
-from rosenblatt.algorithms.plane import plane_optimum
 from rosenblatt.costs import Costs
 from rosenblatt.examples import Examples
 
@@ -59,53 +58,6 @@ def brute_force(Z, costs):
                 each = zip(costs, on, turned, pushed, strict=True)
                 best = min(best, sum(k for k, p, q, r in each if (a * p or b * q or c * r) <= 0))
     return best
-
-
-def small_set(seed):
-    """A few points on a small grid: ties, duplicates, contradictions and rows of three."""
-    rng = np.random.default_rng(seed)
-    n, d = int(rng.integers(3, 7)), int(rng.integers(1, 3))
-    X = rng.integers(-2, 3, size=(n, d)) / rng.choice([1, 3, 10])
-    X = np.vstack([X, X[rng.integers(n, size=2)]])
-    y = rng.choice([-1, 1], size=len(X))
-    y[:2] = [-1, 1]
-    return X, y, bool(rng.random() < 0.7)
-
-
-@pytest.mark.slow_without_jit
-@pytest.mark.parametrize("seeds", np.array_split(np.arange(300), 10), ids=lambda s: f"from {s[0]}")
-def test_in_the_plane_the_optimum_is_that_of_brute_force(seeds):
-    for seed in seeds:
-        X, y, intercept = small_set(seed)
-        examples = Examples.from_arrays(X, y, x0=1.0 if intercept else 0.0)
-        optimum = plane_optimum(examples, np.zeros(X.shape[1] + 1))
-        assert optimum.mistakes == brute_force(whole_rows(X, y, intercept), [1] * len(X)), seed
-        assert Judge(examples).alone(optimum.w) == optimum.mistakes, seed
-
-
-@given(its.labelled(max_rows=6, max_columns=2), st.data())
-def test_in_the_plane_weights_are_what_mistakes_cost(xy, data):
-    X, y = xy
-    s = data.draw(st.lists(st.integers(1, 4), min_size=len(X), max_size=len(X)))
-    examples = Examples.from_arrays(X, y).weighted(s)
-    optimum = plane_optimum(examples, np.zeros(X.shape[1] + 1))
-    assert optimum.mistakes == brute_force(whole_rows(X, y), s)
-    repeated = Examples.from_arrays(np.repeat(X, s, axis=0), np.repeat(y, s))
-    assert plane_optimum(repeated, np.zeros(X.shape[1] + 1)).mistakes == optimum.mistakes
-
-
-@pytest.mark.parametrize("offset", [0.0, 1e6, 1e12])
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_in_the_plane_far_and_narrow_columns_change_nothing(offset, scale):
-    rng = np.random.default_rng(5)
-    grid = rng.integers(0, 5, size=(40, 2))
-    y = np.where(grid.sum(axis=1) + rng.normal(scale=2, size=40) > 4, 1, -1)
-    plain = Examples.from_arrays(grid.astype(float), y)
-    moved = Examples.from_arrays(grid * np.array([2.0**20 * scale, 1.0]) + offset, y)
-    expected = plane_optimum(plain, np.zeros(3)).mistakes
-    assert plane_optimum(moved, np.zeros(3)).mistakes in (
-        (expected,) if scale * 2**20 % 1 == 0 else range(expected + 1)
-    )
 
 
 @pytest.mark.slow_without_jit

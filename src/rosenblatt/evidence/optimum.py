@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.algorithms.cells import cells_optimum, few_cells
 from rosenblatt.algorithms.descent import descend, sprint
 from rosenblatt.algorithms.fewest import Engine, Gap, Search, starts
-from rosenblatt.algorithms.plane import in_the_plane, plane_optimum
 from rosenblatt.clock import NEVER, Deadline
+from rosenblatt.engine import cores
 from rosenblatt.evidence.decide import multiples
 from rosenblatt.evidence.integers import exact_products, merged
 from rosenblatt.evidence.lowerbound import LowerBound, lower_bound
@@ -30,7 +31,9 @@ from rosenblatt.words import counted, no_fewer
 Floats = NDArray[np.float64]
 
 BOUND_SHARE = 0.3  # of the time that is left after the sprint goes to the lower bound
+WALK_SHARE = 0.5  # of it goes to a walk through all cells, where it may end in time
 PROOF_SHARE = 0.5  # of it, where the optimum is known already, goes to the sets of a proof
+SEARCH_SECONDS = 4.0  # of which a sprint takes a quarter
 FEW_POINTS = 200  # in the plane, whose optimum is found whatever the time
 NOW = Deadline(-math.inf)
 
@@ -120,8 +123,9 @@ def few_rows(gap: Gap) -> None:
 
 def few_points(gap: Gap) -> None:
     """Go through all lines in the plane, where these are few."""
-    if in_the_plane(gap.examples) and len(gap.examples.kept) <= FEW_POINTS:
-        _all_lines(gap, NEVER)
+    examples = gap.examples
+    if examples.d + bool(examples.x0) <= 3 and len(examples.kept) <= FEW_POINTS:
+        _all_lines(gap, NEVER, NEVER)
 
 
 def first_questions(gap: Gap) -> None:
@@ -130,10 +134,10 @@ def first_questions(gap: Gap) -> None:
         _bound(gap, NOW)
 
 
-def plane(gap: Gap) -> None:
-    """Go through all lines in the plane."""
-    if in_the_plane(gap.examples):
-        _all_lines(gap, gap.deadline)
+def cells(gap: Gap) -> None:
+    """Go through all cells, where w has few dimensions."""
+    if few_cells(gap.examples) and gap.goes_on:
+        _all_lines(gap, gap.deadline.share(WALK_SHARE), gap.deadline)
 
 
 def blocking_sets(gap: Gap) -> None:
@@ -148,7 +152,7 @@ ENGINES: tuple[Engine, ...] = (
     few_points,
     first_questions,
     sprint,
-    plane,
+    cells,
     blocking_sets,
     descend,
 )
@@ -186,20 +190,22 @@ def _offer_right(gap: Gap, rows: NDArray[Any], cost: int = 0) -> None:
     gap.know(cost, exhausted=True)
 
 
-def _all_lines(gap: Gap, deadline: Deadline) -> None:
-    """The optimum in the plane; the disjoint sets are for those who want a proof to check."""
-    examples, optimum, gap.done = gap.examples, None, True
+def _all_lines(gap: Gap, walk: Deadline, proof: Deadline) -> None:
+    """The optimum in few dimensions; disjoint sets are for those who want a proof to check."""
+    examples, optimum = gap.examples, None
     try:
-        optimum = plane_optimum(examples, gap.w, lambda: deadline.over)
+        threads = gap.search.threads
+        optimum = cells_optimum(examples, gap.w, lambda: walk.over, threads, gap.offer)
     except KeyboardInterrupt:
         gap.interrupted = True
     if optimum is None:
         _bound(gap, NOW)
         return
+    gap.done = True
     gap.offer(optimum.w)
     if optimum.cost < gap.cost:
         _offer_right(gap, _right(examples, optimum.exact), optimum.cost)
-    bound = lower_bound(examples, gap.w, deadline.share(PROOF_SHARE), branch=False)
+    bound = lower_bound(examples, gap.w, proof.share(PROOF_SHARE), branch=False)
     gap.interrupted = gap.interrupted or bound.interrupted
     gap.bound, gap.parts, gap.exhausted = min(optimum.cost, gap.cost), bound.parts, True
 
@@ -208,9 +214,12 @@ def fewest_by_walking(examples: Examples) -> int | None:
     """What the fewest mistakes cost, by going through all cells; None where these are too many."""
     if len(examples.kept) == 0:
         return 0
-    if not in_the_plane(examples):
+    if not few_cells(examples):
         return None
-    optimum = plane_optimum(examples, np.zeros(examples.d + 1))
+    gap = Gap(examples, Search(SEARCH_SECONDS, threads=cores()))
+    if len(examples.kept) > FEW_POINTS:  # good weights to begin with let it go past most cells
+        sprint(gap)
+    optimum = cells_optimum(examples, gap.w, threads=cores())
     return None if optimum is None else optimum.cost
 
 

@@ -1,0 +1,304 @@
+"""The fewest mistakes of any w in few dimensions, exactly: all cells that could be cheaper.
+
+A cell cheaper than the best known has a face of two dimensions, on the planes of some pivots (see
+`faces`). Pivots are fixed one after another, and the other rows projected onto what is orthogonal
+to them. Let w lie on such a face: rows that are wrong there are wrong in the cell, too. So, first,
+cut all w that are left into simplices and drop those in which the rows that are wrong throughout
+cost as much as the best: the planes of the pivots still to come meet one that is left over.
+Second, when two dimensions are left, turn w about and count the mistakes from crossing to
+crossing. Third, what still may be cheaper is looked at in whole numbers.
+
+The first two work with floats and only ever leave out what costs too much for certain: a sign or
+an order that rounding could decide is taken to be whatever costs less.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt import engine
+from rosenblatt.algorithms.faces import Directions, Vector, Weights, dot, rounded, unit_floats
+from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.simplices import FOUND, KNOWN, ROUNDED, run_mark, run_turn
+from rosenblatt.costs import FITS, Costs
+from rosenblatt.examples import Examples
+
+Floats = NDArray[np.float64]
+
+# Rows that take a minute or so on two cores, by the dimensions of w.
+MOST_ROWS = {0: 50_000, 1: 50_000, 2: 50_000, 3: 50_000, 4: 4_000, 5: 1_000, 6: 200}
+FEW_FACES = 64  # looked at in whole numbers one and all
+SHORT = 2.0**-8  # a projected row that is shorter is projected again, in whole numbers
+PART = 4  # halvings of each first simplex that threads share
+TURN_CUTS = 4  # cuts that take as long as to turn about a pivot
+FEWEST_CUTS = 1000
+PLAIN_CUTS = 50  # where nothing is compiled
+AT_ONCE = 16  # pivots
+MOMENT = 0.05  # seconds between two looks at the clock
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The fewest mistakes of any w, exactly, and weights with a w0 slot that make them.
+
+    `w` makes more mistakes only where the best cell is too small for floats; `exact`, which is
+    not rounded, never does. There is none where `start` was as good.
+    """
+
+    cost: int  # in the unit of `Costs`
+    mistakes: float
+    w: Floats
+    exact: list[Fraction]
+
+
+def few_cells(examples: Examples) -> bool:
+    """Whether all cells can be gone through here in about a minute."""
+    return len(examples.kept) <= MOST_ROWS.get(examples.d + bool(examples.x0), 0)
+
+
+def cells_optimum(
+    examples: Examples,
+    start: Floats,
+    stopped: Callable[[], bool] = lambda: False,
+    threads: int = 1,
+    found: Callable[[Floats], object] = lambda w: None,
+) -> Optimum | None:
+    """Find the fewest mistakes of any w; None if stopped before it is known.
+
+    What is not better than `start`, weights with a w0 slot, need not be looked at. Better weights
+    are told on the way. The time grows with every feature: see `few_cells`.
+
+    Examples
+    --------
+    >>> xor = Examples.from_arrays([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
+    >>> cells_optimum(xor, np.zeros(3)).mistakes
+    1
+    """
+    best = Best(examples, start, found)
+    if not Walk(best, stopped, threads).go():
+        return None
+    return Optimum(best.fewest, best.costs.number(best.fewest), best.w, best.exact)
+
+
+class Best:
+    """The best weights so far, and what they cost. Threads share it."""
+
+    def __init__(
+        self, examples: Examples, start: Floats, found: Callable[[Floats], object]
+    ) -> None:
+        self.found = found
+        self.directions = Directions(examples)
+        self.judge, self.costs = Judge(examples), Costs.of(examples)
+        self.w, self.cost = start, self.costs.total(self.judge.wrong(start))
+        self.fewest, self.exact = self.cost, list[Fraction]()
+        self.lock = threading.Lock()
+
+    @property
+    def below(self) -> int:
+        """What a better cell costs less than, rows that are always wrong left out."""
+        return self.fewest - self.directions.always
+
+    def look(self, pivots: tuple[int, ...]) -> None:
+        """Look at the faces of some pivots in whole numbers."""
+        found = self.directions.arrangement.cheapest(pivots, self.below)
+        if found is not None:
+            with self.lock:
+                if found[0] < self.below:
+                    self._take(*found)
+
+    def _take(self, cost: int, w: Weights) -> None:
+        self.fewest, self.exact = cost + self.directions.always, self.directions.weights(w)
+        inside = rounded(self.exact)
+        if (count := self.costs.total(self.judge.wrong(inside))) < self.cost:
+            self.cost, self.w = count, inside
+            self.found(inside)
+
+
+@dataclass(frozen=True, eq=False)
+class Flat:
+    """All w that are orthogonal to some pivots, and the rows projected onto it, as floats.
+
+    Coordinates are off by `slack` at most, in some orthonormal basis near `basis`. Only directions
+    matter: a row too short to have a good one is given its true one, and 0 if it vanishes here.
+    """
+
+    pivots: tuple[int, ...]
+    basis: Floats  # (dimensions of w, dimensions left)
+    rows: Floats  # (dimensions left, rows)
+    slack: float
+
+    @property
+    def dimension(self) -> int:
+        """Of what is left of w."""
+        return len(self.rows)
+
+    @classmethod
+    def whole(cls, rows: list[Vector]) -> Flat:
+        """All w there are."""
+        Z = np.array([unit_floats(z) for z in rows]).T.copy()
+        return cls((), np.eye(len(Z)), Z, ROUNDED)
+
+    def fixed(self, n: int, exact: list[Vector]) -> Flat:
+        """What is orthogonal to one more pivot."""
+        length = math.sqrt(float((self.rows[:, n] ** 2).sum()))
+        Q = _across(self.rows[:, n] / length)
+        rows, basis = _product(Q.T, self.rows), self.basis @ Q
+        rows[:, n] = 0.0
+        pivots = (*self.pivots, n)
+        short = (rows**2).sum(axis=0) < SHORT**2
+        for k in np.flatnonzero(short & rows.any(axis=0)).tolist():
+            rest = _orthogonal(exact[k], [exact[p] for p in pivots])
+            rows[:, k] = unit_floats(rest) @ basis if any(rest) else 0.0
+        # A pivot that is off turns the flat by so much, and rows of length 1 with it.
+        return Flat(pivots, basis, rows, self.slack * (1 + 1.1 / length) + ROUNDED)
+
+
+def _across(x: Floats) -> Floats:
+    """Columns that are orthonormal and orthogonal to x of length 1: Householder's."""
+    k = int(np.abs(x).argmax())
+    v = x.copy()
+    v[k] += math.copysign(1.0, x[k])
+    H = np.eye(len(x)) - np.outer(v, v * (2 / float((v * v).sum())))
+    return np.delete(H, k, axis=1)
+
+
+def _product(A: Floats, B: Floats) -> Floats:
+    """A B for an A of a few numbers; BLAS would call its threads."""
+    return np.asarray((A[:, :, None] * B).sum(axis=1))
+
+
+def _orthogonal(z: Vector, pivots: list[Vector]) -> Vector:
+    """What is left of z orthogonal to pivots, times something positive."""
+    orthogonal: list[Vector] = []
+    for row in (*pivots, z):
+        rest = row
+        for p in orthogonal:
+            square, product = dot(p, p), dot(p, rest)
+            rest = tuple(square * v - product * q for v, q in zip(rest, p, strict=True))
+        orthogonal.append(rest)
+    return orthogonal[-1]
+
+
+class Walk:
+    """A walk through all pivots whose faces could be those of a cheaper cell."""
+
+    def __init__(self, best: Best, stopped: Callable[[], bool], threads: int) -> None:
+        self.best, self.stopped, self.threads = best, stopped, threads
+        self.arrangement = best.directions.arrangement
+        costs = self.arrangement.costs
+        total = int(costs.sum()) if len(costs) else 0
+        self.unit = 1 + total // FITS  # costs are rounded down to it where they are very large
+        self.costs = np.array([c // self.unit for c in costs.tolist()], dtype=np.int64)
+        self.halt = np.zeros(1, dtype=np.bool_)  # kernels look at it, too
+        self.cuts: dict[int, list[int]] = {2: [TURN_CUTS]}  # how many there were, by dimensions
+
+    def go(self) -> bool:
+        """Go all the way; true unless it was stopped."""
+        dimension = self.arrangement.dimension
+        if dimension <= 2 or self.arrangement.n_faces <= FEW_FACES:
+            for each in self.arrangement.pivots():
+                self.best.look(each)
+            return True
+        flat = Flat.whole(self.arrangement.rows)
+        marks = self._marks(flat)
+        nodes = self._patience(flat, marks)
+        parts = range(2**dimension << PART)
+        self._each(parts, lambda part: self._mark(flat, marks, (part, part + 1, PART), nodes))
+        pivots = np.flatnonzero(marks == FOUND).tolist()
+        if dimension == 3:
+            self._each(_portions(pivots), lambda some: self._turn(flat, some))
+        else:
+            self._each(pivots, lambda n: self._fix(flat, n))
+        return not self.halt[0]
+
+    @property
+    def limit(self) -> int:
+        """What a better cell costs less than, in the unit of the floats' costs."""
+        return -(-self.best.below // self.unit)
+
+    def _each(self, tasks: Iterable[Any], work: Callable[[Any], object]) -> None:
+        """Have threads do tasks in turn; here only time is kept, and Ctrl-C is heard."""
+        waiting = iter(list(tasks))
+
+        def take() -> None:
+            for task in waiting:
+                if self.halt[0]:
+                    return
+                work(task)
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            try:
+                left = {pool.submit(take) for _ in range(self.threads)}
+                while left:
+                    self.halt[0] |= self.stopped()
+                    done, left = wait(left, MOMENT)
+                    for one in done:
+                        one.result()
+            except BaseException:
+                self.halt[0] = True
+                raise
+
+    def _fix(self, flat: Flat, n: int) -> None:
+        """Fix one more pivot and go through those that may follow."""
+        flat = flat.fixed(n, self.arrangement.rows)
+        marks = self._marks(flat)
+        self._mark(flat, marks, (0, 2**flat.dimension, 0), self._patience(flat, marks))
+        pivots = np.flatnonzero(marks == FOUND).tolist()
+        if flat.dimension == 3:
+            self._turn(flat, pivots)
+            return
+        for k in pivots:
+            if self.halt[0]:
+                return
+            self._fix(flat, k)
+
+    def _marks(self, flat: Flat) -> NDArray[np.int8]:
+        """Marks of the rows that cannot be the next pivot: pivots come in the order of rows."""
+        marks = np.where(flat.rows.any(axis=0), 0, KNOWN).astype(np.int8)
+        marks[: flat.pivots[-1] + 1 if flat.pivots else 0] = KNOWN
+        return marks
+
+    def _mark(
+        self, flat: Flat, marks: NDArray[np.int8], parts: tuple[int, int, int], nodes: Any
+    ) -> None:
+        """Mark the rows that may be the next pivot."""
+        cuts = run_mark(
+            flat.rows, self.costs, marks, (self.limit, flat.slack), parts, nodes, self.halt
+        )
+        self.cuts.setdefault(flat.dimension, []).append(cuts)
+
+    def _patience(self, flat: Flat, marks: NDArray[np.int8]) -> NDArray[np.int64]:
+        """How many cuts to make: as many as they would be if each row were the next pivot."""
+        if not engine.compiles():
+            return np.array([PLAIN_CUTS])
+        candidates = np.flatnonzero(marks == 0)
+        if flat.dimension - 1 not in self.cuts and len(candidates):
+            probe = flat.fixed(int(candidates[len(candidates) // 2]), self.arrangement.rows)
+            trial = self._marks(probe)
+            self._mark(probe, trial, (0, 2**probe.dimension, 0), self._patience(probe, trial))
+        before = self.cuts.get(flat.dimension - 1, [0])
+        return np.array([FEWEST_CUTS + len(candidates) * sum(before) // len(before)])
+
+    def _turn(self, flat: Flat, pivots: list[int]) -> None:
+        """Turn about the last pivot: look exactly at what floats leave, the cheapest first."""
+        rows = np.array(pivots, dtype=np.intp)
+        bounds = np.zeros(len(rows), dtype=np.int64)
+        run_turn(flat.rows, self.costs, rows, bounds, self.limit, flat.slack)
+        for k in np.argsort(bounds, kind="stable").tolist():
+            if bounds[k] >= self.limit or self.halt[0]:
+                break
+            self.best.look((*flat.pivots, pivots[k]))
+
+
+def _portions(pivots: list[int]) -> Iterator[list[int]]:
+    for begin in range(0, len(pivots), AT_ONCE):
+        yield pivots[begin : begin + AT_ONCE]

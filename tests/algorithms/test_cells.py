@@ -1,0 +1,177 @@
+"""All cells are gone through: what is found is the optimum, whatever lies on whatever else."""
+
+import itertools
+import signal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from slowly import fewest_by_rays
+
+from rosenblatt.algorithms import cells
+from rosenblatt.algorithms.cells import cells_optimum, few_cells
+from rosenblatt.algorithms.faces import Directions, fewest
+from rosenblatt.algorithms.judge import Judge
+from rosenblatt.costs import Costs
+from rosenblatt.examples import Examples
+
+
+@pytest.fixture
+def all_by_floats(monkeypatch):
+    """Few cells, too, are gone through the way many are."""
+    monkeypatch.setattr(cells, "FEW_FACES", 0)
+
+
+def small_set(seed):
+    """A few points in one to four dimensions: ties, duplicates, contradictions, all scales."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(3, 8)), int(rng.integers(1, 5))
+    X = rng.integers(-2, 3, size=(n, d)) / rng.choice([1, 3, 10])
+    if rng.random() < 0.2:
+        X = rng.standard_normal((n, d))
+    X = np.vstack([X, X[rng.integers(n, size=2)]]) * 10.0 ** rng.integers(-6, 7, size=d)
+    y = rng.choice([-1, 1], size=len(X))
+    y[:2] = [-1, 1]
+    examples = Examples.from_arrays(X, y, x0=1.0 if rng.random() < 0.7 else 0.0)
+    if rng.random() < 0.5:
+        return examples
+    return examples.weighted(rng.integers(1, 4, size=len(X)) * rng.choice([0.5, 1.0, 1e30]))
+
+
+def signed_rows(examples):
+    """Tall rows times their answers, in fractions."""
+    tall = [
+        [Fraction(examples.x0)] * bool(examples.x0) + [Fraction(v) for v in x]
+        for x in examples.X.tolist()
+    ]
+    return [tuple(int(y) * v for v in x) for x, y in zip(tall, examples.y, strict=True)]
+
+
+def cost_of(examples, w):
+    """What exact weights with a w0 slot cost."""
+    w = w if examples.x0 else w[1:]
+    scores = [sum(a * b for a, b in zip(w, z, strict=True)) for z in signed_rows(examples)]
+    return sum(int(c) for c, s in zip(Costs.of(examples).each, scores, strict=True) if s <= 0)
+
+
+def agrees(seed):
+    examples = small_set(seed)
+    costs = [int(c) for c in Costs.of(examples).each]
+    least = fewest_by_rays(signed_rows(examples), costs)
+    optimum = cells_optimum(examples, np.zeros(examples.d + 1))
+    assert optimum.cost == least, seed
+    assert cost_of(examples, optimum.exact or [Fraction(0)] * (examples.d + 1)) == least, seed
+    assert cells_optimum(examples, optimum.w).cost == least, seed
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("seeds", np.array_split(np.arange(400), 8), ids=lambda s: f"from {s[0]}")
+def test_the_optimum_is_that_of_brute_force(seeds):
+    for seed in seeds:
+        agrees(seed)
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize(
+    "seeds", np.array_split(np.arange(400, 700), 6), ids=lambda s: f"from {s[0]}"
+)
+def test_so_it_is_where_floats_choose_what_to_look_at(seeds, all_by_floats):
+    for seed in seeds:
+        agrees(seed)
+
+
+def noisy(seed, n, d, kind):
+    """Points of two kinds that overlap: on a grid, on one of tenths (rounded), or anywhere."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    if kind != "anywhere":
+        X = rng.integers(0, 5, size=(n, d)) / (1 if kind == "grid" else 10)
+    y = np.where(X[:, 0] - X[:, 0].mean() + X.std() * rng.standard_normal(n) > 0, 1, -1)
+    return Examples.from_arrays(X, y)
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("kind", ["grid", "tenths", "anywhere"])
+@pytest.mark.parametrize(("n", "d"), [(60, 2), (25, 3), (14, 4)])
+def test_all_faces_in_whole_numbers_say_the_same(n, d, kind):
+    for seed in range(3):
+        examples = noisy(seed, n, d, kind)
+        directions = Directions(examples)
+        found = fewest(directions.arrangement, examples.n + 1)
+        optimum = cells_optimum(examples, np.zeros(d + 1), threads=2)
+        assert optimum.cost == found[0] + directions.always
+
+
+@pytest.mark.slow_without_jit
+def test_good_weights_to_begin_with_change_nothing_but_the_time():
+    for seed, (n, d) in itertools.product(range(2), [(300, 2), (80, 3), (60, 4)]):
+        examples = noisy(seed, n, d, "anywhere")
+        optimum = cells_optimum(examples, np.zeros(d + 1), threads=2)
+        assert Judge(examples).alone(optimum.w) == optimum.mistakes
+        again = cells_optimum(examples, optimum.w)
+        assert (again.cost, again.exact) == (optimum.cost, [])
+        assert again.w is optimum.w
+
+
+@pytest.mark.slow_without_jit
+def test_a_grid_full_of_coincidences_is_gone_through():
+    examples = noisy(0, 200, 3, "grid")
+    optimum = cells_optimum(examples, np.zeros(4), threads=2)
+    repeated = Examples.from_arrays(np.repeat(examples.X, 2, axis=0), np.repeat(examples.y, 2))
+    assert cells_optimum(repeated, optimum.w).cost == 2 * optimum.cost
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e12])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_far_and_narrow_columns_change_nothing(offset, scale):
+    rng = np.random.default_rng(5)
+    grid = rng.integers(0, 5, size=(40, 2))
+    y = np.where(grid.sum(axis=1) + rng.normal(scale=2, size=40) > 4, 1, -1)
+    plain = Examples.from_arrays(grid.astype(float), y)
+    moved = Examples.from_arrays(grid * np.array([2.0**20 * scale, 1.0]) + offset, y)
+    expected = cells_optimum(plain, np.zeros(3)).mistakes
+    assert cells_optimum(moved, np.zeros(3)).mistakes in (
+        (expected,) if scale * 2**20 % 1 == 0 else range(expected + 1)
+    )
+
+
+def test_columns_that_are_sums_of_others_say_nothing_new():
+    examples = noisy(0, 20, 2, "tenths")
+    X = np.column_stack([examples.X, np.ones(20), examples.X[:, 0], np.zeros(20)])
+    wide = Examples.from_arrays(X, examples.y)
+    assert cells_optimum(wide, np.zeros(6)).cost == cells_optimum(examples, np.zeros(3)).cost
+
+
+def test_rows_that_contradict_one_another_leave_nothing_to_choose():
+    X = [[1.0, 2.0], [1.0, 2.0], [0.0, 3.0], [0.0, 3.0]]
+    optimum = cells_optimum(Examples.from_arrays(X, [0, 1, 0, 1]), np.zeros(3))
+    assert optimum.mistakes == 2
+    nothing = Examples.from_arrays(np.zeros((3, 2)), [0, 1, 1], x0=0.0)
+    assert cells_optimum(nothing, np.zeros(3)).mistakes == 3
+
+
+def test_weights_of_any_size_are_what_mistakes_cost():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 4, size=(30, 2)), rng.choice([-1, 1], 30)
+    s = 2.0 ** rng.integers(-70, 70, 30)
+    optimum = cells_optimum(Examples.from_arrays(X, y).weighted(s), np.zeros(3))
+    alone = Examples.from_arrays(X, y).weighted(s * 2.0**-300)
+    assert cells_optimum(alone, np.zeros(3)).cost == optimum.cost
+
+
+def test_who_stops_it_is_told_nothing():
+    assert cells_optimum(noisy(0, 100, 3, "anywhere"), np.zeros(4), lambda: True) is None
+
+
+def test_an_interrupt_is_heard_while_threads_walk():
+    def interrupt():
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        cells_optimum(noisy(0, 100, 3, "anywhere"), np.zeros(4), interrupt, threads=2)
+
+
+def test_few_dimensions_and_not_too_many_rows_have_few_cells():
+    assert few_cells(noisy(0, 300, 3, "anywhere"))
+    assert few_cells(noisy(0, 500, 4, "anywhere"))
+    assert not few_cells(noisy(0, 20, 7, "anywhere"))
