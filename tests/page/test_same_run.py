@@ -8,7 +8,7 @@ import pytest
 from planes import KINDS, learnt, plane, settings
 
 from rosenblatt import strictjson
-from rosenblatt.algorithms.plane import plane_optimum
+from rosenblatt.algorithms.cells import cells_optimum
 from rosenblatt.evidence.proof import Proof, ProofError
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.show.page.assets import bundled
@@ -104,7 +104,7 @@ def test_run_verdict_bound_and_fewest_mistakes_are_those_of_python(page, kind):
         if told["algorithm"] in ("pocket", "ratchet"):
             assert [tuple(entry) for entry in found["pocket"]] == list(run.pocket.history)
         assert found["verdict"] == verdict.verdict
-        assert found["fewest"] == plane_optimum(examples, np.zeros(3)).mistakes
+        assert found["fewest"] == cells_optimum(examples, np.zeros(3)).mistakes
         same_bound(found, verdict)
         assert Proof.from_json(found["proof"]).check_examples(examples)
 
