@@ -135,6 +135,17 @@ def test_far_and_narrow_columns_change_nothing(offset, scale):
     )
 
 
+@pytest.mark.slow_without_jit
+def test_numbers_of_any_size_are_what_they_are(all_by_floats):
+    sizes = [0.0, 1.0, -1.0, 5e-324, 1e-300, -1e300, 1.7e308, -1e16, 1e16 + 2, 1e-5]
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, y = rng.choice(sizes, (7, rng.integers(1, 4))), rng.permutation([1, 1, 1, -1, -1, -1, 1])
+        examples = Examples.from_arrays(X, y)
+        least = fewest_by_rays(signed_rows(examples), [1] * 7)
+        assert cells_optimum(examples, np.zeros(X.shape[1] + 1)).cost == least, seed
+
+
 def test_columns_that_are_sums_of_others_say_nothing_new():
     examples = noisy(0, 20, 2, "tenths")
     X = np.column_stack([examples.X, np.ones(20), examples.X[:, 0], np.zeros(20)])

@@ -165,7 +165,8 @@ class Circle:
 
     def _widest(self, order: NDArray[np.intp], pieces: NDArray[np.intp]) -> Fraction:
         """A place in the widest of some pieces, if floats can tell: they fit in the more easily."""
-        angles = [math.atan(self._crossing(n) / self.unit) for n in order.tolist()]
+        places = (self._crossing(n) / self.unit for n in order.tolist())
+        angles = (math.atan(_quotient(q.numerator, q.denominator)) for q in places)
         ends = np.array([-math.pi / 2, *angles, math.pi / 2])
         k = int(pieces[(ends[pieces + 1] - ends[pieces]).argmax()])
         at = Fraction(math.tan((ends[k] + ends[k + 1]) / 2)) * self.unit
