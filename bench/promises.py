@@ -73,6 +73,8 @@ FEWEST = (
     Promise("fewest.heart", 4, "heart, 10 s (published: 25)", most(25), "mistakes"),
     Promise("fewest.pima", 4, "pima, 10 s (published: 156)", most(148), "mistakes"),
     Promise("fewest.plane-2000", 4, "the optimum in the plane, 2,000 points: mistakes above the proved lower bound", most(0), "mistakes"),
+    Promise("fewest.plane-2000-time", 19, "the optimum in the plane, 2,000 points: until it is known that no line makes fewer", most(1), "s"),
+    Promise("fewest.cells-300x3", 19, "the optimum of 300 × 3 whole numbers: until it is known that no line makes fewer", most(2), "s"),
     Promise("fewest.1000000x30", 4, "1,000,000 × 30, 10 s: mistakes, as a share of the pocket's in 2 s", under(1), "× the pocket's"),
 )  # fmt: skip
 
