@@ -14,9 +14,10 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, JointExamples
 
 T = TypeVar("T")
+ENTRIES = 2**20  # of rows against rivals that are written at a time
 Batches = Callable[[], Iterable[Examples]]
 Work = Callable[[Examples, int], T]
 
@@ -52,6 +53,76 @@ class InOrder:
         for block in self.batches():
             yield work(block, first)
             first += block.n
+
+
+@dataclass(frozen=True, eq=False)
+class AgainstRivals:
+    """Examples of K labels as rows that are all to be on one side: each against each rival.
+
+    Such a row has x in the place of its label and -x in that of the rival (Kesler's construction),
+    so that w·z > 0 says that the right score is above the rival's. Row m is example m // (K - 1)
+    against one of its rivals in their order. Only a few are written at a time.
+
+    Parameters
+    ----------
+    examples : JointExamples
+        The rows.
+    reduced : bool, default=False
+        Whether to leave out the place of the first label, as if its weights were 0: to add the
+        same to all labels' weights changes no product.
+
+    Examples
+    --------
+    >>> three = JointExamples.from_arrays([[2.0], [3.0], [5.0]], ["a", "b", "c"])
+    >>> rows = AgainstRivals(three)
+    >>> rows.pair(2), rows.pair(3)
+    ((1, 0), (1, 2))
+    >>> print(take(rows, [2, 3]).examples.X.toarray())
+    [[-1. -3.  1.  3.  0.  0.]
+     [ 0.  0.  1.  3. -1. -3.]]
+    """
+
+    examples: JointExamples
+    reduced: bool = False
+
+    def pair(self, m: int) -> tuple[int, int]:
+        """The example that a row is, and the place of the rival."""
+        n, r = divmod(int(m), self.examples.k - 1)
+        return n, r + (r >= int(self.examples.y[n]))
+
+    def each(self, work: Work[T]) -> Iterator[T]:
+        """One pass, a few rows at a time."""
+        rivals = self.examples.k - 1
+        step = max(1, ENTRIES // (2 * self.examples.entries_per_row))
+        for begin in range(0, self.examples.n, step):
+            yield work(self._written(slice(begin, begin + step)), begin * rivals)
+
+    def _written(self, part: slice) -> Examples:
+        from scipy import sparse
+
+        examples, rivals = self.examples, self.examples.k - 1
+        X = sparse.csr_array(examples.X[part])
+        if examples.x0:
+            x0 = sparse.csr_array(np.full((X.shape[0], 1), examples.x0))
+            X = sparse.hstack((x0, X), format="csr")
+        X.sort_indices()
+        size, y = X.shape[1], examples.y[part].astype(np.intp)
+        others = np.arange(rivals) + (np.arange(rivals) >= y[:, None])
+        own = np.repeat(y, rivals).reshape(-1, rivals)
+        # Each row twice, in the places of two labels, the smaller first.
+        place = np.stack((np.minimum(own, others), np.maximum(own, others)), axis=2).ravel()
+        sign = np.where(place == np.repeat(y, 2 * rivals), 1, -1)
+        twice = X[np.repeat(np.arange(len(y)), 2 * rivals)]
+        count = np.diff(twice.indptr)
+        data = twice.data * np.repeat(sign, count).astype(twice.data.dtype)
+        places = twice.indices + np.repeat(place * size, count)
+        shape = (len(y) * rivals, examples.k * size)
+        Z = sparse.csr_array((data, places, twice.indptr[::2]), shape=shape)
+        Z = Z[:, size:] if self.reduced else Z
+        return Examples(Z, np.ones(Z.shape[0], dtype=np.int8), ONE_SIDE, x0=0.0)
+
+
+ONE_SIDE = np.array([False, True])
 
 
 @dataclass(frozen=True, eq=False)
