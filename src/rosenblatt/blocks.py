@@ -85,6 +85,11 @@ class AgainstRivals:
     examples: JointExamples
     reduced: bool = False
 
+    def called(self, m: int) -> str:
+        """What a row is called: "17 against b"."""
+        n, r = self.pair(m)
+        return f"{n} against {self.examples.labels[r]}"
+
     def pair(self, m: int) -> tuple[int, int]:
         """The example that a row is, and the place of the rival."""
         n, r = divmod(int(m), self.examples.k - 1)
@@ -119,7 +124,8 @@ class AgainstRivals:
         shape = (len(y) * rivals, examples.k * size)
         Z = sparse.csr_array((data, places, twice.indptr[::2]), shape=shape)
         Z = Z[:, size:] if self.reduced else Z
-        return Examples(Z, np.ones(Z.shape[0], dtype=np.int8), ONE_SIDE, x0=0.0)
+        s = None if examples.weights is None else np.repeat(examples.weights[part], rivals)
+        return Examples(Z, np.ones(Z.shape[0], dtype=np.int8), ONE_SIDE, None, 0.0, s)
 
 
 ONE_SIDE = np.array([False, True])

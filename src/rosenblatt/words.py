@@ -197,16 +197,11 @@ def no_fewer(than: str = "") -> str:
     return f"no line makes fewer{than and f' than {than}'}"
 
 
-def out_of_budget(reason: str, made: str, mistakes: float, examples: int, ask: str | None) -> str:
-    """Why PLA stopped short, and what to do: `made` is what it did, `ask` whom to ask, if any."""
-    left = (
-        f"Perceptron stopped at {reason} after {made} with {counted(mistakes, 'mistake')} left on "
-        f"{counted(examples, 'example')}."
-    )
-    if ask is None:
-        return f"{left} Raise the budget, scale the features, or set average=True."
+def out_of_budget(reason: str, made: str, mistakes: float, examples: int, ask: str) -> str:
+    """Why PLA stopped short, and what to do: `made` is what it did, `ask` whom to ask."""
     return (
-        f"{left} Ask {ask}(X, y) whether any line can answer them all; "
+        f"Perceptron stopped at {reason} after {made} with {counted(mistakes, 'mistake')} left on "
+        f"{counted(examples, 'example')}. Ask {ask}(X, y) whether any line can answer them all; "
         "if none can, use PocketPerceptron; if one can, raise the budget or scale the features."
     )
 

@@ -402,5 +402,4 @@ def _watch(status: StatusLine) -> Callable[[Progress], None]:
 def _advice(run: algorithms.Run, examples: Examples) -> str:
     made = f"{counted(run.corrections, 'correction')} in {counted(run.cycles, 'cycle')}"
     count = len(examples.in_order)
-    ask = None if isinstance(examples, JointExamples) else "rosenblatt.separability"
-    return out_of_budget(run.reason, made, run.mistakes or 0, count, ask)
+    return out_of_budget(run.reason, made, run.mistakes or 0, count, "rosenblatt.separability")

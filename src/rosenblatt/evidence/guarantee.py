@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import engine
+from rosenblatt.blocks import AgainstRivals
 from rosenblatt.evidence.integers import merged, not_below
 from rosenblatt.evidence.signed import (
     Floats,
@@ -21,7 +22,7 @@ from rosenblatt.evidence.signed import (
     scaled_radius,
     whole_of,
 )
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.trace import Trace
 from rosenblatt.words import card, counted
 
@@ -176,7 +177,9 @@ def guarantee(
     X, y : arrays, sparse matrix or frame, and answers
         The examples.
     weights : array
-        Any tall w_f, w0 first (no w0 without intercept).
+        Any tall w_f, w0 first (no w0 without intercept); of more than two labels a row for each.
+        R is then the length of the longest row against a rival, x in the place of its label and
+        -x in that of the rival.
     fit_intercept : bool, default=True
         Whether the examples have an x0.
     intercept_scaling : float, default=1.0
@@ -191,10 +194,13 @@ def guarantee(
     1.8888888888888888
     """
     x0 = float(intercept_scaling) if fit_intercept else 0.0
-    examples = merged(Examples.from_arrays(X, y, x0=x0, one_class=True))
+    examples = merged(JointExamples.from_arrays(X, y, x0=x0, one_class=True))
     if sample_weight is not None:
         examples = examples.weighted(sample_weight, stream=True)
-    w, look = with_slot(examples, weights), look_at(examples)
+    w = with_slot(examples, weights)
+    if isinstance(examples, JointExamples):
+        return guarantee_of(examples, w)
+    look = look_at(examples)
     promise = guarantee_of(examples, w)
     radius = scaled_radius(look, examples, weights=examples.weights)
     margin = look.scaled_margin(promise.margin, near_one(examples.tall(w)))
@@ -203,6 +209,10 @@ def guarantee(
 
 def guarantee_of(examples: Examples, w: Floats) -> Guarantee:
     """R of the examples and rho of a w with its w0 slot; weights scale the examples."""
+    if isinstance(examples, JointExamples):
+        flat = np.append(0.0, w if examples.x0 else w[:, 1:])
+        each = list(AgainstRivals(examples).each(lambda rows, _: guarantee_of(rows, flat)))
+        return Guarantee(max(g.radius for g in each), min(g.margin for g in each))
     examples, lengths = merged(examples), lengths_of(examples)
     if examples.weights is not None:
         with np.errstate(over="ignore"):
@@ -253,8 +263,9 @@ def squeeze(trace: Trace, weights: Any) -> Squeeze:
             "scale the columns first."
         )
     inner, squared = np.zeros(len(t)), np.zeros(len(t))
-    start = origin.start / examples.unit
-    engine.along(examples.rows(origin.eta), trace.examples, start.copy(), w, inner, squared)
+    start, w = origin.start / examples.unit, examples.flat(w)
+    made = examples.corrections(trace.examples, trace.rivals)
+    engine.along(examples.rows(origin.eta), made, start.copy(), w, inner, squared)
     inner, squared = inner * examples.unit, squared * examples.unit * examples.unit
     size = math.hypot(*w.tolist())
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -275,13 +286,15 @@ def held_by_floats(w: Floats) -> Floats:
 
 def with_slot(examples: Examples, weights: Any) -> Floats:
     """Tall weights as a person gives them, with the w0 slot that the rooms use."""
-    w = np.asarray(weights, dtype=np.float64).ravel()
-    wanted = examples.d + bool(examples.x0)
-    if len(w) != wanted or not np.isfinite(w).all() or not w.any():
+    w: Floats = np.asarray(weights, dtype=np.float64)
+    shape = examples.tall(np.zeros(examples.size)).shape
+    if w.size != math.prod(shape) or not np.isfinite(w).all() or not w.any():
+        wanted = " × ".join(map(str, shape))
         raise ValueError(
             f"weights must be {wanted} finite numbers, not all 0 (w0 first); got {weights!r}."
         )
-    return w if examples.x0 else np.concatenate(([0.0], w))
+    w = w.reshape(shape)
+    return w if examples.x0 else np.insert(w, 0, 0.0, axis=-1)
 
 
 def lengths_of(examples: Examples) -> Floats:

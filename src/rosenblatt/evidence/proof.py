@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import strictjson
-from rosenblatt.blocks import Blocks, Pick, Picked, Work, take
+from rosenblatt.blocks import AgainstRivals, Blocks, Pick, Picked, Work, take
 from rosenblatt.costs import Costs, power_of
 from rosenblatt.errors import quoted, readable
 from rosenblatt.evidence.integers import (
@@ -48,7 +48,7 @@ from rosenblatt.evidence.integers import (
 )
 from rosenblatt.evidence.products import product_signs
 from rosenblatt.evidence.tree import Tree
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.words import card, counted, proof_size
 
 FORMATS = ("rosenblatt proof 1", "rosenblatt proof 2")  # the second may have what the first lacks
@@ -183,6 +183,10 @@ class Proof(SealedProof):
         The digest of the sample weights, or empty: then each row costs 1.
     walk : str
         "cells" where a walk through all cells showed the claim; then there is nothing else.
+    labels : int
+        How many there are, or 0 of two: then rows are examples against rivals, as in
+        `AgainstRivals`, and the weights are those of label after label. A proof that is not of
+        "separable" has none for the first label: they are 0.
 
     Examples
     --------
@@ -208,6 +212,7 @@ class Proof(SealedProof):
     alike: tuple[Vector, ...] = ()
     prices: str = ""
     walk: str = ""
+    labels: int = 0
 
     @classmethod
     def of_mistakes(
@@ -252,6 +257,8 @@ class Proof(SealedProof):
             True; a proof that does not hold raises ProofError.
         """
         check_kinds(self)
+        if self.labels:
+            return self._check_labels(JointExamples.from_arrays(X, y, x0=self.x0))
         examples = Examples.from_arrays(X, y, x0=self.x0, one_class=True)
         if sample_weight is not None:
             if not self.prices:
@@ -259,8 +266,23 @@ class Proof(SealedProof):
             examples = examples.weighted(sample_weight, stream=True)
         return self.check_examples(examples, again=again)
 
+    def _check_labels(self, examples: Examples) -> bool:
+        """Check a proof about more than two labels."""
+        if not isinstance(examples, JointExamples) or examples.k != self.labels:
+            raise ProofError(f"this is a proof about {self.labels} labels; y has others.")
+        rows = AgainstRivals(examples, reduced=self.claim != "separable")
+        try:
+            return replace(self, x0=0.0, labels=0).check_examples(rows)
+        except ProofError as wrong:
+            if wrong.row is None:
+                raise
+            told = str(wrong).replace(f"row {wrong.row}:", f"row {rows.called(wrong.row)}:")
+            raise ProofError(told) from None
+
     def check_examples(self, examples: Blocks, *, again: bool = False) -> bool:
         """Check the proof against the rows of blocks in exact arithmetic, in two passes."""
+        if self.labels:
+            raise ProofError(f"this is a proof about {self.labels} labels; use proof.check(X, y).")
         evidence = Evidence.of(self, examples, anew=True)
         if evidence.data != self.data:
             raise ProofError(OTHER_DATA)
@@ -275,6 +297,7 @@ class Proof(SealedProof):
             "alike": [list(group) for group in self.alike],
             "prices": self.prices,
             "walk": self.walk,
+            "labels": self.labels,
         }
         more = {key: value for key, value in more.items() if value}
         return {
@@ -305,6 +328,7 @@ class Proof(SealedProof):
             tuple(map(tuple, content.get("alike", ()))),
             str(content.get("prices", "")),
             str(content.get("walk", "")),
+            content.get("labels", 0),
         )
         check_kinds(proof)
         return proof
@@ -341,6 +365,8 @@ def check_kinds(proof: Proof) -> None:
     """x0 is a finite float, and all other numbers are Python's whole numbers, which none rounds."""
     if not isinstance(proof.x0, float) or not math.isfinite(proof.x0):
         raise ProofError(f"x0 is a finite float, not {quoted(proof.x0)}.")
+    if type(proof.labels) is not int or proof.labels in (1, 2) or proof.labels < 0:
+        raise ProofError(f"labels are three or more, not {quoted(proof.labels)}.")
     whole = [("weights", proof.weights), *(("rows", group) for group in proof.alike)]
     whole += [] if proof.tree is None else proof.tree.numbers()
     for part in proof.parts:

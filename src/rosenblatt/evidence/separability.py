@@ -21,7 +21,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.blocks import Blocks, Picked, T, Together, Work, picked, take
+from rosenblatt.blocks import AgainstRivals, Blocks, Picked, T, Together, Work, picked, take
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.decide import (
     ON_THE_MARGIN,
@@ -72,7 +72,7 @@ from rosenblatt.evidence.signed import (
     scaled_radius,
     whole_of,
 )
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.words import cannot_be_right, card, counted, listed, rows_named
 
 TIME_OVER = "the time limit ended the search for a proof"
@@ -107,9 +107,11 @@ class Separability:
     radius : float
         R, the length of the longest tall example.
     support : array
-        The rows on the margin.
+        The rows on the margin; of more than two labels pairs, a row and the place in the order
+        of labels of the rival that it is on the margin to.
     blocking : tuple of Part
-        Sets of rows that cannot all be right, fewest rows first.
+        Sets of rows that cannot all be right, fewest rows first; of more than two labels the rows
+        are those of `rivals`.
     passes : int
         How often all the data were gone through.
     proof : Proof, optional
@@ -118,6 +120,8 @@ class Separability:
         Why it is undecided, or not known in full.
     scaled : Guarantee, optional
         What R and rho of the same line would be if each column were divided by its largest entry.
+    rivals : AgainstRivals, optional
+        Where there are more than two labels: the examples as rows against rivals.
     """
 
     verdict: str
@@ -131,6 +135,7 @@ class Separability:
     proof: Proof | None = None
     reason: str = ""
     scaled: Guarantee | None = None
+    rivals: AgainstRivals | None = None
 
     def __bool__(self) -> bool:
         return self.verdict == "separable"
@@ -156,7 +161,9 @@ class Separability:
         """What was found and why, in plain sentences, one on each line."""
         told = {"separable": self._of_the_margin, "undecided": self._of_the_bounds}
         more = told.get(self.verdict, self._of_the_blocking)()
-        return "\n".join((*_FIRST[self.verdict], *more))
+        family = ', family="multinomial"' if self.rivals else ""
+        first = (line.format(more=family) for line in _FIRST[self.verdict])
+        return "\n".join((*first, *more))
 
     def _of_the_margin(self) -> Iterator[str]:
         if self.margin is None:
@@ -175,7 +182,7 @@ class Separability:
             yield (
                 "No floats were found that separate exactly; the whole numbers of proof.weights do."
             )
-        yield f"On the margin: {rows_named(self.support, MOST_ROWS)}."
+        yield f"On the margin: {rows_named(self._names_of_support(), MOST_ROWS)}."
         if before is not None and after is not None:
             change = (
                 f"{'lower' if after < before else 'raise'} the bound of this line to {after:,.1f}"
@@ -196,11 +203,26 @@ class Separability:
         for part in self.blocking[:MOST_SETS]:
             total = sum(part.multipliers) + part.rest
             pairs = sorted(zip(part.rows, part.multipliers, strict=True), key=lambda pair: -pair[1])
-            shares = listed([f"{m / total:.2g} of row {n}" for n, m in pairs], most=MOST_ROWS)
-            sentence = cannot_be_right(part.rows, part.rest, MOST_ROWS)
+            shares = [f"{m / total:.2g} of row {self._called(n)}" for n, m in pairs]
+            sentence = self._blocked_by(part)
             if len(part.rows) > 1:
-                sentence += f": {shares}, each times its answer, sum to nothing"
+                times = "" if self.rivals else ", each times its answer"
+                sentence += f": {listed(shares, most=MOST_ROWS)}{times}, sum to nothing"
             yield sentence[0].upper() + sentence[1:] + "."
+
+    def _called(self, n: int) -> str:
+        return str(n) if self.rivals is None else self.rivals.called(n)
+
+    def _names_of_support(self) -> list[str]:
+        if self.rivals is None:
+            return list(map(str, self.support))
+        labels = self.rivals.examples.labels
+        return [f"{n} against {labels[r]}" for n, r in self.support]
+
+    def _blocked_by(self, part: Part) -> str:
+        named = list(map(self._called, part.rows[: MOST_ROWS + 1])) if self.rivals else part.rows
+        more = part.rows[len(named) :]
+        return cannot_be_right([*named, *more], part.rest, MOST_ROWS)
 
     def __repr__(self) -> str:
         why = self.reason if self.verdict == "undecided" else ""
@@ -208,8 +230,7 @@ class Separability:
             needs = corrections(self.bound)
             why = f"margin {self.margin:.4g}, R {self.radius:.4g}, PLA needs {needs}"
         if not why:
-            part = self.blocking[0]
-            why = cannot_be_right(part.rows, part.rest, MOST_ROWS)
+            why = self._blocked_by(self.blocking[0])
         return f"<Separability: {self.verdict}; {why}>"
 
     def _repr_html_(self) -> str:
@@ -225,7 +246,8 @@ _FIRST: dict[str, tuple[str, ...]] = {
     "quasi-separable": (
         "Quasi-separable: no w answers every example rightly,",
         "but some w is wrong about none: it is right about some and exactly zero on the others.",
-        "Some estimates of a logistic regression are infinite: rb.separation(X, y) says which.",
+        "Some estimates of a logistic regression are infinite: "
+        "rb.separation(X, y{more}) says which.",
     ),
     "inseparable": ("Inseparable: no w answers every example rightly, and PLA would never end.",),
     "not separable": (
@@ -251,7 +273,8 @@ def separability(
     X : array, CSR matrix or frame of shape (n, d)
         The features; every float is taken as the exact fraction that it is.
     y : sequence of n answers
-        One or two kinds of answer.
+        One, two or more kinds of answer. Of more than two, it is decided whether there is a w for
+        each label with every right score the highest, and `weights` has a row for each.
     fit_intercept : bool, default=True
         Whether w has a w0 with x0 = `intercept_scaling`.
     intercept_scaling : float, default=1.0
@@ -274,9 +297,48 @@ def separability(
     85.0
     >>> rb.separability([[0.0], [1.0], [2.0]], [0, 1, 0])
     <Separability: inseparable; rows 0, 1 and 2 cannot all be right>
+    >>> s = rb.separability([[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "c"])
+    >>> s.verdict, [s.rivals.called(n) for n in s.blocking[0].rows]
+    ('quasi-separable', ['0 against b', '1 against a', '2 against b'])
     """
     x0 = float(intercept_scaling) if fit_intercept else 0.0
-    return separability_of(Examples.from_arrays(X, y, x0=x0, one_class=True), widest=widest)
+    examples = JointExamples.from_arrays(X, y, x0=x0, one_class=True)
+    if isinstance(examples, JointExamples):
+        return separability_of_labels(examples, widest=widest)
+    return separability_of(examples, widest=widest)
+
+
+def separability_of_labels(
+    examples: JointExamples, *, widest: bool = True, deadline: Deadline = NEVER
+) -> Separability:
+    """Decide about more than two labels, by rows against rivals.
+
+    Without the first label's weights, which may be 0, there is nothing that no row tells apart, and
+    a verdict is soon found; the widest margin is that of the weights of all labels.
+    """
+    rows = AgainstRivals(examples, reduced=True)
+    found = separability_of(rows, widest=False, deadline=deadline)
+    if found and found.weights is not None:
+        rows = AgainstRivals(examples)
+        size = len(found.weights) // (examples.k - 1)
+        w = np.concatenate((np.zeros(1 + size), found.weights))
+        found = separability_of(rows, widest=widest, deadline=deadline, known=w)
+    weights, proof = found.weights, found.proof
+    if weights is not None:
+        size = weights.size // (examples.k - rows.reduced)
+        weights = np.append(np.zeros(size * rows.reduced), weights).reshape(examples.k, size)
+    pairs = np.array([rows.pair(m) for m in found.support], dtype=np.intp).reshape(-1, 2)
+    return replace(
+        found,
+        weights=weights,
+        radius=found.radius
+        if not rows.reduced
+        else math.sqrt(2.0) * look_at(merged(examples)).radius,
+        support=pairs,
+        proof=None if proof is None else replace(proof, x0=examples.x0, labels=examples.k),
+        scaled=None,
+        rivals=rows,
+    )
 
 
 def separability_of(
