@@ -141,9 +141,9 @@ def test_xor_is_refused_a_line_and_the_proof_is_seen(opened):
     assert screen.fact("pocket") == "1"
     assert page.get_by_label("Order of visits").input_value() == "random"
     page.get_by_label("Show the proof in the picture").check()
-    assert page.locator("[data-multiplier]").all_inner_texts() == ["λ = 1"] * 4
+    assert page.locator("[data-multiplier]").all_inner_texts() == ["λ = 0.25"] * 4
     drawn = screen.exported("Picture (SVG)").decode()
-    assert drawn.count("λ = 1") == 4
+    assert drawn.count("λ = 0.25") == 4
     assert "in both hulls" in drawn
     assert ">pocket<" in drawn
     assert rb.separability([p[:2] for p in screen.points], [p[2] for p in screen.points]).blocking
@@ -163,8 +163,7 @@ def test_a_link_reproduces_the_state(opened):
         first.click(0.31, 0.12)
     first.page.get_by_label("Show the proof in the picture").check()
     first.page.get_by_label("Correction t").fill("17")
-    first.page.get_by_role("button", name="Copy a link to exactly this").click()
-    link = first.page.url.partition("#")[2]
+    link = first.ask("() => window.rosenblatt.writeAddress()").partition("#")[2]
     second = opened("#" + link)
     state = "() => JSON.stringify(window.rosenblatt.state)"
     assert second.ask(state) == first.ask(state)
@@ -179,7 +178,7 @@ def test_a_link_to_changed_or_no_examples_keeps_what_they_are_called(opened, dat
     first = opened(f"#data={data}&algorithm=pocket&order=random&t=3")
     with first.learning():
         first.page.locator(".rb-plane").click(position={"x": 100, "y": 100})
-    first.until("() => location.hash.includes('points=')")
+    first.until("() => /^#z=|points=/.test(location.hash)")
     second = opened("#" + first.page.url.partition("#")[2])
     svg = "() => window.rosenblatt.player.svg()"
     assert second.ask(svg) == first.ask(svg)
@@ -325,3 +324,157 @@ def test_settings_reach_the_algorithm(opened):
     assert told["start"] == [0, 2, 0]
     exact = json.loads(page.locator(".rb-sum").get_attribute("data-exact"))
     assert exact == screen.python()["trace"].weights(3).tolist()
+
+
+def test_a_long_state_is_compressed_and_a_longer_one_offered_as_a_file(opened, tmp_path):
+    points = "".join(f"{'xo'[i % 2]}{i / 700},{(i * i % 701) / 701}" for i in range(300))
+    first = opened(f"#points={points}&algorithm=pocket&order=shuffle&t=40")
+    link = first.ask("() => window.rosenblatt.writeAddress()")
+    assert "#z=" in link
+    assert len(link) < 0.6 * len(points)
+    second = opened("#" + link.partition("#")[2])
+    state = "() => JSON.stringify(window.rosenblatt.state)"
+    assert second.ask(state) == first.ask(state)
+    cut = opened("#" + link.partition("#")[2][:-20])
+    assert cut.ask("() => window.rosenblatt.state.points") is None
+    first.ask("""() => {
+      const point = (_, i) => [Math.sin(i), Math.cos(i * i), 1 - 2 * (i % 2)];
+      const points = Array.from({ length: 2500 }, point);
+      return window.rosenblatt.set({ points, corrections: 30, t: 9 });
+    }""")
+    with first.page.expect_download() as download:
+        first.page.get_by_role("button", name="Copy a link to exactly this").click()
+    whole = tmp_path / "whole.html"
+    whole.write_bytes(download.value.path().read_bytes())
+    assert "too much for a link" in first.page.locator("#note").inner_text()
+    third = opened("", page=whole)
+    assert third.ask(state) == first.ask(state)
+    assert third.t == 9
+
+
+def test_the_file_works_in_an_iframe_without_a_network(browser, saved, tmp_path):
+    slides = tmp_path / "slides.html"
+    frame = f'<iframe src="{saved.as_uri()}#data=xor&proof=1" width="900" height="700"></iframe>'
+    slides.write_text(f"<!doctype html><title>slides</title>{frame}")
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    page.goto(slides.as_uri())
+    inside = page.frame_locator("iframe")
+    inside.locator("body[data-ready]").wait_for()
+    assert inside.locator(".rb-verdict h2").inner_text() == "Inseparable"
+    inside.locator("[data-fact=fewest]").wait_for()
+    inside.get_by_role("button", name="Step: make one correction").click()
+    assert inside.locator("[data-fact=t]").inner_text() == "1"
+    context.close()
+
+
+def test_no_line_makes_fewer_mistakes_and_the_page_says_so(opened):
+    screen = opened("#data=noisy&algorithm=pocket&order=random")
+    screen.page.locator("[data-fact=fewest]").wait_for()
+    points = screen.points
+    found = rb.fewest_mistakes([p[:2] for p in points], [p[2] for p in points])
+    assert screen.fact("fewest") == f"{found.mistakes} mistakes"
+    with screen.learning():
+        screen.page.get_by_role("button", name="Take all examples away").click()
+    assert not screen.page.locator("[data-fact=fewest]").is_visible()
+
+
+def test_a_proof_from_the_page_is_checked_by_python(opened):
+    for data in ("separable", "xor"):
+        screen = opened(f"#data={data}")
+        text = screen.exported("Proof (JSON)").decode()
+        points = screen.points
+        assert rb.Proof.from_json(text).check([p[:2] for p in points], [p[2] for p in points])
+
+
+def test_a_circle_can_lie_on_a_cross_by_click_and_by_numbers(opened):
+    screen = opened("#points=o0.5,0.5x-0.5,-0.5")
+    with screen.learning():
+        screen.click(-0.5, -0.5)
+    assert screen.points[2] == [-0.5, -0.5, 1]
+    assert screen.page.locator(".rb-verdict h2").inner_text() == "Quasi-separable"
+    screen.page.keyboard.press("x")
+    screen.page.get_by_label("x1 of a new example").fill("0.125")
+    screen.page.get_by_label("x2 of a new example").fill("-0.75")
+    with screen.learning():
+        screen.page.get_by_role("button", name="Add", exact=True).click()
+    assert screen.points[3] == [0.125, -0.75, -1]
+
+
+def test_a_number_that_is_none_is_marked_when_it_is_left(opened):
+    screen = opened()
+    field = screen.page.get_by_label("Corrections at most")
+    field.fill("0")
+    screen.page.keyboard.press("Tab")
+    assert field.get_attribute("aria-invalid") == "true"
+    assert screen.page.locator(".hint").inner_text() == "a number from 1 to 100,000"
+    with screen.learning():
+        field.fill("12")
+        screen.page.keyboard.press("Tab")
+    assert field.get_attribute("aria-invalid") == "false"
+    assert screen.page.locator(".hint").count() == 0
+
+
+def test_a_file_can_be_dropped_on_the_page(opened):
+    screen = opened()
+    drop = """([name, text]) => {
+      const data = new DataTransfer();
+      data.items.add(new File([text], name));
+      document.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+    }"""
+    with screen.learning():
+        text = "a;b;c;sort\n1;2;9;good\n2;3;8;bad\n5;1;7;good\n"
+        screen.page.evaluate(drop, ["wine.csv", text])
+    assert screen.points == [[1, 2, 1], [2, 3, -1], [5, 1, 1]]
+    about = screen.page.locator(".rb-about").inner_text()
+    assert about == "About a and b, 3 rows of wine.csv."
+    drawn = screen.exported("Picture (SVG)").decode()
+    assert "○ good" in drawn and "× bad" in drawn  # noqa: PT018
+    screen.page.evaluate(drop, ["bad.csv", "a,b\n1,2\n3,4\n5,6\n"])
+    screen.page.get_by_role("alert").filter(
+        has_text="no column with exactly two answers"
+    ).wait_for()
+
+
+@pytest.mark.parametrize("height", [720, 800])
+@pytest.mark.parametrize("hash", ["#data=xor&proof=1&t=3", "#data=separable&tour=3&proof=1&t=4"])
+def test_on_a_projector_picture_step_play_and_verdict_are_one_screen(opened, height, hash):
+    screen = opened(hash + "&type=large", viewport={"width": 1280, "height": height})
+    for part in (".rb-plane", ".rb-step", ".rb-play"):
+        box = screen.page.locator(part).bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= height
+    assert screen.page.locator(".rb-plane").bounding_box()["height"] >= 150
+    bound = screen.page.locator(".rb-bound").bounding_box()
+    assert bound["y"] + 40 <= height
+
+
+def test_notes_move_nothing_and_go_away(opened):
+    screen = opened()
+    before = screen.page.locator(".rb-plane").bounding_box()
+    with screen.learning():
+        screen.click(0.9, -0.9)
+    assert "added at" in screen.page.locator("#note").inner_text()
+    assert screen.page.locator(".rb-plane").bounding_box() == before
+    screen.until("() => document.getElementById('note').textContent === ''")
+
+
+def test_at_the_start_nothing_is_ringed_and_a_legend_tells_the_signs(opened):
+    screen = opened("#data=separable&t=0")
+    drawn = screen.exported("Picture (SVG)").decode()
+    assert drawn.count("<circle") == sum(point[2] > 0 for point in screen.points)
+    assert "○ yes, +1" in drawn
+
+
+def test_the_tour_brings_into_view_what_it_speaks_of(opened):
+    screen = opened("#data=separable&type=large", viewport={"width": 1280, "height": 720})
+    with screen.learning():
+        screen.page.get_by_role("button", name="A tour in four steps").click()
+    for _ in range(3):
+        with screen.learning():
+            screen.page.get_by_role("button", name="Next").click()
+        screen.until("""() => {
+          const { top } = document.querySelector(".rb-spot").getBoundingClientRect();
+          const tour = document.getElementById("tour").getBoundingClientRect();
+          return tour.top >= 0 && top >= tour.bottom - 1 && top < window.innerHeight - 60;
+        }""")

@@ -102,7 +102,12 @@ def corrections(bound: float) -> str:
     """
     if math.isinf(bound):
         return "a finite number of corrections, but R²/rho² is past all floats"
-    return f"at most {counted(math.floor(bound * (1 + 1e-12)), 'correction')}"
+    return f"at most {counted(whole(bound), 'correction')}"
+
+
+def whole(bound: float) -> int:
+    """The most corrections that a bound allows; rounding may have cost its last digit."""
+    return math.floor(bound * (1 + 1e-12))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ import jinja2
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.evidence.guarantee import corrections
+from rosenblatt.evidence.guarantee import corrections, whole
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.files import write_text
@@ -196,6 +196,7 @@ def _page(found: Findings) -> Report:
         cuts=cuts,
         made=made,
         squeeze=squeeze if made and squeeze and squeeze["bound"] else None,
+        most=whole(squeeze["bound"]) if squeeze and squeeze["bound"] else None,
         scene=scene,
         undrawn=undrawn,
         margins=_margins(h, examples),

@@ -39,7 +39,8 @@ def page_parts() -> tuple[str, str, str, str]:
 def page_html(own: dict[str, Any] | None = None) -> str:
     """The page as one HTML file that needs no other, with a person's own data in it."""
     page, script, style, policy = page_parts()
-    data = json.dumps(own, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    content = {"own": own, "state": None}
+    data = json.dumps(content, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     icon = base64.b64encode(text_of("icon.svg").encode()).decode("ascii")
     parts = {"POLICY": policy, "ICON": icon, "STYLE": style, "OWN": data, "SCRIPT": script}
     return re.sub("@([A-Z]+)@", lambda found: parts[found[1]], page)

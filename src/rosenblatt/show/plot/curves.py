@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.errors import UsageError
-from rosenblatt.evidence.guarantee import Guarantee, Squeeze, guarantee_of, squeeze, with_slot
+from rosenblatt.evidence.guarantee import (
+    Guarantee,
+    Squeeze,
+    guarantee_of,
+    squeeze,
+    whole,
+    with_slot,
+)
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.files import replacing
 from rosenblatt.pipelines import final
@@ -109,7 +116,7 @@ class GuaranteeDisplay:
         least, most = np.maximum(s.inner_least, 0) ** 2, s.squared_most
         title = counted(last, "correction")
         if bound is not None and not s.squared[0]:
-            title += f"; at most R²/ρ² = {bound:,.0f}"
+            title += f"; at most R²/ρ² = {whole(bound):,}" if np.isfinite(bound) else ""
             t, least, most = self._until(bound)
             ax.axvline(bound, color=PALE, linewidth=0.9, linestyle=(0, (1, 2)))
         else:

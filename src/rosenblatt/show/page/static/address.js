@@ -1,4 +1,8 @@
 // Address: everything about the state, behind the # of the address, so that a link reproduces it.
+// What is long is compressed.
+
+export const LONGEST = 16000; // letters of a link that go through mail, chats and servers
+const SHORT = 300; // letters that stay as they can be read
 
 export const USUAL = {
   data: "separable",
@@ -23,6 +27,20 @@ export const USUAL = {
 };
 
 const NONE = "none"; // all examples taken away
+// From where to where numbers may be.
+const RANGES = {
+  eta: [1e-6, 1e6],
+  start: [-1e9, 1e9],
+  points: [-1e9, 1e9],
+  chance: [0, 2 ** 31 - 1],
+  seed: [0, 2 ** 31 - 1],
+  corrections: [1, 100000],
+  t: [0, Infinity],
+  speed: [0.1, 10000],
+  tour: [0, 9],
+};
+const WHOLE = ["chance", "seed", "corrections", "t", "tour"];
+export const MOST_POINTS = 5000;
 
 const CHOICES = {
   algorithm: ["pla", "pocket", "ratchet", "online"],
@@ -33,7 +51,34 @@ const CHOICES = {
   type: ["normal", "large"],
 };
 
-export function toAddress(state) {
+// A state as the part of an address from the # on.
+export async function toAddress(state) {
+  const plain = plainAddress(state);
+  if (plain.length <= SHORT || !globalThis.CompressionStream) return plain;
+  const bytes = new TextEncoder().encode(plain.slice(1));
+  const squeezed = await through(bytes, new CompressionStream("deflate-raw"));
+  const letters = btoa(Array.from(squeezed, (byte) => String.fromCharCode(byte)).join(""));
+  return `#z=${letters.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+}
+
+export async function fromAddress(hash) {
+  if (!hash.startsWith("#z=")) return fromPlainAddress(hash);
+  try {
+    const letters = atob(hash.slice(3).replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+    const plain = await through(bytes, new DecompressionStream("deflate-raw"));
+    return fromPlainAddress(new TextDecoder().decode(plain));
+  } catch {
+    return fromPlainAddress(""); // a link that was cut off
+  }
+}
+
+async function through(bytes, stream) {
+  const squeezed = new Blob([bytes]).stream().pipeThrough(stream);
+  return new Uint8Array(await new Response(squeezed).arrayBuffer());
+}
+
+function plainAddress(state) {
   const parts = [];
   for (const [name, usual] of Object.entries(USUAL)) {
     const text = written(name, state[name]);
@@ -43,7 +88,7 @@ export function toAddress(state) {
   return "#" + parts.join("&");
 }
 
-export function fromAddress(hash) {
+function fromPlainAddress(hash) {
   const state = structuredClone(USUAL);
   for (const part of hash.replace(/^#/, "").split("&")) {
     const [name, text] = [part.slice(0, part.indexOf("=")), part.slice(part.indexOf("=") + 1)];
@@ -71,16 +116,22 @@ function written(name, value) {
 function taken(name, text) {
   if (name in CHOICES) return CHOICES[name].includes(text) ? text : undefined;
   if (name === "points") return pointsIn(text);
-  if (name === "start") return numbersIn(text, 3);
+  if (name === "start") return numbersIn(name, text, 3);
   if (typeof USUAL[name] === "boolean") return text === "1";
-  if (typeof USUAL[name] === "number") return numbersIn(text, 1)?.[0];
+  if (typeof USUAL[name] === "number") return numbersIn(name, text, 1)?.[0];
   return text;
 }
 
-function numbersIn(text, count) {
+function numbersIn(name, text, count) {
   const numbers = text.split(",").map(Number);
-  const fine = text !== "" && numbers.length === count && numbers.every(Number.isFinite);
-  return fine ? numbers : undefined;
+  const fine = text !== "" && numbers.length === count;
+  return fine && numbers.every((value) => isAllowed(name, value)) ? numbers : undefined;
+}
+
+export function isAllowed(name, value) {
+  const [low, high] = RANGES[name];
+  const whole = !WHOLE.includes(name) || Number.isInteger(value);
+  return Number.isFinite(value) && whole && value >= low && value <= high;
 }
 
 function pointsIn(text) {
@@ -90,7 +141,7 @@ function pointsIn(text) {
     Number(y),
     sign === "o" ? 1 : -1,
   ]);
-  return points.length && points.every((point) => point.every(Number.isFinite))
-    ? points
-    : undefined;
+  const few = points.length > 0 && points.length <= MOST_POINTS;
+  const fine = points.every(([x, y]) => isAllowed("points", x) && isAllowed("points", y));
+  return few && fine ? points : undefined;
 }

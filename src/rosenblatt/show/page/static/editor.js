@@ -73,6 +73,7 @@ export class Editor {
     const n = this.near(place, this.reach());
     if (n !== null && this.desk.tool() !== "erase") {
       this.held = n;
+      this.begun = place;
       this.before = this.desk.points();
       this.canvas.setPointerCapture(event.pointerId);
       return;
@@ -86,14 +87,29 @@ export class Editor {
       this.canvas.classList.toggle("near", near);
       return;
     }
-    const [x, y] = this.rounded(this.place(event));
+    const place = this.place(event);
+    const still = this.desk.points() === this.before;
+    if (still && Math.hypot(place[0] - this.begun[0], place[1] - this.begun[1]) < 4) return;
+    const [x, y] = this.rounded(place);
     this.desk.change(this.moved(this.held, x, y), false);
   }
 
   drop() {
     if (this.held === null) return;
+    const n = this.held;
     this.held = null;
     if (this.desk.points() !== this.before) this.desk.change(this.desk.points(), true, this.before);
+    else this.addOn(n);
+  }
+
+  // A click on an example of the other kind puts one on it, in the very same place.
+  addOn(n) {
+    const tool = this.desk.tool();
+    const answer = tool === "o" ? 1 : -1;
+    const [x, y, other] = this.desk.points()[n];
+    if (tool === "move" || other === answer) return;
+    this.desk.change([...this.desk.points(), [x, y, answer]], true);
+    this.desk.say(`${answer > 0 ? "Circle" : "Cross"} added at ${x}, ${y}, on another.`);
   }
 
   moved(n, x, y) {

@@ -1,4 +1,6 @@
-// Exports: the picture as PNG or SVG, the examples as CSV, the run as Python lines.
+// Exports: the picture as PNG or SVG, the examples as CSV, the run as Python lines, the proof, and
+// the page itself.
+import { proofText } from "./proof.js";
 
 const SIZE = 900;
 
@@ -24,6 +26,19 @@ export function saveCsv(story) {
 
 export function savePython(lines) {
   save("rosenblatt_run.py", new Blob([lines], { type: "text/x-python" }));
+}
+
+// A proof is Python's text, or what was proved here, to be checked by `rosenblatt verify`.
+export function saveProof(proof, points, answers) {
+  const text = typeof proof === "string" ? proof : proofText(proof, points, answers);
+  save("rosenblatt_proof.json", new Blob([text], { type: "application/json" }));
+}
+
+// The text of the page with other data and another state in it.
+export function savePage(page, content) {
+  const data = JSON.stringify(content).replaceAll("<", "\\u003c");
+  const filled = page.replace(/(id="own">).*?(<\/script>)/s, (_, a, b) => a + data + b);
+  save("rosenblatt.html", new Blob(["<!doctype html>\n", filled], { type: "text/html" }));
 }
 
 // Numbers are written so that they read back to the same bits.

@@ -8,6 +8,7 @@
 import { onGrid } from "./exact.js";
 
 const PLACES = 8192; // the last bits of an angle say which point it is of
+const SLICE = 12; // milliseconds between two frames
 const SURE = 2 ** -34; // angles are known better than this, without those bits
 
 // Goes on pivot by pivot, so that a page can do other things between: each `next()` gives how many
@@ -19,6 +20,20 @@ export function* fewest(points, answers) {
     yield p + 1;
   }
   return { mistakes: sweep.best.mistakes, line: sweep.line() };
+}
+
+// The same between frames, as long as it is of interest; null where it is not any more.
+export async function fewestBetweenFrames(points, answers, isWanted) {
+  const search = fewest(points, answers);
+  for (;;) {
+    const until = performance.now() + SLICE;
+    do {
+      const { done, value } = search.next();
+      if (done) return isWanted() ? value : null;
+    } while (performance.now() < until);
+    await new Promise((next) => setTimeout(next));
+    if (!isWanted()) return null;
+  }
 }
 
 class Sweep {

@@ -42,6 +42,7 @@ export function learn(plane, settings) {
     answers: plane.answers,
     names: plane.names,
     labels: plane.labels,
+    about: plane.about,
     features: null,
     lines: null,
     table: null,

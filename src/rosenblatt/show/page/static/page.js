@@ -1,51 +1,47 @@
 // Page: connects the address, the settings, the picture and what is learnt.
-import { fromAddress, toAddress, USUAL } from "./address.js";
+import { fromAddress, LONGEST, MOST_POINTS, toAddress, USUAL } from "./address.js";
+import { NotReadError, readTable } from "./dropped.js";
 import { Editor } from "./editor.js";
-import { saveCsv, savePng, savePython, saveSvg } from "./exports.js";
-import { fewest } from "./fewest.js";
+import { saveCsv, savePage, savePng, saveProof, savePython, saveSvg } from "./exports.js";
+import { fewestBetweenFrames } from "./fewest.js";
 import { boxAround } from "./frame.js";
+import { isDark, KEYS, pressed } from "./keys.js";
 import { learn } from "./learn.js";
+import { counted } from "./numbers.js";
 import { mountPlayer } from "./player.js";
-import { preset } from "./presets.js";
 import { pythonLines } from "./pythonlines.js";
-import { isProjected, PROJECTION, Settings } from "./settings.js";
+import { isProjected, Settings } from "./settings.js";
+import { examplesOf, fileState, planeOf } from "./source.js";
 import { emptyStory } from "./story.js";
 import { pageTools, pythonWindow, Toolbar } from "./toolbar.js";
 import { TOUR, Tour } from "./tour.js";
 import { SPEEDS } from "./transport.js";
 
-const KEYS =
-  "Keys: space plays, → and ← step, Home rewinds; o, x, m, e choose a tool, z undoes; " +
-  "l large type, d dark. In the picture: arrows and Enter.";
-const LEARNING = [
-  "points",
-  "algorithm",
-  "order",
-  "eta",
-  "zero",
-  "start",
-  "chance",
-  "corrections",
-  "data",
-  "seed",
-  "x",
-  "y",
-];
-const SLICE = 12; // milliseconds of a search between two frames
+// What is learnt anew when it changes.
+const LEARNING = "points algorithm order eta zero start chance corrections data seed x y".split(
+  " ",
+);
+const STALE = 6000; // milliseconds after which a note goes away
 const byId = (name) => document.getElementById(name);
 const pause = () => new Promise((done) => setTimeout(done));
+const PRISTINE = document.documentElement.outerHTML; // before anything is added to it
 
 class Page {
   // `own` is null, or a person's data as show/page/own.py has them.
-  constructor(own) {
+  constructor(own, state) {
     this.own = own;
-    this.state = fromAddress(location.hash);
-    if (own && !location.hash) this.state = { ...this.state, ...fileState(own) };
+    this.state = state;
     this.past = [];
     this.build();
     byId("keys").textContent = KEYS;
     window.addEventListener("hashchange", () => this.hashChanged());
-    document.addEventListener("keydown", (event) => this.key(event));
+    document.querySelector(".skip").addEventListener("click", (event) => {
+      event.preventDefault(); // the address is for the state
+      this.player.parts.plane.focus();
+    });
+    document.addEventListener("dragover", (event) => event.preventDefault());
+    document.addEventListener("drop", (event) => this.drop(event));
+    document.addEventListener("keydown", (event) => pressed(this, event));
   }
 
   build() {
@@ -66,11 +62,9 @@ class Page {
       tool: () => this.state.tool,
       canEdit: () => !isProjected(this.state),
       change: (points, done, before) => this.change(points, done, before),
-      say: (text) => (byId("note").textContent = text),
+      say: (text) => this.note(text),
     });
-    this.settings = new Settings(byId("settings"), this.own, (values) =>
-      this.set({ t: 0, ...values }),
-    );
+    this.makeSettings();
     this.tour = new Tour(byId("tour"), {
       go: (step) => this.goTour(step),
       close: () => this.set({ tour: 0 }),
@@ -80,12 +74,57 @@ class Page {
       svg: () => saveSvg(this.player),
       csv: () => saveCsv(this.player.story),
       python: () => this.showPython(),
+      proof: () => this.saveProof(),
+      page: () => this.savePage(),
       link: () => this.copyLink(),
       tour: () => this.goTour(1),
       large: () => this.set({ type: this.state.type === "large" ? "normal" : "large" }),
       theme: () => this.set({ theme: isDark(this.state.theme) ? "light" : "dark" }),
     });
     this.points = [];
+  }
+
+  makeSettings() {
+    this.settings = new Settings(byId("settings"), this.own, {
+      changed: (values) => this.set({ t: 0, ...values }),
+      add: (x, y) => this.addAt(x, y),
+    });
+  }
+
+  // What has just happened, for a moment, beside everything else.
+  note(text) {
+    clearTimeout(this.staleness);
+    byId("note").textContent = text;
+    this.staleness = setTimeout(() => (byId("note").textContent = ""), STALE);
+  }
+
+  trouble(text) {
+    byId("trouble").textContent = text;
+  }
+
+  // An example by its coordinates.
+  addAt(x, y) {
+    const answer = this.state.tool === "x" ? -1 : 1;
+    this.change([...this.points, [x, y, answer]], true);
+    this.note(`${answer > 0 ? "Circle" : "Cross"} added at ${x}, ${y}.`);
+  }
+
+  // A file that was dropped on the page is the person's own data from now on.
+  async drop(event) {
+    event.preventDefault();
+    const [file] = event.dataTransfer.files;
+    if (!file) return;
+    try {
+      this.own = readTable(file.name, await file.text(), MOST_POINTS);
+    } catch (error) {
+      if (!(error instanceof NotReadError)) throw error;
+      this.trouble(`${error.message} \`rosenblatt watch\` reads more kinds of file.`);
+      return;
+    }
+    this.trouble("");
+    this.makeSettings();
+    await this.set({ ...fileState(this.own), points: null, t: 0 });
+    this.note(`${file.name}: ${counted(this.own.rows, "row")}.`);
   }
 
   // Take new values of the state, and do what follows from them.
@@ -118,21 +157,11 @@ class Page {
   // The examples of the state, and then their story.
   async load() {
     const { state } = this;
-    this.plane = this.planeOf(state);
+    this.plane = planeOf(this.own, state);
     const { points, answers } = this.plane;
     this.points = state.points || points.map(([a, b], n) => [a, b, answers[n]]);
     this.fitted = null;
     await this.learn(state.t);
-  }
-
-  // What the state begins with; examples that a person has changed keep its names.
-  planeOf({ data, seed, x, y }) {
-    const { own } = this;
-    if (data !== "file" || !own) return preset(data === "file" ? USUAL.data : data, seed);
-    const { answers, labels, columns } = own;
-    const [i, j] = [x, y].map((name) => columns.indexOf(name));
-    if (i < 0 || j < 0) return { points: [], answers: [], names: ["", ""], labels };
-    return { points: own.X.map((row) => [row[i], row[j]]), answers, names: [x, y], labels };
   }
 
   // The story of the examples as they are; of many wishes only the last is fulfilled.
@@ -161,13 +190,7 @@ class Page {
 
   // The examples as they are learnt from.
   examples() {
-    const { own, state, points, plane } = this;
-    const { names, labels } = plane;
-    const answers = points.map((point) => point[2]);
-    if (!isProjected(state))
-      return { points: points.map(([x, y]) => [x, y]), answers, names, labels };
-    const { X, columns, verdict } = own;
-    return { X, answers: own.answers, features: columns, verdict, labels: own.labels };
+    return examplesOf(this);
   }
 
   storyNow() {
@@ -176,17 +199,11 @@ class Page {
     return examples.answers.length ? learn(examples, state) : emptyStory(state.start);
   }
 
-  // The fewest mistakes of any line, looked for between frames as long as the story is shown.
   async lookForFewest(story) {
     if (!story.flat || !["inseparable", "quasi-separable"].includes(story.verdict?.name)) return;
-    const search = fewest(story.points, story.answers);
-    for (let step = search.next(); !step.done; ) {
-      const until = performance.now() + SLICE;
-      while (!step.done && performance.now() < until) step = search.next();
-      if (step.done) this.player.setFewest(step.value);
-      else await pause();
-      if (this.player.story !== story) return;
-    }
+    const isShown = () => this.player.story === story;
+    const found = await fewestBetweenFrames(story.points, story.answers, isShown);
+    if (found) this.player.setFewest(found);
   }
 
   take(story, t) {
@@ -241,16 +258,23 @@ class Page {
     this.timer = setTimeout(() => this.writeAddress(), this.player.playing ? 400 : 120);
   }
 
-  writeAddress() {
+  // The link to what is shown; null where it is too long for one.
+  async writeAddress() {
     clearTimeout(this.timer);
-    const address = toAddress(this.state);
-    if (address !== location.hash)
-      history.replaceState(null, "", address === "#" ? location.pathname : address);
+    const { state } = this;
+    const address = await toAddress(state);
+    if (state !== this.state) return this.writeAddress(); // it went on meanwhile
+    const fits = address.length <= LONGEST;
+    if ((fits ? address : "#") !== location.hash) {
+      history.replaceState(null, "", fits && address !== "#" ? address : location.pathname);
+    }
+    this.written = location.hash;
+    return fits ? location.href : null;
   }
 
   async hashChanged() {
-    if (toAddress(this.state) === location.hash) return;
-    this.state = fromAddress(location.hash);
+    if (this.written === location.hash) return;
+    this.state = await fromAddress(location.hash);
     this.show();
     await this.load();
   }
@@ -267,71 +291,59 @@ class Page {
   }
 
   async copyLink() {
-    this.writeAddress();
-    await this.copy(location.href, "The link is copied: it leads to exactly this.");
+    const link = await this.writeAddress();
+    if (link) return this.copy(link, "The link is copied: it leads to exactly this.");
+    this.savePage();
+    return this.note("That is too much for a link: the page was saved as a file that has it all.");
   }
 
   async copy(text, told) {
     try {
       await navigator.clipboard.writeText(text);
-      byId("note").textContent = told;
+      this.note(told);
     } catch {
-      byId("note").textContent =
-        "Copying is not allowed here; the address of this page is the link.";
+      this.note("Copying is not allowed here; the address of this page is the link.");
     }
+  }
+
+  // The page as it came, with the data and the state of now in it.
+  savePage() {
+    const { x, y, ...state } = this.state;
+    savePage(PRISTINE, { own: this.own, state: this.own ? { ...state, x, y } : state });
+  }
+
+  saveProof() {
+    const { verdict, points, answers } = this.player.story;
+    if (!verdict?.proof) this.note("Nothing is proved yet.");
+    else saveProof(verdict.proof, points, answers);
   }
 
   showPython() {
     const examples = this.examples();
     if (new Set(examples.answers).size < 2) {
-      byId("note").textContent = "There is nothing to learn yet: add both ○ and ×.";
+      this.note("There is nothing to learn yet: add both ○ and ×.");
       return;
     }
     const lines = pythonLines({ X: examples.points, ...examples }, this.state);
     pythonWindow(lines, savePython, (text) => this.copy(text, "The lines are copied."));
   }
-
-  key(event) {
-    const { target } = event;
-    if (event.ctrlKey || event.metaKey || event.altKey || target.closest("dialog")) return;
-    if (target.matches("input[type=number], select")) return;
-    // A slider has its own arrows.
-    if (target.matches("input[type=range]") && event.key.length > 1) return;
-    const { player } = this;
-    const actions = {
-      " ": () => (player.playing ? player.pause() : player.play()),
-      ArrowRight: () => player.step(),
-      ArrowLeft: () => player.go(player.t - 1),
-      Home: () => player.go(0),
-      End: () => player.go(player.story.T),
-      o: () => this.set({ tool: "o" }),
-      x: () => this.set({ tool: "x" }),
-      m: () => this.set({ tool: "move" }),
-      e: () => this.set({ tool: "erase" }),
-      z: () => this.undo(),
-      l: () => this.set({ type: this.state.type === "large" ? "normal" : "large" }),
-      d: () => this.set({ theme: isDark(this.state.theme) ? "light" : "dark" }),
-    };
-    if (!(event.key in actions)) return;
-    // Space presses the button that has the focus.
-    if (event.key === " " && target.matches("button, summary, input, a")) return;
-    event.preventDefault();
-    actions[event.key]();
-  }
 }
 
-function isDark(theme) {
-  return (
-    theme === "dark" ||
-    (theme === "auto" && window.matchMedia("(prefers-color-scheme: dark)").matches)
-  );
+// What an address says; else what was saved with the page; else its data, if it has any.
+async function firstState(own, saved) {
+  if (location.hash) return fromAddress(location.hash);
+  const usual = { ...(await fromAddress("")), ...(own ? fileState(own) : {}) };
+  if (!saved) return usual;
+  const known = Object.entries(saved).filter(([name]) => name in USUAL);
+  return { ...usual, ...Object.fromEntries(known) };
 }
 
-function fileState(file) {
-  return { data: "file", x: file.columns[0], y: file.columns[1] || PROJECTION };
+async function begin() {
+  const { own, state } = JSON.parse(byId("own").textContent);
+  const page = new Page(own, await firstState(own, state));
+  window.rosenblatt = page;
+  page.show();
+  await page.load();
 }
 
-const page = new Page(JSON.parse(byId("own").textContent));
-window.rosenblatt = page;
-page.show();
-page.load();
+begin();

@@ -16,7 +16,7 @@ export function drawPlane(pen, scene, layPoints) {
   if (layPoints) layPoints();
   else drawPoints(pen, scene.story, scene.frame, scene.palette);
   drawPocketName(pen, scene);
-  drawMistakes(pen, scene);
+  if (line) drawMistakes(pen, scene); // while w = 0 all are, and nothing is to be seen
   drawCorrected(pen, scene);
   if (scene.proof) drawProofAbove(pen, scene);
 }
@@ -105,6 +105,25 @@ function drawLabels(pen, story, frame, palette) {
     weight: 600,
   });
   pen.text(story.names[1], 8, size + 8, { ...style, weight: 600 });
+  drawLegend(pen, story, frame, palette, { ...style, weight: 600, align: "right" });
+}
+
+// What the two signs mean; Python's own labels are the signs themselves.
+function drawLegend(pen, story, { width }, palette, style) {
+  const [no, yes] = story.labels || [];
+  if (yes === undefined) return;
+  const plain = yes === "○" && no === "×";
+  const lines = [
+    [`○ ${plain ? "yes, +1" : shortName(yes)}`, palette.yes],
+    [`× ${plain ? "no, −1" : shortName(no)}`, palette.no],
+  ];
+  lines.forEach(([text, fill], i) =>
+    pen.text(text, width - 10, (1 + 1.35 * i) * style.size + 8, { ...style, fill }),
+  );
+}
+
+function shortName(text) {
+  return text.length > 24 ? `${text.slice(0, 23)}…` : text;
 }
 
 function pixelEnds(frame, line) {
@@ -261,16 +280,12 @@ function drawProofAbove(pen, { story, frame, palette }) {
     halo: palette.paper,
   };
   const [x, y] = part.common ? [frame.x(part.common[0]), frame.y(part.common[1])] : [0, 0];
+  const taken = part.common ? [boxOf("in both hulls", x, y - 3 * r, "center", style.size)] : [];
   part.rows.slice(0, 8).forEach((n, i) => {
-    // Away from the common point, where the hulls leave room.
-    const [px, py] = at(n);
-    const right = px >= x;
-    pen.text(
-      `λ = ${multiplier(part, i)}`,
-      px + (right ? 2 : -2) * r,
-      py + (py >= y ? 3.2 : -1.8) * r,
-      { ...style, align: right ? "left" : "right" },
-    );
+    const text = `λ = ${multiplier(part, i)}`;
+    const { px, py, align, box } = freePlace(text, at(n), { x, y, r, frame, taken, style });
+    taken.push(box);
+    pen.text(text, px, py, { ...style, align });
   });
   if (!part.common) return;
   const k = 2.1 * r;
@@ -295,10 +310,42 @@ function drawProofAbove(pen, { story, frame, palette }) {
   pen.text("in both hulls", x, y - 1.4 * k, { ...style, align: "center" });
 }
 
-// A multiplier as it is where it is short, else its share of its side.
+// A multiplier as its share of all, as Python says it; those of either side sum to a half.
 export function multiplier(part, i) {
-  const whole = part.multipliers[i];
-  return whole.length <= 4 ? whole : say(part.shares[i], 3);
+  return say(part.shares[i] / 2, 3);
+}
+
+// Where a text beside a point covers no other: away from the common point first, where the hulls
+// leave room.
+function freePlace(text, [px, py], { x, y, r, frame, taken, style }) {
+  const [right, below] = [px >= x, py >= y];
+  const places = [1, 2.2].flatMap((far) =>
+    [
+      [right, below],
+      [right, !below],
+      [!right, below],
+      [!right, !below],
+    ].map(([east, south]) => {
+      const align = east ? "left" : "right";
+      const [tx, ty] = [px + (east ? 2 : -2) * r, py + (south ? 2.2 + far : -0.8 - far) * r];
+      return { px: tx, py: ty, align, box: boxOf(text, tx, ty, align, style.size) };
+    }),
+  );
+  const inside = ({ left, end, top, foot }) =>
+    left >= 0 && top >= 0 && end <= frame.width && foot <= frame.height;
+  const free = ({ box }) => inside(box) && !taken.some((other) => overlap(box, other));
+  return places.find(free) || places[0];
+}
+
+// About where a text is drawn.
+function boxOf(text, x, y, align, size) {
+  const width = 0.58 * size * text.length;
+  const left = x - { left: 0, center: width / 2, right: width }[align];
+  return { left, end: left + width, top: y - 0.85 * size, foot: y + 0.25 * size };
+}
+
+function overlap(a, b) {
+  return a.left < b.end && b.left < a.end && a.top < b.foot && b.top < a.foot;
 }
 
 function hull(points) {

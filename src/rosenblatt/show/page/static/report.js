@@ -18,7 +18,9 @@ export function mountReport() {
     const { picture, numbers } = canvas.dataset;
     mountPicture(canvas, DRAW[picture], numbers ? JSON.parse(numbers) : new Story(story));
   }
-  return story ? mountPlayer(document.getElementById("player"), story) : null;
+  return story
+    ? mountPlayer(document.getElementById("player"), story, { t: story.corrections })
+    : null;
 }
 
 function mountPicture(canvas, draw, data) {

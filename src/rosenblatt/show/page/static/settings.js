@@ -30,12 +30,14 @@ const ZEROS = [
 ];
 export const PROJECTION = "*";
 
-// `changed(values)` is called with the part of the state that a person has changed.
+// `changed(values)` is called with the part of the state that a person has changed, `add(x, y)` with
+// the coordinates of a new example.
 export class Settings {
-  constructor(form, file, changed) {
+  constructor(form, file, { changed, add }) {
     this.form = form;
     this.file = file;
     this.changed = changed;
+    this.add = add;
     form.addEventListener("submit", (event) => event.preventDefault());
     this.build();
   }
@@ -86,6 +88,7 @@ export class Settings {
     this.chance = number("Seed of chance", { min: 0, max: 2147483647, step: 1 }, (value) =>
       changed({ chance: Math.round(value) }),
     );
+    this.place = placeFields((x, y) => this.add(x, y));
     this.note = make("p", { class: "small" });
     clear(
       this.form,
@@ -95,6 +98,7 @@ export class Settings {
       this.x.field,
       this.y.field,
       this.note,
+      this.place,
       make("h2", {}, "Algorithm"),
       this.algorithm.field,
       this.order.field,
@@ -135,6 +139,7 @@ export class Settings {
       [this.x.select.value, this.y.select.value] = [projected ? PROJECTION : state.x, state.y];
     this.note.textContent = file ? fileNote(this.file, projected) : "";
     this.note.hidden = !file;
+    this.place.hidden = projected;
     this.algorithm.select.value = state.algorithm;
     this.order.select.value = state.algorithm === "online" ? "cycle" : state.order;
     this.order.select.disabled = state.algorithm === "online";
@@ -197,11 +202,40 @@ function number(label, limits, changed) {
     type: "number",
     ...limits,
     onchange: () => {
-      if (input.value !== "" && input.checkValidity()) changed(Number(input.value));
-      else input.reportValidity();
+      if (isFine(input)) changed(Number(input.value));
     },
   });
   return { input, label, field: make("label", { class: "field" }, make("span", {}, label), input) };
+}
+
+// Marks a number that is none, or too small or large, and says what it may be.
+function isFine(input) {
+  const fine = input.value !== "" && input.checkValidity();
+  input.setAttribute("aria-invalid", String(!fine));
+  const [least, most] = [Number(input.min), Number(input.max)].map((v) =>
+    v.toLocaleString("en-US"),
+  );
+  input.title = fine ? "" : `a number from ${least} to ${most}`;
+  const hint = input.parentElement.querySelector(".hint");
+  hint?.remove();
+  if (!fine) input.after(make("small", { class: "hint", role: "alert" }, input.title));
+  return fine;
+}
+
+// Two coordinates and a button: an example that is typed.
+function placeFields(add) {
+  const limits = { type: "number", min: -1e9, max: 1e9, step: "any", value: 0 };
+  const [x, y] = ["x1", "x2"].map((name) =>
+    make("input", { ...limits, "aria-label": `${name} of a new example` }),
+  );
+  const place = () => {
+    if ([x, y].every(isFine)) add(Number(x.value), Number(y.value));
+  };
+  [x, y].forEach((input) =>
+    input.addEventListener("keydown", (event) => event.key === "Enter" && place()),
+  );
+  const button = make("button", { type: "button", onclick: place }, "Add");
+  return make("fieldset", {}, make("legend", {}, "Add at x1, x2"), x, y, button);
 }
 
 function short({ input, label }) {

@@ -61,6 +61,8 @@ export function pageTools(nav, actions) {
       item("Picture (SVG)", actions.svg),
       item("Examples (CSV)", actions.csv),
       item("Python lines", actions.python),
+      item("Proof (JSON)", actions.proof),
+      item("This page (HTML)", actions.page),
     ),
   );
   menu.addEventListener("keydown", (event) => {

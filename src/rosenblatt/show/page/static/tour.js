@@ -81,10 +81,27 @@ export class Tour {
     this.desk = desk;
   }
 
+  // On a projector the picture gives way, so that all of it is still seen.
+  makeRoom() {
+    document.documentElement.style.setProperty("--tour", `${this.element.offsetHeight}px`);
+  }
+
+  // What a step speaks of is brought into view, below its words.
+  reveal(spot) {
+    if (!spot) return;
+    spot.style.scrollMarginTop = `${this.element.offsetHeight + 12}px`;
+    const { top, bottom } = spot.getBoundingClientRect();
+    const hidden = top < this.element.offsetHeight || bottom > window.innerHeight;
+    if (hidden) spot.scrollIntoView({ block: "start" });
+  }
+
   show(step, focus = false) {
     document.querySelectorAll(".rb-spot").forEach((element) => element.classList.remove("rb-spot"));
     this.element.hidden = step < 1 || step > TOUR.length;
-    if (this.element.hidden) return clear(this.element);
+    if (this.element.hidden) {
+      this.makeRoom();
+      return clear(this.element);
+    }
     const { title, text, spot } = TOUR[step - 1];
     document.querySelector(spot)?.classList.add("rb-spot");
     const heading = make("h2", { tabindex: -1 }, title);
@@ -110,7 +127,11 @@ export class Tour {
         make("button", { type: "button", onclick: () => this.desk.close() }, "End the tour"),
       ),
     );
-    if (focus) heading.focus();
+    this.makeRoom();
+    if (focus) {
+      heading.focus({ preventScroll: true });
+      this.reveal(document.querySelector(spot));
+    }
     return this.element;
   }
 }

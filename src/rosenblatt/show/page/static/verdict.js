@@ -16,12 +16,13 @@ const LARGE = 10000; // corrections; above, advice on scaling is worth a line
 export function verdictPanel(toggled) {
   const panel = make("section", { class: "rb-verdict", "aria-label": "Verdict" });
   const title = make("h2", {});
+  const about = make("p", { class: "rb-about" });
   const bound = make("p", { class: "rb-bound" });
   const box = make("input", { type: "checkbox", onchange: () => toggled(box.checked) });
   const choice = make("label", { class: "rb-choice" }, box, "Show the proof in the picture");
   const details = make("div", { class: "rb-proof" });
-  panel.append(title, bound, choice, details);
-  return { panel, title, bound, box, choice, details };
+  panel.append(title, about, bound, choice, details);
+  return { panel, title, about, bound, box, choice, details };
 }
 
 export function showVerdict(parts, story, proof) {
@@ -30,11 +31,20 @@ export function showVerdict(parts, story, proof) {
   if (!verdict) return;
   parts.panel.dataset.verdict = verdict.name;
   parts.title.textContent = TITLES[verdict.name];
+  parts.about.textContent = `${aboutOf(story)}.`;
   clear(parts.bound, ...boundSentence(story));
   parts.box.checked = proof;
   parts.choice.hidden = verdict.name === "undecided";
   clear(parts.details);
   if (proof) parts.details.append(...proofLines(story));
+}
+
+// Which columns and rows a verdict is about.
+function aboutOf({ json, names, total, flat }) {
+  if (json.about) return json.about;
+  const some = counted(total, "example");
+  if (flat) return `About ${names[0]} and ${names[1]} of ${some}`;
+  return `About ${counted(json.features.length, "feature")} of ${some}`;
 }
 
 // The most corrections are whole, as Python says them: rounding may have cost the last digit.

@@ -1,0 +1,40 @@
+// Keys: what the keyboard does on the page, wherever the focus is.
+
+export const KEYS =
+  "Keys: space plays, → and ← step, Home rewinds; o, x, m, e choose a tool, z undoes; " +
+  "l large type, d dark. In the picture: arrows and Enter.";
+
+export function pressed(page, event) {
+  const { target } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey || target.closest?.("dialog")) return;
+  if (target.matches?.("input[type=number], select")) return;
+  // A slider has its own arrows.
+  if (target.matches?.("input[type=range]") && event.key.length > 1) return;
+  const { player, state } = page;
+  const actions = {
+    " ": () => (player.playing ? player.pause() : player.play()),
+    ArrowRight: () => player.step(),
+    ArrowLeft: () => player.go(player.t - 1),
+    Home: () => player.go(0),
+    End: () => player.go(player.story.T),
+    o: () => page.set({ tool: "o" }),
+    x: () => page.set({ tool: "x" }),
+    m: () => page.set({ tool: "move" }),
+    e: () => page.set({ tool: "erase" }),
+    z: () => page.undo(),
+    l: () => page.set({ type: state.type === "large" ? "normal" : "large" }),
+    d: () => page.set({ theme: isDark(state.theme) ? "light" : "dark" }),
+  };
+  if (!(event.key in actions)) return;
+  // Space presses the button that has the focus.
+  if (event.key === " " && target.matches?.("button, summary, input, a")) return;
+  event.preventDefault();
+  actions[event.key]();
+}
+
+export function isDark(theme) {
+  return (
+    theme === "dark" ||
+    (theme === "auto" && window.matchMedia("(prefers-color-scheme: dark)").matches)
+  );
+}

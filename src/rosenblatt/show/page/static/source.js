@@ -1,0 +1,38 @@
+// Source: where examples come from: a preset, two columns of a person's own data, or all of them.
+import { USUAL } from "./address.js";
+import { counted, grouped } from "./numbers.js";
+import { PRESETS, preset } from "./presets.js";
+import { isProjected, PROJECTION } from "./settings.js";
+
+// What a state begins with; examples that a person has changed keep its names.
+export function planeOf(own, { data, seed, x, y }) {
+  if (data !== "file" || !own) return preset(data in PRESETS ? data : USUAL.data, seed);
+  const { answers, labels, columns } = own;
+  const [i, j] = [x, y].map((name) => columns.indexOf(name));
+  if (i < 0 || j < 0) return { points: [], answers: [], names: ["", ""], labels };
+  const points = own.X.map((row) => [row[i], row[j]]);
+  return { points, answers, names: [x, y], labels, about: `About ${x} and ${y}${rowsOf(own)}` };
+}
+
+// The examples of the page as they are learnt from.
+export function examplesOf({ own, state, points, plane }) {
+  const { names, labels } = plane;
+  const answers = points.map((point) => point[2]);
+  if (!isProjected(state) || !own) {
+    const about = state.points ? null : plane.about;
+    return { points: points.map(([x, y]) => [x, y]), answers, names, labels, about };
+  }
+  const { X, columns, verdict } = own;
+  const about = `About ${counted(columns.length, "feature")}${rowsOf(own)}`;
+  return { X, answers: own.answers, features: columns, verdict, labels: own.labels, about };
+}
+
+export function fileState(file) {
+  return { data: "file", x: file.columns[0], y: file.columns[1] || PROJECTION };
+}
+
+// Of which rows something is true, where it is not of all.
+function rowsOf({ name, X, rows }) {
+  const some = X.length < rows ? `${grouped(X.length)} of ${counted(rows, "row")}` : "";
+  return `, ${some || counted(rows, "row")} of ${name}`;
+}
