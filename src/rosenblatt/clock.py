@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-from rosenblatt.words import counted
+from rosenblatt.words import counted, no_fewer
 
 CHEAP = 2**20  # multiplications: a millisecond. What so few of them tell is told in any case.
 SILENT_SECONDS = 2.0  # before a terminal hears of a run
@@ -175,13 +175,15 @@ class Teller(StatusLine):
         super().__init__(verbose)
         self.unit, self.seconds, self.work = unit, seconds, now()
 
-    def tell(self, mistakes: float, steps: int) -> None:
+    def tell(self, mistakes: float, steps: int, bound: float = 0) -> None:
         """Take the state of the run; say it if it is time to."""
-        self.say(lambda: self._line(mistakes, steps))
+        self.say(lambda: self._line(mistakes, steps, bound))
 
-    def _line(self, mistakes: float, steps: int) -> str:
+    def _line(self, mistakes: float, steps: int, bound: float) -> str:
         elapsed = max(now() - self.work, 1e-9)
-        line = f"{counted(mistakes, 'mistake')} so far, {steps / elapsed:,.0f} {self.unit} a second"
+        least = f", {no_fewer(f'{bound:,.10g}')}" if bound else ""
+        line = f"{counted(mistakes, 'mistake')} so far{least}, "
+        line += f"{steps / elapsed:,.0f} {self.unit} a second"
         if self.seconds is None:
             return f"{line}, {elapsed:.0f} s"
         return f"{line}, {max(0.0, self.seconds - elapsed):.0f} s left"
@@ -204,9 +206,9 @@ class Watcher(Protocol):
 
     def counting(
         self, seconds: float | None, unit: str = "corrections"
-    ) -> AbstractContextManager[Callable[[float, int], None]]:
-        """While mistakes go down: yields a function of the mistakes and the steps so far."""
-        return nullcontext(lambda mistakes, steps: None)
+    ) -> AbstractContextManager[Callable[..., None]]:
+        """While mistakes go down: yields a function of them, the steps so far, and a bound."""
+        return nullcontext(lambda mistakes, steps, bound=0: None)
 
 
 class Silent(Watcher):

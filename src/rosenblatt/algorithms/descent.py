@@ -55,34 +55,38 @@ NEAR = 64
 WIDE = 1000  # columns, beyond which one of them changes too little
 
 
-def sprint(gap: Gap) -> None:
-    """Try logistic regression, and one walk by each of two walkers."""
-    if not gap.goes_on or (gap.examples.d + 1) * FEWEST_ROWS > BOARD_ENTRIES:
+def sprint(gap: Gap, threads: int | None = None) -> None:
+    """Try logistic regression, and one walk by each of two walkers, in so many threads."""
+    too_wide = (gap.examples.d + 1) * FEWEST_ROWS > BOARD_ENTRIES
+    if not gap.goes_on or too_wide or "walkers" in gap.kept:
         return
     until = gap.deadline.share(SPRINT_SHARE)
     landscape = Landscape(gap, until)
     gap.offer(landscape.tall(landscape.start))
     gap.kept["walkers"] = walkers = [Walker(landscape, rng) for rng in gap.rng.spawn(SPRINTERS)]
-    _all(gap, walkers, lambda walker: walker.walk(gap, until))
+    _all(gap, walkers, lambda walker: walker.walk(gap, until), threads)
     for walker in walkers:
         walker.hand_in(gap)
 
 
-def descend(gap: Gap) -> None:
-    """Walk until the time is over."""
+def descend(gap: Gap, threads: int | None = None) -> None:
+    """Walk until the time is over, in so many threads."""
+    threads = threads or gap.search.threads
     walkers = gap.kept.get("walkers", [])
     if walkers and gap.goes_on:
         landscape = walkers[0].landscape
         until = gap.deadline.share(1.0 if landscape.whole else BOARD_SHARE)
-        more = max(0, gap.search.threads - len(walkers))
-        walkers = walkers + [Walker(landscape, rng) for rng in gap.rng.spawn(more)]
-        _all(gap, walkers, lambda walker: walker.go(gap, until))
+        more = max(0, threads - len(walkers))
+        walkers = walkers[:threads] + [Walker(landscape, rng) for rng in gap.rng.spawn(more)]
+        _all(gap, walkers, lambda walker: walker.go(gap, until), threads)
     if gap.goes_on:
         along_lines(gap)
 
 
-def _all(gap: Gap, walkers: list[Walker], work: Callable[[Walker], object]) -> None:
-    with ThreadPoolExecutor(gap.search.threads) as pool:
+def _all(
+    gap: Gap, walkers: list[Walker], work: Callable[[Walker], object], threads: int | None = None
+) -> None:
+    with ThreadPoolExecutor(threads or gap.search.threads) as pool:
         try:
             engine.wait_for([pool.submit(work, walker) for walker in walkers])
         except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import Budget, Rule, WeightsOverflowError
 from rosenblatt.algorithms.pocket import FOREVER, pocket
-from rosenblatt.clock import Deadline
+from rosenblatt.clock import Deadline, Stopwatch
 from rosenblatt.costs import Costs
 from rosenblatt.examples import Examples
 
@@ -26,12 +26,12 @@ EXTREME = 300  # powers of two
 
 @dataclass(frozen=True)
 class Search:
-    """How to search: seconds, threads, chance, and whom to tell (mistakes, steps)."""
+    """How to search: seconds, threads, chance, and whom to tell (mistakes, steps, bound)."""
 
     seconds: float = 5.0
     threads: int = 1
     rng: np.random.Generator | None = None
-    watch: Callable[[float, int], None] | None = None
+    watch: Callable[[float, int, float], None] | None = None
 
 
 class Gap:
@@ -45,7 +45,7 @@ class Gap:
     >>> gap = Gap(xor, Search())
     >>> gap.offer(np.array([-0.5, 1.0, 1.0])), gap.mistakes
     (True, 1)
-    >>> gap.know(1)
+    >>> gap.know(1, lambda: None)
     >>> gap.closed
     True
     """
@@ -54,11 +54,13 @@ class Gap:
         self.examples, self.search = examples, search
         self.rng = search.rng or np.random.default_rng()
         self.deadline = Deadline.after(search.seconds)
+        self.stopwatch = Stopwatch()
+        self.history: list[tuple[float, float, float]] = []  # seconds, mistakes, bound
         self.judge, self.costs = Judge(examples), Costs.of(examples)
         self.w = np.zeros(examples.d + 1)
         self.cost = self.cost_of(self.w)
         self.bound = 0
-        self.parts: tuple[Any, ...] = ()  # rows that block one another: the proof of the bound
+        self.proof: Callable[[], Any] = lambda: None  # what shows the bound, made when asked for
         self.exhausted = False  # all lines were gone through
         self.done = self.interrupted = False  # nothing is left to try; somebody wants it to end
         self.steps = 0
@@ -98,6 +100,7 @@ class Gap:
             better = cost < self.cost
             if better:
                 self.w, self.cost = w.copy(), cost
+                self._note()
         return better
 
     def replace(self, w: Floats) -> None:
@@ -105,18 +108,25 @@ class Gap:
         if np.isfinite(w).all() and (cost := self.cost_of(w)) <= self.cost:
             self.w, self.cost = w.copy(), cost
 
-    def know(self, bound: int, parts: tuple[Any, ...] = (), exhausted: bool = False) -> None:
-        """Take a bound, with the rows that prove it, if it says more than the one before."""
-        known = (self.bound, self.exhausted, len(self.parts))
-        if (bound, exhausted, len(parts)) > known:
-            self.bound, self.parts, self.exhausted = bound, parts, exhausted
+    def know(self, bound: int, proof: Callable[[], Any], exhausted: bool = False) -> None:
+        """Take a bound, and what makes its proof, unless the one before says more."""
+        with self.lock:
+            if (bound, exhausted) >= (self.bound, self.exhausted):
+                self.bound, self.proof, self.exhausted = bound, proof, exhausted
+                self._note()
+
+    def _note(self) -> None:
+        """Note when the gap became narrower."""
+        now = self.stopwatch.seconds, self.mistakes, self.costs.number_below(self.bound)
+        if not self.history or self.history[-1][1:] != now[1:]:
+            self.history.append(now)
 
     def tell(self, steps: int) -> None:
         """Count steps, and tell the watcher."""
         with self.lock:
             self.steps += steps
         if self.search.watch is not None:
-            self.search.watch(self.mistakes, self.steps)
+            self.search.watch(self.mistakes, self.steps, self.costs.number_below(self.bound))
 
 
 Engine = Callable[[Gap], None]

@@ -1,13 +1,11 @@
-"""How few mistakes any line must make: disjoint blocking rows, and exact branch and bound.
+"""How few mistakes any line must make, where rows are many: disjoint blocking rows add up.
 
-Rows that no w can all answer rightly cost every w at least one mistake. Disjoint such sets add
-up, and are a proof that `Proof.check` confirms. Branching on the rows of one set (one of them
-must be a mistake) decides whether fewer mistakes are possible; every step of it is exact.
+Rows that no w can all answer rightly cost every w at least one mistake. `covers.py` weighs sets
+that overlap and branches on their rows; here a set takes all its rows, and every step is exact.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -34,10 +32,7 @@ Rows = NDArray[np.intp]
 
 NEAREST = 4096  # right rows to choose among; more would only take longer
 MOST_FEATURES = 150  # beyond them exact multipliers take too long to be worth waiting for
-MOST_ROWS = 4 * NEAREST  # for branch and bound, which looks at all of them again and again
-DEEPEST = 400  # branches below one another; so deep nothing is exhausted in any time
 FREE = 2**13  # numbers in all that are asked about before anybody looks at the clock
-TINY, FREE_STEPS = 2**9, 2**11  # so few numbers have so many steps, which take a tenth of a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +41,6 @@ class LowerBound:
 
     cost: int  # in the unit of `Costs`: a count where the examples have no weights
     parts: tuple[Part, ...]  # disjoint blocking rows, each at least one mistake
-    w: Floats  # the best weights known, perhaps better than those that were given
-    exhausted: bool = False  # whether branch and bound showed that nothing is better than w
     interrupted: bool = False  # whether Ctrl-C ended it
 
     def proof(self, examples: Examples) -> Proof | None:
@@ -59,65 +52,44 @@ class LowerBound:
         return Proof.of_mistakes(examples, sure, self.parts)
 
 
-def lower_bound(
-    examples: Examples, w: Floats, deadline: Deadline = NEVER, *, branch: bool = True
-) -> LowerBound:
+def lower_bound(examples: Examples, w: Floats, deadline: Deadline = NEVER) -> LowerBound:
     """Bound the fewest mistakes from below, starting from good weights with their w0 slot.
 
     Rows that are alike and have different answers are counted whatever the time, and the first
-    questions about few rows are asked. Branch and bound comes after the disjoint sets.
+    questions about few rows are asked.
 
     Examples
     --------
     >>> xor = Examples.from_arrays([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
     >>> bound = lower_bound(xor, np.array([-0.5, 1.0, 1.0]))
-    >>> bound.cost, bound.parts[0].rows, bound.exhausted
-    (1, (0, 1, 2, 3), True)
+    >>> bound.cost, bound.parts[0].rows
+    (1, (0, 1, 2, 3))
     """
     ledger = Ledger(merged(examples), w, deadline)
     parts: list[Part] = []
-    exhausted = interrupted = False
+    interrupted = False
     try:
         for part in ledger.disjoint():
             parts.append(part)
-        exhausted = ledger.sure >= ledger.cost
-        small = examples.n <= MOST_ROWS and examples.d <= MOST_FEATURES
-        if branch and not exhausted and small:
-            for part in parts:
-                ledger.know(part)
-            exhausted = ledger.nothing_better()
     except OutOfTimeError:
-        exhausted = ledger.sure >= ledger.cost
+        pass
     except KeyboardInterrupt:
         interrupted = True
-    bound = ledger.cost if exhausted else ledger.sure
-    return LowerBound(bound, tuple(parts), ledger.w, exhausted, interrupted)
+    return LowerBound(ledger.sure, tuple(parts), interrupted)
 
 
 class Ledger:
-    """The best weights, what they cost, and the blocking rows that were found."""
+    """The mistakes of good weights, what they cost, and what disjoint sets cost every w."""
 
     def __init__(self, examples: Examples, w: Floats, deadline: Deadline) -> None:
         self.examples, self.deadline = examples, deadline
         self.costs = Costs.of(examples)
         self.prices = self.costs.each
-        self.sets: list[frozenset[int]] = []
-        self.frequency: Counter[int] = Counter()
         self.sure = 0  # what disjoint parts cost every w
-        numbers = examples.n * dimension_of(examples)
-        self.free = FREE_STEPS if numbers <= TINY else FREE // numbers  # steps of no time
-        self.take(w)
-
-    def take(self, w: Floats) -> None:
-        """Take these weights as the best."""
+        self.free = FREE // (examples.n * dimension_of(examples))  # questions that take no time
         self.w = w
-        self.wrong = Hypothesis(w, self.examples.x0).mistakes(self.examples)
+        self.wrong = Hypothesis(w, examples.x0).mistakes(examples)
         self.cost = self.costs.total(self.wrong)
-
-    def know(self, part: Part) -> None:
-        """Keep the rows of a part to branch on and to bound with."""
-        self.sets.append(frozenset(part.rows))
-        self.frequency.update(part.rows)
 
     def price(self, rows: Iterable[int]) -> int:
         """What rows that block one another cost every w: the cheapest of them."""
@@ -178,72 +150,9 @@ class Ledger:
 
     def ask(self, rows: Rows) -> Part | Floats | None:
         """Some of these rows that block one another, or weights that answer them all."""
-        deadline = self._step()
-        if len(rows) == 0:
-            return np.zeros(self.examples.d + 1)
-        return part_or_weights(self.examples, rows, deadline)
-
-    def _step(self) -> Deadline:
-        """The deadline of one more step; the first ones have none."""
         self.free -= 1
-        if self.free >= 0:
-            return NEVER
-        self.deadline.check()
-        return self.deadline
-
-    def nothing_better(self) -> bool:
-        """Whether branch and bound shows that no w costs less than the best.
-
-        When it meets better weights it takes them and begins again.
-        """
-        while True:
-            before = self.cost
-            done = self._no_less(frozenset(), frozenset())
-            if self.cost == before:
-                return done
-
-    def _no_less(self, gone: frozenset[int], kept: frozenset[int]) -> bool:
-        """Nothing is better if `gone` are mistakes and `kept` are right; False: not known."""
-        self._step()
-        if len(gone) > DEEPEST:
-            raise OutOfTimeError
-        so_far = self.costs.total(list(gone))
-        if so_far + self._packing(gone, kept) >= self.cost:
-            return True
-        known = [rows for rows in self.sets if not gone & rows]
-        if not known:
-            mask = self.prices > 0
-            mask[list(gone)] = False
-            answer = self.ask(np.flatnonzero(mask))
-            if not isinstance(answer, Part):
-                self._offer(answer)
-                return False
-            self.know(answer)
-            known = self.sets[-1:]
-        part = min(known, key=lambda rows: len(rows - kept))
-        # Rows of many parts first: once they are tried, the others are known to be right.
-        choices = sorted(part - kept, key=self.frequency.__getitem__, reverse=True)
-        for i, n in enumerate(choices):
-            if not self._no_less(gone | {n}, kept | set(choices[:i])):
-                return False
-        return True
-
-    def _packing(self, gone: frozenset[int], kept: frozenset[int]) -> int:
-        """What the parts in the pool still cost; too much if one of them must be all right."""
-        used: set[int] = set()
-        cost = 0
-        for open_rows in sorted((rows - kept for rows in self.sets if not rows & gone), key=len):
-            if not open_rows:
-                return self.cost
-            if not open_rows & used:
-                used |= open_rows
-                cost += self.price(open_rows)
-        return cost
-
-    def _offer(self, w: Floats | None) -> None:
-        """Take weights as the best if they are better, as floats hold them."""
-        old, before = self.w, self.cost
-        if w is not None:
-            self.take(w)
-            if self.cost >= before:
-                self.take(old)
+        deadline = NEVER if self.free >= 0 else self.deadline
+        deadline.check()
+        if len(rows) == 0:
+            return None
+        return part_or_weights(self.examples, rows, deadline)

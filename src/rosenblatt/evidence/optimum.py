@@ -8,9 +8,9 @@ write it in a file of its own and put it into `ENGINES`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +20,21 @@ from rosenblatt.algorithms.descent import descend, sprint
 from rosenblatt.algorithms.fewest import Engine, Gap, Search, starts
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.engine import cores
-from rosenblatt.evidence.decide import multiples
+from rosenblatt.evidence.covers import cover, coverable, offer_right
 from rosenblatt.evidence.integers import exact_products, merged
-from rosenblatt.evidence.lowerbound import LowerBound, lower_bound
-from rosenblatt.evidence.proof import Part, Proof
+from rosenblatt.evidence.lowerbound import lower_bound
+from rosenblatt.evidence.proof import WALK, Part, Proof
 from rosenblatt.evidence.separability import FEW_NUMBERS, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.words import counted, no_fewer
 
 Floats = NDArray[np.float64]
 
-BOUND_SHARE = 0.3  # of the time that is left after the sprint goes to the lower bound
+BOUND_SHARE = 0.3  # of the time that is left after the sprint goes to disjoint sets
 WALK_SHARE = 0.5  # of it goes to a walk through all cells, where it may end in time
+COVER_SHARE = 0.6  # of it goes to covers, where there is one thread for all
 PROOF_SHARE = 0.5  # of it, where the optimum is known already, goes to the sets of a proof
+TINY, FREE_NODES = 2**9, 2**6  # so few numbers have so many nodes settled whatever the time
 SEARCH_SECONDS = 4.0  # of which a sprint takes a quarter
 FEW_POINTS = 200  # in the plane, whose optimum is found whatever the time
 NOW = Deadline(-math.inf)
@@ -53,22 +55,25 @@ class FewestMistakesResult:
     optimal : bool
         Whether the two are the same: shown exactly, never by rounded arithmetic.
     proof : Proof or None
-        Disjoint sets of rows, each of which costs every w at least one mistake; None if there
-        are none. `proof.check(X, y)` confirms it. Where the optimum was found by going through
-        all lines or branches exactly, or more than 32,768 pairs of equal rows contradict one
-        another, `lower_bound` may be more than the proof's sets show.
+        Sets of rows that block one another, and a tree over them; None where there is nothing
+        to prove. `proof.check(X, y)` confirms it. Where only going through all lines showed the
+        optimum, the proof says so, and `proof.check(X, y, again=True)` goes through them again.
+        Where more than 32,768 pairs of equal rows contradict one another, `lower_bound` may be
+        more than the proof's sets show.
     wrong : array of int
         The rows answered wrongly.
     stop_reason : str
         "no mistakes", "optimal", "time_limit" or "interrupted"; "floats" where lines that
         make fewer exist, and none was found whose scores are right when floats add them up.
+    history : tuple of (seconds, mistakes, lower bound)
+        How the gap between the two became narrower.
 
     Examples
     --------
     >>> import rosenblatt as rb
     >>> result = rb.fewest_mistakes([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     >>> print(result)
-    1 mistake; no line makes fewer
+    1 mistake; no line makes fewer (proved: 1 blocking set)
     >>> result.proof.check([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     True
     """
@@ -80,19 +85,21 @@ class FewestMistakesResult:
     proof: Proof | None
     wrong: NDArray[np.intp]
     stop_reason: str
+    history: tuple[tuple[float, float, float], ...] = ()
 
     def __str__(self) -> str:
         made = counted(_said(self.mistakes), "mistake")
         if self.mistakes == 0:
             return "no mistakes: a line answers every example"
+        shown = f" (proved: {self.proof.size})" if self.proof is not None else ""
         if self.optimal:
-            return f"{made}; {no_fewer()}"
+            return f"{made}; {no_fewer()}{shown}"
         if self.stop_reason == "floats":
             fewest = _said(self.lower_bound)
             return f"{made}; a line can make {fewest}, but no floats were found that do"
         if self.lower_bound == 0:
             return f"{made}; whether a line can make none is not known"
-        return f"{made}; {no_fewer(_said(self.lower_bound))}"
+        return f"{made}; {no_fewer(_said(self.lower_bound))}{shown}"
 
 
 def _said(cost: float) -> str:
@@ -116,9 +123,18 @@ def fewest_of(examples: Examples, search: Search) -> FewestMistakesResult:
 
 
 def few_rows(gap: Gap) -> None:
-    """Ask of few rows whether some line answers them all."""
-    if _few(gap.examples):
-        _offer_right(gap, gap.examples.kept)
+    """Ask of few rows whether some line answers them all, and settle very few of them."""
+    examples = gap.examples
+    if not _few(examples):
+        return
+    answer = offer_right(gap, examples.kept, 0)
+    if answer is True:
+        gap.know(0, _nothing, exhausted=True)
+    if isinstance(answer, Part):
+        cheapest = int(gap.costs.each[list(answer.rows)].min())
+        gap.know(cheapest, lambda: Proof.of_mistakes(examples, cheapest, (answer,)))
+        if len(examples.kept) * (examples.d + 1) <= TINY:
+            cover(gap, NEVER, FREE_NODES)
 
 
 def few_points(gap: Gap) -> None:
@@ -129,21 +145,45 @@ def few_points(gap: Gap) -> None:
 
 
 def first_questions(gap: Gap) -> None:
-    """Ask what takes no time to know, where there is one set of rows that block one another."""
-    if gap.parts:
-        _bound(gap, NOW)
+    """Ask what takes no time to know: above all of rows that contradict one another."""
+    _disjoint(gap, NOW)
 
 
 def cells(gap: Gap) -> None:
     """Go through all cells, where w has few dimensions."""
     if few_cells(gap.examples) and gap.goes_on:
-        _all_lines(gap, gap.deadline.share(WALK_SHARE), gap.deadline)
+        sprint(gap)
+        if gap.goes_on:
+            _all_lines(gap, gap.deadline.share(WALK_SHARE), gap.deadline)
 
 
-def blocking_sets(gap: Gap) -> None:
-    """Look for disjoint sets of rows that block one another, and branch on them."""
-    if not gap.exhausted:
-        _bound(gap, gap.deadline.share(BOUND_SHARE))
+def covers(gap: Gap) -> None:
+    """Cover blocking sets, where rows are few enough; meanwhile others search."""
+    if not coverable(gap.examples) or not gap.goes_on:
+        return
+    if gap.search.threads == 1:
+        sprint(gap)
+        cover(gap, gap.deadline.share(COVER_SHARE))
+        return
+    with ThreadPoolExecutor(1) as pool:
+        search = pool.submit(_search, gap, gap.search.threads - 1)
+        try:
+            cover(gap, gap.deadline)
+        except BaseException:
+            gap.interrupted = True
+            raise
+        search.result()
+
+
+def _search(gap: Gap, threads: int) -> None:
+    sprint(gap, threads)
+    descend(gap, threads)
+
+
+def disjoint_sets(gap: Gap) -> None:
+    """Look for disjoint sets of rows that block one another, where rows are many."""
+    if not coverable(gap.examples):
+        _disjoint(gap, gap.deadline.share(BOUND_SHARE))
 
 
 ENGINES: tuple[Engine, ...] = (
@@ -151,47 +191,27 @@ ENGINES: tuple[Engine, ...] = (
     few_rows,
     few_points,
     first_questions,
-    sprint,
     cells,
-    blocking_sets,
+    covers,
+    sprint,
+    disjoint_sets,
     descend,
 )
 
 
-def _bound(gap: Gap, deadline: Deadline) -> None:
+def _nothing() -> None:
+    """No proof: there is nothing to prove."""
+
+
+def _disjoint(gap: Gap, deadline: Deadline) -> None:
     bound = lower_bound(gap.examples, gap.w, deadline)
-    gap.offer(bound.w)
-    gap.know(bound.cost, bound.parts, bound.exhausted)
     gap.interrupted = gap.interrupted or bound.interrupted
-
-
-def _offer_right(gap: Gap, rows: NDArray[Any], cost: int = 0) -> None:
-    """Offer floats that answer some rows rightly, at this cost, or learn why no line does so.
-
-    Which of them also score rightly when floats are added up is a matter of rounding: several
-    multiples of several lines are tried. All lines are gone through where some line is right.
-    """
-    examples = gap.examples
-    some = replace(examples, X=examples.X[rows], y=examples.y[rows], weights=None)
-    for widest in (False, True):
-        answer = separability_of(some, widest=widest)
-        gap.interrupted = gap.interrupted or answer.reason.startswith("interrupted")
-        if not answer or answer.proof is None:
-            if answer.blocking:
-                numbers = [int(n) for n in rows[list(answer.blocking[0].rows)]]
-                part = Part(tuple(numbers), answer.blocking[0].multipliers)
-                gap.know(int(gap.costs.each[numbers].min()), (part,))
-            return
-        for w in multiples(answer.proof.weights):
-            if gap.cost > cost:
-                gap.offer(w if examples.x0 else np.concatenate(([0.0], w)))
-        if gap.cost <= cost:
-            break
-    gap.know(cost, exhausted=True)
+    if bound.cost > gap.bound:
+        gap.know(bound.cost, lambda: bound.proof(gap.examples), bound.cost >= gap.cost)
 
 
 def _all_lines(gap: Gap, walk: Deadline, proof: Deadline) -> None:
-    """The optimum in few dimensions; disjoint sets are for those who want a proof to check."""
+    """The optimum in few dimensions; blocking sets are for those who want a proof to check."""
     examples, optimum = gap.examples, None
     try:
         threads = gap.search.threads
@@ -199,15 +219,15 @@ def _all_lines(gap: Gap, walk: Deadline, proof: Deadline) -> None:
     except KeyboardInterrupt:
         gap.interrupted = True
     if optimum is None:
-        _bound(gap, NOW)
         return
     gap.done = True
     gap.offer(optimum.w)
     if optimum.cost < gap.cost:
-        _offer_right(gap, _right(examples, optimum.exact), optimum.cost)
-    bound = lower_bound(examples, gap.w, proof.share(PROOF_SHARE), branch=False)
-    gap.interrupted = gap.interrupted or bound.interrupted
-    gap.bound, gap.parts, gap.exhausted = min(optimum.cost, gap.cost), bound.parts, True
+        offer_right(gap, _right(examples, optimum.exact), optimum.cost)
+    cost = min(optimum.cost, gap.cost)
+    gap.know(cost, lambda: Proof.of_mistakes(examples, cost, walk=WALK), exhausted=True)
+    if gap.cost == cost and cost > 0:
+        cover(gap, proof.share(PROOF_SHARE), FREE_NODES)
 
 
 def fewest_by_walking(examples: Examples) -> int | None:
@@ -275,7 +295,8 @@ def _result(gap: Gap) -> FewestMistakesResult:
         gap.mistakes,
         gap.mistakes if optimal else gap.costs.number_below(gap.bound),
         optimal,
-        LowerBound(gap.bound, gap.parts, gap.w).proof(examples),
+        gap.proof() if gap.bound > 0 else None,
         gap.judge.wrong(gap.w),
         reason,
+        tuple(gap.history),
     )

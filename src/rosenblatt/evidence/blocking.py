@@ -1,0 +1,341 @@
+"""Blocking sets that cost least at given prices, or a line: one linear program, many times.
+
+Rows a block one another if some λ ≥ 0 with Σ λ = 1 has Σ λ a = 0. Over these λ the least
+Σ λ·price is found by the simplex method: its vertices have at most as many rows as a row has
+numbers, and one. The dual solution is a line: w·a ≥ t - price for all rows, where t is that least
+price, so all rows that cost less than t are right. What is wanted is the set whose rows cost
+least together, each counted whole: from the vertex, rows are exchanged as long as that helps.
+
+Floats throughout: whoever believes a set makes its multipliers exact first.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.algorithms.descent import scaling_of, signed, tall
+from rosenblatt.engine import Kernel, overload
+from rosenblatt.examples import Examples
+
+Floats = NDArray[np.float64]
+Set = tuple[int, ...]
+
+ARTIFICIAL = 1e4  # the price of a column that no row has: it leaves, if any rows block one another
+SMALL = 1e-9
+DEPENDENT = 1e-9  # of the longest column: what is left of one that depends on others
+PIVOTS = 2000  # of one linear program
+EXCHANGES = 50  # of one set
+PATIENCE = 50  # pivots without gain, after which the first row that helps is taken
+USED = 0.3  # what a row in a set costs more in the rounds after it
+MOST_SETS = 64  # of one search
+FOUND, STUCK, NONE = range(3)
+
+
+class Vertex(NamedTuple):
+    """A vertex: its rows (-1 an artificial one), the inverse of their matrix, the dual.
+
+    The last column of the inverse holds the multipliers.
+    """
+
+    rows: np.ndarray
+    inverse: np.ndarray
+    dual: np.ndarray
+
+
+class Finder:
+    """The rows of examples as the linear program takes them, and the vertex it stands at.
+
+    Rows are scaled, made orthonormal by columns and of length 1: that changes neither which of
+    them block one another, nor which a line answers rightly.
+
+    Examples
+    --------
+    >>> xor = Examples.from_arrays([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
+    >>> finder = Finder(xor, np.arange(4), np.random.default_rng(0))
+    >>> finder.search(np.zeros(4)).sets
+    [(0, 1, 2, 3)]
+    >>> found = finder.search(np.array([0.0, 0.0, 0.0, 1.0]))
+    >>> found.sets, xor.signed_scores(found.w) > 0
+    ([], array([ True,  True,  True, False]))
+    """
+
+    def __init__(
+        self, examples: Examples, rows: NDArray[np.intp], rng: np.random.Generator
+    ) -> None:
+        from scipy.linalg import qr
+
+        self.examples, self.rng = examples, rng
+        self.scaling = scaling_of(examples)
+        with np.errstate(all="ignore"):
+            Z = signed(examples, self.scaling, rows)
+        self.able = bool(np.isfinite(Z).all() and Z.any())
+        Q, R, order = qr(Z if self.able else np.zeros_like(Z), mode="economic", pivoting=True)
+        sizes = np.abs(np.diag(R))
+        rank = int(np.count_nonzero(sizes > DEPENDENT * sizes.max(initial=0.0)))
+        self.columns, self.triangle = order[:rank], R[:rank, :rank]
+        self.width = Z.shape[1]
+        lengths = np.linalg.norm(Q[:, :rank], axis=1)
+        self.there = np.flatnonzero(lengths > 0)  # the others are rows of zeros
+        unit = Q[self.there, :rank] / lengths[self.there, None]
+        self.A = np.ascontiguousarray(np.column_stack((unit, np.ones(len(unit)))))
+        self.start()
+
+    def start(self) -> None:
+        """Stand at the artificial vertex."""
+        m = self.A.shape[1]
+        self.vertex = Vertex(np.full(m, -1), np.eye(m), np.zeros(m))
+
+    def search(self, prices: Floats, rounds: int = 40, limit: float = 0.98) -> Found:
+        """Different sets whose rows cost less than `limit` together, and a line.
+
+        Each of so many rounds begins at prices changed by chance; rows of sets that were found
+        cost more in those that follow.
+        """
+        m = self.A.shape[1]
+        found, sizes = np.empty((MOST_SETS, m), dtype=np.intp), np.zeros(MOST_SETS, dtype=np.intp)
+        plan = (prices[self.there], limit, rounds)
+        line = np.zeros(m)
+        count, end = search_on(self.A, self.vertex, plan, found, sizes, line, self.rng)
+        if end != FOUND:
+            self.start()
+        sets = {
+            tuple(sorted(self.there[found[i, : sizes[i]]].tolist())): None for i in range(count)
+        }
+        return Found(list(sets), self._tall(line) if end == FOUND else None)
+
+    def _tall(self, line: Floats) -> Floats:
+        """The dual as weights with a w0 slot."""
+        from scipy.linalg import solve_triangular
+
+        v = np.zeros(self.width)
+        if len(self.columns):
+            v[self.columns] = solve_triangular(self.triangle, line[:-1])
+        return tall(self.examples, self.scaling, v)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Sets of rows that seem to block one another, and a line right about the cheap rows."""
+
+    sets: list[Set] = field(default_factory=list)
+    w: Floats | None = None
+
+
+# The compiled loops. The rows of A are the columns of the program; v is a vertex.
+
+
+def search_rounds(A, v, plan, found, sizes, line, rng):
+    """Minimise at prices changed by chance, exchange at the prices given; keep cheap sets."""
+    given, limit, rounds = plan
+    m = A.shape[1]
+    prices = given + 1e-6
+    used = np.zeros(len(given))
+    at = Vertex(v.rows.copy(), v.inverse.copy(), v.dual.copy())
+    count = 0
+    for r in range(rounds):
+        end = minimise(A, prices, v)
+        if end != FOUND:
+            return count, end
+        if r == 0:
+            line[:] = -v.dual
+        at.rows[:] = v.rows
+        at.inverse[:] = v.inverse
+        if exchange(A, given, at) < limit:
+            size = 0
+            for k in range(m):
+                if at.rows[k] >= 0 and at.inverse[k, m - 1] > SMALL:
+                    found[count, size] = at.rows[k]
+                    size += 1
+            sizes[count] = size
+            count += 1
+            if count == len(sizes):
+                break
+        for k in range(m):
+            if at.rows[k] >= 0:
+                used[at.rows[k]] += USED
+        for i in range(len(given)):
+            prices[i] = (given[i] + 0.02 + used[i]) * -np.log(1.0 - rng.random())
+    return count, FOUND
+
+
+def minimise(A, prices, v):
+    """The simplex method from the vertex v, which moves: the least Σ λ·price."""
+    n, m = A.shape
+    inside = np.zeros(n, dtype=np.bool_)
+    for k in range(m):
+        if v.rows[k] >= 0:
+            inside[v.rows[k]] = True
+    if not invert(A, v):
+        return STUCK
+    waits = 0
+    for _ in range(PIVOTS):
+        dual_of(prices, v)
+        gain = -SMALL
+        new = -1
+        for i in range(n):
+            if not inside[i]:
+                s = prices[i]
+                for j in range(m):
+                    s -= v.dual[j] * A[i, j]
+                if s < gain:
+                    gain = s
+                    new = i
+                    if waits > PATIENCE:
+                        break
+        if new < 0:
+            for k in range(m):
+                if v.rows[k] < 0 and v.inverse[k, m - 1] > SMALL:
+                    return NONE
+            return FOUND
+        change = changes(A, v, new)
+        old, length = leaving(v, change)
+        if old < 0:
+            return STUCK
+        waits = waits + 1 if length < SMALL * SMALL else 0
+        if v.rows[old] >= 0:
+            inside[v.rows[old]] = False
+        inside[new] = True
+        replace_row(v, old, new, change)
+    return STUCK
+
+
+def exchange(A, prices, v):
+    """Exchange rows of the vertex while its rows, counted whole, cost less; returns what."""
+    n, m = A.shape
+    inside = np.zeros(n, dtype=np.bool_)
+    total = 0.0
+    for k in range(m):
+        if v.rows[k] >= 0:
+            inside[v.rows[k]] = True
+            total += prices[v.rows[k]]
+    best = np.empty(m)
+    for _ in range(EXCHANGES):
+        dearest = 0.0
+        for k in range(m):
+            if v.rows[k] >= 0:
+                dearest = max(dearest, prices[v.rows[k]])
+        gain = SMALL
+        new = out = -1
+        for i in range(n):
+            if inside[i] or prices[i] >= dearest - gain:
+                continue
+            change = changes(A, v, i)
+            old, _ = leaving(v, change)
+            if old >= 0 and v.rows[old] >= 0 and prices[v.rows[old]] - prices[i] > gain:
+                gain = prices[v.rows[old]] - prices[i]
+                new, out = i, old
+                best[:] = change
+        if new < 0:
+            break
+        inside[v.rows[out]] = False
+        inside[new] = True
+        replace_row(v, out, new, best)
+        total -= gain
+    return total
+
+
+def dual_of(prices, v):
+    """The dual solution at the vertex."""
+    m = len(v.rows)
+    v.dual[:] = 0.0
+    for k in range(m):
+        price = prices[v.rows[k]] if v.rows[k] >= 0 else ARTIFICIAL
+        for j in range(m):
+            v.dual[j] += price * v.inverse[k, j]
+
+
+def changes(A, v, new):
+    """How the multipliers change, each, as that of a new row grows."""
+    m = len(v.rows)
+    change = np.zeros(m)
+    for k in range(m):
+        s = 0.0
+        for j in range(m):
+            s += v.inverse[k, j] * A[new, j]
+        change[k] = s
+    return change
+
+
+def leaving(v, change):
+    """Which multiplier reaches zero first, and how far the new one has grown by then.
+
+    Of several the artificial one goes, or the one that falls fastest.
+    """
+    m = len(change)
+    length = np.inf
+    old = -1
+    for k in range(m):
+        if change[k] > SMALL:
+            r = max(v.inverse[k, m - 1], 0.0) / change[k]
+            near = abs(r - length) < SMALL * SMALL
+            if near:
+                near = v.rows[old] >= 0 and (v.rows[k] < 0 or change[k] > change[old])
+            if near or r < length - SMALL * SMALL:
+                old = k
+                length = min(r, length)
+    return old, length
+
+
+def replace_row(v, old, new, change):
+    """Put a new row in the place of an old one."""
+    m = len(change)
+    for j in range(m):
+        v.inverse[old, j] /= change[old]
+    for k in range(m):
+        if k != old and change[k] != 0:
+            for j in range(m):
+                v.inverse[k, j] -= change[k] * v.inverse[old, j]
+    v.rows[old] = new
+
+
+def invert(A, v):
+    """Make the inverse afresh from the rows, by Gauss and Jordan; False if they depend."""
+    m = len(v.rows)
+    B = np.zeros((m, m))  # a row of B is a column of the program
+    for k in range(m):
+        if v.rows[k] >= 0:
+            B[k] = A[v.rows[k]]
+        else:
+            B[k, k] = 1.0
+    C = np.eye(m)
+    for j in range(m):
+        p = j + np.abs(B[j:, j]).argmax()
+        if abs(B[p, j]) < SMALL * SMALL:
+            return False
+        for i in range(m):
+            B[j, i], B[p, i] = B[p, i], B[j, i]
+            C[j, i], C[p, i] = C[p, i], C[j, i]
+        pivot = B[j, j]
+        for i in range(m):
+            B[j, i] /= pivot
+            C[j, i] /= pivot
+        for k in range(m):
+            f = B[k, j]
+            if k != j and f != 0:
+                for i in range(m):
+                    B[k, i] -= f * B[j, i]
+                    C[k, i] -= f * C[j, i]
+    for k in range(m):
+        for i in range(m):
+            v.inverse[k, i] = C[i, k]
+    return True
+
+
+@functools.cache
+def bind() -> None:
+    """Tell Numba to compile the helpers of this file."""
+    overload(minimise)(lambda A, prices, v: minimise)
+    overload(exchange)(lambda A, prices, v: exchange)
+    overload(dual_of)(lambda prices, v: dual_of)
+    overload(changes)(lambda A, v, new: changes)
+    overload(leaving)(lambda v, change: leaving)
+    overload(replace_row)(lambda v, old, new, change: replace_row)
+    overload(invert)(lambda A, v: invert)
+
+
+search_on: Any = Kernel(search_rounds, bind)
