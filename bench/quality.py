@@ -107,19 +107,8 @@ def german(folder: Any) -> tuple[Any, Any]:
     return np.hstack([np.delete(X, words, axis=1).astype(float), hot]), y
 
 
-def votes(folder: Any) -> tuple[Any, Any]:
-    table = np.loadtxt(folder / "house-votes-84.data", delimiter=",", dtype=str)
-    meaning = {"y": 1.0, "n": -1.0, "?": 0.0}
-    return np.vectorize(meaning.get)(table[:, 1:]), (table[:, 0] == "democrat").astype(float)
-
-
-def homework(folder: Any) -> tuple[Any, Any]:
-    table = np.loadtxt(folder / "hw1_18_train.dat")
-    return table[:, :-1], table[:, -1]
-
-
 PUBLISHED = {"breast": "18 / 19 / 10", "heart": "39 / 39 / 25", "pima": "166 / 166 / 156"}
-READERS = {**fewest.READERS, "german": german, "votes": votes, "hw1_18": homework}
+READERS = {**fewest.READERS, "german": german, "votes": fewest.votes, "hw1_18": fewest.homework}
 
 
 def mistakes(quick: bool) -> Iterator[Table]:
