@@ -162,13 +162,17 @@ def _bind_primitives() -> None:
             return kernels.add_joint
         return kernels.add_sparse if _sparse(D) else kernels.add_dense
 
-    @overload(kernels.step)
+    @overload(kernels.step, jit_options=INSIDE)
     def step(D, n):  # type: ignore[no-untyped-def]
         return (lambda D, n: D.rows.step[n // D.K]) if _joint(D) else lambda D, n: D.step[n]
 
-    @overload(kernels.mistake)
+    @overload(kernels.mistake, jit_options=INSIDE)
     def mistake(D, n, w, zero):  # type: ignore[no-untyped-def]
-        return kernels.mistake_joint if _joint(D) else kernels.mistake_of_two
+        return None if _joint(D) else kernels.mistake_of_two
+
+    @overload(kernels.mistake)  # which counts references, for it takes parts of w
+    def mistake_of_many(D, n, w, zero):  # type: ignore[no-untyped-def]
+        return kernels.mistake_joint if _joint(D) else None
 
     @overload(kernels.size)
     def size(D):  # type: ignore[no-untyped-def]
@@ -231,9 +235,8 @@ def _bind_orders() -> None:
     def counting(D, order, zero, w, k):  # type: ignore[no-untyped-def]
         first = order.start
         for n in range(first + k, order.stop):
-            m = kernels.mistake(D, np.uint64(n), w, zero)
-            if m >= 0:
-                return n - first, m
+            if kernels.mistaken(D, np.uint64(n), w, zero):
+                return n - first, n
         return order.stop - first, kernels.NONE
 
     def counting_ahead(D, order, zero, w, k):  # type: ignore[no-untyped-def]
@@ -242,9 +245,8 @@ def _bind_orders() -> None:
             for j in range(D.indptr[n], D.indptr[n + 1], 8):
                 ask(D.data, j + AHEAD)
                 ask(D.indices, j + AHEAD)
-            m = kernels.mistake(D, n, w, zero)
-            if m >= 0:
-                return np.int64(n) - first, m
+            if kernels.mistaken(D, n, w, zero):
+                return np.int64(n) - first, np.int64(n)
         return order.stop - first, kernels.NONE
 
     @overload(kernels.next_mistake, jit_options=INSIDE)
@@ -255,11 +257,11 @@ def _bind_orders() -> None:
             return kernels.next_mistake
         return counting_ahead if _sparse(D) else counting
 
-    @overload(kernels.next_mistake)  # which counts references, for it takes parts of w
+    @overload(kernels.next_mistake)
     def next_of_many(D, order, zero, w, k):  # type: ignore[no-untyped-def]
         if not _joint(D):
             return None
-        return counting if isinstance(order, types.RangeType) else kernels.next_mistake
+        return kernels.next_mistake
 
 
 @functools.cache

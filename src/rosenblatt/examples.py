@@ -302,15 +302,13 @@ class JointExamples(Examples):
     ) -> tuple[type[Examples], NDArray[Any], NDArray[Any]]:
         """Answers of two labels as signs, of more as places among them."""
         answers = _one_dimension(y)
+        labels = _two_labels(answers) if known is None else known
+        if len(labels) == 2 and (found := _signs_of(answers, labels)[0]) is not None:
+            return Examples, found, labels
         if known is None:
-            pair = _two_labels(answers)
-            if ((answers == pair[0]) | (answers == pair[1])).all():
-                return Examples, *signs(answers, pair)
             known = _distinct(answers)
             if _continuous(answers, known):
                 raise _too_many_labels(answers)
-        if len(known) == 2:
-            return Examples, *signs(answers, known)
         places = np.minimum(np.searchsorted(known, answers), len(known) - 1)
         strange = np.flatnonzero(known[places] != answers)
         if len(strange):
@@ -435,20 +433,29 @@ def signs(y: Any, known: NDArray[Any] | None) -> tuple[NDArray[np.int8], NDArray
     """The answers as -1 and +1, and the two labels they stand for."""
     answers = _one_dimension(y)
     labels = _two_labels(answers) if known is None else known
+    found, strange = _signs_of(answers, labels)
+    if found is None:
+        if known is None:
+            raise _too_many_labels(answers)
+        raise ValueError(
+            f"y, row {strange}: {answers[strange]!r} is not one of the classes "
+            f"{labels[0]!r} and {labels[1]!r}."
+        )
+    return found, labels
+
+
+def _signs_of(
+    answers: NDArray[Any], labels: NDArray[Any]
+) -> tuple[NDArray[np.int8] | None, int | None]:
+    """The answers as -1 and +1, or the first row with neither of two labels."""
     is_yes = np.asarray(answers == labels[1], dtype=bool)
     is_either = np.asarray(answers == labels[0], dtype=bool)
     is_either |= is_yes
     if not is_either.all():
-        if known is None:
-            raise _too_many_labels(answers)
-        row = int(is_either.argmin())
-        raise ValueError(
-            f"y, row {row}: {answers[row]!r} is not one of the classes "
-            f"{labels[0]!r} and {labels[1]!r}."
-        )
+        return None, int(is_either.argmin())
     result = is_yes.view(np.int8) * np.int8(2)
     result -= np.int8(1)
-    return result, labels
+    return result, None
 
 
 def _one_dimension(y: Any) -> NDArray[Any]:

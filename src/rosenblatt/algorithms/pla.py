@@ -501,7 +501,7 @@ class Walk:
             old.whole_cycles + len(call.ends),
             call.within_cycle,
             call.corrected,
-            old.visits + int(call.visits[-1:].sum()),
+            old.visits + (int(call.visits[-1]) if len(call.visits) else 0),
         )
         if self.watch is not None:
             self.watch(self.so_far)

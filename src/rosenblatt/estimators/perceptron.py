@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -46,6 +46,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _zero: int
     _mean: algorithms.Mean | None = None  # what coef_ is, where it is not the last w
     _kind: ClassVar[type[Examples]] = Examples  # of two labels
+    average = False
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score each row: w·x, positive for the second of `classes_`.
@@ -108,7 +109,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         w = hypothesis.w
         self._zero, self._mean = hypothesis.zero, mean
         self.weights_ = w if hypothesis.x0 else w[..., 1:]
-        w = np.atleast_2d(w if mean is None else mean.hypothesis.w)
+        w = w if mean is None else mean.hypothesis.w
+        w = w[None] if w.ndim == 1 else w
         self.coef_ = w[:, 1:].copy()
         with np.errstate(over="ignore"):  # an x0 of 1e200 may have an intercept past all floats
             self.intercept_ = w[:, 0] * hypothesis.x0
@@ -126,7 +128,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         checks.positive_number("intercept_scaling", self.intercept_scaling)
         checks.flag("fit_intercept", self.fit_intercept)
         chance = None if self.order in algorithms.FIXED else checks.generator(self.random_state)
-        return algorithms.Rule(self.order, ZEROS[self.zero], eta, chance)
+        checks.flag("average", self.average)
+        return algorithms.Rule(self.order, ZEROS[self.zero], eta, chance, bool(self.average))
 
     def _budget(self) -> algorithms.Budget:
         checks.whole_number("max_iter", self.max_iter, least=1)
@@ -290,10 +293,6 @@ class Perceptron(PlaParameters):
     average: bool = False
 
     _kind = JointExamples
-
-    def _rule(self) -> algorithms.Rule:
-        checks.flag("average", self.average)
-        return replace(super()._rule(), average=bool(self.average))
 
     def fit(
         self,
