@@ -2,7 +2,8 @@
 
 `<!-- source: rosenblatt.kernels.pla -->` in a page becomes the source of that name, so that
 what the manual shows cannot go stale; `<!-- script: examples/credit.py -->` becomes that file, and
-`<!-- help: learn -->` what that verb says with --help.
+`<!-- help: learn -->` what that verb says with --help. `<!-- page: data=xor&proof=1 -->` becomes
+the page itself, at that moment: one file lies beside the manual, and every frame opens it.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import click
 from mkdocs.exceptions import PluginError
 
+from rosenblatt.show.page.assets import page_html
+
 ROOT = Path(__file__).parents[1]
 HELP = re.compile(r"<!-- help: (\w+) -->")
 SCRIPT = re.compile(r"<!-- script: ([\w./]+) -->")
+PAGE = re.compile(r"<!-- page: (\S+) -->")
 SOURCE = re.compile(r"<!-- source: ([\w.]+) -->")
 # Scripts, styles, fonts and pictures from elsewhere; plain links are the reader's choice.
 FETCHED = re.compile(
@@ -49,15 +54,24 @@ def help_of(verb: str) -> str:
         return f"## {verb}\n\n```text\n{command.get_help(context)}\n```"
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put sources, scripts and the help of verbs in their places."""
+def frame(state: str, depth: int) -> str:
+    """The page at a moment, in a frame."""
+    src = f"{'../' * depth}page.html#{escape(state)}"
+    return f'<iframe class="player" src="{src}" title="The page" loading="lazy"></iframe>'
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Put sources, scripts, the help of verbs and the page in their places."""
+    depth = page.file.src_uri.count("/")
+    markdown = PAGE.sub(lambda found: frame(found[1], depth), markdown)
     markdown = SCRIPT.sub(lambda found: script(found[1]), markdown)
     markdown = HELP.sub(lambda found: help_of(found[1]), markdown)
     return SOURCE.sub(lambda found: source_of(found[1]), markdown)
 
 
 def on_post_build(config: Any, **_: Any) -> None:
-    """Refuse a site that would fetch anything: it must open without a network."""
+    """Add the page; refuse a site that would fetch anything: it must open without a network."""
+    Path(config["site_dir"], "page.html").write_text(page_html(), encoding="utf-8")
     for path in sorted(Path(config["site_dir"]).rglob("*")):
         if path.suffix in (".html", ".css"):
             found = FETCHED.search(path.read_text(encoding="utf-8"))

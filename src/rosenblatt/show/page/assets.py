@@ -14,7 +14,7 @@ _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z0-9]+)\.js";\n', re.MUL
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) (\w+))", re.MULTILINE)
 
 
-STYLES = ("theme.css", "player.css", "windows.css", "page.css")
+STYLES = ("theme.css", "player.css", "windows.css", "page.css", "room.css")
 # Nothing is fetched, and nothing runs but the one script that has this digest.
 POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data: blob:; "

@@ -1,5 +1,5 @@
 // Editor: examples are added, moved and erased on the picture, by pointer, finger or keys.
-import { radiusFor } from "./plane.js";
+import { radiusFor } from "./frame.js";
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 

@@ -120,3 +120,16 @@ export function ends(corners, [c, a, b]) {
   });
   return found.length >= 2 ? [found[0], found[1]] : null;
 }
+
+// The same in pixels.
+export function pixelEnds(frame, line) {
+  const found = ends(frame.corners(), line);
+  return found && found.map(([x, y]) => [frame.x(x), frame.y(y)]);
+}
+
+// How large examples are drawn, by their number.
+export function radiusFor(count, frame) {
+  const room = Math.min(frame.width, frame.height) / 560;
+  const size = count <= 80 ? 8 : count <= 300 ? 6 : count <= 1000 ? 4 : 3;
+  return size * Math.min(1.6, Math.max(0.75, room));
+}

@@ -339,6 +339,7 @@ async function firstState(own, saved) {
 }
 
 async function begin() {
+  document.documentElement.classList.toggle("rb-framed", window.parent !== window);
   const { own, state } = JSON.parse(byId("own").textContent);
   const page = new Page(own, await firstState(own, state));
   window.rosenblatt = page;

@@ -1,6 +1,7 @@
-// Plane: the examples, the line, both half-planes, w, the correction and the proof, drawn once
-// for a canvas and for SVG alike.
-import { clipped, ends, ticks } from "./frame.js";
+// Plane: the examples, the line, both half-planes, w and the correction, drawn once for a canvas
+// and for SVG alike.
+import { drawProofAbove, drawProofBelow } from "./drawnproof.js";
+import { clipped, pixelEnds, radiusFor, ticks } from "./frame.js";
 import { say } from "./numbers.js";
 
 // A scene is {story, t, part, frame, palette, wrong, proof, ghost}; `part` from 0 to 1 is how far
@@ -19,12 +20,6 @@ export function drawPlane(pen, scene, layPoints) {
   if (line) drawMistakes(pen, scene); // while w = 0 all are, and nothing is to be seen
   drawCorrected(pen, scene);
   if (scene.proof) drawProofAbove(pen, scene);
-}
-
-export function radiusFor(count, frame) {
-  const room = Math.min(frame.width, frame.height) / 560;
-  const size = count <= 80 ? 8 : count <= 300 ? 6 : count <= 1000 ? 4 : 3;
-  return size * Math.min(1.6, Math.max(0.75, room));
 }
 
 // What is the same at every t: the player draws it once and lays it over the rest.
@@ -126,11 +121,6 @@ function shortName(text) {
   return text.length > 24 ? `${text.slice(0, 23)}…` : text;
 }
 
-function pixelEnds(frame, line) {
-  const found = ends(frame.corners(), line);
-  return found && found.map(([x, y]) => [frame.x(x), frame.y(y)]);
-}
-
 function drawLine(pen, scene, line) {
   const { frame, palette } = scene;
   const found = pixelEnds(frame, line);
@@ -215,150 +205,4 @@ function drawCorrected(pen, { story, t, frame, palette }) {
   const r = Math.max(6, radiusFor(story.points.length, frame));
   const place = [frame.x(story.points[n][0]), frame.y(story.points[n][1])];
   pen.circles([place], r * 2.6, { stroke: palette.ink, width: 3 });
-}
-
-function drawProofBelow(pen, scene) {
-  const { story, frame, palette } = scene;
-  const verdict = story.verdict;
-  if (!verdict) return;
-  if (verdict.name === "separable" && verdict.line && story.flat) drawBand(pen, scene);
-  const part = verdict.blocking[0];
-  if (!part) return;
-  for (const sign of [1, -1]) {
-    const members = part.rows.filter((n) => story.answers[n] === sign);
-    const shape = hull(members.map((n) => story.points[n])).map(([x, y]) => [
-      frame.x(x),
-      frame.y(y),
-    ]);
-    const colour = sign > 0 ? palette.yes : palette.no;
-    pen.polygon(shape, { fill: colour, opacity: 0.14 });
-    pen.polygon(shape, { stroke: colour, width: 3 });
-  }
-}
-
-function drawBand(pen, { story, frame, palette }) {
-  const { line, margin } = story.verdict;
-  const [c, a, b] = line;
-  const inside = clipped(clipped(frame.corners(), [margin + c, a, b]), [margin - c, -a, -b]);
-  pen.polygon(
-    inside.map(([x, y]) => [frame.x(x), frame.y(y)]),
-    { fill: palette.band, opacity: 0.4 },
-  );
-  for (const shift of [margin, -margin]) {
-    const found = pixelEnds(frame, [c + shift, a, b]);
-    if (found) pen.lines(found, { stroke: palette.pocket, width: 1.5 });
-  }
-  const middle = pixelEnds(frame, line);
-  if (middle) pen.lines(middle, { stroke: palette.pocket, width: 1.5, dash: [2, 5] });
-}
-
-function drawProofAbove(pen, { story, frame, palette }) {
-  const verdict = story.verdict;
-  if (!verdict) return;
-  const r = Math.max(5, radiusFor(story.points.length, frame));
-  const at = (n) => [frame.x(story.points[n][0]), frame.y(story.points[n][1])];
-  const squares = (verdict.name === "separable" ? verdict.support : []).map(at);
-  for (const [x, y] of squares) {
-    const s = 1.9 * r;
-    pen.polygon(
-      [
-        [x - s, y - s],
-        [x + s, y - s],
-        [x + s, y + s],
-        [x - s, y + s],
-      ],
-      { stroke: palette.pocket, width: 2.5 },
-    );
-  }
-  const part = verdict.blocking[0];
-  if (!part) return;
-  const style = {
-    size: palette.size * 0.9,
-    font: palette.font,
-    weight: 700,
-    fill: palette.ink,
-    halo: palette.paper,
-  };
-  const [x, y] = part.common ? [frame.x(part.common[0]), frame.y(part.common[1])] : [0, 0];
-  const taken = part.common ? [boxOf("in both hulls", x, y - 3 * r, "center", style.size)] : [];
-  part.rows.slice(0, 8).forEach((n, i) => {
-    const text = `λ = ${multiplier(part, i)}`;
-    const { px, py, align, box } = freePlace(text, at(n), { x, y, r, frame, taken, style });
-    taken.push(box);
-    pen.text(text, px, py, { ...style, align });
-  });
-  if (!part.common) return;
-  const k = 2.1 * r;
-  pen.polygon(
-    [
-      [x, y - k],
-      [x + k, y],
-      [x, y + k],
-      [x - k, y],
-    ],
-    { stroke: palette.paper, width: 6 },
-  );
-  pen.polygon(
-    [
-      [x, y - k],
-      [x + k, y],
-      [x, y + k],
-      [x - k, y],
-    ],
-    { stroke: palette.ink, width: 3 },
-  );
-  pen.text("in both hulls", x, y - 1.4 * k, { ...style, align: "center" });
-}
-
-// A multiplier as its share of all, as Python says it; those of either side sum to a half.
-export function multiplier(part, i) {
-  return say(part.shares[i] / 2, 3);
-}
-
-// Where a text beside a point covers no other: away from the common point first, where the hulls
-// leave room.
-function freePlace(text, [px, py], { x, y, r, frame, taken, style }) {
-  const [right, below] = [px >= x, py >= y];
-  const places = [1, 2.2].flatMap((far) =>
-    [
-      [right, below],
-      [right, !below],
-      [!right, below],
-      [!right, !below],
-    ].map(([east, south]) => {
-      const align = east ? "left" : "right";
-      const [tx, ty] = [px + (east ? 2 : -2) * r, py + (south ? 2.2 + far : -0.8 - far) * r];
-      return { px: tx, py: ty, align, box: boxOf(text, tx, ty, align, style.size) };
-    }),
-  );
-  const inside = ({ left, end, top, foot }) =>
-    left >= 0 && top >= 0 && end <= frame.width && foot <= frame.height;
-  const free = ({ box }) => inside(box) && !taken.some((other) => overlap(box, other));
-  return places.find(free) || places[0];
-}
-
-// About where a text is drawn.
-function boxOf(text, x, y, align, size) {
-  const width = 0.58 * size * text.length;
-  const left = x - { left: 0, center: width / 2, right: width }[align];
-  return { left, end: left + width, top: y - 0.85 * size, foot: y + 0.25 * size };
-}
-
-function overlap(a, b) {
-  return a.left < b.end && b.left < a.end && a.top < b.foot && b.top < a.foot;
-}
-
-function hull(points) {
-  const sorted = [...points].sort((p, q) => p[0] - q[0] || p[1] - q[1]);
-  if (sorted.length < 3) return sorted;
-  const turn = (o, p, q) => (p[0] - o[0]) * (q[1] - o[1]) - (p[1] - o[1]) * (q[0] - o[0]);
-  const half = (list) => {
-    const chain = [];
-    for (const p of list) {
-      while (chain.length > 1 && turn(chain.at(-2), chain.at(-1), p) <= 0) chain.pop();
-      chain.push(p);
-    }
-    return chain.slice(0, -1);
-  };
-  return [...half(sorted), ...half(sorted.reverse())];
 }

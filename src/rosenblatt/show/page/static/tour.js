@@ -56,7 +56,7 @@ export const TOUR = [
   },
   {
     title: "4. The pocket",
-    spot: ".rb-mistakes",
+    spot: ".rb-figure.rb-mistakes",
     state: {
       data: "noisy",
       points: null,

@@ -1,7 +1,8 @@
 // Verdict: can any line answer every example, and the proof of it, in words and on the picture.
+
+import { multiplier } from "./drawnproof.js";
 import { clear, make } from "./elements.js";
 import { counted, grouped, say } from "./numbers.js";
-import { multiplier } from "./plane.js";
 
 const TITLES = {
   separable: "Separable",
