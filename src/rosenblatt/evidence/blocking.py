@@ -98,9 +98,11 @@ class Finder:
         """
         m = self.A.shape[1]
         found, sizes = np.empty((MOST_SETS, m), dtype=np.intp), np.zeros(MOST_SETS, dtype=np.intp)
-        plan = (prices[self.there], limit, rounds)
-        line = np.zeros(m)
-        count, end = search_on(self.A, self.vertex, plan, found, sizes, line, self.rng)
+        given = np.ascontiguousarray(prices[self.there], dtype=np.float64)
+        line, chances = np.zeros(m), self.rng.exponential(size=(rounds, len(given)))
+        plan = (given, given + 1e-6, np.zeros(len(given)), chances, limit)
+        vertices = (self.vertex, Vertex(*(part.copy() for part in self.vertex)))
+        count, end = search_on(self.A, vertices, plan, found, sizes, line)
         if end != FOUND:
             self.start()
         sets = {
@@ -129,22 +131,22 @@ class Found:
 # The compiled loops. The rows of A are the columns of the program; v is a vertex.
 
 
-def search_rounds(A, v, plan, found, sizes, line, rng):
+def search_rounds(A, vertices, plan, found, sizes, line):
     """Minimise at prices changed by chance, exchange at the prices given; keep cheap sets."""
-    given, limit, rounds = plan
+    v, at = vertices
+    given, prices, used, chances, limit = plan
     m = A.shape[1]
-    prices = given + 1e-6
-    used = np.zeros(len(given))
-    at = Vertex(v.rows.copy(), v.inverse.copy(), v.dual.copy())
     count = 0
-    for r in range(rounds):
+    for r in range(len(chances)):
         end = minimise(A, prices, v)
         if end != FOUND:
             return count, end
-        if r == 0:
-            line[:] = -v.dual
-        at.rows[:] = v.rows
-        at.inverse[:] = v.inverse
+        for k in range(m):
+            if r == 0:
+                line[k] = -v.dual[k]
+            at.rows[k] = v.rows[k]
+            for j in range(m):
+                at.inverse[k, j] = v.inverse[k, j]
         if exchange(A, given, at) < limit:
             size = 0
             for k in range(m):
@@ -159,7 +161,7 @@ def search_rounds(A, v, plan, found, sizes, line, rng):
             if at.rows[k] >= 0:
                 used[at.rows[k]] += USED
         for i in range(len(given)):
-            prices[i] = (given[i] + 0.02 + used[i]) * -np.log(1.0 - rng.random())
+            prices[i] = (given[i] + 0.02 + used[i]) * chances[r, i]
     return count, FOUND
 
 
@@ -229,7 +231,8 @@ def exchange(A, prices, v):
             if old >= 0 and v.rows[old] >= 0 and prices[v.rows[old]] - prices[i] > gain:
                 gain = prices[v.rows[old]] - prices[i]
                 new, out = i, old
-                best[:] = change
+                for k in range(m):
+                    best[k] = change[k]
         if new < 0:
             break
         inside[v.rows[out]] = False
@@ -242,11 +245,11 @@ def exchange(A, prices, v):
 def dual_of(prices, v):
     """The dual solution at the vertex."""
     m = len(v.rows)
-    v.dual[:] = 0.0
-    for k in range(m):
-        price = prices[v.rows[k]] if v.rows[k] >= 0 else ARTIFICIAL
-        for j in range(m):
-            v.dual[j] += price * v.inverse[k, j]
+    for j in range(m):
+        s = 0.0
+        for k in range(m):
+            s += (prices[v.rows[k]] if v.rows[k] >= 0 else ARTIFICIAL) * v.inverse[k, j]
+        v.dual[j] = s
 
 
 def changes(A, v, new):
@@ -297,23 +300,26 @@ def invert(A, v):
     """Make the inverse afresh from the rows, by Gauss and Jordan; False if they depend."""
     m = len(v.rows)
     B = np.zeros((m, m))  # a row of B is a column of the program
+    C = np.zeros((m, m))
     for k in range(m):
-        if v.rows[k] >= 0:
-            B[k] = A[v.rows[k]]
-        else:
-            B[k, k] = 1.0
-    C = np.eye(m)
+        C[k, k] = 1.0
+        for j in range(m):
+            if v.rows[k] >= 0:
+                B[k, j] = A[v.rows[k], j]
+            elif j == k:
+                B[k, j] = 1.0
     for j in range(m):
-        p = j + np.abs(B[j:, j]).argmax()
+        p = j
+        for k in range(j, m):
+            if abs(B[k, j]) > abs(B[p, j]):
+                p = k
         if abs(B[p, j]) < SMALL * SMALL:
             return False
+        pivot = B[p, j]
         for i in range(m):
-            B[j, i], B[p, i] = B[p, i], B[j, i]
-            C[j, i], C[p, i] = C[p, i], C[j, i]
-        pivot = B[j, j]
-        for i in range(m):
-            B[j, i] /= pivot
-            C[j, i] /= pivot
+            b, c = B[p, i] / pivot, C[p, i] / pivot
+            B[p, i], C[p, i] = B[j, i], C[j, i]
+            B[j, i], C[j, i] = b, c
         for k in range(m):
             f = B[k, j]
             if k != j and f != 0:
