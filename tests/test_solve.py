@@ -43,6 +43,7 @@ def agree(result, told, lines):
     assert result.verdict == told["verdict"]["verdict"]
     assert result.mistakes == told["mistakes"]
     assert result.lower_bound == told["lower_bound"]
+    assert result.optimal == told["optimal"]
     weights = {one["feature"]: one["weight"] for one in told["weights"]}
     named = zip(result.model.feature_names_, result.model.weights_[1:], strict=True)
     assert dict(named) == weights
@@ -83,6 +84,21 @@ def test_xor_costs_one_mistake_however_it_is_given(program, tmp_path):
     # Sparse columns are not centred, so that another line comes out.
     result = rb.learn(sparse.csr_matrix(np.array(XOR, float)), y, time_limit=CALM)
     assert (result.verdict, result.mistakes, result.lower_bound) == ("inseparable", 1, 1)
+    assert result.found().endswith("no line makes fewer (proved: 1 blocking set)")
+    assert (result.proof.claim, result.proof.check(XOR, y)) == ("at least 1 mistake", True)
+
+
+def test_the_verdict_s_proof_shows_a_bound_where_nothing_was_searched_for():
+    for X, y in ((XOR, [0, 1, 1, 0]), ([[0.0], [1.0], [1.0], [2.0]], [0, 1, 0, 1])):
+        result = rb.learn(X, y, algorithm="pla", time_limit=0.1, test_size=0)
+        assert result.proof == result.separability.proof
+        assert result.optimal == (result.mistakes == 1)
+        assert result.found().endswith(
+            f"{'' if result.optimal else ' than 1'} (proved: 1 blocking set)"
+        )
+    result = rb.learn([[0.0], [1.0]], [0, 1])
+    assert (result.optimal, result.proof.claim, result.lower_bound) == (True, "separable", 0)
+    assert "no line" not in result.found()
 
 
 @pytest.mark.slow_without_jit

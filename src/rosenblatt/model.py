@@ -436,7 +436,8 @@ def proof_to_json(plan: Plan | RegressionPlan, proof: SealedProof) -> str:
             "rows": plan.rows,
             "proof": json.loads(proof.to_json()),
         }
-    return strictjson.sealed(value, ensure_ascii=False) + "\n"
+    indent = None if getattr(proof, "tree", None) else 1  # of a tree nobody reads the lines
+    return strictjson.sealed(value, ensure_ascii=False, indent=indent) + "\n"
 
 
 def plan_and_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | SeparationProof]:

@@ -28,6 +28,7 @@ from rosenblatt.errors import (
     UserError,
 )
 from rosenblatt.evidence.accuracy import Accuracy, Tester, Testing, Trial
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import (
     TIME_OVER,
     Separability,
@@ -210,6 +211,22 @@ class Result:
         return self.outcome.lower_bound
 
     @property
+    def optimal(self) -> bool:
+        """Whether it is known that no line makes fewer mistakes than this one."""
+        return self.mistakes == self.lower_bound
+
+    @property
+    def proof(self) -> Proof | None:
+        """What shows the lower bound, or where that is 0, the verdict; None if nothing does."""
+        return self.outcome.proof or self.separability.proof
+
+    @property
+    def _proved(self) -> str:
+        """How much evidence shows the lower bound, in words; weights are of the verdict alone."""
+        bound = self.outcome.proof
+        return "" if bound is None else replace(bound, weights=()).size
+
+    @property
     def accuracy(self) -> Accuracy | None:
         """On rows not learnt from: share, interval, baseline, balanced, confusion."""
         return None if self.trial is None else self.trial.total
@@ -278,9 +295,10 @@ class Result:
         if self.mistakes == 0:
             return f"a line that answers all {rows}"
         told = f"a line with {counted(self.mistakes, 'mistake')} on {rows}"
-        if self.lower_bound >= self.mistakes:
-            return f"{told}; {no_fewer()}"
-        return f"{told}; {no_fewer(f'{self.lower_bound:,}')}" if self.lower_bound else told
+        if not self.lower_bound:
+            return told
+        than = "" if self.optimal else f"{self.lower_bound:,}"
+        return f"{told}; {no_fewer(than, self._proved)}"
 
     def facts(self) -> list[tuple[str, str]]:
         """What a report tells, in order."""
@@ -313,6 +331,8 @@ class Result:
             "bound": o.bound,
             "mistakes": o.mistakes,
             "lower_bound": o.lower_bound,
+            "optimal": self.optimal,
+            "proved_by": self._proved or None,
             "interrupted": o.interrupted,
             "cut_short": self.cut_short,
             "accuracy": None if self.trial is None else self.trial.to_json(),
@@ -425,7 +445,8 @@ def learn(
     Returns
     -------
     Result
-        `verdict`, `model`, `mistakes`, `lower_bound`, `accuracy`, `report(path)`, `save(path)`.
+        `verdict`, `model`, `mistakes`, `lower_bound`, `proof`, `accuracy`, `report(path)`,
+        `save(path)`.
 
     Examples
     --------
@@ -438,7 +459,7 @@ def learn(
               3 cannot all be right
     learnt    the pocket kept 1 mistake after 1,000 corrections
     learnt    the search found 1 mistake
-    found     a line with 1 mistake on 4 rows; no line makes fewer
+    found     a line with 1 mistake on 4 rows; no line makes fewer (proved: 1 blocking set)
     >>> rb.learn(X, ["no", "no", "no", "yes"]).model.predict([[1, 1], [0, 1]]).tolist()
     ['yes', 'no']
     """
@@ -550,7 +571,8 @@ def _learnt(data: Data, how: How, time: tuple[Deadline, bool], watcher: Watcher)
     if deadline is NEVER and decided.separator is not None and how.algorithm == "auto":
         share = Deadline.after(max(AS_LONG_AGAIN, clock.now() - begun))
     outcome = learn_line(data.blocks, how, decided.separator, watcher, share)
-    outcome = replace(outcome, lower_bound=max(decided.fewest, outcome.lower_bound))
+    if decided.fewest > outcome.lower_bound:
+        outcome = replace(outcome, lower_bound=decided.fewest, proof=decided.answer.proof)
     for step in outcome.steps:
         watcher.step("learnt", step)
     result = Result(data, how, decided, outcome)

@@ -22,6 +22,7 @@ from rosenblatt.algorithms.pocket import Pocket, PocketPlan
 from rosenblatt.blocks import Blocks, InOrder
 from rosenblatt.clock import Deadline, Watcher
 from rosenblatt.evidence.guarantee import guarantee_of
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis, Scaling, count_mistakes
@@ -71,7 +72,8 @@ class Outcome:
     learnt_from: Examples | None  # … on these values; None where they were read in passes
     widest: Separability | None = None  # what is known of these values
     bound: float | None = None  # the most corrections PLA could need on them
-    lower_bound: int = 0  # no line makes fewer mistakes than this
+    lower_bound: int = 0  # no line makes fewer mistakes than this …
+    proof: Proof | None = None  # … which this shows
 
     @property
     def interrupted(self) -> bool:
@@ -292,6 +294,7 @@ def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
         algorithm="search for the fewest mistakes" if better else first.algorithm,
         mistakes=int(found.mistakes) if better else first.mistakes,
         lower_bound=int(found.lower_bound),
+        proof=found.proof,
         reason=found.stop_reason,
         steps=(*first.steps, told),
     )

@@ -60,6 +60,8 @@ TAKEN = [
     (["learn", "data.csv", "--test", "test.csv", "-o", "test.csv"], "--output"),
     (["learn", "data.csv", "--stop-words", "words.txt", "-o", "./words.txt"], "--output"),
     (["learn", "data.csv", "--report", "-o", "report.html"], "--report"),
+    *[(["learn", "data.csv", "--target", "y", "--proof", name], "--proof") for name in NAMES],
+    (["learn", "data.csv", "-o", "new", "--proof", "./new"], "--proof"),
 ]
 
 

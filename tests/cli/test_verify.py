@@ -297,6 +297,31 @@ def test_a_bound_on_mistakes_is_verified_and_its_size_is_told(
     assert "does not hold: " in capfd.readouterr().out
 
 
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize(("columns", "rows"), [(2, 100), (6, 40)])
+def test_what_learn_proves_of_the_fewest_mistakes_is_verified(tmp_path, capfd, columns, rows):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(rows, columns)).round(2), rng.integers(0, 2, rows)
+    names = [f"x{i}" for i in range(columns)]
+    path, file = tmp_path / "d.csv", tmp_path / "p.json"
+    write(path, [[*names, "y"], *([*map(str, x), n] for x, n in zip(X, y, strict=True))])
+    model = ["-o", str(tmp_path / "m.json")]
+    asked = ["learn", str(path), "--algorithm", "fewest", "--test-size", "0", *model]
+    assert run([*asked, "--target", "y", "--proof", str(file), "--json"]) == 0
+    told = json.loads(capfd.readouterr().out)
+    walked = told["proved_by"] == "a walk through all cells"
+    assert (told["optimal"] or columns > 2, walked) == (True, columns == 2)
+    assert run(["verify", str(file), str(path), *["--again"] * walked]) == 0
+    out = capfd.readouterr().out
+    assert f"proof     {told['proved_by']}\n" in out
+    assert f"“at least {told['lower_bound']} mistakes” holds for all {rows} rows" in out
+
+
+def test_built_in_examples_have_no_file_to_verify_a_proof_on(tmp_path, capfd):
+    assert run(["learn", "--proof", str(tmp_path / "p.json")]) == 64
+    assert "--proof is for a file; give DATA." in capfd.readouterr().err
+
+
 def test_a_proof_that_no_file_settles_is_not_refuted(tmp_path, capfd):
     file, path = tmp_path / "p.json", tmp_path / "d.csv"
     path.write_text("x,y\n" + "".join(f"{n},{n % 2}\n" for n in range(5)))

@@ -20,8 +20,10 @@ from rosenblatt.cli.options import (
     convert_option,
     examples,
     json_option,
+    proof_option,
     reading_options,
     too_large,
+    write_proof,
 )
 from rosenblatt.errors import UsageError
 from rosenblatt.evidence.accuracy import Testing
@@ -53,6 +55,7 @@ class Wanted:
     output: str
     report: bool
     top: int
+    proof: str | None
 
     @property
     def page(self) -> str | None:
@@ -65,6 +68,7 @@ class Wanted:
     epilog=examples(
         "rosenblatt learn credit.csv --target approved",
         "rosenblatt learn credit.csv --cv 5 --report",
+        "rosenblatt learn credit.csv --algorithm fewest --proof proof.json",
     ),
 )
 @click.argument("data", required=False, type=click.Path(allow_dash=True))
@@ -118,6 +122,7 @@ class Wanted:
     help="Where the model goes; without it, only a model.json of this program is replaced.",
 )
 @click.option("--report", is_flag=True, help="Write report.html too, beside the model.")
+@proof_option
 @click.option("--stream", is_flag=True, help="In passes over the file, even if it fits in memory.")
 @click.option(
     "--cycles",
@@ -139,7 +144,8 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
 
     The model is learnt from all rows; accuracy is measured on rows held out from a second
     model that is learnt in the same way from the others. The verdict, the model and the test
-    share the time limit, and what it cut short is said.
+    share the time limit, and what it cut short is said. The proof is that no line makes fewer
+    mistakes than the bound, or where a line answers every row, of that.
     """
     in_passes, convert, noise = (given.pop(key) for key in ("stream", "convert", "noise"))
     keys = ("algorithm", "order", "scale", "time_limit", "seed", "cycles")
@@ -150,8 +156,8 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     wanted = Wanted(**given)
     voice = Voice(as_json)
     _check_files(data, reading, testing, wanted)
-    if in_passes and data is None:
-        raise UsageError("--stream is for a file; give DATA.")
+    if data is None and (in_passes or wanted.proof):
+        raise UsageError(f"{'--stream' if in_passes else '--proof'} is for a file; give DATA.")
     source = None if data is None else Source.find(data)
     wishes = (reading.layout, reading.wishes)
     if source is not None and (in_passes or too_large(voice, source, reading.layout, "learning")):
@@ -164,16 +170,9 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     for note in found.notes:
         voice.note(f"{note}.")
     result = solve(found, wishes, how, testing, voice)
-    result.save(wanted.output)
-    voice.step(
-        "wrote", f"{wanted.output}: answer new rows with rosenblatt predict {wanted.output} FILE"
-    )
-    if wanted.page is not None:
-        result.report(wanted.page)
-        voice.step("wrote", wanted.page)
+    written = _write(voice, result, wanted, str(data))
     _show(voice, result, wanted.top)
-    page = {"report": wanted.page} if result.held else {}
-    voice.result({**result.to_json(), "model": wanted.output, **page})
+    voice.result({**result.to_json(), **written})
     return INTERRUPTED if result.outcome.interrupted else 0
 
 
@@ -190,7 +189,8 @@ def _check_files(data: str | None, reading: Reading, testing: Testing, wanted: W
         "the file to test on": testing.file,
         "the file of stop words": reading.stop_words,
     }
-    keep_apart(reads, {"--output": wanted.output, "--report": wanted.page})
+    writes = {"--output": wanted.output, "--report": wanted.page, "--proof": wanted.proof}
+    keep_apart(reads, writes)
     if _is_default("output"):
         keep_others(wanted.output, MARK, "a model", "give -o FILE for another name")
     if wanted.page is not None:
@@ -198,6 +198,20 @@ def _check_files(data: str | None, reading: Reading, testing: Testing, wanted: W
 
         advice = "move it, or give -o FOLDER/model.json to have both in another folder"
         keep_others(wanted.page, GENERATOR.encode(), "a report", advice)
+
+
+def _write(voice: Voice, result: Result, wanted: Wanted, data: str) -> dict[str, str | None]:
+    """Write the model, the report, the proof; where they are."""
+    result.save(wanted.output)
+    voice.step(
+        "wrote", f"{wanted.output}: answer new rows with rosenblatt predict {wanted.output} FILE"
+    )
+    if wanted.page is not None:
+        result.report(wanted.page)
+        voice.step("wrote", wanted.page)
+    page = {"report": wanted.page} if result.held else {}
+    proof = write_proof(voice, wanted.proof, data, result.data.plan, result.proof)
+    return {"model": wanted.output, **page, "proof": proof}
 
 
 def _read(source: Source | None, noise: float | None, reading: Reading, seed: int) -> Data:

@@ -151,10 +151,11 @@ def write_proof(voice: Voice, path: str | None, data: str, plan: Any, proof: Any
 
     if path is None or proof is None:
         if path is not None:
-            voice.note("undecided: there is no proof to write.")
+            voice.note("nothing is proved: there is no proof to write.")
         return None
     write_text(path, proof_to_json(plan, proof))
-    voice.step("wrote", f"{path}: check it with rosenblatt verify {path} {data}")
+    again = " --again" if getattr(proof, "walk", "") else ""
+    voice.step("wrote", f"{path}: check it with rosenblatt verify {path} {data}{again}")
     return path
 
 

@@ -55,9 +55,9 @@ MOST = 100  # columns that a line names; --json has all
 @reading_options
 @json_option
 def verify(proof: str, data: str, again: bool, reading: Reading, as_json: bool) -> int:
-    """Check PROOF, which `separable` or `separation --proof` wrote, against DATA, exactly.
+    """Check PROOF, which `learn`, `separable` or `separation --proof` wrote, against DATA, exactly.
 
-    So is the proof of a bound on mistakes, as `proof.to_json()` writes it.
+    Also the text of `proof.to_json()` alone.
 
     The columns are taken as the file with the proof says, once that is found to be true of the
     data, and it is said which columns and rows the claim is about. Ends with exit code 0 if the

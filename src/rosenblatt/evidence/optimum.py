@@ -91,15 +91,15 @@ class FewestMistakesResult:
         made = counted(_said(self.mistakes), "mistake")
         if self.mistakes == 0:
             return "no mistakes: a line answers every example"
-        shown = f" (proved: {self.proof.size})" if self.proof is not None else ""
+        proved = "" if self.proof is None else self.proof.size
         if self.optimal:
-            return f"{made}; {no_fewer()}{shown}"
+            return f"{made}; {no_fewer(proved=proved)}"
         if self.stop_reason == "floats":
             fewest = _said(self.lower_bound)
             return f"{made}; a line can make {fewest}, but no floats were found that do"
         if self.lower_bound == 0:
             return f"{made}; whether a line can make none is not known"
-        return f"{made}; {no_fewer(_said(self.lower_bound))}{shown}"
+        return f"{made}; {no_fewer(_said(self.lower_bound), proved)}"
 
 
 def _said(cost: float) -> str:
