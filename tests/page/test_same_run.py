@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from firefoxes import firefox
 from planes import KINDS, learnt, plane, settings
 
 from rosenblatt import strictjson
@@ -94,19 +95,22 @@ def test_run_verdict_bound_and_fewest_mistakes_are_those_of_python(page, kind):
     for _ in range(50):
         examples, told = plane(rng, kind), settings(rng)
         given = {"points": examples.X.tolist(), "answers": examples.y.tolist(), "settings": told}
-        found = page.evaluate("given => window.told(given)", given)
-        run, verdict = learnt(examples, told), separability_of(examples)
-        T = len(run.trace)
-        assert found["rows"] == run.trace.examples.tolist(), given
-        assert [t for t in found["ends"] if t < T] == [t for t in run.trace.ends.tolist() if t < T]
-        assert found["weights"] == weights_along(run.trace).ravel().tolist()
-        assert found["reason"] == run.reason
-        if told["algorithm"] in ("pocket", "ratchet"):
-            assert [tuple(entry) for entry in found["pocket"]] == list(run.pocket.history)
-        assert found["verdict"] == verdict.verdict
-        assert found["fewest"] == cells_optimum(examples, np.zeros(3)).mistakes
-        same_bound(found, verdict)
-        assert Proof.from_json(found["proof"]).check_examples(examples)
+        same_run(page.evaluate("given => window.told(given)", given), examples, told)
+
+
+def same_run(found, examples, told):
+    run, verdict = learnt(examples, told), separability_of(examples)
+    T = len(run.trace)
+    assert found["rows"] == run.trace.examples.tolist(), told
+    assert [t for t in found["ends"] if t < T] == [t for t in run.trace.ends.tolist() if t < T]
+    assert found["weights"] == weights_along(run.trace).ravel().tolist()
+    assert found["reason"] == run.reason
+    if told["algorithm"] in ("pocket", "ratchet"):
+        assert [tuple(entry) for entry in found["pocket"]] == list(run.pocket.history)
+    assert found["verdict"] == verdict.verdict
+    assert found["fewest"] == cells_optimum(examples, np.zeros(3)).mistakes
+    same_bound(found, verdict)
+    assert Proof.from_json(found["proof"]).check_examples(examples)
 
 
 def same_bound(found, verdict):
@@ -176,3 +180,22 @@ def by_python(text, examples):
         return proof.check_examples(examples) and proof.claim
     except ProofError:
         return "refused"
+
+
+def test_firefox_says_the_same_and_opens_the_file(saved):
+    rng = np.random.default_rng(7)
+    with firefox() as tab:
+        tab.open("about:blank")
+        tab.ask(f"(() => {{\n{bundled(MODULES)}\n}})() ?? null")
+        for kind in KINDS:
+            for _ in range(8):
+                examples, told = plane(rng, kind), settings(rng)
+                points, answers = examples.X.tolist(), examples.y.tolist()
+                given = {"points": points, "answers": answers, "settings": told}
+                same_run(tab.ask(f"window.told({json.dumps(given)})"), examples, told)
+        tab.open(f"{saved.as_uri()}#data=xor&algorithm=pocket&order=random&t=9")
+        told = "document.querySelector('.rb-verdict h2')?.textContent"
+        seen = f"new Promise((done) => setInterval(() => {told} && done({told}), 20))"
+        assert tab.ask(seen) == "Inseparable"
+        assert tab.ask("window.rosenblatt.player.t") == 9
+        assert tab.ask("window.rosenblatt.writeAddress()").startswith(saved.as_uri())

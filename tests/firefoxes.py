@@ -1,0 +1,70 @@
+"""Firefox, where it is installed, driven by the protocol that browsers share (WebDriver BiDi)."""
+
+import contextlib
+import itertools
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+FIREFOXES = ("firefox", "firefox-esr")
+
+
+class Tab:
+    """A page that is open in Firefox."""
+
+    def __init__(self, socket):
+        self.socket, self.numbers = socket, itertools.count(1)
+        self.call("session.new", capabilities={})
+        tree = self.call("browsingContext.getTree")
+        self.context = tree["contexts"][0]["context"]
+
+    def call(self, method, **params):
+        number = next(self.numbers)
+        self.socket.send(json.dumps({"id": number, "method": method, "params": params}))
+        while (heard := json.loads(self.socket.recv(timeout=60))).get("id") != number:
+            pass  # what is told without being asked
+        assert heard["type"] == "success", heard
+        return heard["result"]
+
+    def open(self, url):
+        self.call("browsingContext.navigate", context=self.context, url=url, wait="complete")
+
+    def ask(self, expression):
+        """The value of an expression, or of what it promises, as JSON has it."""
+        found = self.call(
+            "script.evaluate",
+            expression=f"Promise.resolve({expression}).then((value) => JSON.stringify(value))",
+            target={"context": self.context},
+            awaitPromise=True,
+        )
+        assert found["type"] == "success", found
+        return json.loads(found["result"]["value"])
+
+
+@contextlib.contextmanager
+def firefox():
+    """A tab of a Firefox without a window; the test is skipped where there is none."""
+    found = next(filter(None, map(shutil.which, FIREFOXES)), None)
+    client = pytest.importorskip("websockets.sync.client", reason="websockets is not installed")
+    if found is None:
+        pytest.skip("Firefox is not installed")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        command = [found, "--headless", "--no-remote", "--profile", profile]
+        process = subprocess.Popen(
+            [*command, "--remote-debugging-port=0"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            lines = iter(process.stderr.readline, "")
+            address = next(filter(None, (re.search(r"ws://[\w.:]+", line) for line in lines)))
+            with client.connect(f"{address[0]}/session", max_size=None) as socket:
+                yield Tab(socket)
+        finally:
+            process.terminate()
+            process.communicate(timeout=30)
