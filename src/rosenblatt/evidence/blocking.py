@@ -28,6 +28,7 @@ Set = tuple[int, ...]
 ARTIFICIAL = 1e4  # the price of a column that no row has: it leaves, if any rows block one another
 SMALL = 1e-9
 DEPENDENT = 1e-9  # of the longest column: what is left of one that depends on others
+ROUNDS, WORK = (8, 40), 2**18  # of one search: fewer, the more numbers there are
 PIVOTS = 2000  # of one linear program
 EXCHANGES = 50  # of one set
 PATIENCE = 50  # pivots without gain, after which the first row that helps is taken
@@ -90,13 +91,14 @@ class Finder:
         m = self.A.shape[1]
         self.vertex = Vertex(np.full(m, -1), np.eye(m), np.zeros(m))
 
-    def search(self, prices: Floats, rounds: int = 40, limit: float = 0.98) -> Found:
+    def search(self, prices: Floats, limit: float = 0.98) -> Found:
         """Different sets whose rows cost less than `limit` together, and a line.
 
-        Each of so many rounds begins at prices changed by chance; rows of sets that were found
-        cost more in those that follow.
+        Each round begins at prices changed by chance; rows of sets that were found cost more in
+        those that follow.
         """
         m = self.A.shape[1]
+        rounds = int(np.clip(WORK // self.A.size, *ROUNDS))
         found, sizes = np.empty((MOST_SETS, m), dtype=np.intp), np.zeros(MOST_SETS, dtype=np.intp)
         given = np.ascontiguousarray(prices[self.there], dtype=np.float64)
         line, chances = np.zeros(m), self.rng.exponential(size=(rounds, len(given)))

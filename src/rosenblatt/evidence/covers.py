@@ -41,7 +41,7 @@ from rosenblatt.examples import Examples
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-MOST_ENTRIES = 2**17  # of different rows; beyond them a master takes too long to be worth it
+MOST_ENTRIES = 2**15  # beyond them disjoint sets say more in the same time
 MOST_FEATURES = 150  # beyond them exact multipliers take too long
 TINY = 1e-9
 OVER = 20  # binary digits of the shares in a weighting
