@@ -210,7 +210,8 @@ def fewest_mistakes(
         The most seconds of searching. Compiling, once on a machine, is not counted, and what
         takes no time to know is known in any case.
     random_state : int, RandomState or Generator, optional
-        The same number gives the same answer where the search ends before its time does.
+        The same number gives the same answer where the search ends before its time does; of
+        several lines that are as good, threads may bring another one first: `n_jobs=1` does not.
     sample_weight : sequence of length n, optional
         What a mistake on each row costs; weight 0 leaves the row out.
     fit_intercept : bool, default=True
@@ -258,7 +259,8 @@ class FewestMistakes(LinearClassifier):
     class_weight : dict or "balanced", optional
         What mistakes on the classes cost; they multiply `sample_weight`.
     random_state : int, RandomState or Generator, optional
-        The same number gives the same answer where the search ends before its time does.
+        The same number gives the same answer where the search ends before its time does; of
+        several lines that are as good, threads may bring another one first: `n_jobs=1` does not.
     verbose : int, default=0
         1 prints a line to stderr every second or so. A terminal shows progress anyhow.
     n_jobs : int, optional

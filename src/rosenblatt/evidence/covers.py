@@ -410,7 +410,9 @@ class Cover:
                 return True
         near = self.master.value * NEARLY >= self.best / self.unit
         if near and shares.bound(node.gone, self.prices) < self.best:
-            shares = self._shares_exactly(node) or shares
+            exactly = self._shares_exactly(node)
+            if exactly is not None and all(map(self._exact, exactly.each)):
+                shares = exactly
         self._take(node, shares)
         return node.bound >= self.best
 
