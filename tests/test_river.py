@@ -43,6 +43,20 @@ def test_it_gives_the_predictions_of_the_online_perceptron(name):
     assert model.online.state() == online.state()
 
 
+def test_more_than_two_labels_are_given_and_learnt_together():
+    labels = tuple(sorted({y for _, y in datasets.ImageSegments()}))
+    how = {"labels": labels, "predict_with": "average"}
+    scaled = preprocessing.StandardScaler() | Perceptron(**how)
+    metric = evaluate.progressive_val_score(datasets.ImageSegments(), scaled, metrics.Accuracy())
+    assert metric.get() > 0.75
+    model, online = Perceptron(**how), rb.OnlinePerceptron(**how)
+    for x, y in datasets.ImageSegments().take(100):
+        assert model.predict_one(x) == online.predict_one(x)
+        model.learn_one(x, y)
+        online.learn_one(x, y)
+    assert model.clone().labels == labels
+
+
 def test_it_works_in_pipelines_and_evaluations():
     pipeline = compose.Pipeline(preprocessing.StandardScaler(), Perceptron(predict_with="average"))
     metric = evaluate.progressive_val_score(datasets.Phishing(), pipeline, metrics.Accuracy())

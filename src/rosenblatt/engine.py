@@ -164,7 +164,9 @@ def _bind_primitives() -> None:
 
     @overload(kernels.step, jit_options=INSIDE)
     def step(D, n):  # type: ignore[no-untyped-def]
-        return (lambda D, n: D.rows.step[n // D.K]) if _joint(D) else lambda D, n: D.step[n]
+        if _joint(D):
+            return lambda D, n: D.rows.step[np.int64(n) // D.K]
+        return lambda D, n: D.step[n]
 
     @overload(kernels.mistake, jit_options=INSIDE)
     def mistake(D, n, w, zero):  # type: ignore[no-untyped-def]
@@ -299,14 +301,28 @@ def _bind_stream() -> None:
     def in_order(D, n, w):  # type: ignore[no-untyped-def]
         return kernels.score_sparse if _sparse(D) else kernels.score_dense
 
-    overload(kernels.mistaken_in_order)(lambda D, n, w, zero: kernels.mistaken_in_order)
+    @overload(kernels.errs)
+    def errs(D, n, zero, V, counts):  # type: ignore[no-untyped-def]
+        return kernels.errs_joint if _joint(D) else kernels.errs_of_two
+
+    overload(kernels.beaten)(lambda D, n, zero, V, counts: kernels.beaten)
+    overload(kernels.highest)(lambda D, n, zero, ask, V, counts, but: kernels.highest)
     overload(kernels.asked, jit_options=INSIDE)(lambda D, n, ask, V, counts, s: kernels.asked)
-    overload(kernels.learn, jit_options=INSIDE)(
-        lambda D, n, zero, s, V, kept, counts, window: kernels.learn
-    )
-    overload(kernels.watch_row, jit_options=INSIDE)(
-        lambda D, n, zero, V, counts, wrong: kernels.watch_row
-    )
+
+    def learning(many: bool) -> tuple[Any, Any]:
+        """What learns a row, and what watches it, of two labels or of more."""
+        return (
+            lambda D, n, zero, mistake, V, kept, counts, window: (
+                kernels.learn if _joint(D) == many else None
+            ),
+            lambda D, n, zero, V, counts, wrong: kernels.watch_row if _joint(D) == many else None,
+        )
+
+    # With more labels parts of vectors are taken, whose references are counted.
+    for many, options in ((False, {"jit_options": INSIDE}), (True, {})):
+        learn, watch_row = learning(many)
+        overload(kernels.learn, **options)(learn)
+        overload(kernels.watch_row, **options)(watch_row)
     overload(kernels.end_window)(lambda V, counts: kernels.end_window)
     overload(kernels.put)(lambda w, into: kernels.put_array)
 
@@ -431,7 +447,8 @@ def _told_when_slow(name: str) -> Iterator[None]:
         timer.cancel()
 
 
-_BOUND = {"online": _bind_stream, "predict": _bind_stream}
+_STREAMS = ("online", "predict", "online_joint", "predict_joint")
+_BOUND = dict.fromkeys(_STREAMS, _bind_stream)
 
 
 def __getattr__(name: str) -> Kernel:

@@ -552,7 +552,8 @@ def _continuous(answers: NDArray[Any], labels: NDArray[Any]) -> bool:
 class Labels:
     """The labels met so far: none, one, or both, the smaller in sort order first.
 
-    While there is only one, its sign is not known; it is taken as +1.
+    While there is only one, its sign is not known; it is taken as +1. More than two are all
+    known from the start.
 
     Examples
     --------
@@ -565,22 +566,24 @@ class Labels:
 
     @classmethod
     def of(cls, given: Any) -> Labels:
-        """The labels as a person gives them: none, or two."""
+        """The labels as a person gives them: none, or two, or more."""
         if given is None:
             return cls()
         try:
-            first, second = given
-        except (TypeError, ValueError):
-            raise ValueError(f"labels is {given!r}; give two labels, or None.") from None
+            plain = [_plain_label(label) for label in given]
+            different = set(plain)
+        except TypeError:
+            different = set()
+        if isinstance(given, str) or len(different) < 2 or len(different) < len(plain):
+            raise ValueError(f"labels is {given!r}; give two different labels or more, or None.")
+        first, second = plain[:2]
         labels = cls().learn(first).learn(second)
-        if len(labels.met) != 2:
-            raise ValueError(f"labels is {given!r}; give two different labels.")
-        return labels
+        return labels if len(plain) == 2 else cls(tuple(sorted(plain)))
 
     @property
     def both(self) -> bool:
-        """Whether both labels are known."""
-        return len(self.met) == 2
+        """Whether both labels, or all of more, are known."""
+        return len(self.met) >= 2
 
     def sign(self, label: Any) -> int | None:
         """+1 or -1, or None for a label not met."""
@@ -594,9 +597,8 @@ class Labels:
         if label in self.met:
             return self
         if self.both:
-            raise ValueError(
-                f"{label!r} is not one of the labels {self.met[0]!r} and {self.met[1]!r}."
-            )
+            *first, last = map(repr, self.met)
+            raise ValueError(f"{label!r} is not one of the labels {', '.join(first)} and {last}.")
         if not self.met:
             return Labels((label,))
         try:
@@ -608,9 +610,11 @@ class Labels:
             ) from None
 
     def named(self, answers: NDArray[np.int8]) -> NDArray[Any]:
-        """Answers -1, 0 and +1 as labels; None where no label is known."""
+        """Answers -1, 0 and +1, or places, as labels; None where no label is known."""
         if not self.met:
             return np.full(len(answers), None)
+        if len(self.met) > 2:
+            return np.asarray(np.array(self.met)[answers])
         names = np.array((self.met[0], self.met[-1]))
         return names[(answers > 0).astype(np.intp)]
 

@@ -283,6 +283,8 @@ def rival(D, n, w, zero):
 
 def block(D, w, k):
     """The weights of label k in either format; `engine` binds it when compiling."""
+    if isinstance(w, list):  # of dicts
+        return w[k]
     return block_sparse(D, w, k) if isinstance(D.rows, Sparse) else block_dense(D, w, k)
 
 
@@ -501,14 +503,30 @@ def online(D, zero, ask, m, answers):
         if D.step[n] != 0:
             if q > SURELY_SHORTER * radius[0]:
                 radius[0] = max(radius[0], squares(D, n))
-            if learn(D, n, zero, s, V, m.kept, counts, window):
+            mistake = n if sign(s, zero) * D.step[n] <= 0 else NONE
+            if learn(D, n, zero, mistake, V, m.kept, counts, window):
                 size += D.step[n] * D.step[n] * q
     return len(D.step)
 
 
-def learn(D, n, zero, s, V, kept, counts, window):
-    """Count row n, whose score by w is s, and correct w if that was a mistake; was it?"""
-    wrong = sign(s, zero) * D.step[n] <= 0
+def online_joint(D, zero, ask, m, answers):
+    """The same of K labels: a row without an answer has the label NONE."""
+    V, counts, radius = m.vectors, m.counts, m.squared_radius
+    for n in range(len(D.label)):
+        q = squares(D.rows, n)
+        if not q < LONGEST_SQUARED:
+            return n
+        answers[n] = highest(D, n, zero, ask, V, counts, NONE)[0]
+        if D.label[n] != NONE:
+            radius[0] = max(radius[0], q)
+            mistake = beaten(D, n, zero, V, counts)
+            learn(D, n, zero, mistake, V, m.kept, counts, m.window)
+    return len(D.label)
+
+
+def learn(D, n, zero, mistake, V, kept, counts, window):
+    """Count row n, and correct w by its mistake unless that is NONE; was it one?"""
+    wrong = mistake >= 0
     at = counts[AT]
     if window[at] != wrong:
         window[at] = wrong
@@ -517,8 +535,8 @@ def learn(D, n, zero, s, V, kept, counts, window):
         watch_row(D, n, zero, V, counts, wrong)
     if wrong:
         if kept & AVERAGED:
-            add(D, n, V[-1], D.step[n] * counts[SEEN])
-        add(D, n, V[0], D.step[n])
+            add(D, mistake, V[-1], step(D, mistake) * counts[SEEN])
+        add(D, mistake, V[0], step(D, mistake))
         counts[MISTAKES] += 1
     counts[SEEN] += 1
     counts[AT] += 1
@@ -540,8 +558,8 @@ def asked(D, n, ask, V, counts, s):
 
 def watch_row(D, n, zero, V, counts, wrong):
     """Count the mistakes of pocket and rival, and keep the w with the longest run."""
-    counts[POCKET] += mistaken_in_order(D, n, V[1], zero)
-    counts[RIVAL] += mistaken_in_order(D, n, V[2], zero)
+    counts[POCKET] += errs(D, n, zero, V[1:], counts)
+    counts[RIVAL] += errs(D, n, zero, V[2:], counts)
     if not wrong:
         counts[RUN] += 1
         return
@@ -568,6 +586,10 @@ def end_window(V, counts):
 
 def put(w, into):
     """Copy weights, by place or, later ones that lack no name, by name."""
+    if isinstance(w, list):
+        for k in range(len(w)):
+            into[k].update(w[k])
+        return
     return into.update(w) if isinstance(w, dict) else put_array(w, into)
 
 
@@ -584,16 +606,62 @@ def predict(D, zero, ask, m, answers):
         answers[n] = sign(asked(D, n, ask, V, m.counts, in_order(D, n, V[0])), zero)
 
 
+def predict_joint(D, zero, ask, m, answers):
+    """answers[n] = the label that the chosen weights give row n."""
+    for n in range(len(answers)):
+        answers[n] = highest(D, n, zero, ask, m.vectors, m.counts, NONE)[0]
+
+
+def highest(D, n, zero, ask, V, counts, but):
+    """The label with the highest score of row n by the chosen weights, but for one label.
+
+    Of equals it is the first, or with zero > 0 the last.
+    """
+    k, best = NONE, -np.inf
+    for i in range(D.K):
+        if i != but:
+            s = in_order(D.rows, n, block(D, V[0], i))
+            if ask == AVERAGE and counts[SEEN] > 0:
+                s -= in_order(D.rows, n, block(D, V[-1], i)) / counts[SEEN]
+            if ask == BEST and counts[HELD]:
+                s = in_order(D.rows, n, block(D, V[1], i))
+            if k == NONE or s > best or (s == best and zero > 0):
+                k, best = i, s
+    return k, best
+
+
+def beaten(D, n, zero, V, counts):
+    """Row n against the rival that beats its own label by the first of the weights, or NONE."""
+    y = D.label[n]
+    r, best = highest(D, n, zero, LAST, V, counts, y)
+    right = in_order(D.rows, n, block(D, V[0], y))
+    if right > best or (right == best and (y - r) * zero > 0):
+        return NONE
+    return n * D.K + r
+
+
+def errs(D, n, zero, V, counts):
+    """Do the first of the weights answer row n wrongly?"""
+    if isinstance(D, Joint):
+        return errs_joint(D, n, zero, V, counts)
+    return errs_of_two(D, n, zero, V, counts)
+
+
+def errs_of_two(D, n, zero, V, counts):
+    """Of two labels, by the sign of the score."""
+    return sign(in_order(D, n, V[0]), zero) * D.step[n] <= 0
+
+
+def errs_joint(D, n, zero, V, counts):
+    """Of more labels, by their scores."""
+    return beaten(D, n, zero, V, counts) >= 0
+
+
 def in_order(D, n, w):
     """w·x of row n, summed in the order of its entries: the same bits as one dict at a time."""
     if isinstance(D, Sparse):
         return score_sparse(D, n, w)
     return score_dense(D, n, w) if isinstance(D, Dense) else D.score(w)  # one dict
-
-
-def mistaken_in_order(D, n, w, zero):
-    """Does w, summed in order, answer row n wrongly?"""
-    return sign(in_order(D, n, w), zero) * D.step[n] <= 0
 
 
 def squares_dense(D, n):

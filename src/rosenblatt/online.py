@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import checks, files
+from rosenblatt import checks, files, kernels
 from rosenblatt.algorithms.memory import ASK, X0, DictRow, NotNumbersError, StreamMemory
 from rosenblatt.errors import shortened
 from rosenblatt.examples import Labels
@@ -57,9 +57,10 @@ class OnlinePerceptron:
     predict_with : {"last", "average", "pocket"}, default="last"
         The weights that predict. They are kept if they are asked for here. Until the first
         window has ended there is no pocket, and the last weights predict.
-    labels : pair, optional
+    labels : sequence, optional
         Both labels where they are known; otherwise they are learnt as they come. The larger
-        in sort order is +1.
+        in sort order is +1. More than two have a w each, learnt together as by `Perceptron`, and
+        have to be known.
 
     Examples
     --------
@@ -97,8 +98,10 @@ class OnlinePerceptron:
         self.average = bool(average) or predict_with == "average"
         self.pocket = bool(pocket) or predict_with == "pocket"
         self._x0 = self.intercept_scaling if self.fit_intercept else 0.0
-        self._memory = StreamMemory(self.window, self.average, self.pocket)
-        self._take_labels(Labels.of(labels))
+        known = Labels.of(labels)
+        self._many = len(known.met) > 2
+        self._memory = StreamMemory(self.window, self.average, self.pocket, max(2, len(known.met)))
+        self._take_labels(known)
         self._row = DictRow(self._x0)  # the one that is predicted or learnt now
         self._asked: tuple[Any, Any] | None = None  # the dict that it is, and a copy
 
@@ -138,15 +141,28 @@ class OnlinePerceptron:
         return self._labels.met
 
     @property
-    def weights(self) -> dict[Hashable, float]:
-        """The weights that predict, by feature; those of 0 left out."""
-        weights = self._memory.predicting(self.predict_with)
-        return {name: v for name, v in weights.items() if v != 0 and name != X0}
+    def weights(self) -> dict[Any, Any]:
+        """The weights that predict, by feature; those of 0 left out.
+
+        Of more than two labels, such a dict for each label.
+        """
+        each = self._predicting()
+        return each if self._many else each[None]
 
     @property
-    def intercept(self) -> float:
-        """What the weights that predict add to every score."""
-        return self._memory.predicting(self.predict_with)[X0] * self._x0
+    def intercept(self) -> Any:
+        """What the weights that predict add to every score; of more labels, to that of each."""
+        places = range(len(self.labels) if self._many else 1)
+        each = [self._memory.predicting(self.predict_with, k)[X0] * self._x0 for k in places]
+        return dict(zip(self.labels, each, strict=True)) if self._many else each[0]
+
+    def _predicting(self) -> dict[Any, dict[Hashable, float]]:
+        """The weights that predict, for each label of more than two."""
+        found = {}
+        for place, label in enumerate(self.labels if self._many else (None,)):
+            weights = self._memory.predicting(self.predict_with, place)
+            found[label] = {name: v for name, v in weights.items() if v != 0 and name != X0}
+        return found
 
     def bound(self, margin: float) -> float:
         """How many mistakes the theorem allows on examples no longer than R so far.
@@ -154,7 +170,8 @@ class OnlinePerceptron:
         Parameters
         ----------
         margin : float
-            gamma: how far from the line each example is that it answers, x0 included.
+            gamma: how far from the line each example is that it answers, x0 included; of more
+            than two labels, of the rows against rivals, which are longer by the root of 2.
 
         Examples
         --------
@@ -164,7 +181,7 @@ class OnlinePerceptron:
         40.0
         """
         margin = checks.positive_number("margin", margin)
-        return self._memory.squared_radius / margin / margin
+        return (1 + self._many) * self._memory.squared_radius / margin / margin
 
     def predict_one(self, x: Any) -> Any:
         """Answer one example with a label, or None before any label is known.
@@ -175,6 +192,8 @@ class OnlinePerceptron:
             Named features, or features named 0, 1, … by their place.
         """
         row = self._take(x)
+        if self._many:
+            return self.labels[self._memory.highest(row, self._zero, self.predict_with)]
         s = row.s if self.predict_with == "last" else self._memory.asked(row, self.predict_with)
         if s > 0 or (s == 0 and self.zero == "positive"):
             return self._yes
@@ -204,9 +223,9 @@ class OnlinePerceptron:
             self._meet(labels)
             row, a = self._take(row.x), self._steps[y]
             self._asked = None
-        row.step = (a,)
+        row.step = (self.eta0 if self._many else a,)
         try:
-            self._memory.learn_row(row, self._zero)
+            self._memory.learn_row(row, self._zero, int(a) if self._many else None)
         except NotNumbersError:
             raise _too_long() from None
         row.x = NOTHING  # what is given is not kept
@@ -221,7 +240,9 @@ class OnlinePerceptron:
         """
         block = Block.of(X, self._memory)
         as_table(block.table)  # which refuses what is not finite
-        rows = block.rows(self._x0, np.zeros(block.n))
+        rows: Any = block.rows(self._x0, np.zeros(block.n))
+        if self._many:
+            rows = kernels.Joint(rows, np.full(block.n, kernels.NONE, np.int32), len(self.labels))
         answers = self._memory.predict_block(
             rows, block.layout, ZEROS[self.zero], self.predict_with
         )
@@ -316,13 +337,14 @@ class OnlinePerceptron:
         try:
             if len(state["window"]) != 2 * state["parameters"]["window"]:  # before it is made
                 raise ValueError("the last window is not one bit an example")
-            model = cls(**state["parameters"])
+            known = state["labels"] if len(state["labels"]) > 2 else None
+            model = cls(**state["parameters"], labels=known)
             model._memory.take_state(state)
-            labels = Labels()
+            labels = Labels.of(known)
             for label in state["labels"]:
                 labels = labels.learn(label)
             if list(labels.met) != state["labels"] or (not labels.met and model.n_seen):
-                raise ValueError("its labels are not one or two different ones in order")
+                raise ValueError("its labels are not different ones in order")
             model._take_labels(labels)
         except (KeyError, TypeError, AttributeError, OverflowError) as error:
             why = shortened(repr(error))
@@ -358,6 +380,8 @@ class OnlinePerceptron:
         self._no: Any = labels.met[0] if labels.met else None
         self._yes: Any = labels.met[-1] if labels.met else None
         self._steps = {label: self.eta0 * (labels.sign(label) or 0) for label in labels.met}
+        if self._many:
+            self._steps = dict(zip(labels.met, range(len(labels.met)), strict=True))
         self._zero = ZEROS[self.zero] if labels.both else 0
 
     def _meet(self, labels: Labels) -> None:
@@ -370,7 +394,7 @@ class OnlinePerceptron:
                 self._memory.turn()
         self._take_labels(labels)
 
-    def _learn_block(self, X: Any, y: Any, every: bool) -> list[tuple[Labels, NDArray[np.int8]]]:
+    def _learn_block(self, X: Any, y: Any, every: bool) -> list[tuple[Labels, NDArray[Any]]]:
         """Predict and learn a block in parts: the labels and the predictions of each."""
         block = Block.of(X, self._memory)
         answers = BlockAnswers.of(y, block.n, every)
@@ -382,11 +406,16 @@ class OnlinePerceptron:
 
     def _learn_part(
         self, block: Block, answers: BlockAnswers, begin: int, end: int, labels: Labels
-    ) -> tuple[Labels, NDArray[np.int8]]:
+    ) -> tuple[Labels, NDArray[Any]]:
         if labels is not self._labels:
             block.check()
             self._meet(labels)
-        rows = block.rows(self._x0, answers.steps(labels, self.eta0, begin, end), begin)
+        if self._many:
+            places = answers.places(labels, begin, end)
+            lengths = np.full(len(places), self.eta0)
+            rows: Any = kernels.Joint(block.rows(self._x0, lengths, begin), places, len(labels.met))
+        else:
+            rows = block.rows(self._x0, answers.steps(labels, self.eta0, begin, end), begin)
         try:
             signs = self._memory.learn_block(rows, block.layout, self._zero, self.predict_with)
         except NotNumbersError:

@@ -42,6 +42,9 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
         Whether the weights that did best on the last window are kept.
     predict_with
         The weights that predict: "last", "average" or "pocket".
+    labels
+        All labels, where there are more than two; they are learnt together, with a w for each.
+        Two need not be given.
 
     Attributes
     ----------
@@ -69,6 +72,7 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
         average: bool = False,
         pocket: bool = False,
         predict_with: str = "last",
+        labels: tuple[Any, ...] | None = None,
     ) -> None:
         self.eta0 = eta0
         self.fit_intercept = fit_intercept
@@ -78,6 +82,7 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
         self.average = average
         self.pocket = pocket
         self.predict_with = predict_with
+        self.labels = labels
         self.online = OnlinePerceptron(
             eta0=eta0,
             fit_intercept=fit_intercept,
@@ -87,6 +92,7 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
             average=average,
             pocket=pocket,
             predict_with=predict_with,
+            labels=labels,
         )
 
     def learn_one(self, x: dict[Hashable, Any], y: Any) -> None:

@@ -220,6 +220,13 @@ class BlockAnswers:
             steps[self.missing[begin:end]] = 0.0
         return steps
 
+    def places(self, labels: Labels, begin: int, end: int) -> NDArray[np.int32]:
+        """The place among more than two labels of a part of the answers; NONE where none is."""
+        places = np.full(end - begin, kernels.NONE, dtype=np.int32)
+        for place, label in enumerate(labels.met):
+            places[np.asarray(self.values[begin:end] == label, dtype=bool)] = place
+        return places
+
     def _strange(self, labels: Labels) -> int | None:
         """The first row whose answer is not among the labels."""
         values, met = self.values, labels.met

@@ -33,9 +33,11 @@ from rosenblatt.kernels import (
 
 Vector = dict[Hashable, float]
 Names = range | tuple[Hashable, ...]
+Rows = kernels.Dense | kernels.Sparse | kernels.Joint
 
 # The constant feature x0 is kept beside the others under a name that no data has.
 X0: tuple[()] = ()
+NO_LABEL = (kernels.NONE,)
 ASK = {"last": kernels.LAST, "average": kernels.AVERAGE, "pocket": kernels.BEST}
 
 
@@ -91,10 +93,16 @@ class DictRow:
 class StreamMemory:
     """The vectors, counts and last window of a stream, in one of two shapes."""
 
-    def __init__(self, window: int, average: bool = False, pocket: bool = False) -> None:
+    def __init__(
+        self, window: int, average: bool = False, pocket: bool = False, labels: int = 2
+    ) -> None:
         self.kept = AVERAGED * average + POCKETED * pocket
-        # As `kernels.Memory` has them.
-        self.vectors = ("w", *("pocket", "rival", "runner") * pocket, *("u",) * average)
+        # As `kernels.Memory` has them; of more than two labels, one for each of those.
+        vectors = ("w", *("pocket", "rival", "runner") * pocket, *("u",) * average)
+        self.labels = labels
+        if labels > 2:
+            vectors = tuple(f"{name} {k}" for name in vectors for k in range(labels))
+        self.vectors = vectors
         self.V: list[Vector] = [{X0: 0.0} for _ in self.vectors]
         self.array: NDArray[np.float64] | None = None  # or in columns, a vector a row
         self.names: list[Hashable] = []
@@ -112,12 +120,20 @@ class StreamMemory:
             self.array, self.layout = None, None
         return self.V
 
-    def predicting(self, ask: str) -> Vector:
-        """The weights that predict."""
-        V, seen = self.by_name(), self.counts[SEEN]
+    def grouped(self) -> list[Any]:
+        """The vectors as kernels take them: of more than two labels, those of all labels in one."""
+        V, K = self.by_name(), self.labels
+        return V if K == 2 else [V[i : i + K] for i in range(0, len(V), K)]
+
+    def predicting(self, ask: str, place: int = 0) -> Vector:
+        """The weights that predict, or those of one of more than two labels."""
+        V, seen = self.grouped(), self.counts[SEEN]
+        if self.labels > 2:
+            V = [vectors[place] for vectors in V]
         if ask == "average" and seen:
             return {name: v - V[-1].get(name, 0.0) / seen for name, v in V[0].items()}
-        return V[1] if ask == "pocket" and self.counts[HELD] else V[0]
+        best: Vector = V[1] if ask == "pocket" and self.counts[HELD] else V[0]
+        return best
 
     def asked(self, row: DictRow, ask: str) -> float:
         """The score of one dict by the weights that predict."""
@@ -126,12 +142,31 @@ class StreamMemory:
         )
         return s
 
-    def learn_row(self, row: DictRow, zero: int) -> None:
-        """Learn one dict; what cannot be learnt changes nothing."""
+    def highest(self, row: DictRow, zero: int, ask: str) -> int:
+        """The place of the label, of more than two, that one dict is given."""
+        D = kernels.Joint(row, NO_LABEL, self.labels)  # type: ignore[arg-type]
+        found: tuple[int, float] = kernels.highest(  # type: ignore[no-untyped-call]
+            D, 0, zero, ASK[ask], self.grouped(), self.counts, kernels.NONE
+        )
+        return found[0]
+
+    def learn_row(self, row: DictRow, zero: int, place: int | None = None) -> None:
+        """Learn one dict; its place is that of its label among more than two.
+
+        What cannot be learnt changes nothing.
+        """
         if not row.length < self.surely_shorter:
             self._measure(row)
+        D: Any = row
+        if place is None:
+            V: list[Any] = self.V
+            wrong = kernels.sign(row.s, zero) * row.step[0] <= 0  # type: ignore[no-untyped-call]
+            mistake = 0 if wrong else kernels.NONE
+        else:
+            D, V = kernels.Joint(row, (place,), self.labels), self.grouped()  # type: ignore[arg-type]
+            mistake = kernels.beaten(D, 0, zero, V, self.counts)  # type: ignore[no-untyped-call]
         kernels.learn(  # type: ignore[no-untyped-call]
-            row, 0, zero, row.s, self.V, self.kept, self.counts, self.window
+            D, 0, zero, mistake, V, self.kept, self.counts, self.window
         )
 
     def _measure(self, row: DictRow) -> None:
@@ -146,32 +181,29 @@ class StreamMemory:
         rest = max(self.squared_radius - constant, 0.0)
         self.surely_shorter = kernels.SURELY_SHORTER * math.sqrt(rest)
 
-    def learn_block(
-        self, rows: kernels.Dense | kernels.Sparse, layout: Names, zero: int, ask: str
-    ) -> NDArray[np.int8]:
+    def learn_block(self, rows: Rows, layout: Names, zero: int, ask: str) -> NDArray[Any]:
         """Predict each row of a block, then learn it where its step is not 0; the predictions.
 
         The memory changes at once, when all rows are learnt; a bad row raises and changes nothing.
         """
-        answers = np.empty(len(rows.step), dtype=np.int8)
-        copy = self._in_columns(layout)
-        if engine.online(rows, zero, ASK[ask], copy, answers) < len(answers):
+        answers, copy = _answers(rows), self._in_columns(layout, rows)
+        learn = engine.online_joint if isinstance(rows, kernels.Joint) else engine.online
+        if learn(rows, zero, ASK[ask], copy, answers) < len(answers):
             raise NotNumbersError
-        self.array, self.counts = copy.vectors, copy.counts.tolist()
+        self.array, self.counts = self._by_vector(copy.vectors, rows), copy.counts.tolist()
         self.window = bytearray(copy.window)
         self.squared_radius = float(copy.squared_radius[0])
         self.surely_shorter = 0.0
         return answers
 
-    def predict_block(
-        self, rows: kernels.Dense | kernels.Sparse, layout: Names, zero: int, ask: str
-    ) -> NDArray[np.int8]:
+    def predict_block(self, rows: Rows, layout: Names, zero: int, ask: str) -> NDArray[Any]:
         """What the chosen weights say of each row."""
-        answers = np.empty(len(rows.step), dtype=np.int8)
-        engine.predict(rows, zero, ASK[ask], self._in_columns(layout), answers)
+        answers = _answers(rows)
+        predict = engine.predict_joint if isinstance(rows, kernels.Joint) else engine.predict
+        predict(rows, zero, ASK[ask], self._in_columns(layout, rows), answers)
         return answers
 
-    def _in_columns(self, layout: Names) -> kernels.Memory:
+    def _in_columns(self, layout: Names, rows: Rows) -> kernels.Memory:
         """A copy of everything in arrays: x0 first, then the columns of a block, then others."""
         if self.array is None or self.layout != layout:
             columns = dict.fromkeys((X0, *layout))
@@ -179,13 +211,27 @@ class StreamMemory:
                 columns.update(dict.fromkeys(vector))
             self.names, self.layout = list(columns), layout
             self.array = np.array([[v.get(name, 0.0) for name in self.names] for v in self.V])
+        vectors = self.array.copy()
+        if isinstance(rows, kernels.Joint):
+            vectors = vectors.reshape(-1, rows.K, len(self.names))
+            if isinstance(rows.rows, kernels.Sparse):
+                vectors = vectors.transpose(0, 2, 1)
+            vectors = vectors.reshape(len(vectors), -1)
         return kernels.Memory(
-            self.array.copy(),
+            vectors,
             self.kept,
             np.frombuffer(self.window, dtype=np.uint8).copy(),
             np.array(self.counts, dtype=np.int64),
             np.array([self.squared_radius]),
         )
+
+    def _by_vector(self, vectors: NDArray[np.float64], rows: Rows) -> NDArray[np.float64]:
+        """The way back from what kernels took."""
+        if not isinstance(rows, kernels.Joint):
+            return vectors
+        if isinstance(rows.rows, kernels.Sparse):
+            vectors = vectors.reshape(len(vectors), -1, rows.K).transpose(0, 2, 1)
+        return vectors.reshape(-1, len(self.names))
 
     def turn(self) -> None:
         """Exchange +1 and -1: every weight changes its sign."""
@@ -259,6 +305,13 @@ class StreamMemory:
         _must(_is_number(squared) and squared >= 0, "the radius is not a number")
         self.counts = [*counts, counts[SEEN] % len(window)]
         self.window[:], self.squared_radius = window, squared
+
+
+def _answers(rows: Rows) -> NDArray[Any]:
+    """Room for an answer a row: a sign, or of more than two labels a place."""
+    if isinstance(rows, kernels.Joint):
+        return np.empty(len(rows.label), dtype=np.int32)
+    return np.empty(len(rows.step), dtype=np.int8)
 
 
 def _is_number(value: Any) -> bool:
