@@ -65,20 +65,20 @@ B_SETS = [f"n60d{d}BTj0" for d in (2, 5, 10)] + ["n100d2BTj0", "n100d5BTj0"]
 B_SETS += ["n200d2BTj0", "n500d2BTj0"]
 FOLDS = ["breast5f1i1.train", "heart5f1i1.train"]
 ALONE = {
-    "fewest.hw1_18": (homework, 60),
+    "fewest.hw1-18": (homework, 60),
     "fewest.proved-breast": (breast, 60),
     "fewest.proved-votes": (votes, 60),
     "fewest.proved-heart5f": (brooks("heart5f1i1.train"), 60),
-    "fewest.n200d5A": (brooks("n200d5ATj0"), 150),
-    "fewest.n100d10B": (brooks("n100d10BTj0"), 600),
-    "fewest.n200d5B": (brooks("n200d5BTj0"), 600),
+    "fewest.n200d5a": (brooks("n200d5ATj0"), 150),
+    "fewest.n100d10b": (brooks("n100d10BTj0"), 600),
+    "fewest.n200d5b": (brooks("n200d5BTj0"), 600),
 }
 BOUNDED = {
     "fewest.bound-bupa": "bupa5f1i1.train",
     "fewest.bound-pima": "pima5f1i1.train",
-    "fewest.bound-n200d10A": "n200d10ATj0",
-    "fewest.bound-n500d5A": "n500d5ATj0",
-    "fewest.bound-n500d10A": "n500d10ATj0",
+    "fewest.bound-n200d10a": "n200d10ATj0",
+    "fewest.bound-n500d5a": "n500d5ATj0",
+    "fewest.bound-n500d10a": "n500d10ATj0",
 }
 shares = []  # of finding each proof, what checking it took
 
