@@ -26,7 +26,7 @@ PARTS = (
     "pla", "separability", "separation", "pocket", "fewest", "cli", "online",
     "page", "big", "dask", "growth", "quality",
 )  # fmt: skip
-PATIENCE = 600.0  # seconds a part may take before it is ended and the others go on
+PATIENCE = 1800.0  # seconds a part may take before it is ended and the others go on
 
 
 def main(arguments: list[str]) -> int:

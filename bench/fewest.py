@@ -120,7 +120,9 @@ def standardised(X: np.ndarray) -> np.ndarray:
 def alone(quick: bool) -> Iterator[Line]:
     for name, (read, limit) in ALONE.items():
         X, y = read(published_data())
-        seconds, result = proved(standardised(X), y, 5 if quick else limit)
+        # Votes are whole numbers as they are: rounded means would move rows that touch the line.
+        X = X if read is votes else standardised(X)
+        seconds, result = proved(X, y, 5 if quick else limit)
         yield figure(name, seconds, note=str(result))  # not proved: all the time there was
 
 
