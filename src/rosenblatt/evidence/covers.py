@@ -384,8 +384,9 @@ class Cover:
         """Make the multipliers of a set exact; where floats were wrong it goes."""
         if rows not in self.parts:
             part = self.parts[rows] = self.kinds.part(rows)
-            if part is None:
-                self._learn(self.kinds.rows[list(rows)])
+            if part is None:  # by a hair: rows that the master takes nothing of may be missing
+                free = np.flatnonzero(self.master.x < TINY)
+                self._learn(self.kinds.rows[np.union1d(rows, free)])
         if self.parts[rows] is None:
             self.master.refuse(rows)
         return self.parts[rows] is not None

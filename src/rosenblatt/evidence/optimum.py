@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rosenblatt.algorithms.cells import cells_optimum, few_cells
 from rosenblatt.algorithms.descent import descend, sprint
 from rosenblatt.algorithms.fewest import Engine, Gap, Search, starts
-from rosenblatt.clock import NEVER, Deadline
+from rosenblatt.clock import NEVER, Deadline, Stopwatch
 from rosenblatt.engine import cores
 from rosenblatt.evidence.covers import cover, coverable, offer_right
 from rosenblatt.evidence.integers import exact_products, merged
@@ -33,7 +33,6 @@ Floats = NDArray[np.float64]
 BOUND_SHARE = 0.3  # of the time that is left after the sprint goes to disjoint sets
 WALK_SHARE = 0.5  # of it goes to a walk through all cells, where it may end in time
 COVER_SHARE = 0.6  # of it goes to covers, where there is one thread for all
-PROOF_SHARE = 0.5  # of it, where the optimum is known already, goes to the sets of a proof
 TINY, FREE_NODES = 2**9, 2**6  # so few numbers have so many nodes settled whatever the time
 SEARCH_SECONDS = 4.0  # of which a sprint takes a quarter
 FEW_POINTS = 200  # in the plane, whose optimum is found whatever the time
@@ -141,7 +140,7 @@ def few_points(gap: Gap) -> None:
     """Go through all lines in the plane, where these are few."""
     examples = gap.examples
     if examples.d + bool(examples.x0) <= 3 and len(examples.kept) <= FEW_POINTS:
-        _all_lines(gap, NEVER, NEVER)
+        _all_lines(gap, NEVER)
 
 
 def first_questions(gap: Gap) -> None:
@@ -154,7 +153,7 @@ def cells(gap: Gap) -> None:
     if few_cells(gap.examples) and gap.goes_on:
         sprint(gap)
         if gap.goes_on:
-            _all_lines(gap, gap.deadline.share(WALK_SHARE), gap.deadline)
+            _all_lines(gap, gap.deadline.share(WALK_SHARE))
 
 
 def covers(gap: Gap) -> None:
@@ -210,12 +209,15 @@ def _disjoint(gap: Gap, deadline: Deadline) -> None:
         gap.know(bound.cost, lambda: bound.proof(gap.examples), bound.cost >= gap.cost)
 
 
-def _all_lines(gap: Gap, walk: Deadline, proof: Deadline) -> None:
-    """The optimum in few dimensions; blocking sets are for those who want a proof to check."""
-    examples, optimum = gap.examples, None
+def _all_lines(gap: Gap, deadline: Deadline) -> None:
+    """The optimum in few dimensions; blocking sets are for those who want a proof to check.
+
+    They are looked for as long as the walk took, or until the deadline.
+    """
+    examples, optimum, watch = gap.examples, None, Stopwatch()
     try:
         threads = gap.search.threads
-        optimum = cells_optimum(examples, gap.w, lambda: walk.over, threads, gap.offer)
+        optimum = cells_optimum(examples, gap.w, lambda: deadline.over, threads, gap.offer)
     except KeyboardInterrupt:
         gap.interrupted = True
     if optimum is None:
@@ -227,7 +229,8 @@ def _all_lines(gap: Gap, walk: Deadline, proof: Deadline) -> None:
     cost = min(optimum.cost, gap.cost)
     gap.know(cost, lambda: Proof.of_mistakes(examples, cost, walk=WALK), exhausted=True)
     if gap.cost == cost and cost > 0:
-        cover(gap, proof.share(PROOF_SHARE), FREE_NODES)
+        as_long = deadline if deadline is NEVER else Deadline.after(watch.seconds)
+        cover(gap, as_long, FREE_NODES)
 
 
 def fewest_by_walking(examples: Examples) -> int | None:
