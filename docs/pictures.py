@@ -108,39 +108,12 @@ def draw_hull(ax: Any, X: Any, y: Any) -> None:
 
 
 def fewest() -> Any:
-    """What the pocket, the search and the proof say of the same noisy points."""
-    X, y = noisy()
-    clf = rb.PocketPerceptron(max_updates=500, random_state=0).fit(X, y)
-    result = rb.fewest_mistakes(X, y, random_state=0)
-    figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
-    t, mistakes = (np.array(part) for part in zip(*clf.history_, strict=True))
-    ends = np.append(t, clf.n_updates_), np.append(mistakes, mistakes[-1])
-    ax.step(*ends, where="post", color=ORANGE)
-    proved = len(result.proof.parts)
-    said = {
-        "the pocket": (mistakes[-1], ORANGE),
-        f"the search, {result.mistakes:g}: no line makes fewer": (result.mistakes, BLUE),
-        f"{proved} disjoint sets that cannot all be right": (proved, GREY),
-    }
-    for place, (text, (height, colour)) in enumerate(said.items()):
-        if place:
-            ax.axhline(height, color=colour, linestyle="-" if place == 1 else "--")
-        above = place == 1 or (place == 0 and mistakes[-1] - result.mistakes > 3)
-        ax.annotate(
-            text if place else f"the pocket, {mistakes[-1]}",
-            (clf.n_updates_, height),
-            xytext=(0, 5 if above else -5),
-            textcoords="offset points",
-            ha="right",
-            va="bottom" if above else "top",
-            color=colour,
-        )
-    ax.set_ylim(proved - 6, 70)
-    ax.set_xlabel("corrections")
-    ax.set_ylabel("mistakes on 200 examples")
-    ax.margins(x=0.01)
-    ax.spines[["top", "right"]].set_visible(False)
-    return figure
+    """The best line and the proved bound of noisy examples, until they meet."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 7))
+    y = np.where(X.sum(axis=1) > -0.3, 1, -1)
+    y[rng.random(100) < 0.15] *= -1
+    return rb.OptimumDisplay.from_result(rb.fewest_mistakes(X, y, random_state=0)).figure_
 
 
 def drift() -> None:

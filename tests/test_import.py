@@ -9,6 +9,7 @@ PUBLIC = {
     "BoundaryDisplay",
     "ExperimentDisplay",
     "GuaranteeDisplay",
+    "OptimumDisplay",
     "PocketDisplay",
     "TraceDisplay",
     "Experiment",

@@ -167,6 +167,7 @@ def doors(clf, X, y, path):
     yield lambda: rb.TraceDisplay.from_estimator(clf, X, y)
     yield lambda: rb.GuaranteeDisplay.from_estimator(clf, X, y)
     yield lambda: rb.PocketDisplay.from_estimator(clf, X, y)
+    yield lambda: rb.OptimumDisplay.from_estimator(clf)
     yield lambda: rb.widget(X, y, clf=clf)
 
 

@@ -13,6 +13,7 @@ _HOMES = {
     "BoundaryDisplay": "rosenblatt.show.plot",
     "ExperimentDisplay": "rosenblatt.show.plot",
     "GuaranteeDisplay": "rosenblatt.show.plot",
+    "OptimumDisplay": "rosenblatt.show.plot",
     "PocketDisplay": "rosenblatt.show.plot",
     "TraceDisplay": "rosenblatt.show.plot",
     "Perceptron": "rosenblatt.estimators",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from rosenblatt.show.plot import BoundaryDisplay as BoundaryDisplay
     from rosenblatt.show.plot import ExperimentDisplay as ExperimentDisplay
     from rosenblatt.show.plot import GuaranteeDisplay as GuaranteeDisplay
+    from rosenblatt.show.plot import OptimumDisplay as OptimumDisplay
     from rosenblatt.show.plot import PocketDisplay as PocketDisplay
     from rosenblatt.show.plot import TraceDisplay as TraceDisplay
     from rosenblatt.show.report import Report as Report

@@ -1,6 +1,10 @@
-"""Examples to draw."""
+"""Examples and results to draw."""
+
+from dataclasses import replace
 
 import numpy as np
+
+import rosenblatt as rb
 
 
 def cloud(n=60, d=2, noise=0, gap=0.1):
@@ -12,3 +16,10 @@ def cloud(n=60, d=2, noise=0, gap=0.1):
     X, y = X[far][:n], score[far][:n] > 0
     y[:noise] = ~y[:noise]
     return X, np.where(y, "good", "bad")
+
+
+def searched():
+    """A search for the fewest mistakes that time ended."""
+    found = rb.fewest_mistakes([[0.0], [1.0], [2.0]], [0, 1, 0])
+    history = ((0.1, 40, 0), (0.4, 19, 2), (1.0, 16, 8), (1.5, 14, 9), (2.5, 14, 11), (3.0, 14, 11))
+    return replace(found, mistakes=14, lower_bound=11, optimal=False, history=history)

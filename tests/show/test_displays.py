@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from clouds import cloud
+from clouds import cloud, searched
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
@@ -213,7 +213,7 @@ def test_the_squeeze_lies_between_its_bounds(separable):
     for line, sign in ((most, 1), (least, -1)):
         bound = np.exp(np.interp(np.log(t), np.log(line[:, 0]), np.log(line[:, 1])))
         assert (sign * squared <= sign * bound + 1e-9).all()
-    assert f"{rb.separability(X, y).bound:,.0f}" in title(display.axes_[0])
+    assert f"R²/ρ² = {int(rb.separability(X, y).bound):,}" in title(display.axes_[0])
 
 
 def test_a_run_from_elsewhere_than_zero_still_has_its_squeeze():
@@ -240,6 +240,34 @@ def test_a_long_pocket_is_looked_at_in_many_places():
     curve = rb.PocketDisplay.from_estimator(clf, X, y).curve
     assert 2000 <= len(curve.t) <= 2000 + len(clf.history_)
     assert {t for t, _ in clf.history_} <= set(curve.t.tolist())
+
+
+@pytest.mark.slow_without_jit
+def test_the_steps_of_an_optimum_are_its_history_and_close_in():
+    X, y = cloud(noise=6)
+    clf = rb.FewestMistakes(random_state=0).fit(X, y)
+    ax = rb.OptimumDisplay.from_estimator(clf).ax_
+    history = np.array(clf.result_.history)
+    best, bound = (line.get_xydata() for line in ax.lines)
+    assert best.tolist() == history[:, :2].tolist()
+    assert bound.tolist() == history[:, ::2].tolist()
+    assert (np.diff(best, axis=0) * [1, -1] >= 0).all()
+    assert (np.diff(bound, axis=0) >= 0).all()
+    assert history[-1, 1:].tolist() == [clf.n_mistakes_, clf.lower_bound_]
+    assert title(ax) == str(clf.result_)
+    assert [text.get_text() for text in ax.texts] == [f"{clf.n_mistakes_}"]
+
+
+def test_an_optimum_that_is_open_shows_both_ends():
+    display = rb.OptimumDisplay.from_result(searched())
+    assert [text.get_text() for text in display.ax_.texts] == ["11", "14"]
+    assert title(display.ax_) == "14 mistakes; no line makes fewer than 11 (proved: 1 blocking set)"
+
+
+def test_where_a_line_answers_all_there_is_no_gap():
+    ax = rb.OptimumDisplay.from_result(rb.fewest_mistakes([[0.0], [1.0]], [0, 1])).ax_
+    assert title(ax) == "no mistakes: a line answers every example"
+    assert [text.get_text() for text in ax.texts] == ["0"]
 
 
 def test_the_bars_of_an_experiment_are_its_runs():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from clouds import cloud
+from clouds import cloud, searched
 
 import rosenblatt as rb
 
@@ -59,6 +59,10 @@ def pocket():
     return rb.PocketDisplay.from_estimator(clf, X, y)
 
 
+def optimum():
+    return rb.OptimumDisplay.from_result(searched())
+
+
 def experiment():
     return rb.ExperimentDisplay.from_experiment(rb.experiment(15, 300, random_state=0))
 
@@ -89,7 +93,17 @@ def distance(one, other):
     return float(np.sqrt((difference**2).mean()))
 
 
-PICTURES = [boundary, mistakes, projection, one_feature, trace, guarantee, pocket, experiment]
+PICTURES = [
+    boundary,
+    mistakes,
+    projection,
+    one_feature,
+    trace,
+    guarantee,
+    pocket,
+    optimum,
+    experiment,
+]
 
 
 @pytest.mark.parametrize("draw", PICTURES, ids=lambda draw: draw.__name__)

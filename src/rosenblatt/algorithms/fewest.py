@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import Budget, Rule, WeightsOverflowError
 from rosenblatt.algorithms.pocket import FOREVER, pocket
-from rosenblatt.clock import Deadline, Stopwatch
+from rosenblatt.clock import Deadline, now
 from rosenblatt.costs import Costs
 from rosenblatt.examples import Examples
 
@@ -54,7 +54,7 @@ class Gap:
         self.examples, self.search = examples, search
         self.rng = search.rng or np.random.default_rng()
         self.deadline = Deadline.after(search.seconds)
-        self.stopwatch = Stopwatch()
+        self.begun = now()
         self.history: list[tuple[float, float, float]] = []  # seconds, mistakes, bound
         self.judge, self.costs = Judge(examples), Costs.of(examples)
         self.w = np.zeros(examples.d + 1)
@@ -81,6 +81,11 @@ class Gap:
     def goes_on(self) -> bool:
         """Whether there is time left, too."""
         return self.hopeful and not self.deadline.over
+
+    @property
+    def seconds(self) -> float:
+        """Of work so far."""
+        return now() - self.begun
 
     @property
     def mistakes(self) -> float:
@@ -117,9 +122,9 @@ class Gap:
 
     def _note(self) -> None:
         """Note when the gap became narrower."""
-        now = self.stopwatch.seconds, self.mistakes, self.costs.number_below(self.bound)
-        if not self.history or self.history[-1][1:] != now[1:]:
-            self.history.append(now)
+        state = self.mistakes, self.costs.number_below(self.bound)
+        if not self.history or self.history[-1][1:] != state:
+            self.history.append((self.seconds, *state))
 
     def tell(self, steps: int) -> None:
         """Count steps, and tell the watcher."""

@@ -65,7 +65,8 @@ class FewestMistakesResult:
         "no mistakes", "optimal", "time_limit" or "interrupted"; "floats" where lines that
         make fewer exist, and none was found whose scores are right when floats add them up.
     history : tuple of (seconds, mistakes, lower bound)
-        How the gap between the two became narrower.
+        How the gap between the two became narrower, and last, when all was done. Compiling is
+        not counted. `OptimumDisplay` draws it.
 
     Examples
     --------
@@ -293,13 +294,15 @@ def _result(gap: Gap) -> FewestMistakesResult:
         reason = "no mistakes"
     elif not gap.interrupted and (optimal or gap.exhausted):
         reason = "optimal" if optimal else "floats"
+    bound = gap.mistakes if optimal else gap.costs.number_below(gap.bound)
+    proof = gap.proof() if gap.bound > 0 else None
     return FewestMistakesResult(
         examples.tall(gap.w),
         gap.mistakes,
-        gap.mistakes if optimal else gap.costs.number_below(gap.bound),
+        bound,
         optimal,
-        gap.proof() if gap.bound > 0 else None,
+        proof,
         gap.judge.wrong(gap.w),
         reason,
-        tuple(gap.history),
+        (*gap.history, (gap.seconds, gap.mistakes, bound)),
     )
