@@ -38,6 +38,8 @@ Floats = NDArray[np.float64]
 MOST_ROWS = {0: 50_000, 1: 50_000, 2: 50_000, 3: 50_000, 4: 4_000, 5: 1_000, 6: 200}
 FEW_FACES = 64  # looked at in whole numbers one and all
 SHORT = 2.0**-8  # a projected row that is shorter is projected again, in whole numbers
+LEAST_SPREAD = 2.0**-12  # of rows in one direction, by that in another; less is not evened out
+GRAIN = 2.0**10
 PART = 4  # halvings of each first simplex that threads share
 TURN_CUTS = 4  # cuts that take as long as to turn about a pivot
 FEWEST_CUTS = 1000
@@ -188,6 +190,22 @@ def _orthogonal(z: Vector, pivots: list[Vector]) -> Vector:
     return orthogonal[-1]
 
 
+def evened(rows: list[Vector]) -> list[Vector]:
+    """Rows in coordinates in which they point about as often in every direction.
+
+    Simplices of equal sides are then cut by about as many planes each. Rows z become A z for some
+    whole numbers A, and w is multiplied by the inverse of A.
+    """
+    if not rows:
+        return rows
+    Z = np.array([unit_floats(z) for z in rows])
+    squares, axes = np.linalg.eigh(_product(Z.T, Z) / len(Z))
+    lengths = np.sqrt(squares.clip(LEAST_SPREAD * squares[-1]))
+    A = _product(axes * (lengths[0] / lengths), axes.T)
+    whole = np.rint(A * GRAIN).astype(np.int64).tolist()
+    return [tuple(dot(row, z) for row in whole) for z in rows]
+
+
 class Walk:
     """A walk through all pivots whose faces could be those of a cheaper cell."""
 
@@ -198,8 +216,9 @@ class Walk:
         total = int(costs.sum()) if len(costs) else 0
         self.unit = 1 + total // FITS  # costs are rounded down to it where they are very large
         self.costs = np.array([c // self.unit for c in costs.tolist()], dtype=np.int64)
+        self.rows = evened(self.arrangement.rows)
         self.halt = np.zeros(1, dtype=np.bool_)  # kernels look at it, too
-        self.cuts: dict[int, list[int]] = {2: [TURN_CUTS]}  # how many there were, by dimensions
+        self.cuts = {2: (1, TURN_CUTS)}  # by dimensions: how often they were cut, and how much
 
     def go(self) -> bool:
         """Go all the way; true unless it was stopped."""
@@ -208,9 +227,9 @@ class Walk:
             for each in self.arrangement.pivots():
                 self.best.look(each)
             return True
-        flat = Flat.whole(self.arrangement.rows)
-        marks = self._marks(flat)
-        nodes = self._patience(flat, marks)
+        flat = Flat.whole(self.rows)
+        marks, nodes = self._marks(flat), np.zeros(1, dtype=np.int64)
+        self._each([nodes], lambda one: one.put(0, self._patience(flat, marks)))
         parts = range(2**dimension << PART)
         self._each(parts, lambda part: self._mark(flat, marks, (part, part + 1, PART), nodes))
         pivots = np.flatnonzero(marks == FOUND).tolist()
@@ -249,10 +268,8 @@ class Walk:
 
     def _fix(self, flat: Flat, n: int) -> None:
         """Fix one more pivot and go through those that may follow."""
-        flat = flat.fixed(n, self.arrangement.rows)
-        marks = self._marks(flat)
-        self._mark(flat, marks, (0, 2**flat.dimension, 0), self._patience(flat, marks))
-        pivots = np.flatnonzero(marks == FOUND).tolist()
+        flat = flat.fixed(n, self.rows)
+        pivots = self._try(flat)
         if flat.dimension == 3:
             self._turn(flat, pivots)
             return
@@ -274,19 +291,25 @@ class Walk:
         cuts = run_mark(
             flat.rows, self.costs, marks, (self.limit, flat.slack), parts, nodes, self.halt
         )
-        self.cuts.setdefault(flat.dimension, []).append(cuts)
+        times, before = self.cuts.get(flat.dimension, (0, 0))
+        self.cuts[flat.dimension] = times + 1, before + cuts
 
-    def _patience(self, flat: Flat, marks: NDArray[np.int8]) -> NDArray[np.int64]:
+    def _patience(self, flat: Flat, marks: NDArray[np.int8]) -> int:
         """How many cuts to make: as many as they would be if each row were the next pivot."""
         if not engine.compiles():
-            return np.array([PLAIN_CUTS])
+            return PLAIN_CUTS
         candidates = np.flatnonzero(marks == 0)
         if flat.dimension - 1 not in self.cuts and len(candidates):
-            probe = flat.fixed(int(candidates[len(candidates) // 2]), self.arrangement.rows)
-            trial = self._marks(probe)
-            self._mark(probe, trial, (0, 2**probe.dimension, 0), self._patience(probe, trial))
-        before = self.cuts.get(flat.dimension - 1, [0])
-        return np.array([FEWEST_CUTS + len(candidates) * sum(before) // len(before)])
+            self._try(flat.fixed(int(candidates[len(candidates) // 2]), self.rows))
+        times, cuts = self.cuts.get(flat.dimension - 1, (1, 0))
+        return FEWEST_CUTS + len(candidates) * cuts // times
+
+    def _try(self, flat: Flat) -> list[int]:
+        """Mark what may be the next pivot, and return it."""
+        marks = self._marks(flat)
+        nodes = np.array([self._patience(flat, marks)])
+        self._mark(flat, marks, (0, 2**flat.dimension, 0), nodes)
+        return [int(n) for n in np.flatnonzero(marks == FOUND)]
 
     def _turn(self, flat: Flat, pivots: list[int]) -> None:
         """Turn about the last pivot: look exactly at what floats leave, the cheapest first."""

@@ -7,53 +7,80 @@ whatever costs less. So a cell that is cheaper than the limit is never left out.
 from __future__ import annotations
 
 import functools
+from typing import NamedTuple
 
 import numpy as np
 
 from rosenblatt import engine
-from rosenblatt.engine import Kernel
+from rosenblatt.engine import REORDER, Kernel
 
-ROUNDED = 2.0**-48  # what floats of length 1 are off by after one projection, and more
+ROUNDED = 2.0**-46  # what floats of length 1 are off by after one projection, and more
 SMALL = 2.0**-12  # a row projected onto two dimensions that is smaller is left out there
 HALVINGS = 12  # of each side of a simplex
+SAMPLE = 32  # rows, about, by which a side is chosen
 LEAF = 12  # rows that may be right in a simplex: so few it is not cut further
 STEPS = 5  # of a bound
 SHARPNESS = 2.0
 LARGEST_TERM = 1024.0
+FAST = {"fastmath": REORDER}
 KNOWN, FOUND = 1, 2  # marks: a row that need not be a pivot, and one that may be
 
 
-def halve(scores, which, place, costs, marks, slack):
-    """Go over to the half of a simplex at its corner `a`: the middle of a side replaces `b`.
+class Bench(NamedTuple):
+    """Room to work on one simplex: a row's lowest and highest score, its slope, its place."""
 
-    Returns how many rows are neither right nor wrong throughout, what those cost that are wrong,
-    and whether one that is left has no mark.
+    low: np.ndarray
+    high: np.ndarray
+    slope: np.ndarray
+    chosen: np.ndarray
+    spots: np.ndarray
+
+
+def halve(old, new, size, sides, bench):
+    """Go over to the half of a simplex at the first corner of a side; returns nothing.
+
+    The middle of the side replaces the second corner; scores of it are halves of sums.
     """
-    level, size, a, b = place
-    old, new, m = scores[level], scores[level + 1], scores.shape[2]
+    a, b = sides
+    low, high = bench.low, bench.high
+    for i in range(size):
+        new[b, i] = 0.5 * (old[a, i] + old[b, i])
+        low[i] = high[i] = new[b, i]
+    for v in range(old.shape[0]):
+        if v != b:
+            for i in range(size):
+                s = old[v, i]
+                low[i] = s if s < low[i] else low[i]
+                high[i] = s if s > high[i] else high[i]
+
+
+def sort_out(old, new, place, rows, costs, marks, slack, bench):
+    """Keep the rows that are neither right nor wrong throughout.
+
+    Returns how many, what those cost that are wrong, and whether one that is left has no mark.
+    """
+    (size, b), (which, left) = place, rows
+    low, high, spots = bench.low, bench.high, bench.spots
     k = wrong = 0
     news = False
     for i in range(size):
-        middle = 0.5 * (old[i, a] + old[i, b])
-        low = high = middle
-        for v in range(m):
-            if v != b:
-                low = min(low, old[i, v])
-                high = max(high, old[i, v])
-        n = which[level, i]
-        if high < -slack:
+        n = which[i]
+        if high[i] < -slack:
             wrong += costs[n]
-        elif low <= slack:
-            for v in range(m):
-                new[k, v] = old[i, v]
-            new[k, b] = middle
-            which[level + 1, k] = n
+        elif low[i] <= slack:
+            steep = low[i] < -slack and high[i] < LARGEST_TERM * -low[i]
+            bench.slope[k] = costs[n] / (low[i] - slack) if steep else 0.0
+            left[k], spots[k] = n, i
             news = news or marks[n] == 0
             k += 1
+    for v in range(old.shape[0]):
+        source = new if v == b else old
+        for i in range(k):
+            new[v, i] = source[v, spots[i]]
     return k, wrong, news
 
 
-def relax(scores, which, costs, slack, margin, wanted):
+def relax(scores, size, bench, slack, margin, wanted):
     """What rows cost at least in a simplex though none is wrong throughout.
 
     A row of scores s at the corners, the lowest below 0, costs no less than -s/|lowest|, linear in
@@ -62,20 +89,11 @@ def relax(scores, which, costs, slack, margin, wanted):
     reach what is wanted, at another nearer to the corners that are cheapest so far; the mean of
     such bounds is one, too.
     """
-    size, m = scores.shape
+    m = scores.shape[0]
     gains, share = np.zeros(m), np.full(m, 1.0 / m)
     bound = 0.0
     for step in range(1, STEPS + 1):
-        for i in range(size):
-            here, low, high = 0.0, scores[i, 0], scores[i, 0]
-            for v in range(m):
-                here += share[v] * scores[i, v]
-                low = min(low, scores[i, v])
-                high = max(high, scores[i, v])
-            if here < 0 and low < -slack and high < LARGEST_TERM * -low:
-                part = costs[which[i]] / (low - slack)
-                for v in range(m):
-                    gains[v] += part * (scores[i, v] + slack)
+        take(scores, size, share, slack, bench, gains)
         least, most = gains.min() / step, gains.max() / step
         bound = max(bound, least)
         if least - margin > wanted - 1 or most < wanted:
@@ -86,38 +104,61 @@ def relax(scores, which, costs, slack, margin, wanted):
     return int(np.ceil(bound - margin))
 
 
-def longest(corners):
-    """The two corners that are farthest from each other."""
-    m = corners.shape[0]
+def take(scores, size, share, slack, bench, gains):
+    """Add up what rows that are wrong at one place cost at each corner."""
+    m, chosen = scores.shape[0], bench.chosen
+    for i in range(size):
+        chosen[i] = 0.0
+    for v in range(m):
+        for i in range(size):
+            chosen[i] += share[v] * scores[v, i]
+    slopes = 0.0
+    for i in range(size):
+        chosen[i] = bench.slope[i] if chosen[i] < 0 else 0.0
+        slopes += chosen[i]
+    for v in range(m):
+        gain = 0.0
+        for i in range(size):
+            gain += chosen[i] * scores[v, i]
+        gains[v] += gain + slopes * slack
+
+
+def side(corners, scores, size):
+    """The two corners between which most rows change their answer and that are far apart."""
+    m = scores.shape[0]
     a, b, most = 0, 1, -1.0
+    step = 1 + size // SAMPLE
     for i in range(m):
         for j in range(i):
             square = 0.0
             for v in range(m):
                 square += (corners[i, v] - corners[j, v]) ** 2
-            if square > most:
-                a, b, most = j, i, square
+            changes = 1
+            for k in range(0, size, step):
+                changes += (scores[i, k] > 0) != (scores[j, k] > 0)
+            if changes * np.sqrt(square) > most:
+                a, b, most = j, i, changes * np.sqrt(square)
     return a, b
 
 
 def mark(rows, costs, marks, bound, parts, nodes, halt):
     """Mark each row without a mark whose plane meets a simplex where w may cost less.
 
-    Simplices begin with those of the axes and are halved along their longest side. Their corners
-    are exact, for halves are; scores of corners are halves of sums of scores. A part is one of
-    the first simplices, and which half of it to take how often at first.
+    Simplices begin with those of the axes and are halved again and again. A part is one of the
+    first, and which half of it to take how often at first. After so many `nodes` no more are cut.
     """
     (m, N), (limit, slack), (first, last, path) = rows.shape, bound, parts
     deepest = HALVINGS * (m - 1)
-    scores = np.empty((deepest + 1, N, m))
+    scores = np.empty((deepest + 1, m, N))
     which = np.empty((deepest + 1, N), dtype=np.int32)
     corners = np.zeros((deepest + 1, m, m))
     sides = np.zeros((deepest + 1, 2), dtype=np.int64)
     known = np.zeros((deepest + 1, 3), dtype=np.int64)  # rows left, cost for certain, halves seen
+    bench = Bench(np.empty(N), np.empty(N), np.empty(N), np.empty(N), np.empty(N, dtype=np.int32))
     margin = costs.sum() * N * LARGEST_TERM * 2.0**-50  # of sums of floats
     used = 0
     for part in range(first, last):
-        begin_with(rows, part, scores, which, corners)
+        begin_with(rows, part, scores[0], which[0], corners[0])
         known[0] = N, 0, 0
         level = 0
         while level >= 0 and not halt[0]:
@@ -125,8 +166,9 @@ def mark(rows, costs, marks, bound, parts, nodes, halt):
             if seen == 2:
                 level -= 1
                 continue
+            old, new, size = scores[level], scores[level + 1], known[level, 0]
             if seen == 0:
-                sides[level, 0], sides[level, 1] = longest(corners[level])
+                sides[level, 0], sides[level, 1] = side(corners[level], old, size)
             known[level, 2] += 1
             if level < path:
                 seen = (part >> (m + level)) & 1
@@ -134,21 +176,17 @@ def mark(rows, costs, marks, bound, parts, nodes, halt):
             a, b = sides[level, seen], sides[level, 1 - seen]
             used += 1
             nodes[0] -= 1
-            place = level, known[level, 0], a, b
-            size, wrong, news = halve(scores, which, place, costs, marks, slack)
+            halve(old, new, size, (a, b), bench)
+            left = which[level], which[level + 1]
+            size, wrong, news = sort_out(old, new, (size, b), left, costs, marks, slack, bench)
             wrong += known[level, 1]
             if wrong >= limit or not news:
                 continue
-            left = which[level + 1, :size]
-            if (
-                size > LEAF
-                and wrong
-                + relax(scores[level + 1, :size], left, costs, slack, margin, limit - wrong)
-                >= limit
-            ):
+            more = relax(new, size, bench, slack, margin, limit - wrong) if size > LEAF else 0
+            if wrong + more >= limit:
                 continue
             if size <= LEAF or level + 1 == deepest or nodes[0] <= 0:
-                for n in left:
+                for n in which[level + 1, :size]:
                     if marks[n] == 0:
                         marks[n] = FOUND
                 continue
@@ -162,13 +200,13 @@ def mark(rows, costs, marks, bound, parts, nodes, halt):
 def begin_with(rows, part, scores, which, corners):
     """The simplex of all axes, each in one of its two directions, and the scores at its corners."""
     m, N = rows.shape
-    corners[0] = 0.0
-    for v in range(m):
-        corners[0, v, v] = 1.0 - 2.0 * ((part >> v) & 1)
+    corners[:] = 0.0
     for n in range(N):
-        which[0, n] = n
-        for v in range(m):
-            scores[0, n, v] = corners[0, v, v] * rows[v, n]
+        which[n] = n
+    for v in range(m):
+        corners[v, v] = 1.0 - 2.0 * ((part >> v) & 1)
+        for n in range(N):
+            scores[v, n] = corners[v, v] * rows[v, n]
 
 
 def frame(rows, n):
@@ -290,9 +328,11 @@ def turn(rows, costs, pivots, bounds, limit, slack):
 def bind() -> None:
     """Tell Numba to compile the helpers of this file."""
     overload = engine.overload
-    overload(halve)(lambda scores, which, place, costs, marks, slack: halve)
-    overload(longest)(lambda corners: longest)
-    overload(relax)(lambda scores, which, costs, slack, margin, wanted: relax)
+    overload(halve, jit_options=FAST)(lambda old, new, size, sides, bench: halve)
+    overload(sort_out)(lambda old, new, place, rows, costs, marks, slack, bench: sort_out)
+    overload(take, jit_options=FAST)(lambda scores, size, share, slack, bench, gains: take)
+    overload(relax)(lambda scores, size, bench, slack, margin, wanted: relax)
+    overload(side)(lambda corners, scores, size: side)
     overload(begin_with)(lambda rows, part, scores, which, corners: begin_with)
     overload(frame)(lambda rows, n: frame)
     overload(project)(lambda rows, first, second, keys, rising: project)
