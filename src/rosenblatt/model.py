@@ -27,7 +27,7 @@ from rosenblatt.read.encoding import POLICIES, Answers, Encoding, ManyAnswers
 from rosenblatt.read.plan import Plan
 from rosenblatt.read.regression import RegressionPlan
 from rosenblatt.tables import as_table, column_names
-from rosenblatt.words import column_called
+from rosenblatt.words import card, column_called, listed
 
 FORMAT = 1
 PROOF_FORMAT, SEPARATION_FORMAT = 2, 1
@@ -97,6 +97,13 @@ class Model:
             how["average"] = True
             del how["mistakes"]  # which are those of the last w
         return cls(encoding, hypothesis, answers, how)
+
+    def _repr_html_(self) -> str:
+        labels = listed([str(label) for label in self.classes_.tolist()], joint="or")
+        told = [(key, v) for key, v in self.learnt.items() if type(v) in (int, str)]
+        facts = [("looks at", listed(list(self.feature_names_)))]
+        facts += [(key, f"{v:,}" if isinstance(v, int) else v) for key, v in told]
+        return card(f"Model that answers {labels}", facts)
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
 import numpy as np
@@ -63,7 +64,16 @@ def test_values_have_cards(separable, noisy):
     _, X, y = noisy
     assert "cannot all be right" in text_of(rb.separability(X, y))
     assert "No guarantee" in text_of(rb.guarantee(X, y, decided.weights))
-    assert "multipliers" in text_of(rb.separability(X, y).proof)
+    assert "1 blocking set" in text_of(rb.separability(X, y).proof)
+    assert "no line makes fewer" in text_of(rb.fewest_mistakes(X, y))
+
+
+def test_a_model_has_a_card(separable, tmp_path):
+    clf, _, _ = separable
+    rb.save(clf, tmp_path / "model.json")
+    told = text_of(rb.load(tmp_path / "model.json"))
+    assert "x1 and x2" in told
+    assert f"corrections {clf.n_updates_}" in told
 
 
 def test_an_empty_trace_has_a_card():
@@ -121,6 +131,18 @@ def test_a_widget_plays_the_run_of_an_estimator(noisy):
         rb.widget(X[:9], y[:9], clf=clf)
 
 
+def test_a_saved_notebook_shows_a_picture_and_a_sentence(noisy):
+    pytest.importorskip("anywidget")
+    clf, X, y = noisy
+    player = rb.widget(X, y, clf=clf)
+    data, _ = player._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert data["text/plain"] == f"{clf.n_mistakes_} mistakes on {len(y)} examples"
+    picture = ElementTree.fromstring(data["image/svg+xml"])
+    drawn = [path.get("d").count("M") for path in picture.findall("{*}path")]
+    assert drawn == [1, sum(y == clf.classes_[1]), sum(y == clf.classes_[0])]
+
+
 def test_without_anywidget_the_extra_is_named(separable, monkeypatch):
     notebook._kind.cache_clear()
     monkeypatch.setitem(sys.modules, "anywidget", None)
@@ -133,12 +155,15 @@ def test_the_style_of_a_widget_stays_within_it():
     assert "body" not in assets.widget_style()
 
 
-HOST = """<!doctype html><meta charset="utf-8"><style>%s</style><div id="cell"></div>
+# As JupyterLab does it: styles for elements that the player has too.
+HOST = """<!doctype html><meta charset="utf-8">
+<style>dt { float: left; width: 20%%; } button { width: 100%%; } * { line-height: 4; }</style>
+<div id="cell"></div>
 <script type="module">
 const module = await import("data:text/javascript;base64," + "%s");
 const heard = {};
 window.model = {
-  state: { story: %s, t: 0 },
+  state: { _style: %s, story: %s, t: 0 },
   get(name) { return this.state[name]; },
   set(name, value) { this.state[name] = value; },
   save_changes() { window.saved = this.state.t; },
@@ -159,7 +184,7 @@ def test_a_widget_shows_t_and_tells_of_it_in_a_browser(noisy, page, tmp_path):
     clf, X, y = noisy
     player = rb.widget(X, y, clf=clf)
     module = base64.b64encode(player._esm.encode()).decode()
-    host = HOST % (player._css, module, json.dumps(player.story))
+    host = HOST % (module, json.dumps(player._style), json.dumps(player.story))
     (tmp_path / "host.html").write_text(host, encoding="utf-8")
     said, _ = watched(page)
     page.goto((tmp_path / "host.html").as_uri())
@@ -168,6 +193,12 @@ def test_a_widget_shows_t_and_tells_of_it_in_a_browser(noisy, page, tmp_path):
     page.evaluate("window.model.change('t', 7)")
     shown = json.loads(page.locator(".rb-sum").get_attribute("data-exact"))
     assert shown == clf.trace_.weights(7).tolist()
+    page.keyboard.press("Tab")
+    for key, t in (("ArrowRight", 8), ("ArrowLeft", 7), ("End", 60), ("Home", 0)):
+        page.locator("#cell .rb-player").press(key)
+        page.wait_for_function(f"window.saved === {t}")
+    assert page.locator("dt").first.evaluate("e => getComputedStyle(e).float") == "none"
+    assert page.locator(".rb-step").evaluate("e => e.offsetWidth") < 120
     page.evaluate("window.left()")
     assert page.locator("#cell button").count() == 0
     assert said == []

@@ -26,7 +26,7 @@ from rosenblatt.evidence.lowerbound import lower_bound
 from rosenblatt.evidence.proof import WALK, Part, Proof
 from rosenblatt.evidence.separability import FEW_NUMBERS, separability_of
 from rosenblatt.examples import Examples
-from rosenblatt.words import counted, no_fewer
+from rosenblatt.words import card, counted, no_fewer, rows_named
 
 Floats = NDArray[np.float64]
 
@@ -100,6 +100,13 @@ class FewestMistakesResult:
         if self.lower_bound == 0:
             return f"{made}; whether a line can make none is not known"
         return f"{made}; {no_fewer(_said(self.lower_bound), proved)}"
+
+    def _repr_html_(self) -> str:
+        first = str(self)
+        facts = [("wrong", rows_named(self.wrong))] if len(self.wrong) else []
+        if self.proof is not None:
+            facts.append(("to check it", "proof.check(X, y)"))
+        return card(first[0].upper() + first[1:], facts)
 
 
 def _said(cost: float) -> str:

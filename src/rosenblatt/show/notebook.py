@@ -12,10 +12,13 @@ from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.show.fitted import story_of
 from rosenblatt.show.page.assets import player_script, widget_style
+from rosenblatt.show.scene import Scene, scene_of
 from rosenblatt.show.story import Story, excerpt
 
 FOREVER = 2**62
 CORRECTIONS = 1000
+# ○ and × as paths that begin in their middle.
+SIGNS = {1: "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", -1: "m-4-4l8 8m-8 0l8-8"}
 
 
 def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
@@ -47,7 +50,8 @@ def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
     kind = _kind()
     story = _learnt(X, y) if clf is None else story_of(clf, X, y)
     json, cuts = excerpt(story)
-    return kind(story=json, cuts=tuple(cuts))
+    scene = scene_of(story.examples, story.run.hypothesis)
+    return kind(story=json, cuts=tuple(cuts), still=svg_of(scene), told=scene.facts.sentence())
 
 
 def _learnt(X: Any, y: Any) -> Story:
@@ -60,6 +64,34 @@ def _learnt(X: Any, y: Any) -> Story:
     rule = algorithms.Rule("random", rng=np.random.default_rng(0))
     run = algorithms.pocket(examples, rule, algorithms.Budget(FOREVER, CORRECTIONS))
     return Story(examples, run, verdict, "pocket", "random")
+
+
+def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:
+    """A scene as an SVG picture, for who can show no more."""
+    (left, bottom), _, (right, top), _ = scene.box
+
+    def at(x: float, y: float) -> str:
+        across, up = (x - left) / (right - left), (y - bottom) / (top - bottom)
+        return f"{width * across:.1f} {height * (1 - up):.1f}"
+
+    line = " L".join(at(*end) for end in scene.line.ends(scene.box))
+    signs: dict[int, list[str]] = {-1: [], 1: []}
+    for (x, y), answer in zip(scene.points.tolist(), scene.answers.tolist(), strict=True):
+        signs[answer].append(f"M{at(x, y)} {SIGNS[answer]}")
+    paths = [
+        ("#14181f", 2, f"M{line}" if line else ""),
+        ("#005fa3", 2, "".join(signs[1])),
+        ("#b84300", 2.2, "".join(signs[-1])),
+    ]
+    drawn = "".join(
+        f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{thick}"/>'
+        for colour, thick, path in paths
+        if path
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}"><rect width="100%" height="100%" fill="#fff"/>{drawn}</svg>'
+    )
 
 
 @functools.cache
@@ -77,10 +109,18 @@ def _kind() -> Any:
         """The player with a story."""
 
         _esm = player_script("widget.js")
-        _css = widget_style()
+        _style = traitlets.Unicode(widget_style()).tag(sync=True)
         story = traitlets.Dict().tag(sync=True)
         t = traitlets.Int(0).tag(sync=True)
         cuts: Any = traitlets.Tuple(())
+        still = traitlets.Unicode()
+        told = traitlets.Unicode()
+
+        def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+            """Add what a saved notebook shows where no kernel runs: a picture and a sentence."""
+            bundle: Any = super()._repr_mimebundle_(**kwargs)
+            data, more = bundle
+            return {**data, "image/svg+xml": self.still, "text/plain": self.told}, more
 
         @traitlets.validate("t")
         def _in_the_run(self, proposal: Any) -> int:
