@@ -91,5 +91,6 @@ def _wrapped(name: str, text: str) -> str:
 
 
 def widget_style() -> str:
-    """The style sheets of the player, kept to it: a notebook has colours of its own."""
-    return player_style().replace(":root", ".rb-player")
+    """The style sheets of the player in a notebook: colours and width are its own."""
+    style = player_style().replace(":root", ".rb-player").replace("@media (max", "@container (max")
+    return ":host { display: block; container-type: inline-size; }\n" + style.replace("vw", "cqw")
