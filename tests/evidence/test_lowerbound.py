@@ -31,6 +31,7 @@ def test_the_parts_are_disjoint_and_the_proof_holds(xy, intercept, data):
     assert len(rows) == len(set(rows))
     proof = bound.proof(examples)
     if bound.parts:
+        assert proof.claim == Proof.of_mistakes(examples, bound.cost, bound.parts).claim
         assert proof.check(X, y, examples.weights)
         assert Proof.from_json(proof.to_json()).check(X, y, examples.weights)
     else:
@@ -61,7 +62,7 @@ def test_rows_that_contradict_are_in_one_part_only():
     examples = Examples.from_arrays(X, y).weighted([5, 1, 3, 1, 1, 1])
     bound = lower_bound(examples, np.ones(2))
     assert bound.proof(examples).check(X, y, examples.weights)
-    assert bound.cost == 4
+    assert bound.cost == 5  # 4 of the alike rows, and the row left over blocks the other two
 
 
 def test_of_contradicting_rows_the_cheaper_answer_is_sure():
@@ -73,6 +74,15 @@ def test_of_contradicting_rows_the_cheaper_answer_is_sure():
     examples = Examples.from_arrays(X, y).weighted(s)
     bound = lower_bound(examples, np.ones(5), OVER)
     assert Costs.of(examples).number(bound.cost) == 5
+    assert (bound.parts[0].rows, bound.sets[0].alike) == ((0, 2000), ((2000, 2001),))
+    assert bound.proof(examples).check(X, y, examples.weights)
+
+
+def test_what_a_contradiction_leaves_over_is_free_for_another_set():
+    X, y = np.array([[0.0]] * 3 + [[1.0], [-1.0]]), np.array([1, 1, -1, -1, -1])
+    bound = lower_bound(Examples.from_arrays(X, y), np.array([-1.0, 0.0]))
+    assert bound.cost == 2
+    assert bound.proof(Examples.from_arrays(X, y)).check(X, y)
 
 
 def test_entries_stored_twice_do_not_lose_the_weights():

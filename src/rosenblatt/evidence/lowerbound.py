@@ -6,7 +6,7 @@ that overlap and branches on their rows; here a set takes all its rows, and ever
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +16,9 @@ from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.costs import Costs
 from rosenblatt.evidence.decide import part_or_weights
 from rosenblatt.evidence.integers import (
-    MOST_PAIRS,
     contradictions,
     dimension_of,
     merged,
-    paired,
     row_codes,
 )
 from rosenblatt.evidence.proof import Part, Proof
@@ -35,21 +33,38 @@ MOST_FEATURES = 150  # beyond them exact multipliers take too long to be worth w
 FREE = 2**13  # numbers in all that are asked about before anybody looks at the clock
 
 
+@dataclass(frozen=True)
+class Sure:
+    """Blocking rows, what they cost every w, and the rows that each of them stands for."""
+
+    part: Part
+    cost: int  # in the unit of `Costs`: a count where the examples have no weights
+    alike: tuple[tuple[int, ...], ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class LowerBound:
-    """No w makes mistakes that cost less."""
+    """No w makes mistakes that cost less than disjoint blocking rows do together."""
 
-    cost: int  # in the unit of `Costs`: a count where the examples have no weights
-    parts: tuple[Part, ...]  # disjoint blocking rows, each at least one mistake
+    sets: tuple[Sure, ...]
     interrupted: bool = False  # whether Ctrl-C ended it
+
+    @property
+    def cost(self) -> int:
+        """What all of them cost."""
+        return sum(one.cost for one in self.sets)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The rows and their multipliers."""
+        return tuple(one.part for one in self.sets)
 
     def proof(self, examples: Examples) -> Proof | None:
         """The parts as a proof that can be checked and saved; None where there is no part."""
-        if not self.parts:
+        if not self.sets:
             return None
-        each = Costs.of(examples).each
-        sure = sum(int(each[list(part.rows)].min()) for part in self.parts)
-        return Proof.of_mistakes(examples, sure, self.parts)
+        alike = tuple(group for one in self.sets for group in one.alike)
+        return Proof.of_mistakes(examples, self.cost, self.parts, alike=alike)
 
 
 def lower_bound(examples: Examples, w: Floats, deadline: Deadline = NEVER) -> LowerBound:
@@ -66,16 +81,16 @@ def lower_bound(examples: Examples, w: Floats, deadline: Deadline = NEVER) -> Lo
     (1, (0, 1, 2, 3))
     """
     ledger = Ledger(merged(examples), w, deadline)
-    parts: list[Part] = []
+    sets: list[Sure] = []
     interrupted = False
     try:
-        for part in ledger.disjoint():
-            parts.append(part)
+        for one in ledger.disjoint():
+            sets.append(one)
     except OutOfTimeError:
         pass
     except KeyboardInterrupt:
         interrupted = True
-    return LowerBound(ledger.sure, tuple(parts), interrupted)
+    return LowerBound(tuple(sets), interrupted)
 
 
 class Ledger:
@@ -91,11 +106,7 @@ class Ledger:
         self.wrong = Hypothesis(w, examples.x0).mistakes(examples)
         self.cost = self.costs.total(self.wrong)
 
-    def price(self, rows: Iterable[int]) -> int:
-        """What rows that block one another cost every w: the cheapest of them."""
-        return int(self.prices[list(rows)].min())
-
-    def disjoint(self) -> Iterator[Part]:
+    def disjoint(self) -> Iterator[Sure]:
         """Blocking rows, each with one mistake of the best weights where that can be."""
         free = self.prices > 0
         yield from self._contradictions(free)
@@ -113,31 +124,33 @@ class Ledger:
         while isinstance(answer := self.ask(left[free[left]]), Part):
             yield self._count(answer, free)
 
-    def _count(self, part: Part, free: NDArray[np.bool_]) -> Part:
-        """Count a part to what is sure; its rows are then not free for another."""
-        free[list(part.rows)] = False
-        self.sure += self.price(part.rows)
-        return part
+    def _count(self, part: Part, free: NDArray[np.bool_]) -> Sure:
+        """Count a part to what is sure, the cheapest of its rows; they are no longer free."""
+        rows = list(part.rows)
+        free[rows] = False
+        one = Sure(part, int(self.prices[rows].min()))
+        self.sure += one.cost
+        return one
 
-    def _contradictions(self, free: NDArray[np.bool_]) -> Iterator[Part]:
-        """Pairs of rows that are alike and have different answers: the smallest parts.
+    def _contradictions(self, free: NDArray[np.bool_]) -> Iterator[Sure]:
+        """Rows that are alike and have different answers: a part of two rows that stand for more.
 
         All those of one answer are wrong, or all those of the other: whichever costs less is
         sure, and takes as many of the dearest rows of either answer as it needs.
         """
         codes, rows = row_codes(self.examples), np.flatnonzero(free)
-        told = 0
-        for yes, no in contradictions(self.examples, codes, rows):
-            sides = [side[np.argsort(-self.prices[side], kind="stable")] for side in (yes, no)]
+        for sides in contradictions(self.examples, codes, rows):
             sure = min(self.costs.total(side) for side in sides)
             self.sure += sure
-            pairs = min(map(len, sides))
+            groups = []
             for side in sides:
+                side = side[np.argsort(-self.prices[side], kind="stable")]
                 prices = self.prices[side]
-                free[side] = (np.cumsum(prices) - prices >= sure) & (np.arange(len(side)) >= pairs)
-            for pair in paired(sides[0], sides[1], MOST_PAIRS - told):
-                told += 1
-                yield Part(pair, (1, 1))
+                taken = np.sort(side[np.cumsum(prices) - prices < sure])
+                free[taken] = False
+                groups.append(tuple(taken.tolist()))
+            part = Part(tuple(sorted(group[0] for group in groups)), (1, 1))
+            yield Sure(part, sure, tuple(group for group in groups if len(group) > 1))
 
     def _near_and_worst(self) -> tuple[Rows, Rows]:
         """The rows answered rightly that are nearest to the line; the wrong ones, worst first."""

@@ -55,10 +55,9 @@ class FewestMistakesResult:
         Whether the two are the same: shown exactly, never by rounded arithmetic.
     proof : Proof or None
         Sets of rows that block one another, and a tree over them; None where there is nothing
-        to prove. `proof.check(X, y)` confirms it. Where only going through all lines showed the
+        to prove. `proof.check(X, y)` confirms it, with sample weights
+        `proof.check(X, y, sample_weight)`. Where only going through all lines showed the
         optimum, the proof says so, and `proof.check(X, y, again=True)` goes through them again.
-        Where more than 32,768 pairs of equal rows contradict one another, `lower_bound` may be
-        more than the proof's sets show.
     wrong : array of int
         The rows answered wrongly.
     stop_reason : str
