@@ -9,7 +9,7 @@ import pytest
 from slowly import fewest_by_rays
 
 from rosenblatt.algorithms import cells
-from rosenblatt.algorithms.cells import cells_optimum, few_cells
+from rosenblatt.algorithms.cells import cells_bounds, cells_optimum, few_cells, none_cheaper
 from rosenblatt.algorithms.faces import Directions, fewest
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.costs import Costs
@@ -186,3 +186,18 @@ def test_few_dimensions_and_not_too_many_rows_have_few_cells():
     assert few_cells(noisy(0, 300, 3, "anywhere"))
     assert few_cells(noisy(0, 500, 4, "anywhere"))
     assert not few_cells(noisy(0, 20, 7, "anywhere"))
+
+
+@pytest.mark.slow_without_jit
+def test_bounds_rise_to_the_optimum_and_never_beyond(all_by_floats):
+    for seed, (n, d) in itertools.product(range(2), [(80, 2), (50, 3), (40, 4), (30, 5)]):
+        examples = noisy(seed, n, d, "anywhere").weighted(1 + np.arange(n) % 3)
+        least = cells_optimum(examples, np.zeros(d + 1)).cost
+        assert none_cheaper(examples, least, threads=2)
+        assert none_cheaper(examples, least + 1, threads=2) is False
+        bounds = list(cells_bounds(examples, least, lambda: False))
+        assert bounds == sorted(bounds)
+        assert bounds[-1] == int(Fraction(cells.SHARES[-1]) * least)
+        beyond = list(cells_bounds(examples, 2 * least, lambda: False))
+        assert all(bound <= least for bound in beyond)
+    assert none_cheaper(examples, least, lambda: True) is None

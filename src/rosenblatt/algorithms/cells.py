@@ -35,7 +35,9 @@ from rosenblatt.examples import Examples
 Floats = NDArray[np.float64]
 
 # Rows that take a minute or so on two cores, by the dimensions of w.
-MOST_ROWS = {0: 50_000, 1: 50_000, 2: 50_000, 3: 50_000, 4: 4_000, 5: 1_000, 6: 200}
+MOST_ROWS = {4: 5_000, 5: 2_000, 6: 500, 7: 200}
+MOST_IN_THE_PLANE = 50_000
+SHARES = (0.5, 0.7, 0.8, 0.87, 0.92, 0.96)  # of what is known to be possible: bounds to show first
 FEW_FACES = 64  # looked at in whole numbers one and all
 SHORT = 2.0**-8  # a projected row that is shorter is projected again, in whole numbers
 LEAST_SPREAD = 2.0**-12  # of rows in one direction, by that in another; less is not evened out
@@ -63,8 +65,10 @@ class Optimum:
 
 
 def few_cells(examples: Examples) -> bool:
-    """Whether all cells can be gone through here in about a minute."""
-    return len(examples.kept) <= MOST_ROWS.get(examples.d + bool(examples.x0), 0)
+    """Whether all cells, or those that cost little, can be gone through in about a minute."""
+    dimension = examples.d + bool(examples.x0)
+    most = MOST_IN_THE_PLANE if dimension <= 3 else MOST_ROWS.get(dimension, 0)
+    return len(examples.kept) <= most
 
 
 def cells_optimum(
@@ -89,6 +93,44 @@ def cells_optimum(
     if not Walk(best, stopped, threads).go():
         return None
     return Optimum(best.fewest, best.costs.number(best.fewest), best.w, best.exact)
+
+
+def none_cheaper(
+    examples: Examples,
+    cost: int,
+    stopped: Callable[[], bool] = lambda: False,
+    threads: int = 1,
+) -> bool | None:
+    """Tell whether no w costs less than `cost`; None if stopped before it is known.
+
+    The lower the cost the fewer cells there are to go through.
+
+    Examples
+    --------
+    >>> xor = Examples.from_arrays([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
+    >>> none_cheaper(xor, 1), none_cheaper(xor, 2)
+    (True, False)
+    """
+    best = Best(examples, np.zeros(examples.d + 1), lambda w: None)
+    best.fewest = min(best.fewest, cost)
+    ended = Walk(best, lambda: best.fewest < cost or stopped(), threads).go()
+    if best.fewest < cost:
+        return False
+    return True if ended else None
+
+
+def cells_bounds(
+    examples: Examples, cost: int, stopped: Callable[[], bool], threads: int = 1
+) -> Iterator[int]:
+    """Bounds that no w costs less than, ever higher shares of a cost that is possible.
+
+    Each takes longer than all before it together, or about so.
+    """
+    for share in SHARES:
+        bound = int(Fraction(share) * cost)
+        if not none_cheaper(examples, bound, stopped, threads):
+            return
+        yield bound
 
 
 class Best:

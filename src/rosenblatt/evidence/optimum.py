@@ -11,11 +11,12 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.algorithms.cells import cells_optimum, few_cells
+from rosenblatt.algorithms.cells import cells_bounds, cells_optimum, few_cells, none_cheaper
 from rosenblatt.algorithms.descent import descend, sprint
 from rosenblatt.algorithms.fewest import Engine, Gap, Search, starts
 from rosenblatt.clock import NEVER, Deadline, Stopwatch
@@ -34,7 +35,7 @@ BOUND_SHARE = 0.3  # of the time that is left after the sprint goes to disjoint 
 WALK_SHARE = 0.5  # of it goes to a walk through all cells, where it may end in time
 COVER_SHARE = 0.6  # of it goes to covers, where there is one thread for all
 TINY, FREE_NODES = 2**9, 2**6  # so few numbers have so many nodes settled whatever the time
-SEARCH_SECONDS = 4.0  # of which a sprint takes a quarter
+LONG_WALK = 4  # features, from which on bounds come first
 FEW_POINTS = 200  # in the plane, whose optimum is found whatever the time
 NOW = Deadline(-math.inf)
 
@@ -160,7 +161,10 @@ def cells(gap: Gap) -> None:
     if few_cells(gap.examples) and gap.goes_on:
         sprint(gap)
         if gap.goes_on:
-            _all_lines(gap, gap.deadline.share(WALK_SHARE))
+            deadline = gap.deadline.share(WALK_SHARE)
+            if gap.examples.d >= LONG_WALK:
+                _cheap_cells(gap, deadline)
+            _all_lines(gap, deadline)
 
 
 def covers(gap: Gap) -> None:
@@ -216,6 +220,14 @@ def _disjoint(gap: Gap, deadline: Deadline) -> None:
         gap.know(bound.cost, lambda: bound.proof(gap.examples), bound.cost >= gap.cost)
 
 
+def _cheap_cells(gap: Gap, deadline: Deadline) -> None:
+    """Bounds by walks through the cells that cost little, for the walk through all may not end."""
+    examples, threads = gap.examples, gap.search.threads
+    for bound in cells_bounds(examples, gap.cost, lambda: deadline.over, threads):
+        if bound > gap.bound:
+            gap.know(bound, partial(Proof.of_mistakes, examples, bound, walk=WALK))
+
+
 def _all_lines(gap: Gap, deadline: Deadline) -> None:
     """The optimum in few dimensions; blocking sets are for those who want a proof to check.
 
@@ -240,17 +252,11 @@ def _all_lines(gap: Gap, deadline: Deadline) -> None:
         cover(gap, as_long, FREE_NODES)
 
 
-def fewest_by_walking(examples: Examples) -> int | None:
-    """What the fewest mistakes cost, by going through all cells; None where these are too many."""
+def none_by_walking(examples: Examples, cost: int) -> bool | None:
+    """Whether no w costs less, by going through all cells; None where these are too many."""
     if len(examples.kept) == 0:
-        return 0
-    if not few_cells(examples):
-        return None
-    gap = Gap(examples, Search(SEARCH_SECONDS, threads=cores()))
-    if len(examples.kept) > FEW_POINTS:  # good weights to begin with let it go past most cells
-        sprint(gap)
-    optimum = cells_optimum(examples, gap.w, threads=cores())
-    return None if optimum is None else optimum.cost
+        return cost <= 0
+    return none_cheaper(examples, cost, threads=cores()) if few_cells(examples) else None
 
 
 def _right(examples: Examples, w: list[Fraction]) -> NDArray[np.intp]:

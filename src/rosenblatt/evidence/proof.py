@@ -544,16 +544,16 @@ class Evidence:
 
     def check_walk(self, blocks: Blocks) -> bool:
         """Whether another walk through all cells confirms the claim: True, or ProofError."""
-        from rosenblatt.evidence.optimum import fewest_by_walking
+        from rosenblatt.evidence.optimum import none_by_walking
 
         self._check_form()
         examples = take(blocks, range(self.n)).examples
         if not self.proof.prices:
             examples = replace(examples, weights=None)
-        fewest = fewest_by_walking(merged(examples))
-        if fewest is None:
+        none = none_by_walking(merged(examples), self._need)
+        if none is None:
             raise ProofError("the data have too many rows or columns to walk through all cells.")
-        if fewest < self._need:
+        if not none:
             raise ProofError(f"{quoted(self.proof.claim)}: the walk found a line that makes fewer.")
         return True
 
