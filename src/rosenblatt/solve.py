@@ -28,6 +28,7 @@ from rosenblatt.errors import (
     UserError,
 )
 from rosenblatt.evidence.accuracy import Accuracy, Tester, Testing, Trial
+from rosenblatt.evidence.guarantee import whole
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import (
     TIME_OVER,
@@ -123,7 +124,7 @@ class Verdict:
         width = "widest margin" if a.gap is not None and a.gap <= 1e-9 else "margin"
         yield f"the {width} is rho = {a.margin:.6g}, the longest row has R = {a.radius:.6g}"
         if a.bound is not None and a.bound < float("inf"):
-            yield f"PLA needs at most R²/rho² = {counted(f'{a.bound:,.0f}', 'correction')}"
+            yield f"PLA needs at most R²/rho² = {counted(whole(a.bound), 'correction')}"
         if len(a.support):
             yield f"on the margin: {rows_named(self._numbers(a.support))}"
         if a.scaled is not None and a.scaled.bound and a.bound and a.scaled.bound < a.bound / 10:

@@ -32,7 +32,7 @@ from rosenblatt.evidence.decide import (
     unit_length,
     with_the_rest,
 )
-from rosenblatt.evidence.guarantee import Guarantee, corrections
+from rosenblatt.evidence.guarantee import Guarantee, corrections, whole
 from rosenblatt.evidence.integers import (
     MOST_PAIRS,
     Total,
@@ -177,16 +177,15 @@ class Separability:
         if before is None or math.isinf(before):
             yield "R²/rho², the most corrections that PLA can need, is past all floats."
         else:
-            yield f"PLA from w = 0 needs at most R²/rho² = {before:,.1f} corrections."
+            yield f"PLA from w = 0 needs at most R²/rho² = {counted(whole(before), 'correction')}."
         if self.weights is None:
             yield (
                 "No floats were found that separate exactly; the whole numbers of proof.weights do."
             )
         yield f"On the margin: {rows_named(self._names_of_support(), MOST_ROWS)}."
-        if before is not None and after is not None:
-            change = (
-                f"{'lower' if after < before else 'raise'} the bound of this line to {after:,.1f}"
-            )
+        if before is not None and after is not None and math.isfinite(after):
+            way = "lower" if after < before else "raise"
+            change = f"{way} the bound of this line to {whole(after):,}"
             if abs(after - before) < 0.01 * before:
                 change = "leave the bound of this line much as it is"
             yield f"Dividing each column by its largest entry would {change}."

@@ -1,7 +1,8 @@
 """Story: a run with all that the player draws of it; the contract between Python and the page.
 
 `Story.to_json` is what `mountPlayer(element, story)` of ``page/static/player.js`` takes, on the
-page, in a report and in a notebook alike. Everything is computed here; the player only draws.
+page, in a report and in a notebook alike. Everything is computed here, or for the page itself by
+``page/static/learn.js``; the player only draws.
 
 ====================  ============================================================================
 key                   what it holds

@@ -12,7 +12,7 @@ import { viewOf } from "./view.js";
 
 const ALGORITHMS = { pla, pocket, ratchet, online };
 export const ZEROS = { mistake: 0, negative: -1, positive: 1 };
-const MOST_PAIRS = 2 ** 22; // of a w(t) and an example; above, the player counts what it shows
+const MOST_PAIRS = 2 ** 21; // of a w(t) and an example; above, the player counts what it shows
 const ONE_KIND = "Learning needs both ○ and ×; add one of the other kind";
 const ENDED = {
   "no mistakes": "a whole look at the examples found no mistake",
@@ -124,7 +124,7 @@ function scalingAdvice({ line, margin }, points) {
   const radius = Math.max(...points.map((x) => Math.hypot(1, x[0] / scales[0], x[1] / scales[1])));
   const bound = ((radius * grown) / margin) ** 2;
   return [
-    `Dividing each column by its largest entry would lower the bound of this line to ${grouped(bound)}.`,
+    `Dividing each column by its largest entry would lower the bound of this line to ${grouped(Math.floor(bound))}.`,
   ].filter(() => Number.isFinite(bound));
 }
 
