@@ -161,13 +161,19 @@ def test_rows_that_contradict_one_another_leave_nothing_to_choose():
     assert cells_optimum(nothing, np.zeros(3)).mistakes == 3
 
 
-def test_weights_of_any_size_are_what_mistakes_cost():
-    rng = np.random.default_rng(0)
-    X, y = rng.integers(0, 4, size=(30, 2)), rng.choice([-1, 1], 30)
-    s = 2.0 ** rng.integers(-70, 70, 30)
-    optimum = cells_optimum(Examples.from_arrays(X, y).weighted(s), np.zeros(3))
-    alone = Examples.from_arrays(X, y).weighted(s * 2.0**-300)
-    assert cells_optimum(alone, np.zeros(3)).cost == optimum.cost
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("scale", [1.0, 0.1, 1e25])
+def test_weights_of_any_size_are_what_mistakes_cost(scale, all_by_floats):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        spread = 10 * (seed % 2)
+        s = scale * rng.integers(1, 4, 40) * 2.0 ** rng.integers(-spread, spread + 1, 40)
+        examples = noisy(seed, 40, 2, "tenths").weighted(s)
+        directions = Directions(examples)
+        least = fewest(directions.arrangement, 2**200)[0] + directions.always
+        assert cells_optimum(examples, np.zeros(3)).cost == least
+        assert none_cheaper(examples, least)
+        assert none_cheaper(examples, least + 1) is False
 
 
 def test_who_stops_it_is_told_nothing():

@@ -155,7 +155,7 @@ def mark(rows, costs, marks, bound, parts, nodes, halt):
     sides = np.zeros((deepest + 1, 2), dtype=np.int64)
     known = np.zeros((deepest + 1, 3), dtype=np.int64)  # rows left, cost for certain, halves seen
     bench = Bench(np.empty(N), np.empty(N), np.empty(N), np.empty(N), np.empty(N, dtype=np.int32))
-    margin = costs.sum() * N * LARGEST_TERM * 2.0**-50  # of sums of floats
+    margin = LARGEST_TERM * 2.0**-50 * N * costs.sum()  # of sums of floats
     used = 0
     for part in range(first, last):
         begin_with(rows, part, scores[0], which[0], corners[0])
