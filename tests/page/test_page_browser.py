@@ -430,6 +430,11 @@ def test_a_file_can_be_dropped_on_the_page(opened):
     assert about == "About a and b, 3 rows of wine.csv."
     drawn = screen.exported("Picture (SVG)").decode()
     assert "○ good" in drawn and "× bad" in drawn  # noqa: PT018
+    with screen.learning():
+        screen.page.get_by_label("Open a file").set_input_files(
+            {"name": "b.csv", "mimeType": "text/csv", "buffer": b"0.5,1,n\n2,3,y\n2.5,4,y\n"}
+        )
+    assert screen.points == [[0.5, 1, -1], [2, 3, 1], [2.5, 4, 1]]
     screen.page.evaluate(drop, ["bad.csv", "a,b\n1,2\n3,4\n5,6\n"])
     screen.page.get_by_role("alert").filter(
         has_text="no column with exactly two answers"

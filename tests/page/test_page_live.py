@@ -5,6 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from screen import Screen
+from serving import serving
 
 pytest.importorskip("uvicorn", reason="the extra `web` is not installed")
 pytestmark = pytest.mark.slow_without_jit
@@ -82,6 +84,26 @@ def test_a_stranger_without_the_token_or_by_another_name_learns_nothing(server):
         heard = spoken(server, request(server, **more))
         assert answer in heard
         assert b"flowers" not in heard
+
+
+def test_a_link_lives_on_when_watch_is_started_again(flowers, browser, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    context = browser.new_context()
+    with serving(flowers, "--port", port) as address:
+        first = Screen(context, address, "#x=wide&y=high&data=file&order=first&t=2")
+        with first.learning():
+            first.page.locator(".rb-plane").click(position={"x": 60, "y": 60})
+        link = first.ask("() => window.rosenblatt.writeAddress()")
+        state = first.ask("() => JSON.stringify(window.rosenblatt.state)")
+    assert "token" not in link
+    with serving(flowers, "--port", port):
+        second = Screen(context, link, "")
+        assert second.ask("() => JSON.stringify(window.rosenblatt.state)") == state
+        assert (first.troubles, second.troubles) == ([], [])
+    context.close()
 
 
 def test_it_listens_to_this_machine_alone(server):

@@ -17,7 +17,8 @@ from rosenblatt.read.plan import Wishes
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 
-from rosenblatt.show.page.own import OwnData  # noqa: E402
+from rosenblatt.show.page.assets import page_html  # noqa: E402
+from rosenblatt.show.page.own import SAVED, OwnData  # noqa: E402
 from rosenblatt.show.page.server import Service, Session, make_app  # noqa: E402
 
 SESSION = Session("127.0.0.1", 8000, "secret")
@@ -73,6 +74,15 @@ def test_a_long_file_is_sampled_and_a_wide_one_refused(own):
     huge = Examples(np.zeros((15, 1500)), np.ones(15, dtype=np.int8), np.array([0, 1]))
     with pytest.raises(Exception, match=r"more than the page can carry; leave out columns"):
         OwnData.of(Data("wide.csv", huge, np.arange(15), None, None), most=2**13)
+
+
+def test_a_saved_page_stays_small_whatever_the_data():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 20)), np.where(rng.random(3000) < 0.5, 1, -1)
+    examples = Examples.from_arrays(X, y)
+    own = OwnData.of(Data("wide.csv", examples, np.arange(3000), None, None), SAVED)
+    assert own.examples.n == SAVED // 20
+    assert len(page_html(own.to_json()).encode()) < 700_000
 
 
 def test_the_page_opens_with_the_token_only_and_takes_it_from_the_address():

@@ -88,6 +88,7 @@ class Page {
     this.settings = new Settings(byId("settings"), this.own, {
       changed: (values) => this.set({ t: 0, ...values }),
       add: (x, y) => this.addAt(x, y),
+      open: (file) => this.open(file),
     });
   }
 
@@ -109,10 +110,13 @@ class Page {
     this.note(`${answer > 0 ? "Circle" : "Cross"} added at ${x}, ${y}.`);
   }
 
-  // A file that was dropped on the page is the person's own data from now on.
   async drop(event) {
     event.preventDefault();
-    const [file] = event.dataTransfer.files;
+    await this.open(event.dataTransfer.files[0]);
+  }
+
+  // A file that was chosen or dropped on the page is the person's own data from now on.
+  async open(file) {
     if (!file) return;
     try {
       this.own = readTable(file.name, await file.text(), MOST_POINTS);
@@ -188,14 +192,9 @@ class Page {
     }
   }
 
-  // The examples as they are learnt from.
-  examples() {
-    return examplesOf(this);
-  }
-
   storyNow() {
     const { state } = this;
-    const examples = this.examples();
+    const examples = examplesOf(this);
     return examples.answers.length ? learn(examples, state) : emptyStory(state.start);
   }
 
@@ -319,7 +318,7 @@ class Page {
   }
 
   showPython() {
-    const examples = this.examples();
+    const examples = examplesOf(this);
     if (new Set(examples.answers).size < 2) {
       this.note("There is nothing to learn yet: add both ○ and ×.");
       return;

@@ -31,13 +31,14 @@ const ZEROS = [
 export const PROJECTION = "*";
 
 // `changed(values)` is called with the part of the state that a person has changed, `add(x, y)` with
-// the coordinates of a new example.
+// the coordinates of a new example, `open(file)` with a file that was chosen.
 export class Settings {
-  constructor(form, file, { changed, add }) {
+  constructor(form, file, { changed, add, open }) {
     this.form = form;
     this.file = file;
     this.changed = changed;
     this.add = add;
+    this.open = open;
     form.addEventListener("submit", (event) => event.preventDefault());
     this.build();
   }
@@ -89,12 +90,14 @@ export class Settings {
       changed({ chance: Math.round(value) }),
     );
     this.place = placeFields((x, y) => this.add(x, y));
+    this.opened = fileField((chosen) => this.open(chosen));
     this.note = make("p", { class: "small" });
     clear(
       this.form,
       make("h2", {}, "Examples"),
       this.data.field,
       this.again,
+      this.opened,
       this.x.field,
       this.y.field,
       this.note,
@@ -220,6 +223,16 @@ function isFine(input) {
   hint?.remove();
   if (!fine) input.after(make("small", { class: "hint", role: "alert" }, input.title));
   return fine;
+}
+
+// A file of one's own, for who cannot drop it on the page.
+function fileField(open) {
+  const input = make("input", {
+    type: "file",
+    accept: ".csv,.tsv,.txt,text/csv,text/plain",
+    onchange: () => open(input.files[0]),
+  });
+  return make("label", { class: "field" }, make("span", {}, "Open a file"), input);
 }
 
 // Two coordinates and a button: an example that is typed.
