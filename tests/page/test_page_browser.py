@@ -5,6 +5,7 @@ import io
 import json
 import xml.etree.ElementTree as ElementTree
 
+import numpy as np
 import pytest
 
 import rosenblatt as rb
@@ -374,6 +375,11 @@ def test_no_line_makes_fewer_mistakes_and_the_page_says_so(opened):
     points = screen.points
     found = rb.fewest_mistakes([p[:2] for p in points], [p[2] for p in points])
     assert screen.fact("fewest") == f"{found.mistakes} mistakes"
+    line = np.array(screen.ask("() => window.rosenblatt.player.story.fewest.line"))
+    wrong = [(line @ [1, x, y]) * answer <= 0 for x, y, answer in points]
+    assert sum(wrong) == found.mistakes
+    screen.page.get_by_label("Show the proof in the picture").check()
+    assert ">fewest mistakes<" in screen.exported("Picture (SVG)").decode()
     with screen.learning():
         screen.page.get_by_role("button", name="Take all examples away").click()
     assert not screen.page.locator("[data-fact=fewest]").is_visible()

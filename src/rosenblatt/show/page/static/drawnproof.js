@@ -8,6 +8,7 @@ export function drawProofBelow(pen, scene) {
   const verdict = story.verdict;
   if (!verdict) return;
   if (verdict.name === "separable" && verdict.line && story.flat) drawBand(pen, scene);
+  if (story.fewest) drawFewest(pen, scene);
   const part = verdict.blocking[0];
   if (!part) return;
   for (const sign of [1, -1]) {
@@ -20,6 +21,18 @@ export function drawProofBelow(pen, scene) {
     pen.polygon(shape, { fill: colour, opacity: 0.14 });
     pen.polygon(shape, { stroke: colour, width: 3 });
   }
+}
+
+// The line that makes the fewest mistakes, named where it leaves the picture.
+function drawFewest(pen, { story, frame, palette }) {
+  const found = pixelEnds(frame, story.fewest.line);
+  if (!found) return;
+  pen.lines(found, { stroke: palette.mark, width: 2, dash: [2, 6] });
+  const [x, y] = found[0][1] > found[1][1] ? found[0] : found[1];
+  const align = x < frame.width / 2 ? "left" : "right";
+  const style = { size: 0.85 * palette.size, font: palette.font, weight: 700, align };
+  const place = [x + (align === "left" ? 8 : -8), Math.min(y, frame.height) - 2.4 * palette.size];
+  pen.text("fewest mistakes", ...place, { ...style, fill: palette.mark, halo: palette.paper });
 }
 
 function drawBand(pen, { story, frame, palette }) {

@@ -30,7 +30,9 @@ export function learn(plane, settings) {
   const weights = weightsAlong(D, rule, run.rows);
   const T = run.rows.length;
   const every = Math.max(1, Math.floor(((T + 1) * D.X.length) / MOST_PAIRS));
-  const shown = plane.X ? viewOf(plane, run.w).shown(weights) : { points: plane.points };
+  const kept = run.pocket ? run.pocket.at(-1)[0] : T; // the w that the run leaves
+  const last = weights.subarray(kept * rule.start.length, (kept + 1) * rule.start.length);
+  const shown = plane.X ? viewOf(plane, last).shown(weights) : { points: plane.points };
   const proved = plane.X ? seenIn(plane.verdict, shown) : planeVerdict(plane);
   return {
     algorithm: settings.algorithm,

@@ -5,7 +5,7 @@
 const GOLDEN = 0.6180339887498949;
 const [ROUNDS, MOST_ROWS] = [60, 1000]; // to find a principal direction by
 
-// `plane` is {X, answers, features}; w is the last one, tall.
+// `plane` is {X, answers, features}; w is the one that was kept, tall.
 export function viewOf(plane, w) {
   const view = plane.X[0].length === 1 ? onALine(plane) : projected(plane.X, w);
   return {
