@@ -194,7 +194,7 @@ def fewest_mistakes(
 ) -> FewestMistakesResult:
     """Search for the line with the fewest mistakes, and bound how few any line can make.
 
-    Of few features (two and up to 50,000 rows, three and 4,000, four and 1,000, five and 200) the
+    Of few features (two and up to 50,000 rows, three and 5,000, four and 2,000, five and 500) the
     answer mostly is the optimum itself, in the plane of up to 200 rows whatever the time.
     Elsewhere the search uses the time it is given and stops early when nothing better is
     possible. A mistake is y·(w·x) ≤ 0, counted exactly; sample weights are added and compared as
