@@ -7,6 +7,7 @@ small picklable value, so that it can travel to them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
@@ -18,6 +19,7 @@ from rosenblatt.examples import Examples, JointExamples
 
 T = TypeVar("T")
 ENTRIES = 2**20  # of rows against rivals that are written at a time
+FEW_ENTRIES = 2**23  # of all of them: these are kept for the next pass
 Batches = Callable[[], Iterable[Examples]]
 Work = Callable[[Examples, int], T]
 
@@ -61,7 +63,7 @@ class AgainstRivals:
 
     Such a row has x in the place of its label and -x in that of the rival (Kesler's construction),
     so that w·z > 0 says that the right score is above the rival's. Row m is example m // (K - 1)
-    against one of its rivals in their order. Only a few are written at a time.
+    against one of its rivals in their order. Where there are many, a few are written at a time.
 
     Parameters
     ----------
@@ -97,10 +99,20 @@ class AgainstRivals:
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """One pass, a few rows at a time."""
-        rivals = self.examples.k - 1
+        few = 2 * self.examples.n * self.examples.entries_per_row <= FEW_ENTRIES
+        first = 0
+        for block in self._kept if few else self._blocks():
+            yield work(block, first)
+            first += block.n
+
+    def _blocks(self) -> Iterator[Examples]:
         step = max(1, ENTRIES // (2 * self.examples.entries_per_row))
         for begin in range(0, self.examples.n, step):
-            yield work(self._written(slice(begin, begin + step)), begin * rivals)
+            yield self._written(slice(begin, begin + step))
+
+    @functools.cached_property
+    def _kept(self) -> list[Examples]:
+        return list(self._blocks())
 
     def _written(self, part: slice) -> Examples:
         from scipy import sparse

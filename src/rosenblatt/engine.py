@@ -32,6 +32,7 @@ log = logging.getLogger("rosenblatt")
 REORDER = {"reassoc", "contract", "nsz"}
 # Part of the loop: a call that counts references to its arrays takes as long as two rows.
 INSIDE: Any = {"forceinline": True, "_nrt": False}
+REORDERED: Any = {**INSIDE, "fastmath": REORDER}
 SILENT_SECONDS = 0.4  # of a kernel: half a second with what comes before it
 HEARTBEAT = 0.2  # seconds
 AHEAD = 128  # entries of a sparse matrix that are asked for before they are needed
@@ -170,11 +171,11 @@ def _bind_primitives() -> None:
 
     @overload(kernels.mistake, jit_options=INSIDE)
     def mistake(D, n, w, zero):  # type: ignore[no-untyped-def]
-        return None if _joint(D) else kernels.mistake_of_two
+        return kernels.mistake_joint if _joint(D) else kernels.mistake_of_two
 
-    @overload(kernels.mistake)  # which counts references, for it takes parts of w
-    def mistake_of_many(D, n, w, zero):  # type: ignore[no-untyped-def]
-        return kernels.mistake_joint if _joint(D) else None
+    @overload(kernels.score_all, jit_options=REORDERED)
+    def score_all(D, n, w):  # type: ignore[no-untyped-def]
+        return kernels.score_all_sparse if _sparse(D.types[0]) else kernels.score_all_dense
 
     @overload(kernels.size)
     def size(D):  # type: ignore[no-untyped-def]
@@ -188,7 +189,7 @@ def _bind_primitives() -> None:
     def block(D, w, k):  # type: ignore[no-untyped-def]
         return kernels.block_sparse if _sparse(D.types[0]) else kernels.block_dense
 
-    overload(kernels.rival)(lambda D, n, w, zero: kernels.rival)
+    overload(kernels.rival)(lambda s, y, zero: kernels.rival)
 
     overload(kernels.sign)(lambda s, zero: kernels.sign)
     overload(kernels.mistaken)(lambda D, n, w, zero: kernels.mistaken)
@@ -253,17 +254,9 @@ def _bind_orders() -> None:
 
     @overload(kernels.next_mistake, jit_options=INSIDE)
     def next_mistake(D, order, zero, w, k):  # type: ignore[no-untyped-def]
-        if _joint(D):
-            return None
-        if not isinstance(order, types.RangeType):
+        if _joint(D) or not isinstance(order, types.RangeType):
             return kernels.next_mistake
         return counting_ahead if _sparse(D) else counting
-
-    @overload(kernels.next_mistake)
-    def next_of_many(D, order, zero, w, k):  # type: ignore[no-untyped-def]
-        if not _joint(D):
-            return None
-        return kernels.next_mistake
 
 
 @functools.cache

@@ -346,7 +346,7 @@ class JointExamples(Examples):
         step = np.full(self.n, eta / self.unit)
         if self.weights is not None:
             step *= self.weights
-        return kernels.Joint(kernel_rows(self.X, self.x0, step), self.y, self.k)
+        return joint_rows(kernel_rows(self.X, self.x0, step), self.y, self.k)
 
     def tall(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """A row of weights for each label: w0 first, or no w0 where there is no intercept."""
@@ -402,6 +402,13 @@ def kernel_rows(
         x0,
         _read_only(step),
     )
+
+
+def joint_rows(
+    rows: kernels.Dense | kernels.Sparse, label: NDArray[np.int32], K: int
+) -> kernels.Joint:
+    """Rows for the kernels with a label each; not for two threads at once."""
+    return kernels.Joint(rows, _read_only(label), K, np.empty(K))
 
 
 def products(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:

@@ -23,6 +23,7 @@ from rosenblatt.examples import (
     JointExamples,
     check_width,
     entries,
+    joint_rows,
     kernel_rows,
     products,
 )
@@ -252,7 +253,7 @@ class JointHypothesis(Hypothesis):
         return np.unique(self.w, axis=0, return_index=True)[1]
 
     def _joint(self, X: Any, rows: slice, y: NDArray[np.int32] = NO_LABELS) -> kernels.Joint:
-        return kernels.Joint(kernel_rows(X, self.x0, NO_STEPS, rows), y, len(self.w))
+        return joint_rows(kernel_rows(X, self.x0, NO_STEPS, rows), y, len(self.w))
 
     def _products(self, X: Any, w: Floats) -> NDArray[np.float64]:
         check_width(X, w[0])

@@ -154,6 +154,7 @@ class Joint(NamedTuple):
     rows: Dense | Sparse
     label: np.ndarray
     K: int
+    scores: np.ndarray  # room for those of one row
 
 
 def score_dense(D, n, w):
@@ -225,7 +226,8 @@ def ahead_of_two(D, n, w):
 
 def ahead_joint(D, n, w):
     """The score of row n by its own label's weights less the best of the others."""
-    return score(D.rows, n, block(D, w, D.label[n])) - rival(D, n, w, 0)[1]
+    score_all(D, n, w)
+    return D.scores[D.label[n]] - D.scores[rival(D.scores, D.label[n], 0)]
 
 
 def sign(s, zero):
@@ -262,23 +264,50 @@ def mistake_joint(D, n, w, zero):
 
     Equal scores are a mistake, or as in sign(0) the earlier or the later label has them.
     """
-    y = D.label[n]
-    right = score(D.rows, n, block(D, w, y))
-    r, best = rival(D, n, w, zero)
-    if right > best or (right == best and (y - r) * zero > 0):
+    y, s = D.label[n], D.scores
+    score_all(D, n, w)
+    r = rival(s, y, zero)
+    if s[y] > s[r] or (s[y] == s[r] and (y - r) * zero > 0):
         return NONE
     return np.int64(n) * D.K + r
 
 
-def rival(D, n, w, zero):
-    """The label with the highest score of row n but its own: the first, or last, of equals."""
-    y, r, best = D.label[n], NONE, -np.inf
+def rival(s, y, zero):
+    """The label with the highest score but one: the first, or for zero > 0 the last, of equals."""
+    r = 1 if y == 0 else 0
+    for k in range(r + 1, len(s)):
+        if k != y and (s[k] > s[r] or (s[k] == s[r] and zero > 0)):
+            r = k
+    return r
+
+
+def score_all(D, n, w):
+    """The scores of row n by all labels; `engine` binds it when compiling."""
+    if isinstance(D.rows, Sparse):
+        return score_all_sparse(D, n, w)
+    return score_all_dense(D, n, w)
+
+
+def score_all_dense(D, n, w):
+    """w·x of row n for one label after another."""
+    x, size = D.rows.X[n], len(w) // D.K
     for k in range(D.K):
-        if k != y:
-            s = score(D.rows, n, block(D, w, k))
-            if r == NONE or s > best or (s == best and zero > 0):
-                r, best = k, s
-    return r, best
+        v = w[k * size : (k + 1) * size]
+        s = v[0] * D.rows.x0
+        for i in range(len(x)):
+            s += v[i + 1] * x[i]
+        D.scores[k] = s
+
+
+def score_all_sparse(D, n, w):
+    """w·x of row n for all labels at once, over its stored entries."""
+    rows, K = D.rows, D.K
+    for k in range(K):
+        D.scores[k] = w[k] * rows.x0
+    for j in range(rows.indptr[n], rows.indptr[n + 1]):
+        at, v = np.int64(1 + rows.indices[j]) * K, rows.data[j]
+        for k in range(K):
+            D.scores[k] += w[at + k] * v
 
 
 def block(D, w, k):
@@ -309,8 +338,9 @@ def add_joint(D, n, w, a):
 def scores_joint(D, w, S):
     """S[n, k] = the score of row n by the weights of label k."""
     for n in range(len(S)):
+        score_all(D, n, w)
         for k in range(D.K):
-            S[n, k] = score(D.rows, n, block(D, w, k))
+            S[n, k] = D.scores[k]
 
 
 def look_joint(D, w, zero, share, least, seen):
@@ -319,8 +349,7 @@ def look_joint(D, w, zero, share, least, seen):
     for k in range(D.K):
         size = max(size, squared_length(block(D, w, k)))
     for n in range(len(seen)):
-        s, q = measure(D.rows, n, block(D, w, D.label[n]))
-        s -= rival(D, n, w, zero)[1]
+        s, q = ahead(D, n, w), measure(D.rows, n, block(D, w, 0))[1]
         sure = s * s > 4 * share * share * size * q + least
         seen[n] = sure * (s <= 0) + (1 - sure) * DOUBTFUL
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rosenblatt import checks, files, kernels
 from rosenblatt.algorithms.memory import ASK, X0, DictRow, NotNumbersError, StreamMemory
 from rosenblatt.errors import shortened
-from rosenblatt.examples import Labels
+from rosenblatt.examples import Labels, joint_rows
 from rosenblatt.hypothesis import ZEROS
 from rosenblatt.kernels import LONGEST_SQUARED, MISTAKES, RECENT, SEEN
 from rosenblatt.rows import Block, BlockAnswers, plain_row
@@ -242,7 +242,7 @@ class OnlinePerceptron:
         as_table(block.table)  # which refuses what is not finite
         rows: Any = block.rows(self._x0, np.zeros(block.n))
         if self._many:
-            rows = kernels.Joint(rows, np.full(block.n, kernels.NONE, np.int32), len(self.labels))
+            rows = joint_rows(rows, np.full(block.n, kernels.NONE, np.int32), len(self.labels))
         answers = self._memory.predict_block(
             rows, block.layout, ZEROS[self.zero], self.predict_with
         )
@@ -413,7 +413,7 @@ class OnlinePerceptron:
         if self._many:
             places = answers.places(labels, begin, end)
             lengths = np.full(len(places), self.eta0)
-            rows: Any = kernels.Joint(block.rows(self._x0, lengths, begin), places, len(labels.met))
+            rows: Any = joint_rows(block.rows(self._x0, lengths, begin), places, len(labels.met))
         else:
             rows = block.rows(self._x0, answers.steps(labels, self.eta0, begin, end), begin)
         try:

@@ -37,7 +37,7 @@ Rows = kernels.Dense | kernels.Sparse | kernels.Joint
 
 # The constant feature x0 is kept beside the others under a name that no data has.
 X0: tuple[()] = ()
-NO_LABEL = (kernels.NONE,)
+NO_LABEL, NO_ROOM = (kernels.NONE,), np.empty(0)
 ASK = {"last": kernels.LAST, "average": kernels.AVERAGE, "pocket": kernels.BEST}
 
 
@@ -144,7 +144,7 @@ class StreamMemory:
 
     def highest(self, row: DictRow, zero: int, ask: str) -> int:
         """The place of the label, of more than two, that one dict is given."""
-        D = kernels.Joint(row, NO_LABEL, self.labels)  # type: ignore[arg-type]
+        D = kernels.Joint(row, NO_LABEL, self.labels, NO_ROOM)  # type: ignore[arg-type]
         found: tuple[int, float] = kernels.highest(  # type: ignore[no-untyped-call]
             D, 0, zero, ASK[ask], self.grouped(), self.counts, kernels.NONE
         )
@@ -163,7 +163,8 @@ class StreamMemory:
             wrong = kernels.sign(row.s, zero) * row.step[0] <= 0  # type: ignore[no-untyped-call]
             mistake = 0 if wrong else kernels.NONE
         else:
-            D, V = kernels.Joint(row, (place,), self.labels), self.grouped()  # type: ignore[arg-type]
+            D = kernels.Joint(row, (place,), self.labels, NO_ROOM)  # type: ignore[arg-type]
+            V = self.grouped()
             mistake = kernels.beaten(D, 0, zero, V, self.counts)  # type: ignore[no-untyped-call]
         kernels.learn(  # type: ignore[no-untyped-call]
             D, 0, zero, mistake, V, self.kept, self.counts, self.window
