@@ -140,7 +140,7 @@ class Hypothesis:
     @functools.cached_property
     def _plain(self) -> NDArray[np.float64]:
         """w, times a power of two that brings its largest entry near 1 where that is extreme."""
-        largest = float(np.abs(self.w).max())
+        largest = max(float(self.w.max()), -float(self.w.min()))
         if largest == 0 or 1e-100 < largest < 1e100:
             return self.w
         return np.ldexp(self.w, -math.frexp(largest)[1])
