@@ -181,8 +181,11 @@ class Teller(StatusLine):
 
     def _line(self, mistakes: float, steps: int, bound: float) -> str:
         elapsed = max(now() - self.work, 1e-9)
-        least = f", {no_fewer(f'{bound:,.10g}')}" if bound else ""
-        line = f"{counted(mistakes, 'mistake')} so far{least}, "
+        line = counted(mistakes, "mistake")
+        if bound >= mistakes > 0:
+            line += f", {no_fewer()}, "
+        else:
+            line += f" so far, {no_fewer(f'{bound:,.10g}')}, " if bound else " so far, "
         line += f"{steps / elapsed:,.0f} {self.unit} a second"
         if self.seconds is None:
             return f"{line}, {elapsed:.0f} s"

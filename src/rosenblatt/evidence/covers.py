@@ -289,7 +289,7 @@ class Cover:
         self.parts: dict[Set, Part | None] = {}  # exact, or None where floats were wrong
         self.weightings = [Shares(1, {})]
         self.open = [Node()]
-        self.root = self.open[0]
+        self.root = self.taken = self.open[0]  # where it began, and the node at hand
         self.fewest = math.inf  # what a cover costs that leaves rows which some exact w answers
         self.master.add(list(self.kinds.opposites()))
 
@@ -301,7 +301,7 @@ class Cover:
     @property
     def bound(self) -> int:
         """What the tree proves so far."""
-        return min([self.best, *(node.bound for node in self.open)])
+        return min([self.best, self.taken.bound, *(node.bound for node in self.open)])
 
     @property
     def done(self) -> bool:
@@ -309,15 +309,19 @@ class Cover:
         return self.bound >= self.best
 
     def run(self, most: float = math.inf) -> None:
-        """Take the open node with the lowest bound, again and again, at most so many."""
+        """Take the open node with the lowest bound, again and again, at most so many.
+
+        Ctrl-C may come between any two steps: a node is at hand until those below it are open.
+        """
         while not self.done and not self.gap.interrupted and most > 0:
             most -= 1
-            node = self.open[0]
+            self.taken = node = self.open[0]
             self.deadline.check()
             self.settle(node)
             heapq.heappop(self.open)
             for child in node.below or (node,):
                 heapq.heappush(self.open, child)
+            self.taken = self.open[0]
             self.tell()
 
     def tell(self) -> None:
@@ -420,9 +424,9 @@ class Cover:
     def _take(self, node: Node, shares: Shares) -> None:
         bound = shares.bound(node.gone, self.prices)
         if bound >= node.bound:
-            node.bound, node.value = bound, self.master.value
-            node.weighting = len(self.weightings)
             self.weightings.append(shares)
+            node.weighting = len(self.weightings) - 1  # before the bound, which it shows
+            node.bound, node.value = bound, self.master.value
 
     def _shares(self, node: Node) -> Shares:
         """The weights of the master, rounded down until no open row has more than it costs."""
@@ -521,12 +525,12 @@ class Cover:
 
     def _ask(self, node: Node, row: int) -> None:
         """Ask whether a row is a mistake: two nodes, which begin with the weights of this one."""
-        shares = self.weightings[node.weighting]
+        shares, below = self.weightings[node.weighting], []
         for gone, kept in (((*node.gone, row), node.kept), (node.gone, (*node.kept, row))):
-            child = Node(gone, kept, shares.bound(gone, self.prices), node.value, node.weighting)
-            child.bound = max(child.bound, node.bound)
-            node.below = (*node.below, child)
+            bound = max(shares.bound(gone, self.prices), node.bound)
+            below.append(Node(gone, kept, bound, node.value, node.weighting))
         node.row = row
+        node.below = tuple(below)  # both at once, or none
 
     def proof(self) -> Proof | None:
         """What the tree proves so far, as a proof that can be checked."""

@@ -126,7 +126,11 @@ def fewest_of(examples: Examples, search: Search) -> FewestMistakesResult:
                 engine(gap)
         except KeyboardInterrupt:
             gap.interrupted = True
-    return _result(gap)
+    try:
+        return _result(gap)
+    except KeyboardInterrupt:
+        gap.interrupted = True
+        return _result(gap)
 
 
 def few_rows(gap: Gap) -> None:
@@ -179,10 +183,10 @@ def covers(gap: Gap) -> None:
         search = pool.submit(_search, gap, gap.search.threads - 1)
         try:
             cover(gap, gap.deadline)
+            search.result()
         except BaseException:
             gap.interrupted = True
             raise
-        search.result()
 
 
 def _search(gap: Gap, threads: int) -> None:
@@ -234,9 +238,13 @@ def _all_lines(gap: Gap, deadline: Deadline) -> None:
     They are looked for as long as the walk took, or until the deadline.
     """
     examples, optimum, watch = gap.examples, None, Stopwatch()
+
+    def over() -> bool:
+        gap.tell(0)
+        return deadline.over
+
     try:
-        threads = gap.search.threads
-        optimum = cells_optimum(examples, gap.w, lambda: deadline.over, threads, gap.offer)
+        optimum = cells_optimum(examples, gap.w, over, gap.search.threads, gap.offer)
     except KeyboardInterrupt:
         gap.interrupted = True
     if optimum is None:
@@ -299,7 +307,7 @@ def _widen(gap: Gap) -> None:
 def _result(gap: Gap) -> FewestMistakesResult:
     """What came out."""
     examples, optimal = gap.examples, gap.closed
-    if optimal and _few(examples):
+    if optimal and _few(examples) and not gap.interrupted:
         _widen(gap)
     reason = "interrupted" if gap.interrupted else "time_limit"
     if gap.cost == 0:
