@@ -90,7 +90,7 @@ def cells_optimum(
     1
     """
     best = Best(examples, start, found)
-    if not Walk(best, stopped, threads).go():
+    if not CellWalk(best, stopped, threads).go():
         return None
     return Optimum(best.fewest, best.costs.number(best.fewest), best.w, best.exact)
 
@@ -113,7 +113,7 @@ def none_cheaper(
     """
     best = Best(examples, np.zeros(examples.d + 1), lambda w: None)
     best.fewest = min(best.fewest, cost)
-    ended = Walk(best, lambda: best.fewest < cost or stopped(), threads).go()
+    ended = CellWalk(best, lambda: best.fewest < cost or stopped(), threads).go()
     if best.fewest < cost:
         return False
     return True if ended else None
@@ -248,7 +248,7 @@ def evened(rows: list[Vector]) -> list[Vector]:
     return [tuple(dot(row, z) for row in whole) for z in rows]
 
 
-class Walk:
+class CellWalk:
     """A walk through all pivots whose faces could be those of a cheaper cell."""
 
     def __init__(self, best: Best, stopped: Callable[[], bool], threads: int) -> None:

@@ -111,7 +111,7 @@ def fewest(arrangement: Arrangement, below: int) -> tuple[int, Weights] | None:
 
 
 @dataclass(frozen=True)
-class Place:
+class Arc:
     """A piece of the circle: what it costs, w = side·(v - at·u) in its middle."""
 
     cost: int
@@ -133,7 +133,7 @@ class Circle:
     on: NDArray[np.intp]  # the rows that vanish
     unit: Fraction  # of q: the length of v by that of u
 
-    def best(self, below: int, plain: bool) -> Place | None:
+    def best(self, below: int, plain: bool) -> Arc | None:
         """The cheapest piece, if it costs less.
 
         A quotient of integers is rounded once, so floats that differ are in their true order;
@@ -153,7 +153,7 @@ class Circle:
         for side, costs in ((1, after[ends]), (-1, self.costs.sum() - after[ends])):
             if (least := int(costs.min())) < below:
                 at = self._widest(order, ends[costs == least])
-                best, below = Place(least, at, side), least
+                best, below = Arc(least, at, side), least
         for k in np.flatnonzero(np.diff(ends) > 1).tolist() if not plain else ():
             found = self._among(order[ends[k] : ends[k + 1]], int(after[ends[k]]), below)
             if found is not None:
@@ -176,7 +176,7 @@ class Circle:
         high = self._crossing(order[k]) if k < len(order) else max(at, low) + 1
         return at if low < at < high else (low + high) / 2
 
-    def _among(self, rows: NDArray[np.intp], cost: int, below: int) -> Place | None:
+    def _among(self, rows: NDArray[np.intp], cost: int, below: int) -> Arc | None:
         """Look exactly among crossings that are one float, if a cheaper piece may be there."""
         total = int(self.costs.sum())
         falls = int(self.costs[rows][self.a[rows] < 0].sum())
@@ -188,7 +188,7 @@ class Circle:
             cost += int(self.costs[n]) if self.a[n] > 0 else -int(self.costs[n])
             for side, here in ((1, cost), (-1, total - cost)):
                 if low < high and here < below:
-                    best, below = Place(here, (low + high) / 2, side), here
+                    best, below = Arc(here, (low + high) / 2, side), here
         return best
 
 

@@ -26,7 +26,7 @@ FAST = {"fastmath": REORDER}
 KNOWN, FOUND = 1, 2  # marks: a row that need not be a pivot, and one that may be
 
 
-class Bench(NamedTuple):
+class Scratch(NamedTuple):
     """Room to work on one simplex: a row's lowest and highest score, its slope, its place."""
 
     low: np.ndarray
@@ -36,13 +36,13 @@ class Bench(NamedTuple):
     spots: np.ndarray
 
 
-def halve(old, new, size, sides, bench):
+def halve(old, new, size, sides, scratch):
     """Go over to the half of a simplex at the first corner of a side; returns nothing.
 
     The middle of the side replaces the second corner; scores of it are halves of sums.
     """
     a, b = sides
-    low, high = bench.low, bench.high
+    low, high = scratch.low, scratch.high
     for i in range(size):
         new[b, i] = 0.5 * (old[a, i] + old[b, i])
         low[i] = high[i] = new[b, i]
@@ -54,13 +54,13 @@ def halve(old, new, size, sides, bench):
                 high[i] = s if s > high[i] else high[i]
 
 
-def sort_out(old, new, place, rows, costs, marks, slack, bench):
+def sort_out(old, new, place, rows, costs, marks, slack, scratch):
     """Keep the rows that are neither right nor wrong throughout.
 
     Returns how many, what those cost that are wrong, and whether one that is left has no mark.
     """
     (size, b), (which, left) = place, rows
-    low, high, spots = bench.low, bench.high, bench.spots
+    low, high, spots = scratch.low, scratch.high, scratch.spots
     k = wrong = 0
     news = False
     for i in range(size):
@@ -69,7 +69,7 @@ def sort_out(old, new, place, rows, costs, marks, slack, bench):
             wrong += costs[n]
         elif low[i] <= slack:
             steep = low[i] < -slack and high[i] < LARGEST_TERM * -low[i]
-            bench.slope[k] = costs[n] / (low[i] - slack) if steep else 0.0
+            scratch.slope[k] = costs[n] / (low[i] - slack) if steep else 0.0
             left[k], spots[k] = n, i
             news = news or marks[n] == 0
             k += 1
@@ -80,7 +80,7 @@ def sort_out(old, new, place, rows, costs, marks, slack, bench):
     return k, wrong, news
 
 
-def relax(scores, size, bench, slack, margin, wanted):
+def relax(scores, size, scratch, slack, margin, wanted):
     """What rows cost at least in a simplex though none is wrong throughout.
 
     A row of scores s at the corners, the lowest below 0, costs no less than -s/|lowest|, linear in
@@ -93,7 +93,7 @@ def relax(scores, size, bench, slack, margin, wanted):
     gains, share = np.zeros(m), np.full(m, 1.0 / m)
     bound = 0.0
     for step in range(1, STEPS + 1):
-        take(scores, size, share, slack, bench, gains)
+        take(scores, size, share, slack, scratch, gains)
         least, most = gains.min() / step, gains.max() / step
         bound = max(bound, least)
         if least - margin > wanted - 1 or most < wanted:
@@ -104,9 +104,9 @@ def relax(scores, size, bench, slack, margin, wanted):
     return int(np.ceil(bound - margin))
 
 
-def take(scores, size, share, slack, bench, gains):
+def take(scores, size, share, slack, scratch, gains):
     """Add up what rows that are wrong at one place cost at each corner."""
-    m, chosen = scores.shape[0], bench.chosen
+    m, chosen = scores.shape[0], scratch.chosen
     for i in range(size):
         chosen[i] = 0.0
     for v in range(m):
@@ -114,7 +114,7 @@ def take(scores, size, share, slack, bench, gains):
             chosen[i] += share[v] * scores[v, i]
     slopes = 0.0
     for i in range(size):
-        chosen[i] = bench.slope[i] if chosen[i] < 0 else 0.0
+        chosen[i] = scratch.slope[i] if chosen[i] < 0 else 0.0
         slopes += chosen[i]
     for v in range(m):
         gain = 0.0
@@ -154,7 +154,9 @@ def mark(rows, costs, marks, bound, parts, nodes, halt):
     corners = np.zeros((deepest + 1, m, m))
     sides = np.zeros((deepest + 1, 2), dtype=np.int64)
     known = np.zeros((deepest + 1, 3), dtype=np.int64)  # rows left, cost for certain, halves seen
-    bench = Bench(np.empty(N), np.empty(N), np.empty(N), np.empty(N), np.empty(N, dtype=np.int32))
+    scratch = Scratch(
+        np.empty(N), np.empty(N), np.empty(N), np.empty(N), np.empty(N, dtype=np.int32)
+    )
     margin = LARGEST_TERM * 2.0**-50 * N * costs.sum()  # of sums of floats
     used = 0
     for part in range(first, last):
@@ -176,13 +178,13 @@ def mark(rows, costs, marks, bound, parts, nodes, halt):
             a, b = sides[level, seen], sides[level, 1 - seen]
             used += 1
             nodes[0] -= 1
-            halve(old, new, size, (a, b), bench)
+            halve(old, new, size, (a, b), scratch)
             left = which[level], which[level + 1]
-            size, wrong, news = sort_out(old, new, (size, b), left, costs, marks, slack, bench)
+            size, wrong, news = sort_out(old, new, (size, b), left, costs, marks, slack, scratch)
             wrong += known[level, 1]
             if wrong >= limit or not news:
                 continue
-            more = relax(new, size, bench, slack, margin, limit - wrong) if size > LEAF else 0
+            more = relax(new, size, scratch, slack, margin, limit - wrong) if size > LEAF else 0
             if wrong + more >= limit:
                 continue
             if size <= LEAF or level + 1 == deepest or nodes[0] <= 0:
@@ -328,10 +330,10 @@ def turn(rows, costs, pivots, bounds, limit, slack):
 def bind() -> None:
     """Tell Numba to compile the helpers of this file."""
     overload = engine.overload
-    overload(halve, jit_options=FAST)(lambda old, new, size, sides, bench: halve)
-    overload(sort_out)(lambda old, new, place, rows, costs, marks, slack, bench: sort_out)
-    overload(take, jit_options=FAST)(lambda scores, size, share, slack, bench, gains: take)
-    overload(relax)(lambda scores, size, bench, slack, margin, wanted: relax)
+    overload(halve, jit_options=FAST)(lambda old, new, size, sides, scratch: halve)
+    overload(sort_out)(lambda old, new, place, rows, costs, marks, slack, scratch: sort_out)
+    overload(take, jit_options=FAST)(lambda scores, size, share, slack, scratch, gains: take)
+    overload(relax)(lambda scores, size, scratch, slack, margin, wanted: relax)
     overload(side)(lambda corners, scores, size: side)
     overload(begin_with)(lambda rows, part, scores, which, corners: begin_with)
     overload(frame)(lambda rows, n: frame)
