@@ -9,6 +9,7 @@ import { onGrid } from "./exact.js";
 
 const PLACES = 8192; // the last bits of an angle say which point it is of
 const SLICE = 12; // milliseconds between two frames
+const [MANY, SOON] = [300, 500]; // so many points can wait for so many milliseconds
 const SURE = 2 ** -34; // angles are known better than this, without those bits
 
 // Goes on pivot by pivot, so that a page can do other things between: each `next()` gives how many
@@ -24,6 +25,9 @@ export function* fewest(points, answers) {
 
 // The same between frames, as long as it is of interest; null where it is not any more.
 export async function fewestBetweenFrames(points, answers, isWanted) {
+  const wait = (time) => new Promise((next) => setTimeout(next, time));
+  if (points.length > MANY) await wait(SOON); // the picture comes first
+  if (!isWanted()) return null;
   const search = fewest(points, answers);
   for (;;) {
     const until = performance.now() + SLICE;
@@ -31,7 +35,7 @@ export async function fewestBetweenFrames(points, answers, isWanted) {
       const { done, value } = search.next();
       if (done) return isWanted() ? value : null;
     } while (performance.now() < until);
-    await new Promise((next) => setTimeout(next));
+    await wait(0);
     if (!isWanted()) return null;
   }
 }
