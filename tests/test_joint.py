@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import warnings
 from fractions import Fraction
 
 import lecture
@@ -306,6 +307,30 @@ def test_no_exact_mistake_is_overlooked(close, zero, seed):
     assert wrong <= found
     computed = h.answers(examples.X)
     assert all(n in wrong or computed[n] != y[n] or zero == "mistake" for n in found)
+
+
+@pytest.mark.parametrize("scale", [2.0**900, 2.0**-900, 1e200, 1e-200])
+@pytest.mark.parametrize("kind", [np.array, csr_array])
+def test_huge_and_tiny_numbers_make_the_same_corrections(scale, kind):
+    X, y, _ = separated(np.random.default_rng(0), 30, 2, 3, 0.3)
+    plain = rb.Perceptron(fit_intercept=False, max_iter=50, average=True)
+    clf = rb.Perceptron(fit_intercept=False, max_iter=50, average=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain.fit(X, y)
+        clf.fit(kind(X * scale), y)
+    assert clf.trace_.examples.tolist() == plain.trace_.examples.tolist()
+    assert clf.trace_.rivals.tolist() == plain.trace_.rivals.tolist()
+    assert clf.trace_.weights(clf.n_updates_).tolist() == clf.weights_.tolist()
+    assert clf.predict(kind(X * scale)).tolist() == plain.predict(X).tolist()
+
+
+@pytest.mark.parametrize("order", ["cycle", "random"])
+def test_what_is_no_number_is_refused_with_its_place(order):
+    X, y, _ = separated(np.random.default_rng(0), 30, 2, 3, 0.3)
+    X[17, 1] = np.nan
+    with pytest.raises(ValueError, match="row 17, column 1: NaN"):
+        rb.Perceptron(order).fit(X, y)
 
 
 # scikit-learn's habits.
