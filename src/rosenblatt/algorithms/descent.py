@@ -69,17 +69,17 @@ def sprint(gap: Gap, threads: int | None = None) -> None:
         walker.hand_in(gap)
 
 
-def descend(gap: Gap, threads: int | None = None) -> None:
-    """Walk until the time is over, in so many threads."""
-    threads = threads or gap.search.threads
+def descend(gap: Gap, threads: int | None = None, until: Deadline | None = None) -> None:
+    """Walk until the time is over, or another deadline, in so many threads."""
+    threads, end = threads or gap.search.threads, until or gap.deadline
     walkers = gap.kept.get("walkers", [])
     if walkers and gap.goes_on:
         landscape = walkers[0].landscape
-        until = gap.deadline.share(1.0 if landscape.whole else BOARD_SHARE)
+        stop = end.share(1.0 if landscape.whole else BOARD_SHARE)
         more = max(0, threads - len(walkers))
         walkers = walkers[:threads] + [Walker(landscape, rng) for rng in gap.rng.spawn(more)]
-        _all(gap, walkers, lambda walker: walker.go(gap, until), threads)
-    if gap.goes_on:
+        _all(gap, walkers, lambda walker: walker.go(gap, stop), threads)
+    if gap.goes_on and not end.over:
         along_lines(gap)
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.algorithms.fewest import Gap
-from rosenblatt.clock import Deadline, OutOfTimeError, now
+from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, now
 from rosenblatt.costs import Costs
 from rosenblatt.evidence.blocking import Finder, Found, Set
 from rosenblatt.evidence.decide import multiples, part_of, part_or_weights
@@ -277,7 +277,7 @@ class Shares:
 class Cover:
     """The search for the cheapest cover: the tree so far, its open nodes, the sets."""
 
-    def __init__(self, gap: Gap, deadline: Deadline) -> None:
+    def __init__(self, gap: Gap, deadline: Deadline = NEVER) -> None:
         self.gap, self.deadline = gap, deadline
         self.kinds = Kinds.of(merged(gap.examples))
         self.prices = self.kinds.prices
@@ -587,8 +587,14 @@ def coverable(examples: Examples) -> bool:
 
 
 def cover(gap: Gap, deadline: Deadline, most: float = math.inf) -> None:
-    """Narrow the gap by covers of blocking sets, until the deadline or so many nodes."""
-    search = Cover(gap, deadline)
+    """Narrow the gap by covers of blocking sets, until the deadline or so many nodes.
+
+    The next time it goes on where it stood.
+    """
+    search: Cover | None = gap.kept.get("cover")
+    if search is None:
+        search = gap.kept["cover"] = Cover(gap)
+    search.deadline = deadline
     try:
         search.run(most)
     except OutOfTimeError:

@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 BOUND_SHARE = 0.3  # of the time that is left after the sprint goes to disjoint sets
 WALK_SHARE = 0.5  # of it goes to a walk through all cells, where it may end in time
-COVER_SHARE = 0.6  # of it goes to covers, where there is one thread for all
+COVER_SHARE = 0.3  # of it goes to covers at first, where others have to wait for them
 TINY, FREE_NODES = 2**9, 2**6  # so few numbers have so many nodes settled whatever the time
 LONG_WALK = 4  # features, from which on bounds come first
 FEW_POINTS = 200  # in the plane, whose optimum is found whatever the time
@@ -134,7 +134,7 @@ def fewest_of(examples: Examples, search: Search) -> FewestMistakesResult:
 
 
 def few_rows(gap: Gap) -> None:
-    """Ask of few rows whether some line answers them all, and settle very few of them."""
+    """Ask of few rows whether some line answers them all."""
     examples = gap.examples
     if not _few(examples):
         return
@@ -144,8 +144,6 @@ def few_rows(gap: Gap) -> None:
     if isinstance(answer, Part):
         cheapest = int(gap.costs.each[list(answer.rows)].min())
         gap.know(cheapest, lambda: Proof.of_mistakes(examples, cheapest, (answer,)))
-        if len(examples.kept) * (examples.d + 1) <= TINY:
-            cover(gap, NEVER, FREE_NODES)
 
 
 def few_points(gap: Gap) -> None:
@@ -153,6 +151,12 @@ def few_points(gap: Gap) -> None:
     examples = gap.examples
     if examples.d + bool(examples.x0) <= 3 and len(examples.kept) <= FEW_POINTS:
         _all_lines(gap, NEVER)
+
+
+def few_numbers(gap: Gap) -> None:
+    """Cover the blocking sets of very few rows."""
+    if 0 < len(gap.examples.kept) * (gap.examples.d + 1) <= TINY:
+        cover(gap, NEVER, FREE_NODES)
 
 
 def first_questions(gap: Gap) -> None:
@@ -164,6 +168,8 @@ def cells(gap: Gap) -> None:
     """Go through all cells, where w has few dimensions."""
     if few_cells(gap.examples) and gap.goes_on:
         sprint(gap)
+        if gap.examples.d >= LONG_WALK and coverable(gap.examples):
+            cover(gap, gap.deadline.share(COVER_SHARE))
         if gap.goes_on:
             deadline = gap.deadline.share(WALK_SHARE)
             if gap.examples.d >= LONG_WALK:
@@ -178,6 +184,8 @@ def covers(gap: Gap) -> None:
     if gap.search.threads == 1:
         sprint(gap)
         cover(gap, gap.deadline.share(COVER_SHARE))
+        descend(gap, until=gap.deadline.share(WALK_SHARE))
+        cover(gap, gap.deadline)
         return
     with ThreadPoolExecutor(1) as pool:
         search = pool.submit(_search, gap, gap.search.threads - 1)
@@ -204,6 +212,7 @@ ENGINES: tuple[Engine, ...] = (
     starts,
     few_rows,
     few_points,
+    few_numbers,
     first_questions,
     cells,
     covers,
