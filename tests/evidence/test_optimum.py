@@ -216,3 +216,16 @@ def test_ctrl_c_loses_no_branch_of_a_tree(monkeypatch):
         if pressed.left > 0:
             break
     assert lines > 20
+
+
+@pytest.mark.slow_without_jit
+def test_a_card_says_how_the_proof_is_checked(monkeypatch):
+    seen = set()
+    for kind, weights in itertools.product(("walk", "tree"), (None, [1.0, 2.0, 1.0])):
+        X, y, s = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0]), weights
+        result = by_one_engine(kind, (X, y, s, True), monkeypatch)
+        assert result.proof.how in result._repr_html_()
+        checked = {"X": X, "y": y, "sample_weight": s, "proof": result.proof}
+        assert eval(result.proof.how, checked)
+        seen.add(result.proof.how)
+    assert len(seen) == 4

@@ -105,7 +105,7 @@ class FewestMistakesResult:
         first = str(self)
         facts = [("wrong", rows_named(self.wrong))] if len(self.wrong) else []
         if self.proof is not None:
-            facts.append(("to check it", "proof.check(X, y)"))
+            facts.append(("to check it", self.proof.how))
         return card(first[0].upper() + first[1:], facts)
 
 
@@ -233,10 +233,16 @@ def _disjoint(gap: Gap, deadline: Deadline) -> None:
         gap.know(bound.cost, lambda: bound.proof(gap.examples), bound.cost >= gap.cost)
 
 
+def _over(gap: Gap, deadline: Deadline) -> bool:
+    """Whether the time is over; who waits is told how far it is."""
+    gap.tell(0)
+    return deadline.over
+
+
 def _cheap_cells(gap: Gap, deadline: Deadline) -> None:
     """Bounds by walks through the cells that cost little, for the walk through all may not end."""
     examples, threads = gap.examples, gap.search.threads
-    for bound in cells_bounds(examples, gap.cost, lambda: deadline.over, threads):
+    for bound in cells_bounds(examples, gap.cost, partial(_over, gap, deadline), threads):
         if bound > gap.bound:
             gap.know(bound, partial(Proof.of_mistakes, examples, bound, walk=WALK))
 
@@ -247,13 +253,9 @@ def _all_lines(gap: Gap, deadline: Deadline) -> None:
     They are looked for as long as the walk took, or until the deadline.
     """
     examples, optimum, watch = gap.examples, None, Stopwatch()
-
-    def over() -> bool:
-        gap.tell(0)
-        return deadline.over
-
+    over, threads = partial(_over, gap, deadline), gap.search.threads
     try:
-        optimum = cells_optimum(examples, gap.w, over, gap.search.threads, gap.offer)
+        optimum = cells_optimum(examples, gap.w, over, threads, gap.offer)
     except KeyboardInterrupt:
         gap.interrupted = True
     if optimum is None:

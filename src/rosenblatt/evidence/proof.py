@@ -236,6 +236,12 @@ class Proof(SealedProof):
         branches = 0 if self.tree is None else self.tree.branches
         return proof_size(len(self.weights), len(self.parts), branches)
 
+    @property
+    def how(self) -> str:
+        """How to check it, in Python."""
+        given = "X, y, sample_weight" if self.prices else "X, y"
+        return f"proof.check({given}{', again=True' if self.walk else ''})"
+
     def check(self, X: Any, y: Any, sample_weight: Any = None, *, again: bool = False) -> bool:
         """Check the proof against the data in exact arithmetic.
 
@@ -336,8 +342,7 @@ class Proof(SealedProof):
     def _repr_html_(self) -> str:
         facts = [("claim", self.claim), ("about the data", f"{self.data[:16]}…")]
         facts.append(("evidence", self.size))
-        given = "X, y, sample_weight" if self.prices else "X, y"
-        facts.append(("to check it", f"proof.check({given}{', again=True' if self.walk else ''})"))
+        facts.append(("to check it", self.how))
         return card("Proof", facts)
 
 
