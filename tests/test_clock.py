@@ -164,3 +164,23 @@ def test_a_run_of_pla_ends_in_time(monkeypatch):
     run = algorithms.pla(inseparable(), budget=algorithms.Budget(2**62, seconds=0.0))
     assert (run.reason, len(run.trace)) == ("time_limit", 0)
     assert run.mistakes == 1500
+
+
+@pytest.mark.parametrize(
+    ("mistakes", "bound", "told"),
+    [
+        (12, 0, "12 mistakes so far, 50 steps a second, 3 s left"),
+        (12, 5, "12 mistakes so far, no line makes fewer than 5, 50 steps a second, 3 s left"),
+        (
+            0.5,
+            0.25,
+            "0.5 mistakes so far, no line makes fewer than 0.25, 50 steps a second, 3 s left",
+        ),
+        (12, 12, "12 mistakes, no line makes fewer, 50 steps a second, 3 s left"),
+    ],
+)
+def test_a_line_tells_the_best_and_the_bound_so_far(hand, capsys, mistakes, bound, told):
+    with clock.Teller(1, 5.0, "steps") as teller:
+        hand(2.0)
+        teller.tell(mistakes, 100, bound)
+    assert capsys.readouterr().err == f"rosenblatt: {told}\n"

@@ -86,6 +86,8 @@ def test_xor_costs_one_mistake_however_it_is_given(program, tmp_path):
     assert (result.verdict, result.mistakes, result.lower_bound) == ("inseparable", 1, 1)
     assert result.found().endswith("no line makes fewer (proved: 1 blocking set)")
     assert (result.proof.claim, result.proof.check(XOR, y)) == ("at least 1 mistake", True)
+    result.report(tmp_path / "report.html")
+    assert "no line makes fewer (proved: 1 blocking set)" in (tmp_path / "report.html").read_text()
 
 
 def test_the_verdict_s_proof_shows_a_bound_where_nothing_was_searched_for():

@@ -14,7 +14,7 @@ from tried import times, tried
 
 import rosenblatt as rb
 from rosenblatt.algorithms import cells, fewest
-from rosenblatt.algorithms.fewest import Search
+from rosenblatt.algorithms.fewest import Gap, Search
 from rosenblatt.clock import NEVER
 from rosenblatt.evidence import covers, lowerbound, optimum
 from rosenblatt.evidence.proof import claimed
@@ -216,6 +216,23 @@ def test_ctrl_c_loses_no_branch_of_a_tree(monkeypatch):
         if pressed.left > 0:
             break
     assert lines > 20
+
+
+@pytest.mark.slow_without_jit
+def test_who_waits_for_a_walk_is_told_of_it(monkeypatch):
+    for other in ("sprint", "cover"):
+        monkeypatch.setattr(optimum, other, lambda *given: None)
+    X, y, _, _ = noisy(3)
+    told = []
+
+    def watch(mistakes, steps, bound):
+        told.append((mistakes, bound))
+
+    gap = Gap(Examples.from_arrays(X, y), Search(60.0, watch=watch))
+    optimum.cells(gap)
+    assert gap.closed
+    assert all(mistakes >= gap.mistakes and bound <= gap.bound for mistakes, bound in told)
+    assert told
 
 
 @pytest.mark.slow_without_jit
