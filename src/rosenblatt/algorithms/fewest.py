@@ -65,7 +65,7 @@ class Gap:
         self.done = self.interrupted = False  # nothing is left to try; somebody wants it to end
         self.steps = 0
         self.kept: dict[str, Any] = {}  # what an engine keeps for its next turn
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # Ctrl-C may come while it is held, and is told then
 
     @property
     def closed(self) -> bool:
