@@ -90,6 +90,7 @@ def test_xor_costs_one_mistake_however_it_is_given(program, tmp_path):
     assert "no line makes fewer (proved: 1 blocking set)" in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.slow_without_jit
 def test_the_verdict_s_proof_shows_a_bound_where_nothing_was_searched_for():
     for X, y in ((XOR, [0, 1, 1, 0]), ([[0.0], [1.0], [1.0], [2.0]], [0, 1, 0, 1])):
         result = rb.learn(X, y, algorithm="pla", time_limit=0.1, test_size=0)
