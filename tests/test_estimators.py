@@ -29,9 +29,7 @@ def expected_failed_checks(estimator):
         "check_sample_weight_equivalence_on_dense_data": ROW_ORDER,
         "check_sample_weight_equivalence_on_sparse_data": ROW_ORDER,
     }
-    if isinstance(
-        estimator, rb.Perceptron | rb.PocketPerceptron
-    ):  # 19 rows of a heavy class among noise are soon right
+    if isinstance(estimator, rb.Perceptron):  # 19 rows of a heavy class in noise are soon right
         reasons["check_class_weight_classifiers"] = NARROW
     return reasons
 

@@ -68,7 +68,6 @@ class Wanted:
     epilog=examples(
         "rosenblatt learn credit.csv --target approved",
         "rosenblatt learn credit.csv --cv 5 --report",
-        "rosenblatt learn credit.csv --algorithm fewest --proof proof.json",
     ),
 )
 @click.argument("data", required=False, type=click.Path(allow_dash=True))
