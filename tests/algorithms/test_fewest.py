@@ -185,9 +185,17 @@ def test_weights_count_and_zero_weights_leave_rows_out():
     assert clf.n_mistakes_ == (wrong & (y < 0)).sum() + 5 * (wrong & (y > 0)).sum()
 
 
+@pytest.fixture
+def no_callbacks():
+    """No callbacks of the garbage collector: Dask's lose a Ctrl-C that comes while they run."""
+    others = gc.callbacks[:]
+    gc.callbacks.clear()
+    yield
+    gc.callbacks.extend(others)
+
+
 @pytest.mark.slow_without_jit
-def test_ctrl_c_returns_the_best_so_far(monkeypatch):
-    monkeypatch.setattr(gc, "callbacks", [])  # Dask's lose a Ctrl-C that comes while they run
+def test_ctrl_c_returns_the_best_so_far(no_callbacks):
     X, y = noisy()
     rb.fewest_mistakes(X, y, time_limit=0.1)
     main = threading.main_thread().ident
