@@ -2,6 +2,8 @@
 
 A float is an integer times a power of two, so rows can be taken exactly in a common unit. A code
 of each row, made of the bits of its numbers, ties a proof to the data and finds equal rows.
+Floats settle the signs of products whose rounding error is provably too small to matter, and no
+others.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from rosenblatt.tables import refuse_non_finite
 
 BATCH = 2**16  # numbers in a batch of rows: they stay in the cache
 PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)  # a remainder's square fits in 64 bits
+MANY = 64  # rows of a block that are settled faster modulo primes than one by one
+EXACT = 2.0**53  # whole numbers below it are floats
 MANY_ROWS = 2**18
 KIND = 0.05  # of the rows that are left: so many equal ones are taken out at once
 AT_ONCE = 2**18  # rows whose kinds are looked for: arrays of so many are not made anew each time
@@ -127,6 +131,74 @@ def exact_products(
         for i, j, a in integer_entries(examples, some, unit):
             products[i] += weights[j] * a
         yield from products
+
+
+def product_signs(
+    weights: Sequence[int], examples: Examples
+) -> Iterator[tuple[int, NDArray[np.int8]]]:
+    """The sign of every w·z_n, for some rows after others, each time with the first's number.
+
+    Floats settle most rows, integers the rest.
+    """
+    most = max(map(abs, weights))
+    w = np.array([v / (1 << most.bit_length()) for v in weights])  # up to 1, each rounded once
+    for start, X, y in batches(examples):
+        s, settled = _settled(X, y, w, examples.x0, most)
+        if settled.all():
+            yield start, np.sign(s).astype(np.int8)
+            continue
+        signs = np.sign(np.where(settled, s, 0.0)).astype(np.int8)
+        doubtful = np.flatnonzero(~settled)
+        if len(doubtful) >= MANY:  # most of them are zero, then
+            primes = primes_enough(weights, examples, start + doubtful)
+            doubtful = doubtful[~zero_products(weights, examples, start + doubtful, primes)]
+        products = exact_products(weights, examples, (start + doubtful).tolist())
+        signs[doubtful] = [(v > 0) - (v < 0) for v in products]
+        yield start, signs
+
+
+def _settled(
+    X: Any, y: NDArray[np.int8], w: NDArray[np.float64], x0: float, most: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """w·z of rows in floats, and of which of them the sign is right whatever rounding did.
+
+    D products of weights that were rounded once, summed in any order, are off by at most
+    (D + 2)·u·Σ|w||x|, which (D + 2)·u·‖w‖·‖block‖ bounds; four times that covers the rounding
+    of the bound. 2^-900 is far above what products, and 2^-1022 what weights, lose below the
+    smallest float. Where a number overflows the comparison is false, and integers decide.
+    """
+    share = 4 * (len(w) + 2) * 2.0**-53
+    numbers = (X if isinstance(X, np.ndarray) else X.data).ravel()
+    with np.errstate(all="ignore"):
+        s = y * _scores(X, w, x0)
+        if _never_rounded(numbers, x0, most * len(w)):
+            return s, np.ones(len(s), dtype=bool)
+        square = float(np.einsum("i,i->", numbers, numbers))
+        length = math.sqrt(np.einsum("i,i->", w, w)) * math.sqrt(square + x0 * x0)
+        least = share * length + 2.0**-900
+        settled: NDArray[np.bool_] = s > least
+        if not settled.all():
+            settled |= s < -least
+            near = np.flatnonzero(~settled & (s != 0))
+            sizes = _scores(abs(X[near]), np.abs(w) + 2.0**-1022, abs(x0))
+            settled[near] = np.abs(s[near]) > share * sizes + 2.0**-900
+    return s, settled
+
+
+def _never_rounded(numbers: NDArray[np.float64], x0: float, most: int) -> bool:
+    """Whether all numbers are whole, and so small that floats hold every sum of products."""
+    if most >= EXACT:
+        return False
+    largest = max(float(np.abs(numbers).max(initial=0.0)), abs(x0))
+    whole = x0 == np.rint(x0) and most * largest < EXACT
+    return bool(whole and (numbers == np.rint(numbers)).all())
+
+
+def _scores(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
+    features = w[1:] if x0 else w
+    # einsum, unlike @, starts no threads: blocks are too small for them.
+    s = np.einsum("ij,j->i", X, features) if isinstance(X, np.ndarray) else X @ features
+    return np.asarray(s + w[0] * x0 if x0 else s)
 
 
 def combined(multipliers: Sequence[int], examples: Examples, rows: Any, unit: int) -> list[int]:

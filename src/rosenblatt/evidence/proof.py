@@ -40,13 +40,13 @@ from rosenblatt.evidence.integers import (
     dimension_of,
     integer_rows,
     merged,
+    product_signs,
     rank_at_least,
     row_codes,
     same_numbers,
     sum_of_rows,
     unit_of,
 )
-from rosenblatt.evidence.products import product_signs
 from rosenblatt.evidence.tree import Tree
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.words import card, counted, proof_size

@@ -27,8 +27,8 @@ from rosenblatt.evidence.families import (
     question,
     question_of,
 )
+from rosenblatt.evidence.integers import EXACT
 from rosenblatt.evidence.nearest import Telling, Watch
-from rosenblatt.evidence.products import EXACT
 from rosenblatt.evidence.proof import ProofError, Vector
 from rosenblatt.evidence.separationproof import SeparationProof, data_of, kind_of
 from rosenblatt.examples import Examples

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from rosenblatt.blocks import Picked
 from rosenblatt.errors import quoted
 from rosenblatt.evidence.families import Question, question
-from rosenblatt.evidence.integers import merged, sum_of_rows
-from rosenblatt.evidence.products import product_signs
+from rosenblatt.evidence.integers import merged, product_signs, sum_of_rows
 from rosenblatt.evidence.proof import (
     OTHER_DATA,
     Part,
