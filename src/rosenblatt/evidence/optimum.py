@@ -253,7 +253,9 @@ def _all_lines(gap: Gap, deadline: Deadline) -> None:
     They are looked for as long as the walk took, or until the deadline.
     """
     examples, optimum, watch = gap.examples, None, Stopwatch()
-    over, threads = partial(_over, gap, deadline), gap.search.threads
+    over = partial(_over, gap, deadline)
+    # Which of several best lines threads find first is chance: where there is time, one will do.
+    threads = 1 if deadline is NEVER else gap.search.threads
     try:
         optimum = cells_optimum(examples, gap.w, over, threads, gap.offer)
     except KeyboardInterrupt:
