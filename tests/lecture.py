@@ -5,7 +5,7 @@ and on whole numbers every sum is exact. Each run is a Run; the package must giv
 """
 
 from fractions import Fraction
-from itertools import repeat
+from itertools import count, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,16 @@ def tall(X, x0=1.0):
     """Put x0 before every row; x0=None means that there is no w0."""
     X = np.asarray(X, dtype=float)
     return X if x0 is None else np.column_stack([np.full(len(X), float(x0)), X])
+
+
+def cycles_of(order, n, seed):
+    """The visits of each cycle, as random_state=seed draws them."""
+    rng = np.random.default_rng(seed)
+    if order == "cycle":
+        return repeat(range(n))
+    if order == "random-cycle":
+        return repeat(rng.permutation(n))
+    return (rng.permutation(n) for _ in count())
 
 
 def mistaken(w, x, y, zero="mistake"):

@@ -27,16 +27,6 @@ def near(clf, after):
     return np.abs(mean_of(clf) - np.mean(after, axis=0)).max() <= 1e-12 * size
 
 
-def cycles_of(order, n):
-    """The visits of each cycle, as random_state=SEED draws them."""
-    rng = np.random.default_rng(SEED)
-    if order == "cycle":
-        return itertools.repeat(range(n))
-    if order == "random-cycle":
-        return itertools.repeat(rng.permutation(n))
-    return (rng.permutation(n) for _ in itertools.count())
-
-
 @quietly
 @given(
     make.labelled(),
@@ -47,7 +37,7 @@ def cycles_of(order, n):
 def test_the_mean_is_that_of_w_after_each_visit(examples, order, eta, most):
     X, y = examples
     clf = rb.Perceptron(order, 7, most, eta, random_state=SEED, average=True).fit(X, y)
-    cycles = itertools.islice(cycles_of(order, len(y)), clf.n_iter_)
+    cycles = itertools.islice(lecture.cycles_of(order, len(y), SEED), clf.n_iter_)
     after = lecture.visited(lecture.tall(X), y, itertools.chain(*cycles), eta=eta, most=most)
     assert near(clf, after or [np.zeros(X.shape[1] + 1)])
 

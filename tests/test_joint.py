@@ -46,16 +46,6 @@ def separated(rng, n, d, K, margin):
     return X, (lecture.tall(X) @ W.T).argmax(axis=1), W
 
 
-def cycles_of(order, n):
-    """The visits of each cycle, as random_state=SEED draws them."""
-    rng = np.random.default_rng(SEED)
-    if order == "cycle":
-        return itertools.repeat(range(n))
-    if order == "random-cycle":
-        return itertools.repeat(rng.permutation(n))
-    return (rng.permutation(n) for _ in itertools.count())
-
-
 def same_run(clf, run):
     """Whether a classifier did what the oracle did, at every t."""
     assert clf.trace_.examples.tolist() == run.rows
@@ -80,7 +70,7 @@ def same_run(clf, run):
 def test_cycles_make_the_corrections_of_the_rule(examples, order, zero, eta, most):
     X, y = examples
     clf = rb.Perceptron(order, 6, most, eta, zero=zero, random_state=SEED, average=True).fit(X, y)
-    visits = itertools.chain(*itertools.islice(cycles_of(order, len(y)), 6))
+    visits = itertools.chain(*itertools.islice(lecture.cycles_of(order, len(y), SEED), 6))
     run = lecture.joint(lecture.tall(X), y, visits, zero=zero, eta=eta, most=most)
     same_run(clf, run)
     left = [

@@ -175,9 +175,7 @@ class Hypothesis:
         self, examples: Examples, rows: NDArray[np.intp], share: float
     ) -> NDArray[np.bool_]:
         """Which of a few rows near to 0 are mistakes; refuses numbers that are none."""
-        X, y = examples.X[rows], examples.y[rows]
-        if not math.isfinite(sum_of_squares(X if isinstance(X, np.ndarray) else X.data)):
-            refuse_non_finite(examples.X, examples.names)
+        X, y = _few_rows(examples, rows)
         s = self.sides(X)
         wrong = np.where(s == 0, self.zero, s) * y <= 0
         for k in np.flatnonzero(~wrong & self._unsure(X, s, share)):
@@ -301,9 +299,7 @@ class JointHypothesis(Hypothesis):
         self, examples: Examples, rows: NDArray[np.intp], share: float
     ) -> NDArray[np.bool_]:
         """Which of a few rows with close scores are mistakes; refuses numbers that are none."""
-        X, y = examples.X[rows], examples.y[rows]
-        if not math.isfinite(sum_of_squares(X if isinstance(X, np.ndarray) else X.data)):
-            refuse_non_finite(examples.X, examples.names)
+        X, y = _few_rows(examples, rows)
         wrong, ahead, r = self._wrong(self._products(X, self._plain), y)
         lost = (ahead == 0) | ~np.isfinite(ahead)
         if self.zero == 0:  # the same weights score the same, which is a mistake
@@ -318,6 +314,14 @@ class JointHypothesis(Hypothesis):
         places, values = entries(X, n, self.x0)
         totals = [_exact_total(w[places], values) for w in self.w]
         return np.array([[Fraction(total) * Fraction(2) ** power for total, power in totals]])
+
+
+def _few_rows(examples: Examples, rows: NDArray[np.intp]) -> tuple[Any, NDArray[Any]]:
+    """Some rows and their answers; refuses numbers that are none."""
+    X = examples.X[rows]
+    if not math.isfinite(sum_of_squares(X if isinstance(X, np.ndarray) else X.data)):
+        refuse_non_finite(examples.X, examples.names)
+    return X, examples.y[rows]
 
 
 def _exact_sign(w: NDArray[np.float64], x: NDArray[np.float64]) -> float:

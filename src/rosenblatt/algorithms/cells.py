@@ -133,6 +133,13 @@ def cells_bounds(
         yield bound
 
 
+def none_by_walking(examples: Examples, cost: int) -> bool | None:
+    """Whether no w costs less, by going through all cells; None where these are too many."""
+    if len(examples.kept) == 0:
+        return cost <= 0
+    return none_cheaper(examples, cost, threads=engine.cores()) if few_cells(examples) else None
+
+
 class Best:
     """The best weights so far, and what they cost. Threads share it."""
 

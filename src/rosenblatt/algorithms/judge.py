@@ -192,7 +192,8 @@ def _look(
     The counts of other threads may be old: they are still counts of mistakes made.
     """
     (best, order), (k, tally) = way, share
-    some = (JointCandidates if isinstance(examples, JointExamples) else Candidates).of(examples, W)
+    kind = JointCandidates if isinstance(examples, JointExamples) else CandidateWeights
+    some = kind.of(examples, W)
     alive = np.arange(len(W))
     C = max(1, SCORES_AT_ONCE // len(W))
     ones = np.ones(C)
@@ -212,7 +213,7 @@ def _look(
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class CandidateWeights:
     """Weights that are judged together, and how near to 0 the scores of each are in doubt."""
 
     W: Floats
@@ -220,14 +221,14 @@ class Candidates:
     slack: Floats
 
     @classmethod
-    def of(cls, examples: Examples, W: Floats) -> Candidates:
+    def of(cls, examples: Examples, W: Floats) -> CandidateWeights:
         """Candidates as kernels have them."""
         with np.errstate(over="ignore"):  # such scores are in doubt
             return cls(W, W[:, 0] * examples.x0, double_slack(examples, W))
 
-    def only(self, left: NDArray[np.bool_]) -> Candidates:
+    def only(self, left: NDArray[np.bool_]) -> CandidateWeights:
         """Those that are left."""
-        return Candidates(self.W[left], self.w0[left], self.slack[left])
+        return CandidateWeights(self.W[left], self.w0[left], self.slack[left])
 
     def judge(
         self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, doubtful: Floats
@@ -238,7 +239,7 @@ class Candidates:
 
 
 @dataclass(frozen=True, eq=False)
-class JointCandidates(Candidates):
+class JointCandidates(CandidateWeights):
     """The same of K labels: W is every label's weights in any candidate, each once.
 
     One correction changes the weights of two labels, so that most are those of the last candidate.
@@ -247,7 +248,7 @@ class JointCandidates(Candidates):
     which: Rows  # of W, for each candidate and label
 
     @classmethod
-    def of(cls, examples: Examples, W: Floats) -> Candidates:
+    def of(cls, examples: Examples, W: Floats) -> CandidateWeights:
         """Candidates as kernels have them."""
         blocks = np.array([examples.shaped(w) for w in W])
         new = np.ones(blocks.shape[:2], dtype=bool)
@@ -258,7 +259,7 @@ class JointCandidates(Candidates):
         with np.errstate(over="ignore"):
             return cls(V, V[:, 0] * examples.x0, 2 * double_slack(examples, W), which)
 
-    def only(self, left: NDArray[np.bool_]) -> Candidates:
+    def only(self, left: NDArray[np.bool_]) -> CandidateWeights:
         """Those that are left, and the weights that they need."""
         used, which = np.unique(self.which[left], return_inverse=True)
         which = which.reshape(-1, self.which.shape[1])

@@ -32,6 +32,7 @@ from rosenblatt.costs import Costs
 from rosenblatt.evidence.blocking import Finder, Found, Set
 from rosenblatt.evidence.decide import multiples, part_of, part_or_weights
 from rosenblatt.evidence.integers import merged
+from rosenblatt.evidence.lowerbound import MOST_FEATURES
 from rosenblatt.evidence.proof import Part, Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.signed import Scale, Signed, look_at, zero_sum
@@ -42,7 +43,6 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 MOST_ENTRIES = 2**15  # beyond them disjoint sets say more in the same time
-MOST_FEATURES = 150  # beyond them exact multipliers take too long
 TINY = 1e-9
 OVER = 20  # binary digits of the shares in a weighting
 ROUNDS, FIRST_ROUNDS = 20, 200  # of cuts at a node, and at the first

@@ -16,11 +16,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.algorithms.cells import cells_bounds, cells_optimum, few_cells, none_cheaper
+from rosenblatt.algorithms.cells import cells_bounds, cells_optimum, few_cells
 from rosenblatt.algorithms.descent import descend, sprint
 from rosenblatt.algorithms.fewest import Engine, Gap, Search, starts
 from rosenblatt.clock import NEVER, Deadline, Stopwatch
-from rosenblatt.engine import cores
 from rosenblatt.evidence.covers import cover, coverable, offer_right
 from rosenblatt.evidence.integers import exact_products, merged
 from rosenblatt.evidence.lowerbound import lower_bound
@@ -271,13 +270,6 @@ def _all_lines(gap: Gap, deadline: Deadline) -> None:
     if gap.cost == cost and cost > 0:
         as_long = deadline if deadline is NEVER else Deadline.after(watch.seconds)
         cover(gap, as_long, FREE_NODES)
-
-
-def none_by_walking(examples: Examples, cost: int) -> bool | None:
-    """Whether no w costs less, by going through all cells; None where these are too many."""
-    if len(examples.kept) == 0:
-        return cost <= 0
-    return none_cheaper(examples, cost, threads=cores()) if few_cells(examples) else None
 
 
 def _right(examples: Examples, w: list[Fraction]) -> NDArray[np.intp]:

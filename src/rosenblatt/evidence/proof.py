@@ -549,7 +549,7 @@ class Evidence:
 
     def check_walk(self, blocks: Blocks) -> bool:
         """Whether another walk through all cells confirms the claim: True, or ProofError."""
-        from rosenblatt.evidence.optimum import none_by_walking
+        from rosenblatt.algorithms.cells import none_by_walking
 
         self._check_form()
         examples = take(blocks, range(self.n)).examples

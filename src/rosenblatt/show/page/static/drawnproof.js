@@ -88,24 +88,14 @@ export function drawProofAbove(pen, { story, frame, palette }) {
   });
   if (!part.common) return;
   const k = 2.1 * r;
-  pen.polygon(
-    [
-      [x, y - k],
-      [x + k, y],
-      [x, y + k],
-      [x - k, y],
-    ],
-    { stroke: palette.paper, width: 6 },
-  );
-  pen.polygon(
-    [
-      [x, y - k],
-      [x + k, y],
-      [x, y + k],
-      [x - k, y],
-    ],
-    { stroke: palette.ink, width: 3 },
-  );
+  const rhomb = [
+    [x, y - k],
+    [x + k, y],
+    [x, y + k],
+    [x - k, y],
+  ];
+  pen.polygon(rhomb, { stroke: palette.paper, width: 6 });
+  pen.polygon(rhomb, { stroke: palette.ink, width: 3 });
   pen.text("in both hulls", x, y - 1.4 * k, { ...style, align: "center" });
 }
 
