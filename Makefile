@@ -93,8 +93,11 @@ $(PEERS)/installed: pyproject.toml
 	$(INSTALL) --no-deps FukuML || echo "bench: no FukuML on this index; the table will say so"
 	touch $@
 
+INSTRUCTIONS ?= host generic avx2
 bench: $(PEERS)/installed  ## every promise beside its peers, to bench/RESULTS.md (WHAT=one part)
-	$(PEERS)/bin/python -m bench $(WHAT)
+	status=0; for kind in $(INSTRUCTIONS); do \
+		$(PEERS)/bin/python -m bench $(WHAT) --instructions $$kind || status=1; \
+	done; exit $$status
 
 docs: $(VENV)/installed  ## the manual, strictly, into build/docs
 	$(INSTALL) -e . --group docs

@@ -1,7 +1,9 @@
-"""`python -m bench [part …] [--quick] [--out FOLDER]`: run the parts and write one table.
+"""`python -m bench [part …] [--instructions KIND] [--quick] [--out FOLDER]`: parts and tables.
 
 The figures go to results.json, part by part; RESULTS.md is rendered from it, and README and manual
-quote it. `--quick` takes smoke sizes, says so in the table, and leaves the kept results alone.
+quote it. `--instructions generic` and `avx2` compile for other processors, run the parts that
+kernels decide, and keep their figures beside the host's. `--quick` takes smoke sizes, says so in
+the table, and leaves the kept results alone.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import machine, quotes, render
+from bench import kept, machine, quotes, render
 from bench.line import Line
 from bench.promises import PROMISES
 
@@ -33,12 +35,12 @@ def main(arguments: list[str]) -> int:
     asked = _asked(arguments)
     folder = asked.out or (HERE.parent / "build" / "bench" if asked.quick else HERE)
     folder.mkdir(parents=True, exist_ok=True)
-    failed = False
-    for name in asked.parts or PARTS:
-        print(f"bench: {name} …", flush=True)
-        told = run_part(name, asked.quick)
+    failed, kind = False, asked.instructions
+    for name in [name for name in asked.parts or PARTS if name in parts_of(kind)]:
+        print(f"bench: {name}, {kind} …", flush=True)
+        told = run_part(name, asked.quick, kind)
         failed |= any(missing.get("failed") for missing in told["missing"])
-        write(folder, name, told)
+        write(folder, name, told, kind)
         render.show(told)
     print(f"bench: {folder / 'RESULTS.md'} and results.json written.")
     if folder == HERE:
@@ -49,6 +51,12 @@ def main(arguments: list[str]) -> int:
 def _asked(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
+    parser.add_argument(
+        "--instructions",
+        default="host",
+        choices=kept.INSTRUCTIONS,
+        help="what kernels are compiled for (other than host: the parts that kernels decide)",
+    )
     parser.add_argument("--quick", action="store_true", help="smoke sizes")
     parser.add_argument("--out", type=Path, help="folder of results.json and RESULTS.md")
     asked = parser.parse_args(arguments)
@@ -58,16 +66,21 @@ def _asked(arguments: list[str]) -> argparse.Namespace:
     return asked
 
 
-def run_part(name: str, quick: bool) -> dict[str, Any]:
+def parts_of(kind: str) -> tuple[str, ...]:
+    """The parts that are measured with kernels compiled for these instructions."""
+    return PARTS if kind == "host" else kept.KERNEL_PARTS
+
+
+def run_part(name: str, quick: bool, kind: str = "host") -> dict[str, Any]:
     """Run one part in a process of its own, so that none can slow or end another."""
-    told: dict[str, Any] = {**machine.stamp(), "quick": quick, "lines": [], "tables": []}
+    told: dict[str, Any] = {**machine.stamp(kind), "quick": quick, "lines": [], "tables": []}
     told |= {"missing": [], "took": {}}
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "results"
         out.touch()
         command = [sys.executable, "-m", "bench.part", name, str(out), *["--quick"] * quick]
-        ended = _patiently(command)
+        ended = _patiently(command, kept.environment(kind, os.environ))
         for text in out.read_text(encoding="utf-8").splitlines():
             _take(json.loads(text), told)
     if ended:
@@ -77,10 +90,10 @@ def run_part(name: str, quick: bool) -> dict[str, Any]:
     return told
 
 
-def _patiently(command: list[str]) -> str:
+def _patiently(command: list[str], environment: dict[str, str]) -> str:
     """Run to the end, or for so long; say why when it did not end well."""
     # A group of its own: browsers and workers that it started end with it.
-    process = subprocess.Popen(command, cwd=HERE.parent, start_new_session=True)
+    process = subprocess.Popen(command, cwd=HERE.parent, env=environment, start_new_session=True)
     try:
         status = process.wait(PATIENCE)
     except BaseException as interruption:
@@ -113,18 +126,17 @@ def unmeasured(name: str, told: dict[str, Any]) -> list[Line]:
     return lines
 
 
-def write(folder: Path, name: str, told: dict[str, Any]) -> None:
+def write(folder: Path, name: str, told: dict[str, Any], kind: str = "host") -> None:
     """Put one part's results in the place of its former ones, and render all."""
-    path = folder / "results.json"
-    results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    results = {part: results.get(part) or not_run(part) for part in PARTS} | {name: told}
-    path.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    (folder / "RESULTS.md").write_text(render.markdown(results), encoding="utf-8")
+    old = kept.read(folder).get(kind, {})
+    parts = {part: old.get(part) or not_run(part, kind) for part in parts_of(kind)}
+    kept.write(folder, kind, parts | {name: told})
+    (folder / "RESULTS.md").write_text(render.markdown(kept.read(folder)), encoding="utf-8")
 
 
-def not_run(name: str) -> dict[str, Any]:
+def not_run(name: str, kind: str = "host") -> dict[str, Any]:
     """The promises of a part that was never run here: no figure, and the table says so."""
-    told: dict[str, Any] = {**machine.stamp(), "date": "", "load": None, "quick": False}
+    told: dict[str, Any] = {**machine.stamp(kind), "date": "", "load": None, "quick": False}
     told |= {"seconds": 0.0, "lines": [], "tables": [], "missing": [], "took": {}}
     return told | {"lines": [line.to_json() for line in unmeasured(name, told)]}
 

@@ -1,4 +1,4 @@
-"""What the figures were measured on: machine, versions, date."""
+"""What the figures were measured on: machine, instructions, versions, date."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from bench import kept
+
 PACKAGES = (
     "rosenblatt", "numpy", "scipy", "numba", "scikit-learn", "pyarrow", "python-flint",
     "river", "vowpalwabbit", "mlxtend", "FukuML", "firthmodels", "dask",
@@ -16,10 +18,16 @@ PACKAGES = (
 )  # fmt: skip
 
 
-def stamp() -> dict[str, Any]:
+# The widest first: what a processor that has them is said to have.
+WIDEST = {"+avx512f": "AVX-512", "+avx2": "AVX2", "+avx": "AVX", "+neon": "NEON"}
+OTHERS = {"generic": "SSE2 alone", "avx2": "AVX2"}  # as LLVM knows them
+
+
+def stamp(kind: str = "host") -> dict[str, Any]:
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "machine": _machine(),
+        "instructions": _instructions(kind),
         "load": round(os.getloadavg()[0], 1),
         "cores": _cores(),
         "versions": {"Python": platform.python_version(), **{p: _version(p) for p in PACKAGES}},
@@ -31,6 +39,18 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
+
+
+def _instructions(kind: str) -> str:
+    """The processor that Numba compiles for, and the widest vectors it may use there."""
+    from llvmlite import binding
+
+    asked = kept.INSTRUCTIONS[kind]
+    if asked:
+        return f"{asked['NUMBA_CPU_NAME']} ({OTHERS[kind]})"
+    has = binding.get_host_cpu_features().flatten().split(",")
+    widest = next((name for flag, name in WIDEST.items() if flag in has), "no wide vectors")
+    return f"{binding.get_host_cpu_name()} ({widest})"
 
 
 def _machine() -> str:

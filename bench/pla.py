@@ -85,6 +85,67 @@ def sparse(quick: bool) -> Iterator[Line]:
     yield faster("pla.csr-100000x47000", times["peer"], times["ours"], note)
 
 
+def limits(quick: bool) -> Iterator[Line]:
+    """How near a cycle comes to what memory and processor allow: passes that learn nothing."""
+    flat, streamed, read = flat_passes()
+    X, y = heavy_tailed(10_000 if quick else 100_000, 47_000)
+    w, columns = np.ones(X.shape[1] + 1), X.indices.view(np.uint32)
+    works = {
+        "ours": one_cycle(X, y),
+        "flat": lambda: flat(X.data, columns, w),
+        "stream": lambda: streamed(X.data, columns),
+        "product": lambda: X @ w[1:],
+    }
+    times = interleaved(works, 2 * ROUNDS)
+    for limit in ("flat", "stream", "product"):
+        note = f"{1e3 * times['ours'].median:.1f} ms against {1e3 * times[limit].median:.1f} ms"
+        yield at_most(f"pla.limit-csr-{limit}", times["ours"], times[limit], note)
+    X, y, _ = planted(100_000 if quick else 1_000_000, 30)
+    works = {"ours": one_cycle(X, noisy(X, y)), "stream": lambda: read(X.ravel())}
+    times = interleaved(works, 2 * ROUNDS)
+    note = f"{1e3 * times['ours'].median:.1f} ms against {1e3 * times['stream'].median:.1f} ms"
+    yield at_most("pla.limit-dense-stream", times["ours"], times["stream"], note)
+
+
+def one_cycle(X: Any, y: Any) -> Any:
+    """The first cycle of PLA alone, without what comes before and after it."""
+    examples = Examples.from_arrays(X, y)
+    rows, order, start = examples.rows(), examples.kept, np.zeros(examples.size)
+    trace, ends = np.empty(len(y), dtype=np.uint32), np.empty(1, dtype=np.int64)
+    return lambda: engine.pla(rows, order, 0, start.copy(), trace, ends)
+
+
+def flat_passes() -> tuple[Any, Any, Any]:
+    """Every entry times its weight; entries and their columns read; numbers read."""
+    import numba
+
+    passes = numba.njit(fastmath={"reassoc", "contract", "nsz"})
+
+    @passes
+    def flat(data, columns, w):  # type: ignore[no-untyped-def]
+        s = 0.0
+        for j in range(len(data)):
+            s += w[1 + columns[j]] * data[j]
+        return s
+
+    @passes
+    def streamed(data, columns):  # type: ignore[no-untyped-def]
+        s, c = 0.0, 0
+        for j in range(len(data)):
+            s += data[j]
+            c += columns[j]
+        return s, c
+
+    @passes
+    def read(data):  # type: ignore[no-untyped-def]
+        s = 0.0
+        for j in range(len(data)):
+            s += data[j]
+        return s
+
+    return flat, streamed, read
+
+
 def small(quick: bool) -> Iterator[Line]:
     X, y, _ = planted(1000, 10)
     yield beside_sklearn("pla.fit-1000x10", X, y, 20 if quick else 200)
@@ -263,6 +324,7 @@ WORKS = {
     clean: ("pla.clean",),
     dense: ("pla.dense",),
     sparse: ("pla.csr",),
+    limits: ("pla.limit",),
     small: ("pla.fit",),
     memory: ("pla.memory",),
     trace_memory: ("pla.trace-memory",),

@@ -2,25 +2,25 @@
 
 `<!-- bench:ID -->…<!-- /bench -->` holds one figure, `<!-- bench-table: ID … -->` to
 `<!-- /bench-table -->` a table of lines (`pla.*` is all lines of a part), and
-`<!-- bench-quality: ID -->` to `<!-- /bench-quality -->` one of the tables of results. What
-stands between the marks is written here and nowhere else; `--check` only compares.
+`<!-- bench-quality: ID -->` to `<!-- /bench-quality -->` one of the tables of results. A line that
+was measured with other instructions too is quoted where it is weakest. What stands between the
+marks is written here and nowhere else; `--check` only compares.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.line import Line
+from bench import kept
+from bench.line import Line, Target
 from bench.promises import PROMISES
 from bench.render import number
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "bench" / "results.json"
 MISSING = "not measured yet"
 ONE = re.compile(r"(<!-- bench:([\w.-]+) -->).*?(<!-- /bench -->)", re.DOTALL)
 LINES = re.compile(r"(<!-- bench-table: ([\w.* -]+) -->).*?(<!-- /bench-table -->)", re.DOTALL)
@@ -34,12 +34,35 @@ def pages() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def read(path: Path = RESULTS) -> Results:
-    """The results by part; smoke sizes are no figures to quote."""
-    if not path.exists():
-        return {}
-    results = json.loads(path.read_text(encoding="utf-8"))
-    return {part: told for part, told in results.items() if not told["quick"]}
+def read(folder: Path = kept.HERE) -> Results:
+    """The results by part, the weakest figure of each line; smoke sizes are no figures to quote."""
+    host, *others = [
+        {part: told for part, told in parts.items() if not told["quick"]}
+        for parts in (kept.read(folder) or {"host": {}}).values()
+    ]
+    return {
+        part: {**told, "lines": _weakest(told, [other[part] for other in others if part in other])}
+        for part, told in host.items()
+    }
+
+
+def _weakest(told: Results, others: list[Results]) -> list[Results]:
+    """Of each line the one that is farthest from its target, whatever it was compiled for."""
+    rivals: dict[str, list[Results]] = {}
+    for line in (line for other in others for line in other["lines"]):
+        if line["figure"] is not None:
+            rivals.setdefault(line["id"], []).append(line)
+    return [
+        line if line["figure"] is None else _weaker([line, *rivals.get(line["id"], [])])
+        for line in told["lines"]
+    ]
+
+
+def _weaker(lines: list[Results]) -> Results:
+    more_is_better = lines[0]["unit"] == "× faster"
+    if lines[0]["target"]:
+        more_is_better = Target(**lines[0]["target"]).way == "≥"
+    return (min if more_is_better else max)(lines, key=lambda line: line["figure"])
 
 
 def filled(text: str, results: Results) -> str:

@@ -13,27 +13,40 @@ from rich.table import Table as Grid
 from bench.line import Line, Table
 
 HEADINGS = ("id", "work", "target", "figure", "spread", "", "compared how")
+TITLES = {
+    "generic": "The same, compiled for any processor of this kind",
+    "avx2": "The same, compiled for AVX2 without AVX-512",
+}
 VERDICTS = {"pass": "pass", "short": "**short**", "not measured": "**not measured**", "": "—"}
 
 
-def markdown(results: dict[str, Any]) -> str:
-    """The whole of RESULTS.md."""
-    lines = [Line.from_json(line) for told in results.values() for line in told["lines"]]
-    tables = [Table.from_json(table) for told in results.values() for table in told["tables"]]
+def markdown(results: dict[str, dict[str, Any]]) -> str:
+    """The whole of RESULTS.md: what the host's instructions gave, then those of others."""
     blocks = [
         "# What was promised, and what was measured",
         "Written by `make bench` from `results.json`, where the seconds of every repeat are. "
         "Figures are medians of interleaved repeats; the spread is the smallest and the largest "
         "of the rounds. The answers of both sides are compared before their times are.",
-        *_circumstances(results),
+    ]
+    for kind, parts in results.items():
+        blocks += [f"# {TITLES[kind]}"] if kind in TITLES else []
+        blocks += _of_one(parts)
+    return "\n\n".join(blocks) + "\n"
+
+
+def _of_one(parts: dict[str, Any]) -> list[str]:
+    """What was measured with one set of instructions."""
+    lines = [Line.from_json(line) for told in parts.values() for line in told["lines"]]
+    tables = [Table.from_json(table) for told in parts.values() for table in told["tables"]]
+    return [
+        *_circumstances(parts),
         _summary(lines),
         _grid(HEADINGS, (_cells(line) for line in lines)),
         *(block for table in tables for block in _table(table)),
-        *_missing(results),
+        *_missing(parts),
         "## How long it took",
-        _grid(("part", "seconds", "load before", "date"), _durations(results)),
+        _grid(("part", "seconds", "load before", "date"), _durations(parts)),
     ]
-    return "\n\n".join(blocks) + "\n"
 
 
 def _circumstances(results: dict[str, Any]) -> list[str]:
@@ -43,7 +56,9 @@ def _circumstances(results: dict[str, Any]) -> list[str]:
         versions = ", ".join(
             f"{package} {version}" for package, version in told["versions"].items()
         )
-        kinds.setdefault(f"{told['machine']}. {versions}.", []).append(name)
+        compiled = told.get("instructions", "a processor that was not recorded")
+        text = f"{told['machine']}; kernels compiled for {compiled}. {versions}."
+        kinds.setdefault(text, []).append(name)
     blocks = [
         text if len(kinds) == 1 else f"{', '.join(names)}: {text}" for text, names in kinds.items()
     ]

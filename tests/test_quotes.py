@@ -3,7 +3,7 @@
 import pytest
 from pages import ROOT
 
-from bench import quotes
+from bench import kept, quotes
 from bench.promises import PROMISES
 
 RESULTS = {
@@ -54,7 +54,18 @@ def test_a_changed_figure_is_put_right():
 
 def test_what_is_not_measured_is_not_quoted(tmp_path):
     assert quotes.MISSING in quotes.filled("<!-- bench:pla.import -->3<!-- /bench -->", RESULTS)
-    assert quotes.read(tmp_path / "none.json") == {}
+    assert quotes.read(tmp_path) == {}
+
+
+def test_the_weaker_figure_is_quoted_where_kernels_were_compiled_twice(tmp_path):
+    at_most = {"id": "at most", "figure": 1.2, "unit": "×", "target": {"way": "≤", "number": 2}}
+    lines = [*RESULTS["pla"]["lines"], at_most, {**at_most, "id": "unmeasured", "figure": None}]
+    other = [{**line, "figure": 1.5} for line in lines]
+    kept.write(tmp_path, "host", {"pla": {**RESULTS["pla"], "lines": lines}})
+    kept.write(tmp_path, "avx2", {"pla": {**RESULTS["pla"], "lines": other}})
+    kept.write(tmp_path, "generic", {"pla": {**RESULTS["pla"], "lines": lines}})
+    figures = {line["id"]: line["figure"] for line in quotes.read(tmp_path)["pla"]["lines"]}
+    assert figures == {"pla.dense-100000x10": 1.5, "at most": 1.5, "unmeasured": None}
 
 
 def test_tables_are_written_between_their_marks():
