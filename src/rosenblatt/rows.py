@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,8 @@ def plain_row(x: Any, memory: StreamMemory | None = None) -> dict[Hashable, floa
     >>> plain_row(np.array([1, 2], dtype=np.int8))
     {0: 1.0, 1: 2.0}
     """
+    if type(x) is dict and _surely_numbers(x.values()):
+        return {name: float(value) for name, value in x.items()}
     if isinstance(x, Mapping) or type(x).__name__ == "Series":
         items = list(x.items())
     else:
@@ -47,6 +49,14 @@ def plain_row(x: Any, memory: StreamMemory | None = None) -> dict[Hashable, floa
             raise ValueError(f"x, feature {name!r}: {value!r} is not a number.")
         row[name] = _finite(value, name)
     return row
+
+
+def _surely_numbers(values: Collection[Any]) -> bool:
+    """Whether these are Python's own numbers, none of them too large or rounded as a float."""
+    try:
+        return {*map(type, values)} <= {float, int} and math.hypot(*values) < LARGE
+    except OverflowError:
+        return False
 
 
 def _finite(value: Any, name: Hashable) -> float:

@@ -29,19 +29,28 @@ def chunk_of(rows):
     return Chunk("\n".join(lines).encode() + b"\n", Place())
 
 
-def told(feed, chunk, read, kinds):
-    model = OnlinePerceptron()
-    batch, kinds = sift(feed, read(chunk), model, kinds)
-    said = answer(model, batch)
-    bad = [(line.number, line.text, line.why) for line in batch.bad]
+def told(feed, batches, kinds):
+    """All that comes of a chunk: predictions, bad lines, kinds of columns, state."""
+    model, said, bad = OnlinePerceptron(), b"", []
+    for batch in batches:
+        batch, kinds = sift(feed, batch, model, kinds)
+        said += answer(model, batch)
+        bad += [(line.number, line.text, line.why) for line in batch.bad]
     return said, bad, dict(kinds), model.state()
 
 
 def same(rows, target="y", ignore=(), kinds=None):
     feed, chunk = JsonFeed(target, ignore), chunk_of(rows)
-    one_by_one = told(feed, chunk, feed.read_rows, kinds or {})
-    assert told(feed, chunk, feed.read, kinds or {}) == one_by_one
-    return feed.read(chunk)
+    batches = feed.read(chunk)
+    one_by_one = told(feed, [feed.read_rows(chunk)], kinds or {})
+    assert told(feed, batches, kinds or {}) == one_by_one
+    assert b"".join(batch.chunk.data for batch in batches) == chunk.data
+    return batches
+
+
+def in_one_go(batches):
+    """How many lines each batch has, and whether they were parsed together."""
+    return [(batch.chunk.count, batch.table is not None) for batch in batches]
 
 
 @pytest.fixture(autouse=True)
@@ -49,24 +58,63 @@ def few(monkeypatch):
     monkeypatch.setattr(feeds, "FEW_LINES", 2)
 
 
+PLAIN = {"a": 1.5, "b": 2, "y": "yes"}
+OTHERS = {
+    "keys in another order": {"b": 2, "a": 1.5, "y": "no"},
+    "a whole number that no double is": {**PLAIN, "b": 2**53 + 1},
+    "a whole number of very many digits": {**PLAIN, "b": 10**400},
+    "a number too large": {**PLAIN, "b": 1e200},
+    "not a number": {**PLAIN, "b": float("nan")},
+    "text": {**PLAIN, "b": "red"},
+    "a number as text": {**PLAIN, "b": "3"},
+    "an array": {**PLAIN, "b": [1]},
+    "an object": {**PLAIN, "b": {"a": 1}},
+    "an answer of another kind": {**PLAIN, "y": 1},
+    "one key more": {**PLAIN, "c": 2},
+    "one key twice": '{"a": 1, "a": 2, "y": "no"}',
+    "one key twice, once spelled otherwise": '{"a": 1, "\\u0061": 2, "y": "no"}',
+    "nothing is in it": {},
+    "a comma too many": '{"a": 1, "y": "no",}',
+    "a brace too early": '{"a": 1} "y": "no"}',
+    "two objects": '{"a": 1, "y": "no"} {"a": 2, "y": "no"}',
+    "half a line": '{"a": 1, "b": ',
+    "no object": "[1]",
+    "a number written as no JSON has it": '{"a": 01, "y": "no"}',
+    "nothing": "",
+    "blanks": " \r",
+}
+FITTING = {
+    "a key is missing": {"a": 3, "y": "no"},
+    "all keys are missing": {"y": "no"},
+    "null for a number": {**PLAIN, "a": None},
+    "null for the answer": {**PLAIN, "y": None},
+    "no answer": {"a": 3},
+    "blanks and another end": ' { "a" :3 , "b":\t4, "y" : "no" } \r',
+    "keys with escapes": {"a": 3, "y": "no", "é": 4},
+}
+
+
+def change(data, row):
+    how = data.draw(st.sampled_from(["odd", "order", "fewer", "more", "text"]))
+    if how == "odd":
+        return {**row, "a": data.draw(ODD)}
+    if how == "order":
+        return dict(reversed(row.items()))
+    if how == "fewer":
+        left_out = data.draw(st.sampled_from(sorted(row)))
+        return {name: value for name, value in row.items() if name != left_out}
+    if how == "more":
+        return {**row, "d": data.draw(st.one_of(NUMBERS, ODD))}
+    return data.draw(st.sampled_from([v for v in OTHERS.values() if isinstance(v, str)]))
+
+
 @given(st.data())
 def test_lines_give_the_same_however_they_are_parsed(data):
     labels = st.sampled_from(data.draw(st.sampled_from(LABELS)))
     plain = st.fixed_dictionaries({"a": NUMBERS, "b c": NUMBERS, "y": labels})
-    rows = data.draw(st.lists(plain, min_size=2, max_size=6))
-    if data.draw(st.booleans()):
-        at = data.draw(st.integers(0, len(rows) - 1))
-        change = data.draw(st.sampled_from(["odd", "order", "fewer", "more", "text"]))
-        if change == "odd":
-            rows[at]["a"] = data.draw(ODD)
-        elif change == "order":
-            rows[at] = dict(reversed(rows[at].items()))
-        elif change == "fewer":
-            rows[at].pop(data.draw(st.sampled_from(sorted(rows[at]))))
-        elif change == "more":
-            rows[at]["d"] = data.draw(st.one_of(NUMBERS, ODD))
-        else:
-            rows[at] = data.draw(st.sampled_from(["", "{", "[1]", '{"a": 1, "a": 2, "y": 1}', "é"]))
+    rows = data.draw(st.lists(plain, min_size=2, max_size=9))
+    for at in data.draw(st.sets(st.integers(0, len(rows) - 1), max_size=3)):
+        rows[at] = change(data, rows[at])
     same(rows)
 
 
@@ -74,18 +122,62 @@ def test_lines_give_the_same_however_they_are_parsed(data):
 def test_lines_that_are_alike_are_parsed_in_one_go(labels):
     rng = np.random.default_rng(0)
     rows = [{"a": x, "n": i, "y": labels[int(x > 0)]} for i, x in enumerate(rng.normal(size=50))]
-    batch = same(rows)
+    (batch,) = same(rows)
     assert batch.table is not None
     assert batch.names == ("a", "n")
-    assert same(rows, ignore=("n",)).names == ("a",)
+    assert same(rows, ignore=("n",))[0].names == ("a",)
 
 
 def test_numbers_that_are_said_to_be_categories_are_so():
     rows = [{"a": i % 3, "b": 1.5 * i, "y": "yes" if i % 3 else "no"} for i in range(20)]
-    assert same(rows, kinds={"a": "category"}).table is not None
+    assert in_one_go(same(rows, kinds={"a": "category"})) == [(20, True)]
 
 
-def test_lines_that_are_not_alike_are_parsed_one_by_one():
-    plain = {"a": 1.5, "b": 2, "y": "yes"}
-    for other in ({"b": 2, "a": 1.5, "y": "no"}, {**plain, "b": 2**53 + 1}, {**plain, "y": 1}):
-        assert same([plain, plain, other]).table is None
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+def test_an_odd_line_is_parsed_by_itself_and_those_around_it_in_one_go(other):
+    batches = in_one_go(same([PLAIN] * 20 + [other] + [PLAIN] * 30))
+    assert batches in ([(20, True), (1, False), (30, True)], [(51, False)])
+
+
+def test_most_odd_lines_leave_the_others_together():
+    for name in ("text", "one key more", "half a line", "nothing", "keys in another order"):
+        batches = same([PLAIN] * 20 + [OTHERS[name]] + [PLAIN] * 30)
+        assert in_one_go(batches) == [(20, True), (1, False), (30, True)], name
+
+
+@pytest.mark.parametrize("other", FITTING.values(), ids=FITTING)
+def test_lines_with_less_in_them_are_parsed_with_the_others(other):
+    plain = {**PLAIN, "é": 1}
+    assert in_one_go(same([plain] * 20 + [other] + [plain] * 30)) == [(51, True)]
+
+
+def test_a_key_that_comes_late_is_known_where_it_begins():
+    rows = [{**PLAIN, "b": i, **({"late": 2.5 * i} if i >= 40 else {})} for i in range(50)]
+    assert in_one_go(same(rows)) == [(50, True)]
+    text = [{**row, "late": "red"} if "late" in row else row for row in rows]
+    assert in_one_go(same(text)) == [(40, True), (10, False)]
+
+
+def test_a_key_that_is_null_at_first_is_what_its_first_value_says():
+    rows = [{**PLAIN, "late": None} for _ in range(20)]
+    rows += [{**PLAIN, "late": "red" if i % 2 else "blue"} for i in range(20)]
+    same(rows)
+
+
+def test_very_many_keys_are_read_one_line_at_a_time_or_together_and_give_the_same():
+    row = {f"feature {j}": j / 7 for j in range(3000)}
+    same([{**row, "y": i % 2} for i in range(4)])
+
+
+def test_many_lines_in_runs_of_all_lengths_give_the_same(monkeypatch):
+    monkeypatch.setattr(feeds, "FEW_LINES", 8)
+    rng, others = np.random.default_rng(1), [*OTHERS.values(), *FITTING.values()]
+    rows = [
+        {"a": x, "b": i % 5, "y": "no" if x > 0 else "yes"}
+        for i, x in enumerate(rng.normal(size=600))
+    ]
+    for at in rng.integers(0, len(rows), 25):
+        rows[at] = others[rng.integers(len(others))]
+    batches = in_one_go(same(rows))
+    assert sum(lines for lines, together in batches if together) > 300
+    assert all(lines >= 8 for lines, together in batches if together)

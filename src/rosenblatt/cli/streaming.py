@@ -137,8 +137,8 @@ class Streamer:
         first = min(batch.bad, key=lambda line: line.number)
         before = first.number - 1 - batch.chunk.begin.lines
         if before > 0:
-            part = self.job.feed.read(batch.chunk.split(before)[0])
-            self._take(*sift(self.job.feed, part, self.job.model, self.kinds))
+            for part in self.job.feed.read(batch.chunk.split(before)[0]):
+                self._take(*sift(self.job.feed, part, self.job.model, self.kinds))
         self.checkpoint(ended=True)
         raise DataError(f"{self.job.stream.name}, line {first.number}: {first.why}.")
 
@@ -251,12 +251,13 @@ def as_line(label: Any) -> bytes:
     return (json.dumps(text) if "\n" in text or "\0" in text else text).encode() + b"\n"
 
 
-def read_ahead(chunks: Iterator[Any], read: Callable[[Any], Batch]) -> Iterator[Batch | None]:
+def read_ahead(chunks: Iterator[Any], read: Callable[[Any], list[Batch]]) -> Iterator[Batch | None]:
     """Chunks as batches, read by other threads while one is learnt; None while waiting for one."""
     readers = ThreadPoolExecutor(READERS)
     try:
-        for batch in ahead((readers.submit(read, c) for c in chunks), 2 * READERS, IDLE_SECONDS):
-            yield None if batch is None else batch.result()
+        made = (readers.submit(read, chunk) for chunk in chunks)
+        for batches in ahead(made, 2 * READERS, IDLE_SECONDS):
+            yield from (None,) if batches is None else batches.result()
     finally:
         readers.shutdown(wait=False)
 

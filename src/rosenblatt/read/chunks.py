@@ -9,12 +9,14 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rosenblatt.errors import DataError, OpenError, UsageError, cannot_open, one_line
 from rosenblatt.read.columnar import parquet_file
@@ -32,6 +34,7 @@ ROWS = 1 << 16  # learnt at a time: with fewer, handing them on costs more than 
 BATCH = 1 << 18  # rows of Parquet decoded at a time, if they are not wide
 BATCH_BYTES = 1 << 26
 LONGEST_LINE = 1 << 28
+PIPE = 1 << 20  # bytes that a pipe may hold
 NEWLINE = ord("\n")
 POLL_SECONDS = 0.1
 SEAL = 1 << 16  # bytes before a place by which it is recognised
@@ -73,14 +76,28 @@ class Chunk:
 
     def line(self, at: int) -> bytes:
         """One of the lines, counted from 0, with its newline."""
-        return self.lines[at] + b"\n"
+        begin = self.ends[at - 1] if at else 0
+        return self.data[begin : self.ends[at]].removesuffix(b"\n") + b"\n"
+
+    @functools.cached_property
+    def ends(self) -> NDArray[np.intp]:
+        """Where each line ends, after its newline."""
+        newlines = np.flatnonzero(np.frombuffer(self.data, dtype=np.uint8) == NEWLINE)
+        last = () if self.data.endswith(b"\n") else (len(self.data),)
+        return np.append(newlines + 1, last).astype(np.intp)
+
+    def parts(self, cuts: Sequence[int]) -> Iterator[Chunk]:
+        """The lines in several chunks, cut before these of them."""
+        at, lines = 0, 0
+        for cut in (*cuts, self.count):
+            end = int(self.ends[cut - 1])
+            yield Chunk(self.data[at:end], Place(self.begin.bytes + at, self.begin.lines + lines))
+            at, lines = end, cut
 
     def split(self, lines: int) -> tuple[Chunk, Chunk]:
         """The first so many lines, and the rest."""
-        ends = np.flatnonzero(np.frombuffer(self.data, dtype=np.uint8) == NEWLINE)
-        at = int(ends[lines - 1]) + 1
-        first = Chunk(self.data[:at], self.begin)
-        return first, Chunk(self.data[at:], first.end)
+        first, rest = self.parts([lines])
+        return first, rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +199,7 @@ class LineStream:
         self.place, self.lines = Place(), WholeLines(())
         self.fd = sys.stdin.fileno() if path == "-" else _open(path)
         self.regular = stat.S_ISREG(os.fstat(self.fd).st_mode)
+        _widen(self.fd)
         self.packed: Source | None = None
         if self.regular and path != "-" and (source := Source.find(path)).compression is not None:
             self.packed, self.bytes = source, source.open()
@@ -307,6 +325,17 @@ def _cut(chunk: Some, every: int | None) -> Iterator[Some]:
         first, chunk = chunk.split(left)
         yield first
     yield chunk
+
+
+def _widen(fd: int) -> None:
+    """Let a pipe hold more, where it is one and the system can: it is read in fewer, larger blocks.
+
+    Whatever is in it is still read at once.
+    """
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE)
 
 
 def _open(path: str) -> int:

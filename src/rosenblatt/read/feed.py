@@ -33,7 +33,8 @@ TOO_LARGE = "its numbers are too large; scale them first"
 LETTERS = 200  # of a complaint
 USUAL_TARGETS = ("label", "y", "target", "class")
 FIRST_LINES = 1000  # in which a first value of each column is looked for
-FEW_LINES = 64  # are parsed one by one
+FEW_LINES = 32  # are parsed one by one
+SOME_LINES = 16  # at the beginning and the end of a chunk, which show how its lines are
 
 Kinds = Mapping[str, str]  # column -> "number", "flag", "category" or "text"
 
@@ -82,6 +83,25 @@ class Batch:
         return replace(self, bad=bad, **kept)
 
 
+def _runs(fits: NDArray[np.bool_], least: int) -> dict[int, bool]:
+    """Where runs of lines begin, and whether they fit: of those that do, runs of at least so many.
+
+    Examples
+    --------
+    >>> _runs(np.array([True, True, False, True, False, True, True]), 2)
+    {0: True, 2: False, 5: True}
+    """
+    edges = np.concatenate(([0], np.flatnonzero(np.diff(fits)) + 1, [len(fits)]))
+    long = fits[edges[:-1]] & (np.diff(edges) >= least)
+    runs: dict[int, bool] = {}
+    last = True
+    for at, fine in zip(edges.tolist(), long.tolist(), strict=False):
+        if fine or last:
+            runs[at] = fine
+        last = fine
+    return runs
+
+
 def _read_rows(chunk: Chunk, parse: Callable[[bytes], Any]) -> Batch:
     rows, why = [], {}
     for at, line in enumerate(chunk.lines):
@@ -100,25 +120,43 @@ class JsonFeed:
     target: str
     ignore: tuple[str, ...] = ()
 
-    def read(self, chunk: Chunk) -> Batch:
-        """The rows of a chunk: in one go where all lines are alike, else one by one."""
-        found = None
-        if chunk.count >= FEW_LINES:
-            found = jsonlines.alike(chunk.data, self.target, self.ignore)
-        if found is None:
-            return self.read_rows(chunk)
-        names = tuple(name for name in found.schema.names if name != self.target)
-        columns = [found.column(name).combine_chunks().to_numpy() for name in names]
-        X, squares = in_rows(columns)
+    def read(self, chunk: Chunk) -> list[Batch]:
+        """The rows of a chunk: runs of lines that are alike in one go, the others one by one."""
+        shape, n = None, chunk.count
+        if n >= FEW_LINES:
+            some = {*range(min(n, SOME_LINES)), *range(max(0, n - SOME_LINES), n)}
+            shape = jsonlines.Shape.of(map(chunk.line, sorted(some)), self.target)
+        if shape is None:
+            return [self.read_rows(chunk)]
+        runs = _runs(shape.fits(chunk.data, chunk.ends), FEW_LINES)
+        return [
+            (self._table(part, shape) if fits else None) or self.read_rows(part)
+            for part, fits in zip(chunk.parts([*runs][1:]), runs.values(), strict=True)
+        ]
+
+    def _table(self, chunk: Chunk, shape: jsonlines.Shape) -> Batch | None:
+        """Lines of a shape; None where they cannot be numbers in columns."""
+        found = shape.parsed(chunk.data)
+        if found is None or found.num_rows != chunk.count:
+            return None
+        columns = {name: found.column(name).combine_chunks() for name in found.schema.names}
+        y = columns.pop(self.target, pa.nulls(chunk.count))
+        # What a column is its first value says: one without any is not met yet.
+        names = [n for n, v in columns.items() if n not in self.ignore and v.null_count < len(v)]
+        if not names:
+            return None
+        X, squares = in_rows([columns[n].fill_null(0.0).to_numpy() for n in names])
         if not squares < LARGE**2:  # where a number may be too large, or rounded
-            return self.read_rows(chunk)
-        y = found.column(self.target).combine_chunks()
-        if pa.types.is_string(y.type):
+            return None
+        if pa.types.is_string(y.type) and not y.null_count:
             coded = y.dictionary_encode()
             answers = np.array(coded.dictionary.to_pylist())[coded.indices.to_numpy()]
+        elif y.null_count:
+            answers = np.array(y.to_pylist(), dtype=object)
         else:
             answers = y.to_numpy(zero_copy_only=False)
-        return Batch(chunk, Table(X, answers, np.arange(len(X))), names=names, raw=True)
+        table = Table(X, answers, np.arange(len(X)))
+        return Batch(chunk, table, names=tuple(names), raw=True)
 
     def read_rows(self, chunk: Chunk) -> Batch:
         """The rows of a chunk, one by one."""
@@ -147,9 +185,9 @@ class JsonFeed:
 class LibsvmFeed:
     """LIBSVM lines: a label, then index:value; a line without label, or with ?, is unlabelled."""
 
-    def read(self, chunk: Chunk) -> Batch:
+    def read(self, chunk: Chunk) -> list[Batch]:
         """The rows of a chunk, features named by their index."""
-        return _read_rows(chunk, self._row)
+        return [_read_rows(chunk, self._row)]
 
     def _row(self, line: bytes) -> tuple[dict[Hashable, Any], Any]:
         words = line.partition(b"#")[0].decode().split()
@@ -187,12 +225,12 @@ class CsvFeed:
         """The features that are numbers."""
         return tuple(name for name in self.features if name not in self.kinds)
 
-    def read(self, chunk: Chunk) -> Batch:
+    def read(self, chunk: Chunk) -> list[Batch]:
         """The rows of a chunk; where PyArrow refuses it, the bad lines are found by halving."""
         bad: list[BadLine] = []
         tables = list(self.tables(chunk, 0, bad))
         if not tables:
-            return Batch(chunk, bad=bad)
+            return [Batch(chunk, bad=bad)]
         lines = np.concatenate([at + np.arange(table.num_rows) for at, table in tables])
         table = pa.concat_tables([table for _, table in tables])
         if self.kinds:
@@ -200,7 +238,7 @@ class CsvFeed:
             missing = pc.is_in(pc.utf8_trim_whitespace(answers), pa.array(MISSING))
             answers = pc.if_else(missing, pa.scalar(None, pa.string()), answers)
             table = table.set_column(table.num_columns - 1, self.target, answers)
-        return _batch(self, Batch(chunk, bad=bad), table, lines)
+        return [_batch(self, Batch(chunk, bad=bad), table, lines)]
 
     def written(self, chunk: Any, lines: NDArray[np.intp]) -> Any:
         """Some lines of a chunk as a table of text."""
@@ -263,9 +301,9 @@ class ArrowFeed:
         """The features that are numbers."""
         return tuple(name for name in self.features if name not in self.kinds)
 
-    def read(self, chunk: RowChunk) -> Batch:
+    def read(self, chunk: RowChunk) -> list[Batch]:
         """The rows of a batch."""
-        return _batch(self, Batch(chunk), chunk.batch, np.arange(chunk.count))
+        return [_batch(self, Batch(chunk), chunk.batch, np.arange(chunk.count))]
 
     def written(self, chunk: Any, rows: NDArray[np.intp]) -> Any:
         """Some rows of a batch as they are stored."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,14 +23,16 @@ BLOCK = 4 << 20
 BLANKS = re.compile(r"\s*")
 NEWLINE = ord("\n")
 DEEPEST = 64  # objects and arrays in one another: parsers go down by calls, until a stack is full
+NONE = type(None)
 # How lines write what JSON calls a number, and answers, with the types to read them as.
 WHOLE = r"-?(?:0|[1-9]\d*)"
-NUMBER = WHOLE + r"(?:\.\d+)?(?:[eE][+-]?\d+)?"
+ANY_NUMBER = (WHOLE + r"(?:\.\d+)?(?:[eE][+-]?\d+)?", pa.float64())
 ALIKE: dict[type, tuple[str, Any]] = {
     int: (WHOLE, pa.int64()),
     float: (WHOLE + r"\.\d+", pa.float64()),
     str: (r'"[^"\\\x00-\x1f]*"', pa.string()),
     bool: ("true|false", pa.bool_()),
+    NONE: ("null", pa.null()),
 }
 TEXT = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?')  # as far as its line goes
 
@@ -71,41 +74,68 @@ def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
                 done += batch.num_rows
 
 
-def alike(data: bytes, target: str, ignore: tuple[str, ...]) -> Any:
-    """Lines as a table of doubles and answers, where all are flat objects of the same keys.
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """How most lines are: flat objects of these keys in this order, of which some may be missing.
 
-    That is: keys in the same order in each line, numbers everywhere, and answers of one kind;
-    None where that is not so.
+    What stands for a number is one or null, and answers are of one kind or null.
     """
+
+    pattern: str
+    schema: Any
+
+    @classmethod
+    def of(cls, lines: Iterable[bytes], target: str) -> Shape | None:
+        """The shape of the fullest of these lines that has one; None where none has."""
+        found = [x for x in map(_flat, lines) if x is not None and _numbers_beside(x, target)]
+        if not found:
+            return None
+        fullest = max(found, key=lambda x: (x.get(target) is not None, len(x)))
+        parts, schema = [], {}
+        for name, value in fullest.items():
+            pattern, schema[name] = ALIKE[type(value)] if name == target else ANY_NUMBER
+            key = "|".join(re.escape(json.dumps(name, ensure_ascii=how)) for how in (False, True))
+            parts.append(rf"(?:(?:{key})\s*:\s*(?:{pattern}|null)\s*[,}}]\s*)?")
+        # Commas and braces that are not in their places are refused by the parser.
+        return cls(r"^\s*\{\s*" + "".join(parts) + "$", pa.schema(list(schema.items())))
+
+    def fits(self, data: bytes, ends: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Which of the lines, of which it is told where they end, are of this shape."""
+        offsets = pa.py_buffer(np.concatenate(([0], ends)).astype(np.int32))
+        lines = pa.StringArray.from_buffers(len(ends), offsets, pa.py_buffer(data))
+        try:
+            found = pc.match_substring_regex(lines, self.pattern)
+        except pa.ArrowException:  # keys so many that the pattern is too long
+            return np.zeros(len(ends), dtype=bool)
+        return np.asarray(found.to_numpy(zero_copy_only=False))
+
+    def parsed(self, data: bytes) -> Any:
+        """Lines of this shape as a table of doubles and answers; None where they are none."""
+        try:
+            return read_json(
+                pa.BufferReader(data),
+                ReadOptions(use_threads=False, block_size=len(data) + 1),
+                ParseOptions(explicit_schema=self.schema, unexpected_field_behavior="error"),
+            )
+        except pa.ArrowException:  # a comma too many, a whole number of very many digits
+            return None
+
+
+def _numbers_beside(x: dict[str, Any], target: str) -> bool:
+    """Whether there are values beside the answer, and numbers alone."""
+    kinds = {type(value) for name, value in x.items() if name != target}
+    return bool(kinds) and kinds <= {int, float, NONE}
+
+
+def _flat(line: bytes) -> dict[str, Any] | None:
+    """The object of a line, if there is nothing in it that is again one, or an array."""
+    if line.count(b"{") != 1 or b"[" in line:
+        return None
     try:
-        first = json.loads(data.partition(b"\n")[0])
+        found = json.loads(line)
     except ValueError:
         return None
-    if not isinstance(first, dict) or target not in first or len(first) < 2:
-        return None
-    parts, schema = [], {}
-    for name, value in first.items():
-        kind = type(value)
-        if kind not in ALIKE or (kind is not int and kind is not float and name != target):
-            return None
-        pattern, schema[name] = ALIKE[kind] if name == target else (NUMBER, pa.float64())
-        parts.append(rf"{re.escape(json.dumps(name, ensure_ascii=False))}\s*:\s*(?:{pattern})")
-    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == NEWLINE) + 1
-    ends = ends if data.endswith(b"\n") else np.append(ends, len(data))
-    offsets = pa.py_buffer(np.concatenate(([0], ends)).astype(np.int32))
-    lines = pa.StringArray.from_buffers(len(ends), offsets, pa.py_buffer(data))
-    pattern = r"^\s*\{\s*" + r"\s*,\s*".join(parts) + r"\s*\}\s*$"
-    if not pc.all(pc.match_substring_regex(lines, pattern)).as_py():
-        return None
-    fields = [(name, kind) for name, kind in schema.items() if name not in ignore]
-    try:
-        return read_json(
-            pa.BufferReader(data),
-            ReadOptions(use_threads=False, block_size=len(data) + 1),
-            ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore"),
-        )
-    except pa.ArrowException:  # a whole number of very many digits
-        return None
+    return found if isinstance(found, dict) else None
 
 
 def too_deep(line: bytes) -> bool:
