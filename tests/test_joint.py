@@ -425,7 +425,6 @@ def test_a_model_file_with_a_weight_missing_is_refused(tmp_path):
         (lambda clf, X, y: clf.partial_fit(X, y, classes=[1]), "give two labels or more"),
         (lambda clf, X, y: clf.fit(X, [0.5, 1.5, 2.25]), "Unknown label type"),
         (lambda clf, X, y: rb.FewestMistakes().fit(X, y), "Only binary classification"),
-        (lambda clf, X, y: rb.BoundaryDisplay.from_estimator(clf.fit(X, y), X, y), "3 lines"),
     ],
 )
 def test_what_is_refused_is_told_in_a_sentence(call, told):

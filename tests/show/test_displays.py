@@ -15,7 +15,8 @@ import rosenblatt as rb
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.show.fitted import examples_of, hypothesis_of
 from rosenblatt.show.plot.pictures import Replay
-from rosenblatt.show.scene import Boundary, scene_of, view_of
+from rosenblatt.show.regions import Boundary
+from rosenblatt.show.scene import scene_of, view_of
 
 pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
 

@@ -301,10 +301,7 @@ def separability(
     ('quasi-separable', ['0 against b', '1 against a', '2 against b'])
     """
     x0 = float(intercept_scaling) if fit_intercept else 0.0
-    examples = JointExamples.from_arrays(X, y, x0=x0, one_class=True)
-    if isinstance(examples, JointExamples):
-        return separability_of_labels(examples, widest=widest)
-    return separability_of(examples, widest=widest)
+    return separability_of(JointExamples.from_arrays(X, y, x0=x0, one_class=True), widest=widest)
 
 
 def separability_of_labels(
@@ -353,6 +350,8 @@ def separability_of(
     be on the margin, or to block, are some of those. Time is not looked at in the first pass, nor
     where rows are few. Where a w with its slot is known to separate, the margin alone is asked.
     """
+    if isinstance(blocks, JointExamples):
+        return separability_of_labels(blocks, widest=widest, deadline=deadline)
     with Telling() as telling:
         search = _Search(blocks, widest, telling, known)
         search.begin(deadline)

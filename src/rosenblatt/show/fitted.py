@@ -11,7 +11,7 @@ from rosenblatt.algorithms import PocketRun, Run
 from rosenblatt.algorithms.pocket import Pocket
 from rosenblatt.evidence.guarantee import with_slot
 from rosenblatt.evidence.separability import Separability, separability_of
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final, is_ours, rows_before
 from rosenblatt.show.story import Story
@@ -22,7 +22,7 @@ CLOSE = 1e-9  # by which the rows of a pipeline may differ from those of its fit
 
 
 def hypothesis_of(clf: Any) -> Hypothesis:
-    """The line of any fitted linear classifier of two classes, or a pipeline that ends in one."""
+    """The weights of any fitted linear classifier, or of a pipeline that ends in one."""
     clf = final(clf)
     if not hasattr(clf, "coef_"):
         name = type(clf).__name__
@@ -32,11 +32,16 @@ def hypothesis_of(clf: Any) -> Hypothesis:
             f"{name} is not a linear classifier, and has no line to show; give an estimator of "
             "rosenblatt, another with coef_, or a pipeline that ends in one."
         )
-    coef = np.asarray(clf.coef_, dtype=np.float64)
-    if coef.ndim == 2 and coef.shape[0] != 1:
-        raise ValueError(f"{type(clf).__name__} has {coef.shape[0]} lines; one can be drawn.")
+    coef = np.atleast_2d(np.asarray(clf.coef_, dtype=np.float64))
+    labels = len(getattr(clf, "classes_", ()))
+    if len(coef) > 1 and (len(coef) != labels or hasattr(clf, "decision_function_shape")):
+        raise ValueError(
+            f"{type(clf).__name__} has {len(coef)} lines for {counted(labels, 'label')}; one can "
+            "be drawn, or weights for each label whose highest score is the answer."
+        )
     intercept = np.ravel(np.asarray(getattr(clf, "intercept_", 0.0), dtype=np.float64))
-    return Hypothesis(np.concatenate((intercept, coef.ravel())), 1.0, getattr(clf, "_zero", -1))
+    w = np.column_stack((np.broadcast_to(intercept, len(coef)), coef))
+    return Hypothesis.of(w[0] if len(w) == 1 else w, 1.0, getattr(clf, "_zero", -1))
 
 
 def examples_of(clf: Any, X: Any, y: Any) -> Examples:
@@ -47,11 +52,13 @@ def examples_of(clf: Any, X: Any, y: Any) -> Examples:
     h = hypothesis_of(clf)
     X, names = rows_before(clf, X)
     clf = final(clf)
-    examples = Examples.from_arrays(X, y, labels=clf.classes_)
-    if examples.d != len(h.w) - 1:
+    kind = Examples if h.w.ndim == 1 else JointExamples
+    examples = kind.from_arrays(X, y, labels=clf.classes_)
+    d = h.w.shape[-1] - 1
+    if examples.d != d:
         raise ValueError(
             f"X has {counted(examples.d, 'feature')}, but this {type(clf).__name__} was fitted on "
-            f"{len(h.w) - 1}; give rows with the same columns."
+            f"{d}; give rows with the same columns."
         )
     if names is None:
         names = getattr(clf, "feature_names_in_", None)
@@ -90,8 +97,8 @@ def story_of(clf: Any, X: Any, y: Any, verdict: Separability | None = None) -> S
 
     def line(weights: Any) -> Hypothesis:
         w = np.asarray(weights, dtype=np.float64)
-        w = with_slot(examples, w) if w.any() else np.zeros(examples.d + 1)
-        return Hypothesis(w, examples.x0, clf._zero)
+        w = with_slot(examples, w) if w.any() else examples.shaped(np.zeros(examples.size))
+        return Hypothesis.of(w, examples.x0, clf._zero)
 
     h = line(clf.weights_)
     counts = len(trace), clf.n_iter_, examples.n, len(h.mistakes(examples))

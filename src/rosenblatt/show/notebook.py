@@ -17,8 +17,14 @@ from rosenblatt.show.story import Story, excerpt
 
 FOREVER = 2**62
 CORRECTIONS = 1000
-# ○ and × as paths that begin in their middle.
-SIGNS = {1: "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", -1: "m-4-4l8 8m-8 0l8-8"}
+# The marks of up to five labels, × ○ △ □ ◆, as paths that begin in their middle, and their colours.
+SIGNS = (
+    ("m-4-4l8 8m-8 0l8-8", "#b84300"),
+    ("m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "#005fa3"),
+    ("m0-6l5.5 9.5h-11z", "#a8467f"),
+    ("m-4.5-4.5h9v9h-9z", "#5f5f5f"),
+    ("m0-5l5 5l-5 5l-5-5z", "#00735c"),
+)
 
 
 def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
@@ -68,24 +74,21 @@ def _learnt(X: Any, y: Any) -> Story:
 
 def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:
     """A scene as an SVG picture, for who can show no more."""
-    (left, bottom), _, (right, top), _ = scene.box
+    box = scene.box
+    (left, bottom), _, (right, top), _ = box
 
     def at(x: float, y: float) -> str:
         across, up = (x - left) / (right - left), (y - bottom) / (top - bottom)
         return f"{width * across:.1f} {height * (1 - up):.1f}"
 
-    line = " L".join(at(*end) for end in scene.line.ends(scene.box))
-    signs: dict[int, list[str]] = {-1: [], 1: []}
-    for (x, y), answer in zip(scene.points.tolist(), scene.answers.tolist(), strict=True):
-        signs[answer].append(f"M{at(x, y)} {SIGNS[answer]}")
-    paths = [
-        ("#14181f", 2, f"M{line}" if line else ""),
-        ("#005fa3", 2, "".join(signs[1])),
-        ("#b84300", 2.2, "".join(signs[-1])),
-    ]
+    lines = "".join(f"M{' L'.join(at(*end) for end in ends)}" for ends in scene.line.edges(box))
+    paths = [("#14181f", "none", lines)]
+    for place, (sign, colour) in enumerate(SIGNS):
+        drawn = "".join(f"M{at(x, y)} {sign}" for x, y in scene.points[scene.places == place])
+        paths.append((colour, colour if place == len(SIGNS) - 1 else "none", drawn))
     drawn = "".join(
-        f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{thick}"/>'
-        for colour, thick, path in paths
+        f'<path d="{path}" fill="{fill}" stroke="{colour}" stroke-width="2"/>'
+        for colour, fill, path in paths
         if path
     )
     return (

@@ -1,4 +1,4 @@
-"""Scene: examples and a line as they look in a plane, whatever the number of features."""
+"""Scene: examples and lines as they look in a plane, whatever the number of features."""
 
 from __future__ import annotations
 
@@ -9,44 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis, Polygon, clip
+from rosenblatt.hypothesis import Hypothesis, JointHypothesis, Polygon
+from rosenblatt.show.regions import Boundary, Regions
 from rosenblatt.words import counted
 
 Floats = NDArray[np.float64]
 
+MOST_LABELS = 5  # that are told apart by their marks, and by colours that all can see
 MOST_POINTS = 2000  # more are drawn from a sample: no picture can hold them
 MOST_ROWS = 10_000  # that the principal direction looks at
 FEW_FEATURES = 400  # up to here all directions are found at once, above only the first
 DRAWABLE = (1e-150, 1e150)
+REMAINING = "first remaining principal direction"
+DIRECTIONS = (  # of the plane of several labels, by how many their weights differ in
+    ("first principal direction", REMAINING),
+    ("the direction that weights differ in", REMAINING),
+    ("first direction that weights differ in", "second direction"),
+)
 AIR = 0.08  # between the outermost points and the edge of the picture
 LIKE = 4.0  # axes whose spans differ by less than this factor get one scale
-
-
-@dataclass(frozen=True)
-class Boundary:
-    """Where a score a·x1 + b·x2 + c is zero; its positive side answers yes."""
-
-    a: float
-    b: float
-    c: float
-
-    @property
-    def size(self) -> float:
-        """The length of (a, b); 0 where the score is the same everywhere."""
-        return float(np.hypot(self.a, self.b))
-
-    def side(self, box: Polygon, above: float, sign: int = 1) -> Polygon:
-        """The part of a box at least `above` from the line, on its positive or negative side."""
-        return clip(box, (sign * self.c - above * self.size, sign * self.a, sign * self.b))
-
-    def ends(self, box: Polygon) -> Polygon:
-        """Where the line enters and leaves a box; nothing where it passes by."""
-        if not self.size:
-            return []
-        corners = self.side(box, 0.0)
-        nearest = 1e-9 * (self.size * max(abs(x) + abs(y) for x, y in box) + abs(self.c))
-        on = [(x, y) for x, y in corners if abs(self.a * x + self.b * y + self.c) <= nearest]
-        return [min(on), max(on)] if len(on) > 1 else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,24 +56,29 @@ class View:
         ab = W[:, 1:] @ self.axes
         return np.column_stack((W[:, 0] * x0 + W[:, 1:] @ self.foot + ab @ self.shift, ab))
 
-    def line(self, h: Hypothesis) -> Boundary:
-        """The line of a hypothesis."""
-        c, a, b = self.lines(h.w[None, :], h.x0)[0].tolist()
-        return Boundary(a, b, c)
+    def line(self, h: Hypothesis) -> Boundary | Regions:
+        """The line of a hypothesis, or the regions of its labels."""
+        planes = tuple(
+            Boundary(a, b, c) for c, a, b in self.lines(np.atleast_2d(h.w), h.x0).tolist()
+        )
+        return planes[0] if len(planes) == 1 else Regions(planes, h.zero > 0)
 
 
 def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> View:
-    """The plane in which a hypothesis is seen as a line.
+    """The plane in which a hypothesis is seen as a line, or as regions with lines between them.
 
     Two features are the plane. More are projected on w against the first remaining principal
     direction, or against what is left of `beside`: then every row is on its true side, and its
-    distance from the line is the true one.
+    distance from the line is the true one. Of more labels the plane is that of the differences of
+    their weights, with three labels always; where they are in no plane, they cannot be drawn.
     """
     names, d = examples.names or tuple(f"x{i}" for i in range(1, examples.d + 1)), examples.d
     if d <= 2:
         second = names[1] if d == 2 else ""
         return View(np.eye(d, 2), np.zeros(2), np.zeros(d), (names[0], second))
     _check_drawable(examples)
+    if isinstance(h, JointHypothesis):
+        return _view_of_labels(examples, h)
     along, size = _unit(h.w[1:])
     offset = -float(h.w[0]) * h.x0 / size if size else 0.0
     across, length = _unit(np.zeros(d) if beside is None else _rest(beside, along))
@@ -104,10 +90,30 @@ def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> 
             along, name = _principal(X, middle, along), "first principal direction"
             across, length = _unit(np.zeros(d) if beside is None else _rest(beside, along))
         if not length:
-            across, other = _principal(X, middle, along), "first remaining principal direction"
+            across, other = _principal(X, middle, along), REMAINING
             foot = middle - along * (along @ middle) - across * (across @ middle)
     axes = np.column_stack((along, across))
     return View(axes, np.array([offset, 0.0]), foot, (name, other))
+
+
+def _view_of_labels(examples: Examples, h: JointHypothesis) -> View:
+    """The plane that the differences of all labels' weights are in, filled up where they do not."""
+    W = h.w[:, 1:] / (float(np.abs(h.w).max()) or 1.0)
+    _, sizes, found = np.linalg.svd(W[1:] - W[0], full_matrices=False)
+    rank = int((sizes > 1e-9 * sizes[0]).sum()) if sizes[0] else 0
+    if rank > 2:
+        raise ValueError(
+            f"the regions of {len(h.w)} labels by {counted(examples.d, 'feature')} are seen in no "
+            "plane; give two features, or three labels at the most."
+        )
+    ways = list(found[:rank])
+    if rank < 2:
+        X = examples.X[sample(examples.n, MOST_ROWS)].astype(np.float64)
+        middle = np.asarray(X.mean(axis=0)).ravel()
+        while len(ways) < 2:
+            ways.append(_principal(X, middle, ways[0] if ways else np.zeros(examples.d)))
+    axes = np.column_stack([way * np.sign(way[np.abs(way).argmax()] or 1.0) for way in ways])
+    return View(axes, np.zeros(2), np.zeros(examples.d), DIRECTIONS[rank])
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,7 @@ class Facts:
     mistakes: int
     margin: float | None  # how far the nearest row is from a line without mistakes, x0 left out
     names: tuple[str, str]  # of the coordinates
-    labels: tuple[str, str]  # no and yes
+    labels: tuple[str, ...]  # no and yes, or all of more
     flat: bool = False  # there is one feature only
 
     def sentence(self) -> str:
@@ -135,9 +141,9 @@ class Scene:
 
     points: Floats  # (k, 2)
     rows: NDArray[np.intp]  # which they are
-    answers: NDArray[np.int8]  # theirs, as -1 and +1
+    places: NDArray[np.intp]  # of their answers among the labels
     wrong: NDArray[np.bool_]  # whether the line answers them wrongly
-    line: Boundary
+    line: Boundary | Regions
     facts: Facts
 
     @property
@@ -155,13 +161,16 @@ class Scene:
         return [(left, bottom), (right, bottom), (right, top), (left, top)]
 
     def to_json(self) -> dict[str, Any]:
-        """The scene as `mountPictures` of ``page/static/pictures.js`` takes it."""
+        """The scene as ``page/static/report.js`` draws it."""
+        two = isinstance(self.line, Boundary)
+        planes = [self.line] if isinstance(self.line, Boundary) else self.line.planes
         return {
             "points": self.points.tolist(),
-            "answers": self.answers.tolist(),
+            "answers": (2 * self.places - 1 if two else self.places).tolist(),
             "wrong": np.flatnonzero(self.wrong).tolist(),
-            "line": [self.line.c, self.line.a, self.line.b],
+            "lines": [[plane.c, plane.a, plane.b] for plane in planes],
             "names": self.facts.names,
+            "labels": self.facts.labels,
         }
 
 
@@ -175,14 +184,39 @@ def scene_of(
     wrong = np.zeros(examples.n, dtype=np.bool_)
     wrong[mistakes] = True
     margin, nearest = None, must
-    if not len(mistakes) and h.w[1:].any():
-        far = np.abs(distances(h, examples.X))
-        margin, nearest = float(far.min()), (*must, int(far.argmin()))
+    if not len(mistakes) and h.w[..., 1:].any():
+        far = clearances(h, examples)
+        if np.isfinite(far.min()):
+            margin, nearest = float(far.min()), (*must, int(far.argmin()))
     rows = sample(examples.n, MOST_POINTS, nearest)
     points = view.points(examples.X[rows], rows)
-    labels = (str(examples.labels[0]), str(examples.labels[1]))
+    labels = tuple(str(label) for label in examples.labels.tolist())
     facts = Facts(examples.n, len(mistakes), margin, view.names, labels, view.flat)
-    return Scene(points, rows, examples.y[rows], wrong[rows], view.line(h), facts)
+    return Scene(points, rows, examples.places[rows], wrong[rows], view.line(h), facts)
+
+
+def clearances(h: Hypothesis, examples: Examples) -> Floats:
+    """How far each row is from where its answer would be wrong; negative where it is.
+
+    Of more labels that is the nearest of the lines between its own and another; infinite where
+    all others' scores are everywhere lower.
+
+    Examples
+    --------
+    >>> h = Hypothesis.of(np.array([[0.0, 1.0], [0.0, -1.0], [-6.0, 3.0]]))
+    >>> from rosenblatt.examples import JointExamples
+    >>> clearances(h, JointExamples.from_arrays([[1.0], [-2.0], [5.0]], ["a", "b", "c"]))
+    array([1., 2., 2.])
+    """
+    if not isinstance(h, JointHypothesis):
+        return np.asarray(examples.y * distances(h, examples.X))
+    near_one = JointHypothesis(h.w / (float(np.abs(h.w).max()) or 1.0), h.x0)
+    s, rows, y = near_one.scores(examples.X), np.arange(examples.n), examples.places
+    sizes = np.linalg.norm(near_one.w[:, None, 1:] - near_one.w[None, :, 1:], axis=2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = (s[rows, y][:, None] - s) / sizes[y]
+    far[rows, y] = np.inf
+    return np.asarray(np.where(np.isnan(far), 0.0, far).min(axis=1))
 
 
 def distances(h: Hypothesis, X: Any) -> Floats:
@@ -217,6 +251,11 @@ def sample(n: int, most: int, must: tuple[int, ...] = ()) -> NDArray[np.intp]:
 
 
 def _check_drawable(examples: Examples) -> None:
+    if len(examples.labels) > MOST_LABELS:
+        raise ValueError(
+            f"the regions of {len(examples.labels)} labels cannot be told apart in one picture; "
+            f"up to {MOST_LABELS} are drawn."
+        )
     low, high = DRAWABLE
     if examples.largest and not low < examples.largest < high:
         raise ValueError(

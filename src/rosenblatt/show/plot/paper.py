@@ -8,16 +8,27 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rosenblatt.hypothesis import Polygon
-from rosenblatt.show.scene import Boundary, Scene
+from rosenblatt.show.regions import Boundary, Regions
+from rosenblatt.show.scene import Scene
 from rosenblatt.words import shown
 
 Axes: TypeAlias = Any  # of Matplotlib, which is imported where something is drawn
 Figure: TypeAlias = Any
+Line: TypeAlias = Boundary | Regions
 INK, PALE = "#222222", "#8a8a8a"
 YES, NO = "#0072b2", "#d55e00"  # Okabe and Ito's blue and vermilion
 YES_SIDE, NO_SIDE = "#d9e8f3", "#fdf1e7"  # differ in grey as well
+# Of each label: its mark, its colour, that of its region. Marks tell labels apart without colour.
+MARKS = (
+    ("x", NO, NO_SIDE),
+    ("o", YES, YES_SIDE),
+    ("^", "#b8609a", "#f3e1ee"),
+    ("s", "#555555", "#e2e2e2"),
+    ("D", "#00866a", "#e3f5ee"),
+)
 POCKET = "#117a55"
 ARROW = 0.13  # of the width of the picture
+COMPASS = (0.84, 0.16)  # where the arrows of several labels begin, in shares of the picture
 
 
 def plotting() -> Any:
@@ -66,8 +77,9 @@ def tidy(ax: Axes, labels: tuple[str, str] = ("", ""), title: str = "") -> None:
         ax.set_title(title, fontsize=10, color=INK, loc="left")
 
 
-def legend(figure: Figure, marks: Sequence[Any], columns: int = 4) -> None:
-    """A legend below all axes, without a frame."""
+def legend(figure: Figure, marks: Sequence[Any], most: int = 6) -> None:
+    """A legend below all axes, without a frame, in even rows of so many at the most."""
+    columns = -(-len(marks) // -(-len(marks) // most)) if marks else 1
     look: dict[str, Any] = {"frameon": False, "fontsize": 8, "handletextpad": 0.5}
     place = "outside lower center"
     figure.legend(handles=list(marks), loc=place, ncols=columns, columnspacing=1.2, **look)
@@ -94,45 +106,75 @@ def prepare(ax: Axes, scene: Scene, title: str) -> None:
         ax.spines["left"].set_visible(False)
 
 
+def mark_of(place: int) -> dict[str, Any]:
+    """How the examples of a label are marked: no ×, yes ○, and three more."""
+    mark, colour, _ = MARKS[place]
+    if mark == "x":
+        return {"marker": mark, "color": colour}
+    return {"marker": mark, "edgecolors": colour, "facecolors": colour if mark == "D" else "none"}
+
+
 def draw_points(ax: Axes, scene: Scene) -> None:
-    """○ for yes, × for no; a ring around each mistake."""
+    """A mark for each example, that of its label; a ring around each mistake."""
     size = float(np.clip(40 * np.sqrt(150 / max(len(scene.points), 1)), 7, 40))
-    yes, (no_name, yes_name) = scene.answers > 0, scene.facts.labels
+    names = list(enumerate(scene.facts.labels))
     width = float(np.clip(size / 26, 0.7, 1.5))
     look: dict[str, Any] = {"s": size, "linewidths": width, "zorder": 3}
-    ring: dict[str, Any] = {"marker": "o", "facecolors": "none"}
-    ax.scatter(*scene.points[yes].T, edgecolors=YES, label=as_it_is(yes_name), **ring, **look)
-    ax.scatter(*scene.points[~yes].T, marker="x", color=NO, label=as_it_is(no_name), **look)
+    for place, name in names if len(names) > 2 else names[::-1]:
+        spots = scene.points[scene.places == place]
+        ax.scatter(*spots.T, label=as_it_is(name), **mark_of(place), **look)
     if scene.wrong.any():
         look = {"s": 4.2 * size, "linewidths": 0.8, "zorder": 4}
-        ax.scatter(*scene.points[scene.wrong].T, edgecolors=INK, label="mistake", **ring, **look)
+        look |= {"marker": "o", "facecolors": "none", "edgecolors": INK}
+        ax.scatter(*scene.points[scene.wrong].T, label="mistake", **look)
 
 
-def draw_sides(ax: Axes, line: Boundary, box: Polygon) -> None:
-    """Both half-planes in pale colours; nothing where every score is zero."""
-    if not (line.size or line.c):
-        return
-    for sign, colour in ((1, YES_SIDE), (-1, NO_SIDE)):
-        part = line.side(box, 0.0, sign)
+def draw_sides(ax: Axes, line: Line, box: Polygon, above: float = 0.0) -> None:
+    """Each label's part of the box in its pale colour; nothing where all scores are equal."""
+    for part, (_, _, colour) in zip(line.parts(box, above), MARKS, strict=False):
         if len(part) > 2:
             ax.fill(*zip(*part, strict=True), color=colour, linewidth=0, zorder=0)
 
 
-def draw_band(ax: Axes, line: Boundary, box: Polygon, margin: float) -> None:
-    """The band around the line that no example is in: white, with dotted edges."""
-    for sign in (1, -1):
-        edge = Boundary(sign * line.a, sign * line.b, sign * line.c - margin * line.size)
-        part = line.side(Boundary(-edge.a, -edge.b, -edge.c).side(box, 0.0), 0.0, sign)
-        if len(part) > 2:
-            ax.fill(*zip(*part, strict=True), color="white", alpha=0.65, linewidth=0, zorder=0.5)
-        draw_line(ax, edge, box, linewidth=0.9, linestyle=(0, (1, 2)))
+def draw_band(ax: Axes, line: Line, box: Polygon, margin: float) -> None:
+    """The band around the line that no example is in: paler, with dotted edges."""
+    ax.fill(*zip(*box, strict=True), color="white", alpha=0.65, linewidth=0, zorder=0)
+    draw_sides(ax, line, box, margin)
+    for ends in line.edges(box, margin):
+        ax.plot(*zip(*ends, strict=True), color=INK, lw=0.9, ls=(0, (1, 2)), zorder=2)
 
 
-def draw_line(ax: Axes, line: Boundary, box: Polygon, **look: Any) -> None:
-    """The line as far as the box goes; nothing where it passes by."""
-    if ends := line.ends(box):
-        look = {"color": INK, "linewidth": 1.6, "zorder": 2, "solid_capstyle": "butt", **look}
+def draw_line(ax: Axes, line: Line, box: Polygon, **look: Any) -> None:
+    """The line, or those between regions, as far as the box goes; nothing where none is in it."""
+    look = {"color": INK, "linewidth": 1.6, "zorder": 2, "solid_capstyle": "round", **look}
+    for ends in line.edges(box):
         ax.plot(*zip(*ends, strict=True), **look)
+        look["label"] = "_"  # named once
+
+
+def draw_weights(ax: Axes, now: Line, box: Polygon, before: Line | None = None) -> None:
+    """w as an arrow across the line, or that of each label in a corner; pale what it was before."""
+    if isinstance(now, Boundary):
+        if isinstance(before, Boundary):
+            draw_arrow(ax, before, box, "", color=PALE, linewidth=1.2)
+        draw_arrow(ax, now, box)
+    elif now.says:
+        _draw_compass(ax, now.planes, before.planes if isinstance(before, Regions) else now.planes)
+
+
+def _draw_compass(ax: Axes, now: Sequence[Boundary], old: Sequence[Boundary]) -> None:
+    """The w of each label as an arrow in its colour; pale what it was before."""
+    from matplotlib.patheffects import withStroke
+
+    longest = max(plane.size for plane in (*now, *old)) or 1.0
+    halo = [withStroke(linewidth=4, foreground="white")]
+    look: dict[str, Any] = {"linewidth": 1.6, "shrinkA": 0, "shrinkB": 0, "path_effects": halo}
+    foot = np.array(COMPASS)
+    for was, plane, (_, colour, _) in zip(old, now, MARKS, strict=False):
+        for w, shade in [(was, PALE)] * (was != plane) + [(plane, colour)]:
+            tip = foot + ARROW * np.array([w.a, w.b]) / longest
+            arrow = {"arrowstyle": "-|>,head_width=.2,head_length=.3", "color": shade, **look}
+            ax.annotate("", tip, foot, "axes fraction", "axes fraction", arrowprops=arrow, zorder=5)
 
 
 def draw_arrow(ax: Axes, line: Boundary, box: Polygon, name: str = "w", **look: Any) -> None:

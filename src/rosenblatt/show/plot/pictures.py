@@ -17,23 +17,23 @@ from rosenblatt.pipelines import final
 from rosenblatt.show.fitted import examples_of, hypothesis_of, trace_of
 from rosenblatt.show.plot.paper import (
     INK,
-    NO,
+    MARKS,
     PALE,
     POCKET,
-    YES,
     as_it_is,
-    draw_arrow,
     draw_band,
     draw_line,
     draw_points,
     draw_sides,
+    draw_weights,
     legend,
     legend_of,
     plotting,
     prepare,
     sheet,
 )
-from rosenblatt.show.scene import Boundary, Floats, Scene, scene_of, view_of
+from rosenblatt.show.regions import Boundary, Regions
+from rosenblatt.show.scene import Floats, Scene, scene_of, view_of
 from rosenblatt.trace import Trace
 from rosenblatt.words import counted
 
@@ -50,6 +50,11 @@ class BoundaryDisplay:
     is their projection on w against the first remaining principal direction: every example is
     on its true side of the line, at its true distance. Of more than 2,000 examples a sample is
     drawn, and said so.
+
+    Of three to five classes there is a region for each, with the exact lines between them, a mark
+    for each class (× ○ △ □ ◆) and the w of each as an arrow in the corner. With more than two
+    features three classes are seen in the plane of the differences of their w: again every example
+    is in its true region, at its true distance from the lines around it.
 
     Parameters
     ----------
@@ -70,6 +75,10 @@ class BoundaryDisplay:
     >>> display = rb.BoundaryDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y)
     >>> display.ax_.get_title(loc="left")
     'no mistakes on 4 examples; the nearest is 0.277 away'
+    >>> X, y = [[2, 0], [0, 2], [-2, -2], [-1, 2]], ["east", "north", "south", "north"]
+    >>> display = rb.BoundaryDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y)
+    >>> len(display.scene.line.parts(display.scene.box))
+    3
     """
 
     ax_: Any
@@ -85,7 +94,8 @@ class BoundaryDisplay:
         Parameters
         ----------
         clf : Perceptron, PocketPerceptron, FewestMistakes, any linear classifier, or a Pipeline
-            Fitted on two classes; of a pipeline the last step, on what the others make of X.
+            Fitted on two to five classes; of a pipeline the last step, on what the others make
+            of X.
         X : array, sparse matrix or frame of shape (n, d)
             The examples to draw.
         y : sequence of n answers
@@ -117,7 +127,7 @@ class BoundaryDisplay:
             draw_band(self.ax_, line, box, margin)
         draw_line(self.ax_, line, box)
         draw_points(self.ax_, scene)
-        draw_arrow(self.ax_, line, box)
+        draw_weights(self.ax_, line, box)
         legend_of(self.ax_, given=ax is not None)
         return self
 
@@ -158,17 +168,22 @@ class Replay:
     def _frame(self, t: int, w: Floats, last: Floats | None, held: Floats | None) -> Frame:
         examples = self.trace.known_origin().examples
         row = int(self.trace.examples[t - 1]) if t else None
-        h = Hypothesis(w, examples.x0, self.zero)
+        h = Hypothesis.of(examples.shaped(w), examples.x0, self.zero)
         beside = None if row is None else examples.tall_row(row)[1:]
         view = view_of(examples, h, beside)
         scene = scene_of(examples, h, view, () if row is None else (row,))
 
-        def line(v: Floats | None) -> Boundary | None:
-            return None if v is None else view.line(Hypothesis(v, examples.x0))
+        def line(v: Floats | None, seen: bool) -> Boundary | Regions | None:
+            if v is None or not seen:
+                return None
+            return view.line(Hypothesis.of(examples.shaped(v), examples.x0, self.zero))
 
-        # Beside the plane of w(t-1) and w(t) the pocket would not be seen where it is.
-        flat = examples.d <= 2
-        return Frame(t, scene, line(last), row, line(held) if flat else None)
+        # Beside the plane of w(t-1) and w(t) the pocket would not be seen where it is; that of
+        # several labels holds w(t) alone.
+        flat, rivals = examples.d <= 2, self.trace.rivals
+        rival = None if rivals is None or not t else str(examples.labels[rivals[t - 1]])
+        before, pocket = line(last, flat or rivals is None), line(held, flat)
+        return Frame(t, scene, before, row, pocket, rival)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,15 +192,18 @@ class Frame:
 
     t: int
     scene: Scene  # the examples and the line of w(t)
-    before: Boundary | None  # the line of w(t - 1)
+    before: Boundary | Regions | None  # the line of w(t - 1)
     row: int | None  # whose correction led from w(t - 1) to w(t)
-    pocket: Boundary | None = None  # the best line so far, where one is kept
+    pocket: Boundary | Regions | None = None  # the best line so far, where one is kept
+    rival: str | None = None  # of more than two labels, the one that the row was corrected against
 
     @property
     def title(self) -> str:
         """What happened, in a few words."""
         corrected = "" if self.row is None else f", row {self.row} corrected"
-        return f"t = {self.t}{corrected}\n{counted(self.scene.facts.mistakes, 'mistake')} left"
+        rival = "" if self.rival is None else f"against {as_it_is(self.rival)}; "
+        left = f"{counted(self.scene.facts.mistakes, 'mistake')} left"
+        return f"t = {self.t}{corrected}\n{rival}{left}"
 
 
 def spread(last: int, most: int) -> list[int]:
@@ -212,6 +230,9 @@ class TraceDisplay:
     and the mistakes left, ringed; with a pocket, its line too. With more than two features each
     picture is taken in the plane of w(t) and the corrected example, where both lines are seen
     edge on and every example is on its true side of both.
+
+    Of three to five classes each picture shows all regions. A correction moves two w, that of the
+    right class and that of its best rival: the arrows in the corner, pale what they were before.
 
     Parameters
     ----------
@@ -283,7 +304,7 @@ class TraceDisplay:
             draw_frame(ax, frame)
         self.figure_, self.axes_ = figure, found
         if axes is None:
-            legend(figure, self._marks(), columns=7)
+            legend(figure, self._marks(), most=7)
         return self
 
     def animate(
@@ -307,7 +328,7 @@ class TraceDisplay:
         at = self.replay.chosen(moments)
         writer = _writer(Path(path), fps)
         figure, (ax,) = sheet(None, 1, (4.6, 5.0))
-        legend(figure, self._marks(), columns=3)
+        legend(figure, self._marks(), most=3)
         try:
             with tempfile.TemporaryDirectory() as folder:
                 made = Path(folder) / f"frames{Path(path).suffix.lower()}"
@@ -330,15 +351,20 @@ class TraceDisplay:
         """What is drawn, named once for all frames, so that none of them moves."""
         from matplotlib.lines import Line2D
 
-        no, yes = self.replay.trace.known_origin().examples.labels.tolist()
+        labels = self.replay.trace.known_origin().examples.labels.tolist()
 
         def point(label: str, size: float, colour: str, **look: Any) -> Any:
             look = {"marker": "o", "markerfacecolor": "none", **look}
             return Line2D([], [], ls="none", label=label, ms=size, markeredgecolor=colour, **look)
 
+        def named(place: int) -> Any:
+            mark, colour, _ = MARKS[place]
+            look = {"marker": mark, "markerfacecolor": colour if mark == "D" else "none"}
+            return point(as_it_is(str(labels[place])), 6, colour, markeredgewidth=1.5, **look)
+
+        places = range(len(labels)) if len(labels) > 2 else (1, 0)
         marks = [
-            point(as_it_is(str(yes)), 6, YES, markeredgewidth=1.5),
-            point(as_it_is(str(no)), 6, NO, marker="x", markeredgewidth=1.5),
+            *map(named, places),
             point("mistake", 11, INK, markeredgewidth=0.8),
             point("corrected", 11, INK, markerfacecolor=SPOT),
             Line2D([], [], color=PALE, linestyle="--", label="line before"),
@@ -356,7 +382,6 @@ def draw_frame(ax: Any, frame: Frame) -> None:
     draw_sides(ax, scene.line, box)
     if frame.before is not None:
         draw_line(ax, frame.before, box, color=PALE, linestyle="--", label="line before")
-        draw_arrow(ax, frame.before, box, "", color=PALE, linewidth=1.2)
     if frame.pocket is not None:
         look = {"color": POCKET, "linewidth": 3.0, "alpha": 0.55}
         draw_line(ax, frame.pocket, box, label="pocket", **look)
@@ -373,7 +398,7 @@ def draw_frame(ax: Any, frame: Frame) -> None:
             label="corrected",
         )
     draw_points(ax, scene)
-    draw_arrow(ax, scene.line, box)
+    draw_weights(ax, scene.line, box, frame.before)
 
 
 def _writer(path: Path, fps: float) -> Any:

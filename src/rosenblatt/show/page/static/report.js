@@ -36,7 +36,7 @@ function mountPicture(canvas, draw, data) {
 
 // The examples and one line: a run of which there is one moment.
 function drawScene(pen, { width, height, palette }, data) {
-  const story = { ...data, line: () => data.line, corrected: () => null, pocketAt: () => null };
+  const story = { ...data, line: () => data.lines[0], corrected: () => null, pocketAt: () => null };
   const frame = frameOf(story, width, height);
   drawPlane(pen, { story, t: 0, part: 1, frame, palette, wrong: data.wrong });
 }

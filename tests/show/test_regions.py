@@ -1,0 +1,174 @@
+"""Pictures of three to five labels: each region is where its label is answered."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
+import rosenblatt as rb
+from rosenblatt.examples import JointExamples
+from rosenblatt.hypothesis import Hypothesis, area
+from rosenblatt.show.fitted import examples_of, hypothesis_of
+from rosenblatt.show.plot.pictures import Replay
+from rosenblatt.show.regions import Boundary, Regions
+from rosenblatt.show.scene import clearances, scene_of
+
+BOX = [(-2.0, -1.0), (2.0, -1.0), (2.0, 1.0), (-2.0, 1.0)]
+
+
+def clouds(k=3, n=20, d=2, spread=0.4):
+    """Clouds around a ring, one for each label."""
+    rng, turn = np.random.default_rng(3), 2 * np.pi * np.arange(k) / k
+    middle = np.zeros((k, d))
+    middle[:, :2] = 2.2 * np.column_stack((np.cos(turn), np.sin(turn)))
+    X = np.repeat(middle, n, axis=0) + spread * rng.normal(size=(k * n, d))
+    return X, np.repeat(list("abcdefgh")[:k], n)
+
+
+def inside(part, points, by=1e-6):
+    """Which points are in a convex polygon, further than rounding from its edges."""
+    if len(part) < 3:
+        return np.zeros(len(points), dtype=bool)
+    corners = np.array(part)
+    ways = np.roll(corners, -1, axis=0) - corners
+    turned = [
+        way[0] * (points - p)[:, 1] - way[1] * (points - p)[:, 0]
+        for p, way in zip(corners, ways, strict=True)
+    ]
+    return (np.array(turned) > by).all(axis=0)
+
+
+small = st.integers(-3, 3).map(float)
+weights = st.integers(3, 5).flatmap(
+    lambda k: st.lists(st.lists(small, min_size=3, max_size=3), min_size=k, max_size=k)
+)
+
+
+@given(weights, st.sampled_from([0, 1]))
+def test_a_region_is_where_its_label_is_answered(w, zero):
+    h = Hypothesis.of(np.array(w), 1.0, zero)
+    regions = Regions(tuple(Boundary(a, b, c) for c, a, b in w), zero > 0)
+    parts = regions.parts(BOX)
+    if not regions.says:
+        assert parts == regions.edges(BOX) == []
+        return
+    assert sum(map(area, parts)) == pytest.approx(area(BOX))
+    points = np.random.default_rng(0).uniform((-2, -1), (2, 1), (50, 2))
+    for place, part in enumerate(parts):
+        assert (h.answers(points[inside(part, points)]) == place).all()
+
+
+@given(weights)
+def test_between_regions_the_two_highest_scores_are_equal(w):
+    regions = Regions(tuple(Boundary(a, b, c) for c, a, b in w))
+    for ends in regions.edges(BOX):
+        scores = np.array([[1.0, *ends[0]], [1.0, *ends[1]]]) @ np.array(w).T
+        first, second = np.sort(scores, axis=1)[:, :-3:-1].T
+        np.testing.assert_allclose(first, second, atol=1e-9)
+
+
+def drawn(ax, label):
+    return sum(len(c.get_offsets()) for c in ax.collections if c.get_label() == label)
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_every_label_has_its_mark_its_name_and_its_region(k):
+    pytest.importorskip("matplotlib")
+    X, y = clouds(k, spread=0.9)
+    clf = rb.PocketPerceptron(random_state=0, max_updates=200).fit(X, y)
+    display = rb.BoundaryDisplay.from_estimator(clf, X, y)
+    for label in clf.classes_:
+        assert drawn(display.ax_, label) == 20
+    assert drawn(display.ax_, "mistake") == clf.n_mistakes_
+    named = [text.get_text() for text in display.figure_.legends[0].get_texts()]
+    assert named[:k] == clf.classes_.tolist()
+    marks = {tuple(c.get_paths()[0].vertices.ravel()) for c in display.ax_.collections[:k]}
+    assert len(marks) == k
+    assert len(display.ax_.patches) == k
+
+
+def test_the_band_touches_the_nearest_example():
+    pytest.importorskip("matplotlib")
+    X, y = clouds()
+    clf = rb.Perceptron().fit(X, y)
+    display = rb.BoundaryDisplay.from_estimator(clf, X, y)
+    examples, h = examples_of(clf, X, y), hypothesis_of(clf)
+    margin = display.scene.facts.margin
+    assert margin == clearances(h, examples).min() > 0
+    edges = [line.get_xydata() for line in display.ax_.lines if line.get_linestyle() != "-"]
+    assert edges
+    for edge in edges:
+        places = clf.predict(edge.mean(axis=0)[None])
+        there = JointExamples.from_arrays(edge, np.repeat(places, 2), labels=clf.classes_)
+        np.testing.assert_allclose(clearances(h, there), margin, rtol=1e-6)
+
+
+def test_three_labels_of_many_features_are_seen_in_their_true_regions():
+    X, y = clouds(d=6, spread=0.8)
+    clf = rb.PocketPerceptron(random_state=0, max_updates=100).fit(X, y)
+    examples, h = examples_of(clf, X, y), hypothesis_of(clf)
+    scene = scene_of(examples, h)
+    planes = np.array([[p.c, p.a, p.b] for p in scene.line.planes])
+    seen = np.column_stack((np.ones(len(X)), scene.points)) @ planes.T
+    true = clf.decision_function(X)
+    np.testing.assert_allclose(seen - seen[:, :1], true - true[:, :1], atol=1e-9)
+    flat = JointExamples.from_arrays(scene.points, y)
+    np.testing.assert_allclose(
+        clearances(Hypothesis.of(planes), flat), clearances(h, examples), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: (rb.Perceptron(), *clouds(6)), "6 labels cannot be told apart"),
+        (lambda: (rb.Perceptron(), *clouds(4, d=5)), "4 labels by 5 features are seen in no plane"),
+        (lambda: (SVC(kernel="linear"), *clouds(3)), "SVC has 3 lines for 3 labels"),
+    ],
+)
+def test_what_cannot_be_seen_is_refused_in_a_sentence(make, sentence):
+    pytest.importorskip("matplotlib")
+    clf, X, y = make()
+    with pytest.raises(ValueError, match=sentence):
+        rb.BoundaryDisplay.from_estimator(clf.fit(X, y), X, y)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_other_classifiers_of_several_labels_can_be_drawn(d):
+    pytest.importorskip("matplotlib")
+    X, y = clouds()
+    X = np.column_stack((X, X[:, :1]))[:, :d]
+    clf = LogisticRegression().fit(X, y)
+    ax = rb.BoundaryDisplay.from_estimator(clf, X, y).ax_
+    assert drawn(ax, "mistake") == (clf.predict(X) != y).sum()
+
+
+def test_a_frame_shows_what_a_correction_against_a_rival_moved():
+    X, y = clouds(4)
+    clf = rb.Perceptron(order="random", random_state=1).fit(X, y)
+    frames = list(Replay(clf.trace_).frames(range(clf.n_updates_ + 1)))
+    for t, frame in enumerate(frames):
+        now = np.array([[p.c, p.a, p.b] for p in frame.scene.line.planes])
+        np.testing.assert_array_equal(now, clf.trace_.weights(t))
+        if t:
+            row, rival = clf.trace_.examples[t - 1], clf.trace_.rivals[t - 1]
+            before = np.array([[p.c, p.a, p.b] for p in frame.before.planes])
+            moved = np.flatnonzero((now != before).any(axis=1))
+            assert set(clf.classes_[moved]) == {y[row], clf.classes_[rival]}
+            assert f"row {row} corrected\nagainst {clf.classes_[rival]}; " in frame.title
+
+
+def test_a_run_of_several_labels_has_all_its_pictures(tmp_path):
+    pytest.importorskip("matplotlib")
+    X, y = clouds(3)
+    clf = rb.PocketPerceptron(random_state=0, max_updates=30).fit(X, y)
+    display = rb.TraceDisplay.from_estimator(clf, X, y)
+    assert [text.get_text() for text in display.figure_.legends[0].get_texts()][:3] == list("abc")
+    display.animate(tmp_path / "run.gif", t=[0, 1, 2], dpi=30)
+    assert (tmp_path / "run.gif").stat().st_size
+    curve = rb.PocketDisplay.from_estimator(clf, X, y).curve
+    assert curve.pocket[-1] == clf.n_mistakes_
+    told = rb.GuaranteeDisplay.from_estimator(clf, X, y).axes_[0].get_title(loc="left")
+    assert told.endswith(f"R²/ρ² = {int(rb.separability(X, y).bound):,}")
