@@ -1,4 +1,7 @@
-"""Kernels run wherever Python runs: with no place for a cache, a broken one, or no compiler."""
+"""Kernels run wherever Python runs: with no place for a cache, a broken one, or no compiler.
+
+A little work is done without compiling, and gives what compiled kernels give.
+"""
 
 import os
 import shutil
@@ -6,11 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import rosenblatt as rb
+from rosenblatt import engine
 
-pytestmark = pytest.mark.slow_without_jit  # each compiles in a process of its own
+in_new_processes = pytest.mark.slow_without_jit  # each compiles there
 
 LEARN = """
 import numpy as np, rosenblatt as rb
@@ -55,16 +60,19 @@ def not_a_folder(tmp_path):
     return tmp_path / "file" / "below"
 
 
+@in_new_processes
 def test_compiled_and_plain_python_make_the_same_corrections(tmp_path, expected):
     _, trace = learn_in_new_process(tmp_path)
     assert trace == expected
 
 
+@in_new_processes
 def test_an_unwritable_cache_directory_is_no_obstacle(tmp_path, expected, not_a_folder):
     _, trace = learn_in_new_process(tmp_path, NUMBA_CACHE_DIR=not_a_folder)
     assert trace == expected
 
 
+@in_new_processes
 def test_a_read_only_install_without_a_home_is_no_obstacle(tmp_path, expected, not_a_folder):
     package = tmp_path / "site" / "rosenblatt"
     shutil.copytree(Path(rb.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -85,11 +93,13 @@ def test_a_read_only_install_without_a_home_is_no_obstacle(tmp_path, expected, n
     assert trace == expected
 
 
+@in_new_processes
 def test_no_home_is_no_obstacle(tmp_path, expected):
     _, trace = learn_in_new_process(tmp_path, HOME=None, XDG_CACHE_HOME=None)
     assert trace == expected
 
 
+@in_new_processes
 @pytest.mark.parametrize(
     ("part", "spoil"), [("nbi", "garbage"), ("nbi", "empty"), ("nbc", "garbage"), ("nbc", "cut")]
 )
@@ -112,6 +122,7 @@ def filled_cache(tmp_path_factory):
     return cache
 
 
+@in_new_processes
 def test_ranges_in_kernels_of_others_keep_their_meaning():
     numba = pytest.importorskip("numba")
     rb.Perceptron().fit([[1.0], [-1.0]], [1, 0])
@@ -121,3 +132,65 @@ def test_ranges_in_kernels_of_others_keep_their_meaning():
         return len(r), r[2]
 
     assert measured(range(-4, 10, 3)) == (5, 2)
+
+
+def test_a_job_does_little_in_python_and_then_compiles():
+    half = engine.WORTH_COMPILING // 2
+    kernel = engine.Kernel(lambda a, b: a + b, work=lambda a, b: half)
+    with engine.plain_at_first():
+        for _ in range(2):
+            assert kernel(1, 2) == 3
+            assert not kernel.ready
+        assert kernel(1, 2) == 3
+        assert kernel.ready
+
+
+def test_what_is_no_job_of_its_own_is_compiled_at_once():
+    kernel = engine.Kernel(lambda a, b: a + b, work=lambda a, b: 1)
+    assert kernel(1, 2) == 3
+    assert kernel.ready
+
+
+@pytest.fixture
+def in_python(monkeypatch):
+    """Do work as it is done where nothing is compiled yet, with warnings as errors."""
+
+    def do(work, *names):
+        with monkeypatch.context() as patch, engine.plain_at_first():
+            for name in names:
+                patch.setattr(getattr(engine, name), "ready", set())
+            result = work()
+            assert not any(getattr(engine, name).ready for name in names)
+        return result
+
+    return do
+
+
+def test_plain_python_makes_the_same_corrections(in_python):
+    rng = np.random.default_rng(1)
+    X = np.round(8 * rng.normal(size=(60, 3)))
+    fit = lambda: rb.Perceptron().fit(X, X @ [1, -2, 3] > 0.5)  # noqa: E731
+    plain, compiled = in_python(fit, "pla", "look"), fit()
+    assert plain.trace_.examples.tolist() == compiled.trace_.examples.tolist()
+    assert plain.weights_.tolist() == compiled.weights_.tolist()
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_a_stream_is_the_same_to_the_last_bit_in_plain_python(in_python, labels):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(200, 7)), rng.integers(labels, size=200)
+
+    def learn():
+        model = rb.OnlinePerceptron(labels=range(labels))
+        said = model.predict_then_learn(X, y)
+        return said.tolist(), model.state()
+
+    name = "online" if labels == 2 else "online_joint"
+    assert in_python(learn, name) == learn()
+
+
+def test_overflow_in_plain_python_is_as_silent_as_it_is_compiled(in_python):
+    X, w = np.full((3, 2), 1e200), np.full(3, 1e200)
+    D, s = engine.kernels.Dense(X, 1.0, np.empty(0)), np.empty(3)
+    in_python(lambda: engine.scores(D, w, s), "scores")
+    assert np.isinf(s).all()

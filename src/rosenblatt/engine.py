@@ -2,8 +2,8 @@
 
 ``engine.pla`` is ``kernels.pla`` compiled, and so for every function there. What is done for
 processors and is no part of a slide stands here too. Numba is imported inside functions, so that
-nothing is paid before the first kernel runs. Where no cache can be written the kernels are
-compiled in memory.
+nothing is paid before the first kernel runs; a process that does one job pays nothing for little
+work. Where no cache can be written the kernels are compiled in memory.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ SILENT_SECONDS = 0.4  # of a kernel: half a second with what comes before it
 HEARTBEAT = 0.2  # seconds
 AHEAD = 128  # entries of a sparse matrix that are asked for before they are needed
 WORTH_A_THREAD = 2**20  # multiplications: about half a millisecond
+WORTH_COMPILING = 2**20  # multiplications: a quarter of a second in Python, as Numba needs to load
+ROW = 4  # multiplications that Python could make while it comes to a row
 
 
 class Kernel:
@@ -48,23 +50,35 @@ class Kernel:
         What to compile.
     bind : callable, optional
         Called before that, to tell Numba of helpers that are not in `kernels`.
+    work : callable, optional
+        About how many multiplications it makes of some arguments; see `plain_at_first`.
     """
 
     def __init__(
-        self, function: Callable[..., Any], bind: Callable[[], None] | None = None
+        self,
+        function: Callable[..., Any],
+        bind: Callable[[], None] | None = None,
+        work: Callable[..., int] | None = None,
     ) -> None:
-        self.function, self.bind = function, bind
+        self.function, self.bind, self.work = function, bind, work
         self.ready: set[Any] = set()
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
         kind = _kind(arguments[0]), _kind(arguments[1])
         if kind not in self.ready:
+            if self.work is not None and _is_little(self.work(*arguments)):
+                return self._plain(arguments)
             # A time limit is for work: compiling, once on a machine, is not part of it.
             with _told_when_slow(self.function.__name__), clock.standing_still():
                 self._compile(arguments)
             self.ready.add(kind)
         return _jit(self.function)(*arguments)
+
+    def _plain(self, arguments: tuple[Any, ...]) -> Any:
+        """The same loop in Python: what is done in place of compiling is no part of a limit."""
+        with clock.standing_still(), np.errstate(all="ignore"):
+            return self.function(*arguments)
 
     def _compile(self, arguments: tuple[Any, ...]) -> None:
         if self.bind is not None:
@@ -89,6 +103,41 @@ def _kind(argument: Any) -> Any:
         first, second = argument[:2]
         return type(argument), _kind(first), getattr(second, "dtype", None)
     return getattr(argument, "dtype", type(argument))
+
+
+_left_to_python: ContextVar[int] = ContextVar("multiplications left to Python", default=0)
+
+
+@contextmanager
+def plain_at_first() -> Iterator[None]:
+    """Have the first work here done in plain Python, until Numba would have been loaded.
+
+    For a process that does one job and ends. What is done so depends on the amounts of work alone,
+    never on time or on what a cache holds: a job gives the same bits each time.
+    """
+    token = _left_to_python.set(WORTH_COMPILING)
+    try:
+        yield
+    finally:
+        _left_to_python.reset(token)
+
+
+def _is_little(work: int) -> bool:
+    """Whether so much may still be done in Python; then it counts as done."""
+    left = _left_to_python.get() - work
+    if left >= 0:
+        _left_to_python.set(left)
+    return left >= 0
+
+
+def one_pass(D: Any, *others: Any) -> int:
+    """About how many multiplications a pass over some rows makes."""
+    if isinstance(D, kernels.Joint):
+        return D.K * one_pass(D.rows)
+    if isinstance(D, kernels.Sparse):
+        return len(D.data) + ROW * len(D.indptr)
+    X = D.X if isinstance(D, kernels.Dense) else D
+    return int(X.size) + ROW * len(X)
 
 
 _without_cache: set[Callable[..., Any]] = set()
@@ -440,8 +489,19 @@ def _told_when_slow(name: str) -> Iterator[None]:
         timer.cancel()
 
 
+def _measuring_pass(D: Any, *others: Any) -> int:
+    """The same where rows are measured too, number by number as floats."""
+    return 4 * one_pass(D)
+
+
 _STREAMS = ("online", "predict", "online_joint", "predict_joint")
 _BOUND = dict.fromkeys(_STREAMS, _bind_stream)
+_WORK: dict[str, Callable[..., int]] = {
+    **dict.fromkeys(("scores", "scores_joint", "predict", "predict_joint"), one_pass),
+    **dict.fromkeys(("look", "look_joint", "online", "online_joint"), _measuring_pass),
+    "pla": lambda D, order, zero, w, trace, ends: len(ends) * one_pass(D),
+    "replay": lambda D, trace, w: len(trace) * (len(w) + ROW),
+}
 
 
 def __getattr__(name: str) -> Kernel:
@@ -449,5 +509,5 @@ def __getattr__(name: str) -> Kernel:
     function = getattr(kernels, name, None)
     if name.startswith("_") or not callable(function):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    kernel = globals()[name] = Kernel(function, _BOUND.get(name))
+    kernel = globals()[name] = Kernel(function, _BOUND.get(name), _WORK.get(name))
     return kernel

@@ -32,6 +32,7 @@ Order = range | Ints
 # that Ctrl-C is answered and progress can be shown; few rows are visited many times in one.
 WORK_PER_CALL = 2**26
 VISITS_PER_CALL = 2**20
+FIRST_CYCLES = 16  # in the first call
 CHANCES = 2**11  # random numbers are drawn at least so many at a time
 NO_ENDS = np.empty(0, dtype=np.int64)
 
@@ -253,7 +254,9 @@ def random_cycle(walk: Walk) -> None:
 
 def _cycle(walk: Walk, order: Order | None) -> None:
     while walk.goes_on:
-        if walk.cycle(order, walk.cycles_left):
+        # As many cycles in a call as there were before it: a short run needs little room.
+        most = max(FIRST_CYCLES, walk.so_far.whole_cycles)
+        if walk.cycle(order, min(most, walk.cycles_left)):
             walk.confirm()
 
 

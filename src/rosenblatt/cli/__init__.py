@@ -73,6 +73,14 @@ class Verbs(click.Group):
         with _while_read():
             return super().invoke(ctx)
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """The verb; it is this process's one job."""
+        found = super().resolve_command(ctx, args)
+        from rosenblatt.engine import plain_at_first
+
+        ctx.with_resource(plain_at_first())
+        return found
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import Kernel, in_threads
+from rosenblatt.engine import Kernel, in_threads, one_pass
 from rosenblatt.examples import Examples
 from rosenblatt.tables import refuse_non_finite
 
@@ -417,7 +417,7 @@ def codes_of_bits(bits, odd, codes):  # type: ignore[no-untyped-def]
             codes[n] += (b ^ (b >> HALF)) * odd[j]
 
 
-add_up_bits = Kernel(codes_of_bits)
+add_up_bits = Kernel(codes_of_bits, work=one_pass)
 
 
 def contradictions_of(examples: Examples, most: int = 8) -> list[tuple[int, int]]:

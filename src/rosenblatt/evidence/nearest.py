@@ -23,7 +23,7 @@ import numpy as np
 
 from rosenblatt import kernels
 from rosenblatt.clock import StatusLine
-from rosenblatt.engine import REORDER, Kernel, overload
+from rosenblatt.engine import REORDER, Kernel, one_pass, overload
 from rosenblatt.evidence.signed import Floats, Rows, Signed
 from rosenblatt.kernels import Sparse
 from rosenblatt.words import counted
@@ -467,4 +467,9 @@ def bind() -> None:
     overload(worst)(lambda Z, w, height, inside: worst)
 
 
-walk_on = Kernel(walk, bind)
+def _work(Z: kernels.Dense | kernels.Sparse, lengths: Floats, c: ActiveSet, *others: Any) -> int:
+    """Each row that is admitted is found in a pass, and few are more than there are features."""
+    return len(c.w) * one_pass(Z)
+
+
+walk_on = Kernel(walk, bind, _work)

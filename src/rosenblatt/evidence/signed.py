@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.clock import NEVER, Deadline
-from rosenblatt.engine import REORDER, Kernel, overload
+from rosenblatt.engine import REORDER, Kernel, one_pass, overload
 from rosenblatt.evidence.integers import (
     AT_ONCE,
     PRIMES,
@@ -145,8 +145,8 @@ def _bind() -> None:
     overload(square, jit_options={"fastmath": REORDER})(lambda x, scales: square)
 
 
-_look_at_dense = Kernel(look_dense, _bind)
-_look_at_sparse = Kernel(look_sparse)
+_look_at_dense = Kernel(look_dense, _bind, one_pass)
+_look_at_sparse = Kernel(look_sparse, work=lambda data, *others: 2 * len(data))
 
 
 @dataclass(frozen=True, eq=False)
