@@ -34,11 +34,13 @@ PUBLIC = {
     "guarantee",
     "learn",
     "load",
+    "register_onnx_converters",
     "report",
     "save",
     "separability",
     "separation",
     "squeeze",
+    "to_onnx",
     "widget",
 }
 HEAVY = {
@@ -52,6 +54,7 @@ HEAVY = {
     "click",
     "pandas",
     "matplotlib",
+    "onnx",
 }
 
 

@@ -42,6 +42,8 @@ _HOMES = {
     "report": "rosenblatt.show.report",
     "Report": "rosenblatt.show.report",
     "save": "rosenblatt.model",
+    "to_onnx": "rosenblatt.export",
+    "register_onnx_converters": "rosenblatt.export",
     "widget": "rosenblatt.show.notebook",
 }
 
@@ -65,6 +67,8 @@ if TYPE_CHECKING:
     from rosenblatt.evidence.separationproof import SeparationProof as SeparationProof
     from rosenblatt.experiments import Experiment as Experiment
     from rosenblatt.experiments import experiment as experiment
+    from rosenblatt.export import register_onnx_converters as register_onnx_converters
+    from rosenblatt.export import to_onnx as to_onnx
     from rosenblatt.model import Model as Model
     from rosenblatt.model import load as load
     from rosenblatt.model import save as save
