@@ -33,7 +33,7 @@ $(VENV)/core: pyproject.toml
 	touch $@
 
 $(VENV)/installed: $(VENV)/core
-	$(INSTALL) -e ".[$(EXTRAS)]" --group test
+	$(INSTALL) -e ".[$(EXTRAS)]" --group test --group notebooks
 	touch $@
 
 demo: $(VENV)/core  ## set up, then the main job on built-in data

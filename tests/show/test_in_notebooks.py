@@ -1,4 +1,4 @@
-"""The player in a real JupyterLab and a real marimo, in a browser, where they are installed."""
+"""The player in a real JupyterLab and a real marimo, in a browser."""
 
 import contextlib
 import importlib.util
@@ -10,10 +10,12 @@ import sys
 import urllib.request
 
 import pytest
-from browsers import watched
+from browsers import missing, watched
 
 pytestmark = pytest.mark.slow_without_jit
 
+LONG = 120_000  # milliseconds on a busy machine; it takes a few thousand
+NO_KERNEL = "--KernelSpecManager.allowed_kernelspecs=none"
 LINES = """\
 import numpy as np
 import rosenblatt as rb
@@ -35,7 +37,7 @@ def running(module, *arguments, folder):
     """A server in a process of its own, once it answers; gives its address."""
     for wanted in (module, "anywidget"):
         if importlib.util.find_spec(wanted) is None:
-            pytest.skip(f"{wanted} is not installed")
+            missing(f"{wanted} is not installed")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -56,13 +58,13 @@ def running(module, *arguments, folder):
         assert process.poll() is None, f"{module} ended by itself"
         yield address
     finally:
-        process.terminate()
-        process.wait(timeout=60)
+        process.kill()  # JupyterLab without kernels does not end when asked to
+        process.wait()
 
 
 def looks_right(page):
     """Labels over their numbers, buttons in one row, and the arrow keys are the player's."""
-    page.locator(".rb-player .rb-step").wait_for(timeout=60_000)
+    page.locator(".rb-player .rb-step").wait_for(timeout=LONG)
     assert page.locator("dt").first.evaluate("e => getComputedStyle(e).float") == "none"
     tops = {round(b.bounding_box()["y"]) for b in page.locator(".rb-buttons button").all()}
     assert len(tops) == 1
@@ -71,19 +73,47 @@ def looks_right(page):
         page.locator(f"[data-fact=t]:text-is('{t}')").wait_for()
 
 
-def test_in_jupyterlab(page, tmp_path):
-    cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": LINES, "outputs": []}
+LAB = ("--no-browser", "--allow-root", "--IdentityProvider.token=", "--LabApp.news_url=")
+
+
+def notebook(*outputs):
+    """A notebook with the lines in its one cell, as JupyterLab writes it."""
+    cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": LINES, "outputs": outputs}
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = {"cells": [{**cell, "execution_count": None}], "metadata": {"kernelspec": kernel}}
-    text = json.dumps({**notebook, "nbformat": 4, "nbformat_minor": 5})
-    (tmp_path / "shown.ipynb").write_text(text)
-    open_to_all = ("--no-browser", "--allow-root", "--IdentityProvider.token=")
-    with running("jupyterlab", *open_to_all, folder=tmp_path) as address:
+    whole = {"cells": [{**cell, "execution_count": None}], "metadata": {"kernelspec": kernel}}
+    return json.dumps({**whole, "nbformat": 4, "nbformat_minor": 5})
+
+
+def test_in_jupyterlab(page, tmp_path):
+    file = tmp_path / "shown.ipynb"
+    file.write_text(notebook())
+    with running("jupyterlab", *LAB, folder=tmp_path) as address:
         page.goto(f"{address}/lab/tree/shown.ipynb")
-        page.locator(".jp-Cell .cm-content").first.click(timeout=60_000)
-        page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=60_000)
+        page.locator(".jp-Cell .cm-content").first.click(timeout=LONG)
+        page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=LONG)
         page.keyboard.press("Shift+Enter")
         looks_right(page)
+        assert page.locator(".jp-OutputArea img").count() == 0  # the player is in its place
+        page.keyboard.press("Escape")
+        with page.expect_response(lambda answer: answer.request.method == "PUT"):
+            page.keyboard.press("Control+s")
+    outputs = json.loads(file.read_text())["cells"][0]["outputs"]
+    file.with_name("foreign.ipynb").write_text(notebook(*outputs))
+    with running("jupyterlab", *LAB, NO_KERNEL, folder=tmp_path) as address:
+        for name in ("shown", "foreign"):  # trusted, for it was run here, and not
+            page.goto(f"{address}/lab/tree/{name}.ipynb?reset")
+            shows_a_picture(page)
+
+
+def shows_a_picture(page):
+    """And nothing of a player that it cannot find."""
+    page.locator(".jp-Dialog").get_by_role("button", name="No Kernel").click(timeout=LONG)
+    page.get_by_text("No Kernel | ").wait_for(timeout=LONG)
+    picture = page.locator(".jp-OutputArea img")
+    picture.wait_for(timeout=LONG)
+    assert picture.evaluate("e => e.naturalWidth") == 480
+    shown = page.locator(".jp-OutputArea").first.inner_text().lower()
+    assert [word for word in ("widget", "loading", "error") if word in shown] == []
 
 
 def test_in_marimo(page, tmp_path):

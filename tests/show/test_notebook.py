@@ -131,14 +131,20 @@ def test_a_widget_plays_the_run_of_an_estimator(noisy):
         rb.widget(X[:9], y[:9], clf=clf)
 
 
-def test_a_saved_notebook_shows_a_picture_and_a_sentence(noisy):
+def test_a_saved_notebook_shows_a_picture_and_a_sentence(noisy, monkeypatch):
     pytest.importorskip("anywidget")
     clf, X, y = noisy
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **how: shown.append(data))
     player = rb.widget(X, y, clf=clf)
-    data, _ = player._repr_mimebundle_()
-    assert "application/vnd.jupyter.widget-view+json" in data
-    assert data["text/plain"] == f"{clf.n_mistakes_} mistakes on {len(y)} examples"
-    picture = ElementTree.fromstring(data["image/svg+xml"])
+    player._ipython_display_()
+    still, live = shown
+    assert "application/vnd.jupyter.widget-view+json" in live
+    told = f"{clf.n_mistakes_} mistakes on {len(y)} examples"
+    assert live["text/plain"] == told
+    assert f'class="{player.mark}"' in still["text/html"]
+    assert f'alt="{told}"' in still["text/html"]
+    picture = ElementTree.fromstring(still["image/svg+xml"])
     drawn = [path.get("d").count("M") for path in picture.findall("{*}path")]
     assert drawn == [1, *(sum(y == label) for label in clf.classes_)]
 
@@ -163,7 +169,7 @@ HOST = """<!doctype html><meta charset="utf-8">
 const module = await import("data:text/javascript;base64," + "%s");
 const heard = {};
 window.model = {
-  state: { _style: %s, story: %s, t: 0 },
+  state: { _style: %s, story: %s, t: 0, mark: "still" },
   get(name) { return this.state[name]; },
   set(name, value) { this.state[name] = value; },
   save_changes() { window.saved = this.state.t; },

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import functools
+import secrets
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -97,6 +100,20 @@ def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:
     )
 
 
+def still_html(svg: str, told: str, mark: str) -> str:
+    """A picture that stands before a player, and for it where none comes alive.
+
+    An image is safe, so it is shown in notebooks that are not trusted, too; what JupyterLab says
+    of a player that it cannot find is not shown beside it.
+    """
+    source = base64.b64encode(svg.encode()).decode("ascii")
+    gone = f".jp-OutputArea-child:has(.{mark}) + .jp-OutputArea-child"
+    return (
+        f'<div class="{mark}"><style>{gone} {{ display: none; }}</style>'
+        f'<img alt="{escape(told)}" src="data:image/svg+xml;base64,{source}"></div>'
+    )
+
+
 @functools.cache
 def _kind() -> Any:
     """The class of the widget, made when the first is wanted: anywidget is an extra."""
@@ -116,14 +133,29 @@ def _kind() -> Any:
         story = traitlets.Dict().tag(sync=True)
         t = traitlets.Int(0).tag(sync=True)
         cuts: Any = traitlets.Tuple(())
+        mark = traitlets.Unicode().tag(sync=True)
         still = traitlets.Unicode()
         told = traitlets.Unicode()
 
+        @traitlets.default("mark")
+        def _marked(self) -> str:
+            return f"rosenblatt-{secrets.token_hex(8)}"
+
         def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-            """Add what a saved notebook shows where no kernel runs: a picture and a sentence."""
+            """Add a sentence for who can show no widget."""
             bundle: Any = super()._repr_mimebundle_(**kwargs)
             data, more = bundle
-            return {**data, "image/svg+xml": self.still, "text/plain": self.told}, more
+            return {**data, "text/plain": self.told}, more
+
+        def _ipython_display_(self) -> None:
+            """Show the picture that a saved notebook keeps, and then the player in its place."""
+            from IPython.display import display
+
+            show: Any = display
+            still = still_html(self.still, self.told, self.mark)
+            show({"text/html": still, "image/svg+xml": self.still}, raw=True)
+            data, more = self._repr_mimebundle_()
+            show(data, metadata=more, raw=True)
 
         @traitlets.validate("t")
         def _in_the_run(self, proposal: Any) -> int:

@@ -4,6 +4,8 @@ import { mountPlayer } from "./player.js";
 
 export default {
   render({ model, el }) {
+    // The picture that a saved notebook keeps has done its work.
+    for (const still of document.querySelectorAll(`.${model.get("mark")}`)) still.remove();
     const host = document.createElement("div");
     const root = host.attachShadow({ mode: "open" });
     const sheet = new CSSStyleSheet();
