@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt import engine
+from rosenblatt import compiled, engine
 
 in_new_processes = pytest.mark.slow_without_jit  # each compiles there
 
@@ -120,6 +120,41 @@ def filled_cache(tmp_path_factory):
     assert list(cache.rglob("*.nbi"))
     assert list(cache.rglob("*.nbc"))
     return cache
+
+
+@in_new_processes
+def test_a_second_environment_finds_what_the_first_compiled(tmp_path, expected):
+    home, kept = tmp_path / "home", []
+    for name in ("one", "other"):
+        package = tmp_path / name / "rosenblatt"
+        shutil.copytree(Path(rb.__file__).parent, package)
+        (package / "kernels.py").touch()  # as installed later
+        own = {"PYTHONPATH": package.parent, "HOME": home, "XDG_CACHE_HOME": None}
+        file, trace = learn_in_new_process(tmp_path, **own)
+        assert file.parent == package
+        assert trace == expected
+        kept.append({p: p.stat().st_mtime_ns for p in home.rglob("*.nb?")})
+    assert kept[0]
+    assert kept[0] == kept[1]
+
+
+def test_other_sources_are_other_kernels(tmp_path):
+    file = tmp_path / "mine.py"
+    names = []
+    for source in ("one = 1", "one = 2"):
+        file.write_text(source)
+        names.append(compiled.Shelf(None, str(file)).get_disambiguator())
+    assert names[0] != names[1]
+
+
+def test_the_folders_of_older_sources_do_not_pile_up(tmp_path):
+    for i in range(compiled.FOLDERS + 2):
+        (tmp_path / f"numba-{i}").mkdir()
+        os.utime(tmp_path / f"numba-{i}", (i, i))
+    compiled._clear_away(tmp_path)
+    left = {folder.name for folder in tmp_path.iterdir()}
+    assert len(left) == compiled.FOLDERS
+    assert "numba-1" not in left
 
 
 @in_new_processes

@@ -149,12 +149,15 @@ def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
 
     _bind_primitives()
     _bind_orders()
-    if function not in _without_cache:
+    kernel = numba.njit(nogil=True)(function)
+    if function not in _without_cache and compiles():
+        from rosenblatt.compiled import keep
+
         try:
-            return numba.njit(cache=True, nogil=True)(function)
+            keep(kernel)
         except RuntimeError:  # Numba's word for "no directory to cache in"
             log.info("no directory to cache compiled kernels in; compiling in memory")
-    return numba.njit(nogil=True)(function)
+    return kernel
 
 
 def compiles() -> bool:
