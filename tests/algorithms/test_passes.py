@@ -3,7 +3,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import strategies
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import rosenblatt as rb
@@ -81,7 +81,13 @@ def test_mistakes_counted_over_blocks_are_those_of_all_rows(examples, size, seed
     assert Judge(blocks).counts(W).tolist() == counts
 
 
+# Sums that one order of adding finds equal and another does not.
+UNLIKE = np.zeros((14, 3))
+UNLIKE[[0, 6], 1] = UNLIKE[[7, 9, 11, 13], 2] = -1
+
+
 @given(strategies.labelled(max_rows=20), st.integers(1, 20), strategies.seeds, st.booleans())
+@example((UNLIKE, np.array([1] * 7 + [-1, 1, -1, 1, -1, 1, 1])), 1, 113640320, True)
 def test_weights_that_improve_over_blocks_are_those_of_all_rows(examples, size, seed, weighted):
     X, y = examples
     rng = np.random.default_rng(seed)

@@ -37,6 +37,9 @@ FEW_CANDIDATES, FEW_ROWS = 16, 4096  # not worth ordering the rows for
 BATCH_ENTRIES = 2**22
 BATCH_WORK = 2**34
 RANKS = 256
+# Whether the rows of many blocks have weights is known once they are gone through: two sums of up
+# to 2**31 weights differ by less than this factor if only rounding makes them differ.
+SLIP_OF_BLOCKS = 1 + 2**-20
 
 
 @dataclass(eq=False)
@@ -115,11 +118,12 @@ class Judge:
 
     @property
     def _slip(self) -> float:
-        return slip(self.blocks) if isinstance(self.blocks, Examples) else 1.0
+        return slip(self.blocks) if isinstance(self.blocks, Examples) else SLIP_OF_BLOCKS
 
     def _count(self, W: Floats, one: Survivor) -> float:
         """The mistakes of a survivor; sums of weights are made anew, exactly."""
-        exact = one.complete and self._slip == 1.0
+        weighted = isinstance(self.blocks, Examples) and self.blocks.weights is not None
+        exact = one.complete and not weighted
         return int(one.wrong) if exact else self.alone(W[one.b])
 
     def _survivors(self, W: Floats, best: float, sift: bool = True) -> list[Survivor]:
@@ -136,7 +140,7 @@ class Judge:
         mistakes, whole = np.zeros(len(W)), True
         for which, counts in self.blocks.each(work):
             mistakes[which] += counts
-            whole = whole and bool((counts == np.rint(counts)).all())
+            whole = whole and counts.dtype.kind == "i"
             work.alive = work.alive[mistakes[work.alive] < best]
         return [Survivor(int(b), float(mistakes[b]), whole) for b in work.alive]
 
@@ -150,9 +154,10 @@ class Counts:
     threads: int
     alive: Rows
 
-    def __call__(self, block: Examples, first: int) -> tuple[Rows, Floats]:
-        """Which they are, and what each gets wrong in a block."""
-        return self.alive, Judge(block, self.zero, self.threads).counts(self.W[self.alive])
+    def __call__(self, block: Examples, first: int) -> tuple[Rows, Floats | Rows]:
+        """Which they are, and what each gets wrong in a block; without weights, as integers."""
+        counts = Judge(block, self.zero, self.threads).counts(self.W[self.alive])
+        return self.alive, counts.astype(np.intp) if block.weights is None else counts
 
 
 @dataclass(frozen=True, eq=False)
