@@ -21,7 +21,8 @@ MODULES = """
 import { Chance } from "./chance.js";
 import { fewest } from "./fewest.js";
 import { learn } from "./learn.js";
-import { checkProof, proofText } from "./proof.js";
+import { checkProof } from "./proof.js";
+import { proofText } from "./prooftext.js";
 
 const last = (search) => {
   for (;;) {

@@ -26,7 +26,7 @@ export function exactSign(a, b) {
 // Doubles as whole numbers of one unit, 2 to the power: {wholes, power}.
 export function onGrid(numbers) {
   const parts = numbers.map((number) => shortened(wholeAndPower(number)));
-  const power = Math.min(0, ...parts.filter(([whole]) => whole).map((part) => part[1]));
+  const power = parts.reduce((least, [whole, own]) => (whole && own < least ? own : least), 0);
   const wholes = parts.map(([whole, own]) => (whole ? whole << BigInt(own - power) : 0n));
   return { wholes, power };
 }

@@ -1,6 +1,6 @@
 // Exports: the picture as PNG or SVG, the examples as CSV, the run as Python lines, the proof, and
 // the page itself.
-import { proofText } from "./proof.js";
+import { proofText } from "./prooftext.js";
 
 const SIZE = 900;
 

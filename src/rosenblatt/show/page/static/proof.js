@@ -1,58 +1,118 @@
-// Proof: reads, writes and checks the proofs of src/rosenblatt/evidence/proof.py, and believes
-// nothing but whole numbers. It shares no line with what finds proofs, here or in Python: a second
-// pair of eyes.
+// Proof: checks the proofs of src/rosenblatt/evidence/proof.py, and believes nothing but whole
+// numbers. It shares no line with what finds proofs, here or in Python: a second pair of eyes.
 import { onGrid } from "./exact.js";
-import { sha256 } from "./sha256.js";
+import { fingerprint, pricesOf, readProof, refuse } from "./prooftext.js";
+import { treeFault } from "./prooftree.js";
 
-const FORMAT = "rosenblatt proof 1";
-const KEYS = "claim,data,format,parts,seal,weights,x0";
 const SHAPES = { separable: [true, 0], "quasi-separable": [true, 1], inseparable: [false, 1] };
-const CONSTANT = "0x1.0000000000000p+0"; // x0 = 1, as Python writes it
+const COUNTED = /^at least ([1-9]\d{0,999}) mistakes?$/;
+const WEIGHED = /^mistakes that weigh at least ([1-9]\d{0,999})(?:\/([1-9]\d{0,999}))?$/;
 
-export class ProofError extends Error {}
-
-// Checks the text of a proof against examples, points of any number of features with x0 = 1 and
-// answers, -1 or 1; returns its claim, or throws a ProofError that says what does not hold.
-export function checkProof(text, X, y) {
+// Checks the text of a proof against examples: points of any number of features, and answers, -1
+// or 1 of two labels, or of more a number for each; with sample weights where the proof has them.
+// Returns its claim, or throws a ProofError that says what does not hold.
+export function checkProof(text, X, y, weights = null) {
   const proof = readProof(text);
-  if (proof.data !== fingerprint(X, y)) {
+  const rows = proof.labels ? againstRivals(proof, X, y) : { X, y, x0: proof.x0 };
+  if (proof.data !== fingerprint(rows.X, rows.y, rows.x0)) {
     refuse("this is a proof about other data: a number, an answer or the order of the rows.");
   }
-  return checkClaim(proof, X, y);
+  if (proof.prices ? !weights || proof.prices !== pricesOf(weights) : weights) {
+    refuse("this is a proof about other sample weights.");
+  }
+  return checkClaim(proof, rows.X, rows.y, rows.x0, weights);
 }
 
-// Checks a proof {claim, weights, parts} by itself, its numbers being BigInt.
-export function checkClaim(proof, X, y) {
-  const Z = signed(X, y);
-  checkShape(proof);
-  checkNumbers(proof.parts, Z.length);
-  for (const part of proof.parts) checkSum(part, Z);
-  if (proof.claim === "inseparable") checkSpan(proof.parts[0], Z);
-  if (proof.weights.length) checkProducts(proof, Z);
-  return proof.claim;
+// Checks a proof {claim, weights, parts, …} by itself, its numbers being BigInt.
+export function checkClaim(proof, X, y, x0 = 1, prices = null) {
+  const { claim, weights, parts, alike = [] } = proof;
+  const Z = signed(X, y, x0);
+  const cost = costClaimed(claim, prices);
+  checkShape(proof, cost);
+  checkAlike(alike, X, y);
+  checkNumbers(proof, Z.length);
+  for (const part of parts) checkSum(part, Z);
+  if (claim === "inseparable") checkSpan(parts[0], Z);
+  if (cost) checkMistakes(proof, cost, { prices, count: Z.length });
+  if (weights.length) checkProducts(proof, Z);
+  return claim;
 }
 
-function refuse(told) {
-  throw new ProofError(told);
+// Examples of several labels, each against each rival: (x0, x) in the place of its label and the
+// same taken away in that of the rival, all on one side. The first label has no place where the
+// proof is not of "separable".
+function againstRivals({ claim, labels, x0 }, X, y) {
+  const known = [...new Set(y)].sort((a, b) => a - b);
+  if (known.length !== labels) refuse(`this is a proof about ${labels} labels; y has others.`);
+  const first = claim === "separable" ? 0 : 1;
+  const rows = X.flatMap((x, n) => {
+    const tall = x0 ? [x0, ...x] : x;
+    return known.flatMap((rival, r) => {
+      const sign = (k) => Number(known[k] === y[n]) - Number(k === r);
+      const row = known.flatMap((_, k) => (k < first ? [] : tall.map((v) => sign(k) * v)));
+      return rival === y[n] ? [] : [row];
+    });
+  });
+  return { X: rows, y: rows.map(() => 1), x0: 0 };
 }
 
-function checkShape({ claim, weights, parts }) {
-  const sets = parts.length;
-  const mistakes = sets > 0 && claim === `at least ${sets} mistake${sets > 1 ? "s" : ""}`;
-  const [needsWeights, wanted] = Object.hasOwn(SHAPES, claim) ? SHAPES[claim] : [false, sets];
-  if (!Object.hasOwn(SHAPES, claim) && !mistakes) refuse(`${claim} is not a claim that it proves.`);
-  if (weights.length > 0 !== needsWeights || sets !== wanted) {
+// What mistakes are claimed to cost, [p, q] for p/q, or null of another claim.
+function costClaimed(claim, prices) {
+  const found = (prices ? WEIGHED : COUNTED).exec(claim);
+  if (!found) return null;
+  const [p, q] = [BigInt(found[1]), BigInt(found[2] ?? 1)];
+  if (prices) return (found[2] && q === 1n) || common(p, q) !== 1n ? null : [p, q];
+  return claim.endsWith("s") === p > 1n ? [p, q] : null;
+}
+
+function common(a, b) {
+  while (b) [a, b] = [b, a % b];
+  return a;
+}
+
+function checkShape({ claim, weights, parts, tree, alike = [], prices, walk }, cost) {
+  const extra = tree || alike.length || prices;
+  if (walk) refuse("a walk through all cells showed this: only another walk confirms it.");
+  if (cost) {
+    if (weights.length || !parts.length) refuse(`${claim}: sets of multipliers prove that alone.`);
+    if (extra && parts.some(({ rest }) => rest)) refuse("only one set alone has a rest.");
+    return;
+  }
+  if (!Object.hasOwn(SHAPES, claim)) refuse(`${claim} is not a claim that it proves.`);
+  const [needsWeights, wanted] = SHAPES[claim];
+  if (weights.length > 0 !== needsWeights || parts.length !== wanted || extra) {
     refuse(`a proof of ${claim} has weights: ${needsWeights}, and ${wanted} sets of multipliers.`);
   }
 }
 
-// Rows are there, in one part once, each with a positive multiplier.
-function checkNumbers(parts, count) {
+// Groups of rows that are equal: two or more, in order, and no row is in two.
+function checkAlike(groups, X, y) {
   const seen = new Set();
+  for (const group of groups) {
+    if (group.length < 2) refuse("rows that are alike are two or more.");
+    group.forEach((n, i) => {
+      if (!(n >= 0 && n < X.length) || seen.has(n) || (i && n <= group[i - 1])) {
+        refuse(`row ${n}: it is not there, or not once and in order.`);
+      }
+      seen.add(n);
+      if (y[n] !== y[group[0]] || X[n].some((v, j) => v !== X[group[0]][j])) {
+        refuse(`rows ${group[0]} and ${n} are not alike.`);
+      }
+    });
+  }
+}
+
+// Rows are there, in one part once, each with a positive multiplier; with a tree they may be in
+// several parts.
+function checkNumbers({ parts, tree, alike = [] }, count) {
+  const others = new Set(alike.flatMap((group) => group.slice(1)));
+  let seen = new Set();
   for (const { rows, multipliers, rest = 0n } of parts) {
+    seen = tree ? new Set() : seen;
     for (const n of rows) {
       if (!Number.isSafeInteger(n) || n < 0 || n >= count) refuse(`row ${n}: there is none.`);
       if (seen.has(n)) refuse(`row ${n} is used twice.`);
+      if (others.has(n)) refuse(`row ${n} is alike to one before it, which stands for it.`);
       seen.add(n);
     }
     if (rows.length !== multipliers.length || rows.length === 0) refuse("a row has no multiplier.");
@@ -64,11 +124,49 @@ function checkNumbers(parts, count) {
 // Σ λ z = 0, column by column.
 function checkSum({ rows, multipliers, rest = 0n }, Z) {
   const each = new Map(rows.map((n, i) => [n, multipliers[i]]));
-  for (let j = 0; j < Z[0].length; j++) {
-    let total = 0n;
-    Z.forEach((z, n) => (total += (each.get(n) ?? rest) * z[j]));
-    if (total !== 0n) refuse(`the sum of multipliers times rows is not zero in column ${j}.`);
+  const summed = rest ? Z.keys() : rows;
+  const totals = Z[0].map(() => 0n);
+  for (const n of summed) {
+    const multiplier = each.get(n) ?? rest;
+    Z[n].forEach((v, j) => (totals[j] += multiplier * v));
   }
+  const j = totals.findIndex((total) => total !== 0n);
+  if (j >= 0) refuse(`the sum of multipliers times rows is not zero in column ${j}.`);
+}
+
+// The sets prove what mistakes cost: on their own, or by the tree.
+function checkMistakes({ claim, parts, tree, alike = [] }, [p, q], { prices, count }) {
+  const { each, units } = wholeCosts(prices, count);
+  const need = units(p, q);
+  const costs = new Map();
+  for (const [first, ...others] of alike) {
+    costs.set(first, [first, ...others].reduce((sum, n) => sum + each(n), 0n));
+    for (const n of others) costs.set(n, null);
+  }
+  const costOf = (n) => (costs.has(n) ? costs.get(n) : each(n));
+  const sets = parts.map(({ rows }) => rows);
+  if (tree) {
+    const fault = treeFault(tree, sets, costOf, need);
+    if (fault) refuse(`the tree does not hold: ${fault}.`);
+    return;
+  }
+  const least = (rows) => rows.map(costOf).reduce((a, b) => (b < a ? b : a));
+  const sure = sets.reduce((sum, rows) => sum + least(rows), 0n);
+  if (sure !== need) refuse(`${claim} is not what these sets prove.`);
+}
+
+// What a mistake on a row costs in whole numbers of one unit, the largest there is, or null of no
+// row; and how many units p/q of a weight are at least.
+function wholeCosts(prices, count) {
+  const isRow = (n) => n >= 0 && n < count;
+  const rounded = (p, q) => (p + q - 1n) / q;
+  if (!prices) return { each: (n) => (isRow(n) ? 1n : null), units: rounded };
+  const { wholes, power } = onGrid(prices);
+  const all = wholes.reduce((a, b) => a | b, 0n);
+  const unit = all & -all;
+  if (!unit) refuse("no row costs anything.");
+  const units = (p, q) => rounded(p << BigInt(-power), q * unit);
+  return { each: (n) => (isRow(n) ? wholes[n] / unit : null), units };
 }
 
 // No w is 0 on the rows of the part and positive elsewhere: they are all rows, or span everything.
@@ -90,132 +188,27 @@ function checkProducts({ claim, weights }, Z) {
   if (!positive) refuse("no row has w·z > 0: the weights prove nothing.");
 }
 
-// The rank, by elimination without fractions.
+// The rank, by elimination without fractions: what is divided by divides (Bareiss).
 function rankOf(rows) {
-  let [left, rank] = [rows, 0];
+  let [left, rank, before] = [rows, 0, 1n];
   for (let j = 0; j < rows[0].length; j++) {
     const pivot = left.find((row) => row[j] !== 0n);
     if (!pivot) continue;
-    rank += 1;
+    const divisor = before;
     left = left
       .filter((row) => row !== pivot)
-      .map((row) => row.map((v, k) => v * pivot[j] - pivot[k] * row[j]));
+      .map((row) => row.map((v, k) => (v * pivot[j] - pivot[k] * row[j]) / divisor));
+    [rank, before] = [rank + 1, pivot[j]];
   }
   return rank;
 }
 
-// y·(1, x) in whole numbers of one unit.
-function signed(X, y) {
-  const width = X[0].length + 1;
-  const { wholes } = onGrid(X.flatMap((x) => [1, ...x]));
+// y·(x0, x) in whole numbers of one unit.
+function signed(X, y, x0) {
+  const { wholes } = onGrid(X.flatMap((x) => (x0 ? [x0, ...x] : x)));
+  const width = wholes.length / X.length;
   return X.map((_, n) => {
     const row = wholes.slice(n * width, (n + 1) * width);
     return y[n] > 0 ? row : row.map((v) => -v);
   });
-}
-
-// A proof from its text; nothing but what Python writes is taken, but for spaces between.
-function readProof(text) {
-  let content;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    refuse("this text is not JSON.");
-  }
-  if (
-    Object.keys(content ?? {})
-      .sort()
-      .join() !== KEYS
-  )
-    refuse("this is not the JSON of a proof.");
-  const { seal, ...told } = content;
-  const plain = text.replace(/"(?:[^"\\]|\\.)*"|\s+/g, (part) =>
-    part[0] === '"' ? JSON.stringify(JSON.parse(part)) : "",
-  );
-  if (plain !== JSON.stringify(content)) refuse("a number or a name is written in a strange way.");
-  if (told.format !== FORMAT || told.x0 !== CONSTANT) refuse("this is not the JSON of a proof.");
-  if (seal !== sealOf(told)) refuse("the text of this proof was changed: its seal does not fit.");
-  const parts = listOf(told.parts).map((part) => ({
-    rows: listOf(part.rows),
-    multipliers: listOf(part.multipliers).map(wholeIn),
-    rest: wholeIn(part.rest),
-  }));
-  return { ...told, weights: listOf(told.weights).map(wholeIn), parts };
-}
-
-function listOf(value) {
-  return Array.isArray(value) ? value : refuse("this is not the JSON of a proof.");
-}
-
-function wholeIn(text) {
-  if (!/^-?0x(0|[1-9a-f][0-9a-f]*)$/.test(text)) refuse("this is not the JSON of a proof.");
-  return text[0] === "-" ? -BigInt(text.slice(1)) : BigInt(text);
-}
-
-// The text of a proof {claim, weights, parts}, as Python reads and checks it.
-export function proofText({ claim, weights, parts }, X, y) {
-  const hex = (v) => (v < 0n ? `-0x${(-v).toString(16)}` : `0x${v.toString(16)}`);
-  const told = {
-    format: FORMAT,
-    claim,
-    data: fingerprint(X, y),
-    x0: CONSTANT,
-    weights: weights.map(hex),
-    parts: parts.map(({ rows, multipliers, rest = 0n }) => ({
-      rows,
-      multipliers: multipliers.map(hex),
-      rest: hex(rest),
-    })),
-  };
-  return JSON.stringify({ ...told, seal: sealOf(told) }, null, 1);
-}
-
-function sealOf(content) {
-  return sha256(new TextEncoder().encode(pythonJson(content)));
-}
-
-// As Python's json.dumps(value, sort_keys=True) writes it.
-function pythonJson(value) {
-  if (Array.isArray(value)) return `[${value.map(pythonJson).join(", ")}]`;
-  if (value === null || typeof value !== "object") {
-    const code = (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`;
-    return JSON.stringify(value).replace(/[\u007f-\uffff]/g, code);
-  }
-  const entries = Object.keys(value).sort();
-  return `{${entries.map((key) => `${pythonJson(key)}: ${pythonJson(value[key])}`).join(", ")}}`;
-}
-
-// The digest of numbers and answers by which a proof knows its data.
-export function fingerprint(X, y) {
-  const d = X[0].length;
-  const head = new TextEncoder().encode(`${X.length} ${d} ${CONSTANT}`);
-  const bytes = new Uint8Array(head.length + 9 * X.length);
-  bytes.set(head);
-  const view = new DataView(bytes.buffer);
-  const odd = X[0].map((_, j) => oddConstant(j + 1));
-  X.forEach((x, n) => {
-    view.setInt8(head.length + n, y[n] > 0 ? 1 : -1);
-    let code = 0n;
-    x.forEach((value, j) => {
-      const bits = bitsOf(value);
-      code += (bits ^ (bits >> 32n)) * odd[j];
-    });
-    view.setBigUint64(head.length + X.length + 8 * n, BigInt.asUintN(64, code), true);
-  });
-  return sha256(bytes);
-}
-
-function bitsOf(value) {
-  const view = new DataView(new ArrayBuffer(8));
-  view.setFloat64(0, value + 0); // -0 has the bits of 0
-  return view.getBigUint64(0);
-}
-
-// The steps of splitmix64, made odd.
-function oddConstant(k) {
-  const word = (v) => BigInt.asUintN(64, v);
-  let z = word(BigInt(k) * 0x9e3779b97f4a7c15n);
-  z = word((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);
-  z = word((z ^ (z >> 27n)) * 0x94d049bb133111ebn);
-  return (z ^ (z >> 31n)) | 1n;
 }
