@@ -108,13 +108,14 @@ class AgainstRivals:
     def _blocks(self) -> Iterator[Examples]:
         step = max(1, ENTRIES // (2 * self.examples.entries_per_row))
         for begin in range(0, self.examples.n, step):
-            yield self._written(slice(begin, begin + step))
+            yield self.written(slice(begin, begin + step))
 
     @functools.cached_property
     def _kept(self) -> list[Examples]:
         return list(self._blocks())
 
-    def _written(self, part: slice) -> Examples:
+    def written(self, part: slice = slice(None)) -> Examples:
+        """The rows of some examples, in memory."""
         from scipy import sparse
 
         examples, rivals = self.examples, self.examples.k - 1
@@ -128,14 +129,17 @@ class AgainstRivals:
         own = np.repeat(y, rivals).reshape(-1, rivals)
         # Each row twice, in the places of two labels, the smaller first.
         place = np.stack((np.minimum(own, others), np.maximum(own, others)), axis=2).ravel()
-        sign = np.where(place == np.repeat(y, 2 * rivals), 1, -1)
-        twice = X[np.repeat(np.arange(len(y)), 2 * rivals)]
-        count = np.diff(twice.indptr)
-        data = twice.data * np.repeat(sign, count).astype(twice.data.dtype)
-        places = twice.indices + np.repeat(place * size, count)
-        shape = (len(y) * rivals, examples.k * size)
-        Z = sparse.csr_array((data, places, twice.indptr[::2]), shape=shape)
-        Z = Z[:, size:] if self.reduced else Z
+        row, kept = np.repeat(np.arange(len(y)), 2 * rivals), place >= self.reduced
+        counts = np.where(kept, np.diff(X.indptr)[row], 0)
+        row, place = row[kept], place[kept]
+        twice, count = X[row], counts[kept]
+        sign = np.where(place == y[row], 1, -1).astype(twice.data.dtype)
+        shape = (len(y) * rivals, (examples.k - self.reduced) * size)
+        index = np.int32 if max(shape[1], counts.sum()) < 2**31 else np.int64
+        places = twice.indices + np.repeat(((place - self.reduced) * size).astype(index), count)
+        begins = np.append(0, counts.reshape(-1, 2).sum(axis=1).cumsum())
+        entries = twice.data * np.repeat(sign, count), places.astype(index), begins.astype(index)
+        Z = sparse.csr_array(entries, shape=shape)
         s = None if examples.weights is None else np.repeat(examples.weights[part], rivals)
         return Examples(Z, np.ones(Z.shape[0], dtype=np.int8), ONE_SIDE, None, 0.0, s)
 

@@ -13,6 +13,8 @@ from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.blocks import AgainstRivals, take
+from rosenblatt.clock import NEVER
+from rosenblatt.evidence.separability import soon_halted
 from rosenblatt.examples import JointExamples
 
 
@@ -63,6 +65,34 @@ def test_the_verdict_is_that_of_the_rows_written_out(examples, x0):
         assert np.isclose(found.margin, plain.margin)
         assert np.isclose(found.bound, plain.bound)
     tried("verdicts of more than two labels, beside the rows written out")
+
+
+@given(labelled())
+def test_it_does_not_matter_whether_the_rule_soon_halts(examples):
+    X, y = examples
+    found = rb.separability(X, y)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rosenblatt.evidence.separability.soon_halted", lambda *_: (None, 0))
+        searched = rb.separability(X, y)
+    assert (found.verdict, found.proof.data) == (searched.verdict, searched.proof.data)
+    assert searched.proof.check(X, y)
+    if found:
+        assert np.isclose(found.margin, searched.margin)
+
+
+def test_the_rule_is_given_up_where_it_corrects_as_much_as_before(monkeypatch):
+    X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "c"]
+    halted, cycles = soon_halted(JointExamples.from_arrays(X, y), NEVER)
+    assert halted is None
+    assert cycles < 1000
+    monkeypatch.setattr("rosenblatt.engine.pla", interrupted)
+    found = rb.separability(X, y)
+    assert (found.verdict, found.proof) == ("undecided", None)
+    assert found.reason == "interrupted after 0 passes over the data"
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
 
 
 @given(labelled())

@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.blocks import AgainstRivals
 from rosenblatt.checks import one_of, row_weights
-from rosenblatt.examples import Examples, labels_of, one_or_two_labels, signs
+from rosenblatt.examples import Examples, JointExamples, labels_of, one_or_two_labels, signs
 from rosenblatt.tables import as_column, as_table, column_names
 from rosenblatt.words import column_called, listed
 
@@ -125,10 +126,9 @@ def question_of(
     answers = _answers(y, n)[kept]
     X = X if len(kept) == n else X[kept]
     if family == "multinomial":
-        X, owners, labels = _against_rivals(X, answers)
-        sign, pinned = np.ones(len(owners), dtype=np.int8), np.zeros(len(owners), dtype=bool)
+        rows, owners, labels = _against_rivals(X, answers)
         pairs = tuple((label, name) for label in labels[1:] for name in names)
-        constraints = Constraints(Examples(X, sign, SIGNS, None, 0.0), pinned)
+        constraints = Constraints(rows, np.zeros(rows.n, dtype=bool))
         return Question(family, fit_intercept, constraints, kept[owners], pairs)
     sign, pinned = (_binomial if family == "binomial" else _poisson)(answers)
     constraints = Constraints(Examples(X, sign, SIGNS, None, 0.0), pinned)
@@ -184,25 +184,14 @@ def _numbers(answers: NDArray[Any], family: str) -> NDArray[np.float64]:
     return numbers
 
 
-def _against_rivals(X: Any, answers: NDArray[Any]) -> tuple[Any, NDArray[np.intp], list[Any]]:
+def _against_rivals(X: Any, answers: NDArray[Any]) -> tuple[Examples, NDArray[np.intp], list[Any]]:
     """A row for each row and rival label, the row that each is of, and the labels."""
-    from scipy import sparse
-
     labels, codes = labels_of(answers)
-    K = len(labels)
-    if K < 2:
+    if len(labels) < 2:
         raise ValueError(f"y has only one label, {labels[0]!r}; a multinomial needs two or more.")
-    rivals = np.array([[r for r in range(K) if r != k] for k in range(K)])[codes]
-    owners = np.repeat(np.arange(len(codes)), K - 1)
-    mine = sparse.csr_array(sparse.eye_array(K, format="csr")[:, 1:])
-    place = (mine[np.repeat(codes, K - 1)] - mine[rivals.ravel()]).toarray()
-    rows = sparse.csr_array(X)[owners]
-    table = sparse.hstack([sparse.diags_array(one) @ rows for one in place.T], format="csr")
-    table.eliminate_zeros()
-    table.sort_indices()
-    table.indices = table.indices.astype(np.int32, copy=False)
-    table.indptr = table.indptr.astype(np.int32, copy=False)
-    return table, owners, labels.tolist()
+    joint = JointExamples(X, codes.astype(np.int32), labels, None, 0.0)
+    owners = np.repeat(np.arange(len(codes)), len(labels) - 1)
+    return AgainstRivals(joint, reduced=True).written(), owners, labels.tolist()
 
 
 def design_of(X: Any, fit_intercept: bool = True) -> Design:

@@ -21,6 +21,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt import algorithms
 from rosenblatt.blocks import AgainstRivals, Blocks, Picked, T, Together, Work, picked, take
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.decide import (
@@ -78,6 +79,8 @@ from rosenblatt.words import cannot_be_right, card, counted, listed, rows_named
 TIME_OVER = "the time limit ended the search for a proof"
 FEW_NUMBERS = 2**13  # so few are decided about whatever the time
 PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
+FIRST_CYCLES = 8  # of PLA, then twice as many each time
+LESS = 0.9  # times the corrections of a cycle before, or it is given up
 MOST_WORKING = 4096  # rows of a working set, or more where there are many features
 SAMPLE = 64  # rows of a block to begin with
 MOST_NEAR = 256  # rows on the margin that a block tells
@@ -309,16 +312,32 @@ def separability_of_labels(
 ) -> Separability:
     """Decide about more than two labels, by rows against rivals.
 
-    Without the first label's weights, which may be 0, there is nothing that no row tells apart, and
-    a verdict is soon found; the widest margin is that of the weights of all labels.
+    Where the rule itself soon halts there is nothing to decide. Else, without the first label's
+    weights, which may be 0, there is nothing that no row tells apart, and a verdict is soon found.
+    The widest margin is that of the weights of all labels.
     """
     rows = AgainstRivals(examples, reduced=True)
-    found = separability_of(rows, widest=False, deadline=deadline)
-    if found and found.weights is not None:
+    try:
+        w, cycles = soon_halted(examples, deadline)
+    except algorithms.Interrupted as stop:
+        passes = counted(stop.run.cycles, "pass", "passes")
+        found = Separability("undecided", 0.0, reason=f"interrupted after {passes} over the data")
+        return _of_labels(found, rows)
+    if w is None:
+        found = separability_of(rows, widest=False, deadline=deadline)
+        if found and found.weights is not None:
+            size = len(found.weights) // (examples.k - 1)
+            w = np.append(np.zeros(size), found.weights)
+    if w is not None:
         rows = AgainstRivals(examples)
-        size = len(found.weights) // (examples.k - 1)
-        w = np.concatenate((np.zeros(1 + size), found.weights))
-        found = separability_of(rows, widest=widest, deadline=deadline, known=w)
+        known = np.append(0.0, w)
+        found = separability_of(rows, widest=widest, deadline=deadline, known=known)
+    return _of_labels(replace(found, passes=found.passes + cycles), rows)
+
+
+def _of_labels(found: Separability, rows: AgainstRivals) -> Separability:
+    """What was found about rows against rivals, told of the labels."""
+    examples = rows.examples
     weights, proof = found.weights, found.proof
     if weights is not None:
         size = weights.size // (examples.k - rows.reduced)
@@ -335,6 +354,31 @@ def separability_of_labels(
         scaled=None,
         rivals=rows,
     )
+
+
+def soon_halted(examples: JointExamples, deadline: Deadline) -> tuple[Floats | None, int]:
+    """The weights of all labels that PLA halts with, if it corrects less and less till then.
+
+    Where nothing separates, it soon corrects as much as before. The number is that of its cycles.
+    """
+    start, before, made, more = None, math.inf, 0, FIRST_CYCLES
+    while not deadline.over:
+        seconds = None if deadline == NEVER else deadline.left / 2
+        try:
+            budget = algorithms.Budget(more, seconds=seconds)
+            run = algorithms.pla(examples, budget=budget, start=start)
+        except algorithms.WeightsOverflowError:
+            break
+        except algorithms.Interrupted as stop:
+            whole = replace(stop.run, cycles=made + stop.run.cycles)
+            raise algorithms.Interrupted(whole) from None
+        made, start = made + run.cycles, examples.flat(run.hypothesis.w)
+        if run.separated:
+            return examples.tall(start).ravel(), made
+        if run.corrections > LESS * before * run.cycles:
+            break
+        before, more = run.corrections / run.cycles, 2 * more
+    return None, made
 
 
 def separability_of(
