@@ -108,6 +108,42 @@ def test_columns_from_1e_150_to_1e150_and_rows_change_no_verdict(labelled, draw)
     assert s.verdict == want
 
 
+@given(make.labelled(max_rows=8, max_columns=3), st.data())
+def test_columns_a_little_uneven_change_no_verdict(labelled, draw):
+    X, y = labelled
+    columns = np.array([2.0 ** draw.draw(st.integers(-12, 12)) for _ in X[0]])
+    want = rays.verdict(signed_rows(X, y, True))
+    assert decided(X * columns, y).verdict == want
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("d", [8, 16, 24])
+def test_the_numbers_of_a_proof_do_not_grow_with_the_rounds_it_took(d, seed):
+    rng = np.random.default_rng(seed)
+    X = np.round(np.exp(rng.normal(size=(30 * d, d))), 2) * (rng.random((30 * d, d)) < 0.1)
+    uneven = X * np.round(10.0 ** rng.uniform(0, 4, d))
+    s = decided(uneven, rng.random(30 * d) < 0.5)
+    assert s.verdict == "inseparable"
+    assert s.passes > 10  # a few for each round
+    # As in one system of equations: the digits of a float for each unknown.
+    longest = max(m.bit_length() for part in s.proof.parts for m in part.multipliers)
+    assert longest < 60 * (d + 2)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_uneven_columns_have_their_widest_margin(shape):
+    rng = np.random.default_rng(shape)
+    X, y = make.with_margin(rng, *shape, 0.01)
+    X = X * 10.0 ** rng.uniform(-3, 3, shape[1])
+    s = decided(X, y)
+    assert s.verdict == "separable"
+    assert s.gap <= 1e-9
+    Z = np.column_stack((np.ones(len(X)), X)) * np.where(y > 0, 1, -1)[:, None]
+    for _ in range(20):
+        other = s.weights + rng.normal(size=len(s.weights)) * np.abs(s.weights) / 100
+        assert (Z @ other).min() / np.linalg.norm(other) <= s.margin * (1 + 1e-9)
+
+
 @given(make.real_numbers())
 def test_real_numbers_on_many_scales_are_decided(labelled):
     decided(*labelled)

@@ -93,7 +93,7 @@ def decide(
     to separate, nothing is left to decide but the margin.
     """
     signed = plain
-    if look.far_apart:
+    if look.uneven:
         scale = Scale.even(plain.examples, look)
         signed = replace(plain, scale=scale, passes=plain.passes + 1)
     gap = GAP if widest and signed is plain else ANY
@@ -310,12 +310,48 @@ def _all_of(signed: Signed, carried: Sequence[Alternative]) -> Part:
 
 
 def joined(signed: Signed, carried: Sequence[Alternative], free: int = 0) -> Alternative:
-    """The multipliers of all rounds in one; the first rows are free to have any."""
-    rows, multipliers = list(carried[0].rows), list(carried[0].multipliers)
-    for found in carried[1:]:
-        multipliers = lifted(signed, rows, multipliers, sum_of(signed, found), free)
-        rows, multipliers = [*rows, *found.rows], [*multipliers, *found.multipliers]
-    return Alternative(rows=rows, multipliers=multipliers)
+    """The multipliers of all rounds in one; the first rows are free to have any.
+
+    The rows of a round sum to zero but for what rows before them span. So each round counts as
+    often, a power of two, as makes up for what all rounds after it take. One system is solved for
+    all of them: solved round by round, multipliers would grow longer with each.
+    """
+    if len(carried) == 1:
+        return carried[0]
+    rows = [n for found in carried for n in found.rows]
+    given = [m for found in carried for m in found.multipliers]
+    keep = independent_columns(signed.exact_whole(rows).transpose())
+    others = sorted(set(range(len(rows))) - set(keep))
+    shares = _in_terms_of(signed, [rows[i] for i in keep], [rows[i] for i in others])
+    taken = dict.fromkeys(range(len(rows)), flint.fmpq(0))
+    end = len(rows)
+    for found in reversed(carried):
+        begin = end - len(found.rows)
+        over = [k for k, i in enumerate(others) if begin <= i < end]
+        if over:
+            unit = given[others[over[-1]]]
+            held = [taken[i] * unit / given[i] for i in keep if max(begin, free) <= i < end]
+            times = _power_above(max(held, default=flint.fmpq(0))) / unit
+            for k in over:
+                taken[others[k]] = -times * given[others[k]]
+                for i, share in zip(keep, shares[k], strict=True):
+                    taken[i] -= taken[others[k]] * share
+        end = begin
+    return Alternative(rows=rows, multipliers=[-taken[i] for i in range(len(rows))])
+
+
+def _in_terms_of(signed: Signed, basis: list[int], rows: list[int]) -> list[Fractions]:
+    """Rows in the span of independent ones: for each, how much of those sums to it."""
+    K = signed.exact_whole(basis)
+    at = np.array(independent_columns(K))
+    right = columns_of(signed.exact_whole(rows), at).transpose()
+    table: list[Fractions] = solved(columns_of(K, at).transpose(), right).transpose().tolist()
+    return table
+
+
+def _power_above(v: Any) -> Any:
+    """A power of two above a fraction, and not below 1."""
+    return power(1, max(0, int(v.p).bit_length() - int(v.q).bit_length() + 1) if v > 0 else 0)
 
 
 def with_the_rest(signed: Signed, found: Alternative, rest: Total, free: int = 0) -> Part:
@@ -347,16 +383,6 @@ def lifted(
     held = [c[i] / multipliers[i] for i in keep if i >= free]
     enough = max(1 + max(held, default=flint.fmpq(0)), flint.fmpq(1))
     return [enough * m - c.get(i, flint.fmpq(0)) for i, m in enumerate(multipliers)]
-
-
-def sum_of(signed: Signed, found: Alternative) -> Fractions:
-    """Σ λ z of some rows, nothing divided away."""
-    total = flint.fmpq_mat(1, len(signed.scale.columns))
-    for start in range(0, len(found.rows), 1024):
-        rows = found.rows[start : start + 1024]
-        m = flint.fmpq_mat(1, len(rows), found.multipliers[start : start + 1024])
-        total = total + m * signed.exact_whole(rows)
-    return list(total.entries())
 
 
 def part_of(signed: Signed, found: Alternative, rest: int = 0) -> Part:
@@ -439,15 +465,17 @@ def widest_from(plain: Signed, best: Measured, point: Point | None, watch: Watch
         point = nearest_point(plain, GAP, watch)
         found = separator(plain, point)
         nearer = best.weights if found is None else plain.tall_integers(found.weights)
-        best = max(best, measured(plain, nearer, point), key=_wider)
+        best = _better(best, measured(plain, nearer, point))
     small = plain.examples.n * plain.dimension <= SMALL
     if best.gap > GAP and point is not None and small and 0 < len(point.rows) <= FEW:
-        best = max(best, _exactly(plain, point) or best, key=_wider)
+        best = _better(best, _exactly(plain, point) or best)
     return best
 
 
-def _wider(found: Measured) -> tuple[float, float]:
-    return found.margin, -found.upper
+def _better(one: Measured, other: Measured) -> Measured:
+    """The wider of two; what either shows of all others holds for both."""
+    wider = one if one.margin > other.margin else other
+    return replace(wider, upper=min(one.upper, other.upper))
 
 
 def _exactly(plain: Signed, point: Point) -> Measured | None:

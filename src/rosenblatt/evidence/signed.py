@@ -40,7 +40,8 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Fractions = list[Any]  # of flint.fmpq
 
-FAR_APART = 2.0**20  # columns or rows further apart are scaled before the question is asked
+FAR_APART = 2.0**20  # columns or rows further apart are scaled before any question is asked
+UNEVEN = 2.0**6  # columns further apart mislead floats about all rows, which costs exact steps
 PRIME = 2**61 - 1
 MANY = 1024  # rows among which equal ones are looked for, to look at each kind once
 BATCH = 64  # rows looked at exactly at a time
@@ -54,6 +55,11 @@ class Look:
     columns: Floats  # the largest entries of tall rows
     x0: bool  # whether the first of them is x0
     far_apart: bool = False  # columns or rows
+
+    @property
+    def uneven(self) -> bool:
+        """Whether columns, or rows far more, differ so much that each is given its own unit."""
+        return self.far_apart or _apart(self.columns, UNEVEN)
 
     @property
     def scales(self) -> Floats:
@@ -80,11 +86,14 @@ def look_at(examples: Examples) -> Look:
     least, most = float(squares.min()) + (x0 / unit) * (x0 / unit), float(squares.max())
     radius = not_below(math.hypot(math.sqrt(most), x0 / unit), unit)
     tall = np.concatenate(([x0], columns)) if x0 else columns
-    used = tall[tall > 0]
-    apart = least * FAR_APART**2 < most or bool(
-        used.max(initial=0.0) / FAR_APART > used.min(initial=math.inf)
-    )
+    apart = least * FAR_APART**2 < most or _apart(tall, FAR_APART)
     return Look(radius, tall, bool(x0), apart)
+
+
+def _apart(columns: Floats, far: float) -> bool:
+    """Whether the largest entries of columns, but for those of zeros, are so far apart."""
+    used = columns[columns > 0]
+    return bool(used.max(initial=0.0) / far > used.min(initial=math.inf))
 
 
 def scaled_radius(
