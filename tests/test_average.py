@@ -6,10 +6,13 @@ import pickle
 import lecture
 import numpy as np
 import pytest
+import sklearn.linear_model
 import strategies as make
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from sklearn.datasets import load_digits
+from sklearn.model_selection import cross_val_score
 
 import rosenblatt as rb
 
@@ -150,3 +153,22 @@ def test_the_saved_model_is_the_mean(tmp_path):
 def test_average_is_yes_or_no():
     with pytest.raises(ValueError, match="average is 3; give True or False"):
         rb.Perceptron(average=3).fit([[1.0], [2.0]], [0, 1])
+
+
+@quietly
+@pytest.mark.slow_without_jit
+def test_by_5_folds_the_mean_beats_the_last_w_and_one_against_the_rest():
+    rng = np.random.default_rng(0)
+    rows, flipped = rng.normal(size=(2000, 20)), rng.random(2000) < 0.1
+    noisy = rows, (rows @ rng.normal(size=20) > 0) ^ flipped
+    for X, y in (load_digits(return_X_y=True), noisy):
+        how = {"order": "shuffle", "max_iter": 20, "random_state": 0}
+        last, mean, peer = (
+            cross_val_score(clf, X, y, cv=5).mean()
+            for clf in (
+                rb.Perceptron(**how),
+                rb.Perceptron(average=True, **how),
+                sklearn.linear_model.Perceptron(random_state=0),
+            )
+        )
+        assert mean > max(last, peer) + 0.02
