@@ -292,6 +292,16 @@ def products(A, v, g):
         g[n] = x
 
 
+def normalise(w):
+    """Bring w to the length 1."""
+    squares = 0.0
+    for i in range(len(w)):
+        squares += w[i] * w[i]
+    length = np.sqrt(squares)
+    for i in range(len(w)):
+        w[i] /= length
+
+
 def cost_of(s, costs):
     """What the mistakes cost together."""
     f = 0.0
@@ -390,15 +400,18 @@ def aim(board, line, rng):
     chance = rng.random()
     if chance < 0.5:
         i = min(int(rng.random() * D), D - 1)
-        line.v[:] = 0.0
-        line.v[i] = 1.0
-        line.g[:] = board.columns[i]
+        for j in range(D):
+            line.v[j] = 1.0 if j == i else 0.0
+        for n in range(N):
+            line.g[n] = board.columns[i, n]
         return i
     if chance < 0.8:
         for i in range(D):
             line.v[i] = rng.standard_normal()
     else:
-        line.v[:] = board.rows[min(int(rng.random() * N), N - 1)]
+        n = min(int(rng.random() * N), N - 1)
+        for i in range(D):
+            line.v[i] = board.rows[n, i]
     products(board.rows, line.v, line.g)
     return D if chance < 0.8 else D + 1
 
@@ -413,7 +426,7 @@ def anneal(board, line, w, best, schedule, reaches, rng):
     f = 0.0
     for t in range(steps):
         if t % REFRESH == 0:
-            w /= np.sqrt((w * w).sum())
+            normalise(w)
             products(board.rows, w, line.s)
             f = cost_of(line.s, board.costs)
         kind = aim(board, line, rng)
@@ -421,12 +434,14 @@ def anneal(board, line, w, best, schedule, reaches, rng):
         temperature = hot * (cold / hot) ** (t / steps)
         a, f, met = step(line, board.costs, reach, f, temperature, rng)
         reaches[kind] *= 0.7 if met < 0 else (1.02 if met < few else 0.98)
-        w += a * line.v
+        for i in range(len(w)):
+            w[i] += a * line.v[i]
         if f < lowest:
             f = cost_of(line.s, board.costs)
             if f < lowest:
                 lowest = f
-                best[:] = w
+                for i in range(len(w)):
+                    best[i] = w[i]
     return lowest
 
 
@@ -445,7 +460,8 @@ def centre(board, line, w, turns, rng):
                     low = max(low, a)
         if low > -1e300 and high < 1e300:
             a = 0.5 * (low + high)
-            w += a * line.v
+            for i in range(len(w)):
+                w[i] += a * line.v[i]
             for n in range(len(line.s)):
                 line.s[n] += a * line.g[n]
 
@@ -455,6 +471,7 @@ def bind() -> None:
     """Tell Numba to compile the helpers of this file."""
     overload = engine.overload
     overload(products, jit_options={"fastmath": REORDER})(lambda A, v, g: products)
+    overload(normalise)(lambda w: normalise)
     overload(cost_of)(lambda s, costs: cost_of)
     overload(sort)(lambda crossings, k: sort)
     overload(cross)(lambda line, costs, reach: cross)

@@ -90,17 +90,25 @@ def relax(scores, size, scratch, slack, margin, wanted):
     such bounds is one, too.
     """
     m = scores.shape[0]
-    gains, share = np.zeros(m), np.full(m, 1.0 / m)
+    gains, share = np.zeros(m), np.zeros(m)
+    for v in range(m):
+        share[v] = 1.0 / m
     bound = 0.0
     for step in range(1, STEPS + 1):
         take(scores, size, share, slack, scratch, gains)
-        least, most = gains.min() / step, gains.max() / step
+        least, most = gains[0], gains[0]
+        for v in range(1, m):
+            least, most = min(least, gains[v]), max(most, gains[v])
+        least, most = least / step, most / step
         bound = max(bound, least)
         if least - margin > wanted - 1 or most < wanted:
             break
+        total = 0.0
         for v in range(m):
             share[v] = np.exp(SHARPNESS * (least - gains[v] / step) / max(most - least, margin))
-        share /= share.sum()
+            total += share[v]
+        for v in range(m):
+            share[v] /= total
     return int(np.ceil(bound - margin))
 
 
@@ -157,11 +165,13 @@ def mark(rows, costs, marks, bound, parts, nodes, halt):
     scratch = Scratch(
         np.empty(N), np.empty(N), np.empty(N), np.empty(N), np.empty(N, dtype=np.int32)
     )
-    margin = LARGEST_TERM * 2.0**-50 * N * costs.sum()  # of sums of floats
-    used = 0
+    total = used = 0
+    for n in range(N):
+        total += costs[n]
+    margin = LARGEST_TERM * 2.0**-50 * N * total  # of sums of floats
     for part in range(first, last):
         begin_with(rows, part, scores[0], which[0], corners[0])
-        known[0] = N, 0, 0
+        known[0, 0], known[0, 1], known[0, 2] = N, 0, 0
         level = 0
         while level >= 0 and not halt[0]:
             seen = known[level, 2]
@@ -188,24 +198,28 @@ def mark(rows, costs, marks, bound, parts, nodes, halt):
             if wrong + more >= limit:
                 continue
             if size <= LEAF or level + 1 == deepest or nodes[0] <= 0:
-                for n in which[level + 1, :size]:
-                    if marks[n] == 0:
-                        marks[n] = FOUND
+                for i in range(size):
+                    if marks[which[level + 1, i]] == 0:
+                        marks[which[level + 1, i]] = FOUND
                 continue
             level += 1
-            corners[level] = corners[level - 1]
-            corners[level, b] = 0.5 * (corners[level - 1, a] + corners[level - 1, b])
-            known[level] = size, wrong, 0
+            for i in range(m):
+                for v in range(m):
+                    corners[level, i, v] = corners[level - 1, i, v]
+            for v in range(m):
+                corners[level, b, v] = 0.5 * (corners[level, a, v] + corners[level, b, v])
+            known[level, 0], known[level, 1], known[level, 2] = size, wrong, 0
     return used
 
 
 def begin_with(rows, part, scores, which, corners):
     """The simplex of all axes, each in one of its two directions, and the scores at its corners."""
     m, N = rows.shape
-    corners[:] = 0.0
     for n in range(N):
         which[n] = n
     for v in range(m):
+        for i in range(m):
+            corners[v, i] = 0.0
         corners[v, v] = 1.0 - 2.0 * ((part >> v) & 1)
         for n in range(N):
             scores[v, n] = corners[v, v] * rows[v, n]
