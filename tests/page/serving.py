@@ -1,4 +1,4 @@
-"""A server of the page in a process of its own, as a person starts it, and a browser for it."""
+"""A server of the page, in a thread or as a person starts it, and a browser for it."""
 
 import contextlib
 import json
@@ -6,10 +6,28 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 from browsers import browsing
 
-__all__ = ["browsing", "serving"]
+from rosenblatt.show.page.server import Server, Service, Session, listen
+
+__all__ = ["answering", "browsing", "serving"]
+
+
+@contextlib.contextmanager
+def answering(**given):
+    """A server in a thread."""
+    with listen(Session()) as listening:
+        session = Session(port=listening.getsockname()[1])
+        with Server(Service(session, **given), listening) as server:
+            thread = threading.Thread(target=server.run)
+            thread.start()
+            try:
+                yield server
+            finally:
+                server.shutdown()
+                thread.join()
 
 
 @contextlib.contextmanager

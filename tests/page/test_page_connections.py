@@ -10,53 +10,28 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("uvicorn", reason="the extra `web` is not installed")
+from serving import answering
 
 from rosenblatt.cli import run
-from rosenblatt.show.page.server import (
-    Limits,
-    Service,
-    Session,
-    kept_token,
-    leading_to,
-    listen,
-    server_of,
-)
+from rosenblatt.show.page.server import Limits, Server, Session, kept_token, leading_to
 
-PATIENT = Limits(head=600.0)  # so long that no test waits for it
-HASTY = Limits(head=0.05)
-
-
-@contextlib.contextmanager
-def served(limits):
-    """A server in a thread; gives its session and the strangers."""
-    with listen(Session()) as listening:
-        session = Session(port=listening.getsockname()[1])
-        server, strangers = server_of(Service(session, limits=limits))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield session, strangers
-        finally:
-            server.should_exit = True
-            thread.join()
+PATIENT = Limits(head=600.0, look=0.02)  # so long that no test waits for it
+HASTY = Limits(head=0.05, look=0.02)
 
 
 @pytest.fixture
 def patient():
-    with served(PATIENT) as found:
-        yield found
+    with answering(limits=PATIENT) as server:
+        yield server
 
 
 @pytest.fixture
 def hasty():
-    with served(HASTY) as found:
-        yield found
+    with answering(limits=HASTY) as server:
+        yield server
 
 
 def connect(session):
@@ -96,17 +71,16 @@ HALVES = {
 
 @pytest.mark.parametrize("half", HALVES)
 def test_a_half_sent_request_is_given_up(hasty, half):
-    session, strangers = hasty
+    session = hasty.session
     with connect(session) as slow:
         slow.sendall(HALVES[half](session))
         answered(slow)  # ends: the server has closed
-    assert not strangers.connections
+    assert not hasty.strangers
     assert b"200 OK" in page_for_the_owner(session)
 
 
 def test_a_byte_now_and_then_does_not_prolong_it(hasty):
-    session, _ = hasty
-    with connect(session) as slow, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+    with connect(hasty.session) as slow, contextlib.suppress(BrokenPipeError, ConnectionResetError):
         slow.settimeout(0.001)
         while True:  # until it is closed
             slow.sendall(b"G")
@@ -116,30 +90,26 @@ def test_a_byte_now_and_then_does_not_prolong_it(hasty):
 
 
 def test_four_hundred_idle_sockets_do_not_lock_the_owner_out(patient):
-    session, strangers = patient
+    session = patient.session
     with contextlib.ExitStack() as crowd:
-        owner = crowd.enter_context(contextlib.closing(HTTPConnection(session.host, session.port)))
-        cookie = {"Cookie": f"{session.cookie}={session.token}"}
-        owner.request("GET", "/", headers=cookie)
-        assert owner.getresponse().read().startswith(b"<!doctype html>")
-        mine = owner.sock
+        owner = crowd.enter_context(connect(session))
+        owner.sendall(head(session))
+        begun = owner.recv(1)  # and reads no further for now
         for _ in range(400):
             crowd.enter_context(connect(session))
         assert b"200 OK" in page_for_the_owner(session)
-        assert len(strangers.connections) <= PATIENT.strangers
+        assert len(patient.strangers) <= PATIENT.strangers
         # The connection that had shown the token was not among those sent away.
-        owner.request("GET", "/", headers=cookie)
-        assert owner.getresponse().read().startswith(b"<!doctype html>")
-        assert owner.sock is mine
+        assert (begun + answered(owner)).endswith(b"</html>\n")
 
 
 def test_the_oldest_stranger_goes_first():
-    with served(replace(PATIENT, strangers=2)) as (session, _):
-        oldest, second, third = (connect(session) for _ in range(3))
+    with answering(limits=replace(PATIENT, strangers=2)) as server:
+        oldest, second, third = (connect(server.session) for _ in range(3))
         assert answered(oldest) == b""
         for connection in (second, third):
             with connection:
-                connection.sendall(b"GET / HTTP/1.1\r\nConnection: close\r\nHost: x\r\n\r\n")
+                connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
                 assert answered(connection).startswith(b"HTTP/1.1 421")
         oldest.close()
 
@@ -171,8 +141,6 @@ Path("title").write_text(re.search("<title>(.*)</title>", opener.open(address).r
 def test_a_browser_is_opened_and_the_token_is_in_no_list_of_processes(tmp_path, monkeypatch):
     import webbrowser
 
-    import uvicorn
-
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     Path("browser.py").write_text(BROWSER)
@@ -187,16 +155,16 @@ def test_a_browser_is_opened_and_the_token_is_in_no_list_of_processes(tmp_path, 
         opened.set()
 
     monkeypatch.setattr(Path, "unlink", removed)
-    serve = uvicorn.Server.run
+    serve = Server.run
 
-    def until_opened(self, sockets):
-        thread = threading.Thread(target=serve, args=(self, sockets))
+    def until_opened(self):
+        thread = threading.Thread(target=serve, args=(self,))
         thread.start()
         assert opened.wait(120)
-        self.should_exit = True
+        self.shutdown()
         thread.join()
 
-    monkeypatch.setattr(uvicorn.Server, "run", until_opened)
+    monkeypatch.setattr(Server, "run", until_opened)
     assert run(["watch"]) == 0
     token = re.search("token=(.*)", Path("address").read_text())[1]
     assert Path("title").read_text().startswith("rosenblatt")
@@ -227,7 +195,7 @@ def test_no_file_is_left_when_it_is_told_to_end(tmp_path, number, code):
 
 def addresses(monkeypatch, capfd, *arguments):
     """What `watch` prints before it serves."""
-    monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: None)
+    monkeypatch.setattr(Server, "run", lambda self: None)
     assert run(["watch", "--no-browser", *arguments]) == 0
     return capfd.readouterr()
 

@@ -8,7 +8,6 @@ import pytest
 from screen import Screen
 from serving import serving
 
-pytest.importorskip("uvicorn", reason="the extra `web` is not installed")
 pytestmark = pytest.mark.slow_without_jit
 
 

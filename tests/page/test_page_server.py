@@ -1,53 +1,56 @@
 """The server of the page: it gives one page to who has the token, and nothing hurts it."""
 
-import asyncio
+import json
+from http.client import HTTPConnection
 from urllib.parse import quote
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from serving import answering
 
-from rosenblatt.cli import run as program
 from rosenblatt.examples import Examples
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.data import Data, read_data
 from rosenblatt.read.plan import Wishes
-
-pytest.importorskip("starlette", reason="the extra `web` is not installed")
-httpx = pytest.importorskip("httpx", reason="httpx is not installed")
-
-from rosenblatt.show.page.assets import page_html  # noqa: E402
-from rosenblatt.show.page.own import SAVED, OwnData  # noqa: E402
-from rosenblatt.show.page.server import Service, Session, make_app  # noqa: E402
-
-SESSION = Session("127.0.0.1", 8000, "secret")
-OWNER = {"cookie": "rosenblatt-8000=secret"}
+from rosenblatt.show.page.assets import page_html
+from rosenblatt.show.page.own import SAVED, OwnData
+from rosenblatt.show.page.server import Session
 
 
 class Client:
-    """Speaks to the application as a browser does, without a port."""
+    """Speaks to a server as a browser does."""
 
-    def __init__(self, app):
-        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000")
+    def __init__(self, session):
+        self.own = f"127.0.0.1:{session.port}"
+        self.token, self.cookie = session.token, f"{session.cookie}={session.token}"
 
-    def request(self, method, path, **given):
-        return asyncio.run(self.http.request(method, path, **given))
+    def request(self, method, path, **headers):
+        http = HTTPConnection(self.own)
+        http.putrequest(method, path, skip_host=True)
+        for name, value in {"host": self.own, **headers}.items():
+            http.putheader(name, value)
+        http.endheaders()
+        answer = http.getresponse()
+        answer.text = answer.read().decode()
+        http.close()
+        return answer
 
-    def get(self, path, **given):
-        return self.request("GET", path, **given)
+    def get(self, path, **headers):
+        return self.request("GET", path, **headers)
 
 
 @pytest.fixture(scope="module")
 def page():
-    return Client(make_app(Service(SESSION)))
+    with answering() as server:
+        yield Client(server.session)
 
 
 def refusal(answer, status):
     """The one clear sentence of a refusal."""
-    assert answer.status_code == status, answer.text
-    told = answer.json()["error"]
+    assert answer.status == status, answer.text
+    told = json.loads(answer.text)["error"]
     assert told.endswith(".")
     assert "\n" not in told
     return told
@@ -86,20 +89,22 @@ def test_a_saved_page_stays_small_whatever_the_data():
 
 
 def test_the_page_opens_with_the_token_only_and_takes_it_from_the_address():
-    page = Client(make_app(Service(SESSION, {"name": "</script>mine"})))
-    assert page.get("/").status_code == 403
-    assert page.get("/?token=guess").status_code == 403
-    turned = page.get("/?token=secret")
-    assert (turned.status_code, turned.headers["location"]) == (303, "/")
-    assert "HttpOnly" in turned.headers["set-cookie"]
-    shown = page.get("/")
-    assert shown.status_code == 200
-    assert "secret" not in shown.text
-    assert '{"name":"\\u003c/script>mine"}' in shown.text
+    with answering(own={"name": "</script>mine"}) as server:
+        page = Client(server.session)
+        assert page.get("/").status == 403
+        assert page.get("/?token=guess").status == 403
+        assert page.get("/", cookie=page.cookie[:-1]).status == 403
+        turned = page.get(f"/?token={page.token}")
+        assert (turned.status, turned.headers["location"]) == (303, "/")
+        assert "HttpOnly" in turned.headers["set-cookie"]
+        shown = page.get("/", cookie=turned.headers["set-cookie"].partition(";")[0])
+        assert shown.status == 200
+        assert page.token not in shown.text
+        assert '{"name":"\\u003c/script>mine"}' in shown.text
 
 
 def test_every_answer_has_a_strict_policy(page):
-    for path in ("/", "/nothing", "/?token=secret"):
+    for path in ("/", "/nothing", f"/?token={page.token}"):
         headers = page.get(path).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
@@ -110,45 +115,38 @@ def test_every_answer_has_a_strict_policy(page):
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:8000", "127.0.0.1", "127.0.0.1:80", "", "a@127.0.0.1:8000",
-     "127.0.0.1:8000/x", "127.0.0.1.evil.example:8000", "[::", "0.0.0.0:8000"],
+    ["evil.example", "evil.example:PORT", "127.0.0.1", "127.0.0.1:80", "", "a@127.0.0.1:PORT",
+     "127.0.0.1:PORT/x", "127.0.0.1.evil.example:PORT", "[::", "0.0.0.0:PORT"],
 )  # fmt: skip
 def test_a_foreign_host_is_turned_away(page, host):
-    refusal(page.get("/", headers={**OWNER, "host": host}), 421)
+    host = host.replace("PORT", page.own.partition(":")[2])
+    refusal(page.get("/", cookie=page.cookie, host=host), 421)
 
 
 def test_known_hosts_are_let_in(page):
-    for host in ("127.0.0.1:8000", "localhost:8000", "[::1]:8000"):
-        assert page.get("/", headers={**OWNER, "host": host}).status_code == 200
+    port = page.own.partition(":")[2]
+    for host in ("127.0.0.1", "localhost", "[::1]"):
+        assert page.get("/", cookie=page.cookie, host=f"{host}:{port}").status == 200
     wild = Session("0.0.0.0", 8000)
     assert wild.has_name("192.168.1.7:8000")
     assert not wild.has_name("evil.example:8000")
 
 
 def test_another_site_may_not_ask(page):
-    refusal(page.get("/", headers={**OWNER, "origin": "https://evil.example"}), 403)
-    assert page.get("/", headers={**OWNER, "origin": "http://127.0.0.1:8000"}).status_code == 200
+    refusal(page.get("/", cookie=page.cookie, origin="https://evil.example"), 403)
+    assert page.get("/", cookie=page.cookie, origin=f"http://{page.own}").status == 200
 
 
 def test_there_is_nothing_else(page):
     for path in ("/static/page.js", "/server.py", "/api/story", "/../server.py", "/%2e%2e/x"):
-        assert refusal(page.get(path, headers=OWNER), 404) == "there is nothing at this address."
-    refusal(page.request("POST", "/", headers=OWNER), 405)
-    assert page.request("HEAD", "/", headers=OWNER).status_code == 200
+        told = refusal(page.get(path, cookie=page.cookie), 404)
+        assert told == "there is nothing at this address."
+    refusal(page.request("POST", "/", cookie=page.cookie), 405)
+    refusal(page.request("BREW", "/", cookie=page.cookie), 405)
+    assert page.request("HEAD", "/", cookie=page.cookie).status == 200
 
 
 @given(st.text(max_size=40), st.sampled_from(["GET", "POST", "PUT", "DELETE", "OPTIONS"]))
 def test_any_path_and_method_gets_a_sentence(page, path, method):
-    answer = page.request(method, "/" + quote(path), headers=OWNER)
-    assert answer.status_code in (200, 403, 404, 405, 307)
-
-
-def test_watch_without_its_extra_says_what_to_install(monkeypatch, capfd):
-    import sys
-
-    for name in [name for name in sys.modules if name.startswith("rosenblatt.show.page.")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "starlette", None)
-    monkeypatch.setitem(sys.modules, "starlette.datastructures", None)
-    assert program(["watch"]) == 64
-    assert "pip install 'rosenblatt[web]'" in capfd.readouterr().err
+    answer = page.request(method, "/" + quote(path), cookie=page.cookie)
+    assert answer.status in (200, 404, 405)

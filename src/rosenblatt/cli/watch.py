@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from typing import Any
 
@@ -17,7 +16,6 @@ from rosenblatt.cli.options import (
     reading_options,
     tell_plan,
 )
-from rosenblatt.errors import UsageError
 from rosenblatt.files import keep_apart, write_text
 from rosenblatt.read import Source
 from rosenblatt.read.data import read_data
@@ -67,7 +65,8 @@ def watch(data: str | None, save: str | None, reading: Reading, as_json: bool, *
     if save is not None:
         own = None if data is None else _own(data, reading, voice, saved=True)
         return _saved(save, own, voice)
-    server = _server()
+    from rosenblatt.show.page import server
+
     own = None if data is None else _own(data, reading, voice)
 
     def told(session: Any) -> None:
@@ -97,18 +96,6 @@ def _saved(path: str, own: dict[str, Any] | None, voice: Voice) -> int:
     voice.step("page", f"{path}, {size / 1000:,.0f} kB: opens in any browser")
     voice.result({"page": path, "bytes": size, "data": None if own is None else own["name"]})
     return 0
-
-
-def _server() -> Any:
-    """The server, if what it needs is installed."""
-    try:
-        return importlib.import_module("rosenblatt.show.page.server")
-    except ModuleNotFoundError as missing:
-        if missing.name is None or missing.name.partition(".")[0] not in ("starlette", "uvicorn"):
-            raise
-        raise UsageError(
-            f"watch needs {missing.name}; install it with: pip install 'rosenblatt[web]'."
-        ) from None
 
 
 def _own(data: str, reading: Reading, voice: Voice, saved: bool = False) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import ipaddress
+import json
 import os
 import secrets
 import signal
@@ -14,23 +14,14 @@ import tempfile
 import threading
 import time
 import webbrowser
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from html import escape
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-
-import h11
-import uvicorn
-from starlette.applications import Starlette
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, HTTPConnection, Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from urllib.parse import parse_qs, urlsplit
 
 from rosenblatt.errors import UsageError
 from rosenblatt.show.page.assets import page_html, page_parts
@@ -42,6 +33,7 @@ FORBIDDEN = (
     "Open the address that `rosenblatt watch` printed: it has the token that lets a page in.\n"
 )
 HEADERS = {
+    "connection": "close",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
@@ -58,6 +50,7 @@ class Limits:
 
     head: float = 5.0  # seconds for a request
     strangers: int = 64  # connections that have not shown the token
+    look: float = 0.5  # seconds between looks at the clock
 
 
 @dataclass(frozen=True)
@@ -92,12 +85,6 @@ class Session:
     def admits(self, token: str | None) -> bool:
         """Whether the token is right, in a time that does not tell how much of it is."""
         return token is not None and secrets.compare_digest(token.encode(), self.token.encode())
-
-    def authorizes(self, scope: Scope) -> bool:
-        """Whether a request shows the token: in its address or as a cookie."""
-        asked = HTTPConnection(scope)
-        shown = asked.query_params.get("token"), asked.cookies.get(self.cookie)
-        return any(map(self.admits, shown))
 
     def has_name(self, host: str) -> bool:
         """Whether a Host header names this server, so that no foreign name leads to it.
@@ -176,183 +163,142 @@ class Service:
     limits: Limits = field(default_factory=Limits)
 
 
-class Guard:
-    """Turns away strangers before anything is read, and adds the headers that keep a page safe."""
+class Server(ThreadingHTTPServer):
+    """The server of a service whose port is known, and the connections of strangers.
 
-    def __init__(self, app: ASGIApp, session: Session) -> None:
-        self.app, self.session = app, session
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
-            return
-        if scope["type"] != "http":  # there are no WebSockets here
-            await send({"type": "websocket.close", "code": 1008})
-            return
-
-        async def safely(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                policy = f"{page_parts()[3]}; frame-ancestors 'none'"
-                headers = {**HEADERS, "content-security-policy": policy}
-                MutableHeaders(scope=message).update(headers)
-            await send(message)
-
-        refused = self._refusal(scope)
-        await (refused or self.app)(scope, receive, safely)
-
-    def _refusal(self, scope: Scope) -> JSONResponse | None:
-        headers = Headers(scope=scope)
-        host = headers.getlist("host")
-        if len(host) != 1 or not self.session.has_name(host[0]):
-            return sentence("this server is not known by that name.", 421)
-        origin = headers.get("origin")
-        if origin is not None and origin != f"http://{host[0]}":
-            return sentence("another site may not ask this server.", 403)
-        return None
-
-
-def sentence(text: str, status: int) -> JSONResponse:
-    """An answer that says what is wrong."""
-    return JSONResponse({"error": text}, status)
-
-
-def make_app(service: Service) -> Guard:
-    """The server as an ASGI application."""
-    app = Starlette(
-        routes=[Route("/", _index(service.session, page_html(service.own)), methods=["GET"])],
-        exception_handlers=dict.fromkeys((HTTPException, ClientDisconnect, Exception), _trouble),
-    )
-    # Outside of everything: an answer to what should not happen is guarded too.
-    return Guard(app, service.session)
-
-
-def _index(session: Session, page: str) -> Callable[[Request], Awaitable[Response]]:
-    """The page, for who has the token in the address or from an earlier visit."""
-    body = page.encode()
-
-    async def index(request: Request) -> Response:
-        if session.admits(request.query_params.get("token")):
-            # Away from the address at once: what is copied from there is a link without it.
-            response: Response = RedirectResponse("/", 303)
-            known: dict[str, Any] = {"httponly": True, "samesite": "lax", "max_age": MONTH}
-            response.set_cookie(session.cookie, session.token, **known)
-            return response
-        if session.admits(request.cookies.get(session.cookie)):
-            return Response(body, media_type="text/html")
-        return PlainTextResponse(FORBIDDEN, 403)
-
-    return index
-
-
-async def _trouble(request: Request, trouble: Exception) -> Response:
-    """One sentence, whatever went wrong."""
-    if isinstance(trouble, ClientDisconnect):
-        return sentence("the request was broken off.", 400)
-    if not isinstance(trouble, HTTPException):
-        return sentence(f"this should not happen ({type(trouble).__name__}).", 500)
-    told = {404: "there is nothing at this address.", 405: "this address takes another method."}
-    status = trouble.status_code
-    return sentence(told.get(status, "that cannot be answered."), status)
-
-
-class Strangers:
-    """The connections on which nobody has shown the token yet, the oldest first.
-
-    There is room for a few of them; one more sends the oldest away. So whoever opens hundreds
+    A connection is for one request, which has to arrive whole in its time. There is room for a
+    few that have not shown the token; one more sends the oldest away. So whoever opens hundreds
     and says nothing shuts out nobody, and who has shown the token is never sent away.
     """
 
-    def __init__(self, session: Session, limits: Limits) -> None:
-        self.session, self.limits = session, limits
-        self.connections: dict[Connection, None] = {}
+    daemon_threads = True  # whoever is still reading keeps nobody from ending
+
+    def __init__(self, service: Service, listening: socket.socket) -> None:
+        super().__init__(("", 0), Answer, bind_and_activate=False)
+        self.socket.close()
+        self.socket, self.session, self.limits = listening, service.session, service.limits
+        self.page = page_html(service.own).encode()
+        self.strangers: dict[socket.socket, float] = {}  # since when, the oldest first
         self.authorized = threading.Event()  # once someone has shown the token
 
-    def opened(self, connection: Connection) -> None:
-        """One more; the oldest may have to go."""
-        self.connections[connection] = None
-        if len(self.connections) > self.limits.strangers:
-            oldest = next(iter(self.connections))
-            self.forget(oldest)
-            oldest.transport.abort()
+    def run(self) -> None:
+        """Answer until Ctrl-C."""
+        self.serve_forever(self.limits.look)
 
-    def asked(self, connection: Connection) -> None:
-        """A request has come: it is a stranger no more if it shows the token."""
-        if connection in self.connections and self.session.authorizes(dict(connection.scope)):
-            self.forget(connection)
-            self.authorized.set()
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Take one more connection; the oldest may have to go."""
+        self.strangers[request] = time.monotonic()
+        self._send_away(len(self.strangers) - self.limits.strangers)
+        super().process_request(request, client_address)
 
-    def forget(self, connection: Connection) -> None:
-        """It is known, or closed."""
-        self.connections.pop(connection, None)
+    def service_actions(self) -> None:
+        """Send away who has taken too long; it is asked for now and then."""
+        late = time.monotonic() - self.limits.head
+        self._send_away(sum(since < late for since in list(self.strangers.values())))
+
+    def _send_away(self, many: int) -> None:
+        for connection in list(self.strangers)[: max(0, many)]:
+            self.strangers.pop(connection, None)
+            with contextlib.suppress(OSError):  # its thread then reads to the end
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Forget a connection that was answered."""
+        self.strangers.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of connections that break."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
-class Connection(H11Protocol):
-    """A connection that is closed when a request has not arrived whole in its time.
+class Answer(BaseHTTPRequestHandler):
+    """The answer to one request: the page, for who has the token, or a sentence."""
 
-    Time runs from the opening, and again from the first byte of a further request, however
-    often a byte comes in between.
-    """
+    server: Server
+    protocol_version = "HTTP/1.1"
 
-    strangers: Strangers
-    stage: Any = None
-    timer: asyncio.TimerHandle | None = None
+    def do_GET(self) -> None:
+        """Give the page to who has the token in the address or from an earlier visit."""
+        session, (path, _, query) = self.server.session, self.path.partition("?")
+        shown = parse_qs(query).get("token", [None])[0]
+        known = any(map(session.admits, (shown, self._cookie())))
+        if known:
+            self.server.strangers.pop(self.connection, None)
+            self.server.authorized.set()
+        if (refusal := self._refusal(path)) is not None:
+            self._refuse(*refusal)
+        elif session.admits(shown):
+            # Away from the address at once: what is copied from there is a link without it.
+            kept = f"{session.cookie}={session.token}; HttpOnly; Max-Age={MONTH}; Path=/"
+            self._send(
+                303, "text/plain", headers={"location": "/", "set-cookie": f"{kept}; SameSite=lax"}
+            )
+        elif known:
+            self._send(200, "text/html", self.server.page)
+        else:
+            self._send(403, "text/plain", FORBIDDEN.encode())
 
-    def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
-        super().connection_made(transport)
-        self.strangers.opened(self)
-        self._wait()
+    def do_HEAD(self) -> None:
+        """The same, without the page."""
+        self.do_GET()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
-        self._stop()
-        self.strangers.forget(self)
-        super().connection_lost(exc)
+    def _refusal(self, path: str) -> tuple[int, str] | None:
+        """Why a request gets no page, whoever asks."""
+        host, origin = self.headers.get_all("host", []), self.headers.get("origin")
+        if len(host) != 1 or not self.server.session.has_name(host[0]):
+            return 421, "this server is not known by that name."
+        if origin is not None and origin != f"http://{host[0]}":
+            return 403, "another site may not ask this server."
+        return None if path == "/" else (404, "there is nothing at this address.")
 
-    def data_received(self, data: bytes) -> None:
-        """Take some bytes, and see what is still to come."""
-        super().data_received(data)
-        if self.conn.their_state not in (h11.IDLE, h11.ERROR):
-            self.strangers.asked(self)
-        self._wait()
+    def _cookie(self) -> str | None:
+        """The token that a browser was told at an earlier visit."""
+        kept = (part.strip().partition("=") for part in self.headers.get("cookie", "").split(";"))
+        return next((value for name, _, value in kept if name == self.server.session.cookie), None)
 
-    def on_response_complete(self) -> None:
-        """See whether the next request has begun to come already."""
-        super().on_response_complete()
-        if self.conn.trailing_data[0]:
-            self._wait()
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse other methods, and what is no request."""
+        if code == HTTPStatus.NOT_IMPLEMENTED:
+            self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, "this server is asked with GET alone.")
+        else:
+            self._refuse(code, "that cannot be answered.")
 
-    def _wait(self) -> None:
-        """Give a request its time."""
-        stage = self.conn.their_state
-        if stage not in (h11.IDLE, h11.SEND_BODY):
-            self._stop()
-        elif stage is not self.stage:
-            self._stop()
-            self.stage = stage
-            seconds = self.strangers.limits.head
-            self.timer = self.loop.call_later(seconds, self.transport.abort)
+    def _refuse(self, status: int, told: str) -> None:
+        self._send(status, "application/json", json.dumps({"error": told}).encode())
 
-    def _stop(self) -> None:
-        self.stage = None
-        if self.timer is not None:
-            self.timer.cancel()
-            self.timer = None
+    def _send(
+        self, status: int, kind: str, body: bytes = b"", headers: dict[str, str] | None = None
+    ) -> None:
+        """An answer, with the headers that keep a page safe."""
+        self.send_response_only(status)
+        self.send_header("content-type", f"{kind}; charset=utf-8")
+        self.send_header("content-length", str(len(body)))
+        self.send_header("content-security-policy", f"{page_parts()[3]}; frame-ancestors 'none'")
+        for name, value in {**HEADERS, **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: the terminal is for the person."""
 
 
 def serve(service: Service, *, browser: bool, told: Callable[[Session], None]) -> None:
     """Serve the page until Ctrl-C; port 0 takes one that is free, and `told` hears which."""
     listening = listen(service.session)
     session = replace(service.session, port=listening.getsockname()[1])
-    server, strangers = server_of(replace(service, session=session))
-    # uvicorn ends cleanly at Ctrl-C and then hands the signal on; that is the end, not a fault.
-    with contextlib.suppress(KeyboardInterrupt), listening, contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.suppress(KeyboardInterrupt))  # the end, not a fault
+        server = stack.enter_context(Server(replace(service, session=session), listening))
         stack.enter_context(_ending_in_order())
         told(session)
         if browser:
             file = stack.enter_context(leading_to(session.address))
-            threading.Thread(target=_open, args=(server, strangers, file), daemon=True).start()
-        server.run(sockets=[listening])
+            threading.Thread(target=_open, args=(server, file), daemon=True).start()
+        server.run()
 
 
 @contextlib.contextmanager
@@ -366,22 +312,6 @@ def _ending_in_order() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def server_of(service: Service) -> tuple[uvicorn.Server, Strangers]:
-    """The server of a service whose port is known, and who is connected without the token."""
-    strangers = Strangers(service.session, service.limits)
-    config = uvicorn.Config(
-        make_app(service),
-        http=type("Connection", (Connection,), {"strangers": strangers}),
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=5,
-        timeout_graceful_shutdown=1,
-        ws="none",
-    )
-    return uvicorn.Server(config), strangers
 
 
 def listen(session: Session) -> socket.socket:
@@ -402,14 +332,11 @@ def listen(session: Session) -> socket.socket:
     return listening
 
 
-def _open(server: uvicorn.Server, strangers: Strangers, file: Path) -> None:
+def _open(server: Server, file: Path) -> None:
     """Open a file in a browser, and remove it as soon as it has led to the page."""
-    while not server.started and not server.should_exit:
-        time.sleep(0.02)
-    if server.started:
-        webbrowser.open(file.as_uri())
-        strangers.authorized.wait()
-        file.unlink(missing_ok=True)
+    webbrowser.open(file.as_uri())
+    server.authorized.wait()
+    file.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
