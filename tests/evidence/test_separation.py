@@ -129,24 +129,50 @@ def test_a_multinomial_of_two_labels_is_a_binomial(regression, seed):
     assert two.names == tuple((1, name) for name in one.names)
 
 
-@given(st.integers(0, 2**32 - 1))
-def test_a_multinomial_of_three_labels_is_what_its_rows_written_out_say(seed):
-    rng = np.random.default_rng(seed)
-    X, y = rng.integers(-1, 2, (6, 1)).astype(float), rng.integers(0, 3, 6)
-    if len(set(y.tolist())) < 3:
-        return
-    s = rb.separation(X, y, family="multinomial")
+@st.composite
+def labelled(draw):
+    """Rows with three labels or four, each of which comes; and whether there is an intercept."""
+    (K, d), intercept = draw(st.sampled_from([(3, 1), (3, 2), (4, 1)])), draw(st.booleans())
+    n = draw(st.integers(K, 7))
+    more = draw(st.lists(st.integers(0, K - 1), min_size=n - K, max_size=n - K))
+    return (
+        draw(whole(-2, 2, (n, d))),
+        np.array(draw(st.permutations([*range(K), *more]))),
+        intercept,
+    )
+
+
+@given(labelled())
+def test_a_multinomial_is_what_its_rows_written_out_say(regression):
+    X, y, fit_intercept = regression
+    how = {"family": "multinomial", "fit_intercept": fit_intercept}
+    s = rb.separation(X, y, **how)
+    tall, K = np.column_stack([np.ones(len(X)), X])[:, 1 - fit_intercept :], max(y) + 1
     Z, owners = [], []
     for n, label in enumerate(y):
-        for rival in {0, 1, 2} - {label}:
-            z = np.zeros((3, 2))
-            z[label], z[rival] = [1, X[n, 0]], [-1, -X[n, 0]]
+        for rival in {*range(K)} - {label}:
+            z = np.zeros((K, tall.shape[1]))
+            z[label], z[rival] = tall[n], -tall[n]
             Z.append(z[1:].ravel())
             owners.append(n)
     separated, estimates = oracle(Z, [False] * len(Z))
     assert s.rows.tolist() == sorted({o for o, yes in zip(owners, separated, strict=True) if yes})
     np.testing.assert_array_equal(list(s.coefficients.values()), estimates)
+    columns = ["(intercept)", *(f"x{j}" for j in range(1, X.shape[1] + 1))][1 - fit_intercept :]
+    assert s.names == tuple((k, name) for k in range(1, K) for name in columns)
+    assert s.kind == {0: "none", len(Z): "complete"}.get(sum(separated), "quasi-complete")
     assert s.proof.check(X, y)
+    assert rb.separation(scipy.sparse.csr_array(X), y, **how).proof == s.proof
+
+
+@given(labelled())
+def test_rows_are_separated_whatever_label_is_the_reference(regression):
+    X, y, fit_intercept = regression
+    one, two = (
+        rb.separation(X, labels, family="multinomial", fit_intercept=fit_intercept)
+        for labels in (y, max(y) - y)
+    )
+    assert (one.kind, one.rows.tolist()) == (two.kind, two.rows.tolist())
 
 
 def test_overlap_by_a_hair_is_overlap_and_far_numbers_are_separated():
