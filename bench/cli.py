@@ -1,17 +1,19 @@
-"""The command line: the whole of `learn` against an import, and memory while predicting."""
+"""The command line: from the first second to the first answer, and memory while predicting."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from bench.line import Line
-from bench.measure import at_most, figure, interleaved
+from bench.measure import Times, at_most, figure, interleaved, rounds
 
 PROGRAM = str(Path(sys.executable).parent / "rosenblatt")
 COLUMNS = 30
@@ -26,6 +28,35 @@ def learn(quick: bool) -> Iterator[Line]:
         }
         times = interleaved(works, 3 if quick else 9)
     yield at_most("cli.learn", times["ours"], times["import"], f"{times['ours'].median:.2f} s")
+
+
+def cold(quick: bool) -> Iterator[Line]:
+    """With nothing compiled: a folder for kernels that is empty each time."""
+    with tempfile.TemporaryDirectory() as folder:
+        _write_separable(Path(folder) / "larger.csv", 1_000 if quick else 20_000)
+        for id, data, repeats in (("learn-cold", (), 5), ("learn-cold-larger", ("larger.csv",), 2)):
+            work = lambda data=data: _without_kernels(folder, PROGRAM, "learn", *data)  # noqa: E731
+            times = rounds({"ours": work}, 1 if quick else repeats)["ours"]
+            yield figure(f"cli.{id}", times.median, times.seconds, ours=times)
+
+
+def first_answer(quick: bool) -> Iterator[Line]:
+    """From the start of the process; two rows are given, and the input stays open."""
+    rows = [(0.5, 1.5, "yes"), (-2.0, 0.25, "no")]
+    texts = {
+        "csv": "x,z,y\n" + "".join(f"{x},{z},{y}\n" for x, z, y in rows),
+        "jsonl": "".join(f'{{"x": {x}, "z": {z}, "y": "{y}"}}\n' for x, z, y in rows),
+    }
+    repeats = range(1 if quick else 9)
+    with tempfile.TemporaryDirectory() as folder:
+        seconds = {kind: [] for kind in texts}
+        for _ in repeats:
+            for kind, text in texts.items():
+                seconds[kind].append(_first_answer(folder, kind, text))
+    times = {kind: Times(tuple(values)) for kind, values in seconds.items()}
+    slower = max(times.values(), key=lambda times: times.median)
+    note = ", ".join(f"{kind} {times[kind].median:.2f} s" for kind in texts)
+    yield figure("cli.stream-first", slower.median, slower.seconds, note, **times)
 
 
 def usage(quick: bool) -> Iterator[Line]:
@@ -62,8 +93,46 @@ def _write_parquet(path: Path, rows: int) -> None:
     (path.parent / "small.csv").write_text("\n".join(lines) + "\n")
 
 
-def _process(folder: str, *command: str) -> None:
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+def _write_separable(path: Path, rows: int) -> None:
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(rows, 10)).round(4), rng.normal(size=10)
+    X = X[np.abs(X @ w - 0.3) > 0.05]
+    lines = [",".join([*(f"x{i}" for i in range(10)), "y"])]
+    lines += [",".join([*map(str, x), "ny"[int(x @ w > 0.3)]]) for x in X]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def _process(folder: str, *command: str, **environment: str) -> None:
+    subprocess.run(
+        command, cwd=folder, check=True, capture_output=True, env=_as_installed() | environment
+    )
+
+
+def _as_installed() -> dict[str, str]:
+    """Python keeps the bytecode of what it imports, of the package as of its peers."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+
+def _without_kernels(folder: str, *command: str) -> None:
+    with tempfile.TemporaryDirectory() as empty:
+        _process(folder, *command, NUMBA_CACHE_DIR=empty)
+
+
+def _first_answer(folder: str, kind: str, text: str) -> float:
+    command = [PROGRAM, "stream", "--format", kind, "--target", "y", "--quiet"]
+    begin = time.perf_counter()
+    with subprocess.Popen(
+        command, cwd=folder, env=_as_installed(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(text.encode())
+        process.stdin.flush()
+        process.stdout.readline()
+        seconds = time.perf_counter() - begin
+        process.stdin.close()
+    assert process.returncode == 0
+    return seconds
 
 
 def _peak(folder: str, *arguments: str) -> float:
@@ -83,4 +152,10 @@ def _peak(folder: str, *arguments: str) -> float:
     return float(done.stdout.splitlines()[-1])
 
 
-WORKS = {learn: ("cli.learn",), usage: ("cli.help",), predict: ("cli.predict",)}
+WORKS = {
+    learn: ("cli.learn",),
+    cold: ("cli.learn-cold",),
+    first_answer: ("cli.stream-first",),
+    usage: ("cli.help",),
+    predict: ("cli.predict",),
+}

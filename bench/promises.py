@@ -98,7 +98,10 @@ FEWEST = (
 )  # fmt: skip
 
 CLI = (
-    Promise("cli.learn", 5, "rosenblatt learn on the built-in credit data, against python -c 'import sklearn.linear_model'", most(1)),
+    Promise("cli.learn", 22, "rosenblatt learn on the built-in credit data, against python -c 'import sklearn.linear_model'", most(0.6)),
+    Promise("cli.learn-cold", 22, "the same, nothing compiled yet", most(4), "s"),
+    Promise("cli.learn-cold-larger", 22, "rosenblatt learn on CSV, 20,000 × 10, separable, nothing compiled yet", None, "s"),
+    Promise("cli.stream-first", 22, "rosenblatt stream, from the start of the process to the first answer, the slower of CSV and JSON lines", most(0.5), "s"),
     Promise("cli.help", 5, "rosenblatt --help, against python -c 'import numpy'", most(1)),
     Promise("cli.predict-parquet", 5, "predict 2,000,000 × 30 Parquet to Parquet, peak memory", under(500), "MB"),
     Promise("cli.predict-csv", 5, "predict 2,000,000 × 30 Parquet to CSV, peak memory", under(500), "MB"),
