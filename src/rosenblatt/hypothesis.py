@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -422,6 +422,13 @@ def count_mistakes(blocks: Blocks, w: Floats, zero: int = 0) -> float:
         return math.inf
 
 
+def mistakes_of(blocks: Blocks, hypothesis: Hypothesis) -> int:
+    """How many rows of blocks a hypothesis answers wrongly, in exact arithmetic."""
+    if hypothesis.w.ndim == 1:
+        return int(count_mistakes(blocks, hypothesis.w))
+    return sum(blocks.each(lambda block, first: len(hypothesis.mistakes(block))))
+
+
 @dataclass(frozen=True, eq=False)
 class Scaling:
     """x becomes (x - centre) / width, column by column.
@@ -475,17 +482,17 @@ class Scaling:
     def fold(self, hypothesis: Hypothesis) -> Hypothesis:
         """The hypothesis on the values as they are, from one on scaled values."""
         w = hypothesis.w.copy()
-        w[1:] /= self.width
+        w[..., 1:] /= self.width
         if hypothesis.x0 != 0:
-            w[0] -= float(w[1:] @ self.centre) / hypothesis.x0
+            w[..., 0] -= w[..., 1:] @ self.centre / hypothesis.x0
         return replace(hypothesis, w=w)
 
     def unfold(self, hypothesis: Hypothesis) -> Hypothesis:
         """The way back."""
         w = hypothesis.w.copy()
-        w[1:] *= self.width
+        w[..., 1:] *= self.width
         if hypothesis.x0 != 0:
-            w[0] += float(hypothesis.w[1:] @ self.centre) / hypothesis.x0
+            w[..., 0] += hypothesis.w[..., 1:] @ self.centre / hypothesis.x0
         return replace(hypothesis, w=w)
 
 
@@ -597,6 +604,13 @@ class Strength:
     strength: float
 
 
+@dataclass(frozen=True)
+class LabelStrength(Strength):
+    """The same of one of more than two labels: weights as they differ from the mean label's."""
+
+    label: str
+
+
 def strengths(hypothesis: Hypothesis, blocks: Blocks) -> list[Strength]:
     """The features, strongest first, by what a typical change moves the score.
 
@@ -604,9 +618,34 @@ def strengths(hypothesis: Hypothesis, blocks: Blocks) -> list[Strength]:
     not compare; weight × standard deviation does.
     """
     spread = Spread.of(blocks)
-    weights = hypothesis.w[1:]
+    return [Strength(*found) for found in _ranked(hypothesis.w[1:], spread)]
+
+
+def strengths_of_labels(
+    hypothesis: Hypothesis, blocks: Blocks, labels: Sequence[str]
+) -> list[list[LabelStrength]]:
+    """The same for each of more than two labels.
+
+    Weights that all labels have in common change no answer: they are left out.
+    """
+    spread = Spread.of(blocks)
+    weights = hypothesis.w[:, 1:] - hypothesis.w[:, 1:].mean(axis=0)
+    return [
+        [LabelStrength(*found, label) for found in _ranked(w, spread)]
+        for w, label in zip(weights, labels, strict=True)
+    ]
+
+
+def thresholds_of(hypothesis: Hypothesis) -> list[float]:
+    """What is taken from the score of each label, as it differs from the mean label's."""
+    thresholds = -hypothesis.w[:, 0] * hypothesis.x0
+    centred: list[float] = (thresholds - thresholds.mean()).tolist()
+    return centred
+
+
+def _ranked(weights: Floats, spread: Spread) -> Iterator[tuple[str, float, float]]:
     names = spread.names or tuple(f"x{i}" for i in range(1, len(weights) + 1))
     with np.errstate(over="ignore"):
         strength = np.nan_to_num(weights * spread.deviation)
-    order = np.argsort(-np.abs(strength), kind="stable")
-    return [Strength(names[i], float(weights[i]), float(strength[i])) for i in order]
+    for i in np.argsort(-np.abs(strength), kind="stable"):
+        yield names[i], float(weights[i]), float(strength[i])

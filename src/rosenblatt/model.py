@@ -23,7 +23,7 @@ from rosenblatt.files import write_text
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.pipelines import final, is_ours, line_before, names_before
 from rosenblatt.read.columns import DECIMALS, KINDS, Category, Column, Entries, Number, Written
-from rosenblatt.read.encoding import POLICIES, Answers, Encoding, ManyAnswers
+from rosenblatt.read.encoding import POLICIES, AnswerColumn, Answers, Encoding, ManyAnswers
 from rosenblatt.read.plan import Plan
 from rosenblatt.read.regression import RegressionPlan
 from rosenblatt.tables import as_table, column_names
@@ -44,7 +44,7 @@ class Model:
         The columns it needs and the numbers they become.
     hypothesis : Hypothesis
         The weights of those numbers, and the threshold.
-    answers : Answers or ManyAnswers
+    answers : AnswerColumn
         What no and yes are called, or all labels.
     learnt : mapping
         How it was learnt, as plain JSON: algorithm, corrections, mistakes, …
@@ -62,7 +62,7 @@ class Model:
 
     encoding: Encoding
     hypothesis: Hypothesis
-    answers: Answers | ManyAnswers
+    answers: AnswerColumn
     learnt: Mapping[str, Any] = field(default_factory=dict)
     width: int | None = None
 
@@ -261,7 +261,7 @@ def to_json(model: Model) -> str:
         "rosenblatt": "model",
         "format": FORMAT,
         "made by": f"rosenblatt {__version__}",
-        "answers": _answers_to_json(model.answers),
+        "answers": model.answers.to_json(),
         "threshold": (-h.w[..., 0] * h.x0).tolist(),
         "zero": next(name for name, sign in ZEROS.items() if sign == h.zero),
         "missing": model.encoding.missing,
@@ -270,18 +270,6 @@ def to_json(model: Model) -> str:
         "learnt": dict(model.learnt),
     }
     return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _answers_to_json(answers: Answers | ManyAnswers) -> dict[str, Any]:
-    """The column of answers and what no and yes are called; "others" where no is all the rest."""
-    if isinstance(answers, ManyAnswers):
-        return {"column": answers.column, "labels": list(answers.names)}
-    value = {
-        "column": answers.column,
-        "negative": answers.negative,
-        "positive": answers.positive,
-    }
-    return {**value, "others": True} if answers.others else value
 
 
 def _columns_to_json(encoding: Encoding, weights: list[Any]) -> list[dict[str, Any]]:
@@ -303,7 +291,7 @@ def _columns_to_json(encoding: Encoding, weights: list[Any]) -> list[dict[str, A
 class ColumnParts(strictjson.Parts):
     """Reads the columns and the answers that a model or a proof is about."""
 
-    def answers(self, value: Any, encoding: Encoding) -> Answers | ManyAnswers:
+    def answers(self, value: Any, encoding: Encoding) -> AnswerColumn:
         """The column of answers, which is no feature, and the labels."""
         value = self.object(value, '"answers"')
         column = self.text(value.get("column"), '"answers.column"')
@@ -429,7 +417,7 @@ def proof_to_json(plan: Plan | RegressionPlan, proof: SealedProof) -> str:
     value: dict[str, Any]
     value = {"rosenblatt": "proof", "format": PROOF_FORMAT, "made by": f"rosenblatt {__version__}"}
     if isinstance(plan, Plan):
-        value["answers"] = _answers_to_json(plan.answers)
+        value["answers"] = plan.answers.to_json()
         value["missing"] = plan.encoding.missing
         value["columns"] = [column.to_json() for column in plan.encoding.columns]
         value["proof"] = json.loads(proof.to_json())
@@ -470,10 +458,7 @@ def plan_and_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | Sep
             plan = parts.regression(value)
         else:
             encoding = parts.encoding(value)
-            answers = parts.answers(value.get("answers"), encoding)
-            if isinstance(answers, ManyAnswers):
-                parts.wrong('"answers"', "are more than two labels")
-            plan = Plan(encoding, answers)
+            plan = Plan(encoding, parts.answers(value.get("answers"), encoding))
         content = parts.object(value.get("proof"), '"proof"')
     try:
         reader = SeparationProof if kind == "separation" else Proof

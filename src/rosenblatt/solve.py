@@ -26,6 +26,7 @@ from rosenblatt.errors import (
     DataError,
     UsageError,
     UserError,
+    as_option,
 )
 from rosenblatt.evidence.accuracy import Accuracy, Tester, Testing, Trial
 from rosenblatt.evidence.guarantee import whole
@@ -35,9 +36,16 @@ from rosenblatt.evidence.separability import (
     Separability,
     contradicted,
     separability_of,
+    separability_of_labels,
 )
-from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis, Strength, count_mistakes, strengths
+from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.hypothesis import (
+    Hypothesis,
+    Strength,
+    mistakes_of,
+    strengths,
+    strengths_of_labels,
+)
 from rosenblatt.model import Model
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Number
@@ -48,20 +56,22 @@ from rosenblatt.read.data import (
     of_table,
     read_data,
 )
-from rosenblatt.read.encoding import POLICIES, Answers, Encoding, spelled
-from rosenblatt.read.plan import Plan, Wishes
+from rosenblatt.read.encoding import POLICIES, Answers, Encoding, ManyAnswers, spelled
+from rosenblatt.read.plan import Plan, Wishes, check_labels
 from rosenblatt.read.source import numbered
 from rosenblatt.strategy import (
     ALGORITHMS,
     How,
     Outcome,
     learn_line,
+    soon_separated,
 )
 from rosenblatt.words import (
     cannot_be_right,
     card,
     column_called,
     counted,
+    line_called,
     listed,
     no_fewer,
     rows_named,
@@ -71,6 +81,7 @@ from rosenblatt.words import (
 SECONDS = 5.0
 # Of the time: for the verdict; of what is left then, for the line where there is a trial too.
 VERDICT_SHARE, LINE_SHARE = 0.3, 0.5
+PLA_SHARE = 0.5  # of that for the verdict: what PLA separates is decided
 AS_LONG_AGAIN = 5.0  # seconds that PLA gets in passes at least where the answer is known already
 WORTH_SAYING = 1.0  # seconds
 FEW_NUMBERS = 2**20  # in so few it is soon known which columns make a regression infinite
@@ -105,16 +116,20 @@ class Verdict:
         """No line makes fewer mistakes than this."""
         if not self.answer.blocking:
             return 0
-        return 1 if self.answer.proof is None else len(self.answer.proof.parts)
+        # Of more than two labels, sets may have an example in common, against other rivals.
+        if self.answer.proof is None or self.answer.rivals is not None:
+            return 1
+        return len(self.answer.proof.parts)
 
     @property
     def sentence(self) -> str:
         """The verdict and its reason."""
-        told = verdict_sentence(self.name, reason=self.answer.reason)
+        many = self.answer.rivals is not None
+        told = verdict_sentence(self.name, reason=self.answer.reason, many=many)
         if not self.answer.blocking or self.name == "undecided":
             return told
         part = self.answer.blocking[0]
-        return f"{told}; {cannot_be_right(self._numbers(part.rows), part.rest)}"
+        return f"{told}; {cannot_be_right(self._called(part.rows), part.rest)}"
 
     def explained(self) -> Iterator[str]:
         """More about it, a line each: margin and bound, or nothing beyond the sentence."""
@@ -126,7 +141,7 @@ class Verdict:
         if a.bound is not None and a.bound < float("inf"):
             yield f"PLA needs at most R²/rho² = {counted(whole(a.bound), 'correction')}"
         if len(a.support):
-            yield f"on the margin: {rows_named(self._numbers(a.support))}"
+            yield f"on the margin: {rows_named(self._on_margin())}"
         if a.scaled is not None and a.scaled.bound and a.bound and a.scaled.bound < a.bound / 10:
             yield (
                 "with each column divided by its largest value this line's bound would be "
@@ -134,7 +149,10 @@ class Verdict:
             )
 
     def blocking(self) -> list[tuple[int, float]]:
-        """Examples that cannot all be right and their shares of the sum that is zero."""
+        """Examples that cannot all be right and their shares of the sum that is zero.
+
+        Of more than two labels they are examples against rivals, which `pair` tells apart.
+        """
         if not self.answer.blocking:
             return []
         part = self.answer.blocking[0]
@@ -144,6 +162,13 @@ class Verdict:
         shares = [(n, float(Fraction(m, total))) for n, m in pairs]
         return sorted(shares, key=lambda pair: -pair[1])
 
+    def pair(self, row: int) -> tuple[int, str | None]:
+        """An example, and where it stands against one of more than two labels, that label."""
+        if self.answer.rivals is None:
+            return row, None
+        n, r = self.answer.rivals.pair(row)
+        return n, self._label(r)
+
     def to_json(self) -> dict[str, Any]:
         """The verdict as JSON."""
         a = self.answer
@@ -152,12 +177,35 @@ class Verdict:
             "margin": a.margin,
             "radius": a.radius,
             "bound": a.bound if a.bound is not None and np.isfinite(a.bound) else None,
-            "on_margin": (self.rows[a.support] + self.first).tolist(),
+            "on_margin": self._on_margin_json(),
         }
 
-    def _numbers(self, examples: Any) -> list[int]:
-        """Rows as a person counts them."""
-        return [row + self.first for row in sorted(self.rows[list(examples)].tolist())]
+    def _on_margin_json(self) -> list[Any]:
+        support = self.answer.support
+        if self.answer.rivals is None:
+            rows: list[int] = (self.rows[support] + self.first).tolist()
+            return rows
+        return [{"row": self._number(n), "against": self._label(r)} for n, r in support.tolist()]
+
+    def _on_margin(self) -> list[Any]:
+        support = self.answer.support
+        if self.answer.rivals is None:
+            return self._called(support)
+        return [f"{self._number(n)} against {self._label(r)}" for n, r in support.tolist()]
+
+    def _called(self, examples: Any) -> list[Any]:
+        """Rows as a person counts them, of more than two labels against which of them."""
+        if self.answer.rivals is None:
+            return [row + self.first for row in sorted(self.rows[list(examples)].tolist())]
+        pairs = (self.pair(row) for row in sorted(examples))
+        return [f"{self._number(n)} against {rival}" for n, rival in pairs]
+
+    def _number(self, n: int) -> int:
+        return int(self.rows[n]) + self.first
+
+    def _label(self, place: int) -> str:
+        assert self.answer.rivals is not None
+        return spelled(self.answer.rivals.examples.labels[place].item())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -234,9 +282,13 @@ class Result:
 
     @property
     def labels(self) -> list[str]:
-        """What no and yes are called."""
-        answers = self.data.plan.answers
-        return [spelled(answers.negative), spelled(answers.positive)]
+        """What no and yes are called, or all of more labels."""
+        return self.data.plan.answers.spellings
+
+    @property
+    def many(self) -> bool:
+        """Whether there are more than two labels, with weights for each."""
+        return len(self.labels) > 2
 
     @property
     def held(self) -> bool:
@@ -285,21 +337,28 @@ class Result:
         Report.of(self).save(path)
 
     def strengths(self) -> list[Strength]:
-        """The features, strongest first, by what a typical change moves the score."""
-        return strengths(self.hypothesis, self.data.blocks)
+        """The features, strongest first, by what a typical change moves the score.
+
+        Of more than two labels those of label after label, each with its `label`.
+        """
+        if not self.many:
+            return strengths(self.hypothesis, self.data.blocks)
+        each = strengths_of_labels(self.hypothesis, self.data.blocks, self.labels)
+        return [one for label in each for one in label]
 
     def found(self) -> str:
         """What was found, in words."""
         rows = counted(self.outcome.run.rows, "row")
         if self.mistakes is None:
             return "interrupted: kept the weights so far"
+        line = line_called(self.many)
         if self.mistakes == 0:
-            return f"a line that answers all {rows}"
-        told = f"a line with {counted(self.mistakes, 'mistake')} on {rows}"
+            return f"{line} that answer{'' if self.many else 's'} all {rows}"
+        told = f"{line} with {counted(self.mistakes, 'mistake')} on {rows}"
         if not self.lower_bound:
             return told
         than = "" if self.optimal else f"{self.lower_bound:,}"
-        return f"{told}; {no_fewer(than, self._proved)}"
+        return f"{told}; {no_fewer(than, self._proved, many=self.many)}"
 
     def facts(self) -> list[tuple[str, str]]:
         """What a report tells, in order."""
@@ -318,14 +377,14 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         """The result as JSON."""
         o, answers = self.outcome, self.data.plan.answers
+        pair = zip(("negative", "positive"), answers.names, strict=False)
         return {
             "data": self.data.name,
             "rows": o.run.rows,
             "features": len(self.data.plan.encoding.features),
             "target": answers.column,
             "target_guessed": self.data.plan.guessed,
-            "negative": answers.negative,
-            "positive": answers.positive,
+            **({"labels": list(answers.names)} if self.many else dict(pair)),
             "verdict": self.decided.to_json(),
             "algorithm": o.algorithm,
             "corrections": o.run.corrections,
@@ -337,7 +396,7 @@ class Result:
             "interrupted": o.interrupted,
             "cut_short": self.cut_short,
             "accuracy": None if self.trial is None else self.trial.to_json(),
-            "threshold": o.hypothesis.threshold,
+            "threshold": (-o.hypothesis.w[..., 0] * o.hypothesis.x0).tolist(),
             "weights": [asdict(strength) for strength in self.strengths()],
             **({} if self.held else {"examples": o.run.rows, **self._passed()}),
         }
@@ -535,6 +594,7 @@ def solve(
     held = isinstance(data.blocks, Examples)
     limit = SECONDS if how.time_limit is None and held else how.time_limit
     deadline, watch = Deadline.after(limit), Stopwatch()
+    refuse_labels(data, how)
     with about(data):
         result = _learnt(data, how, (deadline, held and testing.learns), watcher)
         if not result.outcome.interrupted:
@@ -583,7 +643,7 @@ def _learnt(data: Data, how: How, time: tuple[Deadline, bool], watcher: Watcher)
 
 def _infinite(examples: Examples) -> str:
     """Which estimates of a regression are infinite, where that is soon known."""
-    if examples.numbers.size > FEW_NUMBERS:
+    if examples.numbers.size > FEW_NUMBERS or isinstance(examples, JointExamples):
         return ""
     from rosenblatt.evidence.separation import infinite_columns
 
@@ -629,20 +689,31 @@ def quick_verdict(data: Data, deadline: Deadline) -> Verdict:
 
     Where a line is right everywhere, it is part of the answer.
     """
-    answer = contradicted(data.blocks) if isinstance(data.blocks, Examples) else None
+    two = isinstance(data.blocks, Examples) and not isinstance(data.blocks, JointExamples)
+    answer = contradicted(data.examples) if two else None
     if answer is not None:
         return Verdict(answer, data.rows, first=data.first)
+    if isinstance(data.blocks, JointExamples):
+        known = soon_separated(data.blocks, deadline.share(PLA_SHARE))
+        if known is not None:
+            answer = separability_of_labels(
+                data.blocks, widest=False, deadline=deadline, known=known.w
+            )
+            return Verdict(answer, data.rows, known if answer else None, first=data.first)
     decided = verdict_of(data, widest=False, deadline=deadline)
     if not decided.answer or decided.answer.weights is None:
         return decided
-    line = Hypothesis(np.asarray(decided.answer.weights))
-    spoilt = count_mistakes(data.blocks, line.w)  # by rounding
+    line = Hypothesis.of(np.asarray(decided.answer.weights))
+    spoilt = mistakes_of(data.blocks, line)  # by rounding
     return decided if spoilt else replace(decided, separator=line)
 
 
 def verdict_of(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Verdict:
     """Ask whether a line can answer every row, in the values of the data."""
-    answer = separability_of(data.blocks, widest=widest, deadline=deadline)
+    if isinstance(data.blocks, JointExamples):
+        answer = separability_of_labels(data.blocks, widest=widest, deadline=deadline)
+    else:
+        answer = separability_of(data.blocks, widest=widest, deadline=deadline)
     if data.rows is not None:
         return Verdict(answer, data.rows, first=data.first)
     blocking = answer.blocking[0].rows if answer.blocking else ()
@@ -686,19 +757,55 @@ def _arrow(frame: Any) -> Any:
 
 def _of_arrays(X: Any, y: Any, wishes: Wishes) -> Data:
     """Arrays of numbers, taken as they are."""
-    examples = Examples.from_arrays(X, y)
+    examples = JointExamples.from_arrays(X, y)
+    columns = tuple(Number(f"x{i}") for i in range(1, examples.d + 1))
+    if isinstance(examples, JointExamples) and wishes.positive is not None:
+        examples = _against_the_rest(examples, wishes.positive)
+    if isinstance(examples, JointExamples):
+        labels = examples.labels.tolist()
+        check_labels(labels, examples.n, "y", "the answers as text")
+        made = Plan(Encoding(columns), ManyAnswers("", tuple(labels)))
+        return Data("X", examples, np.arange(examples.n), made, None, first=0)
     negative, positive = examples.labels.tolist()
     if wishes.positive == spelled(negative):
         examples = replace(examples, y=-examples.y, labels=examples.labels[::-1])
         negative, positive = positive, negative
     elif wishes.positive not in (None, spelled(positive)):
         raise UsageError(f"positive is {wishes.positive}; the answers are {negative}, {positive}.")
-    columns = tuple(Number(f"x{i}") for i in range(1, examples.d + 1))
     made = Plan(Encoding(columns), Answers("", negative, positive))
     return Data("X", examples, np.arange(examples.n), made, None, first=0)
 
 
+def _against_the_rest(examples: JointExamples, positive: str) -> Examples:
+    """One of more than two labels as yes, all others as no."""
+    names = [spelled(label) for label in examples.labels.tolist()]
+    if positive not in names:
+        raise UsageError(f"positive is {positive}; the answers are {listed(names)}.")
+    y = np.where(examples.y == names.index(positive), 1, -1).astype(np.int8)
+    return Examples(examples.X, y, np.array([f"not {positive}", positive]), examples.names)
+
+
 def refuse_passes(how: How, testing: Testing, report: bool = False) -> None:
     """Refuse what cannot be done in passes over a file."""
-    if how.order != "cycle" or how.algorithm == "fewest" or testing.folds or report:
+    needs_all = how.order != "cycle" or how.algorithm in ("fewest", "average")
+    if needs_all or testing.folds or report:
         raise UsageError(NOT_IN_PASSES)
+
+
+def refuse_labels(data: Data, how: How = How()) -> None:
+    """Refuse what is for two labels where there are more."""
+    answers = data.plan.answers
+    if not isinstance(answers, ManyAnswers):
+        return
+    there = f"{column_called(answers.column) if answers.column else 'y'} has {len(answers.names):,}"
+    against = f"--positive {as_option(answers.spellings[-1])}, say, to learn it against the rest"
+    if how.algorithm == "fewest":
+        raise UsageError(
+            f"--algorithm fewest is for two labels, and {there}. Give {against}, or --algorithm "
+            "pocket."
+        )
+    if not isinstance(data.blocks, Examples):
+        raise UsageError(
+            f"in passes over a file two labels are learnt, and {there}. Give {against}, or a "
+            "machine with more memory."
+        )

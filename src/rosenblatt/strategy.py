@@ -23,17 +23,23 @@ from rosenblatt.blocks import Blocks, InOrder
 from rosenblatt.clock import Deadline, Watcher
 from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.proof import Proof
-from rosenblatt.evidence.separability import Separability, separability_of
-from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis, Scaling, count_mistakes
+from rosenblatt.evidence.separability import (
+    Separability,
+    separability_of,
+    separability_of_labels,
+)
+from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.hypothesis import Floats, Hypothesis, Scaling, mistakes_of
 from rosenblatt.words import counted
 
 if TYPE_CHECKING:
     from rosenblatt.evidence.optimum import FewestMistakesResult
 
-ALGORITHMS = ("auto", "pla", "pocket", "fewest")
+ALGORITHMS = ("auto", "pla", "pocket", "fewest", "average")
 FOREVER = 2**62
-MANY_FEATURES = 1000
+MANY_FEATURES = 1000  # weights of all labels together
+SOON = 1000  # cycles
+AVERAGED_CYCLES = 100  # more hardly change a mean
 POCKET_CORRECTIONS = 1000
 # Of the time: for the pocket before a search, for PLA before the widest margin.
 POCKET_SHARE, PLA_SHARE = 0.3, 0.7
@@ -106,8 +112,22 @@ def learn_line(
     if algorithm == "auto" and separator is not None:
         algorithm = "pla"
     elif algorithm == "auto":
-        algorithm = "fewest" if isinstance(blocks, Examples) else "pocket"
+        searched = isinstance(blocks, Examples) and not isinstance(blocks, JointExamples)
+        algorithm = "fewest" if searched else "pocket"
     return LEARNERS[algorithm](task, separator)
+
+
+def soon_separated(examples: Examples, deadline: Deadline) -> Hypothesis | None:
+    """Weights without mistakes, if PLA soon finds some."""
+    scaling = Scaling.of(examples)
+    budget = algorithms.Budget(SOON, seconds=deadline.left)
+    try:
+        run = algorithms.pla(scaling.apply(examples), budget=budget)
+    except algorithms.WeightsOverflowError:
+        return None
+    found = scaling.fold(run.hypothesis)
+    right = run.separated and np.isfinite(found.w).all() and not len(found.mistakes(examples))
+    return found if right else None
 
 
 def _scaled(blocks: Blocks, scaling: Scaling) -> Blocks:
@@ -139,13 +159,13 @@ class Task:
         if self.scaling is None:
             return hypothesis
         w = hypothesis.w.copy()
-        w[0] += float(w[1:] @ self.scaling.centre)
-        w[1:] *= self.scaling.width
+        w[..., 0] += w[..., 1:] @ self.scaling.centre
+        w[..., 1:] *= self.scaling.width
         return replace(hypothesis, w=w)
 
     def count(self, hypothesis: Hypothesis) -> int:
         """The mistakes of a hypothesis in the values of the data, in exact arithmetic."""
-        return int(count_mistakes(self.blocks, hypothesis.w))
+        return mistakes_of(self.blocks, hypothesis)
 
 
 def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
@@ -201,7 +221,8 @@ def _mended(task: Task, hypothesis: Hypothesis, mistakes: int) -> tuple[Hypothes
     assert isinstance(examples, Examples)
     budget = algorithms.Budget(FOREVER, 1000, task.deadline.left)
     size = float(np.abs(hypothesis.w).max()) / examples.n
-    run = algorithms.pla(examples, algorithms.Rule(eta=size), budget, hypothesis.w.copy())
+    start = examples.flat(hypothesis.w).copy()
+    run = algorithms.pla(examples, algorithms.Rule(eta=size), budget, start)
     return (run.hypothesis, 0) if run.separated else (hypothesis, mistakes)
 
 
@@ -212,12 +233,15 @@ def _widest(
 
     It is decided already that there is one: that of PLA, or of the proof once it is scaled.
     """
-    if separator is None or scaled.d > MANY_FEATURES:
+    if separator is None or scaled.size > MANY_FEATURES + 1:
         return None
     known = done.hypothesis if done.mistakes == 0 else task.forth(separator)
     if len(known.mistakes(scaled)):
         return None
-    answer = separability_of(scaled, deadline=task.deadline, known=known.w)
+    if isinstance(scaled, JointExamples):
+        answer = separability_of_labels(scaled, deadline=task.deadline, known=known.w)
+    else:
+        answer = separability_of(scaled, deadline=task.deadline, known=known.w)
     return answer if answer and answer.weights is not None else None
 
 
@@ -227,7 +251,7 @@ def _folded_line(
     """The widest line in the values of the data, and R²/rho² where it was found."""
     if answer is None:
         return separator, None
-    line = task.folded(Hypothesis(np.asarray(answer.weights)))
+    line = task.folded(Hypothesis.of(np.asarray(answer.weights)))
     return (line if task.count(line) == 0 else separator), _finite(answer.bound)
 
 
@@ -246,8 +270,10 @@ def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
     done, order = _pocket(task)
     # What a pocket must beat: one answer for all rows.
     lines = [task.folded(done.hypothesis).w]
-    lines += [np.eye(1, len(lines[0]))[0] * sign for sign in (-1.0, 1.0)]
-    counts = Judge(task.blocks, threads=engine.cores()).counts(np.stack(lines))
+    lines += _one_answer(lines[0])
+    flat = next(iter(task.blocks.each(lambda block, _: block.flat)))
+    judge = Judge(task.blocks, threads=engine.cores())
+    counts = judge.counts(np.stack([flat(line) for line in lines]))
     best = int(counts.argmin())
     mistakes = int(counts[best])
     told = f"the pocket kept {counted(mistakes, 'mistake')} after "
@@ -258,6 +284,33 @@ def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
         told += ENDED
     line = replace(done.hypothesis, w=lines[best])
     return Outcome(line, "pocket", mistakes, done.reason, (told,), done, ("pocket", order), held)
+
+
+def _one_answer(like: Floats) -> list[Floats]:
+    """Weights that give all rows one answer, for each answer."""
+    if like.ndim == 1:
+        return [np.eye(1, len(like))[0] * sign for sign in (-1.0, 1.0)]
+    return [np.outer(label, np.eye(1, like.shape[1])) for label in np.eye(len(like))]
+
+
+def _by_average(task: Task, separator: Hypothesis | None) -> Outcome:
+    """The mean of PLA's w over all visits: of few cycles, for it settles soon."""
+    held = task.scaled
+    assert isinstance(held, Examples)
+    rule = algorithms.Rule(task.how.order, rng=task.how.rng, average=True)
+    budget = algorithms.Budget(AVERAGED_CYCLES, seconds=task.deadline.left)
+    with task.watcher.patience("running PLA"):
+        try:
+            done = algorithms.pla(held, rule, budget)
+        except algorithms.Interrupted as stop:
+            done = stop.run
+    assert done.mean is not None
+    hypothesis = task.folded(done.mean.hypothesis)
+    mistakes = task.count(hypothesis)
+    made = f"{counted(done.corrections, 'correction')} in {_cycles(done, held)}"
+    told = f"PLA made {made}; the mean of its weights makes {counted(mistakes, 'mistake')}"
+    played = ("pla", task.how.order)
+    return Outcome(hypothesis, "average", mistakes, done.reason, (told,), done, played, held)
 
 
 def _pocket(task: Task) -> tuple[Run, str]:
@@ -317,4 +370,5 @@ LEARNERS: dict[str, Callable[[Task, Hypothesis | None], Outcome]] = {
     "pla": _by_pla,
     "pocket": _by_pocket,
     "fewest": _by_search,
+    "average": _by_average,
 }

@@ -27,6 +27,13 @@ CLAIMS = {
     "inseparable": "no line answers every {}",
     "not separable": "no line answers every {}",
 }
+# The same of more than two labels, with weights for each.
+CLAIMS_OF_LABELS = {
+    "separable": "weights for each label answer every {}",
+    "quasi-separable": "some weights put no rival ahead, but leave a tie on some {}s",
+    "inseparable": "no weights answer every {}",
+    "not separable": "no weights answer every {}",
+}
 PROVES = {
     "separable": "The proof is a w whose product with every signed example is above zero, in "
     "whole numbers without rounding: a line that is right everywhere exists, and PLA halts.",
@@ -41,6 +48,26 @@ PROVES = {
     "zero. So no line is right everywhere; whether one is wrong nowhere was not looked for.",
     "undecided": "Nothing is proved.",
 }
+AGAINST = (
+    "positive multiples of some examples against rivals (x for the label of the example, −x for "
+    "the rival's) that sum to exactly zero"
+)
+PROVES_OF_LABELS = {
+    "separable": "The proof is a w for each label: on every example the product with its own "
+    "label's w is above that with every other, in whole numbers without rounding. So PLA halts.",
+    "quasi-separable": "The proof is a w for each label under which no example has a higher score "
+    f"for a rival than for its own label, and {AGAINST}: so scores can be wrong nowhere, but never "
+    "right everywhere.",
+    "inseparable": f"The proof is {AGAINST}: were all of these examples right, the sum of what "
+    "their own labels are ahead by would be above zero, and it is zero. So no weights are right "
+    "everywhere, and PLA alone would never halt.",
+    "not separable": f"The proof is {AGAINST}: were all of these examples right, the sum of what "
+    "their own labels are ahead by would be above zero, and it is zero. So no weights are right "
+    "everywhere; whether some are wrong nowhere was not looked for.",
+    "undecided": "Nothing is proved.",
+}
+MOST_LABELS = 12  # in a table of a terminal
+MOST_PAIRS = 6  # of labels taken for one another, named in a sentence
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 # A card suits light and dark notebooks.
 BOX = (
@@ -127,8 +154,10 @@ def json_line(value: Any) -> str:
     return UNSEEN.sub(lambda met: json.dumps(met[0])[1:-1], text)
 
 
-def verdict_sentence(verdict: str, thing: str = "row", reason: str = "") -> str:
-    """What a verdict says of rows or examples.
+def verdict_sentence(
+    verdict: str, thing: str = "row", reason: str = "", *, many: bool = False
+) -> str:
+    """What a verdict says of rows or examples, of two labels or of many.
 
     Examples
     --------
@@ -137,18 +166,28 @@ def verdict_sentence(verdict: str, thing: str = "row", reason: str = "") -> str:
     """
     if verdict == "undecided":
         return f"undecided: {reason}"
-    return f"{verdict}: {claim_words(verdict, thing)}{PROVED}"
+    return f"{verdict}: {claim_words(verdict, thing, many)}{PROVED}"
 
 
-def claim_words(claim: str, thing: str = "row") -> str:
-    """What a proof claims, in words.
+def claim_words(claim: str, thing: str = "row", many: bool = False) -> str:
+    """What a proof claims, in words, of two labels or of many.
 
     Examples
     --------
     >>> claim_words("inseparable"), claim_words("at least 2 mistakes")
     ('no line answers every row', 'every line makes at least 2 mistakes')
+    >>> claim_words("inseparable", many=True)
+    'no weights answer every row'
     """
-    return CLAIMS[claim].format(thing) if claim in CLAIMS else f"every line makes {claim}"
+    claims = CLAIMS_OF_LABELS if many else CLAIMS
+    if claim in claims:
+        return claims[claim].format(thing)
+    return f"{'all weights make' if many else 'every line makes'} {claim}"
+
+
+def line_called(many: bool) -> str:
+    """What is learnt, as a sentence names it: a line, or of many labels weights."""
+    return "weights" if many else "a line"
 
 
 def proof_size(numbers: int, sets: int, branches: int) -> str:
@@ -192,7 +231,7 @@ def cannot_be_right(rows: Sequence[Any], rest: int, most: int = 6) -> str:
     return f"{rows_named(rows, most)} cannot all be right"
 
 
-def no_fewer(than: str = "", proved: str = "") -> str:
+def no_fewer(than: str = "", proved: str = "", *, many: bool = False) -> str:
     """That no line makes fewer mistakes, or fewer than a bound, and what proves it.
 
     Examples
@@ -202,7 +241,8 @@ def no_fewer(than: str = "", proved: str = "") -> str:
     >>> no_fewer("49")
     'no line makes fewer than 49'
     """
-    return f"no line makes fewer{than and f' than {than}'}{proved and f' (proved: {proved})'}"
+    none = "no weights make" if many else "no line makes"
+    return f"{none} fewer{than and f' than {than}'}{proved and f' (proved: {proved})'}"
 
 
 def out_of_budget(reason: str, made: str, mistakes: float, examples: int, ask: str) -> str:
@@ -226,8 +266,8 @@ def accuracy_sentence(share: float, interval: tuple[float, float], where: str) -
     return f"{percent(share)} right on {where} (95 % interval {low:.1f} to {high:.1f} %)"
 
 
-def worth_sentence(baseline: float, larger: str, balanced: float | None) -> str:
-    """What an accuracy is to be compared with.
+def worth_sentence(baseline: float, larger: str, balanced: float | None, untested: int = 0) -> str:
+    """What an accuracy is to be compared with; so many of more than two labels have no rows.
 
     Examples
     --------
@@ -237,11 +277,12 @@ def worth_sentence(baseline: float, larger: str, balanced: float | None) -> str:
     told = f"always answering {larger} would be right on {percent(baseline)} (the baseline); "
     if balanced is None:
         return told + "without rows of every class there is no balanced accuracy"
-    return told + f"balanced accuracy {percent(balanced)}"
+    told += f"balanced accuracy {percent(balanced)}"
+    return told + (f", without {counted(untested, 'label')} of no rows" if untested else "")
 
 
 def confusion_table(confusion: Sequence[Sequence[int]], labels: Sequence[str]) -> list[str]:
-    """A line for each class, a column for each answer.
+    """A line for each class, a column for each answer; of very many, a sentence.
 
     Examples
     --------
@@ -250,9 +291,18 @@ def confusion_table(confusion: Sequence[Sequence[int]], labels: Sequence[str]) -
          answered no  answered yes
     no            12             3
     yes            2            33
+    >>> for line in confusion_table(((9, 0, 0), (0, 8, 1), (0, 2, 7)), ["a", "b", "c"]):
+    ...     print(line)
+    answered  a  b  c
+    a         9  0  0
+    b         0  8  1
+    c         0  2  7
     """
+    if len(labels) > MOST_LABELS:
+        return [confused(confusion, labels)]
     labels = [_shortened(label) for label in labels]
-    lines = [["", *(f"answered {label}" for label in labels)]]
+    heading = ["", *(f"answered {label}" for label in labels)]
+    lines = [heading if len(labels) == 2 else ["answered", *labels]]
     for label, counts in zip(labels, confusion, strict=True):
         lines.append([label, *(f"{count:,}" for count in counts)])
     wide = [max(map(_width, cells)) for cells in zip(*lines, strict=True)]
@@ -263,6 +313,28 @@ def confusion_table(confusion: Sequence[Sequence[int]], labels: Sequence[str]) -
         )
         for line in lines
     ]
+
+
+def confused(confusion: Sequence[Sequence[int]], labels: Sequence[str]) -> str:
+    """Which labels were taken for one another most often.
+
+    Examples
+    --------
+    >>> confused(((9, 0, 0), (0, 8, 1), (0, 2, 7)), ["a", "b", "c"])
+    'most often taken for one another: c answered b (2) and b answered c (1)'
+    """
+    pairs = [
+        (count, i, j)
+        for i, line in enumerate(confusion)
+        for j, count in enumerate(line)
+        if count and i != j
+    ]
+    if not pairs:
+        return "no label was taken for another"
+    pairs.sort(key=lambda pair: (-pair[0], *pair[1:]))
+    names = [_shortened(label) for label in labels]
+    told = [f"{names[i]} answered {names[j]} ({count:,})" for count, i, j in pairs]
+    return f"most often taken for one another: {listed(told, most=MOST_PAIRS)}"
 
 
 def _shortened(label: str) -> str:

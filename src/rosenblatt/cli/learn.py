@@ -76,7 +76,8 @@ class Wanted:
     type=click.Choice(ALGORITHMS),
     default="auto",
     show_default=True,
-    help="auto: PLA if a line is right everywhere, else the pocket, then a search.",
+    help="auto: PLA if a line is right everywhere, else the pocket, then of two labels a search; "
+    "average: the mean of PLA's weights.",
 )
 @click.option(
     "--order",
@@ -229,6 +230,9 @@ def _show(voice: Voice, result: Result, most: int) -> None:
     ranked = result.strengths()
     labels = [spelled(label) for label in result.model.classes_.tolist()]
     voice.show()
+    if result.many:
+        _show_labels(voice, ranked, labels, most)
+        return
     voice.show(weights_table(ranked, labels, most))
     if len(ranked) > most:
         voice.show(f"… and {counted(len(ranked) - most, 'feature')} more in the model.")
@@ -238,18 +242,56 @@ def _show(voice: Voice, result: Result, most: int) -> None:
     )
 
 
+def _show_labels(voice: Voice, ranked: list[Strength], labels: list[str], most: int) -> None:
+    """The strongest weights of each label, about as many in all as were asked for."""
+    size = len(ranked) // len(labels)
+    few = min(size, max(1, most // len(labels)))
+    table = _table_of("label", "feature", "weight", "a typical change moves its score by")
+    largest = max((abs(s.strength) for s in ranked), default=0.0) or 1.0
+    for k, label in enumerate(labels[:most]):
+        for s in ranked[k * size : k * size + few]:
+            table.add_row(Text(shown(label)), *_cells(s), _drawn(s, largest))
+            label = ""
+    voice.show(table)
+    if len(labels) > most:
+        voice.show(f"… and {counted(len(labels) - most, 'label')} more in the model.")
+    elif few < size:
+        voice.show(f"… and {counted(size - few, 'feature')} more of each label in the model.")
+    voice.show(
+        "The answer is the label with the highest score, the sum of weight × value less its "
+        "threshold."
+    )
+
+
 def weights_table(strengths: Sequence[Strength], labels: Sequence[Any], most: int) -> Table:
     """The strongest features with their weights, the strongest first; labels are no and yes."""
     largest = max((abs(s.strength) for s in strengths), default=0.0) or 1.0
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("feature", overflow="ellipsis", no_wrap=True, max_width=36)
-    table.add_column("weight", justify="right", no_wrap=True)
-    table.add_column("for", no_wrap=True)
-    table.add_column("a typical change moves the score by", no_wrap=True)
+    table = _table_of("feature", "weight", "for", "a typical change moves the score by")
     for s in strengths[:most]:
         towards = str(labels[int(s.weight > 0)]) if s.weight else ""
-        colour = "green" if s.weight > 0 else "red"
-        drawn = Text(bar(abs(s.strength) / largest, BAR), style=colour)
-        drawn.append(f" {s.strength:+.3g}", style="dim")
-        table.add_row(Text(shown(s.feature)), f"{s.weight:.6g}", Text(shown(towards)), drawn)
+        table.add_row(*_cells(s), Text(shown(towards)), _drawn(s, largest))
     return table
+
+
+def _table_of(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        table.add_column(
+            heading,
+            justify="right" if heading == "weight" else "left",
+            no_wrap=True,
+            min_width=len(heading) if heading == "label" else None,
+            max_width=36 if heading in ("feature", "label") else None,
+        )
+    return table
+
+
+def _cells(strength: Strength) -> tuple[Text, str]:
+    return Text(shown(strength.feature)), f"{strength.weight:.6g}"
+
+
+def _drawn(strength: Strength, largest: float) -> Text:
+    """A bar, and what it is of."""
+    drawn = bar(abs(strength.strength) / largest, BAR)
+    told = Text(drawn, style="green" if strength.weight > 0 else "red")
+    return told.append(f" {strength.strength:+.3g}", style="dim")

@@ -19,10 +19,10 @@ from rosenblatt.evidence.accuracy import Accuracy, told_accuracy
 from rosenblatt.files import keep_apart
 from rosenblatt.model import Model, load
 from rosenblatt.read.data import read_batches, told_where
-from rosenblatt.read.encoding import Answers, ManyAnswers, Unseen, refused, spelled
+from rosenblatt.read.encoding import Unseen, refused, spelled
 from rosenblatt.read.source import Layout, Source, format_of, numbered
-from rosenblatt.show.predictions import WRITERS, Reasons, open_writer
-from rosenblatt.words import column_called, counted
+from rosenblatt.show.predictions import WRITERS, Reasons, ahead_of_next, open_writer
+from rosenblatt.words import column_called, counted, listed
 
 FEW = 1 << 14
 ADVICE = "Give --missing empty, or --missing mean."
@@ -40,6 +40,7 @@ ADVICE = "Give --missing empty, or --missing mean."
 @click.option("-o", "--output", type=click.Path(), help="A .csv, .parquet or .jsonl file.")
 @click.option("--to", type=click.Choice(sorted(WRITERS)), help="The format to write.")
 @click.option("--explain", is_flag=True, help="Add the three strongest reasons of each row.")
+@click.option("--scores", is_flag=True, help="Of more than two labels, add the score of each.")
 @click.option(
     "--missing",
     type=click.Choice(["error", "empty", "mean"]),
@@ -53,23 +54,19 @@ def predict(
     """Answer the rows of DATA (- for standard input) with MODEL, a file that learn wrote.
 
     Every row keeps its columns and gets two more: the answer, and its score, which is
-    positive for yes. Rows are read, answered and written a batch at a time. Where DATA has
-    the column of answers that was learnt, it is said how many were right.
+    positive for yes; of more than two labels it is how far the answer is ahead of the next, which
+    --explain gives reasons for. Rows are read, answered and written a batch at a time. Where DATA
+    has the column of answers that was learnt, it is said how many were right.
     """
     voice = Voice(rest["as_json"], taken=output in (None, "-"))
     keep_apart({"the data": data, "the model": model}, {"--output": output})
     machine = load(model)
-    if isinstance(machine.answers, ManyAnswers):
-        raise UsageError(
-            f"{model} answers with {len(machine.classes_)} labels, and predict knows two; "
-            "call rosenblatt.load(path).predict(rows) in Python."
-        )
     if rest["missing"] is not None:
         policy = "drop" if rest["missing"] == "empty" else rest["missing"]
         machine = replace(machine, encoding=replace(machine.encoding, missing=policy))
     source = Source.find(data)
     layout = _known_layout(machine, source, layout)
-    batches = answered(machine, source, layout, rest["explain"])
+    batches = answered(machine, source, layout, (rest["explain"], rest["scores"]))
     tally = AnswerCounts(machine)
     if output is None and to is None and voice.as_json:
         rows = [row for batch in tally.of(batches) for row in batch.to_pylist()]
@@ -93,9 +90,13 @@ def predict(
 
 
 def answered(
-    model: Model, source: Source, layout: Layout, explain: bool
-) -> Iterator[tuple[Any, NDArray[np.int8]]]:
-    """Each batch with its answer and score columns, and the answers as signs."""
+    model: Model, source: Source, layout: Layout, more: tuple[bool, bool]
+) -> Iterator[tuple[Any, NDArray[Any]]]:
+    """Each batch with its answer and score columns, and the answers as y has them.
+
+    More columns are the reasons of each row and the scores of all labels.
+    """
+    explain, scores = more
     reasons = Reasons(model) if explain else None
     done = 0
     with told_where(source, layout, 0, ADVICE):
@@ -103,32 +104,37 @@ def answered(
             for start in range(0, max(batch.num_rows, 1), FEW):
                 part = batch.slice(start, FEW)
                 with told_where(source, layout, done, ADVICE):
-                    yield _answer(model, part, source.name, reasons)
+                    yield _answer(model, part, source.name, (reasons, scores))
                 done += part.num_rows
 
 
 def _answer(
-    model: Model, batch: Any, name: str, reasons: Reasons | None
-) -> tuple[Any, NDArray[np.int8]]:
-    found = model.encoding.encode(batch, name)
-    n = batch.num_rows
-    scores, signs = np.full(n, np.nan), np.zeros(n, dtype=np.int8)
+    model: Model, batch: Any, name: str, more: tuple[Reasons | None, bool]
+) -> tuple[Any, NDArray[Any]]:
+    found, (reasons, every) = model.encoding.encode(batch, name), more
+    n, none = batch.num_rows, model.answers.none
+    y, scores = np.full(n, none, dtype=np.intp), np.full((n, *model.weights_.shape[:-1]), np.nan)
     if len(found.rows):
         scores[found.rows] = model.hypothesis.scores(found.X)
-        signs[found.rows] = model.hypothesis.answers(found.X)
+        y[found.rows] = model.hypothesis.answers(found.X)
     columns = {column: batch.column(column) for column in batch.schema.names}
-    columns[_free("answer", columns)] = _labels(model, signs)
-    columns[_free("score", columns)] = pa.array(scores, mask=signs == 0)
+    gaps = y == none
+    columns[_free("answer", columns)] = _labels(model, y)
+    ahead = scores if scores.ndim == 1 else ahead_of_next(scores, y)
+    columns[_free("score", columns)] = pa.array(ahead, mask=gaps)
+    if every and scores.ndim > 1:
+        for label, each in zip(model.answers.spellings, scores.T, strict=True):
+            columns[_free(f"score of {label}", columns)] = pa.array(each, mask=gaps)
     if reasons is not None:
         told = reasons.of(found.X)
         columns[_free("reasons", columns)] = _placed(told, found.rows, n)
-    return pa.table(columns), signs
+    return pa.table(columns), y
 
 
-def _labels(model: Model, signs: NDArray[np.int8]) -> Any:
+def _labels(model: Model, y: NDArray[np.intp]) -> Any:
     values = pa.array(model.classes_.tolist())
-    at = pa.array((signs > 0).astype(np.int8), mask=signs == 0)
-    return values.take(at)
+    at = np.maximum(y, 0)  # of two labels -1 and +1, of more a place
+    return values.take(pa.array(at, mask=y == model.answers.none))
 
 
 def _placed(told: list[str], rows: NDArray[np.intp], n: int) -> Any:
@@ -160,30 +166,33 @@ class AnswerCounts:
     """Counts answers as they go by, and those that were right where the rows say so."""
 
     def __init__(self, model: Model) -> None:
-        assert isinstance(model.answers, Answers)
         self.answers = model.answers
         self.labels = [spelled(label) for label in model.classes_.tolist()]
-        self.counts, self.rows, self.empty, self.strange = [0, 0], 0, 0, 0
-        self.accuracy = Accuracy(((0, 0), (0, 0)))
+        self.rows, self.empty, self.strange = 0, 0, 0
+        self.counts = np.zeros(len(self.labels), dtype=np.intp)
+        self.accuracy = Accuracy.none(len(self.labels))
         self.unseen = Unseen(model.encoding)
 
-    def of(self, batches: Iterator[tuple[Any, NDArray[np.int8]]]) -> Iterator[Any]:
+    def of(self, batches: Iterator[tuple[Any, NDArray[Any]]]) -> Iterator[Any]:
         """The tables, each counted as it passes."""
-        for batch, signs in batches:
-            self.rows += len(signs)
-            self.counts[0] += int((signs < 0).sum())
-            self.counts[1] += int((signs > 0).sum())
-            self.empty += int((signs == 0).sum())
+        for batch, y in batches:
+            there = y[y != self.answers.none]
+            self.rows += len(y)
+            self.counts += np.bincount(np.maximum(there, 0), minlength=len(self.labels))
+            self.empty += len(y) - len(there)
             self.unseen.take(batch)
-            self._test(batch, signs)
+            self._test(batch, y)
             yield batch
 
-    def _test(self, batch: Any, signs: NDArray[np.int8]) -> None:
+    def _test(self, batch: Any, answers: NDArray[Any]) -> None:
         column = self.answers.column
         if column not in batch.schema.names or refused(batch.schema.field(column).type):
             return
         y, strange = self.answers.read(batch.column(column))
-        self.accuracy += Accuracy.of_signs(y, signs)
+        if len(self.labels) == 2:
+            self.accuracy += Accuracy.of_signs(y, answers)
+        else:
+            self.accuracy += Accuracy.of_places(y, answers, len(self.labels))
         self.strange += int(np.count_nonzero(strange))
 
     def tell(self, voice: Voice) -> None:
@@ -193,7 +202,9 @@ class AnswerCounts:
         for sentence in self.unseen.sentences():
             voice.note(sentence)
         if self.strange:
-            neither = 'neither "{}" nor "{}"'.format(*self.labels)
+            neither = "none of the labels"
+            if len(self.labels) == 2:
+                neither = 'neither "{}" nor "{}"'.format(*self.labels)
             where = column_called(self.answers.column)
             voice.note(f"{counted(self.strange, 'row')} with {neither} in {where}: not tested.")
         if self.accuracy.total:
@@ -206,7 +217,7 @@ class AnswerCounts:
         """The counts as JSON."""
         return {
             "rows_read": self.rows,
-            "answers": dict(zip(self.labels, self.counts, strict=True)),
+            "answers": dict(zip(self.labels, self.counts.tolist(), strict=True)),
             "without_answer": self.empty,
             "accuracy": self.accuracy.to_json() if self.accuracy.total else None,
             "unseen": self.unseen.to_json(),
@@ -215,4 +226,4 @@ class AnswerCounts:
     def sentence(self) -> str:
         """The counts in words."""
         parts = [f"{n:,} {label}" for label, n in zip(self.labels, self.counts, strict=True)]
-        return f"{counted(self.rows, 'row')}, {' and '.join(parts)}"
+        return f"{counted(self.rows, 'row')}, {listed(parts)}"

@@ -25,7 +25,7 @@ from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
 from rosenblatt.read.convert import SUFFIX, opened
 from rosenblatt.read.data import Data, read_data
-from rosenblatt.solve import Verdict, about, verdict_of
+from rosenblatt.solve import Verdict, about, refuse_labels, verdict_of
 from rosenblatt.words import counted, shown
 
 EXIT = {"separable": 0, "quasi-separable": 1, "inseparable": 1, "undecided": 2}
@@ -62,13 +62,14 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
     else:
         found = read_data(source, reading.layout, reading.wishes)
     tell_plan(voice, found.plan)
+    refuse_labels(found)
     with about(found):
         verdict = verdict_of(found)
     blocking = blocking_rows(verdict, found)
     voice.step("verdict", verdict.sentence)
     for line in verdict.explained():
         voice.step("", line)
-    if verdict.name == "quasi-separable":
+    if verdict.name == "quasi-separable" and verdict.answer.rivals is None:
         voice.note("a regression of these answers has infinite estimates; see separation --help.")
     if blocking:
         voice.show(_table(blocking, found.plan.answers.column, voice.out.width - 40))
@@ -89,19 +90,26 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
 
 def blocking_rows(verdict: Verdict, found: Data) -> list[dict[str, Any]]:
     """The rows that cannot all be right, largest share first, with their places in the file."""
-    shares = verdict.blocking()
-    places = verdict.rows if found.rows is None else found.places(n for n, _ in shares)
+    shares = [(*verdict.pair(row), share) for row, share in verdict.blocking()]
+    places = verdict.rows if found.rows is None else found.places(n for n, *_ in shares)
     return [
-        {"row": places[n] + 1, "line": found.line(n), "share": share, "values": places.cells(n)}
-        for n, share in shares
+        {
+            "row": places[n] + 1,
+            "line": found.line(n),
+            **({} if rival is None else {"against": rival}),
+            "share": share,
+            "values": places.cells(n),
+        }
+        for n, rival, share in shares
     ]
 
 
 def _table(blocking: list[dict[str, Any]], answer: str, room: int) -> Table:
     """The rows that block, with the answer and as many of their values as fit the line."""
-    has_lines = blocking[0]["line"] is not None
+    has_lines, has_rivals = blocking[0]["line"] is not None, "against" in blocking[0]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("row", "line", "share", "answer") if has_lines else ("row", "share", "answer"):
+    names = ["row", *["line"] * has_lines, "share", "answer", *["against"] * has_rivals]
+    for name in names:
         table.add_column(name, no_wrap=True, max_width=16)
     table.add_column("values", no_wrap=True)
     for one in blocking[:SHOWN]:
@@ -110,5 +118,6 @@ def _table(blocking: list[dict[str, Any]], answer: str, room: int) -> Table:
         told = ", ".join(f"{name} {value}" for name, value in values.items())
         told, answered = shown(told), shown(str(one["values"][answer]))
         told = told if len(told) <= room else told[: room - 1] + "…"
-        table.add_row(*cells, f"{one['share']:.3f}", Text(answered), Text(told))
+        rival = [Text(shown(one["against"]))] if has_rivals else []
+        table.add_row(*cells, f"{one['share']:.3f}", Text(answered), *rival, Text(told))
     return table

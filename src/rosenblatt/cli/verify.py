@@ -28,7 +28,6 @@ from rosenblatt.read import Source
 from rosenblatt.read.agree import DisagreeError, agreed, wishes_of
 from rosenblatt.read.columns import Category, Column, Entries, Flag, Number, Words
 from rosenblatt.read.data import Data, names_in, read_data, read_in_passes
-from rosenblatt.read.encoding import spelled
 from rosenblatt.read.plan import Plan, Wishes, find_column
 from rosenblatt.read.regression import read_regression_as
 from rosenblatt.words import claim_words, column_called, counted, listed
@@ -114,7 +113,7 @@ def _check_examples(
     said |= {**about.to_json(), "size": claimed.size}
     with voice.patience("checking the proof"):
         claimed.check_examples(found.blocks, again=True)
-    return f"{about.sentence}: {claim_words(claimed.claim)}"
+    return f"{about.sentence}: {claim_words(claimed.claim, many=bool(claimed.labels))}"
 
 
 def _check_regression(
@@ -244,8 +243,9 @@ class About:
             yield "", f"{column_called(column.name)}: {column.mean:g}, its mean, for {missing}"
         if self.columns_left_out:
             yield "left out", _listed(self.columns_left_out)
-        pair = f"{spelled(answers.positive)} against {spelled(answers.negative)}"
-        yield "answers", f"{column_called(answers.column)}: {pair}"
+        names = answers.spellings
+        told = f"{names[1]} against {names[0]}" if len(names) == 2 else listed(names)
+        yield "answers", f"{column_called(answers.column)}: {told}"
         why = ""
         if self.rows < self.all_rows:
             numbers = [f"{row:,}" for row in self.without]
@@ -257,7 +257,7 @@ class About:
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON."""
-        answers = self.plan.answers
+        answers = self.plan.answers.to_json()
         return {
             "rows": self.rows,
             "rows_left_out": self.all_rows - self.rows,
@@ -266,11 +266,7 @@ class About:
             "filled": [column._asdict() for column in self.filled],
             "columns": [_told(column) for column in self.plan.encoding.columns],
             "columns_left_out": self.columns_left_out,
-            "answers": {
-                "column": answers.column,
-                "negative": answers.negative,
-                "positive": answers.positive,
-            },
+            "answers": {key: value for key, value in answers.items() if key != "others"},
             "notes": list(self.plan.notes),
         }
 

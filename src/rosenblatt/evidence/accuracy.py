@@ -14,13 +14,20 @@ from numpy.typing import NDArray
 
 from rosenblatt.clock import Deadline
 from rosenblatt.errors import UsageError
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.data import Data, read_as, split
-from rosenblatt.read.encoding import Answers, Unseen, spelled
+from rosenblatt.read.encoding import AnswerColumn, Unseen
 from rosenblatt.read.plan import Wishes
-from rosenblatt.words import accuracy_sentence, confusion_table, counted, percent, worth_sentence
+from rosenblatt.words import (
+    accuracy_sentence,
+    confusion_table,
+    counted,
+    line_called,
+    percent,
+    worth_sentence,
+)
 
 Z95 = 1.959963984540054
 ENOUGH = 10  # fewer rows than this are not worth holding some out
@@ -53,7 +60,10 @@ class Accuracy:
     @classmethod
     def of(cls, hypothesis: Hypothesis, examples: Examples) -> Accuracy:
         """The accuracy of a hypothesis on some examples."""
-        return cls.of_signs(examples.y, hypothesis.answers(examples.X))
+        answers = hypothesis.answers(examples.X)
+        if isinstance(examples, JointExamples):
+            return cls.of_places(examples.y, answers, examples.k)
+        return cls.of_signs(examples.y, answers)
 
     @classmethod
     def of_signs(cls, y: NDArray[np.int8], answers: NDArray[np.int8]) -> Accuracy:
@@ -61,6 +71,19 @@ class Accuracy:
         lines = ((y == k) & (answers == answer) for k in (-1, 1) for answer in (-1, 1))
         no_no, no_yes, yes_no, yes_yes = (int(np.count_nonzero(rows)) for rows in lines)
         return cls(((no_no, no_yes), (yes_no, yes_yes)))
+
+    @classmethod
+    def of_places(cls, y: NDArray[Any], answers: NDArray[Any], k: int) -> Accuracy:
+        """The accuracy of answers that are places among k labels, -1 where there is none."""
+        there = (y >= 0) & (answers >= 0)
+        pairs = y[there].astype(np.intp) * k + answers[there]
+        counts = np.bincount(pairs, minlength=k * k).reshape(k, k)
+        return cls(tuple(map(tuple, counts.tolist())))
+
+    @classmethod
+    def none(cls, k: int) -> Accuracy:
+        """No rows of k labels."""
+        return cls(((0,) * k,) * k)
 
     def __add__(self, other: Accuracy) -> Accuracy:
         pairs = zip(self.confusion, other.confusion, strict=True)
@@ -101,12 +124,20 @@ class Accuracy:
 
     @property
     def balanced(self) -> float | None:
-        """The mean of the shares right in each class, or None where one has no rows."""
-        if not all(self.sizes):
+        """The mean of the shares right in each class, or None where one of two has no rows.
+
+        Of more than two, those without rows are left out.
+        """
+        if len(self.sizes) == 2 and not all(self.sizes):
             return None
         pairs = zip(self.confusion, self.sizes, strict=True)
-        shares = [line[k] / size for k, (line, size) in enumerate(pairs)]
+        shares = [line[k] / size for k, (line, size) in enumerate(pairs) if size]
         return sum(shares) / len(shares)
+
+    @property
+    def untested(self) -> int:
+        """How many classes have no rows."""
+        return self.sizes.count(0)
 
     def sentence(self, where: str) -> str:
         """The share and how sure it is."""
@@ -115,7 +146,7 @@ class Accuracy:
     def worth(self, labels: Sequence[str]) -> list[str]:
         """What it is worth: the baseline and the balanced accuracy, then the table by class."""
         larger = labels[max(range(len(labels)), key=self.sizes.__getitem__)]
-        first = worth_sentence(self.baseline, larger, self.balanced)
+        first = worth_sentence(self.baseline, larger, self.balanced, self.untested)
         return [first, *confusion_table(self.confusion, labels)]
 
     def to_json(self) -> dict[str, Any]:
@@ -131,8 +162,8 @@ class Accuracy:
         }
 
 
-def folds(y: NDArray[np.int8], count: int, rng: np.random.Generator) -> list[Rows]:
-    """Rows dealt into so many folds, both answers as evenly as they go.
+def folds(y: NDArray[Any], count: int, rng: np.random.Generator) -> list[Rows]:
+    """Rows dealt into so many folds, all answers as evenly as they go.
 
     Examples
     --------
@@ -140,16 +171,22 @@ def folds(y: NDArray[np.int8], count: int, rng: np.random.Generator) -> list[Row
     >>> [sorted(y[fold].tolist()) for fold in folds(y, 2, np.random.default_rng(0))]
     [[-1, 1, 1], [-1, 1, 1]]
     """
-    dealt = np.concatenate([rng.permutation(np.flatnonzero(y == sign)) for sign in (-1, 1)])
+    dealt = np.concatenate(
+        [rng.permutation(np.flatnonzero(y == answer)) for answer in np.unique(y)]
+    )
     return [np.sort(dealt[k::count]) for k in range(count)]
 
 
-def held_out(y: NDArray[np.int8], share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Rows to learn from and rows to test on: a share of each answer, at least one row of it."""
-    test = []
-    for sign in (-1, 1):
-        rows = rng.permutation(np.flatnonzero(y == sign))
-        test.append(rows[: max(1, round(share * len(rows)))])
+def held_out(y: NDArray[Any], share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """Rows to learn from and rows to test on: a share of each answer, at least one row of it.
+
+    Of more than two answers, one row of each is learnt from in any case.
+    """
+    test, answers = [], np.unique(y)
+    for answer in answers:
+        rows = rng.permutation(np.flatnonzero(y == answer))
+        most = len(rows) if len(answers) == 2 else len(rows) - 1
+        test.append(rows[: min(most, max(1, round(share * len(rows))))])
     tested = np.sort(np.concatenate(test))
     return np.setdiff1d(np.arange(len(y)), tested), tested
 
@@ -198,11 +235,12 @@ class Trial:
         where = f"{rows} of the test file" if self.kind == "file" else f"{rows} held out"
         told = total.sentence(where)
         if self.kind == "held out":
-            told += f", by a line learnt from the other {self.learnt_from:,}"
+            line = line_called(len(total.confusion) > 2)
+            told += f", by {line} learnt from the other {self.learnt_from:,}"
             told += " until the time limit" if self.cut_short else ""
         return told
 
-    def told(self, answers: Answers) -> list[tuple[str, str]]:
+    def told(self, answers: AnswerColumn) -> list[tuple[str, str]]:
         """The result and, under it, what it is worth."""
         return told_accuracy(self.sentence(), self.total, answers)
 
@@ -220,9 +258,11 @@ class Trial:
         return value
 
 
-def told_accuracy(sentence: str, accuracy: Accuracy, answers: Answers) -> list[tuple[str, str]]:
+def told_accuracy(
+    sentence: str, accuracy: Accuracy, answers: AnswerColumn
+) -> list[tuple[str, str]]:
     """An accuracy and, under it, what it is worth: lines with their names."""
-    beside = accuracy.worth([spelled(answers.negative), spelled(answers.positive)])
+    beside = accuracy.worth(answers.spellings)
     return [("tested", sentence), *(("", line) for line in beside)]
 
 
@@ -246,16 +286,20 @@ class Tester:
         if not isinstance(self.data.blocks, Examples):
             return None
         y = self.data.examples.y
-        rarest = int(min((y > 0).sum(), (y < 0).sum()))
+        # With more than two labels one may be rare: two that are not are enough.
+        examples = self.data.examples
+        counts = np.bincount(examples.places, minlength=len(examples.labels))
+        fewest = int(np.sort(counts)[-2])
+        rarer = "second most frequent" if isinstance(examples, JointExamples) else "rarer"
         if asked.folds is not None:
-            if asked.folds > rarest:
+            if asked.folds > fewest:
                 raise UsageError(
-                    f"--cv {asked.folds}: the rarer answer has {counted(rarest, 'row')}; "
+                    f"--cv {asked.folds}: the {rarer} answer has {counted(fewest, 'row')}; "
                     "give at most so many folds."
                 )
             parts, every = folds(y, asked.folds, self.rng), np.arange(len(y))
             return self._trial("folds", [(np.setdiff1d(every, fold), fold) for fold in parts])
-        if asked.share == 0 or len(y) < ENOUGH or rarest < 2:
+        if asked.share == 0 or len(y) < ENOUGH or fewest < 2:
             return None
         learnt, tested = held_out(y, asked.share, self.rng)
         if len(np.unique(y[learnt])) < 2:

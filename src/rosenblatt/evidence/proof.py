@@ -272,10 +272,11 @@ class Proof(SealedProof):
             examples = examples.weighted(sample_weight, stream=True)
         return self.check_examples(examples, again=again)
 
-    def _check_labels(self, examples: Examples) -> bool:
+    def _check_labels(self, examples: Blocks) -> bool:
         """Check a proof about more than two labels."""
         if not isinstance(examples, JointExamples) or examples.k != self.labels:
-            raise ProofError(f"this is a proof about {self.labels} labels; y has others.")
+            labels = counted(self.labels or 2, "label")
+            raise ProofError(f"this is a proof about {labels}; y has others.")
         rows = AgainstRivals(examples, reduced=self.claim != "separable")
         try:
             return replace(self, x0=0.0, labels=0).check_examples(rows)
@@ -287,8 +288,8 @@ class Proof(SealedProof):
 
     def check_examples(self, examples: Blocks, *, again: bool = False) -> bool:
         """Check the proof against the rows of blocks in exact arithmetic, in two passes."""
-        if self.labels:
-            raise ProofError(f"this is a proof about {self.labels} labels; use proof.check(X, y).")
+        if self.labels or isinstance(examples, JointExamples):
+            return self._check_labels(examples)
         evidence = Evidence.of(self, examples, anew=True)
         if evidence.data != self.data:
             raise ProofError(OTHER_DATA)

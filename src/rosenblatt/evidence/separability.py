@@ -308,17 +308,24 @@ def separability(
 
 
 def separability_of_labels(
-    examples: JointExamples, *, widest: bool = True, deadline: Deadline = NEVER
+    examples: JointExamples,
+    *,
+    widest: bool = True,
+    deadline: Deadline = NEVER,
+    known: Floats | None = None,
 ) -> Separability:
     """Decide about more than two labels, by rows against rivals.
 
-    Where the rule itself soon halts there is nothing to decide. Else, without the first label's
-    weights, which may be 0, there is nothing that no row tells apart, and a verdict is soon found.
-    The widest margin is that of the weights of all labels.
+    Where the rule itself soon halts there is nothing to decide, nor where weights with their slots,
+    a row for each label, are known to separate. Else, without the first label's weights, which may
+    be 0, there is nothing that no row tells apart, and a verdict is soon found. The widest margin
+    is that of the weights of all labels.
     """
-    rows = AgainstRivals(examples, reduced=True)
+    rows, cycles = AgainstRivals(examples, reduced=True), 0
+    w = None if known is None else known[:, 0 if examples.x0 else 1 :].ravel()
     try:
-        w, cycles = soon_halted(examples, deadline)
+        if w is None:
+            w, cycles = soon_halted(examples, deadline)
     except algorithms.Interrupted as stop:
         passes = counted(stop.run.cycles, "pass", "passes")
         found = Separability("undecided", 0.0, reason=f"interrupted after {passes} over the data")
@@ -330,8 +337,8 @@ def separability_of_labels(
             w = np.append(np.zeros(size), found.weights)
     if w is not None:
         rows = AgainstRivals(examples)
-        known = np.append(0.0, w)
-        found = separability_of(rows, widest=widest, deadline=deadline, known=known)
+        slotted = np.append(0.0, w)
+        found = separability_of(rows, widest=widest, deadline=deadline, known=slotted)
     return _of_labels(replace(found, passes=found.passes + cycles), rows)
 
 

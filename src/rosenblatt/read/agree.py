@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from rosenblatt.errors import DataError
 from rosenblatt.read.columns import Category, Column, Entries, Number, Vocabulary, Words
-from rosenblatt.read.encoding import Answers, spelled
+from rosenblatt.read.encoding import AnswerColumn, Answers, ManyAnswers, spelled
 from rosenblatt.read.plan import Plan, Wishes, as_planned
 from rosenblatt.read.source import Source
 from rosenblatt.words import column_called, counted, listed
@@ -94,15 +94,17 @@ def _check_known(values: Sequence[str], known: Sequence[str], who: str, otherwis
         raise DisagreeError(f"{who} {shown}, which {otherwise}.")
 
 
-def _answers(said: Answers, found: Answers) -> Answers:
-    if said.others:
+def _answers(said: AnswerColumn, found: AnswerColumn) -> AnswerColumn:
+    """What was found, its labels in the order that was claimed."""
+    if isinstance(said, Answers) and said.others:
         return found  # yes and all the rest: asked for by what yes is called
-    pair = {spelled(label): label for label in (found.negative, found.positive)}
-    if {spelled(said.negative), spelled(said.positive)} != set(pair):
+    there = {spelled(label): label for label in found.names}
+    if set(said.spellings) != set(there):
         raise DisagreeError(
-            f"{column_called(found.column)} has the answers {listed(list(pair))}, not "
-            f"{spelled(said.negative)} and {spelled(said.positive)} as the proof says."
+            f"{column_called(found.column)} has the answers {listed(list(there))}, not "
+            f"{listed(said.spellings)} as the proof says."
         )
-    return replace(
-        found, negative=pair[spelled(said.negative)], positive=pair[spelled(said.positive)]
-    )
+    names = tuple(there[spelling] for spelling in said.spellings)
+    if isinstance(said, ManyAnswers):
+        return ManyAnswers(found.column, names)
+    return Answers(found.column, names[0], names[1])

@@ -13,23 +13,24 @@ from numpy.typing import NDArray
 
 from rosenblatt.blocks import Blocks, InOrder
 from rosenblatt.errors import FINITE, BadCellError, DataError, as_option
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.read import columnar, csv, jsonlines, libsvm
 from rosenblatt.read.ahead import ahead, side_by_side
-from rosenblatt.read.encoding import spelled
+from rosenblatt.read.encoding import AnswerColumn, ManyAnswers
 from rosenblatt.read.plan import (
     Plan,
     Rows,
     Wishes,
     as_planned,
     check_named,
+    encoding_of,
     find_columns,
     plan_of,
     plan_table,
 )
 from rosenblatt.read.source import Layout, Source, format_of, free_memory, twice
 from rosenblatt.tables import PROMISED
-from rosenblatt.words import column_called, counted
+from rosenblatt.words import column_called, counted, listed
 
 # What a kind of column is called where that is not its own name, one and many.
 KINDS = {
@@ -280,10 +281,10 @@ class Data:
             kinds[column.kind] = kinds.get(column.kind, 0) + count
         parts = ", ".join(counted(n, *KINDS.get(kind, (kind,))) for kind, n in kinds.items())
         answers = plan.answers
-        pair = f"{spelled(answers.negative)} or {spelled(answers.positive)}"
+        pair = listed(answers.spellings, joint="or")
         if answers.column:
             pair = f"in {column_called(answers.column)} ({pair})"
-        guessed = ", the only one with two values" if plan.guessed else ""
+        guessed = f", the only one with {plan.why_guessed}" if plan.guessed else ""
         held = isinstance(self.blocks, Examples)
         how = f": {counted(len(self.rows), 'row')}," if held else ", in passes:"
         return f"{self.name}{how} {parts}; answers {pair}{guessed}"
@@ -377,13 +378,18 @@ def split(
     """
     answers = data.plan.answers
     table = data.table.take(data.rows[learnt])
-    made = plan_table(table, as_planned(wishes, data.plan), data.name)
+    encoding = encoding_of(table, as_planned(wishes, data.plan), data.name)
     parts = []
     for part in (table, data.table.take(data.rows[tested])):
-        found = made.encoding.encode(part, data.name)
-        signs = answers.encode(part.column(answers.column))[found.rows]
-        parts.append(Examples(found.X, signs, answers.labels, made.encoding.features))
+        found = encoding.encode(part, data.name)
+        y = answers.encode(part.column(answers.column))[found.rows]
+        parts.append(_examples(found.X, y, answers, encoding.features))
     return parts[0], parts[1]
+
+
+def _examples(X: Any, y: NDArray[Any], answers: AnswerColumn, names: tuple[str, ...]) -> Examples:
+    kind = JointExamples if isinstance(answers, ManyAnswers) else Examples
+    return kind(X, y, answers.labels, names)
 
 
 def taken(made: Plan, table: Any, name: str) -> tuple[Examples, Numbers]:
@@ -400,32 +406,33 @@ def taken(made: Plan, table: Any, name: str) -> tuple[Examples, Numbers]:
     except BadCellError as trouble:
         bad.append(trouble)
     try:
-        signs = _signs(made, table)
+        y = _answered(made, table)
     except BadCellError as trouble:
         bad.append(trouble)
     if bad:
         raise min(bad, key=lambda cell: cell.row)
     X, rows = found.X, found.rows
-    signs = signs if len(rows) == len(signs) else signs[rows]
-    if not signs.all():
-        kept = np.flatnonzero(signs)
-        X, rows, signs = X[kept], rows[kept], signs[kept]
-    examples = Examples(X, signs, answers.labels, made.encoding.features)
+    y = y if len(rows) == len(y) else y[rows]
+    if (y == answers.none).any():
+        kept = np.flatnonzero(y != answers.none)
+        X, rows, y = X[kept], rows[kept], y[kept]
+    examples = _examples(X, y, answers, made.encoding.features)
     if found.squares is not None and X is found.X:
         examples.remember(found.squares)
     return examples, rows
 
 
-def _signs(made: Plan, table: Any) -> NDArray[np.int8]:
+def _answered(made: Plan, table: Any) -> NDArray[Any]:
+    answers = made.answers
     try:
-        signs = made.answers.encode(table.column(made.answers.column))
+        y = answers.encode(table.column(answers.column))
     except BadCellError as bad:
-        _signs(made, table.slice(0, bad.row))  # where an answer may be missing before
+        _answered(made, table.slice(0, bad.row))  # where an answer may be missing before
         raise
-    if made.encoding.missing != "drop" and not signs.all():
-        row = int(np.flatnonzero(signs == 0)[0])
-        raise BadCellError(row, made.answers.column, "", "an answer")
-    return signs
+    gaps = y == answers.none
+    if made.encoding.missing != "drop" and gaps.any():
+        raise BadCellError(int(gaps.argmax()), answers.column, "", "an answer")
+    return y
 
 
 def _held(source: Source, layout: Layout, table: Any, made: Plan) -> Data:

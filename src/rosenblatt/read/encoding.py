@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -152,16 +153,68 @@ class Encoding:
 
 
 @dataclass(frozen=True)
-class Answers:
-    """The column with the answers, and what no and yes are called in it.
+class AnswerColumn(ABC):
+    """The column with the answers, and how its cells become y."""
+
+    column: str
+
+    none: ClassVar[int]  # stands in y where there is no answer
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[Label, ...]:
+        """The labels in their order."""
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The labels as an array, as scikit-learn's `classes_`."""
+        return np.array(self.names)
+
+    @property
+    def spellings(self) -> list[str]:
+        """The labels as files spell them."""
+        return [spelled(label) for label in self.names]
+
+    @property
+    @abstractmethod
+    def promised(self) -> str:
+        """What each cell is."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The column and its labels, as a model tells them."""
+
+    @abstractmethod
+    def read(self, cells: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """y of each cell, `none` where there is no answer, and where another value stands."""
+
+    def encode(self, cells: Any) -> NDArray[Any]:
+        """y of each cell, `none` where there is no answer; other values are refused."""
+        y, strange = self.read(cells)
+        if strange.any():
+            row = int(np.flatnonzero(strange)[0])
+            text = str(plain_labels(cells)[row].as_py())
+            raise BadCellError(row, self.column, text, self.promised)
+        return y
+
+
+@dataclass(frozen=True)
+class Answers(AnswerColumn):
+    """Two labels: what no and yes are called.
 
     With `others`, no is every answer but yes, and called so: "not setosa".
     """
 
-    column: str
     negative: Label
     positive: Label
     others: bool = False
+
+    none = 0
+
+    @property
+    def names(self) -> tuple[Label, ...]:
+        """No and yes."""
+        return self.negative, self.positive
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -169,14 +222,15 @@ class Answers:
         positive = spelled(self.positive) if self.others else self.positive
         return np.array([self.negative, positive])
 
-    def encode(self, cells: Any) -> NDArray[np.int8]:
-        """-1 or +1 for each cell, 0 where there is no answer; others are refused."""
-        signs, strange = self.read(cells)
-        if strange.any():
-            row = int(np.flatnonzero(strange)[0])
-            promised = f'"{self.negative}" or "{self.positive}"'
-            raise BadCellError(row, self.column, str(plain_labels(cells)[row].as_py()), promised)
-        return signs
+    @property
+    def promised(self) -> str:
+        """What each cell is."""
+        return f'"{self.negative}" or "{self.positive}"'
+
+    def to_json(self) -> dict[str, Any]:
+        """What no and yes are called; "others" where no is all the rest."""
+        value = {"column": self.column, "negative": self.negative, "positive": self.positive}
+        return {**value, "others": True} if self.others else value
 
     def read(self, cells: Any) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
         """-1 or +1 for each cell, 0 where there is neither, and where another value stands."""
@@ -209,16 +263,38 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class ManyAnswers:
-    """The column with the answers, and more than two labels."""
+class ManyAnswers(AnswerColumn):
+    """More than two labels: y is the place of each answer among them.
 
-    column: str
-    names: tuple[Label, ...]
+    Examples
+    --------
+    >>> ManyAnswers("kind", (1, 2, 10)).encode(pa.array(["10", " 1", None, "2.0"]))
+    array([ 2,  0, -1,  1], dtype=int32)
+    """
+
+    names: tuple[Label, ...] = ()
+
+    none = -1
 
     @property
-    def labels(self) -> NDArray[Any]:
-        """The labels as an array, as scikit-learn's `classes_`."""
-        return np.array(self.names)
+    def promised(self) -> str:
+        """What each cell is."""
+        return f"one of the labels {listed(self.spellings)}"
+
+    def to_json(self) -> dict[str, Any]:
+        """All labels in order."""
+        return {"column": self.column, "labels": list(self.names)}
+
+    def read(self, cells: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """The place of each answer, -1 where there is none, and where another value stands."""
+        coded = plain_labels(cells).dictionary_encode()
+        places = np.full(len(coded.dictionary) + 1, self.none, dtype=np.int32)
+        for place, label in enumerate(self.names):
+            same = pc.fill_null(_equal(coded.dictionary, label), False)
+            places[:-1][same.to_numpy(zero_copy_only=False)] = place
+        codes = pc.fill_null(coded.indices, len(places) - 1).to_numpy(zero_copy_only=False)
+        y = places[codes]
+        return y, (y == self.none) & (codes < len(places) - 1)
 
 
 def plain_labels(cells: Any) -> Any:

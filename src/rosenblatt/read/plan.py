@@ -34,7 +34,15 @@ from rosenblatt.read.columns import (
     split_words,
 )
 from rosenblatt.read.csv import MISSING, not_utf8
-from rosenblatt.read.encoding import Answers, Encoding, plain_labels, refused, spelled
+from rosenblatt.read.encoding import (
+    AnswerColumn,
+    Answers,
+    Encoding,
+    ManyAnswers,
+    plain_labels,
+    refused,
+    spelled,
+)
 from rosenblatt.read.libsvm import ENTRIES, LABEL
 from rosenblatt.words import column_called, counted, listed
 
@@ -272,9 +280,15 @@ class Plan:
     """What was decided, whether the answers were guessed, and what else to tell a person."""
 
     encoding: Encoding
-    answers: Answers
+    answers: AnswerColumn
     guessed: bool = False
     notes: tuple[str, ...] = ()
+
+    @property
+    def why_guessed(self) -> str:
+        """What no other column has."""
+        two = isinstance(self.answers, Answers) and not self.answers.others
+        return "two values" if two else "a few words"
 
 
 def as_planned(wishes: Wishes, made: Plan) -> Wishes:
@@ -282,7 +296,7 @@ def as_planned(wishes: Wishes, made: Plan) -> Wishes:
     columns, answers = made.encoding.columns, made.answers
     return Wishes(
         answers.column,
-        spelled(answers.positive) if answers.others else None,
+        spelled(answers.positive) if isinstance(answers, Answers) and answers.others else None,
         missing=wishes.missing,
         vocabulary=wishes.vocabulary,
         numbers=tuple(c.name for c in columns if isinstance(c, Number)),
@@ -301,10 +315,20 @@ def plan_of(rows: Rows, wishes: Wishes, name: str) -> Plan:
     """The same for rows that come in batches: one look at all of them, a second for words."""
     seen = surveyed(rows, wishes, name)
     column, guessed = _target(rows.names, seen, wishes, name)
-    answers = _answers(seen[column], column, wishes, name)
+    said = forced_kinds(rows.names, wishes).get(column) == "category"
+    wished = wishes.positive, said or wishes.known is not None
+    answers = _answers(seen[column], column, wished, name)
     features = {n: survey for n, survey in seen.items() if n != column}
     columns, notes = columns_of(rows, features, wishes, name)
     return Plan(Encoding(columns, wishes.missing), answers, guessed, notes)
+
+
+def encoding_of(table: Any, wishes: Wishes, name: str) -> Encoding:
+    """What the columns of some rows of a table are, whichever answers these rows have."""
+    rows = Rows(table.schema, lambda: (table,))
+    seen = surveyed(rows, wishes, name)
+    features = {n: survey for n, survey in seen.items() if n != wishes.target}
+    return Encoding(columns_of(rows, features, wishes, name)[0], wishes.missing)
 
 
 def columns_of(
@@ -411,53 +435,93 @@ def find_columns(names: Sequence[str], given: Sequence[str], option: str) -> lis
 def _target(
     names: list[str], seen: dict[str, Survey], wishes: Wishes, name: str
 ) -> tuple[str, bool]:
+    """The column of answers, and whether it was guessed: two values, or else a few words."""
     if wishes.target is not None:
         return find_column(names, wishes.target, "--target"), False
     if any(survey.entries for survey in seen.values()):
         return LABEL, False
     two = [n for n, s in seen.items() if s.labels is not None and len(s.labels.values) == 2]
-    if len(two) == 1:
-        return two[0], True
-    if not two:
+    few = two or _of_few_words(names, seen, wishes)
+    if len(few) == 1:
+        return few[0], True
+    if not few:
         raise DataError(
             f"{name}: no column has exactly two values. Say which holds the answers with --target."
         )
+    have = "two values" if two else "a few values"
     raise DataError(
-        f"{name}: {listed([column_called(n) for n in two])} have two values each. "
-        f"Say which holds the answers, for example --target {as_option(two[-1])}."
+        f"{name}: {listed([column_called(n) for n in few])} have {have} each. "
+        f"Say which holds the answers, for example --target {as_option(few[-1])}."
     )
 
 
-def _answers(survey: Survey, column: str, wishes: Wishes, name: str) -> Answers:
+def _of_few_words(names: list[str], seen: dict[str, Survey], wishes: Wishes) -> list[str]:
+    """The columns of text with a few values, of which nobody said what they are."""
+    forced = forced_kinds(names, wishes)
+    texts = {
+        n: s for n, s in seen.items() if n not in forced and is_text(s.type) and not s.is_empty
+    }
+    return [
+        n
+        for n, s in texts.items()
+        if s.labels is not None and 2 < len(s.labels.values) <= FEW and _kind(s) == "category"
+    ]
+
+
+def _answers(
+    survey: Survey, column: str, wished: tuple[str | None, bool], name: str
+) -> AnswerColumn:
+    """The labels; with a positive one, that against the rest. As they are, or refused if odd."""
     _check_readable(survey.type, name, column)
+    positive, as_they_are = wished
     labels = sorted(survey.labels.values) if survey.labels is not None else []
     many = survey.labels is not None and survey.labels.many
-    if many or len(labels) < 2 or (len(labels) > 2 and wishes.positive is None):
-        raise _not_two(labels, many, f"{name}, {column_called(column)}")
-    if wishes.positive is None:
+    where = f"{name}, {column_called(column)}"
+    if many or len(labels) < 2:
+        raise _not_learnable(labels, many, where)
+    if positive is None and len(labels) == 2:
         return Answers(column, *labels)
-    positive = _meant(wishes.positive, labels, column)
+    if positive is None:
+        if not as_they_are:
+            check_labels(labels, survey.rows, where, f"--category {as_option(column)}")
+        return ManyAnswers(column, tuple(labels))
+    meant = _meant(positive, labels, column)
     if len(labels) > 2:
-        return Answers(column, f"not {spelled(positive)}", positive, others=True)
-    return Answers(column, next(label for label in labels if label != positive), positive)
+        return Answers(column, f"not {spelled(meant)}", meant, others=True)
+    return Answers(column, next(label for label in labels if label != meant), meant)
 
 
-def _not_two(labels: list[Any], many: bool, where: str) -> DataError:
-    """Say how many different answers there are, and what may have been meant."""
+def _not_learnable(labels: list[Any], many: bool, where: str) -> DataError:
+    """Say how many different answers there are."""
     if many:
-        told = f"{where}: more than {MANY:,} different answers; there must be two."
-        return DataError(f"{told} Give --target for another column.")
+        told = f"{where}: more than {MANY:,} different answers, too many to learn."
+    elif labels:
+        told = f"{where}: 1 different answer ({spelled(labels[0])}); there must be two or more."
+    else:
+        told = f"{where}: no answers; there must be two or more."
+    return DataError(f"{told} Give --target for another column.")
+
+
+def check_labels(labels: list[Any], rows: int, where: str, otherwise: str) -> None:
+    """Refuse more than two labels that were hardly meant as such; `otherwise` takes them."""
     shown = listed([spelled(label) for label in labels], most=4)
-    count = counted(len(labels), "different answer") if labels else "no answers"
-    told = f"{where}: {count}{f' ({shown})' if shown else ''}; there must be two."
+    told = f"{where}: {counted(len(labels), 'different answer')} ({shown})"
     alike = _alike(labels)
     if alike:
         pair = listed([f'"{label}"' for label in alike])
-        return DataError(f"{told} {pair} differ only in case or blanks: write them alike.")
-    if len(labels) > 2:
-        against = f"Give --positive {as_option(spelled(labels[-1]))}, say, to learn it against"
-        return DataError(f"{told} {against} the rest, or --target for another column.")
-    return DataError(f"{told} Give --target for another column.")
+        raise DataError(
+            f"{told}. {pair} differ only in case or blanks: write them alike, or give {otherwise} "
+            "to learn them as they are."
+        )
+    numbers = not isinstance(labels[0], str | bool)
+    parts = numbers and any(label != round(label) for label in labels)
+    if parts or (len(labels) > FEW and (numbers or 2 * len(labels) > rows)):
+        what = "measured rather than named" if numbers else "names rather than labels"
+        raise DataError(
+            f"{told} in {counted(rows, 'row')}, which look {what}. Give --target for another "
+            f"column, --positive {as_option(spelled(labels[-1]))}, say, to learn it against the "
+            f"rest, or {otherwise} to learn all {len(labels):,} labels."
+        )
 
 
 def _alike(labels: list[Any]) -> list[Any]:

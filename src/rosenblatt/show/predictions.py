@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyarrow import csv
 
 from rosenblatt.errors import UsageError
@@ -150,15 +151,28 @@ class ParquetTables:
 WRITERS: dict[str, Any] = {"csv": CsvTables, "parquet": ParquetTables, "jsonl": JsonTables}
 
 
+def ahead_of_next(scores: NDArray[np.float64], answers: NDArray[Any]) -> NDArray[np.float64]:
+    """How far the score of each answer is ahead of the best of the other labels'."""
+    own = scores[np.arange(len(scores)), answers]
+    return np.asarray(own - _others(scores, answers).max(axis=1))
+
+
+def _others(scores: NDArray[np.float64], answers: NDArray[Any]) -> NDArray[np.float64]:
+    others = scores.copy()
+    others[np.arange(len(scores)), answers] = -np.inf
+    return others
+
+
 class Reasons:
     """Says the three strongest reasons for a model's answers.
 
     A number pushes by weight × (value - mean of the rows learnt from); a category or a word
-    by its weight, times how often it comes.
+    by its weight, times how often it comes. Of more than two labels, weights are those of the
+    answer less those of the label with the next score.
     """
 
     def __init__(self, model: Model) -> None:
-        self.weights = model.hypothesis.w[1:]
+        self.hypothesis, self.labels = model.hypothesis, model.answers.spellings
         self.names = model.feature_names_
         kinds = [
             (c.mean, True, 1) if isinstance(c, Number) else (0.0, False, len(c.features))
@@ -169,18 +183,31 @@ class Reasons:
 
     def of(self, X: Any) -> list[str]:
         """The reasons of each row of numbers, as text."""
+        weights, over = self._weights(X)
         if not isinstance(X, np.ndarray):
-            return [self._sparse(X[[n]]) for n in range(X.shape[0])]
-        pushes = (X - self.centre) * self.weights
-        strongest = np.argsort(-np.abs(pushes), axis=1, kind="stable")[:, :MOST]
-        return [self._told(*row) for row in zip(X, pushes, strongest, strict=True)]
+            told = [self._sparse(X[[n]], weights[n]) for n in range(X.shape[0])]
+        else:
+            pushes = (X - self.centre) * weights
+            strongest = np.argsort(-np.abs(pushes), axis=1, kind="stable")[:, :MOST]
+            told = [self._told(*row) for row in zip(X, pushes, strongest, strict=True)]
+        return [first + reasons for first, reasons in zip(over, told, strict=True)]
 
-    def _sparse(self, row: Any) -> str:
+    def _weights(self, X: Any) -> tuple[NDArray[np.float64], list[str]]:
+        """The weights that decided about each row, and over which label."""
+        h, n = self.hypothesis, X.shape[0]
+        if h.w.ndim == 1:
+            return np.broadcast_to(h.w[1:], (n, len(h.w) - 1)), [""] * n
+        answers = h.answers(X)
+        rivals = _others(h.scores(X), answers).argmax(axis=1)
+        weights = h.w[answers, 1:] - h.w[rivals, 1:]
+        return weights, [f"over {self.labels[r]}: " for r in rivals]
+
+    def _sparse(self, row: Any, weights: NDArray[np.float64]) -> str:
         """Only what is in the row can push, numbers that are zero aside."""
         at = np.union1d(row.indices, np.flatnonzero(self.is_number))
         x = np.zeros(len(self.names))
         x[row.indices] = row.data
-        push = (x - self.centre) * self.weights
+        push = (x - self.centre) * weights
         return self._told(x, push, at[np.argsort(-np.abs(push[at]), kind="stable")][:MOST])
 
     def _told(self, x: Any, push: Any, top: Any) -> str:

@@ -19,16 +19,24 @@ from numpy.typing import NDArray
 
 from rosenblatt.evidence.guarantee import corrections, whole
 from rosenblatt.evidence.separability import Separability, separability_of
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.files import write_text
-from rosenblatt.hypothesis import Hypothesis, Strength, strengths
+from rosenblatt.hypothesis import Hypothesis, strengths, strengths_of_labels, thresholds_of
 from rosenblatt.pipelines import final
 from rosenblatt.show.fitted import examples_of, hypothesis_of, story_of
 from rosenblatt.show.page.assets import player_script, player_style
 from rosenblatt.show.scene import DRAWABLE, distances, scene_of
 from rosenblatt.show.story import Story, excerpt
 from rosenblatt.trace import Trace
-from rosenblatt.words import PROVES, counted, shown, verdict_sentence
+from rosenblatt.words import (
+    PROVES,
+    PROVES_OF_LABELS,
+    confused,
+    counted,
+    listed,
+    shown,
+    verdict_sentence,
+)
 
 if TYPE_CHECKING:
     from rosenblatt.evidence.accuracy import Accuracy
@@ -36,6 +44,7 @@ if TYPE_CHECKING:
 
 GENERATOR = '<meta name="generator" content="rosenblatt">'  # by which it is known as ours
 MOST_FEATURES = 40
+MOST_LABELS = 30  # told one by one
 MOST_MISTAKES = 50
 SOME_FEATURES = 6
 LONGEST_PROOF = 200_000  # letters
@@ -93,11 +102,12 @@ class Report:
         """
         data, o, answer = result.data, result.outcome, result.separability
         story = None
-        if o.run is not None and o.learnt_from is not None:
+        if o.run is not None and o.learnt_from is not None and not result.many:
             # Multipliers that sum to 0 do so on scaled columns too; a line does not stay the same.
             blocked = None if answer or answer.proof is None else replace(answer, weights=None)
             story = Story(o.learnt_from, o.run, o.widest or blocked, *o.played)
-        title = f"Answering {data.plan.answers.column or 'rows'}: {' or '.join(result.labels)}"
+        labels = listed(result.labels, joint="or")
+        title = f"Answering {data.plan.answers.column or 'rows'}: {labels}"
         known = answer, story, data.rows, result.accuracy
         return _page(Findings(title, result.facts(), data.examples, result.hypothesis, *known))
 
@@ -168,7 +178,32 @@ class Findings:
 def _page(found: Findings) -> Report:
     """The page, from the template."""
     examples, h = found.examples, found.hypothesis
-    labels = str(examples.labels[0]), str(examples.labels[1])
+    many = isinstance(examples, JointExamples)
+    labels = [str(label) for label in examples.labels.tolist()]
+    proof = None if found.verdict is None else found.verdict.proof
+    wrong, known = h.mistakes(examples), _of_labels(found, labels) if many else _of_line(found)
+    page = _template().render(
+        found=found,
+        labels=labels,
+        many=many,
+        generator=GENERATOR,
+        style=player_style(),
+        script=player_script("report.js"),
+        proves=PROVES_OF_LABELS if many else PROVES,
+        proof=proof.to_json() if proof is not None else "",
+        longest_proof=LONGEST_PROOF,
+        most_labels=MOST_LABELS,
+        wrong=len(wrong),
+        mistakes=list(_mistakes(found, wrong, known["columns"], labels)),
+        **known,
+    )
+    # Names may hold anything: what turns text around is shown, as on a terminal.
+    return Report(shown(page, "\n\t"))
+
+
+def _of_line(found: Findings) -> dict[str, Any]:
+    """What is told of a line: the run, the picture, the squeeze, the margins, the weights."""
+    examples, h = found.examples, found.hypothesis
     story: dict[str, Any] | None = None
     cuts: list[str] = []
     scene, undrawn, squeeze = None, "", None
@@ -181,35 +216,42 @@ def _page(found: Findings) -> Report:
     except ValueError as why:
         undrawn = str(why)
     made = 0 if found.story is None else len(found.story.run.trace)
-    proof = None if found.verdict is None else found.verdict.proof
-    ranked, wrong = strengths(h, examples), h.mistakes(examples)
-    page = _template().render(
-        found=found,
-        generator=GENERATOR,
-        style=player_style(),
-        script=player_script("report.js"),
-        labels=labels,
-        proves=PROVES,
-        proof=proof.to_json() if proof is not None else "",
-        longest_proof=LONGEST_PROOF,
-        story=story,
-        cuts=cuts,
-        made=made,
-        squeeze=squeeze if made and squeeze and squeeze["bound"] else None,
-        most=whole(squeeze["bound"]) if squeeze and squeeze["bound"] else None,
-        scene=scene,
-        undrawn=undrawn,
-        margins=_margins(h, examples),
-        strengths=ranked,
-        largest=max((abs(s.strength) for s in ranked), default=0.0) or 1.0,
-        most_features=MOST_FEATURES,
-        some_features=SOME_FEATURES,
-        threshold=np.format_float_positional(h.threshold + 0.0, precision=6, trim="-"),
-        wrong=len(wrong),
-        mistakes=list(_mistakes(found, wrong, ranked, labels)),
-    )
-    # Names may hold anything: what turns text around is shown, as on a terminal.
-    return Report(shown(page, "\n\t"))
+    ranked = strengths(h, examples)
+    return {
+        "story": story,
+        "cuts": cuts,
+        "made": made,
+        "squeeze": squeeze if made and squeeze and squeeze["bound"] else None,
+        "most": whole(squeeze["bound"]) if squeeze and squeeze["bound"] else None,
+        "scene": scene,
+        "undrawn": undrawn,
+        "margins": _margins(examples.y * distances(h, examples.X), examples.y),
+        "strengths": ranked,
+        "largest": max((abs(s.strength) for s in ranked), default=0.0) or 1.0,
+        "most_features": MOST_FEATURES,
+        "columns": [s.feature for s in ranked[:SOME_FEATURES]],
+        "threshold": np.format_float_positional(h.threshold + 0.0, precision=6, trim="-"),
+    }
+
+
+def _of_labels(found: Findings, labels: list[str]) -> dict[str, Any]:
+    """What is told of weights for each of more than two labels."""
+    examples, h = found.examples, found.hypothesis
+    ranked = strengths_of_labels(h, examples, labels)
+    best: dict[str, float] = {}
+    for s in (s for each in ranked for s in each):
+        best[s.feature] = max(best.get(s.feature, 0.0), abs(s.strength))
+    columns = sorted(best, key=lambda name: -best[name])[:SOME_FEATURES]
+    away = _ahead(h, examples)
+    return {
+        "margins": _margins(away, np.ones(examples.n)),
+        "strengths": ranked,
+        "largest": max(best.values(), default=0.0) or 1.0,
+        "most_features": max(SOME_FEATURES, MOST_FEATURES // len(labels)),
+        "columns": columns,
+        "thresholds": thresholds_of(h),
+        "confused": confused(found.accuracy.confusion, labels) if found.accuracy else "",
+    }
 
 
 @functools.cache
@@ -241,31 +283,53 @@ def _projected(story: Story) -> Iterator[str]:
         )
 
 
-def _margins(h: Hypothesis, examples: Examples) -> dict[str, Any]:
+def _ahead(h: Hypothesis, examples: Examples) -> NDArray[np.float64]:
+    """How far each example is on its own side of the nearest border to another label."""
+    scores, y, rows = h.scores(examples.X), examples.y, np.arange(examples.n)
+    away, own = np.full(examples.n, np.inf), scores[rows, y]
+    for r, w in enumerate(h.w):
+        others = y != r
+        length = np.linalg.norm(h.w[y[others], 1:] - w[1:], axis=1)
+        with np.errstate(all="ignore"):
+            off = np.nan_to_num((own[others] - scores[others, r]) / length)
+        away[others] = np.minimum(away[others], off)
+    return away
+
+
+def _margins(away: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
     """How many examples of either answer are how far on their right side, in shares of `far`."""
-    away = np.nan_to_num(examples.y * distances(h, examples.X))
+    away = np.nan_to_num(away)
     far = float(np.percentile(np.abs(away), 99.5, method="higher")) or 1.0
     share, edges = np.clip(away / far, -1, 1), np.linspace(-1, 1, BARS + 1)
-    no, yes = (np.histogram(share[examples.y == sign], edges)[0].tolist() for sign in (-1, 1))
+    no, yes = (np.histogram(share[y == sign], edges)[0].tolist() for sign in (-1, 1))
     return {"no": no, "yes": yes, "far": f"{far:.3g}"}
 
 
 def _mistakes(
-    found: Findings, wrong: NDArray[np.intp], ranked: list[Strength], labels: tuple[str, str]
+    found: Findings, wrong: NDArray[np.intp], features: list[str], labels: list[str]
 ) -> Iterator[dict[str, Any]]:
     """The examples answered wrongly, the farthest first: how, and their strongest features."""
     examples, h = found.examples, found.hypothesis
     names = examples.names or tuple(f"x{i}" for i in range(1, examples.d + 1))
-    columns = [1 + names.index(s.feature) for s in ranked[:SOME_FEATURES]]
-    off = np.abs(distances(h, examples.X[wrong]))
+    columns = [1 + names.index(name) for name in features]
+    some = replace(examples, X=examples.X[wrong], y=examples.y[wrong])
+    many = isinstance(examples, JointExamples)
+    off = np.abs(_ahead(h, some) if many else distances(h, some.X))
     for k in np.argsort(-off, kind="stable")[:MOST_MISTAKES].tolist():
         n = int(wrong[k])
         row, tall = examples.X[[n]], examples.tall_row(n)
-        undecided = h.zero == 0 and not h.sides(row)[0]  # a mistake, and no answer
         yield {
             "number": 1 + (n if found.rows is None else int(found.rows[n])),
-            "label": labels[int(examples.y[n] > 0)],
-            "answered": "on the line" if undecided else labels[int(h.answers(row)[0] > 0)],
+            "label": labels[int(examples.places[n])],
+            "answered": _answered(h, row, examples.places[n], labels),
             "off": float(off[k]),
             "cells": [float(tall[i]) for i in columns],
         }
+
+
+def _answered(h: Hypothesis, row: Any, place: Any, labels: list[str]) -> str:
+    """What a row is answered with; a mistake without an answer is so called."""
+    answer = int(h.answers(row)[0])
+    if h.w.ndim > 1:
+        return labels[answer] if answer != place else "a tie"
+    return "on the line" if h.zero == 0 and not h.sides(row)[0] else labels[int(answer > 0)]

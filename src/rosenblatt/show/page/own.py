@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.clock import Deadline
-from rosenblatt.errors import DataError
+from rosenblatt.errors import DataError, as_option
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.read.data import Data
 from rosenblatt.show.story import verdict_json
 from rosenblatt.words import counted
@@ -35,6 +35,12 @@ class OwnData:
     def of(cls, data: Data, most: int = SERVED) -> OwnData:
         """All rows of a file, or some drawn at random where they are too many."""
         examples, rows = data.examples, data.examples.n
+        if isinstance(examples, JointExamples):
+            last = as_option(data.plan.answers.spellings[-1])
+            raise DataError(
+                f"{data.name} has {counted(examples.k, 'label')}, and the page draws two; give "
+                f"--positive {last}, say, to see it against the rest."
+            )
         room = min(MOST_ROWS, most // max(1, examples.d))
         if room < min(rows, 10):
             raise DataError(
