@@ -36,7 +36,6 @@ from rosenblatt.evidence.separability import (
     Separability,
     contradicted,
     separability_of,
-    separability_of_labels,
 )
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import (
@@ -465,9 +464,10 @@ def learn(
     cv: int | None = None,
     random_state: int = 0,
 ) -> Result:
-    """Learn to answer yes or no: whether a line answers every row, that line, its worth.
+    """Learn to answer rows: whether a line answers every one, that line, and what it is worth.
 
-    What `rosenblatt learn` does, with the same options. Nothing is printed or written.
+    What `rosenblatt learn` does, with the same options. Nothing is printed or written. More than
+    two labels are learnt together, with weights for each: the highest score is the answer.
 
     Parameters
     ----------
@@ -475,17 +475,20 @@ def learn(
         The rows. A frame may hold text: it becomes categories or words, as in a file. A path is
         a file of any format that the command line reads.
     y : sequence of answers, or str
-        One of two answers for each row; of a frame, also the name of the column that has them.
+        An answer for each row, one of two labels or more; of a frame, also the name of the column
+        that has them.
     target : str, optional
-        The column of answers of a frame or a file; found where only one has two values.
+        The column of answers of a frame or a file; found where only one has two values, or else
+        where only one has a few words.
     positive : optional
         The answer that counts as yes; of three or more, it is learnt against the rest.
     missing : {"error", "drop", "mean"}
         Where a number is missing in a frame or a file: refuse, drop the row, take the mean.
     ignore, number, category, text : str or sequences of str
         Columns to leave out, to take as numbers, as categories, as words.
-    algorithm : {"auto", "pla", "pocket", "fewest"}
-        "auto": PLA if a line is right everywhere, else the pocket, then a search.
+    algorithm : {"auto", "pla", "pocket", "fewest", "average"}
+        "auto": PLA if a line is right everywhere, else the pocket, then of two labels a search.
+        "average": the mean of PLA's weights over all visits of 100 cycles.
     order : str
         In which PLA visits the examples.
     scale : bool
@@ -522,6 +525,8 @@ def learn(
     found     a line with 1 mistake on 4 rows; no line makes fewer (proved: 1 blocking set)
     >>> rb.learn(X, ["no", "no", "no", "yes"]).model.predict([[1, 1], [0, 1]]).tolist()
     ['yes', 'no']
+    >>> rb.learn(X, ["none", "one", "one", "two"])
+    <Result: separable; weights that answer all 4 rows>
     """
     checks.one_of("algorithm", algorithm, ALGORITHMS)
     checks.one_of("order", order, ORDERS)
@@ -696,9 +701,7 @@ def quick_verdict(data: Data, deadline: Deadline) -> Verdict:
     if isinstance(data.blocks, JointExamples):
         known = soon_separated(data.blocks, deadline.share(PLA_SHARE))
         if known is not None:
-            answer = separability_of_labels(
-                data.blocks, widest=False, deadline=deadline, known=known.w
-            )
+            answer = separability_of(data.blocks, widest=False, deadline=deadline, known=known.w)
             return Verdict(answer, data.rows, known if answer else None, first=data.first)
     decided = verdict_of(data, widest=False, deadline=deadline)
     if not decided.answer or decided.answer.weights is None:
@@ -710,10 +713,7 @@ def quick_verdict(data: Data, deadline: Deadline) -> Verdict:
 
 def verdict_of(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Verdict:
     """Ask whether a line can answer every row, in the values of the data."""
-    if isinstance(data.blocks, JointExamples):
-        answer = separability_of_labels(data.blocks, widest=widest, deadline=deadline)
-    else:
-        answer = separability_of(data.blocks, widest=widest, deadline=deadline)
+    answer = separability_of(data.blocks, widest=widest, deadline=deadline)
     if data.rows is not None:
         return Verdict(answer, data.rows, first=data.first)
     blocking = answer.blocking[0].rows if answer.blocking else ()

@@ -23,11 +23,7 @@ from rosenblatt.blocks import Blocks, InOrder
 from rosenblatt.clock import Deadline, Watcher
 from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.proof import Proof
-from rosenblatt.evidence.separability import (
-    Separability,
-    separability_of,
-    separability_of_labels,
-)
+from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import Floats, Hypothesis, Scaling, mistakes_of
 from rosenblatt.words import counted
@@ -238,10 +234,7 @@ def _widest(
     known = done.hypothesis if done.mistakes == 0 else task.forth(separator)
     if len(known.mistakes(scaled)):
         return None
-    if isinstance(scaled, JointExamples):
-        answer = separability_of_labels(scaled, deadline=task.deadline, known=known.w)
-    else:
-        answer = separability_of(scaled, deadline=task.deadline, known=known.w)
+    answer = separability_of(scaled, deadline=task.deadline, known=known.w)
     return answer if answer and answer.weights is not None else None
 
 

@@ -68,6 +68,7 @@ class Wanted:
     epilog=examples(
         "rosenblatt learn credit.csv --target approved",
         "rosenblatt learn credit.csv --cv 5 --report",
+        "rosenblatt learn iris.csv --algorithm average",
     ),
 )
 @click.argument("data", required=False, type=click.Path(allow_dash=True))
@@ -136,6 +137,9 @@ class Wanted:
 @json_option
 def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> int:
     """Learn from DATA: say whether a line answers every row, find it, write a model.
+
+    Three or more labels are learnt together, with weights for each; --positive learns one of them
+    against the rest.
 
     DATA is CSV, Parquet, Arrow, JSON lines, LIBSVM or .npy, also compressed; - is standard
     input. What does not fit in half of the free memory is learnt from in passes, in file order.

@@ -61,7 +61,7 @@ COLUMNS = (
     click.option(
         "--positive",
         metavar="VALUE",
-        help="The answer that counts as yes; of three or more, against the rest.",
+        help="The answer that counts as yes; one of three or more is learnt against the rest.",
     ),
     click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out."),
     *KINDS,

@@ -402,7 +402,7 @@ def separability_of(
     where rows are few. Where a w with its slot is known to separate, the margin alone is asked.
     """
     if isinstance(blocks, JointExamples):
-        return separability_of_labels(blocks, widest=widest, deadline=deadline)
+        return separability_of_labels(blocks, widest=widest, deadline=deadline, known=known)
     with Telling() as telling:
         search = _Search(blocks, widest, telling, known)
         search.begin(deadline)

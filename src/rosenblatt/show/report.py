@@ -25,7 +25,7 @@ from rosenblatt.hypothesis import Hypothesis, strengths, strengths_of_labels, th
 from rosenblatt.pipelines import final
 from rosenblatt.show.fitted import examples_of, hypothesis_of, story_of
 from rosenblatt.show.page.assets import player_script, player_style
-from rosenblatt.show.scene import DRAWABLE, distances, scene_of
+from rosenblatt.show.scene import DRAWABLE, clearances, scene_of
 from rosenblatt.show.story import Story, excerpt
 from rosenblatt.trace import Trace
 from rosenblatt.words import (
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 GENERATOR = '<meta name="generator" content="rosenblatt">'  # by which it is known as ours
 MOST_FEATURES = 40
+MARKS = "×○△□◆"  # of labels in a picture
 MOST_LABELS = 30  # told one by one
 MOST_MISTAKES = 50
 SOME_FEATURES = 6
@@ -122,7 +123,7 @@ def report(clf: Any, X: Any, y: Any) -> Report:
     Parameters
     ----------
     clf : Perceptron, PocketPerceptron, FewestMistakes, any linear classifier, or a Pipeline
-        Fitted on two classes; of a pipeline the last step, on what the others make of X.
+        Fitted; of a pipeline the last step, on what the others make of X.
     X : array, sparse matrix or frame of shape (n, d)
         What it was fitted on; the run is left out where X is something else.
     y : sequence of n answers
@@ -142,7 +143,8 @@ def report(clf: Any, X: Any, y: Any) -> Report:
     """
     examples, h = examples_of(clf, X, y), hypothesis_of(clf)
     verdict = separability_of(examples)
-    told = verdict_sentence(verdict.verdict, "example", verdict.reason)
+    many = isinstance(examples, JointExamples)
+    told = verdict_sentence(verdict.verdict, "example", verdict.reason, many=many)
     if verdict and verdict.bound is not None and np.isfinite(verdict.bound):
         told += f"; PLA needs {corrections(verdict.bound)}"
     mistakes = counted(len(h.mistakes(examples)), "mistake")
@@ -152,12 +154,12 @@ def report(clf: Any, X: Any, y: Any) -> Report:
         facts.append(("searched", str(last.result_)))
     if isinstance(getattr(last, "trace_", None), Trace):
         try:
-            story = story_of(clf, X, y, verdict)
+            story = None if many else story_of(clf, X, y, verdict)
             made = counted(len(last.trace_), "correction")
             facts.insert(1, ("learnt", f"{made} by {type(last).__name__}"))
         except ValueError as why:
             facts.append(("the run", f"is not shown: {why}"))
-    labels = " or ".join(str(label) for label in examples.labels.tolist())
+    labels = listed([str(label) for label in examples.labels.tolist()], joint="or")
     return _page(Findings(f"Answering {labels}", facts, examples, h, verdict, story))
 
 
@@ -225,7 +227,7 @@ def _of_line(found: Findings) -> dict[str, Any]:
         "most": whole(squeeze["bound"]) if squeeze and squeeze["bound"] else None,
         "scene": scene,
         "undrawn": undrawn,
-        "margins": _margins(examples.y * distances(h, examples.X), examples.y),
+        "margins": _margins(clearances(h, examples), examples.y),
         "strengths": ranked,
         "largest": max((abs(s.strength) for s in ranked), default=0.0) or 1.0,
         "most_features": MOST_FEATURES,
@@ -242,9 +244,10 @@ def _of_labels(found: Findings, labels: list[str]) -> dict[str, Any]:
     for s in (s for each in ranked for s in each):
         best[s.feature] = max(best.get(s.feature, 0.0), abs(s.strength))
     columns = sorted(best, key=lambda name: -best[name])[:SOME_FEATURES]
-    away = _ahead(h, examples)
     return {
-        "margins": _margins(away, np.ones(examples.n)),
+        "regions": _regions(examples, h),
+        "marks": [f"{mark} {label}" for mark, label in zip(MARKS, labels, strict=False)],
+        "margins": _margins(clearances(h, examples), np.ones(examples.n)),
         "strengths": ranked,
         "largest": max(best.values(), default=0.0) or 1.0,
         "most_features": max(SOME_FEATURES, MOST_FEATURES // len(labels)),
@@ -252,6 +255,18 @@ def _of_labels(found: Findings, labels: list[str]) -> dict[str, Any]:
         "thresholds": thresholds_of(h),
         "confused": confused(found.accuracy.confusion, labels) if found.accuracy else "",
     }
+
+
+def _regions(examples: Examples, h: Hypothesis) -> str:
+    """The examples and the regions of their labels, where there is a plane to see them in."""
+    if len(h.w) > len(MARKS):
+        return ""
+    from rosenblatt.show.notebook import svg_of
+
+    try:
+        return svg_of(scene_of(examples, h), 640, 480)
+    except ValueError:
+        return ""
 
 
 @functools.cache
@@ -283,22 +298,9 @@ def _projected(story: Story) -> Iterator[str]:
         )
 
 
-def _ahead(h: Hypothesis, examples: Examples) -> NDArray[np.float64]:
-    """How far each example is on its own side of the nearest border to another label."""
-    scores, y, rows = h.scores(examples.X), examples.y, np.arange(examples.n)
-    away, own = np.full(examples.n, np.inf), scores[rows, y]
-    for r, w in enumerate(h.w):
-        others = y != r
-        length = np.linalg.norm(h.w[y[others], 1:] - w[1:], axis=1)
-        with np.errstate(all="ignore"):
-            off = np.nan_to_num((own[others] - scores[others, r]) / length)
-        away[others] = np.minimum(away[others], off)
-    return away
-
-
 def _margins(away: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
     """How many examples of either answer are how far on their right side, in shares of `far`."""
-    away = np.nan_to_num(away)
+    away = np.nan_to_num(away, posinf=0.0)  # where no rival is ever ahead
     far = float(np.percentile(np.abs(away), 99.5, method="higher")) or 1.0
     share, edges = np.clip(away / far, -1, 1), np.linspace(-1, 1, BARS + 1)
     no, yes = (np.histogram(share[y == sign], edges)[0].tolist() for sign in (-1, 1))
@@ -312,9 +314,7 @@ def _mistakes(
     examples, h = found.examples, found.hypothesis
     names = examples.names or tuple(f"x{i}" for i in range(1, examples.d + 1))
     columns = [1 + names.index(name) for name in features]
-    some = replace(examples, X=examples.X[wrong], y=examples.y[wrong])
-    many = isinstance(examples, JointExamples)
-    off = np.abs(_ahead(h, some) if many else distances(h, some.X))
+    off = np.abs(clearances(h, replace(examples, X=examples.X[wrong], y=examples.y[wrong])))
     for k in np.argsort(-off, kind="stable")[:MOST_MISTAKES].tolist():
         n = int(wrong[k])
         row, tall = examples.X[[n]], examples.tall_row(n)

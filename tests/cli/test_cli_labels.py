@@ -1,0 +1,280 @@
+"""More than two labels at the command line: learnt together, tested, explained, verified."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+
+import rosenblatt as rb
+
+IRIS = load_iris()
+KINDS = ["setosa", "versicolor", "virginica"]
+NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
+
+
+def put(folder, name, text):
+    (folder / name).write_text(text)
+    return name
+
+
+def table(columns):
+    rows = zip(*columns.values(), strict=True)
+    return "\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]) + "\n"
+
+
+@pytest.fixture
+def iris(tmp_path):
+    """The flowers, with the kind as text."""
+    columns = dict(zip(NAMES, IRIS.data.T, strict=True))
+    return put(tmp_path, "iris.csv", table({**columns, "kind": IRIS.target_names[IRIS.target]}))
+
+
+def three(folder, labels=("a", "b", "c"), rows=30, **more):
+    """Rows on a line, a third of each label, and nothing between them."""
+    x = np.arange(rows)
+    y = [labels[3 * i // rows] for i in range(rows)]
+    return put(folder, "three.csv", table({"x": x, "square": x * x, "y": y, **more}))
+
+
+def test_three_kinds_of_flower_are_learnt_tested_and_explained(told, iris):
+    code, out, _ = told("learn", iris, "--report", "--proof", "proof.json")
+    assert code == 0
+    assert 'answers in column "kind" (setosa, versicolor or virginica), the only one with' in out
+    assert "quasi-separable: some weights put no rival ahead, but leave a tie on some rows" in out
+    assert "69 against virginica" in out
+    assert "always answering setosa would be right on 33.3 % (the baseline); balanced" in out
+    lines = [line.split() for line in out.splitlines()]
+    at = lines.index(["answered", *KINDS])
+    confusion = [[int(count) for count in line[1:]] for line in lines[at + 1 : at + 4]]
+    assert [line[0] for line in lines[at + 1 : at + 4]] == KINDS
+    assert np.sum(confusion, axis=1).tolist() == [10, 10, 10]
+    assert [line[0] for line in lines if line and line[0] in KINDS][3:] == KINDS  # explained
+
+
+def test_what_is_found_is_what_the_model_and_the_proof_say(told, iris, tmp_path):
+    code, out, _ = told("learn", iris, "--json", "--proof", "proof.json")
+    found, model = json.loads(out), rb.load(tmp_path / "model.json")
+    y = IRIS.target_names[IRIS.target]
+    assert (code, found["labels"], "positive" in found) == (0, KINDS, False)
+    assert found["mistakes"] == np.count_nonzero(model.predict(IRIS.data) != y)
+    assert (found["lower_bound"], found["algorithm"]) == (1, "pocket")
+    assert len(found["weights"]) == 3 * 4
+    assert {one["label"] for one in found["weights"]} == set(KINDS)
+    assert len(found["threshold"]) == 3
+    sums = dict.fromkeys(NAMES, Fraction())
+    for one in found["weights"]:  # as they differ from the mean label's
+        sums[one["feature"]] += Fraction(one["weight"])
+    assert max(abs(total) for total in sums.values()) < 1e-9
+    code, out, _ = told("verify", "proof.json", iris)
+    assert (code, "holds for all 150 rows" in out) == (0, True)
+    assert "some weights put no rival ahead" in out
+    other = iris.replace("iris", "other")
+    (tmp_path / other).write_text((tmp_path / iris).read_text().replace("5.1,3.5", "5.1,3.6"))
+    assert told("verify", "proof.json", other)[0] == 1
+    (tmp_path / other).write_text((tmp_path / iris).read_text().replace("setosa", "rose"))
+    assert (
+        "has the answers rose, versicolor and virginica, not"
+        in told("verify", "proof.json", other)[1]
+    )
+
+
+def test_the_python_function_finds_the_same(told, iris, tmp_path):
+    found = json.loads(told("learn", iris, "--json")[1])
+    result = rb.learn(tmp_path / iris)
+    assert result.verdict == found["verdict"]["verdict"]
+    assert result.accuracy.to_json()["confusion"] == found["accuracy"]["confusion"]
+    assert (result.mistakes, result.labels) == (found["mistakes"], KINDS)
+    arrays = rb.learn(IRIS.data, IRIS.target_names[IRIS.target])
+    assert np.array_equal(arrays.model.weights_, result.model.weights_)
+    assert "68 against virginica" in str(arrays)  # in Python rows are counted from 0
+    assert "versicolor" in arrays._repr_html_()
+
+
+def test_separable_labels_are_separated_and_bounded(told, tmp_path):
+    code, out, _ = told("learn", three(tmp_path), "--target", "y", "--proof", "p.json")
+    assert code == 0
+    assert "separable: weights for each label answer every row, proved" in out
+    assert "; the bound allows " in out
+    assert "found     weights that answer all 30 rows" in out
+    assert told("verify", "p.json", "three.csv")[0] == 0
+    code, out, _ = told("separable", "three.csv", "--target", "y")
+    assert (code, "on the margin: rows " in out, " against " in out) == (0, True, True)
+    found = json.loads(told("separable", "three.csv", "--target", "y", "--json")[1])
+    assert set(found["on_margin"][0]) == {"row", "against"}
+
+
+def test_rows_that_cannot_all_be_right_are_told_with_their_rivals(told, tmp_path):
+    data = put(tmp_path, "d.csv", "x,y\n0,a\n1,b\n2,a\n1,c\n5,c\n")
+    code, out, _ = told("separable", data, "--target", "y")
+    assert code == 1
+    assert "no weights answer every row, proved in exact arithmetic; rows 1 against b, " in out
+    blocking = json.loads(told("separable", data, "--target", "y", "--json")[1])["blocking"]
+    assert sum(one["share"] for one in blocking) == pytest.approx(1)
+    assert all(one["line"] == one["row"] + 1 for one in blocking)
+    assert all(one["against"] != one["values"]["y"] for one in blocking)
+
+
+@pytest.mark.parametrize("labels", [("a", "b", "c"), (1, 2, 3), (3, 10, 200), ("x y", "é", "<b>")])
+def test_labels_of_any_kind_come_back_as_they_were(told, tmp_path, labels):
+    data = three(tmp_path, labels)
+    assert told("learn", data, "--target", "y", "--report")[0] == 0
+    model = rb.load(tmp_path / "model.json")
+    assert model.classes_.tolist() == sorted(labels)
+    told("predict", "model.json", data, "-o", "out.parquet", "--scores", "--explain")
+    answers = pa.parquet.read_table(tmp_path / "out.parquet")
+    assert list(map(str, answers["answer"].to_pylist())) == answers["y"].to_pylist()
+    each = np.array([answers[f"score of {label}"].to_numpy() for label in model.classes_]).T
+    ahead = np.sort(each, axis=1)
+    assert np.allclose(answers["score"].to_numpy(), ahead[:, -1] - ahead[:, -2], atol=1e-9)
+    assert all(told.startswith("over ") for told in answers["reasons"].to_pylist())
+    page = (tmp_path / "report.html").read_text()
+    assert "<b>" not in page.split("</head>")[1]
+
+
+def test_predict_counts_every_label_and_what_is_none_of_them(told, tmp_path):
+    data = three(tmp_path)
+    told("learn", data, "--target", "y")
+    new = put(tmp_path, "new.csv", "x,square,y\n0,0,a\n15,225,b\n29,841,b\n1,1,?\n2,4,\n")
+    code, out, err = told("predict", "model.json", new, "-o", "out.csv")
+    assert (code, "5 rows, 3 a, 1 b and 1 c" in out) == (0, True)
+    assert '1 row with none of the labels in column "y": not tested.' in err
+    assert "66.7 % right on 3 rows with an answer" in out
+    assert "balanced accuracy 75.0 %, without 1 label of no rows" in out
+    found = json.loads(told("predict", "model.json", new, "--json")[1])
+    assert found["accuracy"]["confusion"] == [[1, 0, 0], [0, 1, 1], [0, 0, 0]]
+    assert found["answers"] == {"a": 3, "b": 1, "c": 1}
+    hole = put(tmp_path, "hole.csv", "x,square\n0,\n15,225\n")
+    told("predict", "model.json", hole, "--missing", "empty", "-o", "out.csv")
+    assert (tmp_path / "out.csv").read_text().splitlines()[1] == "0,,,"
+
+
+def test_one_label_against_the_rest_is_for_who_asks(told, iris):
+    code, out, _ = told("learn", iris, "--positive", "setosa")
+    assert code == 0
+    assert "(not setosa or setosa), the only one with a few words" in out
+    assert "separable: a line answers every row" in out
+    assert rb.learn(IRIS.data, IRIS.target, positive=0).labels == ["not 0", "0"]
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_the_mean_of_the_weights_can_be_asked_for(told, tmp_path, labels):
+    data = three(tmp_path, ("a", "b", "c")[:labels] + ("a",) * (3 - labels))
+    code, out, _ = told("learn", data, "--target", "y", "--algorithm", "average")
+    assert (code, "the mean of its weights makes " in out) == (0, True)
+    model = rb.load(tmp_path / "model.json")
+    assert model.learnt["algorithm"] == "average"
+    x = np.arange(30.0)
+    y = np.repeat(["a", "b", "c" if labels == 3 else "a"], 10)
+    result = rb.learn(np.column_stack((x, x * x)), y, algorithm="average")
+    assert np.array_equal(result.model.weights_, model.weights_)
+    # The mean is that of the estimator, on columns brought to one scale.
+    scale = rb.learn(np.column_stack((x, x * x)), y, algorithm="average", scale=False)
+    clf = rb.Perceptron(max_iter=100, average=True)
+    with pytest.warns(ConvergenceWarning):
+        clf.fit(np.column_stack((x, x * x)), y)
+    assert np.allclose(scale.model.weights_[..., 1:], np.squeeze(clf.coef_), rtol=1e-12)
+
+
+def test_the_search_is_for_two_labels_and_says_so(told, iris):
+    code, _, err = told("learn", iris, "--algorithm", "fewest")
+    assert code == 64
+    assert (
+        '--algorithm fewest is for two labels, and column "kind" has 3. Give --positive virginica, '
+        "say, to learn it against the rest, or --algorithm pocket." in err
+    )
+    with pytest.raises(rb.errors.UsageError, match='algorithm="fewest" is for two labels, and y'):
+        rb.learn(IRIS.data, IRIS.target, algorithm="fewest")
+
+
+def test_measurements_taken_for_labels_are_refused(told, tmp_path):
+    x = np.arange(200)
+    data = put(tmp_path, "d.csv", table({"x": x, "price": 3 * x + 7, "share": x / 8, "id": x}))
+    code, _, err = told("learn", data, "--target", "price")
+    assert code == 65
+    assert (
+        "200 different answers (7, 10, 13, 16 and 196 more) in 200 rows, which look "
+        "measured rather than named. Give --target for another column, --positive 604, say, to "
+        "learn it against the rest, or --category price to learn all 200 labels." in err
+    )
+    assert "measured rather than named" in told("learn", data, "--target", "share")[2]
+    with pytest.raises(rb.errors.DataError, match="measured rather than named"):
+        rb.learn(x[:, None], x)
+    names = put(tmp_path, "n.csv", table({"x": x, "name": [f"p{i}" for i in x]}))
+    assert "names rather than labels" in told("learn", names, "--target", "name")[2]
+    few = put(tmp_path, "f.csv", table({"x": x, "grade": (x // 50) / 2}))
+    assert told("learn", few, "--target", "grade")[0] == 65
+    assert (
+        told("learn", few, "--target", "grade", "--category", "grade", "--test-size", "0")[0] == 0
+    )
+    assert rb.load(tmp_path / "model.json").classes_.tolist() == ["0.0", "0.5", "1.0", "1.5"]
+
+
+def test_a_label_seen_once_is_learnt_and_not_tested(told, tmp_path):
+    data = three(tmp_path)
+    (tmp_path / data).write_text((tmp_path / data).read_text() + "100,1,rare\n")
+    code, out, _ = told("learn", data, "--target", "y")
+    assert code == 0
+    assert "rare" in rb.load(tmp_path / "model.json").classes_.tolist()
+    assert "without 1 label of no rows" in out
+    assert told("learn", data, "--target", "y", "--cv", "3")[0] == 0
+    code, _, err = told("learn", data, "--target", "y", "--cv", "11")
+    assert (code, "the second most frequent answer has 10 rows" in err) == (64, True)
+
+
+def test_a_label_that_is_missing_is_refused_or_left_out(told, tmp_path):
+    text = (tmp_path / three(tmp_path)).read_text().replace("4,16,a", "4,16,")
+    data = put(tmp_path, "d.csv", text)
+    code, _, err = told("learn", data, "--target", "y")
+    assert (code, 'row 5, column "y": there is nothing. Give --missing drop.' in err) == (65, True)
+    code, out, err = told("learn", data, "--target", "y", "--missing", "drop")
+    assert (code, "29 rows" in out, "1 row left out" in err) == (0, True, True)
+
+
+def test_the_only_column_of_a_few_words_holds_the_answers(told, tmp_path):
+    x = list(range(12))
+    kind = ["red", "green", "blue"] * 4
+    data = put(tmp_path, "d.csv", table({"x": x, "kind": kind, "id": [f"p{i}" for i in x]}))
+    assert 'answers in column "kind"' in told("learn", data)[1]
+    both = put(tmp_path, "b.csv", table({"x": x, "kind": kind, "other": kind[::-1]}))
+    code, _, err = told("learn", both)
+    assert code == 65
+    assert 'column "kind" and column "other" have a few values each' in err
+    assert 'answers in column "kind"' in told("learn", both, "--category", "other")[1]
+    numbers = put(tmp_path, "n.csv", table({"x": x, "z": [i % 3 for i in x]}))
+    assert "no column has exactly two values" in told("learn", numbers)[2]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "libsvm", "parquet", "npy"])
+def test_other_formats_have_more_labels_too(told, tmp_path, kind):
+    x, y = np.arange(30.0), np.repeat([1, 2, 3], 10)
+    if kind == "jsonl":
+        rows = (json.dumps({"x": a, "z": a * a, "y": int(b)}) for a, b in zip(x, y, strict=True))
+        data = put(tmp_path, "d.jsonl", "\n".join(rows))
+    elif kind == "libsvm":
+        rows = (f"{b} 1:{a} 2:{a * a}" for a, b in zip(x, y, strict=True))
+        data = put(tmp_path, "d.svm", "\n".join(rows))
+    elif kind == "parquet":
+        pa.parquet.write_table(pa.table({"x": x, "z": x * x, "y": y}), tmp_path / "d.parquet")
+        data = "d.parquet"
+    else:
+        np.save(tmp_path / "d.npy", np.column_stack((x, x * x, y)))
+        data = "d.npy"
+    target = () if kind in ("libsvm", "npy") else ("--target", "y")
+    code, out, _ = told("learn", data, *target)
+    assert (code, "weights that answer all 30 rows" in out) == (0, True)
+
+
+def test_very_many_labels_are_told_in_a_sentence(told, tmp_path):
+    angle = np.arange(160) * 2 * np.pi / 160
+    labels = [f"n{i // 8:02}" for i in range(160)]
+    data = put(tmp_path, "d.csv", table({"x": np.cos(angle), "y": np.sin(angle), "label": labels}))
+    code, out, _ = told("learn", data, "--target", "label", "--report", "--top", "5")
+    assert code == 0
+    assert "answered  n00" not in out
+    assert "taken for" in out
+    assert "… and 15 labels more in the model." in out
