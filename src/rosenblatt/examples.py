@@ -32,6 +32,7 @@ T = TypeVar("T")
 # Between these the square of a typical entry neither overflows nor vanishes.
 _PLAIN_SQUARES = (1e-200, 1e200)
 SAMPLE = 64  # numbers, or answers, that are looked at first
+NOT_A_LABEL = "is not one of the labels"
 NO_STEPS = np.empty(0)
 NO_LABELS = np.empty(0, dtype=np.int32)
 
@@ -605,7 +606,7 @@ class Labels:
             return self
         if self.both:
             *first, last = map(repr, self.met)
-            raise ValueError(f"{label!r} is not one of the labels {', '.join(first)} and {last}.")
+            raise ValueError(f"{label!r} {NOT_A_LABEL} {', '.join(first)} and {last}.")
         if not self.met:
             return Labels((label,))
         try:

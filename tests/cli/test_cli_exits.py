@@ -118,7 +118,7 @@ def test_streams_that_are_closed_are_no_trouble_and_no_file_gets_what_is_printed
 
 ERRORS = [
     (["learn", "nothing.csv"], 66),
-    (["learn", "clicks.csv", "--target", "seen"], 65),
+    (["learn", "credit.csv", "--target", "current debt"], 65),
     (["learn", "credit.csv", "--no-such-option"], 64),
     (["learn", "credit.csv", "--cv", "one"], 64),
     (["learn", "credit.csv", "-o", "no/such/folder.json"], 74),

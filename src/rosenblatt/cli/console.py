@@ -148,6 +148,10 @@ class Complaints:
             left = "they are" if more else "it is"
             tell(f"{self.name}, line {numbers[0]}: {why}{like}; {left} left out.")
 
+    def met(self, words: str) -> bool:
+        """Whether some complaint was made in such words."""
+        return any(words in why for why in self.first)
+
     def end(self) -> None:
         """Say the counts of what came again after it was said."""
         for why, count in self.later.items():
@@ -207,7 +211,8 @@ class Status:
         if model.n_mistakes == 0:
             return f"R {model.radius:.4g}"
         # R²/γ² ≥ mistakes, turned around: what they say about any line that is right everywhere.
-        return f"bound: no margin above {model.radius / model.n_mistakes**0.5:.3g}"
+        longest = (2 if len(model.labels) > 2 else 1) ** 0.5 * model.radius  # against a rival
+        return f"bound: no margin above {longest / model.n_mistakes**0.5:.3g}"
 
 
 def bar(share: float, width: int) -> str:

@@ -68,7 +68,6 @@ class Wanted:
     epilog=examples(
         "rosenblatt learn credit.csv --target approved",
         "rosenblatt learn credit.csv --cv 5 --report",
-        "rosenblatt learn iris.csv --algorithm average",
     ),
 )
 @click.argument("data", required=False, type=click.Path(allow_dash=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from contextlib import ExitStack
 from typing import Any
 
@@ -14,11 +15,12 @@ from rosenblatt.cli.options import examples, json_option, kind_options, layout_o
 from rosenblatt.cli.outlet import Outlet, Seal
 from rosenblatt.cli.streaming import Job, Reached, Streamer, stopping_gently
 from rosenblatt.errors import DataError, UsageError, shortened
+from rosenblatt.examples import NOT_A_LABEL
 from rosenblatt.files import CheckpointFolder, keep_apart
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read import Layout
 from rosenblatt.read.chunks import Place, open_stream
-from rosenblatt.read.feed import feed_from_json, feed_of
+from rosenblatt.read.feed import feed_from_json, feed_of, label_of
 from rosenblatt.read.plan import Wishes
 from rosenblatt.words import counted
 
@@ -36,6 +38,11 @@ EVERY = 100_000
 @click.option("--follow", is_flag=True, help="Wait for more at the end of DATA.")
 @click.option("--target", metavar="COLUMN", help="The answers; a name, or a number from 1.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out.")
+@click.option(
+    "--labels",
+    metavar="A,B,…",
+    help="All labels, where they are known; more than two have to be.",
+)
 @click.option(
     "--predict-with",
     type=click.Choice(["last", "average", "pocket"]),
@@ -63,7 +70,9 @@ def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
 
     DATA is JSON lines, CSV or LIBSVM, compressed or not, or Parquet; - is standard input. A line
     without an answer is only predicted. Predictions go to standard output in order, one a line,
-    empty before any label is known; a bad line has none. Labels are learnt as they come.
+    empty before any label is known; a bad line has none. Two labels are learnt as they come; more
+    are learnt together, with weights for each, if --labels names them: a third one that it does
+    not name makes a bad line. A label in "" is text, also where it looks like a number.
 
     The first value of a column says what it is: a number, a category, whose values become
     features column=value, or, from four words on, text, whose words become column=word.
@@ -90,6 +99,8 @@ def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
         with stopping_gently(streamer):
             tally = streamer.run()
         status.end(tally.predicted, tally.bad)
+        if given["labels"] is None and streamer.complaints.met(NOT_A_LABEL):
+            tell("more than two labels are learnt if --labels names all of them.")
         if streamer.stopped_by is None:
             _refuse_nothing(job, tally)
         if given["save"] is not None:
@@ -103,6 +114,8 @@ def _check(data: str, given: dict[str, Any]) -> None:
         raise UsageError("--resume and --every need --checkpoint DIR.")
     if given["follow"] and data == "-":
         raise UsageError("--follow is for a file; standard input is followed anyway.")
+    if given["labels"] is not None and len(set(labels_given(given["labels"]))) < 2:
+        raise UsageError("--labels: give two or more, as in --labels art,law,sport.")
     if given["margin"] is not None and not 0 < given["margin"] < math.inf:
         raise UsageError("--margin: give a number above 0.")
     folder = None if given["checkpoint"] is None else CheckpointFolder(given["checkpoint"])
@@ -144,7 +157,8 @@ def _job(
 
 def _options(given: dict[str, Any], layout: Layout) -> dict[str, Any]:
     """What a person said of a stream, which a checkpoint keeps."""
-    said = {"--target": given["target"], "--header": layout.header}
+    said = {key: given[key[2:]] for key in ("--target", "--labels")}
+    said["--header"] = layout.header
     for name in ("ignore", "number", "category", "text"):
         said[f"--{name}"] = " ".join(sorted(given[name])) or None
     for name in ("format", "separator", "decimal", "encoding"):
@@ -210,9 +224,12 @@ def _model(given: dict[str, Any], kept: Any) -> OnlinePerceptron:
             fit_intercept=given["intercept"],
             window=given["window"],
             predict_with=given["predict_with"],
+            labels=None if given["labels"] is None else labels_given(given["labels"]),
         )
     except ValueError as trouble:
         raise UsageError(str(trouble)) from None
+    except TypeError:
+        raise UsageError("--labels: give all of them as text, or all as numbers.") from None
     if kept is None:
         return model
     try:
@@ -227,6 +244,18 @@ def _model(given: dict[str, Any], kept: Any) -> OnlinePerceptron:
                 "give the same options to go on."
             )
     return old
+
+
+def labels_given(text: str) -> list[Any]:
+    """The labels that a person lists: numbers where they look so, and text in quotes.
+
+    Examples
+    --------
+    >>> labels_given('art, law ,sport'), labels_given('1,2,10'), labels_given('"1","a, b"')
+    (['art', 'law', 'sport'], [1, 2, 10], ['1', 'a, b'])
+    """
+    parts = re.findall(r'\s*("(?:[^"]|"")*"|[^,]*?)\s*(?:,|$)', text)
+    return [p[1:-1].replace('""', '"') if p[0] == '"' else label_of(p) for p in parts if p]
 
 
 def _refuse_nothing(job: Job, tally: Reached) -> None:

@@ -232,13 +232,15 @@ def answer(model: OnlinePerceptron, batch: Batch) -> bytes:
 
 
 def in_lines(said: NDArray[Any], labels: tuple[Any, ...]) -> bytes:
-    """Many predictions as lines: three kinds of line, of which short ones are padded and cut."""
+    """Many predictions as lines: a few kinds of line, of which short ones are padded and cut."""
     if not labels:
         return as_line(None) * len(said)
-    kinds = np.array([as_line(labels[0]), as_line(labels[-1]), as_line(None)])
-    which = (said == labels[-1]).astype(np.intp)
+    kinds = np.array([*map(as_line, labels), as_line(None)])
+    which = (said == labels[-1]).astype(np.intp) * (len(labels) - 1)
+    for place, label in enumerate(labels[1:-1], start=1):
+        which[said == label] = place
     if said.dtype.kind == "O":
-        which[[label is None for label in said]] = 2
+        which[[label is None for label in said]] = len(labels)
     padded: bytes = kinds[which].tobytes()
     return padded.replace(b"\0", b"")
 
