@@ -14,8 +14,8 @@ from tried import tried
 import rosenblatt as rb
 from rosenblatt.blocks import AgainstRivals, take
 from rosenblatt.clock import NEVER
-from rosenblatt.evidence.separability import soon_halted
-from rosenblatt.examples import JointExamples
+from rosenblatt.evidence.separability import separability_of, soon_halted
+from rosenblatt.examples import Examples, JointExamples
 
 
 @st.composite
@@ -93,6 +93,17 @@ def test_the_rule_is_given_up_where_it_corrects_as_much_as_before(monkeypatch):
 
 def interrupted(*_):
     raise KeyboardInterrupt
+
+
+def test_rows_of_weight_zero_are_decided_about_like_all_others():
+    X, y = np.array([[0.0], [5.0], [-5.0], [-6.0]]), ["a", "b", "c", "b"]
+    examples = JointExamples.from_arrays(X, y)
+    found = separability_of(examples.weighted(np.array([1.0, 1.0, 1.0, 0.0])))
+    assert found.verdict == separability_of(examples).verdict != "separable"
+    assert found.proof.check(X, y)
+    two = Examples.from_arrays(csr_array(X), [0, 1, 0, 1])
+    weights = np.array([1.0, 1.0, 1.0, 0.0])
+    assert separability_of(two.weighted(weights)).verdict == separability_of(two).verdict
 
 
 @given(labelled())

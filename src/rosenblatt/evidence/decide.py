@@ -118,7 +118,7 @@ def decide(
 
 def _quick_try(signed: Signed) -> Floats | None:
     """A short run of PLA, where features are many and a separator is likely."""
-    examples = signed.examples
+    examples = replace(signed.examples, weights=None)  # PLA leaves out rows of weight 0
     if not (examples.is_sparse or examples.d >= MANY_FEATURES):
         return None
     try:

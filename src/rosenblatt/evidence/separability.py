@@ -366,13 +366,14 @@ def _of_labels(found: Separability, rows: AgainstRivals) -> Separability:
 def soon_halted(examples: JointExamples, deadline: Deadline) -> tuple[Floats | None, int]:
     """The weights of all labels that PLA halts with, if it corrects less and less till then.
 
-    Where nothing separates, it soon corrects as much as before. The number is that of its cycles.
+    Where nothing separates, it soon corrects as much as before. Rows of weight 0, which PLA would
+    leave out, are corrected by like all others. The number is that of its cycles.
     """
     start, before, made, more = None, math.inf, 0, FIRST_CYCLES
+    examples, deadline = replace(examples, weights=None), deadline.share(0.5)
     while not deadline.over:
-        seconds = None if deadline == NEVER else deadline.left / 2
         try:
-            budget = algorithms.Budget(more, seconds=seconds)
+            budget = algorithms.Budget(more, seconds=deadline.left)
             run = algorithms.pla(examples, budget=budget, start=start)
         except algorithms.WeightsOverflowError:
             break
