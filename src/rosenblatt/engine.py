@@ -35,7 +35,7 @@ INSIDE: Any = {"forceinline": True, "_nrt": False}
 REORDERED: Any = {**INSIDE, "fastmath": REORDER}
 SILENT_SECONDS = 0.4  # of a kernel: half a second with what comes before it
 HEARTBEAT = 0.2  # seconds
-AHEAD = 128  # entries of a sparse matrix that are asked for before they are needed
+AHEAD = 256  # entries of a sparse matrix that are asked for before they are needed
 WORTH_A_THREAD = 2**20  # multiplications: about half a millisecond
 WORTH_COMPILING = 2**20  # multiplications: a quarter of a second in Python, as Numba needs to load
 ROW = 4  # multiplications that Python could make while it comes to a row
@@ -192,6 +192,26 @@ def _joint(rows: Any) -> bool:
     return bool(rows.instance_class is kernels.Joint)
 
 
+# Left to itself LLVM gathers the weights of sparse rows into vectors, which is slow on many
+# processors; and a single sum waits for itself at every entry. Two sums take turns.
+
+
+def _score_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
+    s, t = w[0] * D.x0, 0.0
+    for j in range(D.indptr[n], D.indptr[n + 1]):
+        s, t = t, s + w[1 + D.indices[j]] * D.data[j]
+    return s + t
+
+
+def _measure_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
+    s, t, q, r = w[0] * D.x0, 0.0, D.x0 * D.x0, 0.0
+    for j in range(D.indptr[n], D.indptr[n + 1]):
+        v = np.float64(D.data[j])
+        s, t = t, s + w[1 + D.indices[j]] * v
+        q, r = r, q + v * v
+    return s + t, q + r
+
+
 @functools.cache
 def _bind_primitives() -> None:
     """Tell Numba which primitive serves which row format, and to compile the small helpers."""
@@ -199,14 +219,14 @@ def _bind_primitives() -> None:
 
     @overload(kernels.score, jit_options={"fastmath": REORDER})
     def score(D, n, w):  # type: ignore[no-untyped-def]
-        if D.instance_class is kernels.Plane:
-            return None
-        return kernels.score_sparse if _sparse(D) else kernels.score_dense
+        return kernels.score_dense if D.instance_class is kernels.Dense else None
 
     # A run in the plane is the same on every processor: no reordering there.
     @overload(kernels.score)
-    def score_in_the_plane(D, n, w):  # type: ignore[no-untyped-def]
-        return kernels.score_dense if D.instance_class is kernels.Plane else None
+    def score_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
+        if D.instance_class is kernels.Plane:
+            return kernels.score_dense
+        return _score_in_two_sums if _sparse(D) else None
 
     # No reordering in `add`: a fused multiply-add would make a replay differ in the last bit.
     @overload(kernels.add)
@@ -245,12 +265,17 @@ def _bind_primitives() -> None:
 
     overload(kernels.sign)(lambda s, zero: kernels.sign)
     overload(kernels.mistaken)(lambda D, n, w, zero: kernels.mistaken)
+    overload(kernels.wrong)(lambda s, positive, zero: kernels.wrong)
     overload(kernels.mistakes)(lambda D, w, doubt: kernels.mistakes)
     overload(kernels.largest)(lambda w: kernels.largest)
 
     @overload(kernels.measure, jit_options={"fastmath": REORDER})
     def measure(D, n, w):  # type: ignore[no-untyped-def]
-        return kernels.measure_sparse if _sparse(D) else kernels.measure_dense
+        return None if _sparse(D) else kernels.measure_dense
+
+    @overload(kernels.measure)
+    def measure_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
+        return _measure_in_two_sums if _sparse(D) else None
 
     @overload(kernels.squares)
     def squares(D, n):  # type: ignore[no-untyped-def]
@@ -297,10 +322,12 @@ def _bind_orders() -> None:
     def counting_ahead(D, order, zero, w, k):  # type: ignore[no-untyped-def]
         first = order.start
         for n in range(np.uint64(first + k), np.uint64(order.stop)):
-            for j in range(D.indptr[n], D.indptr[n + 1], 8):
+            s, t = w[0] * D.x0, 0.0
+            for j in range(D.indptr[n], D.indptr[n + 1]):
                 ask(D.data, j + AHEAD)
-                ask(D.indices, j + AHEAD)
-            if kernels.mistaken(D, n, w, zero):
+                ask(D.indices, j + 2 * AHEAD)
+                s, t = t, s + w[1 + D.indices[j]] * D.data[j]
+            if kernels.wrong(s + t, D.step[n] >= 0, zero):
                 return np.int64(n) - first, np.int64(n)
         return order.stop - first, kernels.NONE
 

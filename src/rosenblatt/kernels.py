@@ -241,10 +241,17 @@ def sign(s, zero):
 
 def mistaken(D, n, w, zero):
     """Does w answer row n wrongly?"""
-    s = score(D, n, w)
-    if D.step[n] < 0:
-        s, zero = -s, -zero
-    return not (s > 0 or (s == 0 and zero > 0))
+    return wrong(score(D, n, w), D.step[n] >= 0, zero)
+
+
+def wrong(s, positive, zero):
+    """Is this score wrong of a row whose answer is positive, or is not?
+
+    No branch before it is: what the next answer is cannot be foreseen.
+    """
+    if (s > 0) & positive | (s < 0) & (not positive):
+        return False
+    return s != 0 or (zero if positive else -zero) <= 0
 
 
 def mistake(D, n, w, zero):
