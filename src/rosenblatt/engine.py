@@ -36,7 +36,7 @@ REORDERED: Any = {**INSIDE, "fastmath": REORDER}
 SILENT_SECONDS = 0.4  # of a kernel: half a second with what comes before it
 HEARTBEAT = 0.2  # seconds
 AHEAD = 256  # entries of a sparse matrix that are asked for before they are needed
-WORTH_A_THREAD = 2**20  # multiplications: about half a millisecond
+WORTH_A_THREAD = 2**19  # multiplications: about a quarter of a millisecond
 WORTH_COMPILING = 2**20  # multiplications: a quarter of a second in Python, as Numba needs to load
 ROW = 4  # multiplications that Python could make while it comes to a row
 
