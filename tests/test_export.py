@@ -193,6 +193,16 @@ def test_columns_of_every_kind_are_prepared_as_in_the_file(tmp_path):
         assert json.loads(graph.metadata_props[0].value) == list(ours.feature_names_)
 
 
+def test_what_learn_gives_of_three_kinds_answers_the_same():
+    pd = pytest.importorskip("pandas")
+    X, y = blobs(["a", "b", "c"], seed=2)
+    frame = pd.DataFrame(X, columns=list("pqrs")).assign(kind=y)
+    result = rb.learn(frame, "kind", test_size=0)
+    labels, scores = run(rb.to_onnx(result), X)
+    assert labels.tolist() == result.model.predict(frame).tolist()
+    np.testing.assert_allclose(scores, result.model.decision_function(frame), rtol=1e-9, atol=1e-9)
+
+
 def test_means_stand_in_for_missing_numbers_in_arrays_too():
     columns = (Number("a", mean=2.0), Number("b", mean=-3.0))
     hypothesis = Hypothesis(np.array([0.0, 1.0, 1.0]))

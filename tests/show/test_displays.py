@@ -352,7 +352,7 @@ def test_without_matplotlib_plotting_names_the_extra(separable, monkeypatch):
 
 @pytest.mark.slow_without_jit
 def test_without_extras_every_public_name_still_loads():
-    blocked = "matplotlib", "anywidget", "river", "dask"
+    blocked = "matplotlib", "anywidget", "river", "dask", "onnx", "skl2onnx"
     code = f"import sys; sys.modules.update(dict.fromkeys({blocked})); from rosenblatt import *"
     subprocess.run([sys.executable, "-c", code], check=True)
 
