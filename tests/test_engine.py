@@ -170,12 +170,20 @@ def test_ranges_in_kernels_of_others_keep_their_meaning():
 
 
 def test_a_job_does_little_in_python_and_then_compiles():
-    half = engine.WORTH_COMPILING // 2
-    kernel = engine.Kernel(lambda a, b: a + b, work=lambda a, b: half)
-    with engine.plain_at_first():
-        for _ in range(2):
+    kernel = engine.Kernel(lambda a, b: a + b, work=lambda a, b: engine.WORTH_COMPILING)
+    for _ in range(2):  # each job
+        kernel.ready.clear()
+        with engine.plain_at_first():
+            for _ in range(engine.CALLS):
+                assert kernel(1, 2) == 3
+                assert not kernel.ready
             assert kernel(1, 2) == 3
-            assert not kernel.ready
+            assert kernel.ready
+
+
+def test_a_long_call_is_compiled_at_once():
+    kernel = engine.Kernel(lambda a, b: a + b, work=lambda a, b: engine.WORTH_COMPILING + 1)
+    with engine.plain_at_first():
         assert kernel(1, 2) == 3
         assert kernel.ready
 

@@ -14,6 +14,7 @@ import operator
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -37,7 +38,8 @@ SILENT_SECONDS = 0.4  # of a kernel: half a second with what comes before it
 HEARTBEAT = 0.2  # seconds
 AHEAD = 256  # entries of a sparse matrix that are asked for before they are needed
 WORTH_A_THREAD = 2**19  # multiplications: about a quarter of a millisecond
-WORTH_COMPILING = 2**20  # multiplications: a quarter of a second in Python, as Numba needs to load
+WORTH_COMPILING = 2**17  # multiplications of a call: some hundredths of a second in Python
+CALLS = 4  # as long as that, after which a kernel is compiled in any case
 ROW = 4  # multiplications that Python could make while it comes to a row
 
 
@@ -67,13 +69,21 @@ class Kernel:
     def __call__(self, *arguments: Any) -> Any:
         kind = _kind(arguments[0]), _kind(arguments[1])
         if kind not in self.ready:
-            if self.work is not None and _is_little(self.work(*arguments)):
+            if self.work is not None and self._is_little(self.work(*arguments)):
                 return self._plain(arguments)
             # A time limit is for work: compiling, once on a machine, is not part of it.
             with _told_when_slow(self.function.__name__), clock.standing_still():
                 self._compile(arguments)
             self.ready.add(kind)
         return _jit(self.function)(*arguments)
+
+    def _is_little(self, work: int) -> bool:
+        """Whether so much may still be done in Python; then it counts as done."""
+        done = _done_in_python.get()
+        if done is None or work > min(WORTH_COMPILING, CALLS * WORTH_COMPILING - done[self]):
+            return False
+        done[self] += work
+        return True
 
     def _plain(self, arguments: tuple[Any, ...]) -> Any:
         """The same loop in Python: what is done in place of compiling is no part of a limit."""
@@ -105,29 +115,22 @@ def _kind(argument: Any) -> Any:
     return getattr(argument, "dtype", type(argument))
 
 
-_left_to_python: ContextVar[int] = ContextVar("multiplications left to Python", default=0)
+# Multiplications of each kernel; None where all are compiled.
+_done_in_python: ContextVar[Counter[Kernel] | None] = ContextVar("done in Python", default=None)
 
 
 @contextmanager
 def plain_at_first() -> Iterator[None]:
-    """Have the first work here done in plain Python, until Numba would have been loaded.
+    """Have the first work of each kernel here done in plain Python, while it is little.
 
     For a process that does one job and ends. What is done so depends on the amounts of work alone,
     never on time or on what a cache holds: a job gives the same bits each time.
     """
-    token = _left_to_python.set(WORTH_COMPILING)
+    token = _done_in_python.set(Counter())
     try:
         yield
     finally:
-        _left_to_python.reset(token)
-
-
-def _is_little(work: int) -> bool:
-    """Whether so much may still be done in Python; then it counts as done."""
-    left = _left_to_python.get() - work
-    if left >= 0:
-        _left_to_python.set(left)
-    return left >= 0
+        _done_in_python.reset(token)
 
 
 def one_pass(D: Any, *others: Any) -> int:
