@@ -397,8 +397,8 @@ class Wrong:
         if self.w.any() or isinstance(block, JointExamples):
             h = Hypothesis.of(block.shaped(self.w), block.x0, self.zero)
             return first + h.mistakes(block)
-        rows = block.kept.astype(np.intp)  # all scores are 0
-        return first + rows[self.zero * block.y[rows] <= 0]
+        rows = first + block.kept.astype(np.intp)  # all scores are 0
+        return rows[self.zero * block.y[block.kept] <= 0] if self.zero else rows
 
 
 class Costly(Wrong):

@@ -85,8 +85,7 @@ class Cluster:
         Gives one row of zeros with their columns and labels, for what only asks about those.
         """
         loads = loads_of(given.X, given.y, given.sample_weight)
-        self._load(loads)
-        seen: list[Seen] = self.ask(look_at, [MANY_LABELS] * len(loads), None)
+        seen: list[Seen] = self._loaded(loads, look_at, [MANY_LABELS] * len(loads))
         some = [i for i, part in enumerate(seen) if part.counts.sum() > 0]
         if not some:
             raise ValueError("there are no rows to learn from.")
@@ -105,13 +104,26 @@ class Cluster:
         X, y = np.zeros((1, columns[0])), np.ones(1, dtype=np.int8)
         return Examples(X, y, labels, parts[0].names, x0)
 
-    def _load(self, loads: Sequence[Load]) -> None:
-        """Let the workers load the parts, which are the shards."""
+    def _loaded(
+        self, loads: Sequence[Load], function: Callable[..., Any], each: Sequence[Any]
+    ) -> list[Any]:
+        """Let the workers load the parts, which are the shards; what these answer to a question.
+
+        It is asked before they are there, so that no worker waits for it; again where some had to
+        be loaded again.
+        """
         self.names = [part.name for part in loads]
         with self._told():
             self.shards = self.client.compute([part.load for part in loads])
+            submit = self._question(function, each, None)
+            early = [submit([i]) for i in range(len(loads))]
             self._finish(self.shards, lambda i: self.client.compute(loads[i].load), self.names)
             self.homes = self._where()
+            self._wait(early, self.names)
+            if all(future.status == "finished" for future in early):
+                with suppress(CancelledError):
+                    return [answer for (answer,) in self.client.gather(early)]
+        return self.ask(function, each, None)
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """One pass: work(shard, number of its first row), all at once, in the order of the rows."""
@@ -146,8 +158,10 @@ class Cluster:
         except (OSError, TimeoutError):  # the worker it went to was lost, or there is none now
             raise CancelledError from None
 
-    def _answers(self, function: Callable[..., Any], each: Sequence[Any], w: Any) -> list[Any]:
-        """Ask the shards of a worker together: a task costs more than the work of some shards."""
+    def _question(
+        self, function: Callable[..., Any], each: Sequence[Any], w: Any
+    ) -> Callable[..., Any]:
+        """What puts a question to some shards, as one task."""
 
         def submit(part: Sequence[int], **where: Any) -> Any:
             names, own, shards = (
@@ -157,7 +171,11 @@ class Cluster:
             # Not as a keyword: Dask makes a task called "w" of a large one, for all calls alike.
             return self.client.submit(ShardTask.run, task, shards, w, pure=False, **where)
 
-        groups = self._groups()
+        return submit
+
+    def _answers(self, function: Callable[..., Any], each: Sequence[Any], w: Any) -> list[Any]:
+        """Ask the shards of a worker together: a task costs more than the work of some shards."""
+        submit, groups = self._question(function, each, w), self._groups()
         futures = [submit(part, **_at(home)) for home, part in groups]
         self._wait(futures, [listed([self.names[i] for i in part], most=3) for _, part in groups])
         fine = [k for k, future in enumerate(futures) if future.status != "error"]
