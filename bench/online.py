@@ -6,6 +6,7 @@ Vowpal Wabbit is looked for as the command in $VW, as vw on the path, or as a Py
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shlex
 import shutil
@@ -207,6 +208,42 @@ def a_row(long: Times, short: Times, rows: int) -> Times:
     return Times(tuple((seconds - short.median) / rows for seconds in long.seconds))
 
 
+def json_lines(quick: bool) -> Iterator[Line]:
+    """Rows a second of JSON lines as Python writes them, beside River fed by Python's json."""
+    n, few = (40_000, 8_000) if quick else (600_000, 100_000)
+    X, y = stream(n, 8)
+    lines = [
+        json.dumps({**dict(zip(NAMES, row, strict=False)), "label": label}) + "\n"
+        for row, label in zip(X.tolist(), y.tolist(), strict=True)
+    ]
+    asked = lines[: few // 4]
+
+    def river() -> list[Any]:
+        model, said = river_perceptron(), []
+        for line in asked:
+            x = json.loads(line)
+            label = x.pop("label")
+            said.append(model.predict_one(x))
+            model.learn_one(x, label)
+        return said
+
+    with tempfile.TemporaryDirectory() as kept:
+        folder = Path(kept)
+        for size in (few, n):
+            (folder / f"{size}.jsonl").write_text("".join(lines[:size]))
+        works = {f"{size}.jsonl": work(folder, f"{size}.jsonl") for size in (few, n)}
+        times = interleaved({**works, "river": river}, 5)
+        said = (folder / f"{few}.jsonl.out").read_text().splitlines()
+    theirs = [str(answer).lower() for answer in river()]
+    same = np.count_nonzero([a == b for a, b in zip(said[1:], theirs[1:], strict=False)])
+    assert same > 0.99 * len(asked), f"River predicts {len(asked) - same} otherwise"
+    ours = a_row(times[f"{n}.jsonl"], times[f"{few}.jsonl"], n - few)
+    note = f"{n:,} rows less {few:,}; {same:,} of {len(asked) - 1:,} predictions as River's"
+    rates = tuple(1 / seconds for seconds in ours.seconds)
+    yield figure("online.jsonl-rate", 1 / ours.median, rates, note, ours=ours)
+    yield faster("online.jsonl-river", times["river"].scaled(1 / len(asked)), ours, note)
+
+
 def memory(quick: bool) -> Iterator[Line]:
     """How much a process grows between its first row and its last, fed through a pipe."""
     n = 300_000 if quick else 10_000_000
@@ -264,5 +301,6 @@ WORKS = {
     one_at_a_time: ("online.one",),
     blocks: ("online.block",),
     files: ("online.csv", "online.parquet"),
+    json_lines: ("online.jsonl",),
     memory: ("online.memory",),
 }

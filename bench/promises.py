@@ -51,6 +51,7 @@ SEPARABILITY = (
     Promise("separability.1000000x30-flipped-time", 22, "1,000,000 × 30, three flipped labels: time, against (passes reported) × one X @ w", most(1.5)),
     Promise("separability.1000000x30-flipped-memory", 3, "1,000,000 × 30, three flipped labels: memory", most(1.3), "× the data"),
     Promise("separability.sms", 3, "word counts of SMSSpamCollection, widest=False, against SciPy's HiGHS", least(2), "× faster"),
+    Promise("separability.uneven-4601x57", 22, "4,601 × 57 in the manner of spambase, columns as they are, proof and check included", most(2), "s"),
 )  # fmt: skip
 
 SEPARATION = (
@@ -113,6 +114,8 @@ ONLINE = (
     Promise("online.block-sklearn", 6, "learn_many on 1,000-row blocks, a row, against scikit-learn's partial_fit of one row", least(20), "× faster"),
     Promise("online.csv-vw", 6, "rosenblatt stream on CSV, 30 columns, rows a second against Vowpal Wabbit", least(2), "× faster"),
     Promise("online.parquet-vw", 6, "rosenblatt stream on Parquet, 30 columns, rows a second against Vowpal Wabbit", least(15), "× faster"),
+    Promise("online.jsonl-rate", 22, "rosenblatt stream on JSON lines, 8 numbers a row, once started", least(300_000), "rows a second"),
+    Promise("online.jsonl-river", 22, "the same, against River's Perceptron given each line by Python's json", least(5), "× faster"),
     Promise("online.memory-10000000", 6, "growth of memory between the first and the last of 10,000,000 rows", under(20), "MB"),
 )  # fmt: skip
 

@@ -141,8 +141,36 @@ def words(quick: bool) -> Iterator[Line]:
     yield beside_highs("separability.sms", X, y, widest=False)
 
 
+def like_spam(n: int) -> tuple[Any, Any]:
+    """Rows in the manner of UCI's spambase: shares of words, mostly 0, and lengths of capitals.
+
+    Its columns are as uneven: some have entries up to 1, others up to many thousands.
+    """
+    rng = np.random.default_rng(0)
+    y = rng.random(n) < 0.394
+    longest = np.maximum(np.round(np.exp(rng.normal(2.3, 1.2, n) + 0.8 * y)), 1)
+    total = np.maximum(longest, np.round(longest * np.exp(np.abs(rng.normal(1, 1, n)))))
+    mean = np.round(np.exp(np.abs(rng.normal(0.5, 0.8, n)) + 0.4 * y), 3)
+    signs = np.exp(rng.normal(-2.3, 1, (n, 6))) * (rng.random((n, 6)) < rng.uniform(0.05, 0.5, 6))
+    often = rng.uniform(0.01, 0.2, 48) * np.where(rng.random(48) < y[:, None], 1.6, 0.5)
+    words = rng.geometric(0.5, (n, 48)) * (rng.random((n, 48)) < often)
+    words = 100 * words / np.maximum(20, total * rng.uniform(1, 6, n))[:, None]
+    return np.column_stack((np.round(words, 2), np.round(signs, 3), mean, longest, total)), y
+
+
+def uneven(quick: bool) -> Iterator[Line]:
+    X, y = like_spam(1_000 if quick else 4_601)
+    s = proved(X, y)
+    assert s.verdict == "inseparable", s.verdict
+    times = interleaved({"ours": lambda: proved(X, y)}, 5)["ours"]
+    reach = f"columns reach from {X.max(0).min():.3g} to {X.max():,.0f}"
+    note = f"{s.verdict}, {s.passes} passes; {reach}"
+    yield figure("separability.uneven-4601x57", times.median, times.seconds, note, ours=times)
+
+
 WORKS = {
     beside: ("separability.20000",),
     many_rows: ("separability.1000000",),
     words: ("separability.sms",),
+    uneven: ("separability.uneven",),
 }
