@@ -6,7 +6,7 @@ signed length of a correction by row n. ``w`` is tall, w0 first. Two row formats
 `Sparse`, differ in two primitives, `score` and `add`; the loops are written once over them. With
 more than two labels `Joint` rows are made of either: ``w`` has a block for each label, and a
 mistake is a row against a rival.
-Kernels and primitives share this file because Numba's cache sees edits to one file only.
+Kernels and primitives share this file: an edit to it is seen by whatever was compiled from it.
 """
 
 from typing import NamedTuple
