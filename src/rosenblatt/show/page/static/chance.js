@@ -1,29 +1,53 @@
 // Chance: the numbers that NumPy's `default_rng(seed)` draws, bit for bit, so that a seed is the
 // same run here and in Python. It is PCG64, by M. E. O'Neill, seeded as NumPy's SeedSequence does.
+// Whole numbers of 128 bits are four words of 32, the lowest first.
 
-const MULTIPLIER = 0x2360ed051fc65da44385df649fccf645n;
-const [WORD, HALF] = [2 ** 32, 0xffffffffn];
-const long = (value) => BigInt.asUintN(128, value);
+const [K, L, M, N] = [0x9fccf645, 0x4385df64, 0x1fc65da4, 0x2360ed05]; // the multiplier
+const WORD = 2 ** 32;
 
 export class Chance {
   constructor(seed) {
-    const [a, b, c, d] = seedWords(seed);
-    this.step = long((((c << 64n) | d) << 1n) | 1n);
-    this.state = long((this.step + ((a << 64n) | b)) * MULTIPLIER + this.step);
-    this.kept = null; // the half of a number that was not asked for yet
+    const [a, b, c, d] = seedWords(seed); // the state, then the step, the upper halves first
+    this.step = doubledAndOne([...d, ...c]);
+    this.state = summed([...b, ...a], this.step);
+    this.go();
+    this.drawn = new Uint32Array(2);
+    this.kept = new Uint32Array(1);
+    this.half = false; // whether the upper half of a number was not asked for yet
   }
 
-  // 64 random bits.
+  // state ← state · multiplier + step
+  go() {
+    const { state, step } = this;
+    const [a, b, c, d] = [state[0], state[1], state[2], state[3]];
+    const [ak, al, am] = [lower(a, K), lower(a, L), lower(a, M)];
+    const [bk, bl, ck] = [lower(b, K), lower(b, L), lower(c, K)];
+    const first = ak + step[0];
+    const second = carry(first) + step[1] + upper(a, K, ak) + al + bk;
+    const uppers = upper(a, L, al) + upper(b, K, bk);
+    const third = carry(second) + step[2] + uppers + am + bl + ck;
+    const last = upper(a, M, am) + upper(b, L, bl) + upper(c, K, ck);
+    state[0] = first;
+    state[1] = second;
+    state[2] = third;
+    state[3] = carry(third) + step[3] + last + lower(a, N) + lower(b, M) + lower(c, L) + lower(d, K);
+  }
+
+  // 64 random bits, into `drawn`.
   bits() {
-    this.state = long(this.state * MULTIPLIER + this.step);
-    const folded = BigInt.asUintN(64, (this.state >> 64n) ^ this.state);
-    const turn = this.state >> 122n;
-    return BigInt.asUintN(64, (folded >> turn) | (folded << (64n - turn)));
+    this.go();
+    const { state } = this;
+    const [x, y] = [state[0] ^ state[2], state[1] ^ state[3]];
+    const [turn, by] = [state[3] >>> 26, (state[3] >>> 26) & 31];
+    const [low, high] = turn < 32 ? [x, y] : [y, x];
+    this.drawn[0] = by ? (low >>> by) | (high << (32 - by)) : low;
+    this.drawn[1] = by ? (high >>> by) | (low << (32 - by)) : high;
   }
 
   // A number from 0 to 1, without 1: 53 bits.
   random() {
-    return Number(this.bits() >> 11n) / 2 ** 53;
+    this.bits();
+    return (this.drawn[1] * 2 ** 21 + (this.drawn[0] >>> 11)) / 2 ** 53;
   }
 
   uniform(low, high) {
@@ -31,19 +55,16 @@ export class Chance {
   }
 
   word() {
-    if (this.kept !== null) {
-      const word = this.kept;
-      this.kept = null;
-      return word;
-    }
-    const bits = this.bits();
-    this.kept = Number(bits >> 32n);
-    return Number(bits & HALF);
+    this.half = !this.half;
+    if (!this.half) return this.kept[0];
+    this.bits();
+    this.kept[0] = this.drawn[1];
+    return this.drawn[0];
   }
 
   // A whole number from 0 to most, all alike: so many bits, again where they say more.
   upTo(most) {
-    const mask = 2 ** (32 - Math.clz32(most)) - 1;
+    const mask = -1 >>> Math.clz32(most);
     for (;;) {
       const value = (this.word() & mask) >>> 0;
       if (value <= most) return value;
@@ -55,17 +76,21 @@ export class Chance {
     if (most === 1) return 0;
     const rejected = (WORD - most) % most;
     for (;;) {
-      const product = BigInt(this.word()) * BigInt(most);
-      if (Number(product & HALF) >= rejected) return Number(product >> 32n);
+      const drawn = this.word();
+      if (lower(drawn, most) >= rejected) return upper(drawn, most);
     }
   }
 
   // 0 … count - 1 in a random order, or of these the last few places only.
   permutation(count, few = count) {
-    const order = Array.from({ length: count }, (_, n) => n);
-    for (let i = count - 1; i >= Math.max(1, count - few); i--) {
+    const order = [];
+    for (let n = 0; n < count; n++) order.push(n);
+    const end = Math.max(1, count - few);
+    for (let i = count - 1; i >= end; i--) {
       const j = this.upTo(i);
-      [order[i], order[j]] = [order[j], order[i]];
+      const other = order[j];
+      order[j] = order[i];
+      order[i] = other;
     }
     return order;
   }
@@ -73,6 +98,26 @@ export class Chance {
   choice(count, few) {
     return this.permutation(count, few).slice(count - few);
   }
+}
+
+const word = (value) => value >>> 0;
+
+// The words of the product of two. The product as a double is wrong by 2^11 at the most, so what
+// is left without the lower word is nearest to the right multiple of 2^32.
+const lower = (x, y) => word(Math.imul(x, y));
+const upper = (x, y, low = lower(x, y)) => Math.round((x * y - low) / WORD);
+const carry = (sum) => Math.floor(sum / WORD);
+
+function summed(x, y) {
+  let sum = 0;
+  return Uint32Array.from(x, (v, i) => {
+    sum = carry(sum) + v + y[i];
+    return sum;
+  });
+}
+
+function doubledAndOne(words) {
+  return Uint32Array.from(words, (v, i) => (v << 1) | (i ? words[i - 1] >>> 31 : 1));
 }
 
 // SeedSequence: the seed is stirred into four words, and these are stirred into eight.
@@ -89,8 +134,8 @@ function seedWords(seed) {
     }
   }
   const told = stirrer(0x8b51f9dd, 0x58f38ded);
-  const words = [...pool, ...pool].map((word) => BigInt(told(word)));
-  return [0, 2, 4, 6].map((i) => words[i] | (words[i + 1] << 32n));
+  const words = [...pool, ...pool].map(told);
+  return [0, 2, 4, 6].map((i) => [words[i], words[i + 1]]);
 }
 
 // Each call mixes a word with a constant that changes from call to call.

@@ -34,21 +34,24 @@ export function mistakesOf({ X, y }, w, zero) {
   return wrong;
 }
 
-// How many they are; where that is not below `enough`, no more than it takes to know so.
-export function countMistakes({ X, y }, w, zero, enough = Infinity) {
+// How many they are; where that is not below `enough`, no more than it takes to know so. In the
+// plane, where most are counted, `reach` has the largest of each column: then one bound is for all.
+export function countMistakes({ X, y, reach }, w, zero, enough = Infinity) {
+  const [a, b, c] = w;
+  const inPlane = w.length === 3 && reach;
+  const sizes = inPlane ? Math.abs(a) + Math.abs(b) * reach[0] + Math.abs(c) * reach[1] : Infinity;
+  const doubt = ROUNDING * sizes + SMALLEST;
   let count = 0;
-  const inPlane = w.length === 3; // where most are counted, and fast
   for (let n = 0; n < X.length && count < enough; n++) {
     const x = X[n];
-    if (inPlane) {
-      const [u, v] = [w[1] * x[0], w[2] * x[1]];
-      const sum = w[0] + u + v;
-      if (Math.abs(sum) > ROUNDING * (Math.abs(w[0]) + Math.abs(u) + Math.abs(v)) + SMALLEST) {
-        if (sum * y[n] < 0) count += 1;
-        continue;
-      }
-    }
-    if (isMistake(w, x, y[n], zero)) count += 1;
+    const score = a + b * x[0] + c * x[1];
+    const wrong = Math.abs(score) > doubt ? score * y[n] < 0 : isMistake(w, x, y[n], zero);
+    if (wrong) count += 1;
   }
   return count;
+}
+
+// The largest size of each column.
+export function reachOf(X) {
+  return X[0].map((_, j) => X.reduce((most, x) => Math.max(most, Math.abs(x[j])), 0));
 }

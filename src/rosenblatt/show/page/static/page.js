@@ -145,8 +145,7 @@ class Page {
     const { state } = this;
     const root = document.documentElement;
     root.classList.toggle("rb-large", state.type === "large");
-    root.classList.toggle("rb-dark", state.theme === "dark");
-    root.classList.toggle("rb-light", state.theme === "light");
+    for (const one of ["dark", "light"]) root.classList.toggle(`rb-${one}`, state.theme === one);
     this.tools.large.setAttribute("aria-pressed", String(state.type === "large"));
     this.tools.theme.textContent = isDark(state.theme) ? "Light" : "Dark";
     this.settings.show(state);
@@ -155,7 +154,9 @@ class Page {
     if (this.player.speed !== state.speed && SPEEDS.includes(state.speed))
       this.player.setSpeed(state.speed);
     this.tour.show(state.tour);
-    this.player.redraw();
+    const look = `${state.type} ${state.theme}`;
+    if (look !== this.look) this.player.redraw();
+    this.look = look;
   }
 
   // The examples of the state, and then their story.
