@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
+from rosenblatt.evidence.proof import Proof
+from rosenblatt.read import Layout, Source
+from rosenblatt.read.data import read_data
+from rosenblatt.read.plan import Wishes
 
 pytestmark = pytest.mark.slow_without_jit
 
@@ -303,6 +307,27 @@ def test_own_data_by_two_columns_or_projected(opened):
     exact = json.loads(page.locator(".rb-sum").get_attribute("data-exact"))
     assert exact == space["trace"].weights(len(space["trace"])).tolist()
     assert len(exact) == 4
+
+
+def test_a_proof_beyond_the_plane_is_pythons_and_checked_again(opened, flowers):
+    screen = opened("#data=file&x=*&y=*")
+    about = screen.page.locator(".rb-about")
+    assert about.inner_text() == (
+        "About 3 features, 40 rows of flowers.csv. "
+        "Python found the proof; this page has checked it again."
+    )
+    proof = Proof.from_json(screen.exported("Proof").decode())
+    data = read_data(Source.find(str(flowers)), Layout(), Wishes())
+    assert proof.check_examples(data.examples)
+    with screen.learning():
+        screen.ask(
+            "() => { const { own } = window.rosenblatt;"
+            "own.verdict = { ...own.verdict, proof: own.verdict.proof.replace('0x', '0x1') };"
+            "window.rosenblatt.set({ chance: 5 }); }"
+        )
+    assert screen.page.locator(".rb-verdict h2").inner_text() == "Undecided"
+    told = screen.page.locator(".rb-bound").inner_text()
+    assert told.startswith("The proof that came with the data does not hold:")
 
 
 def test_settings_reach_the_algorithm(opened):

@@ -2,17 +2,18 @@
 // the player takes it. See show/story.py for what a story holds: Python's have the same numbers.
 import { Chance } from "./chance.js";
 import { ratioOf } from "./exact.js";
-import { countMistakes } from "./mistakes.js";
+import { countMistakes, reachOf } from "./mistakes.js";
 import { counted, grouped } from "./numbers.js";
 import { online, pla } from "./pla.js";
 import { pocket, ratchet } from "./pocket.js";
-import { checkClaim } from "./proof.js";
+import { checkClaim, checkProof } from "./proof.js";
 import { separable } from "./separable.js";
 import { viewOf } from "./view.js";
 
 const ALGORITHMS = { pla, pocket, ratchet, online };
 export const ZEROS = { mistake: 0, negative: -1, positive: 1 };
-const MOST_PAIRS = 2 ** 21; // of a w(t) and an example; above, the player counts what it shows
+const MOST_PAIRS = 2 ** 20; // of a w(t) and an example; above, the player counts what it shows
+const MOST_NUMBERS = 2 ** 16; // that a proof is checked against while somebody waits
 const ONE_KIND = "Learning needs both ○ and ×; add one of the other kind";
 const ENDED = {
   "no mistakes": "a whole look at the examples found no mistake",
@@ -23,7 +24,8 @@ const ENDED = {
 // `plane` is {points, answers, names, labels}, and for more or fewer than two features has also
 // {X, features, verdict}, what Python has proved; `settings` are those of the address.
 export function learn(plane, settings) {
-  const D = { X: plane.X || plane.points, y: plane.answers };
+  const X = plane.X || plane.points;
+  const D = { X, y: plane.answers, reach: reachOf(X) };
   const rule = ruleOf(settings, D.X[0].length);
   const both = new Set(D.y).size === 2;
   const run = both ? ALGORITHMS[settings.algorithm](D, rule) : nothing(D, rule);
@@ -153,13 +155,41 @@ function middle(rows, shares, points, answers) {
 }
 
 // What Python has proved of all features, as it is seen in the plane of the picture.
-function seenIn(verdict, { points, lineOf, answers }) {
-  if (!verdict) return null;
+function seenIn(found, { X, points, lineOf, answers }) {
+  const verdict = checkedAgain(found, X, answers);
   const blocking = verdict.blocking.map((part) => ({
     ...part,
     ...middle(part.rows, part.shares, points, answers),
   }));
   return { ...verdict, blocking, line: verdict.weights && lineOf(verdict.weights) };
+}
+
+// A verdict of Python whose proof was checked here, once; nothing is said of one that fails.
+function checkedAgain(verdict, X, answers) {
+  if (!verdict) return undecided("This page decides in the plane alone; rosenblatt watch tells.");
+  if (verdict.name === "undecided") return verdict;
+  if (!CHECKED.has(verdict)) CHECKED.set(verdict, withCheck(verdict, X, answers));
+  return CHECKED.get(verdict);
+}
+
+const CHECKED = new WeakMap();
+
+function withCheck(verdict, X, answers) {
+  if (X.length * X[0].length > MOST_NUMBERS) {
+    return { ...verdict, by: "Python found the proof, and has checked it." };
+  }
+  try {
+    const claim = checkProof(verdict.proof, X, answers);
+    if (claim !== verdict.name) return undecided("The proof that came with the data is another's.");
+    return { ...verdict, by: "Python found the proof; this page has checked it again." };
+  } catch (error) {
+    return undecided(`The proof that came with the data does not hold: ${error.message}`);
+  }
+}
+
+function undecided(told) {
+  const nothing = { margin: null, bound: null, weights: null, proof: null };
+  return { name: "undecided", told: [told], support: [], blocking: [], ...nothing };
 }
 
 // The two inequalities of the proof: at t the bounds of ‖w‖² are max(0, first + t·least)² and

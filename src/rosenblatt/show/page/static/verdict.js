@@ -32,7 +32,7 @@ export function showVerdict(parts, story, proof) {
   if (!verdict) return;
   parts.panel.dataset.verdict = verdict.name;
   parts.title.textContent = TITLES[verdict.name];
-  parts.about.textContent = `${aboutOf(story)}.`;
+  parts.about.textContent = [`${aboutOf(story)}.`, verdict.by].filter(Boolean).join(" ");
   clear(parts.bound, ...boundSentence(story));
   parts.box.checked = proof;
   parts.choice.hidden = verdict.name === "undecided";
