@@ -232,11 +232,15 @@ def _bind_primitives() -> None:
         return _score_in_two_sums if _sparse(D) else None
 
     # No reordering in `add`: a fused multiply-add would make a replay differ in the last bit.
-    @overload(kernels.add)
+    @overload(kernels.add, jit_options=INSIDE)
     def add(D, n, w, a):  # type: ignore[no-untyped-def]
         if _joint(D):
-            return kernels.add_joint
+            return None
         return kernels.add_sparse if _sparse(D) else kernels.add_dense
+
+    @overload(kernels.add)
+    def add_of_many(D, n, w, a):  # type: ignore[no-untyped-def]
+        return kernels.add_joint if _joint(D) else None
 
     @overload(kernels.step, jit_options=INSIDE)
     def step(D, n):  # type: ignore[no-untyped-def]
