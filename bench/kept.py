@@ -8,14 +8,23 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-# What Numba is told to compile for. LLVM takes gathers to be fast on the second of these, so that
-# it is the harder of the processors with AVX2 and without AVX-512.
+# What Numba is told to compile for, and which kernels BLAS takes on such a processor: ours and the
+# peers' alike. LLVM takes gathers to be fast on skylake, so that it is the harder of the processors
+# with AVX2 and without AVX-512.
 INSTRUCTIONS: dict[str, dict[str, str]] = {
     "host": {},
-    "generic": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
-    "avx2": {"NUMBA_CPU_NAME": "skylake", "NUMBA_CPU_FEATURES": ""},
+    "generic": {
+        "NUMBA_CPU_NAME": "generic",
+        "NUMBA_CPU_FEATURES": "",
+        "OPENBLAS_CORETYPE": "Prescott",
+    },
+    "avx2": {
+        "NUMBA_CPU_NAME": "skylake",
+        "NUMBA_CPU_FEATURES": "",
+        "OPENBLAS_CORETYPE": "Haswell",
+    },
 }
-SETTINGS = ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
+SETTINGS = ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "OPENBLAS_CORETYPE")
 # What our own kernels decide; the others are measured for the host alone.
 KERNEL_PARTS = ("pla", "separability", "pocket", "online", "family")
 
