@@ -473,9 +473,10 @@ def test_a_file_can_be_dropped_on_the_page(opened):
 
 
 @pytest.mark.parametrize("height", [720, 800])
+@pytest.mark.parametrize("size", ["large", "normal"])
 @pytest.mark.parametrize("hash", ["#data=xor&proof=1&t=3", "#data=separable&tour=3&proof=1&t=4"])
-def test_on_a_projector_picture_step_play_and_verdict_are_one_screen(opened, height, hash):
-    screen = opened(hash + "&type=large", viewport={"width": 1280, "height": height})
+def test_on_a_projector_picture_step_play_and_verdict_are_one_screen(opened, height, hash, size):
+    screen = opened(f"{hash}&type={size}", viewport={"width": 1280, "height": height})
     for part in (".rb-plane", ".rb-step", ".rb-play"):
         box = screen.page.locator(part).bounding_box()
         assert box["y"] >= 0
