@@ -462,6 +462,9 @@ def test_a_file_can_be_dropped_on_the_page(opened):
     drawn = screen.exported("Picture (SVG)").decode()
     assert "○ good" in drawn and "× bad" in drawn  # noqa: PT018
     with screen.learning():
+        screen.page.get_by_label("Across").select_option("*")
+    assert "rosenblatt watch, given the file" in screen.page.locator(".rb-bound").inner_text()
+    with screen.learning():
         screen.page.get_by_label("Open a file").set_input_files(
             {"name": "b.csv", "mimeType": "text/csv", "buffer": b"0.5,1,n\n2,3,y\n2.5,4,y\n"}
         )

@@ -166,12 +166,14 @@ function seenIn(found, { X, points, lineOf, answers }) {
 
 // A verdict of Python whose proof was checked here, once; nothing is said of one that fails.
 function checkedAgain(verdict, X, answers) {
-  if (!verdict) return undecided("This page decides in the plane alone; rosenblatt watch tells.");
+  if (!verdict) return undecided(BEYOND);
   if (verdict.name === "undecided") return verdict;
   if (!CHECKED.has(verdict)) CHECKED.set(verdict, withCheck(verdict, X, answers));
   return CHECKED.get(verdict);
 }
 
+const BEYOND =
+  "This page decides in the plane; rosenblatt watch, given the file, decides about all features.";
 const CHECKED = new WeakMap();
 
 function withCheck(verdict, X, answers) {
