@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -101,18 +101,23 @@ class AgainstRivals:
         """One pass, a few rows at a time."""
         few = 2 * self.examples.n * self.examples.entries_per_row <= FEW_ENTRIES
         first = 0
-        for block in self._kept if few else self._blocks():
+        for block in self._kept if few else self.parts():
             yield work(block, first)
             first += block.n
 
-    def _blocks(self) -> Iterator[Examples]:
+    def named(self, rows: Iterable[int]) -> AgainstRivals:
+        """Who tells which pairs some rows are."""
+        return self
+
+    def parts(self) -> Iterator[Examples]:
+        """The rows, written a few at a time."""
         step = max(1, ENTRIES // (2 * self.examples.entries_per_row))
         for begin in range(0, self.examples.n, step):
             yield self.written(slice(begin, begin + step))
 
     @functools.cached_property
     def _kept(self) -> list[Examples]:
-        return list(self._blocks())
+        return list(self.parts())
 
     def written(self, part: slice = slice(None)) -> Examples:
         """The rows of some examples, in memory."""
@@ -145,6 +150,59 @@ class AgainstRivals:
 
 
 ONE_SIDE = np.array([False, True])
+
+
+@dataclass(frozen=True, eq=False)
+class SomeAgainstRivals(AgainstRivals):
+    """Some of them, from blocks that are not in memory, by their numbers among all rows."""
+
+    numbers: NDArray[np.intp] = field(kw_only=True)  # of the examples
+
+    def pair(self, m: int) -> tuple[int, int]:
+        """The example that a row is, and the place of the rival."""
+        n, r = divmod(int(m), self.examples.k - 1)
+        return n, r + (r >= int(self.examples.y[np.searchsorted(self.numbers, n)]))
+
+
+@dataclass(frozen=True, eq=False)
+class BlocksAgainstRivals:
+    """Rows against rivals of examples in blocks that are gone through in every pass."""
+
+    blocks: Blocks
+    reduced: bool = False
+
+    def each(self, work: Work[T]) -> Iterator[T]:
+        """One pass, a few rows at a time."""
+        first = 0
+        for block in self.blocks.each(itself):
+            assert isinstance(block, JointExamples)
+            for rows in AgainstRivals(block, self.reduced).parts():
+                yield work(rows, first)
+                first += rows.n
+
+    def named(self, rows: Iterable[int]) -> AgainstRivals:
+        """Who tells which pairs some rows are, found in one pass."""
+        k = labels_in(self.blocks)
+        found = take(self.blocks, [int(row) // (k - 1) for row in rows])
+        assert isinstance(found.examples, JointExamples)
+        return SomeAgainstRivals(found.examples, self.reduced, numbers=found.numbers)
+
+
+def against_rivals(blocks: Blocks, *, reduced: bool = False) -> AgainstRivals | BlocksAgainstRivals:
+    """Examples of K labels as rows against rivals, wherever they are."""
+    if isinstance(blocks, JointExamples):
+        return AgainstRivals(blocks, reduced)
+    return BlocksAgainstRivals(blocks, reduced)
+
+
+def itself(block: Examples, first: int) -> Examples:
+    """The work of taking a block as it is."""
+    return block
+
+
+def labels_in(blocks: Blocks) -> int:
+    """How many labels there are, as the first block says."""
+    return next(iter(blocks.each(lambda block, first: len(block.labels))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,7 @@ from rosenblatt.evidence.separability import (
     Separability,
     contradicted,
     separability_of,
+    separability_of_labels,
 )
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import (
@@ -713,11 +714,16 @@ def quick_verdict(data: Data, deadline: Deadline) -> Verdict:
 
 def verdict_of(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Verdict:
     """Ask whether a line can answer every row, in the values of the data."""
-    answer = separability_of(data.blocks, widest=widest, deadline=deadline)
+    many = isinstance(data.plan.answers, ManyAnswers)
+    decide = separability_of_labels if many else separability_of
+    answer = decide(data.blocks, widest=widest, deadline=deadline)
     if data.rows is not None:
         return Verdict(answer, data.rows, first=data.first)
+    support = answer.support[:, 0] if many else answer.support
     blocking = answer.blocking[0].rows if answer.blocking else ()
-    return Verdict(answer, data.places([*answer.support.tolist(), *blocking]))
+    if answer.rivals is not None:
+        blocking = tuple(answer.rivals.pair(row)[0] for row in blocking)
+    return Verdict(answer, data.places([*support.tolist(), *blocking]))
 
 
 # What a person gives, as data
@@ -792,7 +798,7 @@ def refuse_passes(how: How, testing: Testing, report: bool = False) -> None:
         raise UsageError(NOT_IN_PASSES)
 
 
-def refuse_labels(data: Data, how: How = How()) -> None:
+def refuse_labels(data: Data, how: How) -> None:
     """Refuse what is for two labels where there are more."""
     answers = data.plan.answers
     if not isinstance(answers, ManyAnswers):
@@ -803,9 +809,4 @@ def refuse_labels(data: Data, how: How = How()) -> None:
         raise UsageError(
             f"--algorithm fewest is for two labels, and {there}. Give {against}, or --algorithm "
             "pocket."
-        )
-    if not isinstance(data.blocks, Examples):
-        raise UsageError(
-            f"in passes over a file two labels are learnt, and {there}. Give {against}, or a "
-            "machine with more memory."
         )

@@ -278,3 +278,19 @@ def test_very_many_labels_are_told_in_a_sentence(told, tmp_path):
     assert "answered  n00" not in out
     assert "taken for" in out
     assert "… and 15 labels more in the model." in out
+
+
+@pytest.mark.parametrize("way", [["--no-convert"], ["--convert"]])
+def test_a_file_larger_than_memory_is_learnt_in_passes(told, iris, tmp_path, way):
+    for data, target in ((iris, "kind"), (three(tmp_path), "y")):
+        given = (data, "--target", target, "--test", data)
+        code, out, _ = told("learn", *given, "--stream", *way, "--proof", "p.json", "--json")
+        assert code == 0
+        passed, held = json.loads(out), json.loads(told("learn", *given, "--json")[1])
+        assert passed["verdict"]["verdict"] == held["verdict"]["verdict"]
+        assert (passed["labels"], passed["in passes"]) == (held["labels"], True)
+        assert passed["accuracy"]["right"] == passed["rows"] - passed["mistakes"]
+        assert told("verify", "p.json", data)[0] == 0
+    assert told("learn", iris, "--stream", "--algorithm", "average")[0] == 64
+    out = told("learn", iris, "--stream", *way)[1]
+    assert "69 against virginica" in out

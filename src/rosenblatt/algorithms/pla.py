@@ -357,6 +357,8 @@ class Walk:
                 'visited as they come, order "cycle".'
             )
         self.d, self.x0, self.unit = first.d, first.x0, first.unit
+        none = first if self.in_memory else replace(first, X=first.X[:0], y=first.y[:0])
+        self.shaped = none.shaped  # which of a block in a file keeps no rows
         self.rows = first.rows(rule.eta) if self.in_memory else None
         self.start = np.zeros(first.size) if start is None else start
         if len(self.start) != first.size:  # kernels do not look where an array ends
@@ -487,7 +489,9 @@ class Walk:
         if not np.isfinite(self._in_data_units(call.w)).all():
             raise _overflow(block, first, self.rule.eta)
         # A call may use a small part of the space it was given: keep only that part.
-        rows = call.corrected.copy() if self.in_memory else call.corrected.astype(np.int64) + first
+        rows = call.corrected.copy()
+        if not self.in_memory:
+            rows = block.corrected(rows)[0].astype(np.int64) + first
         self._count(call._replace(corrected=rows))
 
     def _count(self, call: Call) -> None:
@@ -581,9 +585,7 @@ class Walk:
     def hypothesis(self, w: Floats | None = None) -> Hypothesis:
         """The weights so far, or others in the unit of the data."""
         w = self._in_data_units(self.so_far.w) if w is None else w
-        return Hypothesis.of(
-            self.examples.shaped(w) if self.in_memory else w, self.x0, self.rule.zero
-        )
+        return Hypothesis.of(self.shaped(w), self.x0, self.rule.zero)
 
     def _in_data_units(self, w: Floats) -> Floats:
         if self.unit == 1.0:

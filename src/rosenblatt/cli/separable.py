@@ -25,7 +25,7 @@ from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
 from rosenblatt.read.convert import SUFFIX, opened
 from rosenblatt.read.data import Data, read_data
-from rosenblatt.solve import Verdict, about, refuse_labels, verdict_of
+from rosenblatt.solve import Verdict, about, verdict_of
 from rosenblatt.words import counted, shown
 
 EXIT = {"separable": 0, "quasi-separable": 1, "inseparable": 1, "undecided": 2}
@@ -62,7 +62,6 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
     else:
         found = read_data(source, reading.layout, reading.wishes)
     tell_plan(voice, found.plan)
-    refuse_labels(found)
     with about(found):
         verdict = verdict_of(found)
     blocking = blocking_rows(verdict, found)

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import strictjson
-from rosenblatt.blocks import AgainstRivals, Blocks, Pick, Picked, Work, take
+from rosenblatt.blocks import Blocks, Pick, Picked, Work, against_rivals, labels_in, take
 from rosenblatt.costs import Costs, power_of
 from rosenblatt.errors import quoted, readable
 from rosenblatt.evidence.integers import (
@@ -274,16 +274,17 @@ class Proof(SealedProof):
 
     def _check_labels(self, examples: Blocks) -> bool:
         """Check a proof about more than two labels."""
-        if not isinstance(examples, JointExamples) or examples.k != self.labels:
+        if labels_in(examples) != self.labels:
             labels = counted(self.labels or 2, "label")
             raise ProofError(f"this is a proof about {labels}; y has others.")
-        rows = AgainstRivals(examples, reduced=self.claim != "separable")
+        rows = against_rivals(examples, reduced=self.claim != "separable")
         try:
             return replace(self, x0=0.0, labels=0).check_examples(rows)
         except ProofError as wrong:
             if wrong.row is None:
                 raise
-            told = str(wrong).replace(f"row {wrong.row}:", f"row {rows.called(wrong.row)}:")
+            called = rows.named([wrong.row]).called(wrong.row)
+            told = str(wrong).replace(f"row {wrong.row}:", f"row {called}:")
             raise ProofError(told) from None
 
     def check_examples(self, examples: Blocks, *, again: bool = False) -> bool:

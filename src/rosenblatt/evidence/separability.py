@@ -22,7 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import algorithms
-from rosenblatt.blocks import AgainstRivals, Blocks, Picked, T, Together, Work, picked, take
+from rosenblatt.blocks import (
+    AgainstRivals,
+    Blocks,
+    BlocksAgainstRivals,
+    Picked,
+    T,
+    Together,
+    Work,
+    against_rivals,
+    itself,
+    labels_in,
+    picked,
+    take,
+)
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.decide import (
     ON_THE_MARGIN,
@@ -308,7 +321,7 @@ def separability(
 
 
 def separability_of_labels(
-    examples: JointExamples,
+    blocks: Blocks,
     *,
     widest: bool = True,
     deadline: Deadline = NEVER,
@@ -321,45 +334,50 @@ def separability_of_labels(
     be 0, there is nothing that no row tells apart, and a verdict is soon found. The widest margin
     is that of the weights of all labels.
     """
-    rows, cycles = AgainstRivals(examples, reduced=True), 0
-    w = None if known is None else known[:, 0 if examples.x0 else 1 :].ravel()
+    rows, cycles = against_rivals(blocks, reduced=True), 0
+    w = None
+    if known is not None:
+        w = known[:, 0 if next(iter(blocks.each(itself))).x0 else 1 :].ravel()
     try:
-        if w is None:
-            w, cycles = soon_halted(examples, deadline)
+        if w is None and isinstance(blocks, JointExamples):
+            w, cycles = soon_halted(blocks, deadline)
     except algorithms.Interrupted as stop:
         passes = counted(stop.run.cycles, "pass", "passes")
         found = Separability("undecided", 0.0, reason=f"interrupted after {passes} over the data")
-        return _of_labels(found, rows)
+        return _of_labels(found, rows, blocks)
     if w is None:
         found = separability_of(rows, widest=False, deadline=deadline)
         if found and found.weights is not None:
-            size = len(found.weights) // (examples.k - 1)
+            size = len(found.weights) // (labels_in(blocks) - 1)
             w = np.append(np.zeros(size), found.weights)
     if w is not None:
-        rows = AgainstRivals(examples)
+        rows = against_rivals(blocks)
         slotted = np.append(0.0, w)
         found = separability_of(rows, widest=widest, deadline=deadline, known=slotted)
-    return _of_labels(replace(found, passes=found.passes + cycles), rows)
+    return _of_labels(replace(found, passes=found.passes + cycles), rows, blocks)
 
 
-def _of_labels(found: Separability, rows: AgainstRivals) -> Separability:
+def _of_labels(
+    found: Separability, rows: AgainstRivals | BlocksAgainstRivals, blocks: Blocks
+) -> Separability:
     """What was found about rows against rivals, told of the labels."""
-    examples = rows.examples
-    weights, proof = found.weights, found.proof
+    blocking = (m for part in found.blocking for m in part.rows)
+    known, radius = rows.named([*found.support.tolist(), *blocking]), found.radius
+    weights, proof, examples = found.weights, found.proof, known.examples
     if weights is not None:
         size = weights.size // (examples.k - rows.reduced)
         weights = np.append(np.zeros(size * rows.reduced), weights).reshape(examples.k, size)
-    pairs = np.array([rows.pair(m) for m in found.support], dtype=np.intp).reshape(-1, 2)
+    pairs = np.array([known.pair(m) for m in found.support], dtype=np.intp).reshape(-1, 2)
+    if rows.reduced:
+        radius = math.sqrt(2.0) * max(look.radius for look in blocks.each(look_over))
     return replace(
         found,
         weights=weights,
-        radius=found.radius
-        if not rows.reduced
-        else math.sqrt(2.0) * look_at(merged(examples)).radius,
+        radius=radius,
         support=pairs,
         proof=None if proof is None else replace(proof, x0=examples.x0, labels=examples.k),
         scaled=None,
-        rivals=rows,
+        rivals=known,
     )
 
 

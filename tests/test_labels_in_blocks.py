@@ -1,0 +1,91 @@
+"""More than two labels in blocks that are not all in memory: the same run, verdict and proof."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rosenblatt as rb
+from rosenblatt import algorithms
+from rosenblatt.blocks import InOrder
+from rosenblatt.evidence.proof import ProofError
+from rosenblatt.evidence.separability import separability_of, separability_of_labels
+from rosenblatt.examples import JointExamples
+from rosenblatt.read import Layout, Source
+from rosenblatt.read.data import read_in_passes
+from rosenblatt.read.plan import Wishes
+
+
+def cut(examples, *ends):
+    """The same rows in blocks."""
+    edges = [0, *ends, examples.n]
+    parts = [slice(a, b) for a, b in pairwise(edges) if a < b]
+    blocks = [replace(examples, X=examples.X[part], y=examples.y[part]) for part in parts]
+    return InOrder(lambda: blocks)
+
+
+@st.composite
+def points(draw):
+    """Some whole points with three labels or four, and where they are cut."""
+    k = draw(st.integers(3, 4))
+    n = draw(st.integers(k + 1, 14))
+    y = [*range(k), *(draw(st.integers(0, k - 1)) for _ in range(n - k))]
+    X = draw(st.lists(st.tuples(*[st.integers(-4, 4)] * 2), min_size=n, max_size=n))
+    ends = sorted(draw(st.lists(st.integers(1, n - 1), max_size=3)))
+    return JointExamples.from_arrays(np.array(X, float), np.array(y)), ends
+
+
+@pytest.mark.slow_without_jit
+@settings(max_examples=30, deadline=None)
+@given(points())
+def test_runs_verdicts_and_proofs_are_those_of_memory(drawn):
+    examples, ends = drawn
+    blocks = cut(examples, *ends)
+    budget = algorithms.Budget(20, 50)
+    for learn in (algorithms.pla, algorithms.pocket):
+        here, there = (learn(rows, algorithms.Rule("cycle"), budget) for rows in (examples, blocks))
+        assert (here.corrections, here.mistakes) == (there.corrections, there.mistakes)
+        assert np.array_equal(here.hypothesis.w, there.hypothesis.w)
+    here, there = separability_of(examples), separability_of_labels(blocks)
+    assert here.verdict == there.verdict
+    assert there.radius == pytest.approx(here.radius)
+    for found in (here, there):
+        assert found.proof.check_examples(blocks)
+        assert found.proof.check(examples.X, examples.y)
+    if there:
+        assert there.margin == pytest.approx(here.margin)
+        assert there.weights.shape == (examples.k, examples.d + 1)
+    for row in there.blocking[0].rows if there.blocking else ():
+        n, r = there.rivals.pair(row)
+        assert (n, r) == here.rivals.pair(row)
+        assert examples.y[n] != r
+
+
+def test_a_proof_about_other_rows_fails_in_blocks_too():
+    X, y = [[0.0], [1.0], [2.0], [5.0]], ["a", "b", "c", "c"]
+    proof = rb.separability(X, y).proof
+    rows = JointExamples.from_arrays(X, y)
+    assert proof.check_examples(cut(rows, 1, 3))
+    with pytest.raises(ProofError, match="about other data"):
+        proof.check_examples(cut(replace(rows, X=rows.X + 1.0), 2))
+    forged = replace(proof, weights=(0,) * len(proof.weights))
+    with pytest.raises(ProofError):
+        forged.check_examples(cut(rows, 2))
+    four = JointExamples.from_arrays(X, ["a", "b", "c", "d"])
+    with pytest.raises(ProofError, match="a proof about 3 labels"):
+        proof.check_examples(cut(four, 2))
+
+
+def test_a_file_read_in_passes_is_learnt_as_one_in_memory(tmp_path):
+    x = np.arange(40)
+    lines = [f"{i},{i * i},{'abcd'[i // 10]}" for i in x]
+    (tmp_path / "d.csv").write_text("x,square,y\n" + "\n".join(lines) + "\n")
+    data = read_in_passes(Source.find(str(tmp_path / "d.csv")), Layout(), Wishes(target="y"))
+    examples = JointExamples.from_arrays(np.column_stack((x, x * x)), [line[-1] for line in lines])
+    assert rb.separability(examples.X, examples.labels[examples.y]).proof.check_examples(
+        data.blocks
+    )
+    assert algorithms.pla(data.blocks).corrections == algorithms.pla(examples).corrections
