@@ -28,7 +28,7 @@ from rosenblatt.cli.options import (
 from rosenblatt.errors import UsageError
 from rosenblatt.evidence.accuracy import Testing
 from rosenblatt.files import keep_apart, keep_others
-from rosenblatt.hypothesis import Strength
+from rosenblatt.hypothesis import Strength, thresholds_of
 from rosenblatt.model import MARK
 from rosenblatt.read import Source
 from rosenblatt.read.convert import SUFFIX, opened
@@ -42,7 +42,7 @@ from rosenblatt.solve import (
     solve,
 )
 from rosenblatt.strategy import ALGORITHMS, How
-from rosenblatt.words import counted, shown
+from rosenblatt.words import counted, listed, shown
 
 BUILT_IN = "the built-in credit approval"
 BAR = 24  # characters of the longest bar
@@ -235,6 +235,12 @@ def _show(voice: Voice, result: Result, most: int) -> None:
     voice.show()
     if result.many:
         _show_labels(voice, ranked, labels, most)
+        thresholds = zip(labels, thresholds_of(result.hypothesis), strict=True)
+        told = listed([f"{label} {threshold:.6g}" for label, threshold in thresholds], most=12)
+        voice.show(
+            "The answer is the label whose sum of weight × value is farthest above its threshold: "
+            f"{told}."
+        )
         return
     voice.show(weights_table(ranked, labels, most))
     if len(ranked) > most:
@@ -260,10 +266,6 @@ def _show_labels(voice: Voice, ranked: list[Strength], labels: list[str], most: 
         voice.show(f"… and {counted(len(labels) - most, 'label')} more in the model.")
     elif few < size:
         voice.show(f"… and {counted(size - few, 'feature')} more of each label in the model.")
-    voice.show(
-        "The answer is the label with the highest score, the sum of weight × value less its "
-        "threshold."
-    )
 
 
 def weights_table(strengths: Sequence[Strength], labels: Sequence[Any], most: int) -> Table:
