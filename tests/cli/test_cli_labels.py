@@ -14,6 +14,7 @@ import rosenblatt as rb
 
 IRIS = load_iris()
 KINDS = ["setosa", "versicolor", "virginica"]
+CALM = ("--time-limit", "1e6")  # seconds, so that no machine is too slow for the same answer
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
 
 
@@ -41,6 +42,7 @@ def three(folder, labels=("a", "b", "c"), rows=30, **more):
     return put(folder, "three.csv", table({"x": x, "square": x * x, "y": y, **more}))
 
 
+@pytest.mark.slow_without_jit
 def test_three_kinds_of_flower_are_learnt_tested_and_explained(told, iris):
     code, out, _ = told("learn", iris, "--report", "--proof", "proof.json")
     assert code == 0
@@ -56,8 +58,9 @@ def test_three_kinds_of_flower_are_learnt_tested_and_explained(told, iris):
     assert [line[0] for line in lines if line and line[0] in KINDS][3:] == KINDS  # explained
 
 
+@pytest.mark.slow_without_jit
 def test_what_is_found_is_what_the_model_and_the_proof_say(told, iris, tmp_path):
-    code, out, _ = told("learn", iris, "--json", "--proof", "proof.json")
+    code, out, _ = told("learn", iris, "--json", "--proof", "proof.json", *CALM)
     found, model = json.loads(out), rb.load(tmp_path / "model.json")
     y = IRIS.target_names[IRIS.target]
     assert (code, found["labels"], "positive" in found) == (0, KINDS, False)
@@ -83,13 +86,14 @@ def test_what_is_found_is_what_the_model_and_the_proof_say(told, iris, tmp_path)
     )
 
 
+@pytest.mark.slow_without_jit
 def test_the_python_function_finds_the_same(told, iris, tmp_path):
-    found = json.loads(told("learn", iris, "--json")[1])
-    result = rb.learn(tmp_path / iris)
+    found = json.loads(told("learn", iris, "--json", *CALM)[1])
+    result = rb.learn(tmp_path / iris, time_limit=1e6)
     assert result.verdict == found["verdict"]["verdict"]
     assert result.accuracy.to_json()["confusion"] == found["accuracy"]["confusion"]
     assert (result.mistakes, result.labels) == (found["mistakes"], KINDS)
-    arrays = rb.learn(IRIS.data, IRIS.target_names[IRIS.target])
+    arrays = rb.learn(IRIS.data, IRIS.target_names[IRIS.target], time_limit=1e6)
     assert np.array_equal(arrays.model.weights_, result.model.weights_)
     assert "68 against virginica" in str(arrays)  # in Python rows are counted from 0
     assert "versicolor" in arrays._repr_html_()
@@ -269,6 +273,7 @@ def test_other_formats_have_more_labels_too(told, tmp_path, kind):
     assert (code, "weights that answer all 30 rows" in out) == (0, True)
 
 
+@pytest.mark.slow_without_jit
 def test_very_many_labels_are_told_in_a_sentence(told, tmp_path):
     angle = np.arange(160) * 2 * np.pi / 160
     labels = [f"n{i // 8:02}" for i in range(160)]
@@ -280,10 +285,11 @@ def test_very_many_labels_are_told_in_a_sentence(told, tmp_path):
     assert "… and 15 labels more in the model." in out
 
 
+@pytest.mark.slow_without_jit
 @pytest.mark.parametrize("way", [["--no-convert"], ["--convert"]])
 def test_a_file_larger_than_memory_is_learnt_in_passes(told, iris, tmp_path, way):
     for data, target in ((iris, "kind"), (three(tmp_path), "y")):
-        given = (data, "--target", target, "--test", data)
+        given = (data, "--target", target, "--test", data, *CALM)
         code, out, _ = told("learn", *given, "--stream", *way, "--proof", "p.json", "--json")
         assert code == 0
         passed, held = json.loads(out), json.loads(told("learn", *given, "--json")[1])
