@@ -254,7 +254,13 @@ def _bind_primitives() -> None:
 
     @overload(kernels.score_all, jit_options=REORDERED)
     def score_all(D, n, w):  # type: ignore[no-untyped-def]
+        if D.types[0].instance_class is kernels.Plane:
+            return None
         return kernels.score_all_sparse if _sparse(D.types[0]) else kernels.score_all_dense
+
+    @overload(kernels.score_all)
+    def score_all_in_the_plane(D, n, w):  # type: ignore[no-untyped-def]
+        return kernels.score_all_dense if D.types[0].instance_class is kernels.Plane else None
 
     @overload(kernels.size)
     def size(D):  # type: ignore[no-untyped-def]

@@ -296,7 +296,7 @@ def score_all(D, n, w):
 
 
 def score_all_dense(D, n, w):
-    """w·x of row n for one label after another."""
+    """w·x of row n for one label after another, in order where there are two features."""
     x, size = D.rows.X[n], len(w) // D.K
     for k in range(D.K):
         v = w[k * size : (k + 1) * size]

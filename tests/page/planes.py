@@ -4,7 +4,7 @@ import numpy as np
 
 from rosenblatt import algorithms
 from rosenblatt.algorithms.pocket import PocketPlan
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import ZEROS
 
 EXTREMES = [0.0, -0.0, 5e-324, -1e-320, 1e-160, 1.0, 1e9, -1e9, 0.1, 1 / 3]
@@ -31,17 +31,29 @@ def plane(rng, kind):
     return Examples.from_arrays(X, y, labels=np.array([-1, 1]))
 
 
-def settings(rng):
-    """A rule, as the page has it."""
+def labelled_plane(rng, kind):
+    """Points of three to five labels, by the highest of as many scores, some turned around."""
+    k = int(rng.integers(3, 6))
+    n = int(rng.integers(k, 40))
+    X, w = KINDS[kind](rng, n), rng.normal(size=(k, 3)) * [0.3, 1, 1]
+    y = (w[:, 0] + X @ w[:, 1:].T).argmax(axis=1)
+    if rng.random() < 0.5:
+        y = np.where(rng.random(n) < rng.choice([0.05, 0.3]), rng.integers(k, size=n), y)
+    y[:k] = np.arange(k)
+    return JointExamples.from_arrays(X, y)
+
+
+def settings(rng, blocks=1):
+    """A rule, as the page has it; w has a block for each of more than two labels."""
     algorithm = str(rng.choice(["pla", "pocket", "ratchet", "online"]))
     order = "cycle" if algorithm == "online" else str(rng.choice(algorithms.ORDERS))
-    start = [0, 0, 0] if rng.random() < 0.6 else rng.normal(size=3).round(2).tolist()
+    start = np.zeros(3 * blocks) if rng.random() < 0.6 else rng.normal(size=3 * blocks).round(2)
     return {
         "algorithm": algorithm,
         "order": order,
         "zero": str(rng.choice(list(ZEROS))),
         "eta": float(rng.choice([1, 1, 0.1, 0.3, 3e-5])),
-        "start": start,
+        "start": start.tolist(),
         "chance": int(rng.integers(2**31)),
         "corrections": int(rng.choice([30, 200, 1000])),
     }

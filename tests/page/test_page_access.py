@@ -50,8 +50,9 @@ PALETTE = """() => {
     .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
     .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
   const found = {};
-  for (const name of ["ink", "soft", "yes", "no", "pocket", "mark"]) {
-    for (const ground of ["paper", "yesArea", "noArea"]) {
+  const labels = ["yes", "no", "third", "fourth", "fifth"];
+  for (const name of ["ink", "soft", "pocket", "mark", ...labels]) {
+    for (const ground of ["paper", ...labels.map((label) => `${label}Area`)]) {
       const [a, b] = [light(palette[name]), light(palette[ground])];
       found[`${name} on ${ground}`] = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     }
@@ -93,7 +94,7 @@ def test_axe_finds_nothing(opened, look):
         pytest.skip("axe-playwright-python is not installed")
     axe = Path(found.origin).with_name("axe.min.js").read_text()
     more = "&type=large" if look == "large" else ""
-    for state in (STATE, "#data=separable", "#data=file&x=*&y=*&t=3"):
+    for state in (STATE, "#data=three&proof=1&t=9", "#data=file&x=*&y=*&t=3"):
         screen = opened(state + more, **LOOKS[look])
         # By the driver: the page's own policy lets no other script in.
         screen.page.evaluate(axe)

@@ -471,7 +471,7 @@ def test_a_file_can_be_dropped_on_the_page(opened):
     assert screen.points == [[0.5, 1, -1], [2, 3, 1], [2.5, 4, 1]]
     screen.page.evaluate(drop, ["bad.csv", "a,b\n1,2\n3,4\n5,6\n"])
     screen.page.get_by_role("alert").filter(
-        has_text="no column with exactly two answers"
+        has_text="no column with two to five answers"
     ).wait_for()
 
 

@@ -6,12 +6,14 @@ import math
 import numpy as np
 import pytest
 from firefoxes import firefox
-from planes import KINDS, learnt, plane, settings
+from planes import KINDS, labelled_plane, learnt, plane, settings
 
 from rosenblatt import strictjson
 from rosenblatt.algorithms.cells import cells_optimum
+from rosenblatt.algorithms.judge import Judge
 from rosenblatt.evidence.proof import Proof, ProofError
 from rosenblatt.evidence.separability import separability_of
+from rosenblatt.hypothesis import ZEROS
 from rosenblatt.show.page.assets import bundled
 from rosenblatt.show.story import weights_along
 
@@ -21,7 +23,7 @@ MODULES = """
 import { Chance } from "./chance.js";
 import { fewest } from "./fewest.js";
 import { learn } from "./learn.js";
-import { checkProof } from "./proof.js";
+import { againstRivals, checkProof } from "./proof.js";
 import { proofText } from "./prooftext.js";
 
 const last = (search) => {
@@ -53,6 +55,15 @@ window.told = ({ points, answers, settings }) => {
     proof: proofText(verdict.proof, points, answers),
     fewest: last(fewest(points, answers)).mistakes,
   };
+};
+window.labelled = ({ points, answers, labels, settings }) => {
+  const plane = { points, answers, names: ["", ""], labels };
+  const { weights, mistakes, verdict, ...story } = learn(plane, settings);
+  const { proof, ...rest } = verdict;
+  const rows = proof && againstRivals({ ...proof, x0: 1 }, points, answers);
+  const told = { ...rest, proof: proof && proofText(proof, rows.X, rows.y) };
+  const numbers = { weights: Array.from(weights), mistakes: Array.from(mistakes) };
+  return { ...story, verdict: told, ...numbers };
 };
 window.judged = (texts, points, answers) => texts.map((text) => judged(text, points, answers));
 window.drawn = (seed) => {
@@ -123,6 +134,46 @@ def same_bound(found, verdict):
     assert found["bound"] == pytest.approx(verdict.bound, rel=3e-9)
     if verdict.bound < 1e9:
         assert math.floor(found["bound"] * (1 + 1e-12)) == math.floor(verdict.bound * (1 + 1e-12))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_runs_of_several_labels_are_those_of_python(page, kind):
+    rng = np.random.default_rng(50 + list(KINDS).index(kind))
+    for _ in range(25):
+        examples = labelled_plane(rng, kind)
+        told = settings(rng, examples.k)
+        given = {
+            "points": examples.X.tolist(),
+            "answers": examples.y.tolist(),
+            "labels": list("abcde")[: examples.k],
+            "settings": told,
+        }
+        found = page.evaluate("given => window.labelled(given)", given)
+        run = learnt(examples, told)
+        trace, T = run.trace, len(run.trace)
+        assert found["rows"] == trace.examples.tolist(), told
+        assert found["rivals"] == trace.rivals.tolist()
+        assert [t for t in found["ends"] if t < T] == [t for t in trace.ends.tolist() if t < T]
+        W = weights_along(trace)
+        assert found["weights"] == W.ravel().tolist()
+        assert found["reason"] == run.reason
+        if told["algorithm"] in ("pocket", "ratchet"):
+            assert [tuple(entry) for entry in found["pocket"]] == list(run.pocket.history)
+        same_verdict(found["verdict"], examples)
+        judge = Judge(examples, ZEROS[told["zero"]])
+        assert found["mistakes"] == judge.counts(W).tolist()
+
+
+def same_verdict(found, examples):
+    """Of several labels: the verdict, the bound, and a proof that Python checks."""
+    if found["name"] == "undecided":  # numbers that differ by more than a hundred digits
+        sizes = np.abs(examples.X[examples.X != 0])
+        assert sizes.min() < 1e-60
+        return
+    verdict = separability_of(examples)
+    assert found["name"] == verdict.verdict
+    same_bound(found, verdict)
+    assert Proof.from_json(found["proof"]).check(examples.X, examples.y)
 
 
 def corrupted(rng, text):

@@ -1,5 +1,8 @@
 """Pictures of three to five labels: each region is where its label is answered."""
 
+import base64
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +14,7 @@ import rosenblatt as rb
 from rosenblatt.examples import JointExamples
 from rosenblatt.hypothesis import Hypothesis, area
 from rosenblatt.show.fitted import examples_of, hypothesis_of
+from rosenblatt.show.page.assets import player_script
 from rosenblatt.show.plot.pictures import Replay
 from rosenblatt.show.regions import Boundary, Regions
 from rosenblatt.show.scene import clearances, scene_of
@@ -172,3 +176,48 @@ def test_a_run_of_several_labels_has_all_its_pictures(tmp_path):
     assert curve.pocket[-1] == clf.n_mistakes_
     told = rb.GuaranteeDisplay.from_estimator(clf, X, y).axes_[0].get_title(loc="left")
     assert told.endswith(f"R²/ρ² = {int(rb.separability(X, y).bound):,}")
+
+
+def test_the_player_gets_the_run_of_several_labels():
+    pytest.importorskip("anywidget")
+    X, y = clouds(4, spread=1.2)
+    clf = rb.PocketPerceptron(random_state=0, max_updates=50).fit(X, y)
+    player = rb.widget(X, y, clf=clf)
+    story = player.story
+    rivals = np.frombuffer(base64.b64decode(story["rivals"]["u4"]), "<u4")
+    weights = np.frombuffer(base64.b64decode(story["weights"]["f8"])).reshape(-1, 4, 3)
+    assert rivals.tolist() == clf.trace_.rivals.tolist()
+    for t in (0, 1, 50):
+        assert weights[t].tolist() == clf.trace_.weights(t).tolist()
+    assert story["verdict"]["name"] == rb.separability(X, y).verdict
+    assert sum(story["verdict"]["shares"]) == pytest.approx(1)
+    drawn = [path.get("d").count("M") for path in ElementTree.fromstring(player.still)[1:]]
+    assert drawn[1:] == [20] * 4
+
+
+def test_of_many_examples_those_that_block_are_drawn():
+    pytest.importorskip("anywidget")
+    X, y = clouds(3, n=1000)
+    X[0] = X[1500]  # an a among the b
+    player = rb.widget(X, y, clf=rb.PocketPerceptron(max_updates=20).fit(X, y))
+    story = player.story
+    numbers = np.frombuffer(base64.b64decode(story["numbers"]["u4"]), "<u4")
+    found = rb.separability(X, y)
+    named = [(int(numbers[n]), r) for n, r in story["verdict"]["pairs"]]
+    part = next(part for part in found.blocking if not part.rest)
+    assert named == [found.rivals.pair(m) for m in part.rows]
+
+
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_the_player_rings_the_mistakes_that_were_counted(page, d):
+    pytest.importorskip("anywidget")
+    X, y = clouds(3, spread=1.2, d=max(d, 2))
+    story = rb.widget(X[:, :d], y).story
+    page.set_content("<div id=here></div>")
+    page.add_script_tag(content=player_script() + "\nwindow.mount = mountPlayer;")
+    counted = """(story) => {
+      const player = window.mount(document.getElementById("here"), story, { t: 3 });
+      const all = Array.from({ length: player.story.T + 1 }, (_, t) => t);
+      return all.every((t) => player.story.mistaken(t).length === player.story.count(t));
+    }"""
+    assert page.evaluate(counted, story)

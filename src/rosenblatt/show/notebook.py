@@ -12,7 +12,7 @@ import numpy as np
 
 from rosenblatt import algorithms
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.examples import Examples
+from rosenblatt.examples import JointExamples
 from rosenblatt.show.fitted import story_of
 from rosenblatt.show.page.assets import player_script, widget_style
 from rosenblatt.show.scene import Scene, scene_of
@@ -24,9 +24,9 @@ CORRECTIONS = 1000
 SIGNS = (
     ("m-4-4l8 8m-8 0l8-8", "#b84300"),
     ("m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "#005fa3"),
-    ("m0-6l5.5 9.5h-11z", "#a8467f"),
+    ("m0-6l5.5 9.5h-11z", "#a23f79"),
     ("m-4.5-4.5h9v9h-9z", "#5f5f5f"),
-    ("m0-5l5 5l-5 5l-5-5z", "#00735c"),
+    ("m0-5l5 5l-5 5l-5-5z", "#00705a"),
 )
 
 
@@ -38,7 +38,7 @@ def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
     X : array, sparse matrix or frame of shape (n, d)
         The examples.
     y : sequence of n answers
-        Two kinds of answer; the larger in sort order is ○.
+        Two kinds of answer, of which the larger in sort order is ○, or up to five.
     clf : Perceptron, PocketPerceptron, or a Pipeline that ends in one, optional
         Fitted on them: the run to play. Without it PLA runs until it halts where a line answers
         every example, and the pocket makes 1,000 corrections where none does.
@@ -65,7 +65,7 @@ def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
 
 def _learnt(X: Any, y: Any) -> Story:
     """A run that suits the examples: PLA where it halts, else the pocket."""
-    examples = Examples.from_arrays(X, y)
+    examples = JointExamples.from_arrays(X, y)
     verdict = separability_of(examples)
     if verdict:
         run: algorithms.Run = algorithms.pla(examples, budget=algorithms.Budget(FOREVER))

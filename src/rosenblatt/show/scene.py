@@ -107,13 +107,12 @@ def _view_of_labels(examples: Examples, h: JointHypothesis) -> View:
             "plane; give two features, or three labels at the most."
         )
     ways = list(found[:rank])
-    if rank < 2:
-        X = examples.X[sample(examples.n, MOST_ROWS)].astype(np.float64)
-        middle = np.asarray(X.mean(axis=0)).ravel()
-        while len(ways) < 2:
-            ways.append(_principal(X, middle, ways[0] if ways else np.zeros(examples.d)))
+    X = examples.X[sample(examples.n, MOST_ROWS)].astype(np.float64)
+    middle = np.asarray(X.mean(axis=0)).ravel()
+    while len(ways) < 2:
+        ways.append(_principal(X, middle, ways[0] if ways else np.zeros(examples.d)))
     axes = np.column_stack([way * np.sign(way[np.abs(way).argmax()] or 1.0) for way in ways])
-    return View(axes, np.zeros(2), np.zeros(examples.d), DIRECTIONS[rank])
+    return View(axes, np.zeros(2), middle - axes @ (middle @ axes), DIRECTIONS[rank])
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,21 @@ key                   what it holds
 format                "rosenblatt story 1"
 algorithm             "pla", "pocket", "ratchet" or "online"; `order` is its order of visits
 eta, zero, start      the length of a correction, the meaning of sign(0) as 0, -1 or 1, and w(0)
-points, answers       where each example is drawn, [x1, x2], and its answer, -1 or 1
-names, labels         what the two axes are called, and what -1 and 1 are called in the data; an
-                      axis without a name has no meaning: examples of one feature are spread on it
+points, answers       where each example is drawn, [x1, x2], and its answer, -1 or 1; of more than
+                      two labels its place among them
+names, labels         what the two axes are called, and what -1 and 1, or the places, are called in
+                      the data; an axis without a name has no meaning: examples of one feature are
+                      spread on it
 features              null, or with other than two features their names; the points are then a
                       projection, and `lines` holds where each w(t) cuts its plane
 corrections           T, the number of corrections
 rows                  packed u4 [T]: the example corrected at each t
+rivals                null, or of more than two labels packed u4 [T]: the label it was against
 ends                  packed u4: how many corrections had been made when each cycle ended
-weights               packed f8 [(T + 1)·k]: the tall w(t), w0 first; null where they are too many
-lines                 packed f8 [(T + 1)·3]: c, a, b of each line c + a·x1 + b·x2 = 0; null where
-                      they are the weights
+weights               packed f8 [(T + 1)·k]: the tall w(t), w0 first, of more than two labels one
+                      after the other; null where they are too many
+lines                 packed f8 [(T + 1)·3]: c, a, b of each line c + a·x1 + b·x2 = 0, or of each
+                      label's score; null where they are the weights
 table                 packed f8 [n·d]: all features of the examples, to ring mistakes by; null
                       where the points are they, or where they are too many
 mistakes              packed u4: the mistakes of w(t) on all examples, for t = 0, k, 2k, …
@@ -68,6 +72,7 @@ Rows = NDArray[np.intp]
 FORMAT = "rosenblatt story 1"
 FLOATS, COUNTS = "<f8", "<u4"
 MOST_NUMBERS = 2**21  # of one array; more are left out, and the player does without them
+MOST_PAIRED = 50  # examples against rivals that are named
 MOST_PAIRS = 2**25  # of a w(t) and an example; above, the player counts what it shows itself
 ENDED = {
     "no mistakes": "a whole look at the examples found no mistake",
@@ -123,7 +128,8 @@ class Story:
         origin, x0 = trace.known_origin(), examples.x0
         names = examples.names or tuple(f"x{i + 1}" for i in range(examples.d))
         few = self.weights.size <= MOST_NUMBERS
-        lines = self.view.lines(self.weights, x0) if self.projected or x0 != 1.0 else None
+        blocks = np.concatenate([np.atleast_2d(examples.shaped(w)) for w in self.weights])
+        lines = self.view.lines(blocks, x0) if self.projected or x0 != 1.0 else None
         has_table = few and self.projected and examples.numbers.size <= MOST_NUMBERS
         whole = examples if self.whole is None else self.whole
         pairs = 0 if self.projected or self.whole is not None else len(self.weights) * examples.n
@@ -137,7 +143,7 @@ class Story:
             "order": self.order,
             "eta": origin.eta,
             "zero": run.hypothesis.zero,
-            "start": examples.tall(origin.start).tolist(),
+            "start": examples.tall(origin.start).ravel().tolist(),
             "intercept": x0,
             "points": points.tolist(),
             "answers": examples.y.tolist(),
@@ -146,8 +152,9 @@ class Story:
             "features": list(names[:50]) if self.projected else None,
             "corrections": len(trace),
             "rows": packed(trace.examples, COUNTS),
+            "rivals": None if trace.rivals is None else packed(trace.rivals, COUNTS),
             "ends": packed(trace.ends, COUNTS),
-            "weights": packed(self.weights[:, 0 if x0 else 1 :], FLOATS) if few else None,
+            "weights": packed(blocks[:, 0 if x0 else 1 :], FLOATS) if few else None,
             "lines": None if lines is None else packed(lines, FLOATS),
             "table": packed(_dense(examples.X), FLOATS) if has_table else None,
             "mistakes": packed(judge.counts(self.weights[::every]), COUNTS),
@@ -163,13 +170,15 @@ class Story:
         return json
 
     def _verdict_json(self, points: Floats) -> dict[str, Any]:
-        """What is proved, and what to draw of the proof.
+        """What is proved, and what to draw of the proof; of more than two labels, the rows.
 
         `line` is c, a, b of the widest (or quasi-separating) line. `margin` is the distance in
         the tall space, so the band is where c + a·x1 + b·x2 is from -margin to margin.
         """
         assert self.verdict is not None
         proved, line = verdict_json(self.verdict, self.examples), None
+        if self.verdict.rivals is not None:
+            return {**proved, "line": None}
         if self.verdict.weights is not None:
             w = np.asarray(self.verdict.weights, dtype=np.float64)
             w = w if self.examples.x0 else np.concatenate(([0.0], w))
@@ -188,7 +197,7 @@ class Story:
         if not v or v.weights is None or v.margin is None:
             return None
         followed: Squeeze = squeeze(trace, v.weights)
-        size = math.hypot(*held_by_floats(np.asarray(v.weights, dtype=np.float64)).tolist())
+        size = math.hypot(*held_by_floats(np.ravel(v.weights)).tolist())
         eta = trace.known_origin().eta
         first, squared0 = float(followed.inner[0]) / size, float(followed.squared[0])
         least, most = eta * v.margin, (eta * v.radius) ** 2
@@ -223,12 +232,13 @@ def packed(numbers: NDArray[Any], kind: str) -> dict[str, str]:
 
 
 def weights_along(trace: Trace) -> Floats:
-    """w(0) … w(T) as rows with their w0 slot, the same numbers as `trace.weights(t)`."""
+    """w(0) … w(T) as rows as kernels have them, the same numbers as `trace.weights(t)`."""
     origin = trace.known_origin()
-    unit = origin.examples.unit
-    W = np.empty((len(trace) + 1, origin.examples.d + 1))
+    examples, unit = origin.examples, origin.examples.unit
+    W = np.empty((len(trace) + 1, examples.size))
     W[0] = origin.start / unit
-    engine.keep(origin.examples.rows(origin.eta), trace.examples, W[0].copy(), W[1:])
+    made = examples.corrections(trace.examples, trace.rivals)
+    engine.keep(examples.rows(origin.eta), made, W[0].copy(), W[1:])
     return W * unit
 
 
@@ -245,17 +255,30 @@ def _told(run: Run, n: int, algorithm: str) -> str:
 def verdict_json(verdict: Separability, examples: Examples) -> dict[str, Any]:
     """What is proved of examples, wherever they are drawn."""
     v = verdict
+    shown = _pairs_json(v) if v.rivals else {"support": v.support.tolist(), "pairs": None}
     return {
         "name": v.verdict,
         "told": v.explain().splitlines(),
         "margin": v.margin,
         "radius": v.radius,
         "bound": v.bound if v.bound is not None and np.isfinite(v.bound) else None,
-        "support": v.support.tolist(),
-        "blocking": [_blocking_json(part, examples.y) for part in v.blocking[:3]],
+        "blocking": [] if v.rivals else [_blocking_json(p, examples.y) for p in v.blocking[:3]],
         "proof": None if v.proof is None else v.proof.to_json(),
-        "weights": None if v.weights is None else np.asarray(v.weights).tolist(),
+        "weights": None if v.weights is None else np.ravel(v.weights).tolist(),
+        **shown,
     }
+
+
+def _pairs_json(verdict: Separability) -> dict[str, Any]:
+    """Of more than two labels: examples against rivals, on the margin or blocking with shares."""
+    part = next((part for part in verdict.blocking if not part.rest), None)
+    if verdict.rivals is None or verdict or part is None:
+        pairs, shares = verdict.support.reshape(-1, 2).tolist(), []
+    else:
+        total = sum(part.multipliers)
+        pairs = [list(verdict.rivals.pair(m)) for m in part.rows[:MOST_PAIRED]]
+        shares = [m / total for m in part.multipliers[:MOST_PAIRED]]
+    return {"support": [], "pairs": pairs[:MOST_PAIRED], "shares": shares}
 
 
 def _blocking_json(part: Part, answers: NDArray[Any]) -> dict[str, Any]:
@@ -322,7 +345,8 @@ def excerpt(
         cuts.append(f"The first {kept:,} of {made:,} corrections can be played.")
         ended = f"The run went on for {counted(made - kept, 'more correction')}, not kept here"
         ends = trace.ends[trace.ends <= kept]
-        trace = replace(trace, examples=trace.examples[:kept], ends=ends)
+        rivals = None if trace.rivals is None else trace.rivals[:kept]
+        trace = replace(trace, examples=trace.examples[:kept], ends=ends, rivals=rivals)
         story = replace(story, ending=ended)
     rows = _drawn(story, trace, most)
     if len(rows) < examples.n:
@@ -337,13 +361,17 @@ def excerpt(
         whole=examples,
         numbers=None if numbers is None and len(rows) == examples.n else named,
     )
-    return short.to_json(), cuts
+    json = short.to_json()
+    if json["verdict"] is not None and json["verdict"]["pairs"] is not None:
+        places = {int(row): k for k, row in enumerate(rows)}
+        json["verdict"]["pairs"] = [[places[n], r] for n, r in json["verdict"]["pairs"]]
+    return json, cuts
 
 
 def _corrections(story: Story, most: Capacity) -> int:
     """How many corrections there is room for, in bytes and in the time to judge them."""
     examples, rows = story.examples, story.run.trace.examples
-    by_size = most.numbers // (examples.d + 1)
+    by_size = most.numbers // examples.size
     by_work = int(most.work / (examples.n * examples.entries_per_row))
     by_rows = len(rows)
     if examples.n > most.examples:  # those corrected take half of the picture at the most
@@ -361,7 +389,9 @@ def _drawn(story: Story, trace: Trace, most: Capacity) -> Rows:
     if examples.n <= count:
         return np.arange(examples.n)
     must = set(trace.examples.tolist())
-    if v is not None:
+    if v is not None and v.rivals is not None:
+        must.update(n for n, _ in _pairs_json(v)["pairs"])
+    elif v is not None:
         must.update(v.support[:50].tolist())
         must.update(n for part in v.blocking[:3] if not part.rest for n in part.rows[:50])
     return sample(examples.n, max(count, len(must)), tuple(must))
@@ -388,7 +418,7 @@ def _cut(run: Run, trace: Trace, rows: Rows) -> Run:
 
 def _renumbered(verdict: Separability, rows: Rows, n: int) -> Separability:
     """The verdict with the numbers of the examples that are drawn."""
-    if len(rows) == n:
+    if len(rows) == n or verdict.rivals is not None:
         return verdict
     place = {int(row): k for k, row in enumerate(rows)}
     parts = [

@@ -11,8 +11,9 @@ import numpy as np
 from rosenblatt.clock import Deadline
 from rosenblatt.errors import DataError, as_option
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.examples import Examples
 from rosenblatt.read.data import Data
+from rosenblatt.show.scene import MOST_LABELS
 from rosenblatt.show.story import verdict_json
 from rosenblatt.words import counted
 
@@ -34,11 +35,12 @@ class OwnData:
     @classmethod
     def of(cls, data: Data, most: int = SERVED) -> OwnData:
         """All rows of a file, or some drawn at random where they are too many."""
-        examples, rows = data.examples, data.examples.n
-        if isinstance(examples, JointExamples):
+        examples, rows, labels = data.examples, data.examples.n, len(data.examples.labels)
+        if labels > MOST_LABELS or (labels > 2 and examples.d < 2):
             last = as_option(data.plan.answers.spellings[-1])
             raise DataError(
-                f"{data.name} has {counted(examples.k, 'label')}, and the page draws two; give "
+                f"{data.name} has {counted(labels, 'label')} and {counted(examples.d, 'feature')}, "
+                f"and the page draws up to {MOST_LABELS} labels by two features; give "
                 f"--positive {last}, say, to see it against the rest."
             )
         room = min(MOST_ROWS, most // max(1, examples.d))
@@ -60,7 +62,7 @@ class OwnData:
         """What the page needs: names, numbers, answers, and the verdict about all features."""
         examples = self.examples
         names = examples.names or tuple(f"x{i + 1}" for i in range(examples.d))
-        verdict = separability_of(examples, deadline=Deadline.after(PATIENCE))
+        verdict = self._verdict()
         return {
             "name": self.name,
             "columns": list(names),
@@ -68,5 +70,12 @@ class OwnData:
             "rows": self.rows,
             "X": examples.X.tolist(),
             "answers": examples.y.tolist(),
-            "verdict": verdict_json(verdict, examples),
+            "verdict": verdict,
         }
+
+    def _verdict(self) -> dict[str, Any] | None:
+        """What is proved of all features; of several labels the page shows two features alone."""
+        if len(self.examples.labels) > 2:
+            return None
+        found = separability_of(self.examples, deadline=Deadline.after(PATIENCE))
+        return verdict_json(found, self.examples)

@@ -1,5 +1,6 @@
 // Address: everything about the state, behind the # of the address, so that a link reproduces it.
 // What is long is compressed.
+import { addedBy, MARKS, markOf } from "./marks.js";
 
 export const LONGEST = 16000; // letters of a link that go through mail, chats and servers
 const SHORT = 300; // letters that stay as they can be read
@@ -27,6 +28,7 @@ export const USUAL = {
 };
 
 const NONE = "none"; // all examples taken away
+const STARTS = [3, 9, 12, 15]; // numbers of w(0), by the number of labels
 // From where to where numbers may be.
 const RANGES = {
   eta: [1e-6, 1e6],
@@ -46,7 +48,7 @@ const CHOICES = {
   algorithm: ["pla", "pocket", "ratchet", "online"],
   order: ["cycle", "random-cycle", "shuffle", "first", "random"],
   zero: ["mistake", "negative", "positive"],
-  tool: ["o", "x", "move", "erase"],
+  tool: [...MARKS.map(({ letter }) => letter), "move", "erase"],
   theme: ["auto", "light", "dark"],
   type: ["normal", "large"],
 };
@@ -107,7 +109,7 @@ function written(name, value) {
   if (value === null) return "";
   if (name === "points" && value.length === 0) return NONE;
   if (name === "points")
-    return value.map(([x, y, answer]) => `${answer > 0 ? "o" : "x"}${x},${y}`).join("");
+    return value.map(([x, y, answer]) => `${MARKS[markOf(answer)].letter}${x},${y}`).join("");
   if (name === "start") return value.join(",");
   if (typeof value === "boolean") return value ? "1" : "";
   return String(value);
@@ -116,15 +118,15 @@ function written(name, value) {
 function taken(name, text) {
   if (name in CHOICES) return CHOICES[name].includes(text) ? text : undefined;
   if (name === "points") return pointsIn(text);
-  if (name === "start") return numbersIn(name, text, 3);
+  if (name === "start") return numbersIn(name, text, STARTS);
   if (typeof USUAL[name] === "boolean") return text === "1";
-  if (typeof USUAL[name] === "number") return numbersIn(name, text, 1)?.[0];
+  if (typeof USUAL[name] === "number") return numbersIn(name, text, [1])?.[0];
   return text;
 }
 
-function numbersIn(name, text, count) {
+function numbersIn(name, text, counts) {
   const numbers = text.split(",").map(Number);
-  const fine = text !== "" && numbers.length === count;
+  const fine = text !== "" && counts.includes(numbers.length);
   return fine && numbers.every((value) => isAllowed(name, value)) ? numbers : undefined;
 }
 
@@ -136,11 +138,9 @@ export function isAllowed(name, value) {
 
 function pointsIn(text) {
   if (text === NONE) return [];
-  const points = [...text.matchAll(/([ox])([^ox,]+),([^ox,]+)/g)].map(([, sign, x, y]) => [
-    Number(x),
-    Number(y),
-    sign === "o" ? 1 : -1,
-  ]);
+  const points = [...text.matchAll(/([oxtsd])([^oxtsd,]+),([^oxtsd,]+)/g)].map(
+    ([, letter, x, y]) => [Number(x), Number(y), addedBy(letter)],
+  );
   const few = points.length > 0 && points.length <= MOST_POINTS;
   const fine = points.every(([x, y]) => isAllowed("points", x) && isAllowed("points", y));
   return few && fine ? points : undefined;

@@ -1,12 +1,16 @@
 // Captions: what each picture shows, in words.
-import { counted, say } from "./numbers.js";
+import { MARKS } from "./marks.js";
+import { counted, grouped, say } from "./numbers.js";
 
 export function planeLabel(story, t) {
-  const yes = story.answers.filter((y) => y > 0).length;
-  return (
-    `${counted(yes, "circle")} and ${counted(story.answers.length - yes, "cross").replace("crosss", "crosses")}; ` +
-    `t = ${t}, ${counted(story.count(t), "mistake")}`
-  );
+  const marks = story.many ? story.marks : [...story.marks].reverse();
+  const counts = marks.map((mark) => {
+    const count = story.answers.filter((_, n) => story.mark(n) === mark).length;
+    const { name, names } = MARKS[mark];
+    return `${grouped(count)} ${count === 1 ? name.toLowerCase() : names}`;
+  });
+  const all = `${counts.slice(0, -1).join(", ")} and ${counts.at(-1)}`;
+  return `${all}; t = ${t}, ${counted(story.count(t), "mistake")}`;
 }
 
 export function squeezeCaption(story, t) {

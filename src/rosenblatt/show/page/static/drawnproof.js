@@ -6,7 +6,7 @@ import { say } from "./numbers.js";
 export function drawProofBelow(pen, scene) {
   const { story, frame, palette } = scene;
   const verdict = story.verdict;
-  if (!verdict) return;
+  if (!verdict || story.many) return;
   if (verdict.name === "separable" && verdict.line && story.flat) drawBand(pen, scene);
   if (story.fewest) drawFewest(pen, scene);
   const part = verdict.blocking[0];
@@ -56,7 +56,8 @@ export function drawProofAbove(pen, { story, frame, palette }) {
   if (!verdict) return;
   const r = Math.max(5, radiusFor(story.points.length, frame));
   const at = (n) => [frame.x(story.points[n][0]), frame.y(story.points[n][1])];
-  const squares = (verdict.name === "separable" ? verdict.support : []).map(at);
+  const held = story.many ? verdict.pairs.map(([n]) => n) : verdict.support;
+  const squares = (story.many || verdict.name === "separable" ? held : []).map(at);
   for (const [x, y] of squares) {
     const s = 1.9 * r;
     pen.polygon(

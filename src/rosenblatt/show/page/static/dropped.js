@@ -1,5 +1,6 @@
 // Dropped: a file of examples that is dropped on the page, read as far as a page can: lines of
-// numbers with a column of two different answers, the last of those there are.
+// numbers with a column of two different answers, or else of up to five, the last of those there are.
+import { MARKS } from "./marks.js";
 
 export class NotReadError extends Error {}
 
@@ -19,13 +20,18 @@ export function readTable(name, text, most) {
     throw new NotReadError(`${name}, line ${line}, has ${rows[wrong].length} values.`);
   }
   const different = names.map((_, j) => [...new Set(rows.map((row) => row[j]))]);
-  const answer = different.findLastIndex((values) => values.length === 2);
-  if (answer < 0) throw new NotReadError(`${name} has no column with exactly two answers.`);
+  const two = different.findLastIndex(({ length }) => length === 2);
+  const again = Math.min(MARKS.length, rows.length / 2); // so few that they come again
+  const few = different.findLastIndex(({ length }) => length > 2 && length <= again);
+  const answer = two < 0 ? few : two;
+  if (answer < 0) throw new NotReadError(`${name} has no column with two to five answers.`);
   const features = names
     .map((_, j) => j)
     .filter((j) => j !== answer && rows.every((row) => isNumber(row[j])));
-  if (!features.length) throw new NotReadError(`${name} has no column of numbers.`);
   const labels = different[answer].sort(inOrder);
+  if (!features.length) throw new NotReadError(`${name} has no column of numbers.`);
+  if (two < 0 && features.length < 2)
+    throw new NotReadError(`${name} has ${labels.length} answers, which need two columns.`);
   const kept = rows.filter((_, n) => n % Math.ceil(rows.length / most) === 0);
   return {
     name,
@@ -33,7 +39,7 @@ export function readTable(name, text, most) {
     labels,
     rows: rows.length,
     X: kept.map((row) => features.map((j) => Number(row[j]))),
-    answers: kept.map((row) => (row[answer] === labels[1] ? 1 : -1)),
+    answers: kept.map((row) => labels.indexOf(row[answer])).map((k) => (two < 0 ? k : 2 * k - 1)),
     verdict: null,
   };
 }

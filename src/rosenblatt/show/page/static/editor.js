@@ -1,5 +1,6 @@
 // Editor: examples are added, moved and erased on the picture, by pointer, finger or keys.
 import { radiusFor } from "./frame.js";
+import { addedBy, MARKS, markOf } from "./marks.js";
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
@@ -102,14 +103,13 @@ export class Editor {
     else this.addOn(n);
   }
 
-  // A click on an example of the other kind puts one on it, in the very same place.
+  // A click on an example of another kind puts one on it, in the very same place.
   addOn(n) {
-    const tool = this.desk.tool();
-    const answer = tool === "o" ? 1 : -1;
+    const answer = addedBy(this.desk.tool());
     const [x, y, other] = this.desk.points()[n];
-    if (tool === "move" || other === answer) return;
+    if (answer === null || other === answer) return;
     this.desk.change([...this.desk.points(), [x, y, answer]], true);
-    this.desk.say(`${answer > 0 ? "Circle" : "Cross"} added at ${x}, ${y}, on another.`);
+    this.desk.say(`${MARKS[markOf(answer)].name} added at ${x}, ${y}, on another.`);
   }
 
   moved(n, x, y) {
@@ -128,10 +128,11 @@ export class Editor {
       );
       this.desk.say(`Example ${n + 1} erased.`);
     } else if (tool !== "move") {
-      const answer = (tool === "o") !== other ? 1 : -1;
+      const chosen = addedBy(tool);
+      const answer = other ? (chosen === 1 ? -1 : 1) : chosen;
       const [x, y] = this.rounded(place);
       this.desk.change([...points, [x, y, answer]], true);
-      this.desk.say(`${answer > 0 ? "Circle" : "Cross"} added at ${x}, ${y}.`);
+      this.desk.say(`${MARKS[markOf(answer)].name} added at ${x}, ${y}.`);
     }
   }
 

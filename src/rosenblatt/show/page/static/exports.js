@@ -1,5 +1,6 @@
 // Exports: the picture as PNG or SVG, the examples as CSV, the run as Python lines, the proof, and
 // the page itself.
+import { againstRivals } from "./proof.js";
 import { proofText } from "./prooftext.js";
 
 const SIZE = 900;
@@ -28,10 +29,17 @@ export function savePython(lines) {
   save("rosenblatt_run.py", new Blob([lines], { type: "text/x-python" }));
 }
 
-// A proof is Python's text, or what was proved here, to be checked by `rosenblatt verify`.
-export function saveProof(proof, points, answers) {
-  const text = typeof proof === "string" ? proof : proofText(proof, points, answers);
+// A proof is Python's text, or what was proved here, to be checked by `rosenblatt verify`. Returns
+// what to say of it.
+export function saveProof({ verdict, points, answers }) {
+  if (!verdict?.proof) return "Nothing is proved yet.";
+  const { proof } = verdict;
+  const { X, y } = proof.labels
+    ? againstRivals({ ...proof, x0: 1 }, points, answers)
+    : { X: points, y: answers };
+  const text = typeof proof === "string" ? proof : proofText(proof, X, y);
   save("rosenblatt_proof.json", new Blob([text], { type: "application/json" }));
+  return "The proof is saved; `rosenblatt verify` checks it.";
 }
 
 // The text of the page with other data and another state in it.
@@ -48,7 +56,7 @@ export function csvOf(story) {
   const head = [...names, "answer"].map(quoted).join(",");
   const rows = story.answers.map((answer, n) => {
     const x = story.flat ? story.points[n] : Array.from(story.table.subarray(n * d, (n + 1) * d));
-    return [...x, answer].join(",");
+    return [...x, story.many ? quoted(story.labels[answer]) : answer].join(",");
   });
   return [head, ...rows, ""].join("\r\n");
 }

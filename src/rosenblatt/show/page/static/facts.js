@@ -1,5 +1,6 @@
 // Facts: what is true at t, in words and numbers.
 import { clear, make } from "./elements.js";
+import { MARKS } from "./marks.js";
 import { counted, grouped, say, sayShort, saySigned } from "./numbers.js";
 
 const SHOWN = 4; // weights that are written out
@@ -41,6 +42,7 @@ export function showFacts(facts, story, t) {
 function showSum(table, story, t) {
   const after = story.weights(t);
   if (!after) return clear(table);
+  if (story.many) return showBlocks(table, story, t, after);
   const before = t > 0 ? story.weights(t - 1) : null;
   const head = after.map((_, i) => nameOf(story, i)).slice(0, SHOWN);
   if (after.length > SHOWN) head[SHOWN - 1] += " …";
@@ -61,6 +63,27 @@ function showSum(table, story, t) {
   return table;
 }
 
+// What is added and taken off, and the w(t) of every label.
+function showBlocks(table, story, t, after) {
+  const size = after.length / story.K;
+  const head = after.slice(0, Math.min(size, SHOWN)).map((_, i) => nameOf(story, i));
+  if (size > SHOWN) head[SHOWN - 1] += " …";
+  const rows = [row("th", "", head)];
+  const eta = story.json.eta === 1 ? "" : "η ";
+  const n = story.corrected(t);
+  if (n !== null)
+    rows.push(row("td", `${eta}x`, added(story, t).slice(0, SHOWN).map(saySigned), "rb-added"));
+  story.labels.forEach((_, k) => {
+    const moved = n === null ? "" : { [story.answers[n]]: "+", [story.rival(t)]: "−" }[k] || "";
+    const name = `${MARKS[story.markOf(k)].sign}${moved && ` ${moved} ${eta}x`}`;
+    const values = after.slice(k * size, (k + 1) * size).slice(0, SHOWN);
+    rows.push(row("td", name, values.map(sayShort), moved ? "rb-now" : ""));
+  });
+  clear(table, make("caption", { class: "rb-hidden" }, "The weights of every label"), ...rows);
+  table.dataset.exact = JSON.stringify(after);
+  return table;
+}
+
 function row(cell, name, values, kind = "") {
   const first = make("th", { scope: "row" }, name);
   const rest = values.map((value) => make(cell, cell === "th" ? { scope: "col" } : {}, value));
@@ -75,13 +98,8 @@ function nameOf(story, i) {
 function added(story, t) {
   const n = story.corrected(t);
   const x0 = story.json.intercept;
-  const d = story.size - (x0 ? 1 : 0);
-  const x = story.flat
-    ? story.points[n]
-    : story.table
-      ? story.table.subarray(n * d, (n + 1) * d)
-      : [];
-  const step = story.json.eta * story.answers[n];
+  const x = story.row(n);
+  const step = story.json.eta * (story.many ? 1 : story.answers[n]);
   return (x0 ? [x0, ...x] : [...x]).map((value) => step * value);
 }
 
@@ -94,9 +112,13 @@ export function sentenceAt(story, t) {
     return `${start}: ${counted(story.count(0), "mistake")}. Step to correct the first.`;
   }
   const n = story.corrected(t);
-  const sign = story.answers[n] > 0 ? "○" : "×";
+  const { sign } = MARKS[story.mark(n)];
   const step = story.json.eta === 1 ? "" : `${say(story.json.eta)}·`;
   const rule = story.answers[n] > 0 ? `w + ${step}x` : `w − ${step}x`;
-  const told = `Correction ${grouped(t)}: ${sign} example ${story.name(n)} was a mistake, so w becomes ${rule}.`;
+  const rival = story.many && MARKS[story.markOf(story.rival(t))].sign;
+  const why = rival
+    ? `did not score above ${rival}, so the w of ${sign} becomes w + ${step}x, that of ${rival} w − ${step}x`
+    : `was a mistake, so w becomes ${rule}`;
+  const told = `Correction ${grouped(t)}: ${sign} example ${story.name(n)} ${why}.`;
   return t === story.T ? `${told} ${story.json.told}.` : told;
 }

@@ -1,7 +1,8 @@
 // Keys: what the keyboard does on the page, wherever the focus is.
+import { MARKS } from "./marks.js";
 
 export const KEYS =
-  "Keys: space plays, → and ← step, Home rewinds; o, x, m, e choose a tool, z undoes; " +
+  "Keys: space plays, → and ← step, Home rewinds; o, x, m, e choose a tool, 1 to 5 a label, z undoes; " +
   "l large type, d dark. In the picture: arrows and Enter.";
 
 export function pressed(page, event) {
@@ -25,6 +26,7 @@ export function pressed(page, event) {
     l: () => page.set({ type: state.type === "large" ? "normal" : "large" }),
     d: () => page.set({ theme: isDark(state.theme) ? "light" : "dark" }),
   };
+  MARKS.forEach(({ letter }, k) => (actions[k + 1] = () => page.set({ tool: letter })));
   if (!(event.key in actions)) return;
   // Space presses the button that has the focus.
   if (event.key === " " && target.matches?.("button, summary, input, a")) return;

@@ -2,11 +2,12 @@
 // the player takes it. See show/story.py for what a story holds: Python's have the same numbers.
 import { Chance } from "./chance.js";
 import { ratioOf } from "./exact.js";
+import { separableLabels } from "./kesler.js";
 import { countMistakes, reachOf } from "./mistakes.js";
 import { counted, grouped } from "./numbers.js";
-import { online, pla } from "./pla.js";
+import { online, pla, slideOf } from "./pla.js";
 import { pocket, ratchet } from "./pocket.js";
-import { checkClaim, checkProof } from "./proof.js";
+import { againstRivals, checkClaim, checkProof } from "./proof.js";
 import { separable } from "./separable.js";
 import { viewOf } from "./view.js";
 
@@ -14,7 +15,7 @@ const ALGORITHMS = { pla, pocket, ratchet, online };
 export const ZEROS = { mistake: 0, negative: -1, positive: 1 };
 const MOST_PAIRS = 2 ** 20; // of a w(t) and an example; above, the player counts what it shows
 const MOST_NUMBERS = 2 ** 16; // that a proof is checked against while somebody waits
-const ONE_KIND = "Learning needs both ○ and ×; add one of the other kind";
+const ONE_KIND = "Learning needs two kinds of example; add one of the other kind";
 const ENDED = {
   "no mistakes": "a whole look at the examples found no mistake",
   max_updates: "the corrections that were allowed are used up",
@@ -22,20 +23,21 @@ const ENDED = {
 };
 
 // `plane` is {points, answers, names, labels}, and for more or fewer than two features has also
-// {X, features, verdict}, what Python has proved; `settings` are those of the address.
+// {X, features, verdict}, what Python has proved; `settings` are those of the address. Answers are
+// -1 and 1, or of more than two labels places among them; `marks` says how each is drawn.
 export function learn(plane, settings) {
   const X = plane.X || plane.points;
-  const D = { X, y: plane.answers, reach: reachOf(X) };
-  const rule = ruleOf(settings, D.X[0].length);
-  const both = new Set(D.y).size === 2;
-  const run = both ? ALGORITHMS[settings.algorithm](D, rule) : nothing(D, rule);
-  const weights = weightsAlong(D, rule, run.rows);
-  const T = run.rows.length;
+  const D = { X, y: plane.answers, K: plane.labels.length, reach: reachOf(X) };
+  const rule = ruleOf(settings, D);
+  const enough = new Set(D.y).size > 1;
+  const run = enough ? ALGORITHMS[settings.algorithm](D, rule) : nothing(D, rule);
+  const weights = weightsAlong(D, rule, run.made);
+  const T = run.made.length;
   const every = Math.max(1, Math.floor(((T + 1) * D.X.length) / MOST_PAIRS));
   const kept = run.pocket ? run.pocket.at(-1)[0] : T; // the w that the run leaves
   const last = weights.subarray(kept * rule.start.length, (kept + 1) * rule.start.length);
   const shown = plane.X ? viewOf(plane, last).shown(weights) : { points: plane.points };
-  const proved = plane.X ? seenIn(plane.verdict, shown) : planeVerdict(plane);
+  const proved = plane.X ? seenIn(plane.verdict, shown) : planeVerdict(plane, D.K);
   return {
     algorithm: settings.algorithm,
     order: rule.order,
@@ -46,31 +48,34 @@ export function learn(plane, settings) {
     answers: plane.answers,
     names: plane.names,
     labels: plane.labels,
+    marks: plane.marks,
     about: plane.about,
     features: null,
     lines: null,
     table: null,
     ...shown,
     corrections: T,
-    rows: run.rows,
+    rows: D.K > 2 ? run.made.map((m) => Math.floor(m / D.K)) : run.made,
+    rivals: D.K > 2 ? run.made.map((m) => m % D.K) : null,
     ends: run.ends,
     weights,
     mistakes: countsAlong(D, rule, weights, every),
     every,
     pocket: run.pocket || null,
     reason: run.reason,
-    told: both ? toldOf(run, D.X.length, settings.algorithm) : ONE_KIND,
+    told: enough ? toldOf(run, D.X.length, settings.algorithm) : ONE_KIND,
     verdict: proved,
     squeeze: squeezeOf(proved, rule, weights),
   };
 }
 
-function ruleOf({ algorithm, order, zero, eta, start, chance, corrections }, d) {
+function ruleOf({ algorithm, order, zero, eta, start, chance, corrections }, { X, K }) {
+  const size = (X[0].length + 1) * (K > 2 ? K : 1);
   return {
     order: algorithm === "online" ? "cycle" : order,
     zero: ZEROS[zero],
     eta,
-    start: start.length === d + 1 ? start : Array(d + 1).fill(0),
+    start: start.length === size ? start : Array(size).fill(0),
     chance: new Chance(chance),
     corrections,
   };
@@ -78,18 +83,18 @@ function ruleOf({ algorithm, order, zero, eta, start, chance, corrections }, d) 
 
 function nothing(D, rule) {
   const mistakes = countMistakes(D, rule.start, rule.zero);
-  return { rows: [], ends: [], w: Float64Array.from(rule.start), mistakes, reason: "max_updates" };
+  return { made: [], ends: [], w: Float64Array.from(rule.start), mistakes, reason: "max_updates" };
 }
 
 // w(0) … w(T), one after the other: the corrections made again.
-function weightsAlong({ X, y }, { eta, start }, rows) {
+function weightsAlong(D, { eta, start }, made) {
   const size = start.length;
-  const weights = new Float64Array((rows.length + 1) * size);
+  const weights = new Float64Array((made.length + 1) * size);
   weights.set(start);
-  rows.forEach((n, t) => {
-    const [now, a] = [(t + 1) * size, y[n] * eta];
-    weights[now] = weights[now - size] + a;
-    for (let i = 1; i < size; i++) weights[now + i] = weights[now - size + i] + a * X[n][i - 1];
+  made.forEach((m, t) => {
+    const now = (t + 1) * size;
+    weights.copyWithin(now, now - size, now);
+    slideOf(D).add(D, m, weights.subarray(now, now + size), eta);
   });
   return weights;
 }
@@ -104,7 +109,7 @@ function countsAlong(D, { zero, start }, weights, every) {
 }
 
 function toldOf(run, N, algorithm) {
-  const ended = `Ended after ${counted(run.rows.length, "correction")}: ${ENDED[run.reason]}`;
+  const ended = `Ended after ${counted(run.made.length, "correction")}: ${ENDED[run.reason]}`;
   const left = `${grouped(run.mistakes)} of ${grouped(N)}`;
   if (algorithm === "online") return `${ended}; ${left} were mistaken as they came`;
   const whose = run.pocket ? "the pocket has" : "there are";
@@ -112,12 +117,23 @@ function toldOf(run, N, algorithm) {
 }
 
 // The verdict in the plane, its proof checked by other lines than those that found it.
-function planeVerdict({ points, answers }) {
+function planeVerdict({ points, answers }, K) {
+  if (K > 2) return labelsVerdict(points, answers, K);
   const found = separable(points, answers);
   checkClaim(found.proof, points, answers);
   const told = found.name === "separable" ? scalingAdvice(found, points) : [];
   const blocking = found.blocking.map((part) => blockingIn(part, points, answers));
   return { ...found, told, blocking };
+}
+
+// The same of several labels.
+function labelsVerdict(points, answers, K) {
+  const found = separableLabels(points, answers, K);
+  if (found.proof) {
+    const { X, y, x0 } = againstRivals({ ...found.proof, x0: 1 }, points, answers);
+    checkClaim(found.proof, X, y, x0);
+  }
+  return found;
 }
 
 // What dividing each column by its largest entry would do to the bound.

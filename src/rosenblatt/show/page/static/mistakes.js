@@ -1,6 +1,7 @@
 // Mistakes: which examples w answers wrongly, in exact arithmetic wherever rounding could decide.
 // An example counts when its computed score is on the wrong side, or when its exact score is.
 import { exactSign } from "./exact.js";
+import { isJointMistake } from "./joint.js";
 
 const ROUNDING = 2 ** -50;
 const SMALLEST = 2 ** -1000; // far above what underflow can take away
@@ -27,16 +28,21 @@ function isDoubtfulMistake(w, x, y, zero, x0, score) {
   return (exact || zero) * y <= 0;
 }
 
-// Of examples {X, y}, those that w answers wrongly.
-export function mistakesOf({ X, y }, w, zero) {
+// The same of more than two labels, whose answers are places and whose w has a block for each.
+export function isWrong(w, x, y, zero, K, x0 = 1) {
+  return K > 2 ? isJointMistake(w, x, y, zero, K, x0) : isMistake(w, x, y, zero, x0);
+}
+
+// Of examples {X, y, K}, those that w answers wrongly.
+export function mistakesOf({ X, y, K }, w, zero) {
   const wrong = [];
-  for (let n = 0; n < X.length; n++) if (isMistake(w, X[n], y[n], zero)) wrong.push(n);
+  for (let n = 0; n < X.length; n++) if (isWrong(w, X[n], y[n], zero, K)) wrong.push(n);
   return wrong;
 }
 
 // How many they are; where that is not below `enough`, no more than it takes to know so. In the
 // plane, where most are counted, `reach` has the largest of each column: then one bound is for all.
-export function countMistakes({ X, y, reach }, w, zero, enough = Infinity) {
+export function countMistakes({ X, y, K, reach }, w, zero, enough = Infinity) {
   const [a, b, c] = w;
   const inPlane = w.length === 3 && reach;
   const sizes = inPlane ? Math.abs(a) + Math.abs(b) * reach[0] + Math.abs(c) * reach[1] : Infinity;
@@ -45,7 +51,7 @@ export function countMistakes({ X, y, reach }, w, zero, enough = Infinity) {
   for (let n = 0; n < X.length && count < enough; n++) {
     const x = X[n];
     const score = a + b * x[0] + c * x[1];
-    const wrong = Math.abs(score) > doubt ? score * y[n] < 0 : isMistake(w, x, y[n], zero);
+    const wrong = Math.abs(score) > doubt ? score * y[n] < 0 : isWrong(w, x, y[n], zero, K);
     if (wrong) count += 1;
   }
   return count;

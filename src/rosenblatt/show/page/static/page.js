@@ -7,11 +7,12 @@ import { fewestBetweenFrames } from "./fewest.js";
 import { boxAround } from "./frame.js";
 import { isDark, KEYS, pressed } from "./keys.js";
 import { learn } from "./learn.js";
+import { addedBy, MARKS, markOf } from "./marks.js";
 import { counted } from "./numbers.js";
 import { mountPlayer } from "./player.js";
 import { pythonLines } from "./pythonlines.js";
 import { isProjected, Settings } from "./settings.js";
-import { examplesOf, fileState, planeOf } from "./source.js";
+import { examplesOf, fileState, firstState, planeOf } from "./source.js";
 import { emptyStory } from "./story.js";
 import { pageTools, pythonWindow, Toolbar } from "./toolbar.js";
 import { TOUR, Tour } from "./tour.js";
@@ -74,7 +75,7 @@ class Page {
       svg: () => saveSvg(this.player),
       csv: () => saveCsv(this.player.story),
       python: () => this.showPython(),
-      proof: () => this.saveProof(),
+      proof: () => this.note(saveProof(this.player.story)),
       page: () => this.savePage(),
       link: () => this.copyLink(),
       tour: () => this.goTour(1),
@@ -105,9 +106,9 @@ class Page {
 
   // An example by its coordinates.
   addAt(x, y) {
-    const answer = this.state.tool === "x" ? -1 : 1;
+    const answer = addedBy(this.state.tool) ?? 1;
     this.change([...this.points, [x, y, answer]], true);
-    this.note(`${answer > 0 ? "Circle" : "Cross"} added at ${x}, ${y}.`);
+    this.note(`${MARKS[markOf(answer)].name} added at ${x}, ${y}.`);
   }
 
   async drop(event) {
@@ -161,6 +162,8 @@ class Page {
 
   // The examples of the state, and then their story.
   async load() {
+    if (this.own?.labels.length > 2 && isProjected(this.state))
+      this.state = { ...this.state, ...fileState(this.own) };
     const { state } = this;
     this.plane = planeOf(this.own, state);
     const { points, answers } = this.plane;
@@ -200,7 +203,12 @@ class Page {
   }
 
   async lookForFewest(story) {
-    if (!story.flat || !["inseparable", "quasi-separable"].includes(story.verdict?.name)) return;
+    if (
+      !story.flat ||
+      story.many ||
+      !["inseparable", "quasi-separable"].includes(story.verdict?.name)
+    )
+      return;
     const isShown = () => this.player.story === story;
     const found = await fewestBetweenFrames(story.points, story.answers, isShown);
     if (found) this.player.setFewest(found);
@@ -210,6 +218,7 @@ class Page {
     this.player.setStory(story, t);
     this.state.t = this.player.t;
     this.lookForFewest(this.player.story);
+    this.settings.showLabels(this.player.story);
     this.toolbar.show(this.state.tool, !isProjected(this.state), this.past.length > 0);
     document.body.dataset.ready = String(Number(document.body.dataset.ready || 0) + 1);
     this.remember();
@@ -312,30 +321,15 @@ class Page {
     savePage(PRISTINE, { own: this.own, state: this.own ? { ...state, x, y } : state });
   }
 
-  saveProof() {
-    const { verdict, points, answers } = this.player.story;
-    if (!verdict?.proof) this.note("Nothing is proved yet.");
-    else saveProof(verdict.proof, points, answers);
-  }
-
   showPython() {
     const examples = examplesOf(this);
     if (new Set(examples.answers).size < 2) {
-      this.note("There is nothing to learn yet: add both ○ and ×.");
+      this.note("There is nothing to learn yet: add examples of two kinds.");
       return;
     }
     const lines = pythonLines({ X: examples.points, ...examples }, this.state);
     pythonWindow(lines, savePython, (text) => this.copy(text, "The lines are copied."));
   }
-}
-
-// What an address says; else what was saved with the page; else its data, if it has any.
-async function firstState(own, saved) {
-  if (location.hash) return fromAddress(location.hash);
-  const usual = { ...(await fromAddress("")), ...(own ? fileState(own) : {}) };
-  if (!saved) return usual;
-  const known = Object.entries(saved).filter(([name]) => name in USUAL);
-  return { ...usual, ...Object.fromEntries(known) };
 }
 
 async function begin() {

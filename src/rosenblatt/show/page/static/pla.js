@@ -1,8 +1,10 @@
 // PLA: the slides again, run on the page. Beside it lies src/rosenblatt/kernels.py, whose loops
 // these are: the same sums in the same order, so that a seed is the same run, bit for bit.
 //
-// D is {X, y}: rows of numbers without x0 = 1, which is implied, and answers, -1 or 1. A rule is
-// {order, zero, eta, start, chance, corrections}; `chance` is a Chance, `corrections` the most.
+// D is {X, y, K}: rows of numbers without x0 = 1, which is implied, and answers, -1 or 1, or of K > 2
+// labels their places. A rule is {order, zero, eta, start, chance, corrections}; `chance` is a Chance,
+// `corrections` the most.
+import { joint, NONE } from "./joint.js";
 import { mistakesOf } from "./mistakes.js";
 
 export const CHANCES = 2048; // random numbers are drawn at least so many at a time
@@ -17,51 +19,66 @@ export function pla(D, rule) {
 export function online(D, rule) {
   const run = new Run(D, { ...rule, corrections: Infinity });
   run.visit(run.numbers);
-  return { ...run.ended(), reason: "end of stream", mistakes: run.rows.length };
+  return { ...run.ended(), reason: "end of stream", mistakes: run.made.length };
 }
+
+// Of two labels, row n if w answers it wrongly, else NONE: is y·(w·x) ≤ 0? At exactly 0 the course
+// decides: 0 (always a mistake), -1 or 1.
+function mistake({ X, y }, n, w, zero) {
+  const x = X[n];
+  let s = w[0];
+  for (let i = 0; i < x.length; i++) s += w[i + 1] * x[i];
+  return y[n] * s > 0 || (s === 0 && y[n] * zero > 0) ? NONE : n;
+}
+
+// w ← w + η y x
+function add({ X, y }, n, w, eta) {
+  const [x, a] = [X[n], y[n] * eta];
+  w[0] += a;
+  for (let i = 0; i < x.length; i++) w[i + 1] += a * x[i];
+}
+
+const two = { mistake, add, correctionOf: (_, n) => n };
+
+// What a mistake is and how it is corrected, by the number of labels.
+export const slideOf = ({ K }) => (K > 2 ? joint : two);
 
 export class Run {
   constructor(D, rule) {
     this.D = D;
     this.rule = rule;
+    this.slide = slideOf(D);
     this.w = Float64Array.from(rule.start);
-    this.rows = []; // the example of each correction
+    this.made = []; // each correction: an example, or an example against a rival
     this.ends = []; // how many corrections had been made when each cycle ended
     this.numbers = D.X.map((_, n) => n);
     this.clean = false; // whether an exact look found no mistake
   }
 
   get goesOn() {
-    return !this.clean && this.rows.length < this.rule.corrections;
+    return !this.clean && this.made.length < this.rule.corrections;
   }
 
-  // Is y·(w·x) ≤ 0? At exactly 0 the course decides: 0 (always a mistake), -1 or 1.
-  mistaken(n) {
-    const [x, y] = [this.D.X[n], this.D.y[n]];
-    let s = this.w[0];
-    for (let i = 0; i < x.length; i++) s += this.w[i + 1] * x[i];
-    return !(y * s > 0 || (s === 0 && y * this.rule.zero > 0));
+  // Correct by example n if it is a mistake; says whether it was.
+  met(n) {
+    const made = this.slide.mistake(this.D, n, this.w, this.rule.zero);
+    if (made !== NONE) this.correct(made);
+    return made !== NONE;
   }
 
-  // w ← w + η y x
-  correct(n) {
-    const [x, a] = [this.D.X[n], this.D.y[n] * this.rule.eta];
-    this.w[0] += a;
-    for (let i = 0; i < x.length; i++) this.w[i + 1] += a * x[i];
-    this.rows.push(n);
+  correct(made) {
+    this.slide.add(this.D, made, this.w, this.rule.eta);
+    this.made.push(made);
   }
 
   // Visit examples in an order, correcting each mistake met; true if there was none.
   visit(order) {
-    const begun = this.rows.length;
+    const begun = this.made.length;
     for (const n of order) {
-      if (this.mistaken(n)) {
-        this.correct(n);
-        if (!this.goesOn) return false;
-      }
+      if (this.met(n) && !this.goesOn) return false;
     }
-    this.ends.push(this.rows.length);
-    return this.rows.length === begun;
+    this.ends.push(this.made.length);
+    return this.made.length === begun;
   }
 
   // Look at all examples, exactly: end the run, or correct a mistake that floats do not see.
@@ -69,15 +86,16 @@ export class Run {
     const wrong = mistakesOf(this.D, this.w, this.rule.zero);
     this.clean = wrong.length === 0;
     if (this.clean || !this.goesOn) return;
-    this.correct(wrong[this.rule.order === "random" ? this.rule.chance.below(wrong.length) : 0]);
+    const n = wrong[this.rule.order === "random" ? this.rule.chance.below(wrong.length) : 0];
+    this.correct(this.slide.correctionOf(this.D, n, this.w, this.rule.zero));
   }
 
   ended() {
-    const { D, rule, rows, w } = this;
-    const full = rows.length >= rule.corrections;
+    const { D, rule, made, w } = this;
+    const full = made.length >= rule.corrections;
     const mistakes = this.clean ? 0 : mistakesOf(D, w, rule.zero).length;
-    const ends = full ? this.ends.filter((t) => t < rows.length) : this.ends;
-    return { rows, ends, w, mistakes, reason: mistakes ? "max_updates" : "no mistakes" };
+    const ends = full ? this.ends.filter((t) => t < made.length) : this.ends;
+    return { made, ends, w, mistakes, reason: mistakes ? "max_updates" : "no mistakes" };
   }
 }
 
@@ -100,10 +118,8 @@ function cycles(run, order) {
 // Start over from the first example after each correction, as the Octave program does.
 function firstMistakes(run) {
   while (run.goesOn) {
-    const n = run.numbers.find((k) => run.mistaken(k));
-    if (n === undefined) run.confirm();
-    else run.correct(n);
-    if (!run.clean) run.ends.push(run.rows.length);
+    if (!run.numbers.some((n) => run.met(n))) run.confirm();
+    if (!run.clean) run.ends.push(run.made.length);
   }
 }
 
@@ -126,11 +142,8 @@ function randomMistakes(run) {
     }
     const j = i + Math.floor(drawn.pop() * (N - i));
     [order[i], order[j]] = [order[j], order[i]];
-    if (run.mistaken(order[i])) {
-      run.correct(order[i]);
-      i = 0;
-    } else i += 1;
+    i = run.met(order[i]) ? 0 : i + 1;
     visits += 1;
-    if (visits % N === 0) run.ends.push(run.rows.length);
+    if (visits % N === 0) run.ends.push(run.made.length);
   }
 }

@@ -1,23 +1,25 @@
 // Plane: the examples, the line, both half-planes, w and the correction, drawn once for a canvas
 // and for SVG alike.
 import { drawProofAbove, drawProofBelow } from "./drawnproof.js";
-import { clipped, pixelEnds, radiusFor, ticks } from "./frame.js";
+import { radiusFor, ticks } from "./frame.js";
+import { areaOf, colourOf, drawMarks, MARKS } from "./marks.js";
 import { say } from "./numbers.js";
+import { partsOf, pixelEdges, planesAt } from "./regions.js";
 
 // A scene is {story, t, part, frame, palette, wrong, proof, ghost}; `part` from 0 to 1 is how far
 // the correction that leads to t has gone.
 export function drawPlane(pen, scene, layPoints) {
-  const line = lineOf(scene);
-  drawHalfPlanes(pen, scene, line);
+  const planes = planesAt(scene);
+  drawParts(pen, scene, planes);
   drawGrid(pen, scene);
   if (scene.proof) drawProofBelow(pen, scene);
   drawOldLine(pen, scene);
   drawPocketLine(pen, scene);
-  if (line) drawLine(pen, scene, line);
+  if (planes) drawLine(pen, scene, planes);
   if (layPoints) layPoints();
   else drawPoints(pen, scene.story, scene.frame, scene.palette);
   drawPocketName(pen, scene);
-  if (line) drawMistakes(pen, scene); // while w = 0 all are, and nothing is to be seen
+  if (planes) drawMistakes(pen, scene); // while w = 0 all are, and nothing is to be seen
   drawCorrected(pen, scene);
   if (scene.proof) drawProofAbove(pen, scene);
 }
@@ -26,41 +28,19 @@ export function drawPlane(pen, scene, layPoints) {
 export function drawPoints(pen, story, frame, palette) {
   drawLabels(pen, story, frame, palette);
   const r = radiusFor(story.points.length, frame);
-  const [yes, no] = [[], []];
-  story.points.forEach(([x, y], n) => {
-    const [px, py] = [frame.x(x), frame.y(y)];
-    if (story.answers[n] > 0) yes.push([px, py]);
-    else
-      no.push(
-        [px - 0.8 * r, py - 0.8 * r, px + 0.8 * r, py + 0.8 * r],
-        [px - 0.8 * r, py + 0.8 * r, px + 0.8 * r, py - 0.8 * r],
-      );
-  });
-  const width = Math.max(1.2, r / 3);
-  pen.circles(yes, r * 0.9, { stroke: palette.yes, width, fill: palette.paper });
-  pen.strokes(no, { stroke: palette.paper, width: width + 2.5 });
-  pen.strokes(no, { stroke: palette.no, width: width * 1.15 });
+  const places = MARKS.map(() => []);
+  story.points.forEach(([x, y], n) => places[story.mark(n)].push([frame.x(x), frame.y(y)]));
+  for (const mark of [1, 0, 2, 3, 4]) drawMarks(pen, places[mark], mark, r, palette);
 }
 
-// The line on its way from w(t − 1) to w(t); null while all weights are zero.
-function lineOf({ story, t, part }) {
-  const now = story.line(t);
-  let line = Array.from(now);
-  if (part < 1 && t > 0) {
-    const before = story.line(t - 1);
-    line = line.map((value, i) => before[i] + part * (value - before[i]));
-  }
-  return line[1] || line[2] || line[0] ? line : null;
-}
-
-function drawHalfPlanes(pen, { frame, palette }, line) {
+function drawParts(pen, { story, frame, palette }, planes) {
   const corners = frame.corners();
   const there = (polygon) => polygon.map(([x, y]) => [frame.x(x), frame.y(y)]);
   pen.polygon(there(corners), { fill: palette.paper });
-  if (!line) return;
-  const opposite = line.map((value) => -value);
-  pen.polygon(there(clipped(corners, line)), { fill: palette.yesArea });
-  pen.polygon(there(clipped(corners, opposite)), { fill: palette.noArea });
+  if (!planes) return;
+  partsOf(planes, corners, story.json?.zero > 0).forEach((part, place) =>
+    pen.polygon(there(part), { fill: areaOf(palette, story.markOf(place)) }),
+  );
 }
 
 function drawGrid(pen, { story, frame, palette }) {
@@ -103,17 +83,21 @@ function drawLabels(pen, story, frame, palette) {
   drawLegend(pen, story, frame, palette, { ...style, weight: 600, align: "right" });
 }
 
-// What the two signs mean; Python's own labels are the signs themselves.
+// What the signs mean; the page's own labels are the signs themselves.
 function drawLegend(pen, story, { width }, palette, style) {
-  const [no, yes] = story.labels || [];
-  if (yes === undefined) return;
-  const plain = yes === "○" && no === "×";
-  const lines = [
-    [`○ ${plain ? "yes, +1" : shortName(yes)}`, palette.yes],
-    [`× ${plain ? "no, −1" : shortName(no)}`, palette.no],
-  ];
-  lines.forEach(([text, fill], i) =>
-    pen.text(text, width - 10, (1 + 1.35 * i) * style.size + 8, { ...style, fill }),
+  const { labels } = story;
+  if (!labels) return;
+  const two = labels.length === 2;
+  const plain = two && labels[1] === "○" && labels[0] === "×" ? ["no, −1", "yes, +1"] : labels;
+  const lines = plain.map((name, place) => {
+    const { sign } = MARKS[story.markOf(place)];
+    return [name === sign ? sign : `${sign} ${shortName(name)}`, story.markOf(place)];
+  });
+  (two ? lines.reverse() : lines).forEach(([text, mark], i) =>
+    pen.text(text, width - 10, (1 + 1.35 * i) * style.size + 8, {
+      ...style,
+      fill: colourOf(palette, mark),
+    }),
   );
 }
 
@@ -121,12 +105,11 @@ function shortName(text) {
   return text.length > 24 ? `${text.slice(0, 23)}…` : text;
 }
 
-function drawLine(pen, scene, line) {
+function drawLine(pen, scene, planes) {
   const { frame, palette } = scene;
-  const found = pixelEnds(frame, line);
-  if (!found) return;
-  pen.lines(found, { stroke: palette.ink, width: 2.5 });
-  drawNormal(pen, scene, line, found);
+  const edges = pixelEdges(frame, planes);
+  for (const found of edges) pen.lines(found, { stroke: palette.ink, width: 2.5 });
+  if (planes.length === 1 && edges.length) drawNormal(pen, scene, planes[0], edges[0]);
 }
 
 // w is drawn on its line, pointing to where the answer is yes.
@@ -165,20 +148,19 @@ export function drawArrow(pen, from, to, style) {
 
 function drawOldLine(pen, { story, t, frame, palette, ghost }) {
   if (t === 0 || ghost === false) return;
-  const found = pixelEnds(frame, story.line(t - 1));
-  if (found) pen.lines(found, { stroke: palette.soft, width: 1.75, dash: [3, 6] });
+  for (const found of pixelEdges(frame, story.planes(t - 1)))
+    pen.lines(found, { stroke: palette.soft, width: 1.75, dash: [3, 6] });
 }
 
 function drawPocketLine(pen, { story, t, frame, palette }) {
   const pocket = story.pocketAt(t);
-  const found = pocket && pixelEnds(frame, story.line(pocket.t));
-  if (!found) return;
-  pen.lines(found, { stroke: palette.pocket, width: 3.5, dash: [12, 6] });
+  for (const found of pocket ? pixelEdges(frame, story.planes(pocket.t)) : [])
+    pen.lines(found, { stroke: palette.pocket, width: 3.5, dash: [12, 6] });
 }
 
 function drawPocketName(pen, { story, t, frame, palette }) {
   const pocket = story.pocketAt(t);
-  const found = pocket && pixelEnds(frame, story.line(pocket.t));
+  const [found] = pocket ? pixelEdges(frame, story.planes(pocket.t)) : [];
   if (!found) return;
   const [[x1, y1], [x2, y2]] = found;
   const [x, y] = [x1 + 0.84 * (x2 - x1), y1 + 0.84 * (y2 - y1)];

@@ -20,13 +20,12 @@ export function ratchet(D, rule) {
   while (run.goesOn) {
     const n = visits[k];
     k += 1;
-    if (run.mistaken(n)) {
-      run.correct(n);
+    if (run.met(n)) {
       [right, judged] = [0, false];
       if (order === "first") k = k === N ? N : 0;
     } else right += 1;
     const news = right > longest && !judged;
-    if (k === N) run.ends.push(run.rows.length);
+    if (k === N) run.ends.push(run.made.length);
     if (news) {
       if (run.consider()) longest = right;
       judged = true;
@@ -56,8 +55,8 @@ class PocketRun extends Run {
     this.consider();
   }
 
-  correct(n) {
-    super.correct(n);
+  correct(made) {
+    super.correct(made);
     if (!this.seldom) this.consider();
   }
 
@@ -65,7 +64,7 @@ class PocketRun extends Run {
   consider() {
     const best = this.history.length ? this.history.at(-1)[1] : Infinity;
     const count = countMistakes(this.D, this.w, this.rule.zero, best);
-    if (count < best) this.history.push([this.rows.length, count]);
+    if (count < best) this.history.push([this.made.length, count]);
     // Weights without mistakes are the last, whatever floats would correct.
     this.clean ||= count === 0;
     return count < best;

@@ -7,9 +7,9 @@ const round = (value, places) => Number(value.toFixed(places));
 const target = ([x, y]) => TARGET[0] + TARGET[1] * x + TARGET[2] * y;
 const sign = (x) => (target(x) > 0 ? 1 : -1);
 
-export const PRESETS = { separable: clear, narrow, noisy, xor, ring, credit };
+export const PRESETS = { separable: clear, narrow, noisy, xor, ring, credit, three };
 
-// {points, answers, names, labels}; the same seed makes the same.
+// {points, answers, names, labels}; the same seed makes the same. Answers are the signs of marks.js.
 export function preset(name, seed) {
   return { names: ["x1", "x2"], labels: ["×", "○"], ...PRESETS[name](new Chance(seed)) };
 }
@@ -95,6 +95,19 @@ function credit(chance) {
   }
   const names = ["salary, thousands", "debt, thousands"];
   return { points, answers, names, labels: ["refused", "approved"] };
+}
+
+// Three clouds with room between them: a label, and a w, for each.
+function three(chance) {
+  const middles = [
+    [-0.5, -0.5],
+    [0.5, -0.4],
+    [0.3, 0.5],
+  ];
+  const points = Array.from({ length: 36 }, (_, n) =>
+    middles[n % 3].map((v) => round(v + chance.uniform(-0.42, 0.42), 2)),
+  );
+  return { points, answers: points.map((_, n) => [-1, 1, 2][n % 3]), labels: ["×", "○", "△"] };
 }
 
 // A number of the normal distribution, by Box and Muller.

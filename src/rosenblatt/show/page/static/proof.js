@@ -41,7 +41,7 @@ export function checkClaim(proof, X, y, x0 = 1, prices = null) {
 // Examples of several labels, each against each rival: (x0, x) in the place of its label and the
 // same taken away in that of the rival, all on one side. The first label has no place where the
 // proof is not of "separable".
-function againstRivals({ claim, labels, x0 }, X, y) {
+export function againstRivals({ claim, labels, x0 }, X, y) {
   const known = [...new Set(y)].sort((a, b) => a - b);
   if (known.length !== labels) refuse(`this is a proof about ${labels} labels; y has others.`);
   const first = claim === "separable" ? 0 : 1;
@@ -140,7 +140,10 @@ function checkMistakes({ claim, parts, tree, alike = [] }, [p, q], { prices, cou
   const need = units(p, q);
   const costs = new Map();
   for (const [first, ...others] of alike) {
-    costs.set(first, [first, ...others].reduce((sum, n) => sum + each(n), 0n));
+    costs.set(
+      first,
+      [first, ...others].reduce((sum, n) => sum + each(n), 0n),
+    );
     for (const n of others) costs.set(n, null);
   }
   const costOf = (n) => (costs.has(n) ? costs.get(n) : each(n));

@@ -119,13 +119,15 @@ function hexOf(number) {
   return `${sign}0x${lead}.${digits.toString(16).padStart(13, "0")}p${power < 0 ? "" : "+"}${power}`;
 }
 
-// The text of a proof {claim, weights, parts} about points with x0 = 1, as Python reads it.
-export function proofText({ claim, weights, parts }, X, y) {
+// The text of a proof {claim, weights, parts} about points with x0 = 1, as Python reads it; of several
+// `labels`, about those points against rivals, which have x0 in them.
+export function proofText({ claim, weights, parts, labels }, X, y) {
   const hex = (v) => (v < 0n ? `-0x${(-v).toString(16)}` : `0x${v.toString(16)}`);
   const told = {
-    format: FORMATS[0],
+    format: FORMATS[labels ? 1 : 0],
     claim,
-    data: fingerprint(X, y, 1),
+    ...(labels ? { labels } : {}),
+    data: fingerprint(X, y, labels ? 0 : 1),
     x0: hexOf(1),
     weights: weights.map(hex),
     parts: parts.map(({ rows, multipliers, rest = 0n }) => ({

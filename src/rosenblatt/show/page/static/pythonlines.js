@@ -6,13 +6,15 @@ const FIXED = ["cycle", "first"];
 
 export function pythonLines({ X, answers, labels }, settings) {
   const { algorithm, start } = settings;
-  const w = start.length === X[0].length + 1 ? start : Array(X[0].length + 1).fill(0);
-  const given = { ...settings, start: w };
+  const K = labels.length;
+  const size = (X[0].length + 1) * (K > 2 ? K : 1);
+  const w = start.length === size ? start : Array(size).fill(0);
+  const given = { ...settings, start: w, K };
   const inRooms = algorithm === "online" && w.some(Boolean);
   const imports = inRooms
     ? ["import numpy as np", "", "import rosenblatt as rb", "from rosenblatt import algorithms"]
     : ["import rosenblatt as rb"];
-  if (inRooms) imports.push("from rosenblatt.examples import Examples");
+  if (inRooms) imports.push(`from rosenblatt.examples import ${roomOf(given)}`);
   const learnt = algorithm === "online" ? onlineLines(given) : fitLines(given);
   const plain = labels[0] === "×" && labels[1] === "○";
   return [
@@ -23,7 +25,7 @@ export function pythonLines({ X, answers, labels }, settings) {
     "X = [",
     ...X.map((x) => `    ${list(x)},`),
     "]",
-    ...(plain ? [] : [`# 1 is ${quote(labels[1])}, -1 is ${quote(labels[0])}`]),
+    ...(plain ? [] : [`# ${meaning(labels)}`]),
     `y = ${list(answers)}`,
     "",
     ...learnt,
@@ -34,6 +36,21 @@ export function pythonLines({ X, answers, labels }, settings) {
     "print(verdict.explain())",
     "",
   ].join("\n");
+}
+
+function meaning(labels) {
+  if (labels.length === 2) return `1 is ${quote(labels[1])}, -1 is ${quote(labels[0])}`;
+  return labels.map((label, place) => `${place} is ${quote(label)}`).join(", ");
+}
+
+const roomOf = ({ K }) => (K > 2 ? "JointExamples" : "Examples");
+
+// A w for each label, or the only one: its w0, and the rest of it.
+function parts({ start, K }) {
+  if (K === 2) return [number(start[0]), list(start.slice(1))];
+  const size = start.length / K;
+  const blocks = Array.from({ length: K }, (_, k) => start.slice(k * size, (k + 1) * size));
+  return [list(blocks.map(([w0]) => w0)), `[${blocks.map((w) => list(w.slice(1))).join(", ")}]`];
 }
 
 // What is not as usual.
@@ -51,9 +68,8 @@ function fitLines(given) {
   if (algorithm === "ratchet") parameters.push("ratchet=True");
   parameters.push(`max_updates=${corrections}`, ...unusual(given));
   if (!FIXED.includes(order)) parameters.push(`random_state=${chance}`);
-  const begun = start.some(Boolean)
-    ? `, coef_init=${list(start.slice(1))}, intercept_init=${number(start[0])}`
-    : "";
+  const [w0, rest] = parts(given);
+  const begun = start.some(Boolean) ? `, coef_init=${rest}, intercept_init=${w0}` : "";
   const kind = algorithm === "pla" ? "Perceptron" : "PocketPerceptron";
   return [
     `clf = rb.${kind}(${parameters.join(", ")})`,
@@ -63,18 +79,19 @@ function fitLines(given) {
 }
 
 function onlineLines(given) {
-  const { start, zero, eta } = given;
+  const { start, zero, eta, K } = given;
+  const classes = K > 2 ? list(Array(K).keys()) : "[-1, 1]";
   if (!start.some(Boolean)) {
     return [
       `clf = rb.Perceptron(${unusual(given).join(", ")})`,
-      "clf.partial_fit(X, y, classes=[-1, 1])",
+      `clf.partial_fit(X, y, classes=${classes})`,
       "trace = clf.trace_",
     ];
   }
   return [
     `rule = algorithms.Rule(zero=${ZEROS[zero]}, eta=${number(eta)})`,
     `start = np.array(${list(start.map((v) => v))}, dtype=float)`,
-    "trace = algorithms.online(Examples.from_arrays(X, y), rule, start).trace",
+    `trace = algorithms.online(${roomOf(given)}.from_arrays(X, y), rule, start).trace`,
   ];
 }
 

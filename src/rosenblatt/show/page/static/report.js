@@ -2,6 +2,7 @@
 import { Sheet } from "./canvas.js";
 import { drawMargins, drawMeeting } from "./charts.js";
 import { frameOf } from "./frame.js";
+import { markOf } from "./marks.js";
 import { CanvasPen } from "./pens.js";
 import { drawPlane } from "./plane.js";
 import { mountPlayer } from "./player.js";
@@ -34,9 +35,18 @@ function mountPicture(canvas, draw, data) {
   again();
 }
 
-// The examples and one line: a run of which there is one moment.
+// The examples and one line, or regions: a run of which there is one moment.
 function drawScene(pen, { width, height, palette }, data) {
-  const story = { ...data, line: () => data.lines[0], corrected: () => null, pocketAt: () => null };
+  const two = data.lines.length === 1;
+  const story = {
+    ...data,
+    labels: two ? null : data.labels,
+    planes: () => data.lines,
+    mark: (n) => (two ? markOf(data.answers[n]) : data.answers[n]),
+    markOf: (place) => place,
+    corrected: () => null,
+    pocketAt: () => null,
+  };
   const frame = frameOf(story, width, height);
   drawPlane(pen, { story, t: 0, part: 1, frame, palette, wrong: data.wrong });
 }

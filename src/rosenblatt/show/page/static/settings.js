@@ -9,6 +9,7 @@ const DATA = [
   ["xor", "XOR"],
   ["ring", "Ring"],
   ["credit", "Credit, two features"],
+  ["three", "Three labels"],
 ];
 const ALGORITHMS = [
   ["pla", "PLA"],
@@ -28,6 +29,7 @@ const ZEROS = [
   ["negative", "−1"],
   ["positive", "+1"],
 ];
+const EQUAL = ["always a mistake", "the earlier label's", "the later label's"];
 export const PROJECTION = "*";
 
 // `changed(values)` is called with the part of the state that a person has changed, `add(x, y)` with
@@ -56,7 +58,8 @@ export class Settings {
       { type: "button", onclick: () => changed({ points: null, seed: this.seed + 1 }) },
       "Draw others",
     );
-    this.x = choice("Across", [...columns, [PROJECTION, "all, projected"]], (value) =>
+    const all = this.file?.labels.length > 2 ? [] : [[PROJECTION, "all, projected"]];
+    this.x = choice("Across", [...columns, ...all], (value) =>
       changed(
         value === PROJECTION
           ? { x: value, y: value }
@@ -83,6 +86,12 @@ export class Settings {
         changed({ start: this.start.map((field) => Number(field.input.value) || 0) }),
       ),
     );
+    this.begun = make(
+      "fieldset",
+      {},
+      make("legend", {}, "Start w(0)"),
+      ...this.start.map((field) => short(field)),
+    );
     this.corrections = number("Corrections at most", { min: 1, max: 100000, step: 1 }, (value) =>
       changed({ corrections: Math.round(value) }),
     );
@@ -108,12 +117,7 @@ export class Settings {
       this.chance.field,
       this.eta.field,
       this.zero.field,
-      make(
-        "fieldset",
-        {},
-        make("legend", {}, "Start w(0)"),
-        ...this.start.map((field) => short(field)),
-      ),
+      this.begun,
       this.corrections.field,
     );
   }
@@ -127,6 +131,16 @@ export class Settings {
         y: this.file.columns[1] || PROJECTION,
       };
     return { data: value, points: null };
+  }
+
+  // More than two labels have a w each, which begins at 0 but for a link that says else, and equal
+  // scores in place of sign(0).
+  showLabels({ many }) {
+    this.begun.hidden = many;
+    this.zero.label.textContent = many ? "Equal scores are" : "sign(0) is";
+    [...this.zero.select.options].forEach((option, i) => {
+      option.textContent = many ? EQUAL[i] : ZEROS[i][1];
+    });
   }
 
   show(state) {
@@ -197,7 +211,8 @@ function choice(label, options, changed) {
     { onchange: () => changed(select.value) },
     ...options.map(([value, text]) => make("option", { value }, text)),
   );
-  return { select, field: make("label", { class: "field" }, make("span", {}, label), select) };
+  const name = make("span", {}, label);
+  return { select, label: name, field: make("label", { class: "field" }, name, select) };
 }
 
 function number(label, limits, changed) {

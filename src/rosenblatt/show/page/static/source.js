@@ -1,5 +1,6 @@
 // Source: where examples come from: a preset, two columns of a person's own data, or all of them.
-import { USUAL } from "./address.js";
+import { fromAddress, USUAL } from "./address.js";
+import { answerOf, labelled } from "./marks.js";
 import { counted, grouped } from "./numbers.js";
 import { PRESETS, preset } from "./presets.js";
 import { isProjected, PROJECTION } from "./settings.js";
@@ -7,7 +8,8 @@ import { isProjected, PROJECTION } from "./settings.js";
 // What a state begins with; examples that a person has changed keep its names.
 export function planeOf(own, { data, seed, x, y }) {
   if (data !== "file" || !own) return preset(data in PRESETS ? data : USUAL.data, seed);
-  const { answers, labels, columns } = own;
+  const { labels, columns } = own;
+  const answers = labels.length > 2 ? own.answers.map(answerOf) : own.answers;
   const [i, j] = [x, y].map((name) => columns.indexOf(name));
   if (i < 0 || j < 0) return { points: [], answers: [], names: ["", ""], labels };
   const points = own.X.map((row) => [row[i], row[j]]);
@@ -16,11 +18,10 @@ export function planeOf(own, { data, seed, x, y }) {
 
 // The examples of the page as they are learnt from.
 export function examplesOf({ own, state, points, plane }) {
-  const { names, labels } = plane;
-  const answers = points.map((point) => point[2]);
   if (!isProjected(state) || !own) {
     const about = state.points ? null : plane.about;
-    return { points: points.map(([x, y]) => [x, y]), answers, names, labels, about };
+    const places = points.map(([x, y]) => [x, y]);
+    return { points: places, names: plane.names, about, ...labelled(points, plane.labels) };
   }
   const { X, columns, verdict } = own;
   const about = `About ${counted(columns.length, "feature")}${rowsOf(own)}`;
@@ -29,6 +30,15 @@ export function examplesOf({ own, state, points, plane }) {
 
 export function fileState(file) {
   return { data: "file", x: file.columns[0], y: file.columns[1] || PROJECTION };
+}
+
+// What an address says; else what was saved with the page; else its data, if it has any.
+export async function firstState(own, saved) {
+  if (location.hash) return fromAddress(location.hash);
+  const usual = { ...(await fromAddress("")), ...(own ? fileState(own) : {}) };
+  if (!saved) return usual;
+  const known = Object.entries(saved).filter(([name]) => name in USUAL);
+  return { ...usual, ...Object.fromEntries(known) };
 }
 
 // Of which rows something is true, where it is not of all.

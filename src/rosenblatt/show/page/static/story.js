@@ -1,6 +1,7 @@
 // Story: what `learn` here or Python found out about a run, asked for t by t. See show/story.py for
 // the contract.
-import { isMistake } from "./mistakes.js";
+import { markOf } from "./marks.js";
+import { isWrong } from "./mistakes.js";
 import { unpack } from "./numbers.js";
 
 export class Story {
@@ -12,8 +13,11 @@ export class Story {
     this.numbers = json.numbers ? unpack(json.numbers) : null;
     this.names = json.names;
     this.labels = json.labels;
+    this.K = Math.max(2, json.labels.length);
+    this.marks = json.marks || json.labels.map((_, place) => place);
     this.T = json.corrections;
     this.rows = unpack(json.rows);
+    this.rivals = json.rivals && unpack(json.rivals);
     this.ends = unpack(json.ends);
     this.all = json.weights && unpack(json.weights);
     this.cuts = json.lines ? unpack(json.lines) : this.all;
@@ -35,9 +39,31 @@ export class Story {
     return this.all && Array.from(this.all.subarray(t * this.size, (t + 1) * this.size));
   }
 
-  // c, a, b of the line c + a·x1 + b·x2 = 0 that w(t) draws.
-  line(t) {
-    return this.cuts.subarray(3 * t, 3 * t + 3);
+  // c, a, b of the line c + a·x1 + b·x2 = 0 that w(t) draws; of more labels, of the score of each.
+  planes(t) {
+    const count = this.many ? this.K : 1;
+    return Array.from({ length: count }, (_, k) => {
+      const first = 3 * (t * count + k);
+      return this.cuts.subarray(first, first + 3);
+    });
+  }
+
+  get many() {
+    return this.K > 2;
+  }
+
+  // The mark of example n, or that of a label by its place.
+  mark(n) {
+    return this.markOf(this.many ? this.answers[n] : markOf(this.answers[n]));
+  }
+
+  markOf(place) {
+    return this.marks[place];
+  }
+
+  // The rival that the correction to t was made against, of more than two labels.
+  rival(t) {
+    return this.rivals ? this.rivals[t - 1] : null;
   }
 
   // What example n is called: its number in the data, counted from 1.
@@ -97,9 +123,14 @@ export class Story {
 
   isMistaken(w, n) {
     const { intercept, zero } = this.json;
-    const d = this.size - (intercept ? 1 : 0);
-    const x = this.flat ? this.points[n] : this.table.subarray(n * d, (n + 1) * d);
-    return isMistake(w, x, this.answers[n], zero, intercept);
+    return isWrong(w, this.row(n), this.answers[n], zero, this.K, intercept);
+  }
+
+  // The features of example n; none where they were too many to send.
+  row(n) {
+    if (this.flat) return this.points[n];
+    const d = this.size / (this.many ? this.K : 1) - (this.json.intercept ? 1 : 0);
+    return this.table ? this.table.subarray(n * d, (n + 1) * d) : [];
   }
 }
 

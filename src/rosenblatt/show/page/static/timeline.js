@@ -1,6 +1,7 @@
 // Timeline: the slider for t, with a mark for every correction, every cycle, every new pocket; of
 // very many corrections round numbers instead.
 import { ticks } from "./frame.js";
+import { colourOf } from "./marks.js";
 import { grouped } from "./numbers.js";
 
 const APART = 3; // pixels between corrections that can be told apart
@@ -24,7 +25,7 @@ export class Timeline {
     };
     if (room >= APART) {
       for (let t = 1; t <= story.T; t++) {
-        const colour = story.answers[story.rows[t - 1]] > 0 ? palette.yes : palette.no;
+        const colour = colourOf(palette, story.mark(story.corrected(t)));
         mark(t, 0.38, colour, Math.min(3, 0.55 * room));
       }
       if (story.ends.length < width / 3) for (const t of story.ends) mark(t, 0.16, palette.soft, 1);

@@ -2,8 +2,11 @@
 import { button, clear, make } from "./elements.js";
 
 const TOOLS = [
-  ["o", "○ Add", "Add circles: key o"],
-  ["x", "× Add", "Add crosses: key x"],
+  ["o", "○", "Add circles: key o"],
+  ["x", "×", "Add crosses: key x"],
+  ["t", "△", "Add triangles, a third label: key 3"],
+  ["s", "□", "Add squares, a fourth label: key 4"],
+  ["d", "◆", "Add diamonds, a fifth label: key 5"],
   ["move", "Move", "Move examples: key m"],
   ["erase", "Erase", "Erase examples: key e"],
 ];
@@ -18,6 +21,7 @@ export class Toolbar {
     this.element = make(
       "div",
       { class: "toolbar", role: "toolbar", "aria-label": "Examples" },
+      make("span", { class: "verb", "aria-hidden": "true" }, "Add"),
       ...this.buttons.values(),
       make("span", { class: "gap" }),
       this.undo,

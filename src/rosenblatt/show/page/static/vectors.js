@@ -1,9 +1,12 @@
 // Vectors: the correction as an addition of arrows, w + η·y·x, in the plane of the two features.
+import { colourOf } from "./marks.js";
 import { drawArrow } from "./plane.js";
 
-export function drawVectors(pen, { story, t, part, palette, width, height }) {
-  const after = Array.from(story.line(t)).slice(1);
-  const before = t > 0 ? Array.from(story.line(t - 1)).slice(1) : after;
+export function drawVectors(pen, scene) {
+  const { story, t, part, palette, width, height } = scene;
+  if (story.many) return drawCompass(pen, scene);
+  const after = Array.from(story.planes(t)[0]).slice(1);
+  const before = t > 0 ? Array.from(story.planes(t - 1)[0]).slice(1) : after;
   const now = after.map((value, i) => before[i] + part * (value - before[i]));
   const place = fitting([[0, 0], before, after], width, height);
   const origin = place([0, 0]);
@@ -13,7 +16,7 @@ export function drawVectors(pen, { story, t, part, palette, width, height }) {
   ];
   pen.strokes(axes, { stroke: palette.faint, width: 1 });
   if (t > 0) {
-    const colour = story.answers[story.corrected(t)] > 0 ? palette.yes : palette.no;
+    const colour = colourOf(palette, story.mark(story.corrected(t)));
     drawArrow(pen, origin, place(before), { stroke: palette.soft, width: 2 });
     drawArrow(pen, place(before), place(now), { stroke: colour, width: 3 });
   }
@@ -36,6 +39,30 @@ export function drawVectors(pen, { story, t, part, palette, width, height }) {
     name(t < 1000 ? `w(${t - 1})` : "w(t−1)", place(before), palette.soft);
   if (now.some((value) => value !== 0) && part === 1)
     name(t < 1000 ? `w(${t})` : "w(t)", place(after), palette.ink);
+  return undefined;
+}
+
+// The w of every label: a correction moves that of the right one by x, that of its rival by −x.
+function drawCompass(pen, { story, t, part, palette, width, height }) {
+  const after = story.planes(t).map(([, a, b]) => [a, b]);
+  const before = t > 0 ? story.planes(t - 1).map(([, a, b]) => [a, b]) : after;
+  const place = fitting([[0, 0], ...before, ...after], width, height);
+  const origin = place([0, 0]);
+  const axes = [
+    [0, origin[1], width, origin[1]],
+    [origin[0], 0, origin[0], height],
+  ];
+  pen.strokes(axes, { stroke: palette.faint, width: 1 });
+  after.forEach((to, k) => {
+    const now = to.map((value, i) => before[k][i] + part * (value - before[k][i]));
+    const stroke = colourOf(palette, story.markOf(k));
+    if (to.some((value, i) => value !== before[k][i])) {
+      drawArrow(pen, origin, place(before[k]), { stroke: palette.soft, width: 2 });
+      pen.lines([place(before[k]), place(now)], { stroke, width: 2, dash: [2, 5] });
+    }
+    drawArrow(pen, origin, place(now), { stroke, width: 3 });
+  });
+  pen.circles([origin], 3, { fill: palette.ink });
 }
 
 // All arrows in the middle of the picture, with room at their ends for names.

@@ -2,6 +2,7 @@
 
 import { multiplier } from "./drawnproof.js";
 import { clear, make } from "./elements.js";
+import { MARKS } from "./marks.js";
 import { counted, grouped, say } from "./numbers.js";
 
 const TITLES = {
@@ -10,6 +11,14 @@ const TITLES = {
   inseparable: "Inseparable",
   "not separable": "Not separable",
   undecided: "Undecided",
+};
+
+const NEVER = "No weights answer every example, so PLA never halts.";
+const OF_LABELS = {
+  "quasi-separable":
+    "Some weights are wrong nowhere, but leave the best scores of some examples equal.",
+  inseparable: NEVER,
+  "not separable": NEVER,
 };
 
 const LARGE = 10000; // corrections; above, advice on scaling is worth a line
@@ -72,6 +81,7 @@ function boundSentence(story) {
     return parts;
   }
   if (verdict.name === "undecided") return [verdict.told[0]];
+  if (story.many) return [OF_LABELS[verdict.name]];
   const ring =
     verdict.name === "quasi-separable"
       ? "A line is wrong nowhere, but some examples lie on it."
@@ -87,6 +97,7 @@ function fewestSentence({ fewest }) {
 
 function proofLines(story) {
   const verdict = story.verdict;
+  if (story.many) return labelLines(story);
   if (verdict.name === "separable") {
     return [
       make(
@@ -134,6 +145,36 @@ function proofLines(story) {
   ];
   if (more > 0) lines.push(make("p", {}, `… and ${more} more.`));
   return lines;
+}
+
+// Of more than two labels: which examples are nearest to which rivals, or cannot all be right.
+function labelLines(story) {
+  const { name, margin, radius, pairs, shares } = story.verdict;
+  const paired = pairs.map(([n, r]) => {
+    const rival = MARKS[story.markOf(r)].sign;
+    return `${MARKS[story.mark(n)].sign} example ${story.name(n)} against ${rival}`;
+  });
+  if (name === "separable") {
+    const held = paired.slice(0, 8).join(", ") + (paired.length > 8 ? ", …" : "");
+    return [
+      `The widest margin of all weights together is ρ = ${say(margin)}, the longest row R = ${say(radius)}.`,
+      `On it, framed in the picture: ${held}. Checked in exact arithmetic.`,
+    ].map((line) => make("p", {}, line));
+  }
+  const told =
+    "These cannot all be right: weighted by λ, x for its label and −x for the rival sum to nothing. Checked in exact arithmetic.";
+  const rows = paired
+    .slice(0, 8)
+    .map((text, i) =>
+      make("tr", {}, make("td", {}, text), make("td", {}, `λ = ${say(shares[i], 3)}`)),
+    );
+  const caption = make(
+    "caption",
+    { class: "rb-hidden" },
+    "Blocking examples and their multipliers",
+  );
+  const more = paired.length > 8 ? [make("p", {}, `… and ${paired.length - 8} more.`)] : [];
+  return [make("p", {}, told), make("table", { class: "rb-blocking" }, caption, ...rows), ...more];
 }
 
 function numbered(story, rows) {
