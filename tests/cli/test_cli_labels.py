@@ -206,6 +206,8 @@ def test_measurements_taken_for_labels_are_refused(told, tmp_path):
         "learn it against the rest, or --category price to learn all 200 labels." in err
     )
     assert "measured rather than named" in told("learn", data, "--target", "share")[2]
+    infinite = put(tmp_path, "i.svm", "0 1:1\n1 1:2\n1e999 1:3\n")
+    assert "measured rather than named" in told("learn", infinite)[2]
     with pytest.raises(rb.errors.DataError, match="measured rather than named"):
         rb.learn(x[:, None], x)
     names = put(tmp_path, "n.csv", table({"x": x, "name": [f"p{i}" for i in x]}))

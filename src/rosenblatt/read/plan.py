@@ -252,6 +252,7 @@ def is_bytes(kind: Any) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
+HANDFUL = 5  # so few labels may all be rare
 FEW = 50  # text with at most this many different values is a category
 MOSTLY = 0.9  # text of which this share are numbers is a column of numbers with mistakes in it
 MOST_WORDS = 1 << 24  # a model holds a weight for each
@@ -514,8 +515,9 @@ def check_labels(labels: list[Any], rows: int, where: str, otherwise: str) -> No
             "to learn them as they are."
         )
     numbers = not isinstance(labels[0], str | bool)
-    parts = numbers and any(label != round(label) for label in labels)
-    if parts or (len(labels) > FEW and (numbers or 2 * len(labels) > rows)):
+    parts = numbers and any(math.isinf(label) or label != round(label) for label in labels)
+    rare = len(labels) > HANDFUL and 2 * len(labels) > rows  # most of them come once
+    if parts or rare or (numbers and len(labels) > FEW):
         what = "measured rather than named" if numbers else "names rather than labels"
         raise DataError(
             f"{told} in {counted(rows, 'row')}, which look {what}. Give --target for another "
