@@ -221,3 +221,12 @@ def test_the_player_rings_the_mistakes_that_were_counted(page, d):
       return all.every((t) => player.story.mistaken(t).length === player.story.count(t));
     }"""
     assert page.evaluate(counted, story)
+
+
+@pytest.mark.parametrize(
+    ("k", "d", "played"), [(3, 2, True), (3, 5, True), (5, 4, False), (7, 2, False)]
+)
+def test_a_report_plays_the_run_of_labels_that_can_be_seen(k, d, played):
+    X, y = clouds(k, n=8, d=d, spread=1.0)
+    clf = rb.PocketPerceptron(max_updates=20, random_state=0).fit(X, y)
+    assert ('id="player-story"' in rb.report(clf, X, y).html) == played

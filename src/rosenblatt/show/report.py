@@ -154,7 +154,7 @@ def report(clf: Any, X: Any, y: Any) -> Report:
         facts.append(("searched", str(last.result_)))
     if isinstance(getattr(last, "trace_", None), Trace):
         try:
-            story = None if many else story_of(clf, X, y, verdict)
+            story = story_of(clf, X, y, verdict)
             made = counted(len(last.trace_), "correction")
             facts.insert(1, ("learnt", f"{made} by {type(last).__name__}"))
         except ValueError as why:
@@ -206,12 +206,9 @@ def _page(found: Findings) -> Report:
 def _of_line(found: Findings) -> dict[str, Any]:
     """What is told of a line: the run, the picture, the squeeze, the margins, the weights."""
     examples, h = found.examples, found.hypothesis
-    story: dict[str, Any] | None = None
-    cuts: list[str] = []
     scene, undrawn, squeeze = None, "", None
-    if found.story is not None and DRAWABLE[0] < found.story.examples.largest < DRAWABLE[1]:
-        story, cuts = excerpt(found.story, numbers=found.rows)
-        cuts = [*_changed(found.story, examples), *cuts, *_projected(found.story)]
+    story, cuts = _played(found)
+    if story is not None:
         squeeze = None if any(story["start"]) else story["squeeze"]
     try:
         scene = scene_of(examples, h)
@@ -236,6 +233,17 @@ def _of_line(found: Findings) -> dict[str, Any]:
     }
 
 
+def _played(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
+    """The run as the player takes it and what is left out, where there is a plane to see it in."""
+    if found.story is None or not DRAWABLE[0] < found.story.examples.largest < DRAWABLE[1]:
+        return None, []
+    try:
+        story, cuts = excerpt(found.story, numbers=found.rows)
+    except ValueError:  # labels that are too many, or in no plane
+        return None, []
+    return story, [*_changed(found.story, found.examples), *cuts, *_projected(found.story)]
+
+
 def _of_labels(found: Findings, labels: list[str]) -> dict[str, Any]:
     """What is told of weights for each of more than two labels."""
     examples, h = found.examples, found.hypothesis
@@ -244,7 +252,10 @@ def _of_labels(found: Findings, labels: list[str]) -> dict[str, Any]:
     for s in (s for each in ranked for s in each):
         best[s.feature] = max(best.get(s.feature, 0.0), abs(s.strength))
     columns = sorted(best, key=lambda name: -best[name])[:SOME_FEATURES]
+    story, cuts = _played(found)
     return {
+        "story": story,
+        "cuts": cuts,
         "regions": _regions(examples, h),
         "marks": [f"{mark} {label}" for mark, label in zip(MARKS, labels, strict=False)],
         "margins": _margins(clearances(h, examples), np.ones(examples.n)),
@@ -290,7 +301,13 @@ def _changed(story: Story, examples: Examples) -> Iterator[str]:
 
 
 def _projected(story: Story) -> Iterator[str]:
-    if story.examples.d > 2:
+    if story.examples.d > 2 and isinstance(story.examples, JointExamples):
+        yield (
+            f"The picture is a projection of {story.examples.d:,} features on the plane in which "
+            "the weights that were kept differ. Their regions are exact; others are drawn where "
+            "they cut this plane, and rings tell mistakes by all features."
+        )
+    elif story.examples.d > 2:
         yield (
             f"The picture is a projection of {story.examples.d:,} features: on the w that was "
             "kept, against the first remaining principal direction. Its line is exact there; other "

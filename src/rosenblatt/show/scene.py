@@ -72,6 +72,7 @@ def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> 
     distance from the line is the true one. Of more labels the plane is that of the differences of
     their weights, with three labels always; where they are in no plane, they cannot be drawn.
     """
+    _check_labels(examples)
     names, d = examples.names or tuple(f"x{i}" for i in range(1, examples.d + 1)), examples.d
     if d <= 2:
         second = names[1] if d == 2 else ""
@@ -249,12 +250,15 @@ def sample(n: int, most: int, must: tuple[int, ...] = ()) -> NDArray[np.intp]:
     return np.sort(np.concatenate((kept, np.array(must, dtype=np.intp))))
 
 
-def _check_drawable(examples: Examples) -> None:
+def _check_labels(examples: Examples) -> None:
     if len(examples.labels) > MOST_LABELS:
         raise ValueError(
             f"the regions of {len(examples.labels)} labels cannot be told apart in one picture; "
             f"up to {MOST_LABELS} are drawn."
         )
+
+
+def _check_drawable(examples: Examples) -> None:
     low, high = DRAWABLE
     if examples.largest and not low < examples.largest < high:
         raise ValueError(

@@ -21,7 +21,6 @@ export class Toolbar {
     this.element = make(
       "div",
       { class: "toolbar", role: "toolbar", "aria-label": "Examples" },
-      make("span", { class: "verb", "aria-hidden": "true" }, "Add"),
       ...this.buttons.values(),
       make("span", { class: "gap" }),
       this.undo,
