@@ -202,7 +202,7 @@ def itself(block: Examples, first: int) -> Examples:
 
 def labels_in(blocks: Blocks) -> int:
     """How many labels there are, as the first block says."""
-    return next(iter(blocks.each(lambda block, first: len(block.labels))))
+    return next(iter(blocks.each(lambda block, first: len(block.labels))), 0)
 
 
 @dataclass(frozen=True, eq=False)

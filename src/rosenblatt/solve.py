@@ -36,7 +36,6 @@ from rosenblatt.evidence.separability import (
     Separability,
     contradicted,
     separability_of,
-    separability_of_labels,
 )
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import (
@@ -714,12 +713,10 @@ def quick_verdict(data: Data, deadline: Deadline) -> Verdict:
 
 def verdict_of(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Verdict:
     """Ask whether a line can answer every row, in the values of the data."""
-    many = isinstance(data.plan.answers, ManyAnswers)
-    decide = separability_of_labels if many else separability_of
-    answer = decide(data.blocks, widest=widest, deadline=deadline)
+    answer = separability_of(data.blocks, widest=widest, deadline=deadline)
     if data.rows is not None:
         return Verdict(answer, data.rows, first=data.first)
-    support = answer.support[:, 0] if many else answer.support
+    support = answer.support if answer.support.ndim == 1 else answer.support[:, 0]
     blocking = answer.blocking[0].rows if answer.blocking else ()
     if answer.rivals is not None:
         blocking = tuple(answer.rivals.pair(row)[0] for row in blocking)
