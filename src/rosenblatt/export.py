@@ -82,7 +82,7 @@ def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
         model = Model.of(model)
     own = OwnGraph(dtype)
     X = _prepared(own, model.encoding)
-    return own.model(X, Line.of(model.hypothesis, model.classes_), model.feature_names_)
+    return own.model(X, Exported.of(model.hypothesis, model.classes_), model.feature_names_)
 
 
 def register_onnx_converters() -> None:
@@ -122,7 +122,7 @@ def _needed(name: str) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class Exported:
     """What a graph has to know of a hypothesis: scores are X·w, or X·w - X·u / seen."""
 
     w: Floats  # tall, a row for each label, or one for two
@@ -133,7 +133,7 @@ class Line:
     is_scaled: bool = True  # so that nothing vanishes or overflows, as in `Hypothesis.sides`
 
     @classmethod
-    def of(cls, hypothesis: Hypothesis, labels: NDArray[Any]) -> Line:
+    def of(cls, hypothesis: Hypothesis, labels: NDArray[Any]) -> Exported:
         """That of a hypothesis, for any x0."""
         w = np.atleast_2d(hypothesis.w).copy()
         w[:, 0] *= hypothesis.x0
@@ -168,35 +168,35 @@ class Nodes(Protocol):
         """The name of what a new node gives."""
 
 
-def _answered(graph: Nodes, X: str, line: Line) -> tuple[str, str]:
+def _answered(graph: Nodes, X: str, exported: Exported) -> tuple[str, str]:
     """The names of labels and scores, from that of the rows, which are doubles."""
-    kept, places = line.distinct
-    power = -math.frexp(np.abs(line.w).max())[1] if line.is_scaled else 0
+    kept, places = exported.distinct
+    power = -math.frexp(np.abs(exported.w).max())[1] if exported.is_scaled else 0
     power = min(max(power, -1000), 1000)
-    w = np.ldexp(line.w[kept], power)
-    scale = _scale(graph, X, np.abs(w).max(axis=0)) if line.is_scaled else None
+    w = np.ldexp(exported.w[kept], power)
+    scale = _scale(graph, X, np.abs(w).max(axis=0)) if exported.is_scaled else None
     s = _sums(graph, X, w, scale)
-    if line.u is not None:
-        rest = _sums(graph, X, line.u[kept], None)
-        s = graph.node("Sub", s, graph.node("Div", rest, graph.constant(float(line.seen))))
-    label = _named(graph, s, line)
+    if exported.u is not None:
+        rest = _sums(graph, X, exported.u[kept], None)
+        s = graph.node("Sub", s, graph.node("Div", rest, graph.constant(float(exported.seen))))
+    label = _named(graph, s, exported)
     if scale is not None:
         s = graph.node("Mul", s, graph.constant(math.ldexp(1.0, -power)))
         s = graph.node("Div", s, scale)
-    if len(line.w) == 1:
+    if len(exported.w) == 1:
         return label, graph.node("Reshape", s, graph.constant([-1]))
     return label, graph.node("Gather", s, graph.constant(places), axis=1)
 
 
-def _named(graph: Nodes, s: str, line: Line) -> str:
+def _named(graph: Nodes, s: str, exported: Exported) -> str:
     """The label of each row, by the scores of labels with different weights."""
-    labels = _plain_labels(line.labels)
-    if len(line.w) == 1:
-        above = "GreaterOrEqual" if line.zero > 0 else "Greater"
+    labels = _plain_labels(exported.labels)
+    if len(exported.w) == 1:
+        above = "GreaterOrEqual" if exported.zero > 0 else "Greater"
         yes = graph.node(above, graph.node("Reshape", s, graph.constant([-1])), graph.constant(0.0))
         place = graph.node("Cast", yes, to=INT64)
     else:
-        labels, last = labels[line.distinct[0]], int(line.zero > 0)
+        labels, last = labels[exported.distinct[0]], int(exported.zero > 0)
         place = graph.node("ArgMax", s, axis=1, keepdims=0, select_last_index=last)
     return graph.node("Gather", graph.constant(labels), place)
 
@@ -274,12 +274,12 @@ class OwnGraph:
         self.nodes.append(_needed("onnx.helper").make_node("Identity", [what], [name]))
         self.outputs.append(_tensor(name, kind, ["rows", *width]))
 
-    def model(self, X: str, line: Line, features: Sequence[str]) -> Any:
+    def model(self, X: str, exported: Exported, features: Sequence[str]) -> Any:
         """The whole, ready to be run."""
         helper = _needed("onnx.helper")
-        label, scores = _answered(self, X, line)
-        self.output("label", label, _plain_labels(line.labels).dtype)
-        self.output("scores", scores, np.float64, *[len(w) for w in [line.w] if len(w) > 1])
+        label, scores = _answered(self, X, exported)
+        self.output("label", label, _plain_labels(exported.labels).dtype)
+        self.output("scores", scores, np.float64, *[len(w) for w in [exported.w] if len(w) > 1])
         graph = helper.make_graph(
             self.nodes, "rosenblatt", self.inputs, self.outputs, self.constants
         )
@@ -345,16 +345,16 @@ def _of_stream(model: OnlinePerceptron, dtype: str) -> Any:
         places, width = [name + 1 for name in names], max(names, default=0) + 1
         X = own.node("Cast", own.input("X", dtype, "columns"), to=DOUBLE)
         X = own.node("Slice", X, *(own.constant([v]) for v in (0, width, 1)))
-        line = _line_of_stream(model, state, [0, *places], width)
-        return own.model(X, line, [str(i) for i in range(width)])
+        exported = _from_stream(model, state, [0, *places], width)
+        return own.model(X, exported, [str(i) for i in range(width)])
     X = own.node("Cast", own.input("X", dtype, len(names)), to=DOUBLE)
-    line = _line_of_stream(model, state, [*range(len(names) + 1)], len(names))
-    return own.model(X, line, [str(name) for name in names])
+    exported = _from_stream(model, state, [*range(len(names) + 1)], len(names))
+    return own.model(X, exported, [str(name) for name in names])
 
 
-def _line_of_stream(
+def _from_stream(
     model: OnlinePerceptron, state: dict[str, Any], places: list[int], width: int
-) -> Line:
+) -> Exported:
     """The weights that predict, each in its column; an average is divided where scores are."""
     asked, seen = model.predict_with, state["count"][SEEN]
     has_u = asked == "average" and seen > 0
@@ -369,7 +369,7 @@ def _line_of_stream(
         return w
 
     labels, zero = np.array(model.labels), ZEROS[model.zero]
-    return Line(stacked(kept), zero, labels, stacked("u") if has_u else None, seen or 1, False)
+    return Exported(stacked(kept), zero, labels, stacked("u") if has_u else None, seen or 1, False)
 
 
 def _of_pipeline(pipeline: Any, dtype: str) -> Any:
@@ -433,6 +433,6 @@ def _converted(scope: Any, operator: Any, container: Any) -> None:
     clf, graph = operator.raw_operator, Converting(scope, container)
     columns = [graph.node("Cast", one.full_name, to=DOUBLE) for one in operator.inputs]
     X = columns[0] if len(columns) == 1 else graph.node("Concat", *columns, axis=1)
-    found = _answered(graph, X, Line.of(clf._hypothesis(), clf.classes_))
+    found = _answered(graph, X, Exported.of(clf._hypothesis(), clf.classes_))
     for what, output in zip(found, operator.outputs, strict=True):
         container.add_node("Identity", [what], [output.full_name])
