@@ -12,7 +12,7 @@ import rosenblatt as rb
 from rosenblatt import algorithms
 from rosenblatt.blocks import InOrder
 from rosenblatt.evidence.proof import ProofError
-from rosenblatt.evidence.separability import separability_of, separability_of_labels
+from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import JointExamples
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.data import read_in_passes
@@ -24,7 +24,7 @@ def cut(examples, *ends):
     edges = [0, *ends, examples.n]
     parts = [slice(a, b) for a, b in pairwise(edges) if a < b]
     blocks = [replace(examples, X=examples.X[part], y=examples.y[part]) for part in parts]
-    return InOrder(lambda: blocks)
+    return InOrder(lambda: blocks, joint=True)
 
 
 @st.composite
@@ -49,7 +49,7 @@ def test_runs_verdicts_and_proofs_are_those_of_memory(drawn):
         here, there = (learn(rows, algorithms.Rule("cycle"), budget) for rows in (examples, blocks))
         assert (here.corrections, here.mistakes) == (there.corrections, there.mistakes)
         assert np.array_equal(here.hypothesis.w, there.hypothesis.w)
-    here, there = separability_of(examples), separability_of_labels(blocks)
+    here, there = separability_of(examples), separability_of(blocks)
     assert here.verdict == there.verdict
     assert there.radius == pytest.approx(here.radius)
     for found in (here, there):

@@ -39,6 +39,8 @@ class InOrder:
     ----------
     batches : callable
         Gives the blocks from the first one on.
+    joint : bool, default=False
+        Whether they are of more than two labels.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class InOrder:
     """
 
     batches: Batches
+    joint: bool = False
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """One pass, in order."""
@@ -202,7 +205,7 @@ def itself(block: Examples, first: int) -> Examples:
 
 def labels_in(blocks: Blocks) -> int:
     """How many labels there are, as the first block says."""
-    return next(iter(blocks.each(lambda block, first: len(block.labels))), 0)
+    return next(iter(blocks.each(lambda block, first: len(block.labels))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,7 +129,8 @@ def soon_separated(examples: Examples, deadline: Deadline) -> Hypothesis | None:
 def _scaled(blocks: Blocks, scaling: Scaling) -> Blocks:
     if isinstance(blocks, Examples):
         return scaling.apply(blocks)
-    return InOrder(lambda: blocks.each(lambda block, first: scaling.apply(block)))
+    joint = isinstance(blocks, InOrder) and blocks.joint
+    return InOrder(lambda: blocks.each(lambda block, first: scaling.apply(block)), joint)
 
 
 @dataclass(frozen=True, eq=False)

@@ -421,8 +421,7 @@ def separability_of(
     be on the margin, or to block, are some of those. Time is not looked at in the first pass, nor
     where rows are few. Where a w with its slot is known to separate, the margin alone is asked.
     """
-    joint = isinstance(blocks, JointExamples)
-    if joint or (isinstance(blocks, InOrder) and labels_in(blocks) > 2):
+    if isinstance(blocks, JointExamples) or (isinstance(blocks, InOrder) and blocks.joint):
         return separability_of_labels(blocks, widest=widest, deadline=deadline, known=known)
     with Telling() as telling:
         search = _Search(blocks, widest, telling, known)

@@ -259,7 +259,8 @@ class Data:
     @classmethod
     def in_passes(cls, table: FileTable, made: Plan) -> Data:
         """A file whose columns are known."""
-        blocks = InOrder(lambda: (examples for examples, _ in table.taken(made)))
+        joint = isinstance(made.answers, ManyAnswers)
+        blocks = InOrder(lambda: (examples for examples, _ in table.taken(made)), joint)
         return cls(table.source.name, blocks, None, made, table)
 
     @property
