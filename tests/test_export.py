@@ -302,3 +302,14 @@ def test_what_cannot_be_a_graph_is_told_in_a_sentence():
     clf = rb.Perceptron().fit([[1.0], [-1.0]], days)
     with pytest.raises(TypeError, match="no place in an ONNX graph"):
         rb.to_onnx(clf)
+
+
+@pytest.mark.parametrize("strange", [-1, 10**12])
+def test_a_stream_with_numbers_that_are_no_places_is_exported_by_name(strange):
+    model = rb.OnlinePerceptron()
+    rows = [{strange: 1.0, 2: 0.5}, {strange: -1.0, 2: 0.25}]
+    for x, y in zip(rows, (True, False), strict=True):
+        model.learn_one(x, y)
+    X = np.array([[x[name] for name in model.state()["features"]] for x in rows])
+    label = run(rb.to_onnx(model), X)[0]
+    assert label.tolist() == [model.predict_one(x) for x in rows]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import rosenblatt as rb
 from rosenblatt import algorithms
 from rosenblatt.blocks import InOrder
-from rosenblatt.evidence.proof import ProofError
+from rosenblatt.evidence import separability
+from rosenblatt.evidence.proof import Part, ProofError, claim_of_mistakes
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import JointExamples
 from rosenblatt.read import Layout, Source
@@ -89,3 +90,46 @@ def test_a_file_read_in_passes_is_learnt_as_one_in_memory(tmp_path):
         data.blocks
     )
     assert algorithms.pla(data.blocks).corrections == algorithms.pla(examples).corrections
+
+
+def test_sets_with_an_example_in_common_add_up_to_no_claim():
+    X, y = [[0.0], [0.0], [0.0]], ["a", "b", "c"]
+    proof = rb.separability(X, y).proof
+    parts = tuple(Part(rows, (1, 1)) for rows in ((0, 2), (1, 4), (3, 5)))
+    for n in (1, 2, 3):  # two mistakes are the truth
+        claim = claim_of_mistakes(n)
+        forged = replace(proof, claim=claim, weights=(), parts=parts[:n])
+        if n == 1:
+            assert forged.check(X, y)
+        else:
+            with pytest.raises(ProofError, match="not a claim"):
+                forged.check(X, y)
+
+
+def test_a_proof_about_two_labels_is_none_about_more_in_blocks_either():
+    X, y = np.arange(6.0)[:, None], np.array([0, 0, 1, 1, 2, 2])
+    examples = JointExamples.from_arrays(X, y)
+    two = rb.separability(X, y > 0).proof
+    for data in (examples, cut(examples, 2)):
+        with pytest.raises(ProofError, match="labels"):
+            two.check_examples(data)
+
+
+def test_a_proof_about_labels_knows_no_sample_weights():
+    X, y = [[0.0], [1.0], [3.0]], ["a", "b", "c"]
+    with pytest.raises(ProofError, match="sample weights"):
+        rb.separability(X, y).proof.check(X, y, [1.0, 2.0, 3.0])
+
+
+def test_no_margin_is_called_too_narrow_when_nothing_was_decided(monkeypatch):
+    X, y = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]]), ["a", "b", "c"]
+    widest = rb.separability(X, y).margin
+    monkeypatch.setattr(separability, "soon_halted", lambda examples, deadline: (None, 0))
+    monkeypatch.setattr(separability._Search, "_of_all", interrupt)
+    undecided = rb.separability(X, y)
+    assert undecided.verdict == "undecided"
+    assert undecided.upper is None or undecided.upper >= widest
+
+
+def interrupt(*given):
+    raise KeyboardInterrupt

@@ -286,3 +286,9 @@ def test_a_file_names_its_answers_itself(tmp_path):
         rb.learn(tmp_path / "d.csv", [0, 1])
     with pytest.raises(OSError, match=r"none\.csv"):
         rb.learn(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("labels", [[b"a", b"b", b"c"], np.arange("2001", "2004", dtype="M8[Y]")])
+def test_labels_may_be_bytes_or_dates(labels):
+    X, y = np.arange(30.0).reshape(-1, 1), np.repeat(np.array(labels), 10)
+    assert rb.learn(X, y).mistakes == 0

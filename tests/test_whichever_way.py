@@ -300,13 +300,18 @@ def test_every_way_gives_one_verdict_and_proofs_that_check_each_other(
         return
     blocks = read_in_passes(Source.find(str(path)), layout, wishes).blocks
     ours, theirs = separability_of(whole), separability_of(blocks)
-    sparse = rb.separability(csr_array(dense(whole.X)), whole.y)
-    assert ours.verdict == theirs.verdict == sparse.verdict
-    assert ours.proof.data == theirs.proof.data == sparse.proof.data
-    for proof in (ours.proof, theirs.proof, sparse.proof):
+    assert ours.verdict == theirs.verdict
+    assert ours.proof.data == theirs.proof.data
+    for proof in (ours.proof, theirs.proof):
         assert proof.check_examples(whole)
         assert proof.check_examples(blocks)
-        assert proof.check(csr_array(dense(whole.X)), whole.y)
+    if len(np.unique(whole.y)) == len(whole.labels):  # rows that were dropped may have the others
+        sparse = rb.separability(csr_array(dense(whole.X)), whole.y)
+        assert (sparse.verdict, sparse.proof.data) == (ours.verdict, ours.proof.data)
+        assert sparse.proof.check_examples(whole)
+        assert sparse.proof.check_examples(blocks)
+        for proof in (ours.proof, theirs.proof, sparse.proof):
+            assert proof.check(csr_array(dense(whole.X)), whole.y)
     tried(f"hostile tables decided in every way: {ours.verdict}")
 
 

@@ -198,6 +198,11 @@ def against_rivals(blocks: Blocks, *, reduced: bool = False) -> AgainstRivals | 
     return BlocksAgainstRivals(blocks, reduced)
 
 
+def of_labels(blocks: Blocks) -> bool:
+    """Whether blocks are of more than two labels."""
+    return isinstance(blocks, JointExamples) or (isinstance(blocks, InOrder) and blocks.joint)
+
+
 def itself(block: Examples, first: int) -> Examples:
     """The work of taking a block as it is."""
     return block

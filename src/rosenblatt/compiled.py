@@ -64,10 +64,11 @@ class Shelf(_CacheLocator):
 
 
 class _Kept(FunctionCache):
-    """Numba's own cache, looking here first."""
+    """Numba's own cache, kept here."""
 
     class _impl_class(CompileResultCacheImpl):  # noqa: N801
-        _locator_classes = [Shelf, *CompileResultCacheImpl._locator_classes]  # noqa: RUF012
+        # Numba's own folders would not notice that the slides were edited.
+        _locator_classes = [Shelf]  # noqa: RUF012
 
 
 @functools.cache
@@ -75,7 +76,8 @@ def _folder() -> Path:
     """In the folder that NUMBA_CACHE_DIR says, or where this system keeps caches of a user."""
     said = config.CACHE_DIR  # type: ignore[attr-defined]
     home = said or AppDirs("rosenblatt", False).user_cache_dir
-    versions = numba.__version__, llvmlite.__version__, np.__version__, sys.version
+    library = str(config.USING_SVML)  # type: ignore[attr-defined]  # of functions of vectors
+    versions = numba.__version__, llvmlite.__version__, np.__version__, sys.version, library
     here = Path(__file__).parent
     sources = _digest(*(here / name for name in SHARED), more=versions)
     return Path(home) / "rosenblatt" / f"numba-{numba.__version__}-{sources[:16]}"

@@ -27,6 +27,7 @@ OPSETS = {"": 15, "ai.onnx.ml": 2}
 IR_VERSION = 8  # the oldest that has these
 DOUBLE, INT64 = 11, 7  # as ONNX numbers them
 KINDS = ("float64", "float32")
+MOST_COLUMNS = 2**20  # of a stream's features that are called by place
 STEP, FURTHEST = 64, 15  # rows are scaled by powers of 2^64, up to the fifteenth
 PATTERN = "Rosenblatt"  # how skl2onnx calls what is converted here
 
@@ -339,7 +340,7 @@ def _of_stream(model: OnlinePerceptron, dtype: str) -> Any:
         raise ValueError("this OnlinePerceptron has not met two labels yet; learn from both first.")
     state = model.state()
     names = state["features"]
-    by_place = all(type(name) is int for name in names)
+    by_place = all(type(name) is int and 0 <= name < MOST_COLUMNS for name in names)
     own = OwnGraph(dtype)
     if by_place:  # a row may have more columns, as for us; they count nothing
         places, width = [name + 1 for name in names], max(names, default=0) + 1

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import rosenblatt as rb
+from rosenblatt.cli.stream import labels_given
+from rosenblatt.errors import UsageError
 
 LABELS = ["art", "law", "sport"]
 
@@ -91,3 +93,9 @@ def test_too_few_labels_are_refused(told, tmp_path, labels):
     write(tmp_path / "d.csv", *rows())
     code, _, err = told("stream", "d.csv", "--target", "y", "--labels", labels)
     assert (code, "--labels: give two or more" in err) == (64, True)
+
+
+@pytest.mark.parametrize("text", ['"abc,d', 'a,"', 'a,"b'])
+def test_a_quote_that_is_not_closed_is_told(text):
+    with pytest.raises(UsageError, match="not closed"):
+        labels_given(text)

@@ -255,6 +255,8 @@ def labels_given(text: str) -> list[Any]:
     (['art', 'law', 'sport'], [1, 2, 10], ['1', 'a, b'])
     """
     parts = re.findall(r'\s*("(?:[^"]|"")*"|[^,]*?)\s*(?:,|$)', text)
+    if any(p[:1] == '"' and (len(p) < 2 or p[-1] != '"') for p in parts):
+        raise UsageError(f"--labels {shortened(text)}: a quote is opened and not closed.")
     return [p[1:-1].replace('""', '"') if p[0] == '"' else label_of(p) for p in parts if p]
 
 

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import strictjson
-from rosenblatt.blocks import Blocks, Pick, Picked, Work, against_rivals, labels_in, take
+from rosenblatt.blocks import Blocks, Pick, Picked, Work, against_rivals, labels_in, of_labels, take
 from rosenblatt.costs import Costs, power_of
 from rosenblatt.errors import quoted, readable
 from rosenblatt.evidence.integers import (
@@ -263,17 +263,22 @@ class Proof(SealedProof):
             True; a proof that does not hold raises ProofError.
         """
         check_kinds(self)
+        if sample_weight is not None and not self.prices:
+            raise ProofError("this is no proof about sample weights: check it without them.")
         if self.labels:
             return self._check_labels(JointExamples.from_arrays(X, y, x0=self.x0))
         examples = Examples.from_arrays(X, y, x0=self.x0, one_class=True)
         if sample_weight is not None:
-            if not self.prices:
-                raise ProofError("this is no proof about sample weights: check it without them.")
             examples = examples.weighted(sample_weight, stream=True)
         return self.check_examples(examples, again=again)
 
     def _check_labels(self, examples: Blocks) -> bool:
-        """Check a proof about more than two labels."""
+        """Check a proof about more than two labels.
+
+        One example can be in several sets there, against other rivals: they add up to no claim.
+        """
+        if self.claim not in (*VERDICTS, claim_of_mistakes(1)):
+            raise _cannot_prove(self)
         if labels_in(examples) != self.labels:
             labels = counted(self.labels or 2, "label")
             raise ProofError(f"this is a proof about {labels}; y has others.")
@@ -289,7 +294,7 @@ class Proof(SealedProof):
 
     def check_examples(self, examples: Blocks, *, again: bool = False) -> bool:
         """Check the proof against the rows of blocks in exact arithmetic, in two passes."""
-        if self.labels or isinstance(examples, JointExamples):
+        if self.labels or of_labels(examples):
             return self._check_labels(examples)
         evidence = Evidence.of(self, examples, anew=True)
         if evidence.data != self.data:

@@ -26,7 +26,6 @@ from rosenblatt.blocks import (
     AgainstRivals,
     Blocks,
     BlocksAgainstRivals,
-    InOrder,
     Picked,
     T,
     Together,
@@ -34,6 +33,7 @@ from rosenblatt.blocks import (
     against_rivals,
     itself,
     labels_in,
+    of_labels,
     picked,
     take,
 )
@@ -65,6 +65,7 @@ from rosenblatt.evidence.integers import (
 )
 from rosenblatt.evidence.nearest import GAP, Point, Telling, worst_of_parts
 from rosenblatt.evidence.proof import (
+    VERDICTS,
     Answered,
     Evidence,
     Part,
@@ -369,12 +370,17 @@ def _of_labels(
         size = weights.size // (examples.k - rows.reduced)
         weights = np.append(np.zeros(size * rows.reduced), weights).reshape(examples.k, size)
     pairs = np.array([known.pair(m) for m in found.support], dtype=np.intp).reshape(-1, 2)
-    if rows.reduced:
+    upper = found.upper
+    if rows.reduced:  # where the first label's weights are 0, margins are narrower
         radius = math.sqrt(2.0) * max(look.radius for look in blocks.each(look_over))
+        upper = None
+    if proof is not None and proof.claim not in VERDICTS:  # sets may have an example in common
+        proof = replace(proof, claim=claim_of_mistakes(1), parts=proof.parts[:1])
     return replace(
         found,
         weights=weights,
         radius=radius,
+        upper=upper,
         support=pairs,
         proof=None if proof is None else replace(proof, x0=examples.x0, labels=examples.k),
         scaled=None,
@@ -421,7 +427,7 @@ def separability_of(
     be on the margin, or to block, are some of those. Time is not looked at in the first pass, nor
     where rows are few. Where a w with its slot is known to separate, the margin alone is asked.
     """
-    if isinstance(blocks, JointExamples) or (isinstance(blocks, InOrder) and blocks.joint):
+    if of_labels(blocks):
         return separability_of_labels(blocks, widest=widest, deadline=deadline, known=known)
     with Telling() as telling:
         search = _Search(blocks, widest, telling, known)

@@ -514,7 +514,8 @@ def check_labels(labels: list[Any], rows: int, where: str, otherwise: str) -> No
             f"{told}. {pair} differ only in case or blanks: write them alike, or give {otherwise} "
             "to learn them as they are."
         )
-    numbers = not isinstance(labels[0], str | bool)
+    number = int | float | np.integer | np.floating
+    numbers = isinstance(labels[0], number) and not isinstance(labels[0], bool)
     parts = numbers and any(math.isinf(label) or label != round(label) for label in labels)
     rare = len(labels) > HANDFUL and 2 * len(labels) > rows  # most of them come once
     if parts or rare or (numbers and len(labels) > FEW):

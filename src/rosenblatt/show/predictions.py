@@ -183,24 +183,28 @@ class Reasons:
 
     def of(self, X: Any) -> list[str]:
         """The reasons of each row of numbers, as text."""
-        weights, over = self._weights(X)
+        h, n = self.hypothesis, X.shape[0]
+        pairs, over = self._pairs(X) if h.w.ndim > 1 else ([None] * n, [""] * n)
         if not isinstance(X, np.ndarray):
-            told = [self._sparse(X[[n]], weights[n]) for n in range(X.shape[0])]
+            told = [self._sparse(X[[row]], self._weights(pairs[row])) for row in range(n)]
         else:
+            weights = np.reshape([self._weights(pair) for pair in pairs], X.shape)
             pushes = (X - self.centre) * weights
             strongest = np.argsort(-np.abs(pushes), axis=1, kind="stable")[:, :MOST]
             told = [self._told(*row) for row in zip(X, pushes, strongest, strict=True)]
         return [first + reasons for first, reasons in zip(over, told, strict=True)]
 
-    def _weights(self, X: Any) -> tuple[NDArray[np.float64], list[str]]:
-        """The weights that decided about each row, and over which label."""
-        h, n = self.hypothesis, X.shape[0]
-        if h.w.ndim == 1:
-            return np.broadcast_to(h.w[1:], (n, len(h.w) - 1)), [""] * n
-        answers = h.answers(X)
-        rivals = _others(h.scores(X), answers).argmax(axis=1)
-        weights = h.w[answers, 1:] - h.w[rivals, 1:]
-        return weights, [f"over {self.labels[r]}: " for r in rivals]
+    def _pairs(self, X: Any) -> tuple[list[Any], list[str]]:
+        """The answer and the next label of each row, of more than two labels, and that in words."""
+        answers = self.hypothesis.answers(X)
+        rivals = _others(self.hypothesis.scores(X), answers).argmax(axis=1)
+        over = [f"over {self.labels[r]}: " for r in rivals]
+        return list(zip(answers, rivals, strict=True)), over
+
+    def _weights(self, pair: tuple[int, int] | None) -> NDArray[np.float64]:
+        """The weights that decided about a row."""
+        w = self.hypothesis.w
+        return np.asarray(w[1:] if pair is None else w[pair[0], 1:] - w[pair[1], 1:])
 
     def _sparse(self, row: Any, weights: NDArray[np.float64]) -> str:
         """Only what is in the row can push, numbers that are zero aside."""

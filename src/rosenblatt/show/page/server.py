@@ -102,7 +102,7 @@ class Session:
             return False
         if port != self.port or "@" in host or "/" in host:
             return False
-        if name in LOOPBACK or name == self.host:
+        if name in LOOPBACK or name == self.host.lower():
             return True
         # On all addresses: a number cannot be made to lead elsewhere, a foreign name can.
         return self.host in WILDCARD and (_is_number(name) or name == socket.gethostname().lower())

@@ -1,5 +1,6 @@
 // Proof: checks the proofs of src/rosenblatt/evidence/proof.py, and believes nothing but whole
-// numbers. It shares no line with what finds proofs, here or in Python: a second pair of eyes.
+// numbers. It shares no line with what finds proofs, here or in Python, but how doubles become whole
+// numbers: a second pair of eyes.
 import { onGrid } from "./exact.js";
 import { fingerprint, pricesOf, readProof, refuse } from "./prooftext.js";
 import { treeFault } from "./prooftree.js";
@@ -13,6 +14,10 @@ const WEIGHED = /^mistakes that weigh at least ([1-9]\d{0,999})(?:\/([1-9]\d{0,9
 // Returns its claim, or throws a ProofError that says what does not hold.
 export function checkProof(text, X, y, weights = null) {
   const proof = readProof(text);
+  // Sets of examples against rivals may have an example in common: they add up to no claim.
+  if (proof.labels && !Object.hasOwn(SHAPES, proof.claim) && proof.claim !== "at least 1 mistake") {
+    refuse(`of ${proof.labels} labels, "${proof.claim}" is not a claim that sets can prove.`);
+  }
   const rows = proof.labels ? againstRivals(proof, X, y) : { X, y, x0: proof.x0 };
   if (proof.data !== fingerprint(rows.X, rows.y, rows.x0)) {
     refuse("this is a proof about other data: a number, an answer or the order of the rows.");

@@ -104,7 +104,7 @@ function floatIn(text) {
   if (!found) return refuse(STRANGE);
   const [, sign, lead, digits, power] = found;
   const number = (Number(`0x${lead}${digits}`) / 16 ** digits.length) * 2 ** Number(power);
-  if (hexOf(sign ? -number : number) !== text) refuse(STRANGE);
+  if (!Number.isFinite(number) || hexOf(sign ? -number : number) !== text) refuse(STRANGE);
   return sign ? -number : number;
 }
 

@@ -149,7 +149,8 @@ function proofLines(story) {
 
 // Of more than two labels: which examples are nearest to which rivals, or cannot all be right.
 function labelLines(story) {
-  const { name, margin, radius, pairs, shares } = story.verdict;
+  const { name, margin, radius, pairs, shares, told: lines } = story.verdict;
+  if (!pairs.length) return lines.slice(1).map((line) => make("p", {}, line));
   const paired = pairs.map(([n, r]) => {
     const rival = MARKS[story.markOf(r)].sign;
     return `${MARKS[story.mark(n)].sign} example ${story.name(n)} against ${rival}`;
@@ -173,7 +174,7 @@ function labelLines(story) {
     { class: "rb-hidden" },
     "Blocking examples and their multipliers",
   );
-  const more = paired.length > 8 ? [make("p", {}, `… and ${paired.length - 8} more.`)] : [];
+  const more = paired.length > 8 ? [make("p", {}, "… and more.")] : [];
   return [make("p", {}, told), make("table", { class: "rb-blocking" }, caption, ...rows), ...more];
 }
 
