@@ -19,7 +19,7 @@ from rosenblatt import algorithms, clock, engine
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import Progress, Run
 from rosenblatt.algorithms.pocket import Pocket, PocketPlan
-from rosenblatt.blocks import Blocks, InOrder
+from rosenblatt.blocks import Blocks, InOrder, of_labels
 from rosenblatt.clock import Deadline, Watcher
 from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.proof import Proof
@@ -129,7 +129,7 @@ def soon_separated(examples: Examples, deadline: Deadline) -> Hypothesis | None:
 def _scaled(blocks: Blocks, scaling: Scaling) -> Blocks:
     if isinstance(blocks, Examples):
         return scaling.apply(blocks)
-    joint = isinstance(blocks, InOrder) and blocks.joint
+    joint = of_labels(blocks)
     return InOrder(lambda: blocks.each(lambda block, first: scaling.apply(block)), joint)
 
 
@@ -153,12 +153,7 @@ class Task:
 
     def forth(self, hypothesis: Hypothesis) -> Hypothesis:
         """A hypothesis on the values learnt from: the inverse of folding."""
-        if self.scaling is None:
-            return hypothesis
-        w = hypothesis.w.copy()
-        w[..., 0] += w[..., 1:] @ self.scaling.centre
-        w[..., 1:] *= self.scaling.width
-        return replace(hypothesis, w=w)
+        return hypothesis if self.scaling is None else self.scaling.unfold(hypothesis)
 
     def count(self, hypothesis: Hypothesis) -> int:
         """The mistakes of a hypothesis in the values of the data, in exact arithmetic."""

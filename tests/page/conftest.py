@@ -5,6 +5,7 @@ from screen import Screen
 from serving import browsing, serving
 
 from rosenblatt.cli import run
+from rosenblatt.show.page.assets import bundled
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +38,16 @@ def browser():
     """One for a module, and not longer: while it runs, nothing else can use asyncio."""
     with browsing() as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def page(browser, request):
+    """An empty page with the modules that a test module names."""
+    context = browser.new_context()
+    found = context.new_page()
+    found.add_script_tag(content=bundled(request.module.MODULES))
+    yield found
+    context.close()
 
 
 @pytest.fixture

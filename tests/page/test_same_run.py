@@ -80,15 +80,6 @@ window.drawn = (seed) => {
 """
 
 
-@pytest.fixture(scope="module")
-def page(browser):
-    context = browser.new_context()
-    found = context.new_page()
-    found.add_script_tag(content=bundled(MODULES))
-    yield found
-    context.close()
-
-
 def test_chance_is_that_of_numpy(page):
     for seed in (0, 1, 7, 2**31 - 1):
         rng = np.random.default_rng(seed)

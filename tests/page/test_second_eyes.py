@@ -13,11 +13,10 @@ import pytest
 import rosenblatt as rb
 from rosenblatt import strictjson
 from rosenblatt.evidence.proof import Proof, ProofError
-from rosenblatt.show.page.assets import bundled
 
 pytestmark = pytest.mark.slow_without_jit
 
-CHECKER = """
+MODULES = """
 import { checkProof } from "./proof.js";
 
 window.judged = (texts, points, answers, weights) =>
@@ -29,15 +28,6 @@ window.judged = (texts, points, answers, weights) =>
     }
   });
 """
-
-
-@pytest.fixture(scope="module")
-def page(browser):
-    context = browser.new_context()
-    found = context.new_page()
-    found.add_script_tag(content=bundled(CHECKER))
-    yield found
-    context.close()
 
 
 def fewest(rng, sample_weight=None):
