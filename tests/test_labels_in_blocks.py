@@ -124,7 +124,7 @@ def test_a_proof_about_labels_knows_no_sample_weights():
 def test_no_margin_is_called_too_narrow_when_nothing_was_decided(monkeypatch):
     X, y = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]]), ["a", "b", "c"]
     widest = rb.separability(X, y).margin
-    monkeypatch.setattr(separability, "soon_halted", lambda examples, deadline: (None, 0))
+    monkeypatch.setattr(separability, "soon_halted", lambda examples, deadline: ((), 0))
     monkeypatch.setattr(separability._Search, "_of_all", interrupt)
     undecided = rb.separability(X, y)
     assert undecided.verdict == "undecided"

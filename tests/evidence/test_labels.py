@@ -72,7 +72,7 @@ def test_it_does_not_matter_whether_the_rule_soon_halts(examples):
     X, y = examples
     found = rb.separability(X, y)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rosenblatt.evidence.separability.soon_halted", lambda *_: (None, 0))
+        patch.setattr("rosenblatt.evidence.separability.soon_halted", lambda *_: ((), 0))
         searched = rb.separability(X, y)
     assert (found.verdict, found.proof.data) == (searched.verdict, searched.proof.data)
     assert searched.proof.check(X, y)
@@ -83,12 +83,20 @@ def test_it_does_not_matter_whether_the_rule_soon_halts(examples):
 def test_the_rule_is_given_up_where_it_corrects_as_much_as_before(monkeypatch):
     X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "c"]
     halted, cycles = soon_halted(JointExamples.from_arrays(X, y), NEVER)
-    assert halted is None
+    assert halted == ()
     assert cycles < 1000
     monkeypatch.setattr("rosenblatt.engine.pla", interrupted)
     found = rb.separability(X, y)
     assert (found.verdict, found.proof) == ("undecided", None)
     assert found.reason == "interrupted after 0 passes over the data"
+
+
+def test_labels_that_no_floats_tell_apart_are_proved_by_whole_numbers():
+    X, y = [[2e33, 2e33], [2e-108, 0.0], [0.0, 2e141]], ["b", "a", "c"]
+    found = rb.separability(X, y)
+    assert (found.verdict, found.weights) == ("separable", None)
+    assert found.proof.check(X, y)
+    assert "the whole numbers of proof.weights do" in found.explain()
 
 
 def interrupted(*_):

@@ -84,24 +84,19 @@ class Decision:
     floats: Floats | None = None  # weights that separate, as floats; None where none were found
 
 
-def decide(
-    plain: Signed, look: Look, widest: bool, watch: Watch, known: Floats | None = None
-) -> Decision:
+def decide(plain: Signed, look: Look, widest: bool, watch: Watch, known: Vector = ()) -> Decision:
     """Decide about rows in one unit; the widest margin, if asked, where some w separates.
 
-    The passes of `plain` are those over its rows so far, and are counted on. Where a w is known
-    to separate, nothing is left to decide but the margin.
+    The passes of `plain` are those over its rows so far, and are counted on. Where weights
+    are known to separate, nothing is left to decide but the margin.
     """
     signed = plain
     if look.uneven:
         scale = Scale.even(plain.examples, look)
         signed = replace(plain, scale=scale, passes=plain.passes + 1)
     gap = GAP if widest and signed is plain else ANY
-    known = _quick_try(signed) if known is None else known
-    if known is None:
-        decision = _by_reduction(signed, gap, watch)
-    else:
-        decision = Decision("separable", whole_of(plain.examples.tall(known)))
+    known = known or _quick_try(signed)
+    decision = Decision("separable", known) if known else _by_reduction(signed, gap, watch)
     plain.passes = signed.passes
     if decision.verdict != "separable":
         return decision
@@ -116,17 +111,17 @@ def decide(
     return replace(decision, weights=best.weights, measured=best, floats=floats)
 
 
-def _quick_try(signed: Signed) -> Floats | None:
+def _quick_try(signed: Signed) -> Vector:
     """A short run of PLA, where features are many and a separator is likely."""
     examples = replace(signed.examples, weights=None)  # PLA leaves out rows of weight 0
     if not (examples.is_sparse or examples.d >= MANY_FEATURES):
-        return None
+        return ()
     try:
         run = algorithms.pla(examples, budget=algorithms.Budget(cycles=QUICK_CYCLES))
     except algorithms.WeightsOverflowError:
-        return None
+        return ()
     signed.passes += run.cycles + 1
-    return run.hypothesis.w if run.separated else None
+    return whole_of(examples.tall(run.hypothesis.w)) if run.separated else ()
 
 
 @dataclass(frozen=True, eq=False)

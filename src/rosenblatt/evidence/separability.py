@@ -323,39 +323,31 @@ def separability(
 
 
 def separability_of_labels(
-    blocks: Blocks,
-    *,
-    widest: bool = True,
-    deadline: Deadline = NEVER,
-    known: Floats | None = None,
+    blocks: Blocks, *, widest: bool, deadline: Deadline, known: Vector
 ) -> Separability:
     """Decide about more than two labels, by rows against rivals.
 
-    Where the rule itself soon halts there is nothing to decide, nor where weights with their slots,
-    a row for each label, are known to separate. Else, without the first label's weights, which may
-    be 0, there is nothing that no row tells apart, and a verdict is soon found. The widest margin
-    is that of the weights of all labels.
+    Where the rule itself soon halts there is nothing to decide, nor where weights of label after
+    label are known to separate. Else, without the first label's weights, which may be 0, there is
+    nothing that no row tells apart, and a verdict is soon found. The widest margin is that of the
+    weights of all labels.
     """
     rows, cycles = against_rivals(blocks, reduced=True), 0
-    w = None
-    if known is not None:
-        w = known[:, 0 if next(iter(blocks.each(itself))).x0 else 1 :].ravel()
     try:
-        if w is None and isinstance(blocks, JointExamples):
-            w, cycles = soon_halted(blocks, deadline)
+        if not known and isinstance(blocks, JointExamples):
+            known, cycles = soon_halted(blocks, deadline)
     except algorithms.Interrupted as stop:
         passes = counted(stop.run.cycles, "pass", "passes")
         found = Separability("undecided", 0.0, reason=f"interrupted after {passes} over the data")
         return _of_labels(found, rows, blocks)
-    if w is None:
-        found = separability_of(rows, widest=False, deadline=deadline)
-        if found and found.weights is not None:
-            size = len(found.weights) // (labels_in(blocks) - 1)
-            w = np.append(np.zeros(size), found.weights)
-    if w is not None:
+    if not known:
+        found = _decided(rows, False, deadline)
+        if found and found.proof is not None:
+            weights = found.proof.weights
+            known = (0,) * (len(weights) // (labels_in(blocks) - 1)) + weights
+    if known:
         rows = against_rivals(blocks)
-        slotted = np.append(0.0, w)
-        found = separability_of(rows, widest=widest, deadline=deadline, known=slotted)
+        found = _decided(rows, widest, deadline, known)
     return _of_labels(replace(found, passes=found.passes + cycles), rows, blocks)
 
 
@@ -388,7 +380,7 @@ def _of_labels(
     )
 
 
-def soon_halted(examples: JointExamples, deadline: Deadline) -> tuple[Floats | None, int]:
+def soon_halted(examples: JointExamples, deadline: Deadline) -> tuple[Vector, int]:
     """The weights of all labels that PLA halts with, if it corrects less and less till then.
 
     Where nothing separates, it soon corrects as much as before. Rows of weight 0, which PLA would
@@ -407,11 +399,11 @@ def soon_halted(examples: JointExamples, deadline: Deadline) -> tuple[Floats | N
             raise algorithms.Interrupted(whole) from None
         made, start = made + run.cycles, examples.flat(run.hypothesis.w)
         if run.separated:
-            return examples.tall(start).ravel(), made
+            return whole_of(examples.tall(start).ravel()), made
         if run.corrections > LESS * before * run.cycles:
             break
         before, more = run.corrections / run.cycles, 2 * more
-    return None, made
+    return (), made
 
 
 def separability_of(
@@ -427,8 +419,17 @@ def separability_of(
     be on the margin, or to block, are some of those. Time is not looked at in the first pass, nor
     where rows are few. Where a w with its slot is known to separate, the margin alone is asked.
     """
+    weights: Vector = ()
+    if known is not None:
+        x0 = next(iter(blocks.each(itself))).x0
+        weights = whole_of(known[..., 0 if x0 else 1 :].ravel())
     if of_labels(blocks):
-        return separability_of_labels(blocks, widest=widest, deadline=deadline, known=known)
+        return separability_of_labels(blocks, widest=widest, deadline=deadline, known=weights)
+    return _decided(blocks, widest, deadline, weights)
+
+
+def _decided(blocks: Blocks, widest: bool, deadline: Deadline, known: Vector = ()) -> Separability:
+    """Decide about rows of two labels; tall weights that separate may be known."""
     with Telling() as telling:
         search = _Search(blocks, widest, telling, known)
         search.begin(deadline)
@@ -466,9 +467,7 @@ def contradicted(examples: Examples) -> Separability | None:
 class _Search:
     """The working set, what is known of all rows, and their blocks, gone through in time."""
 
-    def __init__(
-        self, blocks: Blocks, widest: bool, telling: Telling, known: Floats | None = None
-    ) -> None:
+    def __init__(self, blocks: Blocks, widest: bool, telling: Telling, known: Vector = ()) -> None:
         self.whole = merged(blocks) if isinstance(blocks, Examples) else None  # all are in it
         self.blocks: Blocks = blocks if self.whole is None else self.whole
         self.widest, self.telling, self.known = widest, telling, known
