@@ -12,7 +12,7 @@ import rosenblatt as rb
 from rosenblatt import algorithms
 from rosenblatt.blocks import InOrder
 from rosenblatt.evidence import separability
-from rosenblatt.evidence.proof import Part, ProofError, claim_of_mistakes
+from rosenblatt.evidence.parts import Part, ProofError, claim_of_mistakes
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import JointExamples
 from rosenblatt.read import Layout, Source
@@ -78,6 +78,15 @@ def test_a_proof_about_other_rows_fails_in_blocks_too():
     four = JointExamples.from_arrays(X, ["a", "b", "c", "d"])
     with pytest.raises(ProofError, match="a proof about 3 labels"):
         proof.check_examples(cut(four, 2))
+
+
+def test_a_proof_about_labels_takes_the_x0_of_the_data():
+    X, y = [[1.0], [2.0], [4.0], [5.0]], ["a", "b", "c", "c"]
+    proof, rows = rb.separability(X, y).proof, JointExamples.from_arrays(X, y)
+    for data in (rows, cut(rows, 2)):
+        with pytest.raises(ProofError, match=r"the proof takes x0 = 0.0, the data x0 = 1.0"):
+            replace(proof, x0=0.0).check_examples(data)  # without an intercept, nothing separates
+    assert not rb.separability(X, y, fit_intercept=False)
 
 
 def test_a_file_read_in_passes_is_learnt_as_one_in_memory(tmp_path):

@@ -34,7 +34,7 @@ _HOMES = {
     "Separation": "rosenblatt.evidence.separation",
     "SeparationProof": "rosenblatt.evidence.separationproof",
     "Proof": "rosenblatt.evidence.proof",
-    "ProofError": "rosenblatt.evidence.proof",
+    "ProofError": "rosenblatt.evidence.parts",
     "Trace": "rosenblatt.trace",
     "learn": "rosenblatt.solve",
     "Result": "rosenblatt.solve",
@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from rosenblatt.evidence.guarantee import Squeeze as Squeeze
     from rosenblatt.evidence.guarantee import guarantee as guarantee
     from rosenblatt.evidence.guarantee import squeeze as squeeze
+    from rosenblatt.evidence.parts import ProofError as ProofError
     from rosenblatt.evidence.proof import Proof as Proof
-    from rosenblatt.evidence.proof import ProofError as ProofError
     from rosenblatt.evidence.separability import Separability as Separability
     from rosenblatt.evidence.separability import separability as separability
     from rosenblatt.evidence.separation import Separation as Separation

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from rosenblatt import __version__, strictjson
 from rosenblatt.errors import BadCellError, DataError
-from rosenblatt.evidence.proof import Proof, ProofError, SealedProof
+from rosenblatt.evidence.parts import ProofError, SealedProof
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import write_text
 from rosenblatt.hypothesis import ZEROS, Hypothesis

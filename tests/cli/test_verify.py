@@ -11,7 +11,8 @@ from tried import times, tried
 
 import rosenblatt as rb
 from rosenblatt.cli import run
-from rosenblatt.evidence.proof import Part, Proof
+from rosenblatt.evidence.parts import Part
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.tree import Tree, Weighting
 from rosenblatt.examples import Examples
 from rosenblatt.model import proof_to_json

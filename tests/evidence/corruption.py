@@ -4,7 +4,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import rosenblatt as rb
-from rosenblatt.evidence.proof import Part, Proof, claim_of_mistakes, claim_of_weight, claimed
+from rosenblatt.evidence.parts import Part, claim_of_mistakes, claim_of_weight, claimed
+from rosenblatt.evidence.proof import Proof
 
 
 def holds(found, proof):

@@ -12,8 +12,10 @@ from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
+from rosenblatt.evidence.checker import Evidence, fingerprint
 from rosenblatt.evidence.integers import as_integers
-from rosenblatt.evidence.proof import Evidence, Part, Proof, fingerprint
+from rosenblatt.evidence.parts import Part
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 

@@ -7,8 +7,8 @@ from scipy import sparse
 
 import rosenblatt as rb
 from rosenblatt.evidence import integers
+from rosenblatt.evidence.checker import product_signs
 from rosenblatt.evidence.integers import contradictions, distinct, kinds
-from rosenblatt.evidence.proof import product_signs
 from rosenblatt.evidence.separability import contradicted
 from rosenblatt.evidence.signed import Signed
 from rosenblatt.examples import Examples

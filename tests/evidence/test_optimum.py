@@ -17,7 +17,7 @@ from rosenblatt.algorithms import cells, fewest
 from rosenblatt.algorithms.fewest import Gap, Search
 from rosenblatt.clock import NEVER
 from rosenblatt.evidence import covers, lowerbound, optimum
-from rosenblatt.evidence.proof import claimed
+from rosenblatt.evidence.parts import claimed
 from rosenblatt.examples import Examples
 
 ALONE = {

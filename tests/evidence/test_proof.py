@@ -14,8 +14,9 @@ from hypothesis.extra.numpy import arrays
 from tried import times, tried
 
 import rosenblatt as rb
+from rosenblatt.evidence.checker import fingerprint
 from rosenblatt.evidence.integers import rank_at_least
-from rosenblatt.evidence.proof import Part, claim_of_mistakes, fingerprint
+from rosenblatt.evidence.parts import Part, claim_of_mistakes
 from rosenblatt.examples import Examples
 
 SEPARABLE = ([[0.0, 1.0], [1.0, 1.5], [3.0, 0.25], [4.0, 2.0]], [0, 0, 1, 1])

@@ -11,7 +11,7 @@ from scipy import sparse
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder, take
-from rosenblatt.evidence.proof import Evidence
+from rosenblatt.evidence.checker import Evidence
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 

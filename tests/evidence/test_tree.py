@@ -14,7 +14,8 @@ from tried import times, tried
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
 from rosenblatt.costs import Costs
-from rosenblatt.evidence.proof import Part, Proof, claimed
+from rosenblatt.evidence.parts import Part, claimed
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.tree import Tree, Weighting
 from rosenblatt.examples import Examples
 from rosenblatt.strictjson import seal_of

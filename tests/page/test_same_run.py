@@ -11,7 +11,8 @@ from planes import KINDS, labelled_plane, learnt, plane, settings
 from rosenblatt import strictjson
 from rosenblatt.algorithms.cells import cells_optimum
 from rosenblatt.algorithms.judge import Judge
-from rosenblatt.evidence.proof import Proof, ProofError
+from rosenblatt.evidence.parts import ProofError
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.hypothesis import ZEROS
 from rosenblatt.show.page.assets import bundled

@@ -12,7 +12,8 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt import strictjson
-from rosenblatt.evidence.proof import Proof, ProofError
+from rosenblatt.evidence.parts import ProofError
+from rosenblatt.evidence.proof import Proof
 
 pytestmark = pytest.mark.slow_without_jit
 

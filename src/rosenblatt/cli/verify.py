@@ -20,7 +20,8 @@ from rosenblatt.cli.options import (
     too_large,
 )
 from rosenblatt.errors import UsageError
-from rosenblatt.evidence.proof import Proof, ProofError
+from rosenblatt.evidence.parts import ProofError
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import keep_apart
 from rosenblatt.model import plan_and_proof

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from rosenblatt.dask.cluster import Cluster, Given
-from rosenblatt.evidence.proof import Proof, check_kinds
+from rosenblatt.evidence.checker import check_kinds
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import Separability, separability_of
 
 

@@ -29,7 +29,7 @@ from rosenblatt.evidence.decide import (
 from rosenblatt.evidence.families import Constraints, Mask, Question
 from rosenblatt.evidence.integers import sum_of_rows
 from rosenblatt.evidence.nearest import Watch
-from rosenblatt.evidence.proof import Part, Vector
+from rosenblatt.evidence.parts import Part, Vector
 from rosenblatt.evidence.signed import (
     Alternative,
     Quotient,

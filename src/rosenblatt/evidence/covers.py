@@ -33,7 +33,8 @@ from rosenblatt.evidence.blocking import Finder, Found, Set
 from rosenblatt.evidence.decide import multiples, part_of, part_or_weights
 from rosenblatt.evidence.integers import merged
 from rosenblatt.evidence.lowerbound import MOST_FEATURES
-from rosenblatt.evidence.proof import Part, Proof
+from rosenblatt.evidence.parts import Part
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.signed import Scale, Signed, look_at, zero_sum
 from rosenblatt.evidence.tree import Tree, Weighting

@@ -20,7 +20,7 @@ from scipy.sparse import csgraph
 
 from rosenblatt.evidence.cone import DOWN, EITHER, FINITE, UNKNOWN, UP, Blame, Partition
 from rosenblatt.evidence.families import Constraints, Mask, Question
-from rosenblatt.evidence.proof import Part
+from rosenblatt.evidence.parts import Part
 
 Ints = NDArray[np.intp]
 

@@ -29,7 +29,7 @@ from rosenblatt.evidence.integers import (
     sum_of_rows,
 )
 from rosenblatt.evidence.nearest import GAP, Point, Watch, nearest_point
-from rosenblatt.evidence.proof import Part, Vector
+from rosenblatt.evidence.parts import Part, Vector
 from rosenblatt.evidence.signed import (
     MANY,
     Alternative,

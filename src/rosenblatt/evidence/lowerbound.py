@@ -21,7 +21,8 @@ from rosenblatt.evidence.integers import (
     merged,
     row_codes,
 )
-from rosenblatt.evidence.proof import Part, Proof
+from rosenblatt.evidence.parts import Part
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 

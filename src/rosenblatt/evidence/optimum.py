@@ -20,10 +20,12 @@ from rosenblatt.algorithms.cells import cells_bounds, cells_optimum, few_cells
 from rosenblatt.algorithms.descent import descend, sprint
 from rosenblatt.algorithms.fewest import Engine, Gap, Search, starts
 from rosenblatt.clock import NEVER, Deadline, Stopwatch
+from rosenblatt.evidence.checker import WALK
 from rosenblatt.evidence.covers import cover, coverable, offer_right
 from rosenblatt.evidence.integers import exact_products, merged
 from rosenblatt.evidence.lowerbound import lower_bound
-from rosenblatt.evidence.proof import WALK, Part, Proof
+from rosenblatt.evidence.parts import Part
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import FEW_NUMBERS, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.words import card, counted, no_fewer, rows_named

@@ -38,6 +38,7 @@ from rosenblatt.blocks import (
     take,
 )
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
+from rosenblatt.evidence.checker import Answered, Evidence, answers_of, check_products, nothing
 from rosenblatt.evidence.decide import (
     ON_THE_MARGIN,
     Decision,
@@ -64,19 +65,8 @@ from rosenblatt.evidence.integers import (
     sum_of_rows,
 )
 from rosenblatt.evidence.nearest import GAP, Point, Telling, worst_of_parts
-from rosenblatt.evidence.proof import (
-    VERDICTS,
-    Answered,
-    Evidence,
-    Part,
-    Proof,
-    ProofError,
-    Vector,
-    answers_of,
-    check_products,
-    claim_of_mistakes,
-    nothing,
-)
+from rosenblatt.evidence.parts import VERDICTS, Part, ProofError, Vector, claim_of_mistakes
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.signed import (
     Alternative,
     Floats,

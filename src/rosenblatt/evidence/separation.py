@@ -29,7 +29,7 @@ from rosenblatt.evidence.families import (
 )
 from rosenblatt.evidence.integers import EXACT
 from rosenblatt.evidence.nearest import Telling, Watch
-from rosenblatt.evidence.proof import ProofError, Vector
+from rosenblatt.evidence.parts import ProofError, Vector
 from rosenblatt.evidence.separationproof import SeparationProof, data_of, kind_of
 from rosenblatt.examples import Examples
 from rosenblatt.words import card, counted, listed, shown

@@ -17,16 +17,15 @@ from numpy.typing import NDArray
 
 from rosenblatt.blocks import Picked
 from rosenblatt.errors import quoted
+from rosenblatt.evidence.checker import check_sum, fingerprint
 from rosenblatt.evidence.families import Question, question
 from rosenblatt.evidence.integers import merged, product_signs, sum_of_rows
-from rosenblatt.evidence.proof import (
+from rosenblatt.evidence.parts import (
     OTHER_DATA,
     Part,
     ProofError,
     SealedProof,
     Vector,
-    check_sum,
-    fingerprint,
     hexadecimal,
     integers_of,
 )

@@ -33,7 +33,7 @@ from rosenblatt.evidence.integers import (
     smallest_exponent,
     zero_products,
 )
-from rosenblatt.evidence.proof import Vector
+from rosenblatt.evidence.parts import Vector
 from rosenblatt.examples import Examples
 
 Floats = NDArray[np.float64]
