@@ -44,10 +44,25 @@ const RANGES = {
 const WHOLE = ["chance", "seed", "corrections", "t", "tour"];
 export const MOST_POINTS = 5000;
 
+// What a person chooses among, and what each is called.
+export const ALGORITHMS = {
+  pla: "PLA",
+  pocket: "Pocket",
+  ratchet: "Pocket with ratchet",
+  online: "Online, one pass",
+};
+export const ORDERS = {
+  cycle: "Cycle",
+  "random-cycle": "One random cycle",
+  shuffle: "New shuffle each cycle",
+  first: "First mistake",
+  random: "Random mistake",
+};
+export const SIGN_OF_ZERO = { mistake: "always a mistake", negative: "−1", positive: "+1" };
 const CHOICES = {
-  algorithm: ["pla", "pocket", "ratchet", "online"],
-  order: ["cycle", "random-cycle", "shuffle", "first", "random"],
-  zero: ["mistake", "negative", "positive"],
+  algorithm: Object.keys(ALGORITHMS),
+  order: Object.keys(ORDERS),
+  zero: Object.keys(SIGN_OF_ZERO),
   tool: [...MARKS.map(({ letter }) => letter), "move", "erase"],
   theme: ["auto", "light", "dark"],
   type: ["normal", "large"],
@@ -124,13 +139,19 @@ function taken(name, text) {
   return text;
 }
 
+// The same as attributes of a field.
+export function limitsOf(name) {
+  const [min, max] = RANGES[name];
+  return { type: "number", min, max, step: WHOLE.includes(name) ? 1 : "any" };
+}
+
 function numbersIn(name, text, counts) {
   const numbers = text.split(",").map(Number);
   const fine = text !== "" && counts.includes(numbers.length);
   return fine && numbers.every((value) => isAllowed(name, value)) ? numbers : undefined;
 }
 
-export function isAllowed(name, value) {
+function isAllowed(name, value) {
   const [low, high] = RANGES[name];
   const whole = !WHOLE.includes(name) || Number.isInteger(value);
   return Number.isFinite(value) && whole && value >= low && value <= high;

@@ -30,7 +30,8 @@ export class Chance {
     state[0] = first;
     state[1] = second;
     state[2] = third;
-    state[3] = carry(third) + step[3] + last + lower(a, N) + lower(b, M) + lower(c, L) + lower(d, K);
+    state[3] =
+      carry(third) + step[3] + last + lower(a, N) + lower(b, M) + lower(c, L) + lower(d, K);
   }
 
   // 64 random bits, into `drawn`.

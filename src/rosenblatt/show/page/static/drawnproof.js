@@ -1,7 +1,9 @@
 // Drawn proof: the widest band and who holds it, or the examples that block every line, with their
 // multipliers and the point of both hulls.
-import { clipped, pixelEnds, radiusFor } from "./frame.js";
+import { clipped, radiusFor } from "./frame.js";
 import { say } from "./numbers.js";
+import { pixelEdges } from "./regions.js";
+import { nameStyle } from "./theme.js";
 
 export function drawProofBelow(pen, scene) {
   const { story, frame, palette } = scene;
@@ -13,10 +15,7 @@ export function drawProofBelow(pen, scene) {
   if (!part) return;
   for (const sign of [1, -1]) {
     const members = part.rows.filter((n) => story.answers[n] === sign);
-    const shape = hull(members.map((n) => story.points[n])).map(([x, y]) => [
-      frame.x(x),
-      frame.y(y),
-    ]);
+    const shape = hull(members.map((n) => story.points[n])).map((point) => frame.at(point));
     const colour = sign > 0 ? palette.yes : palette.no;
     pen.polygon(shape, { fill: colour, opacity: 0.14 });
     pen.polygon(shape, { stroke: colour, width: 3 });
@@ -25,14 +24,14 @@ export function drawProofBelow(pen, scene) {
 
 // The line that makes the fewest mistakes, named where it leaves the picture.
 function drawFewest(pen, { story, frame, palette }) {
-  const found = pixelEnds(frame, story.fewest.line);
+  const [found] = pixelEdges(frame, [story.fewest.line]);
   if (!found) return;
   pen.lines(found, { stroke: palette.mark, width: 2, dash: [2, 6] });
   const [x, y] = found[0][1] > found[1][1] ? found[0] : found[1];
   const align = x < frame.width / 2 ? "left" : "right";
-  const style = { size: 0.85 * palette.size, font: palette.font, weight: 700, align };
+  const style = { ...nameStyle(palette, 0.85), fill: palette.mark, align };
   const place = [x + (align === "left" ? 8 : -8), Math.min(y, frame.height) - 2.4 * palette.size];
-  pen.text("fewest mistakes", ...place, { ...style, fill: palette.mark, halo: palette.paper });
+  pen.text("fewest mistakes", ...place, style);
 }
 
 function drawBand(pen, { story, frame, palette }) {
@@ -40,22 +39,19 @@ function drawBand(pen, { story, frame, palette }) {
   const [c, a, b] = line;
   const inside = clipped(clipped(frame.corners(), [margin + c, a, b]), [margin - c, -a, -b]);
   pen.polygon(
-    inside.map(([x, y]) => [frame.x(x), frame.y(y)]),
+    inside.map((point) => frame.at(point)),
     { fill: palette.band, opacity: 0.4 },
   );
-  for (const shift of [margin, -margin]) {
-    const found = pixelEnds(frame, [c + shift, a, b]);
-    if (found) pen.lines(found, { stroke: palette.pocket, width: 1.5 });
-  }
-  const middle = pixelEnds(frame, line);
-  if (middle) pen.lines(middle, { stroke: palette.pocket, width: 1.5, dash: [2, 5] });
+  for (const [shift, dash] of [[margin], [-margin], [0, [2, 5]]])
+    for (const ends of pixelEdges(frame, [[c + shift, a, b]]))
+      pen.lines(ends, { stroke: palette.pocket, width: 1.5, dash });
 }
 
 export function drawProofAbove(pen, { story, frame, palette }) {
   const verdict = story.verdict;
   if (!verdict) return;
   const r = Math.max(5, radiusFor(story.points.length, frame));
-  const at = (n) => [frame.x(story.points[n][0]), frame.y(story.points[n][1])];
+  const at = (n) => frame.at(story.points[n]);
   const held = story.many ? verdict.pairs.map(([n]) => n) : verdict.support;
   const squares = (story.many || verdict.name === "separable" ? held : []).map(at);
   for (const [x, y] of squares) {
@@ -72,14 +68,8 @@ export function drawProofAbove(pen, { story, frame, palette }) {
   }
   const part = verdict.blocking[0];
   if (!part) return;
-  const style = {
-    size: palette.size * 0.9,
-    font: palette.font,
-    weight: 700,
-    fill: palette.ink,
-    halo: palette.paper,
-  };
-  const [x, y] = part.common ? [frame.x(part.common[0]), frame.y(part.common[1])] : [0, 0];
+  const style = nameStyle(palette, 0.9);
+  const [x, y] = part.common ? frame.at(part.common) : [0, 0];
   const taken = part.common ? [boxOf("in both hulls", x, y - 3 * r, "center", style.size)] : [];
   part.rows.slice(0, 8).forEach((n, i) => {
     const text = `λ = ${multiplier(part, i)}`;

@@ -1,6 +1,7 @@
 // Editor: examples are added, moved and erased on the picture, by pointer, finger or keys.
 import { radiusFor } from "./frame.js";
 import { addedBy, MARKS, markOf } from "./marks.js";
+import { nameStyle } from "./theme.js";
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
@@ -120,14 +121,8 @@ export class Editor {
   act(place, n, other = false) {
     const tool = this.desk.tool();
     const points = this.desk.points();
-    if (tool === "erase") {
-      if (n === null) return;
-      this.desk.change(
-        points.filter((_, i) => i !== n),
-        true,
-      );
-      this.desk.say(`Example ${n + 1} erased.`);
-    } else if (tool !== "move") {
+    if (tool === "erase") this.erase(n);
+    else if (tool !== "move") {
       const chosen = addedBy(tool);
       const answer = other ? (chosen === 1 ? -1 : 1) : chosen;
       const [x, y] = this.rounded(place);
@@ -156,7 +151,7 @@ export class Editor {
       this.cursor &&
       this.desk.canEdit()
     ) {
-      this.erase();
+      this.erase(this.near(this.cursor, 3 * this.reach()));
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -177,8 +172,7 @@ export class Editor {
     } else this.act(this.cursor, n);
   }
 
-  erase() {
-    const n = this.near(this.cursor, 3 * this.reach());
+  erase(n) {
     if (n === null) return;
     this.desk.change(
       this.desk.points().filter((_, i) => i !== n),
@@ -191,27 +185,14 @@ export class Editor {
   draw(pen, palette, frame) {
     if (!this.cursor || document.activeElement !== this.canvas) return;
     const [x, y] = this.cursor;
-    pen.strokes(
-      [
-        [x - 14, y, x + 14, y],
-        [x, y - 14, x, y + 14],
-      ],
-      { stroke: palette.paper, width: 5 },
-    );
-    pen.strokes(
-      [
-        [x - 14, y, x + 14, y],
-        [x, y - 14, x, y + 14],
-      ],
-      { stroke: palette.ink, width: 2 },
-    );
+    const cross = [
+      [x - 14, y, x + 14, y],
+      [x, y - 14, x, y + 14],
+    ];
+    pen.strokes(cross, { stroke: palette.paper, width: 5 });
+    pen.strokes(cross, { stroke: palette.ink, width: 2 });
     const [a, b] = this.rounded(this.cursor);
-    pen.text(`${a}, ${b}`, Math.min(x + 16, frame.width - 90), Math.max(y - 12, 18), {
-      size: palette.size * 0.85,
-      font: palette.font,
-      weight: 600,
-      fill: palette.ink,
-      halo: palette.paper,
-    });
+    const place = [Math.min(x + 16, frame.width - 90), Math.max(y - 12, 18)];
+    pen.text(`${a}, ${b}`, ...place, nameStyle(palette, 0.85));
   }
 }

@@ -12,12 +12,10 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-export function button(text, label, pressed) {
-  return make(
-    "button",
-    { type: "button", "aria-label": label, title: label, onclick: pressed },
-    text,
-  );
+// With a label where the text does not say it all.
+export function button(text, label, pressed, more = {}) {
+  const named = { type: "button", "aria-label": label, title: label };
+  return make("button", { ...named, ...more, onclick: pressed }, text);
 }
 
 // A small picture on a button, drawn with one path in a box of 16 by 16.

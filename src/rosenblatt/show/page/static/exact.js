@@ -1,8 +1,8 @@
 // Exact: doubles are whole numbers times powers of two, so sums and products of them need not be
-// rounded. Vectors of three BigInt, and fractions of BigInt as doubles.
+// rounded. Vectors of BigInt, and fractions of BigInt as doubles.
 
 // The parts of a double: its whole number and its power of two.
-export function wholeAndPower(number) {
+function wholeAndPower(number) {
   VIEW.setFloat64(0, number);
   const bits = VIEW.getBigUint64(0);
   const exponent = Number((bits >> 52n) & 0x7ffn);
@@ -20,7 +20,9 @@ export function exactSign(a, b) {
     const [v, j2] = wholeAndPower(b[i]);
     return [u * v, i2 + j2];
   });
-  return signOf(summed(terms).total);
+  const lowest = Math.min(...terms.map(([, power]) => power));
+  const total = summed(terms.map(([product, power]) => product << BigInt(power - lowest)));
+  return total > 0n ? 1 : total < 0n ? -1 : 0;
 }
 
 // Doubles as whole numbers of one unit, 2 to the power: {wholes, power}.
@@ -44,25 +46,13 @@ function trailing(word) {
   return 31 - Math.clz32(word & -word);
 }
 
-function summed(terms) {
-  const lowest = Math.min(...terms.map((term) => term[1]));
-  let total = 0n;
-  for (const [product, power] of terms) total += product << BigInt(power - lowest);
-  return { total, lowest };
-}
+export const summed = (numbers) => numbers.reduce((sum, v) => sum + v, 0n);
+export const isZero = (vector) => vector.every((v) => v === 0n);
 
-export function signOf(number) {
-  return number > 0n ? 1 : number < 0n ? -1 : 0;
-}
-
-export const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-export const plus = (a, b) => [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
-export const times = (k, a) => [k * a[0], k * a[1], k * a[2]];
-export const minus3 = (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-export const isZero = (a) => a.every((value) => value === 0n);
-
-export function cross(a, b) {
-  return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+export function inner(a, b) {
+  let sum = 0n;
+  for (let j = 0; j < a.length; j++) sum += a[j] * b[j];
+  return sum;
 }
 
 // How many binary digits a number has.

@@ -5,7 +5,7 @@ import { proofText } from "./prooftext.js";
 
 const SIZE = 900;
 
-export function save(name, blob) {
+function save(name, blob) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = name;
@@ -50,7 +50,7 @@ export function savePage(page, content) {
 }
 
 // Numbers are written so that they read back to the same bits.
-export function csvOf(story) {
+function csvOf(story) {
   const d = story.flat ? 2 : story.table ? story.table.length / story.answers.length : 0;
   const names = story.flat ? story.names : story.json.features;
   const head = [...names, "answer"].map(quoted).join(",");

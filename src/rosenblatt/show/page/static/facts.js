@@ -38,50 +38,49 @@ export function showFacts(facts, story, t) {
   showSum(facts.sum, story, t);
 }
 
-// w(t − 1), what is added, and w(t), one under the other.
+// The weights before and after, and what is added.
 function showSum(table, story, t) {
   const after = story.weights(t);
   if (!after) return clear(table);
-  if (story.many) return showBlocks(table, story, t, after);
-  const before = t > 0 ? story.weights(t - 1) : null;
-  const head = after.map((_, i) => nameOf(story, i)).slice(0, SHOWN);
-  if (after.length > SHOWN) head[SHOWN - 1] += " …";
-  const rows = [row("th", "", head)];
-  if (before) {
-    const sign = story.answers[story.corrected(t)] > 0 ? "+" : "−";
-    const eta = story.json.eta === 1 ? "" : "η ";
-    rows.push(row("td", t < 1000 ? `w(${t - 1})` : "w(t−1)", before.slice(0, SHOWN).map(sayShort)));
-    rows.push(
-      row("td", `${sign} ${eta}x`, added(story, t).slice(0, SHOWN).map(saySigned), "rb-added"),
-    );
-  }
-  rows.push(
-    row("td", t < 1000 ? `w(${t})` : "w(t)", after.slice(0, SHOWN).map(sayShort), "rb-now"),
-  );
-  clear(table, make("caption", { class: "rb-hidden" }, "The weights and the correction"), ...rows);
+  const size = after.length / (story.many ? story.K : 1);
+  const head = after.slice(0, Math.min(size, SHOWN)).map((_, i) => nameOf(story, i));
+  if (size > SHOWN) head[SHOWN - 1] += " …";
+  const [caption, rows] = story.many
+    ? ["The weights of every label", blocks(story, t, after, size)]
+    : ["The weights and the correction", addition(story, t, after)];
+  const hidden = make("caption", { class: "rb-hidden" }, caption);
+  clear(table, hidden, row("th", "", head), ...rows);
   table.dataset.exact = JSON.stringify(after);
   return table;
 }
 
+// w(t − 1), what is added, and w(t), one under the other.
+function addition(story, t, after) {
+  const numbers = (w) => w.slice(0, SHOWN).map(sayShort);
+  const now = row("td", t < 1000 ? `w(${t})` : "w(t)", numbers(after), "rb-now");
+  if (t === 0) return [now];
+  const sign = story.answers[story.corrected(t)] > 0 ? "+" : "−";
+  const before = row("td", t < 1000 ? `w(${t - 1})` : "w(t−1)", numbers(story.weights(t - 1)));
+  return [before, addedRow(story, t, `${sign} `), now];
+}
+
 // What is added and taken off, and the w(t) of every label.
-function showBlocks(table, story, t, after) {
-  const size = after.length / story.K;
-  const head = after.slice(0, Math.min(size, SHOWN)).map((_, i) => nameOf(story, i));
-  if (size > SHOWN) head[SHOWN - 1] += " …";
-  const rows = [row("th", "", head)];
-  const eta = story.json.eta === 1 ? "" : "η ";
+function blocks(story, t, after, size) {
   const n = story.corrected(t);
-  if (n !== null)
-    rows.push(row("td", `${eta}x`, added(story, t).slice(0, SHOWN).map(saySigned), "rb-added"));
-  story.labels.forEach((_, k) => {
+  const rows = story.labels.map((_, k) => {
     const moved = n === null ? "" : { [story.answers[n]]: "+", [story.rival(t)]: "−" }[k] || "";
-    const name = `${MARKS[story.markOf(k)].sign}${moved && ` ${moved} ${eta}x`}`;
+    const name = `${MARKS[story.markOf(k)].sign}${moved && ` ${moved} ${stepOf(story)}x`}`;
     const values = after.slice(k * size, (k + 1) * size).slice(0, SHOWN);
-    rows.push(row("td", name, values.map(sayShort), moved ? "rb-now" : ""));
+    return row("td", name, values.map(sayShort), moved ? "rb-now" : "");
   });
-  clear(table, make("caption", { class: "rb-hidden" }, "The weights of every label"), ...rows);
-  table.dataset.exact = JSON.stringify(after);
-  return table;
+  return n === null ? rows : [addedRow(story, t, ""), ...rows];
+}
+
+const stepOf = (story) => (story.json.eta === 1 ? "" : "η ");
+
+function addedRow(story, t, sign) {
+  const values = added(story, t).slice(0, SHOWN).map(saySigned);
+  return row("td", `${sign}${stepOf(story)}x`, values, "rb-added");
 }
 
 function row(cell, name, values, kind = "") {
@@ -90,10 +89,7 @@ function row(cell, name, values, kind = "") {
   return make("tr", { class: kind }, cell === "th" ? make("td") : first, ...rest);
 }
 
-function nameOf(story, i) {
-  if (!story.json.intercept) return `w${i + 1}`;
-  return `w${i}`;
-}
+const nameOf = (story, i) => `w${story.json.intercept ? i : i + 1}`;
 
 function added(story, t) {
   const n = story.corrected(t);
@@ -104,7 +100,7 @@ function added(story, t) {
 }
 
 export function sentenceAt(story, t) {
-  if (t === 0 && story.T === 0) return story.json.told + ".";
+  if (t === 0 && story.T === 0) return `${story.json.told}.`;
   if (t === 0) {
     const start = story.json.start.every((value) => value === 0)
       ? "All weights are zero"

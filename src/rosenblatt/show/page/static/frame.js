@@ -22,6 +22,10 @@ export class Frame {
     return this.height - this.edge.bottom - (value - this.box.bottom) * this.ky;
   }
 
+  at([x, y]) {
+    return [this.x(x), this.y(y)];
+  }
+
   back(px, py) {
     return [
       this.box.left + (px - this.edge.left) / this.kx,
@@ -105,26 +109,6 @@ export function clipped(polygon, [c, a, b]) {
     }
   });
   return result;
-}
-
-// The two ends of the line c + a·x + b·y = 0 inside a box of corners; null if it misses it.
-export function ends(corners, [c, a, b]) {
-  const found = [];
-  corners.forEach((p, i) => {
-    const q = corners[(i + 1) % corners.length];
-    const [s, u] = [c + a * p[0] + b * p[1], c + a * q[0] + b * q[1]];
-    if ((s >= 0 && u < 0) || (s < 0 && u >= 0)) {
-      const k = s / (s - u);
-      found.push([p[0] + k * (q[0] - p[0]), p[1] + k * (q[1] - p[1])]);
-    }
-  });
-  return found.length >= 2 ? [found[0], found[1]] : null;
-}
-
-// The same in pixels.
-export function pixelEnds(frame, line) {
-  const found = ends(frame.corners(), line);
-  return found && found.map(([x, y]) => [frame.x(x), frame.y(y)]);
 }
 
 // How large examples are drawn, by their number.

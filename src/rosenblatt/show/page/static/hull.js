@@ -1,9 +1,6 @@
 // Hull: the point of the hull of whole vectors that is nearest to 0, without rounding, by Wolfe's
 // way: a face and its nearest point, a vector below it, the face with that vector.
-import { lowestTerms, ratioOf } from "./exact.js";
-
-const inner = (a, b) => a.reduce((sum, v, j) => sum + v * b[j], 0n);
-const summed = (numbers) => numbers.reduce((sum, m) => sum + m, 0n);
+import { inner, lowestTerms, ratioOf, summed } from "./exact.js";
 
 // {x, rows, multipliers}: x = Σ m z over these rows, the nearest point times Σ m.
 export function nearestOf(Z) {

@@ -1,5 +1,6 @@
 // Keys: what the keyboard does on the page, wherever the focus is.
 import { MARKS } from "./marks.js";
+import { movesOf } from "./transport.js";
 
 export const KEYS =
   "Keys: space plays, → and ← step, Home rewinds; o, x, m, e choose a tool, 1 to 5 a label, z undoes; " +
@@ -11,20 +12,17 @@ export function pressed(page, event) {
   if (target.matches?.("input[type=number], select")) return;
   // A slider has its own arrows.
   if (target.matches?.("input[type=range]") && event.key.length > 1) return;
-  const { player, state } = page;
+  const { player } = page;
   const actions = {
+    ...movesOf(player),
     " ": () => (player.playing ? player.pause() : player.play()),
-    ArrowRight: () => player.step(),
-    ArrowLeft: () => player.go(player.t - 1),
-    Home: () => player.go(0),
-    End: () => player.go(player.story.T),
     o: () => page.set({ tool: "o" }),
     x: () => page.set({ tool: "x" }),
     m: () => page.set({ tool: "move" }),
     e: () => page.set({ tool: "erase" }),
     z: () => page.undo(),
-    l: () => page.set({ type: state.type === "large" ? "normal" : "large" }),
-    d: () => page.set({ theme: isDark(state.theme) ? "light" : "dark" }),
+    l: () => page.turnType(),
+    d: () => page.turnTheme(),
   };
   MARKS.forEach(({ letter }, k) => (actions[k + 1] = () => page.set({ tool: letter })));
   if (!(event.key in actions)) return;
@@ -32,11 +30,4 @@ export function pressed(page, event) {
   if (event.key === " " && target.matches?.("button, summary, input, a")) return;
   event.preventDefault();
   actions[event.key]();
-}
-
-export function isDark(theme) {
-  return (
-    theme === "dark" ||
-    (theme === "auto" && window.matchMedia("(prefers-color-scheme: dark)").matches)
-  );
 }

@@ -2,13 +2,12 @@
 // the player takes it. See show/story.py for what a story holds: Python's have the same numbers.
 import { Chance } from "./chance.js";
 import { ratioOf } from "./exact.js";
-import { separableLabels } from "./kesler.js";
 import { countMistakes, reachOf } from "./mistakes.js";
 import { counted, grouped } from "./numbers.js";
 import { online, pla, slideOf } from "./pla.js";
 import { pocket, ratchet } from "./pocket.js";
 import { againstRivals, checkClaim, checkProof } from "./proof.js";
-import { separable } from "./separable.js";
+import { separable, separableLabels } from "./separable.js";
 import { viewOf } from "./view.js";
 
 const ALGORITHMS = { pla, pocket, ratchet, online };

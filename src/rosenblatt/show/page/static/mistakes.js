@@ -7,7 +7,7 @@ const ROUNDING = 2 ** -50;
 const SMALLEST = 2 ** -1000; // far above what underflow can take away
 
 // w is tall; of x the constant x0 is implied.
-export function isMistake(w, x, y, zero, x0 = 1) {
+function isMistake(w, x, y, zero, x0 = 1) {
   const first = x0 ? 1 : 0;
   let score = x0 ? w[0] * x0 : 0;
   let sizes = Math.abs(score);

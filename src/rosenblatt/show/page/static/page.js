@@ -5,15 +5,16 @@ import { Editor } from "./editor.js";
 import { saveCsv, savePage, savePng, saveProof, savePython, saveSvg } from "./exports.js";
 import { fewestBetweenFrames } from "./fewest.js";
 import { boxAround } from "./frame.js";
-import { isDark, KEYS, pressed } from "./keys.js";
+import { KEYS, pressed } from "./keys.js";
 import { learn } from "./learn.js";
 import { addedBy, MARKS, markOf } from "./marks.js";
 import { counted } from "./numbers.js";
 import { mountPlayer } from "./player.js";
 import { pythonLines } from "./pythonlines.js";
-import { isProjected, Settings } from "./settings.js";
-import { examplesOf, fileState, firstState, planeOf } from "./source.js";
+import { Settings } from "./settings.js";
+import { examplesOf, fileState, firstState, isProjected, planeOf } from "./source.js";
 import { emptyStory } from "./story.js";
+import { isDark } from "./theme.js";
 import { pageTools, pythonWindow, Toolbar } from "./toolbar.js";
 import { TOUR, Tour } from "./tour.js";
 import { SPEEDS } from "./transport.js";
@@ -79,8 +80,8 @@ class Page {
       page: () => this.savePage(),
       link: () => this.copyLink(),
       tour: () => this.goTour(1),
-      large: () => this.set({ type: this.state.type === "large" ? "normal" : "large" }),
-      theme: () => this.set({ theme: isDark(this.state.theme) ? "light" : "dark" }),
+      large: () => this.turnType(),
+      theme: () => this.turnTheme(),
     });
     this.points = [];
   }
@@ -140,6 +141,14 @@ class Page {
     if (learnAgain) await this.load();
     else this.player.draw();
     this.remember();
+  }
+
+  turnType() {
+    return this.set({ type: this.state.type === "large" ? "normal" : "large" });
+  }
+
+  turnTheme() {
+    return this.set({ theme: isDark(this.state.theme) ? "light" : "dark" });
   }
 
   show() {
@@ -289,13 +298,7 @@ class Page {
   }
 
   async goTour(step) {
-    const { state } = TOUR[step - 1];
-    await this.set({
-      ...state,
-      tour: step,
-      corrections: USUAL.corrections,
-      ...(state.corrections ? { corrections: state.corrections } : {}),
-    });
+    await this.set({ ...TOUR[step - 1].state, tour: step });
     this.tour.show(step, true);
   }
 

@@ -7,7 +7,7 @@
 import { joint, NONE } from "./joint.js";
 import { mistakesOf } from "./mistakes.js";
 
-export const CHANCES = 2048; // random numbers are drawn at least so many at a time
+const CHANCES = 2048; // random numbers are drawn at least so many at a time
 
 export function pla(D, rule) {
   const run = new Run(D, rule);

@@ -5,9 +5,10 @@ import { radiusFor, ticks } from "./frame.js";
 import { areaOf, colourOf, drawMarks, MARKS } from "./marks.js";
 import { say } from "./numbers.js";
 import { partsOf, pixelEdges, planesAt } from "./regions.js";
+import { nameStyle } from "./theme.js";
 
-// A scene is {story, t, part, frame, palette, wrong, proof, ghost}; `part` from 0 to 1 is how far
-// the correction that leads to t has gone.
+// A scene is {story, t, part, frame, palette, wrong, proof}; `part` from 0 to 1 is how far the
+// correction that leads to t has gone.
 export function drawPlane(pen, scene, layPoints) {
   const planes = planesAt(scene);
   drawParts(pen, scene, planes);
@@ -29,13 +30,13 @@ export function drawPoints(pen, story, frame, palette) {
   drawLabels(pen, story, frame, palette);
   const r = radiusFor(story.points.length, frame);
   const places = MARKS.map(() => []);
-  story.points.forEach(([x, y], n) => places[story.mark(n)].push([frame.x(x), frame.y(y)]));
+  story.points.forEach((point, n) => places[story.mark(n)].push(frame.at(point)));
   for (const mark of [1, 0, 2, 3, 4]) drawMarks(pen, places[mark], mark, r, palette);
 }
 
 function drawParts(pen, { story, frame, palette }, planes) {
   const corners = frame.corners();
-  const there = (polygon) => polygon.map(([x, y]) => [frame.x(x), frame.y(y)]);
+  const there = (polygon) => polygon.map((point) => frame.at(point));
   pen.polygon(there(corners), { fill: palette.paper });
   if (!planes) return;
   partsOf(planes, corners, story.json?.zero > 0).forEach((part, place) =>
@@ -45,16 +46,12 @@ function drawParts(pen, { story, frame, palette }, planes) {
 
 function drawGrid(pen, { story, frame, palette }) {
   const { width, height } = frame;
-  const grid = { stroke: palette.faint, width: 1 };
   const [across, up] = marks(story, frame);
-  pen.strokes(
-    across.map((x) => [frame.x(x), 0, frame.x(x), height]),
-    grid,
-  );
-  pen.strokes(
-    up.map((y) => [0, frame.y(y), width, frame.y(y)]),
-    grid,
-  );
+  const grid = [
+    ...across.map((x) => [frame.x(x), 0, frame.x(x), height]),
+    ...up.map((y) => [0, frame.y(y), width, frame.y(y)]),
+  ];
+  pen.strokes(grid, { stroke: palette.faint, width: 1 });
 }
 
 // An axis without a name has no numbers either.
@@ -122,13 +119,7 @@ function drawNormal(pen, { frame, palette }, line, [[x1, y1], [x2, y2]]) {
   const from = [(x1 + x2) / 2, (y1 + y2) / 2];
   const to = [from[0] + (side * reach * ux) / length, from[1] + (side * reach * uy) / length];
   drawArrow(pen, from, to, { stroke: palette.ink, width: 2.5 });
-  pen.text("w", to[0] + 8, to[1] - 6, {
-    size: palette.size,
-    font: palette.font,
-    weight: 700,
-    fill: palette.ink,
-    halo: palette.paper,
-  });
+  pen.text("w", to[0] + 8, to[1] - 6, nameStyle(palette));
 }
 
 export function drawArrow(pen, from, to, style) {
@@ -146,8 +137,8 @@ export function drawArrow(pen, from, to, style) {
   );
 }
 
-function drawOldLine(pen, { story, t, frame, palette, ghost }) {
-  if (t === 0 || ghost === false) return;
+function drawOldLine(pen, { story, t, frame, palette }) {
+  if (t === 0) return;
   for (const found of pixelEdges(frame, story.planes(t - 1)))
     pen.lines(found, { stroke: palette.soft, width: 1.75, dash: [3, 6] });
 }
@@ -165,19 +156,13 @@ function drawPocketName(pen, { story, t, frame, palette }) {
   const [[x1, y1], [x2, y2]] = found;
   const [x, y] = [x1 + 0.84 * (x2 - x1), y1 + 0.84 * (y2 - y1)];
   const room = Math.min(Math.max(x, 40), frame.width - 40);
-  pen.text("pocket", room, Math.min(Math.max(y - 9, 20), frame.height - 12), {
-    size: palette.size * 0.85,
-    font: palette.font,
-    weight: 700,
-    align: "center",
-    fill: palette.pocket,
-    halo: palette.paper,
-  });
+  const style = { ...nameStyle(palette, 0.85), align: "center", fill: palette.pocket };
+  pen.text("pocket", room, Math.min(Math.max(y - 9, 20), frame.height - 12), style);
 }
 
 function drawMistakes(pen, { story, frame, palette, wrong }) {
   const r = radiusFor(story.points.length, frame);
-  const places = wrong.map((n) => [frame.x(story.points[n][0]), frame.y(story.points[n][1])]);
+  const places = wrong.map((n) => frame.at(story.points[n]));
   pen.circles(places, r * 1.75, { stroke: palette.mark, width: Math.max(1, r / 5) });
 }
 
@@ -185,6 +170,5 @@ function drawCorrected(pen, { story, t, frame, palette }) {
   const n = story.corrected(t);
   if (n === null) return;
   const r = Math.max(6, radiusFor(story.points.length, frame));
-  const place = [frame.x(story.points[n][0]), frame.y(story.points[n][1])];
-  pen.circles([place], r * 2.6, { stroke: palette.ink, width: 3 });
+  pen.circles([frame.at(story.points[n])], r * 2.6, { stroke: palette.ink, width: 3 });
 }

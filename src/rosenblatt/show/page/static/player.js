@@ -28,7 +28,7 @@ export function mountPlayer(element, json, options = {}) {
   return new Player(element, json, options);
 }
 
-export class Player {
+class Player {
   constructor(element, json, options) {
     this.options = options;
     this.proof = Boolean(options.proof);

@@ -1,6 +1,6 @@
 // Regions: the parts of a picture in which a label is answered, and the lines between them. A plane
 // [c, a, b] is the score c + a·x + b·y; one alone answers yes where it is positive.
-import { clipped, ends } from "./frame.js";
+import { clipped } from "./frame.js";
 
 // The planes of a story on their way from w(t − 1) to w(t); null while no two scores differ.
 export function planesAt({ story, t, part = 1 }) {
@@ -34,15 +34,15 @@ export function partsOf(planes, corners, last = false) {
 }
 
 // Where these parts meet: the two ends of each line.
-export function edgesOf(planes, corners) {
-  if (planes.length === 1) return [ends(corners, planes[0])].filter(Boolean);
+function edgesOf(planes, corners) {
+  if (planes.length === 1) return sideOn(clipped(corners, planes[0]), planes[0]);
   const parts = partsOf(planes, corners);
   return planes.flatMap((plane, k) =>
     planes.slice(k + 1).flatMap((other) => sideOn(parts[k], minus(plane, other))),
   );
 }
 
-// The side of a polygon that lies on a line.
+// The side of a polygon that lies on a line, if one does.
 function sideOn(polygon, [c, a, b]) {
   if (!(a || b)) return [];
   const reach = Math.max(...polygon.map(([x, y]) => Math.abs(a * x) + Math.abs(b * y)));
@@ -56,6 +56,5 @@ function sideOn(polygon, [c, a, b]) {
 
 // The same in pixels.
 export function pixelEdges(frame, planes) {
-  const there = ([x, y]) => [frame.x(x), frame.y(y)];
-  return edgesOf(planes, frame.corners()).map((found) => found.map(there));
+  return edgesOf(planes, frame.corners()).map((ends) => ends.map((end) => frame.at(end)));
 }

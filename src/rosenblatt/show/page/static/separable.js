@@ -1,277 +1,165 @@
-// Separable: can any line answer every example? Decided in whole numbers, with its proof.
+// Separable: can any line, or weights for each label, answer every example? Decided in whole
+// numbers, with its proof.
 //
-// z = y·(1, x1, x2) are the signed examples. The point x of their hull that is nearest to 0
-// decides: where it is not 0 it is the widest w, and its length is ρ; where it is 0 its weights λ
-// have Σ λ z = 0, and no w can be right on all of those. Then their span is divided away, and the
+// Rows z are the examples with their signs, y·(1, x1, x2); of more than two labels there is one for
+// each rival, with (1, x1, x2) in the place of the right label and the same taken away in that of
+// the rival. So w·z > 0 says that an answer is right. The point x of the rows' hull that is nearest
+// to 0 decides: where it is not 0 it is the widest w, and its length is ρ; where it is 0 its weights
+// λ have Σ λ z = 0, and no w can be right on all of those. Then their span is divided away, and the
 // same is asked of what is left.
-import {
-  cross,
-  dot,
-  isZero,
-  lowestTerms,
-  minus3,
-  onGrid,
-  plus,
-  ratioOf,
-  rootOf,
-  times,
-} from "./exact.js";
+import { digitsOf, inner, isZero, lowestTerms, onGrid, ratioOf, rootOf, summed } from "./exact.js";
+import { acrossTo, combination, freeOf, nearestOf } from "./hull.js";
 
-const ON_THE_MARGIN = 1e-7; // examples this near to it, relative to its width, are said to be on it
-const ORIGIN = [0n, 0n, 0n];
+const LONGEST = 400; // binary digits of a whole number of several labels: more would take too long
+const ON_THE_MARGIN = 1e-7; // rows this near to it, relative to its width, are said to be on it
+const TOO_FINE = "Not decided here: some numbers are too far apart in size. The Python lines do.";
 
 // What is proved of points [x1, x2] and answers: {name, margin, radius, bound, line, support,
 // blocking, proof}; `bound` is R²/ρ², the most corrections that PLA can need from w = 0.
 export function separable(points, answers) {
-  const { Z, power } = signedRows(points, answers);
-  const found = reduced(Z);
-  const radius = Z.reduce((most, z) => (dot(z, z) > most ? dot(z, z) : most), 0n);
-  const R = rootOf(radius, 1n, power);
-  if (found.w && found.parts.length === 0) return widest(Z, found, radius, power);
-  const [first] = found.parts;
-  const pair = contradiction(Z);
-  const blocking = pair && first.rows.length > 2 ? [pair, first] : [first];
-  const common = { margin: null, radius: R, bound: null, support: [], blocking };
-  if (found.w) {
-    const proof = { claim: "quasi-separable", weights: lowestTerms(found.w), parts: [first] };
-    return { name: "quasi-separable", ...common, line: unit(proof.weights), proof };
+  const { tall, power } = tallRows(points);
+  const Z = tall.map((x, n) => (answers[n] > 0 ? x : opposite(x)));
+  const { on, first, weights, ...found } = decided(Z, Z, power);
+  const pair = first?.rows.length > 2 ? contradiction(Z) : null;
+  const blocking = [pair, first].filter(Boolean);
+  return { ...found, line: weights, support: on, blocking };
+}
+
+// The same of more than two labels, answers being their places: {name, margin, radius, bound,
+// weights, pairs, shares, proof}; pairs are [example, rival], on the margin, or blocking with shares
+// that sum to 1.
+export function separableLabels(points, answers, K) {
+  const { tall, power } = tallRows(points);
+  const pairs = answers.flatMap((y, n) =>
+    Array.from({ length: K }, (_, r) => [n, r]).filter(([, r]) => r !== y),
+  );
+  const Z = pairs.map(([n, r]) => against(tall[n], answers[n], r, K));
+  const none = { told: [], support: [], blocking: [], pairs: [], shares: [] };
+  if (digitsOf(squaredRadius(Z)) > 2 * LONGEST) {
+    return { ...none, ...nothing(Z, power), name: "undecided", told: [TOO_FINE] };
   }
-  const proof = { claim: "inseparable", weights: [], parts: [allOf(Z, found.parts)] };
-  return { name: "inseparable", ...common, line: null, proof };
+  // Without the first label's place, as if its weights were 0: to add the same to all labels'
+  // weights changes no product, and there is nothing that no row tells apart.
+  const few = Z.map((z) => z.slice(3));
+  const { on, first, ...found } = decided(Z, few, power);
+  const shares = first ? first.multipliers.map((m) => ratioOf(m, summed(first.multipliers))) : [];
+  const named = (first ? first.rows : on).map((m) => pairs[m]);
+  return { ...none, ...found, pairs: named, shares, proof: { ...found.proof, labels: K } };
 }
 
-// The signed examples on one grid: whole numbers of 2^power.
-export function signedRows(points, answers) {
+// (1, x1, x2) of points, in whole numbers of 2^power.
+function tallRows(points) {
   const { wholes, power } = onGrid([1, ...points.flat()]);
-  const Z = points.map((_, n) => {
-    const [x1, x2] = [wholes[2 * n + 1], wholes[2 * n + 2]];
-    return answers[n] > 0 ? [wholes[0], x1, x2] : [-wholes[0], -x1, -x2];
-  });
-  return { Z, power };
+  const tall = points.map((_, n) => [wholes[0], wholes[2 * n + 1], wholes[2 * n + 2]]);
+  return { tall, power };
 }
 
-function widest(Z, { x, rows, multipliers }, radius, power) {
-  const [square, total] = [dot(x, x), multipliers.reduce((sum, m) => sum + m, 0n)];
-  const weights = lowestTerms(x);
-  const margin = rootOf(square, total * total, power);
-  const line = unit(weights);
-  const scores = Z.map((z) => ratioOf(dot(x, z) * total, square)); // as shares of ρ
-  const support = scores.flatMap((s, n) => (s <= 1 + ON_THE_MARGIN ? [n] : []));
+const opposite = (x) => x.map((v) => -v);
+
+// x in the place of label y, −x in that of r.
+function against(x, y, r, K) {
+  const z = Array(K * x.length).fill(0n);
+  x.forEach((v, j) => ([z[y * x.length + j], z[r * x.length + j]] = [v, -v]));
+  return z;
+}
+
+function squaredRadius(Z) {
+  return Z.map((z) => inner(z, z)).reduce((most, square) => (square > most ? square : most), 0n);
+}
+
+// What is known of rows before anything is decided.
+function nothing(Z, power) {
+  const radius = rootOf(squaredRadius(Z), 1n, power);
+  return { margin: null, radius, bound: null, weights: null, on: [] };
+}
+
+// {name, margin, radius, bound, weights, on, first, proof}: `on` are the rows on the margin, `first`
+// those that block every w. `few` are the rows without columns that decide nothing.
+function decided(Z, few, power) {
+  const { x, multipliers } = nearestOf(Z);
+  if (isZero(x)) return { ...nothing(Z, power), ...blocked(few) };
+  const [square, total] = [inner(x, x), summed(multipliers)];
+  const shares = Z.map((z) => ratioOf(inner(x, z) * total, square)); // of ρ
   return {
+    ...nothing(Z, power),
     name: "separable",
-    margin,
-    radius: rootOf(radius, 1n, power),
-    bound: ratioOf(radius * total * total, square),
-    support: [...new Set([...rows, ...support])].sort((a, b) => a - b),
-    blocking: [],
-    line,
-    proof: { claim: "separable", weights, parts: [] },
+    margin: rootOf(square, total * total, power),
+    bound: ratioOf(squaredRadius(Z) * total * total, square),
+    weights: x.map((v) => (v < 0n ? -1 : 1) * rootOf(v * v, square)),
+    on: shares.flatMap((share, m) => (share <= 1 + ON_THE_MARGIN ? [m] : [])),
+    proof: { claim: "separable", weights: lowestTerms(x), parts: [] },
   };
 }
 
-function unit(weights) {
-  const square = dot(weights, weights);
-  return weights.map((v) => (v < 0n ? -rootOf(v * v, square) : rootOf(v * v, square)));
+function blocked(Z) {
+  const { w, parts } = reduced(Z);
+  const [first] = parts;
+  const name = w ? "quasi-separable" : "inseparable";
+  const shown = w ? { weights: w, parts: [first] } : { weights: [], parts: [allOf(Z, parts)] };
+  return { name, first, proof: { claim: name, ...shown } };
 }
 
 // Ask, divide away the rows that carry multipliers, and ask again of those that are left.
 function reduced(Z) {
   const parts = [];
-  const carrying = [];
-  let rows = Z;
+  let [basis, seen] = [null, Z];
   for (;;) {
-    const alive = rows.flatMap((z, n) => (isZero(z) ? [] : [n]));
-    if (alive.length === 0) return { w: null, parts };
-    const found = nearest(rows, alive);
-    if (!isZero(found.x)) return { w: found.x, ...found, parts };
-    parts.push({ rows: found.rows, multipliers: found.multipliers });
-    carrying.push(...found.rows.map((n) => Z[n]));
-    rows = dividedBy(Z, basisOf(carrying));
-  }
-}
-
-// The point of the hull of some rows that is nearest to 0: x = Σ m z / Σ m, given as Σ m z.
-function nearest(Z, alive) {
-  const floats = approximate(Z);
-  let face = closest(Z, [alive[0]]);
-  for (;;) {
-    const square = dot(face.x, face.x);
-    if (square === 0n) return face;
-    const total = face.multipliers.reduce((sum, m) => sum + m, 0n);
-    const below = (n) => dot(face.x, Z[n]) * total < square;
-    const guess = lowest(floats, alive, approximate([face.x])[0]);
-    const next = below(guess) ? guess : alive.find(below);
-    if (next === undefined) return face;
-    face = closest(Z, [...face.rows, next]);
-  }
-}
-
-// Vectors as doubles of about length 1, each to its own scale: only to guess by.
-function approximate(Z) {
-  let most = 1n;
-  for (const z of Z) for (const v of z) most = v > most ? v : -v > most ? -v : most;
-  return Z.map((z) => z.map((v) => ratioOf(v, most)));
-}
-
-function lowest(floats, alive, x) {
-  let [best, least] = [alive[0], Infinity];
-  for (const n of alive) {
-    const s = x[0] * floats[n][0] + x[1] * floats[n][1] + x[2] * floats[n][2];
-    if (s < least) [best, least] = [n, s];
-  }
-  return best;
-}
-
-// The nearest point of the hull of at most four rows: of all their faces the one that no row is below.
-function closest(Z, rows) {
-  for (const face of facesOf(rows)) {
-    const multipliers = affine(face.map((n) => Z[n]));
-    if (!multipliers || multipliers.some((m) => m <= 0n)) continue;
-    const x = face.reduce((sum, n, i) => plus(sum, times(multipliers[i], Z[n])), ORIGIN);
-    const [square, total] = [dot(x, x), multipliers.reduce((sum, m) => sum + m, 0n)];
-    if (rows.every((n) => dot(x, Z[n]) * total >= square)) {
-      return { rows: face, multipliers: lowestTerms(multipliers), x: shrunk(x, multipliers) };
+    const left = seen.flatMap((z, n) => (isZero(z) ? [] : [n]));
+    if (!left.length) return { w: null, parts };
+    const { x, rows, multipliers } = nearestOf(left.map((n) => seen[n]));
+    if (!isZero(x)) {
+      const w = basis[0].map((_, j) => summed(basis.map((u, i) => x[i] * u[j])));
+      return { w: lowestTerms(w), parts };
     }
+    parts.push({ rows: rows.map((k) => left[k]), multipliers });
+    basis = acrossTo(parts.flatMap((part) => part.rows.map((n) => Z[n])));
+    if (!basis.length) return { w: null, parts };
+    seen = Z.map((z) => basis.map((u) => inner(u, z)));
   }
-  throw new Error("a hull has a nearest point");
-}
-
-// x as the sum with multipliers in lowest terms.
-function shrunk(x, multipliers) {
-  const short = lowestTerms(multipliers);
-  const divisor = multipliers[0] / short[0];
-  return x.map((v) => v / divisor);
-}
-
-function facesOf(rows) {
-  const faces = [[]];
-  for (const n of rows) faces.push(...faces.map((face) => [...face, n]));
-  return faces.filter((face) => face.length >= 1 && face.length <= 4);
-}
-
-// Weights, all of one sign if it lies between them, of the point nearest to 0 on the line, plane
-// or space through some points; null where these lie in less.
-function affine(points) {
-  const [a, b, c, d] = points;
-  if (points.length === 1) return [1n];
-  if (points.length === 2) {
-    const way = minus3(b, a);
-    return isZero(way) ? null : [dot(b, way), -dot(a, way)];
-  }
-  if (points.length === 3) {
-    const normal = cross(minus3(b, a), minus3(c, a));
-    if (isZero(normal)) return null;
-    return [dot(normal, cross(b, c)), dot(normal, cross(c, a)), dot(normal, cross(a, b))];
-  }
-  const volume = dot(minus3(b, a), cross(minus3(c, a), minus3(d, a)));
-  if (volume === 0n) return null;
-  const sign = volume > 0n ? 1n : -1n;
-  return [
-    sign * dot(b, cross(c, d)),
-    -sign * dot(a, cross(c, d)),
-    sign * dot(a, cross(b, d)),
-    -sign * dot(a, cross(b, c)),
-  ];
-}
-
-// Some of the vectors, as few as span what all span.
-function basisOf(vectors) {
-  const basis = [];
-  for (const v of vectors) if (basis.length < 3 && isFree(basis, v)) basis.push(v);
-  return basis;
-}
-
-function isFree([a, b], v) {
-  if (!a) return !isZero(v);
-  return b ? dot(cross(a, b), v) !== 0n : !isZero(cross(a, v));
-}
-
-// What is left of rows at right angles to a span.
-function dividedBy(Z, [a, b, c]) {
-  if (c) return Z.map(() => ORIGIN);
-  if (b) {
-    const normal = lowestTerms(cross(a, b));
-    return Z.map((z) => times(dot(normal, z), normal));
-  }
-  const square = dot(a, a);
-  return Z.map((z) => minus3(times(square, z), times(dot(a, z), a)));
-}
-
-// Two examples in one place with different answers, if there are any.
-function contradiction(Z) {
-  const seen = new Map();
-  for (let n = 0; n < Z.length; n++) {
-    const other = seen.get(String(times(-1n, Z[n])));
-    if (other !== undefined) return { rows: [other, n], multipliers: [1n, 1n] };
-    if (!seen.has(String(Z[n]))) seen.set(String(Z[n]), n);
-  }
-  return null;
 }
 
 // The multipliers of all rounds in one; where their rows do not span everything, the rest of the
 // rows, which then lie in their span, have one too.
 function allOf(Z, parts) {
-  let carried = parts[0];
-  for (const part of parts.slice(1)) carried = joined(Z, carried, part);
-  const spans = basisOf(carried.rows.map((n) => Z[n])).length === 3;
+  let carried = parts.reduce((all, part) => joined(Z, all, part));
   const others = Z.map((_, n) => n).filter((n) => !carried.rows.includes(n));
-  if (!spans && others.length) {
+  if (others.length && freeOf(carried.rows.map((n) => Z[n])).length < Z[0].length)
     carried = joined(Z, carried, { rows: others, multipliers: others.map(() => 1n) });
-  }
   const order = carried.rows.map((_, i) => i).sort((i, j) => carried.rows[i] - carried.rows[j]);
   const multipliers = lowestTerms(carried.multipliers);
   return { rows: order.map((i) => carried.rows[i]), multipliers: order.map((i) => multipliers[i]) };
 }
 
-// Multipliers whose sum is 0, and others whose sum lies in the span of these rows, as one.
+// Multipliers whose sum is 0, and others whose sum lies in the span of these rows, as one:
+// Σ whole·m z − Σ parts z + k Σ λ z = 0 for any k, and enough of them make all positive.
 function joined(Z, carried, part) {
-  const total = part.rows.reduce(
-    (sum, n, i) => plus(sum, times(part.multipliers[i], Z[n])),
-    ORIGIN,
-  );
-  const basis = [];
-  for (const n of carried.rows)
-    if (
-      isFree(
-        basis.map((k) => Z[k]),
-        Z[n],
-      )
-    )
-      basis.push(n);
+  const total = Z[0].map((_, j) => summed(part.rows.map((n, i) => part.multipliers[i] * Z[n][j])));
+  const basis = freeOf(carried.rows.map((n) => Z[n]));
   const { parts, whole } = combination(
-    basis.map((n) => Z[n]),
+    basis.map((i) => Z[carried.rows[i]]),
     total,
   );
-  // Σ whole·m z + Σ parts z·(-1) + K Σ λ z = 0 for any K: enough of them make all positive.
-  const needed = (n) => parts[basis.indexOf(n)] ?? 0n;
-  const enough = carried.rows.reduce((most, n, i) => {
-    const least = needed(n) > 0n ? needed(n) / carried.multipliers[i] + 1n : 1n;
+  const needed = (i) => parts[basis.indexOf(i)] ?? 0n;
+  const enough = carried.multipliers.reduce((most, m, i) => {
+    const least = needed(i) > 0n ? needed(i) / m + 1n : 1n;
     return least > most ? least : most;
   }, 1n);
   return {
     rows: [...carried.rows, ...part.rows],
     multipliers: [
-      ...carried.rows.map((n, i) => enough * carried.multipliers[i] - needed(n)),
+      ...carried.multipliers.map((m, i) => enough * m - needed(i)),
       ...part.multipliers.map((m) => whole * m),
     ],
   };
 }
 
-// A vector in the span of at most three free ones: whole·v = Σ parts[i]·basis[i], whole > 0.
-function combination(basis, v) {
-  const [a, b, c] = basis;
-  if (c) {
-    const whole = dot(a, cross(b, c));
-    const parts = [dot(v, cross(b, c)), dot(a, cross(v, c)), dot(a, cross(b, v))];
-    return positive(parts, whole);
+// Two examples in one place with different answers, if there are any.
+function contradiction(Z) {
+  const seen = new Map();
+  for (const [n, z] of Z.entries()) {
+    const other = seen.get(String(opposite(z)));
+    if (other !== undefined) return { rows: [other, n], multipliers: [1n, 1n] };
+    if (!seen.has(String(z))) seen.set(String(z), n);
   }
-  if (b) {
-    const normal = cross(a, b);
-    return positive([dot(normal, cross(v, b)), dot(normal, cross(a, v))], dot(normal, normal));
-  }
-  return positive([dot(a, v)], dot(a, a));
-}
-
-function positive(parts, whole) {
-  return whole > 0n ? { parts, whole } : { parts: parts.map((p) => -p), whole: -whole };
+  return null;
 }

@@ -1,36 +1,20 @@
 // Settings: the form that chooses the examples and the algorithm.
-import { clear, make } from "./elements.js";
+import { ALGORITHMS, limitsOf, ORDERS, SIGN_OF_ZERO } from "./address.js";
+import { button, clear, make } from "./elements.js";
 import { grouped } from "./numbers.js";
+import { fileState, isProjected, PROJECTION } from "./source.js";
 
-const DATA = [
-  ["separable", "Separable"],
-  ["narrow", "Narrow margin"],
-  ["noisy", "Noisy"],
-  ["xor", "XOR"],
-  ["ring", "Ring"],
-  ["credit", "Credit, two features"],
-  ["three", "Three labels"],
-];
-const ALGORITHMS = [
-  ["pla", "PLA"],
-  ["pocket", "Pocket"],
-  ["ratchet", "Pocket with ratchet"],
-  ["online", "Online, one pass"],
-];
-const ORDERS = [
-  ["cycle", "Cycle"],
-  ["random-cycle", "One random cycle"],
-  ["shuffle", "New shuffle each cycle"],
-  ["first", "First mistake"],
-  ["random", "Random mistake"],
-];
-const ZEROS = [
-  ["mistake", "always a mistake"],
-  ["negative", "−1"],
-  ["positive", "+1"],
-];
-const EQUAL = ["always a mistake", "the earlier label's", "the later label's"];
-export const PROJECTION = "*";
+const DATA = {
+  separable: "Separable",
+  narrow: "Narrow margin",
+  noisy: "Noisy",
+  xor: "XOR",
+  ring: "Ring",
+  credit: "Credit, two features",
+  three: "Three labels",
+};
+// Of more than two labels, in place of sign(0).
+const EQUAL = { ...SIGN_OF_ZERO, negative: "the earlier label's", positive: "the later label's" };
 
 // `changed(values)` is called with the part of the state that a person has changed, `add(x, y)` with
 // the coordinates of a new example, `open(file)` with a file that was chosen.
@@ -47,17 +31,13 @@ export class Settings {
 
   build() {
     const { changed } = this;
-    const data = this.file ? [...DATA, ["file", this.file.name]] : DATA;
+    const named = [...Object.entries(DATA), ...(this.file ? [["file", this.file.name]] : [])];
     const columns = this.file ? this.file.columns.map((name) => [name, name]) : [];
-    this.data = choice("Begin with", [...data, ["own", "My own"]], (value) =>
+    this.data = choice("Begin with", [...named, ["own", "My own"]], (value) =>
       changed(this.chosen(value)),
     );
     this.own = this.data.select.querySelector('option[value="own"]');
-    this.again = make(
-      "button",
-      { type: "button", onclick: () => changed({ points: null, seed: this.seed + 1 }) },
-      "Draw others",
-    );
+    this.again = button("Draw others", null, () => changed({ points: null, seed: this.seed + 1 }));
     const all = this.file?.labels.length > 2 ? [] : [[PROJECTION, "all, projected"]];
     this.x = choice("Across", [...columns, ...all], (value) =>
       changed(
@@ -71,33 +51,25 @@ export class Settings {
       ),
     );
     this.y = choice("Up", columns, (value) => changed({ y: value }));
-    this.algorithm = choice("Algorithm", ALGORITHMS, (value) =>
+    this.algorithm = choice("Algorithm", Object.entries(ALGORITHMS), (value) =>
       changed({ algorithm: value, ...usualOrder(value) }),
     );
-    this.order = choice("Order of visits", ORDERS, (value) => changed({ order: value }));
-    this.zero = choice("sign(0) is", ZEROS, (value) => changed({ zero: value }));
-    this.eta = number(
-      "η, length of a correction",
-      { min: 0.000001, max: 1000000, step: "any" },
-      (value) => changed({ eta: value }),
+    this.order = choice("Order of visits", Object.entries(ORDERS), (value) =>
+      changed({ order: value }),
     );
+    this.zero = choice("sign(0) is", Object.entries(SIGN_OF_ZERO), (value) =>
+      changed({ zero: value }),
+    );
+    const simply = (name) => (value) => changed({ [name]: value });
+    this.eta = number("η, length of a correction", "eta", simply("eta"));
     this.start = [0, 1, 2].map((i) =>
-      number(`w${i} at the start`, { min: -1e9, max: 1e9, step: "any" }, () =>
+      number(`w${i} at the start`, "start", () =>
         changed({ start: this.start.map((field) => Number(field.input.value) || 0) }),
       ),
     );
-    this.begun = make(
-      "fieldset",
-      {},
-      make("legend", {}, "Start w(0)"),
-      ...this.start.map((field) => short(field)),
-    );
-    this.corrections = number("Corrections at most", { min: 1, max: 100000, step: 1 }, (value) =>
-      changed({ corrections: Math.round(value) }),
-    );
-    this.chance = number("Seed of chance", { min: 0, max: 2147483647, step: 1 }, (value) =>
-      changed({ chance: Math.round(value) }),
-    );
+    this.begun = make("fieldset", {}, make("legend", {}, "Start w(0)"), ...this.start.map(short));
+    this.corrections = number("Corrections at most", "corrections", simply("corrections"));
+    this.chance = number("Seed of chance", "chance", simply("chance"));
     this.place = placeFields((x, y) => this.add(x, y));
     this.opened = fileField((chosen) => this.open(chosen));
     this.note = make("p", { class: "small" });
@@ -123,14 +95,7 @@ export class Settings {
   }
 
   chosen(value) {
-    if (value === "file")
-      return {
-        data: value,
-        points: null,
-        x: this.file.columns[0],
-        y: this.file.columns[1] || PROJECTION,
-      };
-    return { data: value, points: null };
+    return { ...(value === "file" ? fileState(this.file) : { data: value }), points: null };
   }
 
   // More than two labels have a w each, which begins at 0 but for a link that says else, and equal
@@ -138,15 +103,14 @@ export class Settings {
   showLabels({ many }) {
     this.begun.hidden = many;
     this.zero.label.textContent = many ? "Equal scores are" : "sign(0) is";
-    [...this.zero.select.options].forEach((option, i) => {
-      option.textContent = many ? EQUAL[i] : ZEROS[i][1];
-    });
+    for (const option of this.zero.select.options)
+      option.textContent = (many ? EQUAL : SIGN_OF_ZERO)[option.value];
   }
 
   show(state) {
     this.seed = state.seed;
     const file = state.data === "file" && !state.points;
-    const projected = file && (state.x === PROJECTION || state.y === PROJECTION);
+    const projected = isProjected(state);
     this.own.hidden = this.own.disabled = !state.points;
     this.data.select.value = state.points ? "own" : state.data;
     this.again.hidden = file || Boolean(state.points) || state.data === "xor";
@@ -172,12 +136,6 @@ export class Settings {
       field.input.disabled = projected;
     });
   }
-}
-
-export function isProjected(state) {
-  return (
-    state.data === "file" && !state.points && (state.x === PROJECTION || state.y === PROJECTION)
-  );
 }
 
 // The pocket is usually run on random mistakes, PLA in a cycle.
@@ -215,10 +173,9 @@ function choice(label, options, changed) {
   return { select, label: name, field: make("label", { class: "field" }, name, select) };
 }
 
-function number(label, limits, changed) {
+function number(label, name, changed) {
   const input = make("input", {
-    type: "number",
-    ...limits,
+    ...limitsOf(name),
     onchange: () => {
       if (isFine(input)) changed(Number(input.value));
     },
@@ -252,7 +209,7 @@ function fileField(open) {
 
 // Two coordinates and a button: an example that is typed.
 function placeFields(add) {
-  const limits = { type: "number", min: -1e9, max: 1e9, step: "any", value: 0 };
+  const limits = { ...limitsOf("points"), value: 0 };
   const [x, y] = ["x1", "x2"].map((name) =>
     make("input", { ...limits, "aria-label": `${name} of a new example` }),
   );
@@ -262,8 +219,14 @@ function placeFields(add) {
   [x, y].forEach((input) =>
     input.addEventListener("keydown", (event) => event.key === "Enter" && place()),
   );
-  const button = make("button", { type: "button", onclick: place }, "Add");
-  return make("fieldset", {}, make("legend", {}, "Add at x1, x2"), x, y, button);
+  return make(
+    "fieldset",
+    {},
+    make("legend", {}, "Add at x1, x2"),
+    x,
+    y,
+    button("Add", null, place),
+  );
 }
 
 function short({ input, label }) {

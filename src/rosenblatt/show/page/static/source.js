@@ -3,7 +3,13 @@ import { fromAddress, USUAL } from "./address.js";
 import { answerOf, labelled } from "./marks.js";
 import { counted, grouped } from "./numbers.js";
 import { PRESETS, preset } from "./presets.js";
-import { isProjected, PROJECTION } from "./settings.js";
+
+export const PROJECTION = "*"; // in place of a column
+
+// Whether all features are seen at once.
+export function isProjected({ data, points, x, y }) {
+  return data === "file" && !points && [x, y].includes(PROJECTION);
+}
 
 // What a state begins with; examples that a person has changed keep its names.
 export function planeOf(own, { data, seed, x, y }) {

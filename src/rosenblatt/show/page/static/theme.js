@@ -20,6 +20,15 @@ const COLOURS = {
   mark: "--mark",
 };
 
+const bySystem = () => window.matchMedia("(prefers-color-scheme: dark)").matches;
+export const isDark = (theme) => theme === "dark" || (theme === "auto" && bySystem());
+
+// The look of names in a picture: bold, with a halo that sets them off from what is below.
+export function nameStyle(palette, scale = 1) {
+  const { font, ink, paper } = palette;
+  return { size: scale * palette.size, font, weight: 700, fill: ink, halo: paper };
+}
+
 export function paletteOf(element) {
   const style = getComputedStyle(element);
   const palette = {};

@@ -40,19 +40,15 @@ export class Toolbar {
 
 // The buttons at the top; `actions` names what each does.
 export function pageTools(nav, actions) {
+  const close = () => {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  };
   const item = (text, action) =>
-    make(
-      "button",
-      {
-        type: "button",
-        onclick: () => {
-          menu.open = false;
-          menu.querySelector("summary").focus();
-          action();
-        },
-      },
-      text,
-    );
+    button(text, null, () => {
+      close();
+      action();
+    });
   const menu = make(
     "details",
     { class: "menu" },
@@ -69,10 +65,7 @@ export function pageTools(nav, actions) {
     ),
   );
   menu.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") {
-      menu.open = false;
-      menu.querySelector("summary").focus();
-    }
+    if (event.key === "Escape") close();
   });
   document.addEventListener("click", (event) => {
     if (!menu.contains(event.target)) menu.open = false;
@@ -93,15 +86,15 @@ export function pageTools(nav, actions) {
 // Python lines in a window of their own, to read, copy or save.
 export function pythonWindow(lines, saved, copied) {
   const dialog = make("dialog", { class: "code", "aria-label": "Python lines" });
-  const close = make("button", { type: "button", onclick: () => dialog.close() }, "Close");
+  const close = button("Close", null, () => dialog.close());
   dialog.append(
     make("h2", {}, "The Python lines that do the same"),
     make("pre", { tabindex: 0 }, lines),
     make(
       "div",
       { class: "row" },
-      make("button", { type: "button", class: "strong", onclick: () => copied(lines) }, "Copy"),
-      make("button", { type: "button", onclick: () => saved(lines) }, "Save as file"),
+      button("Copy", null, () => copied(lines), { class: "strong" }),
+      button("Save as file", null, () => saved(lines)),
       close,
     ),
   );

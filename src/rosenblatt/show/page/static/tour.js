@@ -1,19 +1,22 @@
 // Tour: the four steps of the lecture, each with its examples, its algorithm and a few words.
-import { clear, make } from "./elements.js";
+import { USUAL } from "./address.js";
+import { button, clear, make } from "./elements.js";
+
+const PLA = {
+  data: "separable",
+  points: null,
+  seed: 1,
+  algorithm: "pla",
+  order: "cycle",
+  corrections: USUAL.corrections,
+  proof: false,
+};
 
 export const TOUR = [
   {
     title: "1. The hypothesis",
     spot: ".rb-stage",
-    state: {
-      data: "separable",
-      points: null,
-      seed: 1,
-      algorithm: "pla",
-      order: "cycle",
-      proof: false,
-      t: 1e9,
-    },
+    state: { ...PLA, t: 1e9 },
     text:
       "Each example is a point with an answer, ○ for yes and × for no. The hypothesis is " +
       "h(x) = sign(w·x): three weights draw a line, w points to the side where it says yes. " +
@@ -22,15 +25,7 @@ export const TOUR = [
   {
     title: "2. The correction",
     spot: ".rb-facts",
-    state: {
-      data: "separable",
-      points: null,
-      seed: 1,
-      algorithm: "pla",
-      order: "cycle",
-      proof: false,
-      t: 1,
-    },
+    state: { ...PLA, t: 1 },
     text:
       "The perceptron learning algorithm looks for a mistake, an example on the wrong side " +
       "(ringed), and adds it to the weights: w becomes w + y·x. The dashed line is the one before. " +
@@ -39,15 +34,7 @@ export const TOUR = [
   {
     title: "3. The guarantee",
     spot: ".rb-verdict",
-    state: {
-      data: "separable",
-      points: null,
-      seed: 1,
-      algorithm: "pla",
-      order: "cycle",
-      proof: true,
-      t: 0,
-    },
+    state: { ...PLA, proof: true, t: 0 },
     text:
       "If any line can answer everything, PLA halts. The widest band without examples has " +
       "half-width ρ, the longest example length R. Each correction lets ‖w‖² grow by at most R², while " +
@@ -58,13 +45,11 @@ export const TOUR = [
     title: "4. The pocket",
     spot: ".rb-figure.rb-mistakes",
     state: {
+      ...PLA,
       data: "noisy",
-      points: null,
-      seed: 1,
       algorithm: "pocket",
       order: "random",
       corrections: 200,
-      proof: false,
       t: 12,
     },
     text:
@@ -113,18 +98,9 @@ export class Tour {
       make(
         "div",
         { class: "row" },
-        make("button", { type: "button", disabled: step === 1, onclick: move(step - 1) }, "Back"),
-        make(
-          "button",
-          {
-            type: "button",
-            class: "strong",
-            disabled: step === TOUR.length,
-            onclick: move(step + 1),
-          },
-          "Next",
-        ),
-        make("button", { type: "button", onclick: () => this.desk.close() }, "End the tour"),
+        button("Back", null, move(step - 1), { disabled: step === 1 }),
+        button("Next", null, move(step + 1), { class: "strong", disabled: step === TOUR.length }),
+        button("End the tour", null, () => this.desk.close()),
       ),
     );
     this.makeRoom();

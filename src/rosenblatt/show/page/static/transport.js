@@ -3,6 +3,16 @@ import { button, ICONS, icon, make } from "./elements.js";
 
 export const SPEEDS = [0.5, 1, 2, 5, 20, 100, 1000]; // corrections a second
 
+// What keys do in the player.
+export function movesOf(player) {
+  return {
+    ArrowRight: () => player.step(),
+    ArrowLeft: () => player.go(player.t - 1),
+    Home: () => player.go(0),
+    End: () => player.go(player.story.T),
+  };
+}
+
 export function transportOf(player) {
   const slider = make("input", {
     type: "range",

@@ -9,12 +9,7 @@ export function drawVectors(pen, scene) {
   const before = t > 0 ? Array.from(story.planes(t - 1)[0]).slice(1) : after;
   const now = after.map((value, i) => before[i] + part * (value - before[i]));
   const place = fitting([[0, 0], before, after], width, height);
-  const origin = place([0, 0]);
-  const axes = [
-    [0, origin[1], width, origin[1]],
-    [origin[0], 0, origin[0], height],
-  ];
-  pen.strokes(axes, { stroke: palette.faint, width: 1 });
+  const origin = drawAxes(pen, scene, place);
   if (t > 0) {
     const colour = colourOf(palette, story.mark(story.corrected(t)));
     drawArrow(pen, origin, place(before), { stroke: palette.soft, width: 2 });
@@ -43,16 +38,12 @@ export function drawVectors(pen, scene) {
 }
 
 // The w of every label: a correction moves that of the right one by x, that of its rival by −x.
-function drawCompass(pen, { story, t, part, palette, width, height }) {
+function drawCompass(pen, scene) {
+  const { story, t, part, palette, width, height } = scene;
   const after = story.planes(t).map(([, a, b]) => [a, b]);
   const before = t > 0 ? story.planes(t - 1).map(([, a, b]) => [a, b]) : after;
   const place = fitting([[0, 0], ...before, ...after], width, height);
-  const origin = place([0, 0]);
-  const axes = [
-    [0, origin[1], width, origin[1]],
-    [origin[0], 0, origin[0], height],
-  ];
-  pen.strokes(axes, { stroke: palette.faint, width: 1 });
+  const origin = drawAxes(pen, scene, place);
   after.forEach((to, k) => {
     const now = to.map((value, i) => before[k][i] + part * (value - before[k][i]));
     const stroke = colourOf(palette, story.markOf(k));
@@ -63,6 +54,17 @@ function drawCompass(pen, { story, t, part, palette, width, height }) {
     drawArrow(pen, origin, place(now), { stroke, width: 3 });
   });
   pen.circles([origin], 3, { fill: palette.ink });
+}
+
+// Two faint lines through 0, which is returned.
+function drawAxes(pen, { palette, width, height }, place) {
+  const [x, y] = place([0, 0]);
+  const axes = [
+    [0, y, width, y],
+    [x, 0, x, height],
+  ];
+  pen.strokes(axes, { stroke: palette.faint, width: 1 });
+  return [x, y];
 }
 
 // All arrows in the middle of the picture, with room at their ends for names.

@@ -21,6 +21,7 @@ const OF_LABELS = {
   "not separable": NEVER,
 };
 
+const SHOWN = 8; // rows of a proof that are named
 const LARGE = 10000; // corrections; above, advice on scaling is worth a line
 
 export function verdictPanel(toggled) {
@@ -100,82 +101,64 @@ function proofLines(story) {
   if (story.many) return labelLines(story);
   if (verdict.name === "separable") {
     return [
-      make(
-        "p",
-        {},
-        `The widest band has ρ = ${say(verdict.margin)} on either side (x0 included), ` +
-          `the longest example R = ${say(verdict.radius)}.`,
-      ),
-      make(
-        "p",
-        {},
-        `It is held by ${counted(verdict.support.length, "example")}, marked □: ` +
-          `${numbered(story, verdict.support)}. Checked in exact arithmetic.` +
-          (story.flat ? "" : " The band itself does not lie in a projection."),
-      ),
-    ];
+      `The widest band has ρ = ${say(verdict.margin)} on either side (x0 included), ` +
+        `the longest example R = ${say(verdict.radius)}.`,
+      `It is held by ${counted(verdict.support.length, "example")}, marked □: ` +
+        `${numbered(story, verdict.support)}. Checked in exact arithmetic.` +
+        (story.flat ? "" : " The band itself does not lie in a projection."),
+    ].map(paragraph);
   }
   const part = verdict.blocking[0];
-  if (!part) return verdict.told.slice(1).map((line) => make("p", {}, line));
+  if (!part) return verdict.told.slice(1).map(paragraph);
+  const told =
+    `These ${part.rows.length} examples block every line: weighted by λ, the ○ and ` +
+    "the × have one common middle, the point ◇ in both hulls. Checked in exact arithmetic.";
   const rows = part.rows
-    .slice(0, 8)
-    .map((n, i) =>
-      make(
-        "tr",
-        {},
-        make("td", {}, story.answers[n] > 0 ? "○" : "×"),
-        make("td", {}, `example ${story.name(n)}`),
-        make("td", { "data-multiplier": n }, `λ = ${multiplier(part, i)}`),
-      ),
-    );
+    .slice(0, SHOWN)
+    .map((n, i) => [
+      make("td", {}, story.answers[n] > 0 ? "○" : "×"),
+      make("td", {}, `example ${story.name(n)}`),
+      make("td", { "data-multiplier": n }, `λ = ${multiplier(part, i)}`),
+    ]);
   const more = part.rows.length - rows.length;
-  const lines = [
-    make(
-      "p",
-      {},
-      `These ${part.rows.length} examples block every line: weighted by λ, the ○ and ` +
-        "the × have one common middle, the point ◇ in both hulls. Checked in exact arithmetic.",
-    ),
-    make(
-      "table",
-      { class: "rb-blocking" },
-      make("caption", { class: "rb-hidden" }, "Blocking examples and their multipliers"),
-      ...rows,
-    ),
-  ];
-  if (more > 0) lines.push(make("p", {}, `… and ${more} more.`));
-  return lines;
+  return blockingLines(told, rows, more > 0 && `… and ${more} more.`);
+}
+
+const paragraph = (text) => make("p", {}, text);
+
+// What blocks every line: a sentence, a table, and that there is more.
+function blockingLines(told, rows, more) {
+  const caption = "Blocking examples and their multipliers";
+  const table = make(
+    "table",
+    { class: "rb-blocking" },
+    make("caption", { class: "rb-hidden" }, caption),
+    ...rows.map((cells) => make("tr", {}, ...cells)),
+  );
+  return [paragraph(told), table, ...(more ? [paragraph(more)] : [])];
 }
 
 // Of more than two labels: which examples are nearest to which rivals, or cannot all be right.
 function labelLines(story) {
   const { name, margin, radius, pairs, shares, told: lines } = story.verdict;
-  if (!pairs.length) return lines.slice(1).map((line) => make("p", {}, line));
+  if (!pairs.length) return lines.slice(1).map(paragraph);
   const paired = pairs.map(([n, r]) => {
     const rival = MARKS[story.markOf(r)].sign;
     return `${MARKS[story.mark(n)].sign} example ${story.name(n)} against ${rival}`;
   });
   if (name === "separable") {
-    const held = paired.slice(0, 8).join(", ") + (paired.length > 8 ? ", …" : "");
+    const held = paired.slice(0, SHOWN).join(", ") + (paired.length > SHOWN ? ", …" : "");
     return [
       `The widest margin of all weights together is ρ = ${say(margin)}, the longest row R = ${say(radius)}.`,
       `On it, framed in the picture: ${held}. Checked in exact arithmetic.`,
-    ].map((line) => make("p", {}, line));
+    ].map(paragraph);
   }
   const told =
     "These cannot all be right: weighted by λ, x for its label and −x for the rival sum to nothing. Checked in exact arithmetic.";
   const rows = paired
-    .slice(0, 8)
-    .map((text, i) =>
-      make("tr", {}, make("td", {}, text), make("td", {}, `λ = ${say(shares[i], 3)}`)),
-    );
-  const caption = make(
-    "caption",
-    { class: "rb-hidden" },
-    "Blocking examples and their multipliers",
-  );
-  const more = paired.length > 8 ? [make("p", {}, "… and more.")] : [];
-  return [make("p", {}, told), make("table", { class: "rb-blocking" }, caption, ...rows), ...more];
+    .slice(0, SHOWN)
+    .map((text, i) => [make("td", {}, text), make("td", {}, `λ = ${say(shares[i], 3)}`)]);
+  return blockingLines(told, rows, paired.length > SHOWN && "… and more.");
 }
 
 function numbered(story, rows) {

@@ -1,6 +1,7 @@
 // Widget: the player in a notebook, as anywidget's hosts mount it. It lives in a shadow root: the
 // style sheets of a notebook float and wrap what they know by name.
 import { mountPlayer } from "./player.js";
+import { movesOf } from "./transport.js";
 
 export default {
   render({ model, el }) {
@@ -40,12 +41,7 @@ export default {
 function keyed(player, event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   event.stopPropagation();
-  const actions = {
-    ArrowRight: () => player.step(),
-    ArrowLeft: () => player.go(player.t - 1),
-    Home: () => player.go(0),
-    End: () => player.go(player.story.T),
-  };
+  const actions = movesOf(player);
   if (!(event.key in actions) || event.target.matches("input[type=range], select")) return;
   event.preventDefault();
   actions[event.key]();
