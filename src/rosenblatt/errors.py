@@ -81,6 +81,7 @@ def cannot_write(path: str | PathLike[str], trouble: OSError) -> WriteError:
 
 
 FINITE = "a finite number"
+UTF8 = "UTF-8 text"
 
 
 class BadCellError(Exception):

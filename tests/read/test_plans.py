@@ -140,7 +140,9 @@ def test_dates_are_refused_with_advice(data):
 
 def test_wrong_encoding_names_the_row(tmp_path):
     (tmp_path / "d.csv").write_bytes("c,y\nabc,0\nabd,1\né,0\n".encode("latin-1"))
-    with pytest.raises(DataError, match=r'row 3, column "c": not UTF-8 text. Give --encoding'):
+    with pytest.raises(
+        DataError, match=r'row 3, column "c": "�" is not UTF-8 text. Give --encoding'
+    ):
         read_data(Source.find(str(tmp_path / "d.csv")), Layout(), Wishes(target="y"))
 
 

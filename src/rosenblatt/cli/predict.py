@@ -19,7 +19,7 @@ from rosenblatt.evidence.accuracy import Accuracy, told_accuracy
 from rosenblatt.files import keep_apart
 from rosenblatt.model import Model, load
 from rosenblatt.read.data import read_batches, told_where
-from rosenblatt.read.encoding import Unseen, refused, spelled
+from rosenblatt.read.encoding import Unseen, spelled
 from rosenblatt.read.source import Layout, Source, format_of, numbered
 from rosenblatt.show.predictions import WRITERS, Reasons, ahead_of_next, open_writer
 from rosenblatt.words import column_called, counted, listed
@@ -186,7 +186,7 @@ class AnswerCounts:
 
     def _test(self, batch: Any, answers: NDArray[Any]) -> None:
         column = self.answers.column
-        if column not in batch.schema.names or refused(batch.schema.field(column).type):
+        if column not in batch.schema.names or pa.types.is_nested(batch.column(column).type):
             return
         y, strange = self.answers.read(batch.column(column))
         if len(self.labels) == 2:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.errors import DataError, OpenError, UsageError, cannot_open, one_line
 from rosenblatt.read.columnar import parquet_file
+from rosenblatt.read.columns import usual
 from rosenblatt.read.source import (
     UNREADABLE,
     Layout,
@@ -137,6 +138,7 @@ class RowStream:
         self.name = path
         try:
             self.file = parquet_file(path)
+            self.schema = usual(self.file.schema_arrow.empty_table()).schema
             with open(path, "rb") as file:
                 file.seek(max(0, os.path.getsize(path) - SEAL))
                 self.sealed = hashlib.sha256(file.read()).hexdigest()
@@ -169,7 +171,7 @@ class RowStream:
             # Reading is what a stream of Parquet waits for: columns are decoded side by side.
             for batch in self.file.iter_batches(min(BATCH, most), groups, use_threads=True):
                 for at in range(skip, batch.num_rows, ROWS):
-                    for rows in _cut(RowChunk(batch.slice(at, ROWS), place), every):
+                    for rows in _cut(RowChunk(usual(batch.slice(at, ROWS)), place), every):
                         yield rows
                         place = rows.end
                 skip = max(0, skip - batch.num_rows)

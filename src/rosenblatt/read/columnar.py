@@ -13,6 +13,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rosenblatt.errors import BadCellError, DataError, cannot_open, one_line
+from rosenblatt.read.columns import usual
 from rosenblatt.read.source import UNREADABLE, Layout, Source, batch_bytes, numbered
 from rosenblatt.tables import PROMISED, first_changed
 
@@ -33,7 +34,7 @@ class RowGroup(NamedTuple):
 def parquet_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches of a Parquet file, a few pages in memory at a time."""
     with _parquet(source) as parquet:
-        yield _nothing(parquet.schema_arrow)
+        yield _sound(_nothing(parquet.schema_arrow))
         yield from map(_sound, parquet.iter_batches(_rows(_width_of(parquet))))
 
 
@@ -157,12 +158,12 @@ def _small(batch: Any) -> Iterator[Any]:
 def _sound(batch: Any) -> Any:
     """The batch, once its offsets and its text are checked: a damaged file must not crash."""
     batch.validate(full=True)
-    return batch
+    return usual(batch)
 
 
 def _nothing(schema: Any) -> Any:
     # So that a file without rows still has its columns.
-    return pa.RecordBatch.from_pylist([], schema=schema)
+    return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
 
 
 def _damaged(source: Source, kind: str, trouble: BaseException) -> DataError:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt.errors import FINITE, BadCellError
+from rosenblatt.errors import FINITE, UTF8, BadCellError
 from rosenblatt.read.csv import NUMBER
 from rosenblatt.tables import PROMISED, first_changed, is_changed_text, large
 
@@ -283,6 +283,64 @@ def csr(
     matrix.indices = matrix.indices.astype(np.int32, copy=False)
     matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
     return matrix
+
+
+def usual(rows: Any) -> Any:
+    """A table or batch in the types that are known here: no views, runs or types of others."""
+    for i, field in enumerate(rows.schema):
+        kind, cells = _usual_type(field.type), rows.column(i)
+        if kind != field.type:
+            runs = pa.types.is_run_end_encoded(field.type)
+            cells = pc.run_end_decode(cells) if runs else cells
+            rows = rows.set_column(i, field.name, cells.cast(kind))
+    return rows
+
+
+def _usual_type(kind: Any) -> Any:
+    if isinstance(kind, pa.BaseExtensionType):
+        return _usual_type(kind.storage_type)
+    if pa.types.is_run_end_encoded(kind):
+        return _usual_type(kind.value_type)
+    if pa.types.is_dictionary(kind):
+        value = _usual_type(kind.value_type)
+        return value if is_bytes(value) else pa.dictionary(kind.index_type, value, kind.ordered)
+    if pa.types.is_string_view(kind):
+        return pa.string()
+    bare = pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind)
+    return pa.binary() if bare else kind
+
+
+def decoded(cells: Any, name: str) -> Any:
+    """Bytes as the text they are, other cells as they are."""
+    if not is_bytes(cells.type):
+        return cells
+    try:
+        return cells.cast(pa.string())
+    except pa.ArrowInvalid:
+        for row, cell in enumerate(cells.to_pylist()):
+            text = (cell or b"").decode(errors="replace")
+            if text.encode() != (cell or b""):
+                raise BadCellError(row, name, text, UTF8) from None
+        raise
+
+
+def is_bytes(kind: Any) -> bool:
+    """Whether cells are bytes that nothing says are text."""
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def is_moment(kind: Any) -> bool:
+    """Whether cells are dates or times, which may be categories as they are written."""
+    return bool(pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_timestamp(kind))
+
+
+def refused(kind: Any) -> str:
+    """What a column of this type holds, if that is nothing to learn from."""
+    if pa.types.is_nested(kind):
+        return "lists or objects"
+    if pa.types.is_temporal(kind):
+        return "dates or times" if is_moment(kind) else "lengths of time"
+    return "bytes" if is_bytes(kind) else ""
 
 
 def plain(cells: Any) -> Any:

@@ -12,10 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rosenblatt.blocks import Blocks, InOrder
-from rosenblatt.errors import FINITE, BadCellError, DataError, as_option
+from rosenblatt.errors import FINITE, UTF8, BadCellError, DataError, as_option
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.read import columnar, csv, jsonlines, libsvm
 from rosenblatt.read.ahead import ahead, side_by_side
+from rosenblatt.read.columns import usual
 from rosenblatt.read.encoding import AnswerColumn, ManyAnswers
 from rosenblatt.read.plan import (
     Plan,
@@ -365,6 +366,7 @@ def read_as(source: Source, layout: Layout, made: Plan, held: bool = True) -> Da
 
 def of_table(table: Any, wishes: Wishes, name: str) -> Data:
     """Take a table that was not read from a file."""
+    table = usual(table)
     made = plan_table(table, wishes, name)
     return Data(name, *taken(made, table, name), made, table)
 
@@ -485,7 +487,10 @@ def told_where(
         yield
     except BadCellError as bad:
         sentence = _bad_cell(source, layout, bad, start)
-        if bad.promised == PROMISED:
+        if bad.promised == UTF8:
+            text = format_of(source, layout) == "CSV"
+            advice = "Give --encoding latin-1, say." if text else _advice(bad)
+        elif bad.promised == PROMISED:
             advice = _advice(bad) if advice is None else ""
         elif advice is None or bad.promised == FINITE:
             advice = _advice(bad)
@@ -512,6 +517,8 @@ def _advice(bad: BadCellError) -> str:
         )
     if bad.promised == FINITE:  # which is not missing, so that no --missing helps
         return f"Mend it, or give --ignore {column}."
+    if bad.promised == UTF8:
+        return f"Give --ignore {column}."
     if bad.promised == "an answer":
         return "Give --missing drop."
     if bad.promised.startswith("a number"):

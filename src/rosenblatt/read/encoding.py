@@ -26,8 +26,10 @@ from rosenblatt.read.columns import (
     Words,
     as_numbers,
     as_text,
-    first_rounded,
+    decoded,
+    is_moment,
     plain,
+    refused,
 )
 from rosenblatt.tables import SINGLE_SQUARES, sum_of_squares
 from rosenblatt.words import column_called, counted, listed
@@ -237,7 +239,7 @@ class Answers(AnswerColumn):
         signs = self._whole_numbers(cells)
         if signs is not None:
             return signs, np.zeros(len(signs), dtype=bool)
-        values = plain_labels(cells)
+        values = plain_labels(decoded(cells, self.column))
         yes, no = (_equal(values, label) for label in (self.positive, self.negative))
         no = pc.invert(yes) if self.others else no
         strange = pc.and_(pc.is_valid(values), pc.invert(pc.or_kleene(yes, no)))
@@ -287,7 +289,7 @@ class ManyAnswers(AnswerColumn):
 
     def read(self, cells: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """The place of each answer, -1 where there is none, and where another value stands."""
-        coded = plain_labels(cells).dictionary_encode()
+        coded = plain_labels(decoded(cells, self.column)).dictionary_encode()
         places = np.full(len(coded.dictionary) + 1, self.none, dtype=np.int32)
         for place, label in enumerate(self.names):
             same = pc.fill_null(_equal(coded.dictionary, label), False)
@@ -298,27 +300,21 @@ class ManyAnswers(AnswerColumn):
 
 
 def plain_labels(cells: Any) -> Any:
-    """Labels as text without blanks around it, whole numbers, numbers or booleans."""
-    if isinstance(cells, pa.ChunkedArray):
-        cells = cells.combine_chunks()
-    if pa.types.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
+    """Labels as text without blanks around it, whole numbers, numbers or booleans.
+
+    Decimals are text: which of them no double holds, only all of them tell.
+    """
+    cells = plain(cells)
     kind = cells.type
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
         return cells.cast(pa.int64())
-    if pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and not _has_rounded(cells)):
+    if pa.types.is_floating(kind):
         cells = pc.add(cells.cast(pa.float64()), 0.0)  # -0.0 and 0.0 are one answer
         return pc.if_else(pc.is_nan(cells), pa.scalar(None, pa.float64()), cells)
     if pa.types.is_boolean(kind):
         return cells
     text = as_text(cells)
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
-
-
-def _has_rounded(cells: Any) -> bool:
-    """Whether, as doubles, different whole numbers could become one."""
-    numbers = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return first_rounded(cells, numbers) is not None
 
 
 def _equal(values: Any, label: Label) -> Any:
@@ -351,24 +347,15 @@ def spelled(label: Label) -> str:
 def _cells(table: Any, column: Column, name: str) -> Any:
     if table.schema.get_field_index(column.name) < 0:
         raise DataError(f"{name} has no {column_called(column.name)}, which is needed.")
-    cells = table.column(column.name)
+    cells = decoded(table.column(column.name), column.name)
+    if isinstance(column, Category) and is_moment(cells.type):
+        return as_text(cells)
     strange = refused(cells.type)
     if strange and not (isinstance(column, Entries) and pa.types.is_map(cells.type)):
         raise DataError(
             f"{name}, {column_called(column.name)} holds {strange}, not {column.kind}s."
         )
     return cells
-
-
-def refused(kind: Any) -> str:
-    """What a column of this type holds, if that is nothing to learn from."""
-    if pa.types.is_nested(kind):
-        return "lists or objects"
-    if pa.types.is_temporal(kind):
-        return "dates or times"
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return "bytes that are not UTF-8 text"
-    return ""
 
 
 MOST = 1000  # values of a column that are told apart; more are no categories

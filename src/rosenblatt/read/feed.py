@@ -21,9 +21,9 @@ from rosenblatt.errors import UsageError, as_option, one_line, shortened
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.read import csv, jsonlines
 from rosenblatt.read.chunks import Chunk, LineStream, Place, RowChunk, RowStream
-from rosenblatt.read.columns import ENGLISH, as_numbers, is_text
+from rosenblatt.read.columns import ENGLISH, as_numbers, is_moment, is_text, refused
 from rosenblatt.read.csv import MISSING, NUMBER, Dialect
-from rosenblatt.read.encoding import in_rows, refused
+from rosenblatt.read.encoding import in_rows
 from rosenblatt.read.plan import Wishes, forced_kinds
 from rosenblatt.read.source import Layout, format_of
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, missing
@@ -633,12 +633,15 @@ def _kind_of_cell(cell: str, decimal: str) -> str | None:
 
 
 def _arrow(source: RowStream, wishes: Wishes) -> HowRead:
-    schema = source.file.schema_arrow
+    schema = source.schema
     names, forced = schema.names, forced_kinds(schema.names, wishes)
     target = _target(names, wishes.target, source.name)
     columns = _features(names, target, wishes.ignore)
     for name in (target, *columns):
-        if why := refused(schema.field(name).type):
+        kind = schema.field(name).type
+        if forced.get(name) == "category" and is_moment(kind):
+            continue
+        if why := refused(kind):
             raise UsageError(
                 f"{source.name}, {column_called(name)} holds {why}; "
                 f"give --ignore {as_option(name)}."

@@ -29,21 +29,25 @@ from rosenblatt.read.columns import (
     as_numbers,
     as_text,
     cells_with,
+    decoded,
+    is_bytes,
+    is_moment,
     is_text,
+    refused,
     split_entries,
     split_words,
 )
-from rosenblatt.read.csv import MISSING, not_utf8
+from rosenblatt.read.csv import MISSING
 from rosenblatt.read.encoding import (
     AnswerColumn,
     Answers,
     Encoding,
     ManyAnswers,
     plain_labels,
-    refused,
     spelled,
 )
 from rosenblatt.read.libsvm import ENTRIES, LABEL
+from rosenblatt.tables import LARGE
 from rosenblatt.words import column_called, counted, listed
 
 RUN = 1 << 16  # numbers are added up so many at a time, counted from the first row
@@ -160,12 +164,10 @@ def _scaled(numbers: NDArray[np.float64], e: int) -> NDArray[np.float64]:
 class Survey:
     """What the cells of a column are, which has an Arrow type and may hold the answers.
 
-    So many different texts are told apart (None for all); `entries` names a column of index:value.
+    So many different texts are told apart (None for all); `entries` are index:value.
     """
 
-    def __init__(
-        self, kind: Any, values: int | None, answers: bool, entries: str | None = None
-    ) -> None:
+    def __init__(self, kind: Any, values: int | None, answers: bool, entries: bool = False) -> None:
         self.type, self.entries = kind, entries
         self.labels = Distinct(MANY) if answers and not refused(kind) else None
         self.values = Distinct(values)
@@ -175,22 +177,24 @@ class Survey:
         self.rows = self.valid = 0
         self.written = self.meant = self.numeric = self.blanks = 0  # cells of text
         self.indices: tuple[int, int] | None = None
-        self.undecodable: int | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether no cell holds anything but a word for what is missing."""
         if self.valid == 0:
             return True
-        return is_text(self.type) and self.entries is None and self.meant == 0
+        return is_text(self.type) and not self.entries and self.meant == 0
 
-    def add(self, cells: Any) -> None:
-        """Look at more cells, in the order of the rows."""
-        if self.entries is not None:
-            self._read_entries(cells, self.entries)
-        elif is_bytes(self.type):
-            self._decode(cells)
-        elif not refused(self.type):
+    def add(self, cells: Any, name: str) -> None:
+        """Look at more cells of the column, in the order of the rows."""
+        try:
+            cells = decoded(cells, name)
+            if self.entries:
+                self._read_entries(cells, name)
+        except BadCellError as bad:
+            bad.row += self.rows
+            raise
+        if not self.entries and not refused(self.type):
             if self.labels is not None and not self.labels.many:
                 self.labels.add(pc.unique(plain_labels(cells)).drop_null())
             self._look(cells)
@@ -231,25 +235,10 @@ class Survey:
             index = split_entries(cells, name)[0]
         except BadCellError as bad:
             self._read_entries(cells.slice(0, bad.row), name)  # another kind may come before
-            bad.row += self.rows
             raise
         if len(index):
             low, high = self.indices or (index[0], index[0])
             self.indices = (min(low, int(index.min())), max(high, int(index.max())))
-
-    def _decode(self, cells: Any) -> None:
-        if self.undecodable is None:
-            for row, cell in enumerate(cells):
-                try:
-                    (cell.as_py() or b"").decode()
-                except UnicodeDecodeError:
-                    self.undecodable = self.rows + row
-                    return
-
-
-def is_bytes(kind: Any) -> bool:
-    """Whether cells are bytes that nothing says are text."""
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 HANDFUL = 5  # so few labels may all be rare
@@ -371,21 +360,34 @@ def surveyed(rows: Rows, wishes: Wishes, name: str) -> dict[str, Survey]:
         n: Survey(
             kind,
             _told_apart(kind, forced.get(n)),
-            n == target if target else entries is None or n != entries,
-            n if n == entries and n not in forced else None,
+            n == target if target else n != entries,
+            n == entries and n not in forced,
         )
-        for n, kind in zip(rows.names, rows.schema.types, strict=True)
+        for n, kind in _taken_as(rows.schema, forced).items()
         if n not in ignored
     }
     for part in rows.parts():
+        bad = []
         for n, survey in seen.items():
-            survey.add(part.column(n))
+            try:
+                survey.add(part.column(n), n)
+            except BadCellError as trouble:
+                bad.append(trouble)
+        if bad:
+            raise min(bad, key=lambda cell: cell.row)
     if not any(survey.rows for survey in seen.values()):
         raise DataError(f"{name} has no rows, only the names of columns.")
-    for n, survey in seen.items():
-        if is_bytes(survey.type):
-            raise not_utf8(name, survey.undecodable, column_called(n))
     return seen
+
+
+def _taken_as(schema: Any, forced: dict[str, str]) -> dict[str, Any]:
+    """The types of columns; bytes are text, if they can be, and so are dates as categories."""
+    text = {
+        field.name
+        for field in schema
+        if is_bytes(field.type) or (is_moment(field.type) and forced.get(field.name) == "category")
+    }
+    return {field.name: pa.string() if field.name in text else field.type for field in schema}
 
 
 def _told_apart(kind: Any, forced: str | None) -> int | None:
@@ -397,10 +399,10 @@ def _told_apart(kind: Any, forced: str | None) -> int | None:
 
 def _entries_in(rows: Rows) -> str | None:
     """The column of entries, if these are the lines of a LIBSVM file."""
+    if rows.names != [LABEL, ENTRIES]:
+        return None
     kind = rows.schema.types[-1]
-    if rows.names == [LABEL, ENTRIES] and (is_text(kind) or pa.types.is_map(kind)):
-        return ENTRIES
-    return None
+    return ENTRIES if is_text(kind) or pa.types.is_map(kind) else None
 
 
 def check_named(names: Sequence[str], wishes: Wishes) -> None:
@@ -475,7 +477,7 @@ def _answers(
     """The labels; with a positive one, that against the rest. As they are, or refused if odd."""
     _check_readable(survey.type, name, column)
     positive, as_they_are = wished
-    labels = sorted(survey.labels.values) if survey.labels is not None else []
+    labels = _in_order(survey)
     many = survey.labels is not None and survey.labels.many
     where = f"{name}, {column_called(column)}"
     if many or len(labels) < 2:
@@ -490,6 +492,13 @@ def _answers(
     if len(labels) > 2:
         return Answers(column, f"not {spelled(meant)}", meant, others=True)
     return Answers(column, next(label for label in labels if label != meant), meant)
+
+
+def _in_order(survey: Survey) -> list[Any]:
+    labels = [] if survey.labels is None else list(survey.labels.values)
+    if pa.types.is_decimal(survey.type) and all(abs(float(label)) < LARGE for label in labels):
+        labels = [float(label) for label in labels]
+    return sorted(labels)
 
 
 def _not_learnable(labels: list[Any], many: bool, where: str) -> DataError:
@@ -575,7 +584,7 @@ def _kinds(
 ) -> tuple[dict[str, str], dict[str, Style]]:
     """What each column is, and how it is written if it is not of numbers as they are."""
     for n, survey in seen.items():
-        if survey.entries is None:
+        if not survey.entries:
             _check_readable(survey.type, name, n)
     kinds = {n: forced.get(n) or _kind(survey) for n, survey in seen.items()}
     if wishes.known is not None:
@@ -660,7 +669,7 @@ def _column(survey: Survey, name: str, kind: str, style: Style | None) -> Column
 
 
 def _kind(survey: Survey) -> str:
-    if survey.entries is not None:
+    if survey.entries:
         return "entries"
     if not is_text(survey.type):
         return "number"
@@ -693,11 +702,10 @@ def _words(rows: Rows, columns: list[str], wishes: Wishes, name: str) -> dict[st
 
 
 def _check_readable(kind: Any, name: str, column: str) -> None:
-    where = column_called(column)
-    if pa.types.is_nested(kind):
-        raise DataError(f"{name}, {where}: lists or objects. Give --ignore {as_option(column)}.")
-    if pa.types.is_temporal(kind):
+    strange, option = refused(kind), as_option(column)
+    if strange:
+        also = f", or --category {option}" if is_moment(kind) else ""
         raise DataError(
-            f"{name}, {where}: dates or times, which are neither numbers nor words. "
-            f"Give --ignore {as_option(column)}, or --category {as_option(column)}."
+            f"{name}, {column_called(column)}: {strange}, which are neither numbers nor words. "
+            f"Give --ignore {option}{also}."
         )

@@ -18,6 +18,7 @@ from rosenblatt.read.columns import (
     Number,
     Words,
     as_text,
+    decoded,
     is_text,
     plain,
     split_entries,
@@ -146,7 +147,7 @@ def _taken(
             raise DataError(f"{name} has no {column_called(n)}, which is needed.")
     cells, gaps = {}, np.zeros(table.num_rows, dtype=bool)
     for column in columns:
-        written = table.column(column.name)
+        written = decoded(table.column(column.name), column.name)
         if isinstance(column, Number):
             found = pa.array(column.encode(written)[:, 0], from_pandas=True)
             gaps |= _gaps(found, drop, column.name, None)
@@ -154,7 +155,7 @@ def _taken(
             found = _text(written)
             gaps |= _gaps(found, drop, column.name, "", "a category")
         cells[column.name] = found
-    answers = plain(table.column(plan.target))
+    answers = plain(decoded(table.column(plan.target), plan.target))
     answers = _text(answers) if is_text(answers.type) else answers
     gaps |= _gaps(answers, drop, plan.target, "", "an answer")
     kept = np.flatnonzero(~gaps)

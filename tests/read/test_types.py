@@ -1,0 +1,126 @@
+"""Columns of types that other programs store: what can be read is, what cannot is called so."""
+
+import datetime
+from decimal import Decimal
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from rosenblatt.errors import DataError
+from rosenblatt.read import Layout, Source, columnar
+from rosenblatt.read.columns import Category, Number
+from rosenblatt.read.data import of_table, read_data, read_in_passes
+from rosenblatt.read.plan import Wishes
+
+N = 12
+NUMBERS = pa.array(range(N))
+COLOURS = pa.array(["red", "green", "blue"] * 4)
+ANSWERS = ["no", "yes", "yes"] * 4
+STORED = {
+    "views of text": COLOURS.cast(pa.string_view()),
+    "long text": COLOURS.cast(pa.large_string()),
+    "bytes that are text": COLOURS.cast(pa.binary()),
+    "views of bytes": COLOURS.cast(pa.binary()).cast(pa.binary_view()),
+    "a dictionary": COLOURS.dictionary_encode(),
+    "a dictionary of views": pa.DictionaryArray.from_arrays(
+        [0, 1, 2] * 4, pa.array(["red", "green", "blue"]).cast(pa.string_view())
+    ),
+    "a dictionary of bytes": COLOURS.cast(pa.binary()).dictionary_encode(),
+    "runs": pc.run_end_encode(COLOURS),
+}
+
+
+@pytest.fixture(params=["read at once", "in passes"])
+def read(request, tmp_path, monkeypatch):
+    """Writes columns to a file and reads them with their answers."""
+    monkeypatch.setattr(columnar, "ROWS", 5)
+
+    def call(columns, suffix="arrow", **wishes):
+        path, table = tmp_path / f"d.{suffix}", pa.table(columns)
+        if suffix == "parquet":
+            pq.write_table(table, path)
+        else:
+            with pa.ipc.new_file(path, table.schema) as file:
+                file.write_table(table)
+        source, held = Source.find(str(path)), request.param == "read at once"
+        data = (read_data if held else read_in_passes)(source, Layout(), Wishes(**wishes))
+        assert sum(len(rows) for _, rows in data.taken()) == N
+        return data.plan
+
+    return call
+
+
+@pytest.mark.parametrize("cells", STORED.values(), ids=STORED)
+def test_text_is_text_however_it_is_stored(read, cells):
+    made = read({"x": cells, "a": NUMBERS, "y": ANSWERS}, target="y")
+    assert made.encoding.columns[0] == Category("x", ("blue", "green", "red"))
+    made = read({"x": cells, "a": NUMBERS}, target="x")
+    assert made.answers.names == ("blue", "green", "red")
+
+
+def test_numbers_are_numbers_however_they_are_stored(read):
+    runs = pc.run_end_encode(NUMBERS)
+    made = read({"x": runs, "y": ANSWERS}, target="y")
+    assert isinstance(made.encoding.columns[0], Number)
+
+
+def test_a_file_and_a_frame_of_polars_are_read(tmp_path):
+    frame = pl.DataFrame({"x": COLOURS.to_pylist(), "a": range(N), "y": ANSWERS})
+    frame = frame.with_columns(pl.col("x").cast(pl.Categorical).alias("c"))
+    frame.write_ipc(tmp_path / "d.arrow")
+    wishes = Wishes(target="y")
+    file = read_data(Source.find(str(tmp_path / "d.arrow")), Layout(), wishes)
+    given = of_table(pa.table(frame), wishes, "X")
+    assert file.plan.encoding == given.plan.encoding
+    assert file.examples.names == ("x=blue", "x=green", "x=red", "a", "c=blue", "c=green", "c=red")
+
+
+def test_bytes_that_are_no_text_are_told_with_their_row_and_advice_that_helps(read):
+    cells = pa.array([b"abc", b"ab\xff", None, *[b"abd"] * 9])
+    columns = {"x": cells, "a": NUMBERS, "y": ANSWERS}
+    for suffix in ("arrow", "parquet"):
+        with pytest.raises(
+            DataError, match=r'row 2, column "x": "ab�" is not UTF-8 text. Give --i'
+        ):
+            read(columns, suffix, target="y")
+        assert read(columns, suffix, target="y", ignore=("x",)).encoding.features == ("a",)
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "parquet"])
+def test_dates_are_categories_where_that_is_said(read, suffix):
+    days = [datetime.date(2024, 5, 1 + i % 3) for i in range(N)]
+    columns = {"d": days, "a": NUMBERS, "y": ANSWERS}
+    with pytest.raises(DataError, match=r"dates or times.*Give --ignore d, or --category d"):
+        read(columns, suffix, target="y")
+    made = read(columns, suffix, target="y", categories=("d",))
+    assert made.encoding.columns[0].values == ("2024-05-01", "2024-05-02", "2024-05-03")
+    made = read(columns, suffix, target="d", categories=("d", "y"))
+    assert made.answers.names == ("2024-05-01", "2024-05-02", "2024-05-03")
+
+
+def test_lengths_of_time_are_refused_without_advice_that_does_not_help(read):
+    lengths = [datetime.timedelta(i) for i in range(N)]
+    with pytest.raises(DataError, match=r"lengths of time, .*Give --ignore x\.$"):
+        read({"x": lengths, "a": NUMBERS, "y": ANSWERS}, target="y")
+
+
+def test_decimals_are_labels_as_all_of_them_tell(read):
+    small = pa.array([Decimal(i % 2) for i in range(N)], pa.decimal128(38, 0))
+    assert read({"a": NUMBERS, "y": small}, target="y").answers.names == (0.0, 1.0)
+    late = [Decimal(0)] * 8 + [Decimal(2**53 + 1)] * 4  # in another batch
+    large = pa.array(late, pa.decimal128(38, 0))
+    assert read({"a": NUMBERS, "y": large}, target="y").answers.names == ("0", str(2**53 + 1))
+
+
+def test_a_table_without_columns_has_no_rows(read):
+    with pytest.raises(DataError, match="has no rows"):
+        read({}, "parquet")
+
+
+def test_the_first_bad_row_is_told_of_several_columns(read):
+    bad = {f"c{i}": [*[b"a"] * (9 - i), b"\xff", *[b"a"] * (2 + i)] for i in range(3)}
+    with pytest.raises(DataError, match='row 8, column "c2"'):
+        read({**bad, "y": ANSWERS}, target="y")
