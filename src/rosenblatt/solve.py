@@ -63,7 +63,6 @@ from rosenblatt.strategy import (
     How,
     Outcome,
     learn_line,
-    soon_separated,
 )
 from rosenblatt.words import (
     cannot_be_right,
@@ -80,7 +79,6 @@ from rosenblatt.words import (
 SECONDS = 5.0
 # Of the time: for the verdict; of what is left then, for the line where there is a trial too.
 VERDICT_SHARE, LINE_SHARE = 0.3, 0.5
-PLA_SHARE = 0.5  # of that for the verdict: what PLA separates is decided
 AS_LONG_AGAIN = 5.0  # seconds that PLA gets in passes at least where the answer is known already
 WORTH_SAYING = 1.0  # seconds
 FEW_NUMBERS = 2**20  # in so few it is soon known which columns make a regression infinite
@@ -698,11 +696,6 @@ def quick_verdict(data: Data, deadline: Deadline) -> Verdict:
     answer = contradicted(data.examples) if two else None
     if answer is not None:
         return Verdict(answer, data.rows, first=data.first)
-    if isinstance(data.blocks, JointExamples):
-        known = soon_separated(data.blocks, deadline.share(PLA_SHARE))
-        if known is not None:
-            answer = separability_of(data.blocks, widest=False, deadline=deadline, known=known.w)
-            return Verdict(answer, data.rows, known if answer else None, first=data.first)
     decided = verdict_of(data, widest=False, deadline=deadline)
     if not decided.answer or decided.answer.weights is None:
         return decided

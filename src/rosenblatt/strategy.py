@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 ALGORITHMS = ("auto", "pla", "pocket", "fewest", "average")
 FOREVER = 2**62
 MANY_FEATURES = 1000  # weights of all labels together
-SOON = 1000  # cycles
 AVERAGED_CYCLES = 100  # more hardly change a mean
 POCKET_CORRECTIONS = 1000
 # Of the time: for the pocket before a search, for PLA before the widest margin.
@@ -111,19 +110,6 @@ def learn_line(
         searched = isinstance(blocks, Examples) and not isinstance(blocks, JointExamples)
         algorithm = "fewest" if searched else "pocket"
     return LEARNERS[algorithm](task, separator)
-
-
-def soon_separated(examples: Examples, deadline: Deadline) -> Hypothesis | None:
-    """Weights without mistakes, if PLA soon finds some."""
-    scaling = Scaling.of(examples)
-    budget = algorithms.Budget(SOON, seconds=deadline.left)
-    try:
-        run = algorithms.pla(scaling.apply(examples), budget=budget)
-    except algorithms.WeightsOverflowError:
-        return None
-    found = scaling.fold(run.hypothesis)
-    right = run.separated and np.isfinite(found.w).all() and not len(found.mistakes(examples))
-    return found if right else None
 
 
 def _scaled(blocks: Blocks, scaling: Scaling) -> Blocks:

@@ -79,6 +79,7 @@ from rosenblatt.evidence.signed import (
     whole_of,
 )
 from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.hypothesis import Scaling
 from rosenblatt.words import cannot_be_right, card, counted, listed, rows_named
 
 TIME_OVER = "the time limit ended the search for a proof"
@@ -86,6 +87,7 @@ FEW_NUMBERS = 2**13  # so few are decided about whatever the time
 PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
 FIRST_CYCLES = 8  # of PLA, then twice as many each time
 LESS = 0.9  # times the corrections of a cycle before, or it is given up
+SOON = 1000  # cycles
 MOST_WORKING = 4096  # rows of a working set, or more where there are many features
 SAMPLE = 64  # rows of a block to begin with
 MOST_NEAR = 256  # rows on the margin that a block tells
@@ -371,17 +373,20 @@ def _of_labels(
 
 
 def soon_halted(examples: JointExamples, deadline: Deadline) -> tuple[Vector, int]:
-    """The weights of all labels that PLA halts with, if it corrects less and less till then.
+    """The weights of all labels that PLA soon halts with on scaled columns, in whole numbers.
 
-    Where nothing separates, it soon corrects as much as before. Rows of weight 0, which PLA would
-    leave out, are corrected by like all others. The number is that of its cycles.
+    It goes on for as long as it corrects less and less: where nothing separates, it soon corrects
+    as much as before. Rows of weight 0, which PLA would leave out, are corrected by like all
+    others. The number is that of its cycles.
     """
     start, before, made, more = None, math.inf, 0, FIRST_CYCLES
     examples, deadline = replace(examples, weights=None), deadline.share(0.5)
-    while not deadline.over:
+    scaling = Scaling.of(examples)
+    scaled = scaling.apply(examples)
+    while made < SOON and not deadline.over:
         try:
             budget = algorithms.Budget(more, seconds=deadline.left)
-            run = algorithms.pla(examples, budget=budget, start=start)
+            run = algorithms.pla(scaled, budget=budget, start=start)
         except algorithms.WeightsOverflowError:
             break
         except algorithms.Interrupted as stop:
@@ -389,7 +394,9 @@ def soon_halted(examples: JointExamples, deadline: Deadline) -> tuple[Vector, in
             raise algorithms.Interrupted(whole) from None
         made, start = made + run.cycles, examples.flat(run.hypothesis.w)
         if run.separated:
-            return whole_of(examples.tall(start).ravel()), made
+            found = scaling.fold(run.hypothesis)
+            tall = found.w[:, 0 if examples.x0 else 1 :].ravel()
+            return (() if len(found.mistakes(examples)) else whole_of(tall)), made
         if run.corrections > LESS * before * run.cycles:
             break
         before, more = run.corrections / run.cycles, 2 * more
