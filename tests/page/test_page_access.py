@@ -114,6 +114,17 @@ def test_text_and_picture_have_contrast(opened, scheme):
     assert {pair: ratio for pair, ratio in drawn.items() if ratio < 4.5} == {}
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_theme_that_is_chosen_is_not_that_of_the_system(opened, scheme):
+    grounds = {}
+    for theme in ("auto", "light", "dark"):
+        screen = opened(f"{STATE}&theme={theme}", color_scheme=scheme)
+        ground = screen.ask("() => getComputedStyle(document.body).backgroundColor")
+        grounds[theme] = ground, screen.ask("() => window.rosenblatt.player.palette.paper")
+    assert grounds["auto"] == grounds[scheme]
+    assert (grounds["light"][1], grounds["dark"][1]) == ("#ffffff", "#14171c")
+
+
 def test_every_control_has_a_role_and_a_name(opened):
     screen = opened(STATE)
     session = screen.page.context.new_cdp_session(screen.page)

@@ -242,4 +242,6 @@ def test_firefox_says_the_same_and_opens_the_file(saved):
         seen = f"new Promise((done) => setInterval(() => {told} && done({told}), 20))"
         assert tab.ask(seen) == "Inseparable"
         assert tab.ask("window.rosenblatt.player.t") == 9
+        dark = "window.rosenblatt.set({theme: 'dark'}).then(() => window.rosenblatt.player.palette)"
+        assert tab.ask(dark)["paper"] == "#14171c"
         assert tab.ask("window.rosenblatt.writeAddress()").startswith(saved.as_uri())
