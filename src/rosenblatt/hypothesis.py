@@ -238,12 +238,12 @@ class JointHypothesis(Hypothesis):
 
     def correction(self, examples: Examples, n: int) -> int:
         """What to correct by where row n is a mistake: n against its best rival."""
-        rivals = self._rivals(self._exact_scores(examples.X, n), examples.y[[n]])
+        rivals = self.lead(self._exact_scores(examples.X, n), examples.y[[n]])[1]
         return n * len(self.w) + int(rivals[0])
 
     def ahead(self, examples: Examples) -> NDArray[np.float64]:
         """How far the right label's score of each row is above the best of the others."""
-        return np.asarray(self._wrong(self.scores(examples.X), examples.y)[1])
+        return self.lead(self.scores(examples.X), examples.y)[0]
 
     @functools.cached_property
     def _distinct(self) -> NDArray[np.intp]:
@@ -270,17 +270,17 @@ class JointHypothesis(Hypothesis):
             return np.asarray(s.shape[1] - 1 - s[:, ::-1].argmax(axis=1))
         return np.asarray(s.argmax(axis=1))
 
-    def _rivals(self, s: NDArray[Any], y: NDArray[Any]) -> NDArray[np.intp]:
-        """The best label but the right one in each row."""
-        others = s.copy()
-        others[np.arange(len(y)), y] = -np.inf
-        return self._highest(others)
+    def lead(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        """How far a label is ahead of its best rival in each row of scores, and who that is."""
+        others, rows = s.copy(), np.arange(len(y))
+        others[rows, y] = -np.inf
+        r = self._highest(others)
+        with np.errstate(invalid="ignore"):
+            return s[rows, y] - s[rows, r], r
 
     def _wrong(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.bool_], Any, Any]:
         """Which rows of scores are mistakes, how far the right label is ahead, and of which."""
-        r, rows = self._rivals(s, y), np.arange(len(y))
-        with np.errstate(invalid="ignore"):
-            ahead = s[rows, y] - s[rows, r]
+        ahead, r = self.lead(s, y)
         return ~((ahead > 0) | ((ahead == 0) & ((y - r) * self.zero > 0))), ahead, r
 
     def _look(self, examples: Examples, share: float) -> NDArray[np.uint8]:

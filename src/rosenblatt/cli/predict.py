@@ -17,11 +17,12 @@ from rosenblatt.cli.options import examples, json_option, layout_options
 from rosenblatt.errors import UsageError
 from rosenblatt.evidence.accuracy import Accuracy, told_accuracy
 from rosenblatt.files import keep_apart
+from rosenblatt.hypothesis import JointHypothesis
 from rosenblatt.model import Model, load
 from rosenblatt.read.data import read_batches, told_where
 from rosenblatt.read.encoding import Unseen, spelled
 from rosenblatt.read.source import Layout, Source, format_of, numbered
-from rosenblatt.show.predictions import WRITERS, Reasons, ahead_of_next, open_writer
+from rosenblatt.show.predictions import WRITERS, Reasons, open_writer
 from rosenblatt.words import column_called, counted, listed
 
 FEW = 1 << 14
@@ -111,16 +112,16 @@ def answered(
 def _answer(
     model: Model, batch: Any, name: str, more: tuple[Reasons | None, bool]
 ) -> tuple[Any, NDArray[Any]]:
-    found, (reasons, every) = model.encoding.encode(batch, name), more
+    found, (reasons, every), h = model.encoding.encode(batch, name), more, model.hypothesis
     n, none = batch.num_rows, model.answers.none
     y, scores = np.full(n, none, dtype=np.intp), np.full((n, *model.weights_.shape[:-1]), np.nan)
     if len(found.rows):
-        scores[found.rows] = model.hypothesis.scores(found.X)
-        y[found.rows] = model.hypothesis.answers(found.X)
+        scores[found.rows] = h.scores(found.X)
+        y[found.rows] = h.answers(found.X)
     columns = {column: batch.column(column) for column in batch.schema.names}
     gaps = y == none
     columns[_free("answer", columns)] = _labels(model, y)
-    ahead = scores if scores.ndim == 1 else ahead_of_next(scores, y)
+    ahead = h.lead(scores, y)[0] if isinstance(h, JointHypothesis) else scores
     columns[_free("score", columns)] = pa.array(ahead, mask=gaps)
     if every and scores.ndim > 1:
         for label, each in zip(model.answers.spellings, scores.T, strict=True):

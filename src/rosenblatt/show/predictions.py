@@ -18,6 +18,7 @@ from pyarrow import csv
 
 from rosenblatt.errors import UsageError
 from rosenblatt.files import replacing
+from rosenblatt.hypothesis import JointHypothesis
 from rosenblatt.model import Model
 from rosenblatt.read.columns import Number
 from rosenblatt.words import shown_bytes
@@ -151,18 +152,6 @@ class ParquetTables:
 WRITERS: dict[str, Any] = {"csv": CsvTables, "parquet": ParquetTables, "jsonl": JsonTables}
 
 
-def ahead_of_next(scores: NDArray[np.float64], answers: NDArray[Any]) -> NDArray[np.float64]:
-    """How far the score of each answer is ahead of the best of the other labels'."""
-    own = scores[np.arange(len(scores)), answers]
-    return np.asarray(own - _others(scores, answers).max(axis=1))
-
-
-def _others(scores: NDArray[np.float64], answers: NDArray[Any]) -> NDArray[np.float64]:
-    others = scores.copy()
-    others[np.arange(len(scores)), answers] = -np.inf
-    return others
-
-
 class Reasons:
     """Says the three strongest reasons for a model's answers.
 
@@ -184,7 +173,9 @@ class Reasons:
     def of(self, X: Any) -> list[str]:
         """The reasons of each row of numbers, as text."""
         h, n = self.hypothesis, X.shape[0]
-        pairs, over = self._pairs(X) if h.w.ndim > 1 else ([None] * n, [""] * n)
+        pairs, over = (
+            self._pairs(h, X) if isinstance(h, JointHypothesis) else ([None] * n, [""] * n)
+        )
         if not isinstance(X, np.ndarray):
             told = [self._sparse(X[[row]], self._weights(pairs[row])) for row in range(n)]
         else:
@@ -194,10 +185,10 @@ class Reasons:
             told = [self._told(*row) for row in zip(X, pushes, strongest, strict=True)]
         return [first + reasons for first, reasons in zip(over, told, strict=True)]
 
-    def _pairs(self, X: Any) -> tuple[list[Any], list[str]]:
+    def _pairs(self, h: JointHypothesis, X: Any) -> tuple[list[Any], list[str]]:
         """The answer and the next label of each row, of more than two labels, and that in words."""
-        answers = self.hypothesis.answers(X)
-        rivals = _others(self.hypothesis.scores(X), answers).argmax(axis=1)
+        answers = h.answers(X)
+        rivals = h.lead(h.scores(X), answers)[1]
         over = [f"over {self.labels[r]}: " for r in rivals]
         return list(zip(answers, rivals, strict=True)), over
 
