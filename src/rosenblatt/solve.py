@@ -142,7 +142,7 @@ class Verdict:
         if a.scaled is not None and a.scaled.bound and a.bound and a.scaled.bound < a.bound / 10:
             yield (
                 "with each column divided by its largest value this line's bound would be "
-                f"{a.scaled.bound:,.0f}"
+                f"{whole(a.scaled.bound):,}"
             )
 
     def blocking(self) -> list[tuple[int, float]]:

@@ -21,7 +21,7 @@ from rosenblatt.algorithms.pla import Progress, Run
 from rosenblatt.algorithms.pocket import Pocket, PocketPlan
 from rosenblatt.blocks import Blocks, InOrder, of_labels
 from rosenblatt.clock import Deadline, Watcher
-from rosenblatt.evidence.guarantee import guarantee_of
+from rosenblatt.evidence.guarantee import guarantee_of, whole
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples, JointExamples
@@ -164,7 +164,7 @@ def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
         separator, bound = _folded_line(task, separator, answer)
         if bound is None and task.how.bounded:
             bound = _bound(task, held, (separator, None if mistakes else hypothesis))
-    steps: tuple[str, ...] = (told + (f"; the bound allows {bound:,.0f}" if bound else ""),)
+    steps: tuple[str, ...] = (told + (f"; the bound allows {whole(bound):,}" if bound else ""),)
     if mistakes and separator is not None and done.reason != "interrupted":
         steps += (f"PLA had {counted(mistakes, 'mistake')} left; took the proof's line instead",)
         hypothesis, mistakes, algorithm = separator, task.count(separator), "widest margin"

@@ -66,7 +66,7 @@ PROVES_OF_LABELS = {
     "everywhere; whether some are wrong nowhere was not looked for.",
     "undecided": "Nothing is proved.",
 }
-MOST_LABELS = 12  # in a table of a terminal
+MOST_IN_TABLE = 12  # labels, on a terminal
 MOST_PAIRS = 6  # of labels taken for one another, named in a sentence
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 # A card suits light and dark notebooks.
@@ -298,7 +298,7 @@ def confusion_table(confusion: Sequence[Sequence[int]], labels: Sequence[str]) -
     b         0  8  1
     c         0  2  7
     """
-    if len(labels) > MOST_LABELS:
+    if len(labels) > MOST_IN_TABLE:
         return [confused(confusion, labels)]
     labels = [_shortened(label) for label in labels]
     heading = ["", *(f"answered {label}" for label in labels)]

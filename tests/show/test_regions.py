@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from browsers import watched
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
@@ -226,7 +227,25 @@ def test_the_player_rings_the_mistakes_that_were_counted(page, d):
 @pytest.mark.parametrize(
     ("k", "d", "played"), [(3, 2, True), (3, 5, True), (5, 4, False), (7, 2, False)]
 )
-def test_a_report_plays_the_run_of_labels_that_can_be_seen(k, d, played):
+def test_a_report_plays_the_run_of_labels_that_can_be_seen(k, d, played, tmp_path):
     X, y = clouds(k, n=8, d=d, spread=1.0)
     clf = rb.PocketPerceptron(max_updates=20, random_state=0).fit(X, y)
     assert ('id="player-story"' in rb.report(clf, X, y).html) == played
+    rb.learn(X, y, test_size=0).report(tmp_path / "report.html")
+    assert ('id="player-story"' in (tmp_path / "report.html").read_text("utf-8")) == played
+
+
+@pytest.mark.parametrize("spread", [0.4, 1.2])
+def test_what_learn_reports_of_labels_plays_in_a_browser(page, spread, tmp_path):
+    X, y = clouds(3, spread=spread)
+    result = rb.learn(X * [1.0, 1000.0], y, test_size=0)
+    result.report(tmp_path / "report.html")
+    said, _ = watched(page)
+    page.goto((tmp_path / "report.html").as_uri())
+    assert "brought to one scale" in page.inner_text("body")
+    left = f"{0 if spread < 1 else result.mistakes} of 60"
+    page.wait_for_function(
+        "(left) => document.getElementById('player').innerText.includes(left)", arg=left
+    )
+    assert page.inner_text(".rb-verdict h2").lower() == result.verdict
+    assert said == []

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 GENERATOR = '<meta name="generator" content="rosenblatt">'  # by which it is known as ours
 MOST_FEATURES = 40
 MARKS = "×○△□◆"  # of labels in a picture
-MOST_LABELS = 30  # told one by one
+MOST_TOLD = 30  # labels one by one
 MOST_MISTAKES = 50
 SOME_FEATURES = 6
 LONGEST_PROOF = 200_000  # letters
@@ -102,11 +102,10 @@ class Report:
             All that it tells.
         """
         data, o, answer = result.data, result.outcome, result.separability
-        story = None
-        if o.run is not None and o.learnt_from is not None and not result.many:
-            # Multipliers that sum to 0 do so on scaled columns too; a line does not stay the same.
-            blocked = None if answer or answer.proof is None else replace(answer, weights=None)
-            story = Story(o.learnt_from, o.run, o.widest or blocked, *o.played)
+        assert o.learnt_from is not None
+        # Multipliers that sum to 0 do so on scaled columns too; a line does not stay the same.
+        blocked = None if answer or answer.proof is None else replace(answer, weights=None)
+        story = Story(o.learnt_from, o.run, o.widest or blocked, *o.played)
         labels = listed(result.labels, joint="or")
         title = f"Answering {data.plan.answers.column or 'rows'}: {labels}"
         known = answer, story, data.rows, result.accuracy
@@ -194,7 +193,7 @@ def _page(found: Findings) -> Report:
         proves=PROVES_OF_LABELS if many else PROVES,
         proof=proof.to_json() if proof is not None else "",
         longest_proof=LONGEST_PROOF,
-        most_labels=MOST_LABELS,
+        most_told=MOST_TOLD,
         wrong=len(wrong),
         mistakes=list(_mistakes(found, wrong, known["columns"], labels)),
         **known,

@@ -15,7 +15,7 @@ from rosenblatt.words import counted
 
 Floats = NDArray[np.float64]
 
-MOST_LABELS = 5  # that are told apart by their marks, and by colours that all can see
+MOST_DRAWN = 5  # that are told apart by their marks, and by colours that all can see
 MOST_POINTS = 2000  # more are drawn from a sample: no picture can hold them
 MOST_ROWS = 10_000  # that the principal direction looks at
 FEW_FEATURES = 400  # up to here all directions are found at once, above only the first
@@ -251,10 +251,10 @@ def sample(n: int, most: int, must: tuple[int, ...] = ()) -> NDArray[np.intp]:
 
 
 def _check_labels(examples: Examples) -> None:
-    if len(examples.labels) > MOST_LABELS:
+    if len(examples.labels) > MOST_DRAWN:
         raise ValueError(
             f"the regions of {len(examples.labels)} labels cannot be told apart in one picture; "
-            f"up to {MOST_LABELS} are drawn."
+            f"up to {MOST_DRAWN} are drawn."
         )
 
 

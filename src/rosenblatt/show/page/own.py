@@ -13,7 +13,7 @@ from rosenblatt.errors import DataError, as_option
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.read.data import Data
-from rosenblatt.show.scene import MOST_LABELS
+from rosenblatt.show.scene import MOST_DRAWN
 from rosenblatt.show.story import verdict_json
 from rosenblatt.words import counted
 
@@ -36,11 +36,11 @@ class OwnData:
     def of(cls, data: Data, most: int = SERVED) -> OwnData:
         """All rows of a file, or some drawn at random where they are too many."""
         examples, rows, labels = data.examples, data.examples.n, len(data.examples.labels)
-        if labels > MOST_LABELS or (labels > 2 and examples.d < 2):
+        if labels > MOST_DRAWN or (labels > 2 and examples.d < 2):
             last = as_option(data.plan.answers.spellings[-1])
             raise DataError(
                 f"{data.name} has {counted(labels, 'label')} and {counted(examples.d, 'feature')}, "
-                f"and the page draws up to {MOST_LABELS} labels by two features; give "
+                f"and the page draws up to {MOST_DRAWN} labels by two features; give "
                 f"--positive {last}, say, to see it against the rest."
             )
         room = min(MOST_ROWS, most // max(1, examples.d))
