@@ -3,6 +3,7 @@ import json
 import math
 import pickle
 import tracemalloc
+from decimal import Decimal
 from fractions import Fraction
 
 import lecture_online as lecture
@@ -17,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rosenblatt as rb
+from rosenblatt.algorithms.memory import X0, DictRow, StreamMemory
 
 ZEROS = st.sampled_from(["mistake", "negative", "positive"])
 KEPT = {"average": True, "pocket": True, "window": 5}
@@ -156,9 +158,39 @@ def test_scores_of_nothing_but_rounding_have_the_same_sign_in_blocks(form, size)
         x = rng.normal(size=40)
         w = np.array([single.weights.get(i, 0.0) for i in range(40)]) / size
         X[n] = size * (x - w @ x / max(w @ w, 1.0) * w)
-        single.learn_one(X[n], y[n])
+        single.learn_one(dict(enumerate(X[n].tolist())), y[n])
     blocks.learn_many(form(X), y)
     assert bits(single) == bits(blocks)
+
+
+@pytest.mark.parametrize("ratio", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("d", [1, 3, 40])
+def test_a_score_by_lengths_has_the_sign_of_the_sum_in_order(d, ratio):
+    """Scores from nothing but rounding to plain ones; those by lengths are of the plain."""
+    rng = np.random.default_rng(d)
+    plain = 0
+    for _ in range(400):
+        w, x = ratio * rng.normal(size=d), rng.normal(size=d)
+        w0 = -(w @ x) + 10.0 ** rng.integers(-20, 3) * ratio * rng.normal()
+        memory, row = StreamMemory(5), DictRow(1.0)
+        memory.V[0].update({X0: float(w0), **dict(enumerate(w.tolist()))})
+        row.x = dict(enumerate(x.tolist()))
+        row.length = math.hypot(*x)
+        side, score = memory.side(row, tuple(x.tolist())), row.score(memory.V[0])
+        assert np.sign(side) == np.sign(score)
+        plain += side != score
+    assert plain > 0
+
+
+@pytest.mark.parametrize("value", [1.5, 3, True, Fraction(1, 2), np.float64(1.5), np.int8(3)])
+def test_weights_stay_pythons_own_floats_whatever_the_numbers_of_a_dict_are(value):
+    model = learnt([({"a": 5.0, "b": 1.0}, True), ({"a": -2.0, "b": 1.0}, False)] * 3)
+    for answer in (True, False) * 3:
+        x = {"a": value, "b": 2}
+        said = model.predict_one(x)
+        assert said == model.predict_one({"a": float(value), "b": 2.0})
+        model.learn_one(x, answer)
+    assert {type(v) for v in model.weights.values()} == {float}
 
 
 @given(st.lists(st.tuples(st.sets(st.sampled_from("abcdef"), min_size=1), strategies.seeds)))
@@ -406,6 +438,9 @@ BAD_ROWS = [
     ({"new": None}, r"feature 'new': None is not a number"),
     ({"a": 1j}, r"1j is not a number"),
     ({"a": 10**400}, r"infinity"),
+    ({"a": 2**53 + 1, "b": 1.0}, r"feature 'a': 9007199254740993 is not"),
+    ({"a": Decimal(1), "b": 1.0}, r"Decimal\('1'\) is not a number"),
+    ({"a": np.array(1.0), "b": 1.0}, r"array\(1\.\) is not a number"),
     ([[1.0]], r"2 dimension"),
     (3.0, r"0 dimension"),
     ([1.0, 2.0], r"named features"),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import checks, files, kernels
-from rosenblatt.algorithms.memory import ASK, X0, DictRow, NotNumbersError, StreamMemory
+from rosenblatt.algorithms.memory import ASK, NOTHING, X0, DictRow, NotNumbersError, StreamMemory
 from rosenblatt.errors import shortened
 from rosenblatt.examples import Labels, joint_rows
 from rosenblatt.hypothesis import ZEROS
@@ -24,7 +24,6 @@ from rosenblatt.words import counted
 KIND = "online perceptron"
 # Together with the longest row allowed, these keep every sum of a stream finite.
 ETA = (1e-50, 1e50)
-NOTHING: dict[Hashable, float] = {}
 
 
 class OnlinePerceptron:
@@ -100,10 +99,10 @@ class OnlinePerceptron:
         self._x0 = self.intercept_scaling if self.fit_intercept else 0.0
         known = Labels.of(labels)
         self._many = len(known.met) > 2
+        self._averaged = predict_with == "average"  # which takes the score itself, not its sign
         self._memory = StreamMemory(self.window, self.average, self.pocket, max(2, len(known.met)))
         self._take_labels(known)
         self._row = DictRow(self._x0)  # the one that is predicted or learnt now
-        self._asked: tuple[Any, Any] | None = None  # the dict that it is, and a copy
 
     def __repr__(self) -> str:
         return (
@@ -112,7 +111,7 @@ class OnlinePerceptron:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_asked": None, "_row": DictRow(self._x0)}
+        return {**self.__dict__, "_row": DictRow(self._x0)}
 
     @property
     def n_seen(self) -> int:
@@ -209,23 +208,22 @@ class OnlinePerceptron:
         y : label
             Its answer.
         """
-        asked = self._asked
+        row = self._row
         # The score that was predicted with a moment ago is not made again.
-        known = asked is not None and x is asked[0] and x == asked[1]
-        row = self._row if known else self._take(x)
-        self._asked = None
+        if x is not row.x or x != row.copy:
+            self._take(x)
+        row.copy = None
         try:
-            a = self._steps[y]
+            row.step = self._steps[y]
         except (KeyError, TypeError):
             labels = self._labels.learn(y)
             if not sum(v * v for v in row.x.values()) < LONGEST_SQUARED:
                 raise _too_long() from None
             self._meet(labels)
-            row, a = self._take(row.x), self._steps[y]
-            self._asked = None
-        row.step = (self.eta0 if self._many else a,)
+            row = self._take(row.x)
+            row.copy, row.step = None, self._steps[y]
         try:
-            self._memory.learn_row(row, self._zero, int(a) if self._many else None)
+            self._memory.learn_row(row, self._zero, self._places[y] if self._many else None)
         except NotNumbersError:
             raise _too_long() from None
         row.x = NOTHING  # what is given is not kept
@@ -357,16 +355,17 @@ class OnlinePerceptron:
     def _take(self, x: Any) -> DictRow:
         """x as a dict of Python's numbers, and its score by w."""
         memory, row = self._memory, self._row
-        self._asked = None
+        row.copy = None
         if memory.array is not None:
             memory.by_name()
         if type(x) is dict:
             try:
-                length = math.hypot(*x.values())
-                if length < LARGE:  # no number may be a rounded whole number
-                    row.x, row.length = x, length
-                    row.s = row.score(memory.V[0])
-                    self._asked = (x, x.copy())
+                values = tuple(x.values())
+                row.length = math.hypot(*values)
+                if row.length < LARGE:  # no number may be a rounded whole number
+                    row.x = x
+                    row.s = row.score(memory.V[0]) if self._averaged else memory.side(row, values)
+                    row.copy = x.copy()
                     return row
             except (TypeError, OverflowError, NotNumbersError):
                 pass
@@ -379,9 +378,9 @@ class OnlinePerceptron:
         self._labels = labels
         self._no: Any = labels.met[0] if labels.met else None
         self._yes: Any = labels.met[-1] if labels.met else None
-        self._steps = {label: self.eta0 * (labels.sign(label) or 0) for label in labels.met}
-        if self._many:
-            self._steps = dict(zip(labels.met, range(len(labels.met)), strict=True))
+        signs = [1 if self._many else labels.sign(label) or 0 for label in labels.met]
+        self._steps = {y: (self.eta0 * sign,) for y, sign in zip(labels.met, signs, strict=True)}
+        self._places = dict(zip(labels.met, range(len(labels.met)), strict=True))
         self._zero = ZEROS[self.zero] if labels.both else 0
 
     def _meet(self, labels: Labels) -> None:
@@ -401,7 +400,7 @@ class OnlinePerceptron:
         plan = answers.plan(self._labels)
         if len(plan) > 1:
             block.check()  # before the first part is learnt
-        self._asked = None
+        self._row.copy = None
         return [self._learn_part(block, answers, *part) for part in plan]
 
     def _learn_part(
