@@ -70,7 +70,7 @@ class Hypothesis:
     @property
     def threshold(self) -> float:
         """The score of the features above which the answer is yes."""
-        return -float(self.w[0]) * self.x0
+        return 0.0 - float(self.w[0]) * self.x0  # without a w0 it is 0, not -0
 
     @staticmethod
     def of(w: Floats, x0: float = 1.0, zero: int = 0) -> Hypothesis:

@@ -393,7 +393,7 @@ class Result:
             "interrupted": o.interrupted,
             "cut_short": self.cut_short,
             "accuracy": None if self.trial is None else self.trial.to_json(),
-            "threshold": (-o.hypothesis.w[..., 0] * o.hypothesis.x0).tolist(),
+            "threshold": (0.0 - o.hypothesis.w[..., 0] * o.hypothesis.x0).tolist(),
             "weights": [asdict(strength) for strength in self.strengths()],
             **({} if self.held else {"examples": o.run.rows, **self._passed()}),
         }

@@ -245,6 +245,17 @@ def no_fewer(than: str = "", proved: str = "", *, many: bool = False) -> str:
     return f"{none} fewer{than and f' than {than}'}{proved and f' (proved: {proved})'}"
 
 
+def rule_sentence(yes: str, threshold: float) -> str:
+    """When a line answers yes.
+
+    Examples
+    --------
+    >>> rule_sentence("approved", 60)
+    'The answer is approved if the sum of weight × value is above 60.'
+    """
+    return f"The answer is {yes} if the sum of weight × value is above {threshold:.6g}."
+
+
 def out_of_budget(reason: str, made: str, mistakes: float, examples: int, ask: str) -> str:
     """Why PLA stopped short, and what to do: `made` is what it did, `ask` whom to ask."""
     return (

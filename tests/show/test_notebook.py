@@ -145,7 +145,10 @@ def test_a_saved_notebook_shows_a_picture_and_a_sentence(noisy, monkeypatch):
     assert f'class="{player.mark}"' in still["text/html"]
     assert f'alt="{told}"' in still["text/html"]
     picture = ElementTree.fromstring(still["image/svg+xml"])
-    drawn = [path.get("d").count("M") for path in picture.findall("{*}path")]
+    paths = picture.findall("{*}path")
+    colours = assets.colours()
+    assert [path.get("fill") for path in paths[:2]] == [colours["no-area"], colours["yes-area"]]
+    drawn = [path.get("d").count("M") for path in paths[2:]]
     assert drawn == [1, *(sum(y == label) for label in clf.classes_)]
 
 

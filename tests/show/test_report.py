@@ -18,6 +18,8 @@ import rosenblatt as rb
 from rosenblatt import algorithms
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
+from rosenblatt.show.fitted import hypothesis_of
+from rosenblatt.show.page import assets
 from rosenblatt.show.story import Capacity, Story, excerpt
 
 HEADINGS = ["The run, correction by correction", "The line", "Margins", "Weights", "Mistakes"]
@@ -206,8 +208,13 @@ COLOURS = """() => [...document.querySelectorAll("canvas[data-picture]")].map((c
 @pytest.mark.slow_without_jit
 def test_every_still_picture_is_drawn_with_or_without_a_run(separable, page, tmp_path):
     one, two = cloud(d=1, noise=2), cloud(noise=4)
+    X, _ = cloud()
+    y = np.where(X[:, 0] > 0.2, "east", np.where(X[:, 1] > 0, "north", "south"))
     made = {
         ("line", "squeeze", "margins"): rb.report(*separable),
+        ("line", "squeeze", "margins", "of regions"): rb.report(
+            rb.Perceptron(max_iter=10_000).fit(X, y), X, y
+        ),
         ("line", "margins"): rb.report(rb.FewestMistakes(time_limit=1).fit(*two), *two),
     }
     made[("line", "margins", "of one feature")] = rb.report(LogisticRegression().fit(*one), *one)
@@ -216,8 +223,61 @@ def test_every_still_picture_is_drawn_with_or_without_a_run(separable, page, tmp
         said, _ = watched(page)
         page.goto((tmp_path / "report.html").as_uri())
         drawn = page.evaluate(COLOURS)
-        assert drawn == [[name, True] for name in pictures if name != "of one feature"]
+        assert drawn == [[name, True] for name in pictures if not name.startswith("of ")]
         assert said == []
+
+
+WRITTEN = """
+window.written = [];
+const { fillText } = CanvasRenderingContext2D.prototype;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+  window.written.push(text);
+  return fillText.call(this, text, ...place);
+};
+"""
+
+
+@pytest.mark.slow_without_jit
+def test_the_bound_is_the_same_number_wherever_it_stands(page, tmp_path):
+    X, y = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.9, 0.35]], [0, 0, 0, 1, 0]
+    clf = rb.Perceptron(max_iter=10_000).fit(X, y)
+    bound = rb.separability(X, y).bound
+    assert round(bound) != int(bound)  # so that rounding would be seen
+    rb.report(clf, X, y).save(tmp_path / "report.html")
+    page.add_init_script(WRITTEN)
+    page.goto((tmp_path / "report.html").as_uri())
+    written = "\n".join([page.inner_text("body"), *page.evaluate("window.written")])
+    assert set(re.findall(r"R²/ρ² = ([\d,]+)", written)) == {f"{int(bound):,}"}
+
+
+REGION = """colour => {
+  const canvas = document.querySelector("canvas[data-picture=line]");
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const hex = [0, 2, 4].map((i) => parseInt(colour.slice(1 + i, 3 + i), 16));
+  let count = 0;
+  for (let i = 0; i < data.length; i += 4) count += hex.every((v, j) => data[i + j] === v);
+  return count / (data.length / 4);
+}"""
+
+
+@pytest.mark.slow_without_jit
+def test_every_region_of_labels_is_filled_with_its_colour(page, tmp_path):
+    X = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    rb.report(rb.Perceptron().fit(X, list("abcd")), X, list("abcd")).save(tmp_path / "report.html")
+    page.emulate_media(color_scheme="light")
+    page.goto((tmp_path / "report.html").as_uri())
+    colours = assets.colours()
+    for name in ("no", "yes", "third", "fourth"):
+        assert page.evaluate(REGION, colours[f"{name}-area"]) > 0.02, name
+
+
+@pytest.mark.parametrize("threshold", [0.0, 2.5e-9, -1234.5])
+def test_a_threshold_is_told_whatever_its_size(threshold):
+    X, y = cloud(d=1)
+    clf = LogisticRegression().fit(X, y)
+    clf.coef_, clf.intercept_ = 1e-9 * clf.coef_, np.array([-threshold])
+    assert f"is above {threshold:g}.</p>" in rb.report(clf, X, y).html
+    assert f"{hypothesis_of(clf).threshold:g}" == f"{threshold:g}"
 
 
 def test_a_name_does_not_turn_the_page_around():

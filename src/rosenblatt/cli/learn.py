@@ -42,7 +42,7 @@ from rosenblatt.solve import (
     solve,
 )
 from rosenblatt.strategy import ALGORITHMS, How
-from rosenblatt.words import counted, listed, shown
+from rosenblatt.words import counted, listed, rule_sentence, shown
 
 BUILT_IN = "the built-in credit approval"
 BAR = 24  # characters of the longest bar
@@ -245,10 +245,7 @@ def _show(voice: Voice, result: Result, most: int) -> None:
     voice.show(weights_table(ranked, labels, most))
     if len(ranked) > most:
         voice.show(f"… and {counted(len(ranked) - most, 'feature')} more in the model.")
-    voice.show(
-        f"The answer is {labels[1]} if the sum of weight × value is above "
-        f"{result.hypothesis.threshold:.6g}."
-    )
+    voice.show(rule_sentence(labels[1], result.hypothesis.threshold))
 
 
 def _show_labels(voice: Voice, ranked: list[Strength], labels: list[str], most: int) -> None:

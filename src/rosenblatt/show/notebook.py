@@ -13,21 +13,22 @@ import numpy as np
 from rosenblatt import algorithms
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import JointExamples
+from rosenblatt.hypothesis import Polygon
 from rosenblatt.show.fitted import story_of
-from rosenblatt.show.page.assets import player_script, widget_style
+from rosenblatt.show.page.assets import colours, player_script, widget_style
 from rosenblatt.show.scene import Scene, scene_of
 from rosenblatt.show.story import Story, excerpt
 
 FOREVER = 2**62
 CORRECTIONS = 1000
-# The marks of up to five labels, × ○ △ □ ◆, as paths that begin in their middle, and their colours.
-SIGNS = (
-    ("m-4-4l8 8m-8 0l8-8", "#b84300"),
-    ("m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "#005fa3"),
-    ("m0-6l5.5 9.5h-11z", "#a23f79"),
-    ("m-4.5-4.5h9v9h-9z", "#5f5f5f"),
-    ("m0-5l5 5l-5 5l-5-5z", "#00705a"),
-)
+# The marks of up to five labels, × ○ △ □ ◆, as paths that begin in their middle.
+SIGNS = {
+    "no": "m-4-4l8 8m-8 0l8-8",
+    "yes": "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0",
+    "third": "m0-6l5.5 9.5h-11z",
+    "fourth": "m-4.5-4.5h9v9h-9z",
+    "fifth": "m0-5l5 5l-5 5l-5-5z",
+}
 
 
 def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
@@ -76,27 +77,36 @@ def _learnt(X: Any, y: Any) -> Story:
 
 
 def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:
-    """A scene as an SVG picture, for who can show no more."""
-    box = scene.box
+    """A scene as an SVG picture in the light colours of the player, for who can show no more."""
+    box, line = scene.box, scene.line
     (left, bottom), _, (right, top), _ = box
 
     def at(x: float, y: float) -> str:
         across, up = (x - left) / (right - left), (y - bottom) / (top - bottom)
         return f"{width * across:.1f} {height * (1 - up):.1f}"
 
-    lines = "".join(f"M{' L'.join(at(*end) for end in ends)}" for ends in scene.line.edges(box))
-    paths = [("#14181f", "none", lines)]
-    for place, (sign, colour) in enumerate(SIGNS):
+    def traced(corners: Polygon) -> str:
+        return f"M{'L'.join(at(*corner) for corner in corners)}"
+
+    colour = colours()
+    areas = [
+        (traced(part), colour[f"{name}-area"], "none")
+        for part, name in zip(line.parts(box), SIGNS, strict=False)
+        if part
+    ]
+    paths = [*areas, ("".join(map(traced, line.edges(box))), "none", colour["ink"])]
+    for place, (name, sign) in enumerate(SIGNS.items()):
         drawn = "".join(f"M{at(x, y)} {sign}" for x, y in scene.points[scene.places == place])
-        paths.append((colour, colour if place == len(SIGNS) - 1 else "none", drawn))
+        paths.append((drawn, colour[name] if name == "fifth" else "none", colour[name]))
     drawn = "".join(
-        f'<path d="{path}" fill="{fill}" stroke="{colour}" stroke-width="2"/>'
-        for colour, fill, path in paths
+        f'<path d="{path}" fill="{fill}" stroke="{stroke}" stroke-width="2"/>'
+        for path, fill, stroke in paths
         if path
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}"><rect width="100%" height="100%" fill="#fff"/>{drawn}</svg>'
+        f'height="{height}"><rect width="100%" height="100%" fill="{colour["paper"]}"/>'
+        f"{drawn}</svg>"
     )
 
 

@@ -21,11 +21,17 @@ from rosenblatt.evidence.guarantee import corrections, whole
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.files import write_text
-from rosenblatt.hypothesis import Hypothesis, strengths, strengths_of_labels, thresholds_of
+from rosenblatt.hypothesis import (
+    Hypothesis,
+    Strength,
+    strengths,
+    strengths_of_labels,
+    thresholds_of,
+)
 from rosenblatt.pipelines import final
 from rosenblatt.show.fitted import examples_of, hypothesis_of, story_of
 from rosenblatt.show.page.assets import player_script, player_style
-from rosenblatt.show.scene import DRAWABLE, clearances, scene_of
+from rosenblatt.show.scene import DRAWABLE, Scene, clearances, scene_of
 from rosenblatt.show.story import Story, excerpt
 from rosenblatt.trace import Trace
 from rosenblatt.words import (
@@ -34,6 +40,7 @@ from rosenblatt.words import (
     confused,
     counted,
     listed,
+    rule_sentence,
     shown,
     verdict_sentence,
 )
@@ -182,7 +189,12 @@ def _page(found: Findings) -> Report:
     many = isinstance(examples, JointExamples)
     labels = [str(label) for label in examples.labels.tolist()]
     proof = None if found.verdict is None else found.verdict.proof
-    wrong, known = h.mistakes(examples), _of_labels(found, labels) if many else _of_line(found)
+    story, cuts = _played(found)
+    scene, undrawn = _drawn(examples, h)
+    wrong, wide = h.mistakes(examples), len(labels) if many else 1
+    ranked = strengths_of_labels(h, examples, labels) if many else [strengths(h, examples)]
+    strongest = _strongest(ranked)
+    features = list(strongest)[:SOME_FEATURES]
     page = _template().render(
         found=found,
         labels=labels,
@@ -194,42 +206,49 @@ def _page(found: Findings) -> Report:
         proof=proof.to_json() if proof is not None else "",
         longest_proof=LONGEST_PROOF,
         most_told=MOST_TOLD,
+        confused=confused(found.accuracy.confusion, labels) if found.accuracy else "",
+        story=story,
+        cuts=cuts,
+        **_squeezed(found, story),
+        scene=scene,
+        undrawn=undrawn,
+        marks=[f"{mark} {label}" for mark, label in zip(MARKS, labels, strict=False)],
+        margins=_margins(clearances(h, examples), np.ones(examples.n) if many else examples.y),
+        strengths=ranked,
+        largest=max(strongest.values(), default=0.0) or 1.0,
+        most_features=max(SOME_FEATURES, MOST_FEATURES // wide),
+        thresholds=thresholds_of(h) if many else [],
+        rule="" if many else rule_sentence(labels[1], h.threshold),
         wrong=len(wrong),
-        mistakes=list(_mistakes(found, wrong, known["columns"], labels)),
-        **known,
+        columns=features,
+        mistakes=list(_mistakes(found, wrong, features, labels)),
     )
     # Names may hold anything: what turns text around is shown, as on a terminal.
     return Report(shown(page, "\n\t"))
 
 
-def _of_line(found: Findings) -> dict[str, Any]:
-    """What is told of a line: the run, the picture, the squeeze, the margins, the weights."""
-    examples, h = found.examples, found.hypothesis
-    scene, undrawn, squeeze = None, "", None
-    story, cuts = _played(found)
-    if story is not None:
-        squeeze = None if any(story["start"]) else story["squeeze"]
-    try:
-        scene = scene_of(examples, h)
-    except ValueError as why:
-        undrawn = str(why)
+def _squeezed(found: Findings, story: dict[str, Any] | None) -> dict[str, Any]:
+    """How many corrections were made, and the most that can be where a squeeze shows it."""
     made = 0 if found.story is None else len(found.story.run.trace)
-    ranked = strengths(h, examples)
-    return {
-        "story": story,
-        "cuts": cuts,
-        "made": made,
-        "squeeze": squeeze if made and squeeze and squeeze["bound"] else None,
-        "most": whole(squeeze["bound"]) if squeeze and squeeze["bound"] else None,
-        "scene": scene,
-        "undrawn": undrawn,
-        "margins": _margins(clearances(h, examples), examples.y),
-        "strengths": ranked,
-        "largest": max((abs(s.strength) for s in ranked), default=0.0) or 1.0,
-        "most_features": MOST_FEATURES,
-        "columns": [s.feature for s in ranked[:SOME_FEATURES]],
-        "threshold": np.format_float_positional(h.threshold + 0.0, precision=6, trim="-"),
-    }
+    squeeze = None if story is None or any(story["start"]) else story["squeeze"]
+    known = made and squeeze is not None and squeeze["bound"] is not None
+    return {"made": made, "most": whole(squeeze["bound"]) if squeeze and known else None}
+
+
+def _drawn(examples: Examples, h: Hypothesis) -> tuple[Scene | None, str]:
+    """The examples with the line or the regions, or why they are in no picture."""
+    try:
+        return scene_of(examples, h), ""
+    except ValueError as why:
+        return None, str(why)
+
+
+def _strongest(ranked: Sequence[Sequence[Strength]]) -> dict[str, float]:
+    """What a typical change of each feature moves a score by at the most, the largest first."""
+    best: dict[str, float] = {}
+    for s in (s for each in ranked for s in each):
+        best[s.feature] = max(best.get(s.feature, 0.0), abs(s.strength))
+    return dict(sorted(best.items(), key=lambda pair: -pair[1]))
 
 
 def _played(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
@@ -241,42 +260,6 @@ def _played(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
     except ValueError:  # labels that are too many, or in no plane
         return None, []
     return story, [*_changed(found.story, found.examples), *cuts, *_projected(found.story)]
-
-
-def _of_labels(found: Findings, labels: list[str]) -> dict[str, Any]:
-    """What is told of weights for each of more than two labels."""
-    examples, h = found.examples, found.hypothesis
-    ranked = strengths_of_labels(h, examples, labels)
-    best: dict[str, float] = {}
-    for s in (s for each in ranked for s in each):
-        best[s.feature] = max(best.get(s.feature, 0.0), abs(s.strength))
-    columns = sorted(best, key=lambda name: -best[name])[:SOME_FEATURES]
-    story, cuts = _played(found)
-    return {
-        "story": story,
-        "cuts": cuts,
-        "regions": _regions(examples, h),
-        "marks": [f"{mark} {label}" for mark, label in zip(MARKS, labels, strict=False)],
-        "margins": _margins(clearances(h, examples), np.ones(examples.n)),
-        "strengths": ranked,
-        "largest": max(best.values(), default=0.0) or 1.0,
-        "most_features": max(SOME_FEATURES, MOST_FEATURES // len(labels)),
-        "columns": columns,
-        "thresholds": thresholds_of(h),
-        "confused": confused(found.accuracy.confusion, labels) if found.accuracy else "",
-    }
-
-
-def _regions(examples: Examples, h: Hypothesis) -> str:
-    """The examples and the regions of their labels, where there is a plane to see them in."""
-    if len(h.w) > len(MARKS):
-        return ""
-    from rosenblatt.show.notebook import svg_of
-
-    try:
-        return svg_of(scene_of(examples, h), 640, 480)
-    except ValueError:
-        return ""
 
 
 @functools.cache

@@ -162,11 +162,12 @@ class Scene:
 
     def to_json(self) -> dict[str, Any]:
         """The scene as ``page/static/report.js`` draws it."""
-        two = isinstance(self.line, Boundary)
-        planes = [self.line] if isinstance(self.line, Boundary) else self.line.planes
+        line, many = self.line, isinstance(self.line, Regions)
+        planes = line.planes if isinstance(line, Regions) else [line]
         return {
             "points": self.points.tolist(),
-            "answers": (2 * self.places - 1 if two else self.places).tolist(),
+            "answers": (self.places if many else 2 * self.places - 1).tolist(),
+            "last": isinstance(line, Regions) and line.last,
             "wrong": np.flatnonzero(self.wrong).tolist(),
             "lines": [[plane.c, plane.a, plane.b] for plane in planes],
             "names": self.facts.names,

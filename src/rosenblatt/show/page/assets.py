@@ -46,6 +46,13 @@ def page_html(own: dict[str, Any] | None = None) -> str:
     return re.sub("@([A-Z]+)@", lambda found: parts[found[1]], page)
 
 
+@functools.cache
+def colours() -> dict[str, str]:
+    """The colours of the pictures by their names in the style sheet, the light ones."""
+    light = text_of("theme.css").partition("}")[0]
+    return dict(re.findall(r"--([a-z-]+):[^;#]*(#\w+)", light))
+
+
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 

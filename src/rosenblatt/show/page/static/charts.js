@@ -1,7 +1,7 @@
 // Charts: what grows along with t, ‖w(t)‖² in its squeeze and the mistakes of w(t) and the pocket;
 // and for a report where the squeeze ends, and how far examples are from the line.
 import { Frame, ticks } from "./frame.js";
-import { say } from "./numbers.js";
+import { say, sayBound } from "./numbers.js";
 
 function chartFrame(size, right, top) {
   const text = Math.max(11, Math.min(size.palette.size * 0.72, 20));
@@ -166,7 +166,7 @@ export function drawMeeting(pen, size, story) {
   name("t·R²", palette.no, most, -0.8);
   name("t²·ρ²", palette.yes, least, 1.6);
   pen.text("t = 1", frame.x(0), foot, style);
-  const told = `R²/ρ² = ${say(Math.round(s.bound))}`;
+  const told = `R²/ρ² = ${sayBound(s.bound)}`;
   pen.text(told, Math.min(x, size.width - 4.5 * style.size), foot, style);
 }
 

@@ -30,7 +30,12 @@ export function sayShort(number) {
 }
 
 export function saySigned(number) {
-  return number < 0 ? sayShort(number) : "+" + sayShort(number);
+  return number < 0 ? sayShort(number) : `+${sayShort(number)}`;
+}
+
+// The most corrections are whole, as Python says them: rounding may have cost the last digit.
+export function sayBound(bound) {
+  return bound < 1e9 ? grouped(Math.floor(bound * (1 + 1e-12))) : say(bound, 3);
 }
 
 export function counted(count, thing) {

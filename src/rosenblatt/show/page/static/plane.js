@@ -39,7 +39,7 @@ function drawParts(pen, { story, frame, palette }, planes) {
   const there = (polygon) => polygon.map((point) => frame.at(point));
   pen.polygon(there(corners), { fill: palette.paper });
   if (!planes) return;
-  partsOf(planes, corners, story.json?.zero > 0).forEach((part, place) =>
+  partsOf(planes, corners, story.json.zero > 0).forEach((part, place) =>
     pen.polygon(there(part), { fill: areaOf(palette, story.markOf(place)) }),
   );
 }

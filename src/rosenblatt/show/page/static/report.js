@@ -41,6 +41,7 @@ function drawScene(pen, { width, height, palette }, data) {
   const story = {
     ...data,
     labels: two ? null : data.labels,
+    json: { zero: Number(data.last) },
     planes: () => data.lines,
     mark: (n) => (two ? markOf(data.answers[n]) : data.answers[n]),
     markOf: (place) => place,

@@ -3,7 +3,7 @@
 import { multiplier } from "./drawnproof.js";
 import { clear, make } from "./elements.js";
 import { MARKS } from "./marks.js";
-import { counted, grouped, say } from "./numbers.js";
+import { counted, say, sayBound } from "./numbers.js";
 
 const TITLES = {
   separable: "Separable",
@@ -58,11 +58,6 @@ function aboutOf({ json, names, total, flat }) {
   return `About ${counted(json.features.length, "feature")} of ${some}`;
 }
 
-// The most corrections are whole, as Python says them: rounding may have cost the last digit.
-function wholeBound(bound) {
-  return bound < 1e9 ? grouped(Math.floor(bound * (1 + 1e-12))) : say(bound, 3);
-}
-
 // The guarantee, before the first step: R²/ρ² corrections at the most.
 function boundSentence(story) {
   const verdict = story.verdict;
@@ -70,12 +65,12 @@ function boundSentence(story) {
     if (verdict.bound === null) return ["PLA halts, but its bound R²/ρ² is past all numbers."];
     const parts = [
       "PLA needs at most R²/ρ² = ",
-      make("strong", { "data-fact": "bound" }, wholeBound(verdict.bound)),
+      make("strong", { "data-fact": "bound" }, sayBound(verdict.bound)),
       " corrections from w = 0.",
     ];
     const s = story.squeeze;
     if (s && story.json.start.some((value) => value !== 0) && s.bound !== null) {
-      parts.push(` From this start: at most ${wholeBound(s.bound)}.`);
+      parts.push(` From this start: at most ${sayBound(s.bound)}.`);
     }
     const advice = verdict.told.find((line) => line.includes("would lower the bound"));
     if (advice && verdict.bound > LARGE) parts.push(` ${advice}`);
