@@ -192,7 +192,7 @@ def test_separability_is_decided_once_in_a_run(monkeypatch):
     decided, decide = [], evidence.decide
 
     def counted(*given):
-        decided.append(given[-1] is None)  # is no line known yet?
+        decided.append(not given[-1])  # is no line known yet?
         return decide(*given)
 
     monkeypatch.setattr(evidence, "decide", counted)

@@ -36,7 +36,7 @@ _HOMES = {
     "Proof": "rosenblatt.evidence.proof",
     "ProofError": "rosenblatt.evidence.parts",
     "Trace": "rosenblatt.trace",
-    "learn": "rosenblatt.solve",
+    "learn": "rosenblatt.given",
     "Result": "rosenblatt.solve",
     "load": "rosenblatt.model",
     "report": "rosenblatt.show.report",
@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from rosenblatt.experiments import experiment as experiment
     from rosenblatt.export import register_onnx_converters as register_onnx_converters
     from rosenblatt.export import to_onnx as to_onnx
+    from rosenblatt.given import learn as learn
     from rosenblatt.model import Model as Model
     from rosenblatt.model import load as load
     from rosenblatt.model import save as save
@@ -83,7 +84,6 @@ if TYPE_CHECKING:
     from rosenblatt.show.report import Report as Report
     from rosenblatt.show.report import report as report
     from rosenblatt.solve import Result as Result
-    from rosenblatt.solve import learn as learn
     from rosenblatt.trace import Trace as Trace
 
 

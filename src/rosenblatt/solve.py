@@ -1,14 +1,12 @@
 """The product in one function: from examples to a verdict, a line, and what it is worth.
 
-`learn` takes what a person has and `solve` what `read/` made of it, in memory or in passes over a
-file. Nothing is printed here: a `Watcher` is told what is done, and the `Result` tells it again.
+`solve` takes what `read/` made of a file, in memory or in passes over it. Nothing is printed here:
+a `Watcher` is told what is done, and the `Result` tells it again.
 """
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
@@ -16,13 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from rosenblatt import checks, clock
-from rosenblatt.algorithms import ORDERS
+from rosenblatt import clock
 from rosenblatt.clock import NEVER, Deadline, Silent, Stopwatch, Watcher
 from rosenblatt.errors import (
-    BadCellError,
     DataError,
     UsageError,
     UserError,
@@ -46,20 +41,14 @@ from rosenblatt.hypothesis import (
     strengths_of_labels,
 )
 from rosenblatt.model import Model
-from rosenblatt.read import Layout, Source
-from rosenblatt.read.columns import Number
-from rosenblatt.read.convert import opened
+from rosenblatt.read import Layout
 from rosenblatt.read.data import (
     Data,
-    Footprint,
-    of_table,
-    read_data,
 )
-from rosenblatt.read.encoding import POLICIES, Answers, Encoding, ManyAnswers, spelled
-from rosenblatt.read.plan import Plan, Wishes, check_labels
+from rosenblatt.read.encoding import ManyAnswers, spelled
+from rosenblatt.read.plan import Wishes
 from rosenblatt.read.source import numbered
 from rosenblatt.strategy import (
-    ALGORITHMS,
     How,
     Outcome,
     learn_line,
@@ -126,7 +115,8 @@ class Verdict:
         if not self.answer.blocking or self.name == "undecided":
             return told
         part = self.answer.blocking[0]
-        return f"{told}; {cannot_be_right(self._called(part.rows), part.rest)}"
+        blocking = self._called(map(self.pair, sorted(part.rows)))
+        return f"{told}; {cannot_be_right(blocking, part.rest)}"
 
     def explained(self) -> Iterator[str]:
         """More about it, a line each: margin and bound, or nothing beyond the sentence."""
@@ -138,7 +128,7 @@ class Verdict:
         if a.bound is not None and a.bound < float("inf"):
             yield f"PLA needs at most R²/rho² = {counted(whole(a.bound), 'correction')}"
         if len(a.support):
-            yield f"on the margin: {rows_named(self._on_margin())}"
+            yield f"on the margin: {rows_named(self._called(self._on_margin()))}"
         if a.scaled is not None and a.scaled.bound and a.bound and a.scaled.bound < a.bound / 10:
             yield (
                 "with each column divided by its largest value this line's bound would be "
@@ -166,6 +156,13 @@ class Verdict:
         n, r = self.answer.rivals.pair(row)
         return n, self._label(r)
 
+    def _on_margin(self) -> list[tuple[int, str | None]]:
+        """The same of what is on the margin."""
+        support = self.answer.support.tolist()
+        if self.answer.rivals is None:
+            return [(n, None) for n in sorted(support)]
+        return [(n, self._label(r)) for n, r in support]
+
     def to_json(self) -> dict[str, Any]:
         """The verdict as JSON."""
         a = self.answer
@@ -174,28 +171,18 @@ class Verdict:
             "margin": a.margin,
             "radius": a.radius,
             "bound": a.bound if a.bound is not None and np.isfinite(a.bound) else None,
-            "on_margin": self._on_margin_json(),
+            "on_margin": [
+                self._number(n) if rival is None else {"row": self._number(n), "against": rival}
+                for n, rival in self._on_margin()
+            ],
         }
 
-    def _on_margin_json(self) -> list[Any]:
-        support = self.answer.support
-        if self.answer.rivals is None:
-            rows: list[int] = (self.rows[support] + self.first).tolist()
-            return rows
-        return [{"row": self._number(n), "against": self._label(r)} for n, r in support.tolist()]
-
-    def _on_margin(self) -> list[Any]:
-        support = self.answer.support
-        if self.answer.rivals is None:
-            return self._called(support)
-        return [f"{self._number(n)} against {self._label(r)}" for n, r in support.tolist()]
-
-    def _called(self, examples: Any) -> list[Any]:
+    def _called(self, pairs: Iterable[tuple[int, str | None]]) -> list[Any]:
         """Rows as a person counts them, of more than two labels against which of them."""
-        if self.answer.rivals is None:
-            return [row + self.first for row in sorted(self.rows[list(examples)].tolist())]
-        pairs = (self.pair(row) for row in sorted(examples))
-        return [f"{self._number(n)} against {rival}" for n, rival in pairs]
+        return [
+            self._number(n) if rival is None else f"{self._number(n)} against {rival}"
+            for n, rival in pairs
+        ]
 
     def _number(self, n: int) -> int:
         return int(self.rows[n]) + self.first
@@ -442,136 +429,6 @@ class Result:
         return card(first[1], rest)
 
 
-def learn(
-    X: Any,
-    y: Any = None,
-    *,
-    target: str | None = None,
-    positive: Any = None,
-    missing: str = "error",
-    ignore: str | Sequence[str] = (),
-    number: str | Sequence[str] = (),
-    category: str | Sequence[str] = (),
-    text: str | Sequence[str] = (),
-    algorithm: str = "auto",
-    order: str = "cycle",
-    scale: bool = True,
-    time_limit: float | None = None,
-    test_size: float = 0.2,
-    test: str | os.PathLike[str] | None = None,
-    cv: int | None = None,
-    random_state: int = 0,
-) -> Result:
-    """Learn to answer rows: whether a line answers every one, that line, and what it is worth.
-
-    What `rosenblatt learn` does, with the same options. Nothing is printed or written. More than
-    two labels are learnt together, with weights for each: the highest score is the answer.
-
-    Parameters
-    ----------
-    X : array, CSR matrix, frame, or path
-        The rows. A frame may hold text: it becomes categories or words, as in a file. A path is
-        a file of any format that the command line reads.
-    y : sequence of answers, or str
-        An answer for each row, one of two labels or more; of a frame, also the name of the column
-        that has them.
-    target : str, optional
-        The column of answers of a frame or a file; found where only one has two values, or else
-        where only one has a few words.
-    positive : optional
-        The answer that counts as yes; of three or more, it is learnt against the rest.
-    missing : {"error", "drop", "mean"}
-        Where a number is missing in a frame or a file: refuse, drop the row, take the mean.
-    ignore, number, category, text : str or sequences of str
-        Columns to leave out, to take as numbers, as categories, as words.
-    algorithm : {"auto", "pla", "pocket", "fewest", "average"}
-        "auto": PLA if a line is right everywhere, else the pocket, then of two labels a search.
-        "average": the mean of PLA's weights over all visits of 100 cycles.
-    order : str
-        In which PLA visits the examples.
-    scale : bool
-        Whether to bring columns to one scale to learn; weights are for the values as given.
-    time_limit : float, optional
-        Seconds for all that comes after reading; the best so far is kept. Five if not given, and
-        no limit for a file larger than memory, which is read in passes.
-    test_size : float
-        The share of rows held out to measure accuracy; 0 for none.
-    test : path, optional
-        A file to measure it on instead.
-    cv : int, optional
-        Measure it in so many folds instead.
-    random_state : int
-        Makes it repeatable.
-
-    Returns
-    -------
-    Result
-        `verdict`, `model`, `mistakes`, `lower_bound`, `proof`, `accuracy`, `report(path)`,
-        `save(path)`.
-
-    Examples
-    --------
-    >>> import rosenblatt as rb
-    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
-    >>> r = rb.learn(X, ["no", "yes", "yes", "no"])
-    >>> print(r)
-    read      X: 4 rows, 2 numbers; answers no or yes
-    verdict   inseparable: no line answers every row, proved in exact arithmetic; rows 0, 1, 2 and
-              3 cannot all be right
-    learnt    the pocket kept 1 mistake after 1,000 corrections
-    learnt    the search found 1 mistake
-    found     a line with 1 mistake on 4 rows; no line makes fewer (proved: 1 blocking set)
-    >>> rb.learn(X, ["no", "no", "no", "yes"]).model.predict([[1, 1], [0, 1]]).tolist()
-    ['yes', 'no']
-    >>> rb.learn(X, ["none", "one", "one", "two"])
-    <Result: separable; weights that answer all 4 rows>
-    """
-    checks.one_of("algorithm", algorithm, ALGORITHMS)
-    checks.one_of("order", order, ORDERS)
-    checks.one_of("missing", missing, POLICIES)
-    checks.flag("scale", scale)
-    checks.whole_number("random_state", random_state, 0)
-    if time_limit is not None:
-        checks.positive_number("time_limit", time_limit)
-    if cv is not None:
-        checks.whole_number("cv", cv, 2)
-    if not 0 <= test_size < 1:
-        raise ValueError(f"test_size is {test_size!r}; give a share from 0 to below 1.")
-    wishes = Wishes(
-        target=y if isinstance(y, str) else target,
-        positive=None if positive is None else spelled(positive),
-        ignore=_several(ignore),
-        numbers=_several(number),
-        categories=_several(category),
-        texts=_several(text),
-        missing=missing,
-    )
-    how = How(algorithm, order, scale, time_limit, random_state)
-    testing = Testing(test_size, None if test is None else os.fspath(test), cv)
-    try:
-        data = _given(X, y, wishes, (how, testing))
-        return solve(data, (Layout(), wishes), how, testing)
-    except UserError as trouble:
-        raise type(trouble)(_in_python(str(trouble))) from None
-
-
-def _several(names: str | Sequence[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _in_python(sentence: str) -> str:
-    """A sentence for the command line with its options as keywords.
-
-    Examples
-    --------
-    >>> _in_python('Give --missing drop, --category "years in job", or --target for another.')
-    'Give missing="drop", category="years in job", or target= for another.'
-    """
-    value = r'(?!(?:and|or|for) )(?:"([^"]*)"|([^\s",;]*[^\s",;.]))'
-    sentence = re.sub(rf"--([a-z]+) {value}", r'\1="\2\3"', sentence)
-    return re.sub(r"--([a-z]+)\b", r"\1=", sentence)
-
-
 def solve(
     data: Data,
     reading: tuple[Layout, Wishes],
@@ -714,71 +571,6 @@ def verdict_of(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -
     if answer.rivals is not None:
         blocking = tuple(answer.rivals.pair(row)[0] for row in blocking)
     return Verdict(answer, data.places([*support.tolist(), *blocking]))
-
-
-# What a person gives, as data
-
-
-def _given(X: Any, y: Any, wishes: Wishes, asked: tuple[How, Testing]) -> Data:
-    if isinstance(X, str | os.PathLike):
-        if y is not None and not isinstance(y, str):
-            raise UsageError("X is a file: name the column of its answers with target=.")
-        source = Source.find(os.fspath(X))
-        if not Footprint.of(source, Layout()).too_large:
-            return read_data(source, Layout(), wishes)
-        refuse_passes(*asked)
-        return opened(source, Layout(), wishes, convert=False)
-    if not hasattr(X, "column_names") and not hasattr(X, "columns"):
-        return _of_arrays(X, y, wishes)
-    table = _arrow(X)
-    if y is not None and not isinstance(y, str):
-        name = str(getattr(y, "name", None) or "answer")
-        while name in table.column_names:
-            name += "_"
-        answers = pa.array(y if isinstance(y, list | tuple) else np.asarray(y))
-        table, wishes = table.append_column(name, answers), replace(wishes, target=name)
-    try:
-        return replace(of_table(table, wishes, "X"), first=0)
-    except BadCellError as bad:
-        where = f"X, row {bad.row}, {column_called(bad.column)}"
-        advice = 'Give missing="drop", missing="mean", or ignore or category with that column.'
-        raise DataError(f"{where}: {bad.text or 'there'} is not {bad.promised}. {advice}") from None
-
-
-def _arrow(frame: Any) -> Any:
-    if hasattr(frame, "iloc"):  # pandas, without the names of its rows
-        return pa.Table.from_pandas(frame, preserve_index=False)
-    return frame.to_arrow() if hasattr(frame, "to_arrow") else pa.table(frame)
-
-
-def _of_arrays(X: Any, y: Any, wishes: Wishes) -> Data:
-    """Arrays of numbers, taken as they are."""
-    examples = JointExamples.from_arrays(X, y)
-    columns = tuple(Number(f"x{i}") for i in range(1, examples.d + 1))
-    if isinstance(examples, JointExamples) and wishes.positive is not None:
-        examples = _against_the_rest(examples, wishes.positive)
-    if isinstance(examples, JointExamples):
-        labels = examples.labels.tolist()
-        check_labels(labels, examples.n, "y", "the answers as text")
-        made = Plan(Encoding(columns), ManyAnswers("", tuple(labels)))
-        return Data("X", examples, np.arange(examples.n), made, None, first=0)
-    negative, positive = examples.labels.tolist()
-    if wishes.positive == spelled(negative):
-        examples = replace(examples, y=-examples.y, labels=examples.labels[::-1])
-        negative, positive = positive, negative
-    elif wishes.positive not in (None, spelled(positive)):
-        raise UsageError(f"positive is {wishes.positive}; the answers are {negative}, {positive}.")
-    made = Plan(Encoding(columns), Answers("", negative, positive))
-    return Data("X", examples, np.arange(examples.n), made, None, first=0)
-
-
-def _against_the_rest(examples: JointExamples, positive: str) -> Examples:
-    """One of more than two labels as yes, all others as no."""
-    names = [spelled(label) for label in examples.labels.tolist()]
-    if positive not in names:
-        raise UsageError(f"positive is {positive}; the answers are {listed(names)}.")
-    y = np.where(examples.y == names.index(positive), 1, -1).astype(np.int8)
-    return Examples(examples.X, y, np.array([f"not {positive}", positive]), examples.names)
 
 
 def refuse_passes(how: How, testing: Testing, report: bool = False) -> None:
