@@ -37,6 +37,7 @@ DIALECTS = {
     "quotes": '"a","b","y"\n"1","2.5","no"\n"3","4.5","yes"\n',
     "quotes between tabs": '"a"\t"b"\t"y"\n"1"\t"2.5"\t"no"\n"3"\t"4.5"\t"yes"\n',
     "empty lines": "a,b,y\n\n1,2.5,no\n\n3,4.5,yes\n\n",
+    "empty lines above the names": "\n\r\na,b,y\n1,2.5,no\n3,4.5,yes\n",
 }
 
 
@@ -46,9 +47,10 @@ def test_dialects_are_detected(read, name):
     assert table.to_pydict() == {"a": [1, 3], "b": [2.5, 4.5], "y": ["no", "yes"]}
 
 
-def test_utf_16_is_recognised_and_latin_1_can_be_said(read):
+def test_utf_16_and_utf_32_are_recognised_and_latin_1_can_be_said(read):
     text = "name,y\nJosé,1\nZoë,0\n"
-    assert read(text.encode("utf-16")).column("name").to_pylist() == ["José", "Zoë"]
+    for encoding in ("utf-16", "utf-32"):
+        assert read(text.encode(encoding)).column("name").to_pylist() == ["José", "Zoë"]
     latin = read(text.encode("latin-1"), layout=Layout(encoding="latin-1"))
     assert latin.column("name").to_pylist() == ["José", "Zoë"]
 
@@ -96,6 +98,12 @@ def test_libsvm(read):
     table = read("+1 1:0.5 3:2 # a note\n-1 2:1e-3\n\n+1\n")
     assert table.column("label").to_pylist() == [1, -1, 1]
     assert table.column("entries").to_pylist() == ["1:0.5 3:2", "2:1e-3", ""]
+
+
+def test_a_libsvm_line_may_lack_its_label_as_in_a_stream(read):
+    table = read("1 qid:2 1:0.5\n? 2:1\n3:1 4:2\nqid:7 5:1\n", "d.libsvm")
+    assert table.column("label").to_pylist() == [1, None, None, None]
+    assert table.column("entries").to_pylist() == ["1:0.5", "2:1", "3:1 4:2", "5:1"]
 
 
 def test_json_lines_may_lack_fields(read):
@@ -196,7 +204,9 @@ BROKEN = {
     "only blanks": (b"\n  \n\n", "is empty"),
     "only a header": (b"a,b,y\n", "no rows"),
     "ragged": (b"a,b,y\n1,2,0\n1,2\n3,4,1\n", "row 2: 2 cells where the other rows have 3"),
+    "ragged, under an empty line": (b"\na,b\n1,2\n3\n", "row 2: 1 cell where the other rows have"),
     "a name twice": (b"a,a\n1,2\n", 'the name "a" comes twice'),
+    "LIBSVM in another encoding": (b"1 1:2\n# a\n1 2:3 # \xe9\n", "row 2: not UTF-8 text"),
     "half a gzip": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03K\xd4", "damaged"),
     "half a zstd": (b"\x28\xb5\x2f\xfd\x24\x10", "damaged"),
     "half a Parquet file": (b"PAR1\x15\x04\x15", "not a whole Parquet file"),
@@ -213,6 +223,13 @@ def test_broken_files_get_one_sentence(read, name):
         read(content)
     assert "data" in str(trouble.value)
     assert "\n" not in str(trouble.value)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "libsvm"])
+def test_text_without_a_row_is_empty(read, suffix):
+    for content in ("", "\n\n", *(["# a note\n"] if suffix == "libsvm" else [])):
+        with pytest.raises(DataError, match=r"is empty\.$"):
+            read(content, f"d.{suffix}")
 
 
 def test_an_unknown_format_or_encoding_is_refused(read):

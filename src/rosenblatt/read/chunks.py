@@ -21,14 +21,7 @@ from numpy.typing import NDArray
 from rosenblatt.errors import DataError, OpenError, UsageError, cannot_open, one_line
 from rosenblatt.read.columnar import parquet_file
 from rosenblatt.read.columns import usual
-from rosenblatt.read.source import (
-    UNREADABLE,
-    Layout,
-    Source,
-    WholeLines,
-    format_of,
-    read_some,
-)
+from rosenblatt.read.source import UNREADABLE, Layout, Source, WholeLines, format_of
 
 CHUNK = 1 << 22  # read at a time, if there is as much: with less, handing on costs more
 ROWS = 1 << 16  # learnt at a time: with fewer, handing them on costs more than learning
@@ -204,7 +197,7 @@ class LineStream:
         _widen(self.fd)
         self.packed: Source | None = None
         if self.regular and path != "-" and (source := Source.find(path)).compression is not None:
-            self.packed, self.bytes = source, source.open()
+            self.packed, self.blocks = source, source.blocks(CHUNK)
         self.first = b""
         self.tail = b""
 
@@ -227,16 +220,15 @@ class LineStream:
         self.first += block
         return bool(block)
 
-    def skip_line(self) -> Place:
-        """Leave out the first line, which has the names of the columns."""
-        line, newline, self.first = self.head_and_rest()
-        self._remember(line + newline)
-        return Place(len(line + newline), 1)
-
-    def head_and_rest(self) -> tuple[bytes, bytes, bytes]:
-        """The first line, its newline, and what has been read after it."""
-        self.head()
-        return self.first.partition(b"\n")
+    def skip_lines(self, count: int) -> Place:
+        """Leave out the first lines, of which the last has the names of the columns."""
+        place = Place()
+        for _ in range(count):
+            self.head()
+            line, newline, self.first = self.first.partition(b"\n")
+            self._remember(line + newline)
+            place = Place(place.bytes + len(line + newline), place.lines + 1)
+        return place
 
     def go_to(self, place: Place, seal: str) -> None:
         """Skip what has been read before; refuse a stream that is not the same up to there."""
@@ -295,7 +287,7 @@ class LineStream:
 
     def _read(self, now: bool = False) -> bytes:
         if self.packed is not None:
-            return read_some(self.packed, self.bytes, CHUNK)
+            return next(self.blocks, b"")
         while True:
             try:
                 block = os.read(self.fd, CHUNK)

@@ -60,6 +60,12 @@ class Dialect:
     encoding: str = "utf-8"
     decimal: str = "."
     line: int = 0  # bytes of the longest of the first lines
+    above: int = 0  # empty lines before the first that is not
+
+    @property
+    def begin(self) -> int:
+        """How many lines come before the rows."""
+        return self.above + 1 if self.header else 0
 
     def parse_options(self, **more: Any) -> Any:
         """The dialect as PyArrow takes it."""
@@ -73,7 +79,7 @@ class Dialect:
         """Names are always given, so that none is guessed twice."""
         return csv.ReadOptions(
             column_names=list(self.names),
-            skip_rows_after_names=int(self.header),
+            skip_rows_after_names=self.begin,
             encoding=self.encoding,
             **more,
         )
@@ -124,13 +130,14 @@ def _dialect(name: str, head: bytes, said: tuple[Any, ...]) -> Dialect:
     # else a file to be predicted, which may lack the column of answers
     longest = max(map(len, head.splitlines()))
     decimal = decimal or "."  # of columns that are promised to be numbers
-    return Dialect(cut.separator, cut.quote, header, names, encoding, decimal, longest)
+    above = next(i for i, line in enumerate(text.splitlines()) if line.strip())
+    return Dialect(cut.separator, cut.quote, header, names, encoding, decimal, longest, above)
 
 
 def _byte_order(head: bytes) -> str:
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    return "utf-8"
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):  # of which one begins as below
+        return "utf-32"
+    return "utf-16" if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
 
 
 def _as_utf8(head: bytes, encoding: str) -> bytes:
@@ -473,7 +480,8 @@ def _explained(source: Source, dialect: Dialect, trouble: BaseException) -> Data
     if dialect.encoding == "utf-8":
         line = source.first_undecodable()
         if line is not None:
-            return not_utf8(source.name, line - dialect.header)
+            where = f", row {line - dialect.begin + 1}" if line >= dialect.begin else ""
+            return DataError(f"{source.name}{where}: not UTF-8 text. Give --encoding latin-1, say.")
     if "Expected" in text and "columns, got" in text:
         return _ragged(source, dialect)
     if isinstance(trouble, UnicodeError):
@@ -499,18 +507,11 @@ def _ragged(source: Source, dialect: Dialect) -> DataError:
     if not found:
         return DataError(f"{source.name}: not all rows have the same number of cells.")
     number = found[0].number
-    where = f", row {number - dialect.header}" if number else ""
+    where = f", row {number - dialect.begin}" if number else ""
     return DataError(
         f"{source.name}{where}: {counted(found[0].actual_columns, 'cell')} where the other rows "
         f"have {found[0].expected_columns}. Mend the row, or give --separator if another is meant."
     )
-
-
-def not_utf8(name: str, row: int | None = None, column: str | None = None) -> DataError:
-    """Say that a file has bytes that are not UTF-8 text, rows counted from 0."""
-    where = "" if row is None or row < 0 else f", row {row + 1}"
-    where += "" if column is None else f", {column}"
-    return DataError(f"{name}{where}: not UTF-8 text. Give --encoding latin-1, say.")
 
 
 # In the order in which PyArrow tries them; what fits none of them is bytes.

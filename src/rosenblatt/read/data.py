@@ -69,13 +69,13 @@ def read_whole(source: Source, layout: Layout = Layout()) -> Any:
     reader = READERS[format_of(source, layout)]
     if reader.whole is not None:
         table = reader.whole(source, layout)
+        _check_names(source, table.schema)
     else:
-        batches = list(reader.batches(source, layout))
+        batches = list(read_batches(source, layout))
         if reader.unify is not None and reader.conform is not None:
             schema = reader.unify(source, batches)
             batches = [reader.conform(source, batch, schema) for batch in batches]
         table = pa.Table.from_batches(batches)
-    _check_names(source, table.schema)
     if table.num_rows == 0:
         raise DataError(f"{source.name} has no rows, only the names of columns.")
     return table.combine_chunks()
@@ -83,22 +83,22 @@ def read_whole(source: Source, layout: Layout = Layout()) -> Any:
 
 def read_batches(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
     """The rows of a file as Arrow record batches, in order and in little memory."""
+    batch = None
     for batch in READERS[format_of(source, layout)].batches(source, layout):
         _check_names(source, batch.schema)
         yield batch
+    if batch is None:
+        raise DataError(f"{source.name} is empty.")
 
 
 def read_schema(source: Source, layout: Layout = Layout()) -> Any:
     """The schema of the table that `read_whole` gives, found in little memory."""
     reader = READERS[format_of(source, layout)]
     if reader.schema is not None:
-        schema = reader.schema(source, layout)
-    elif reader.unify is not None:
-        schema = reader.unify(source, ahead(reader.batches(source, layout)))
-    else:
-        schema = next(reader.batches(source, layout)).schema
-    _check_names(source, schema)
-    return schema
+        return reader.schema(source, layout)
+    if reader.unify is not None:
+        return reader.unify(source, ahead(read_batches(source, layout)))
+    return next(read_batches(source, layout)).schema
 
 
 def names_in(source: Source, layout: Layout) -> list[str]:

@@ -21,10 +21,10 @@ from rosenblatt.errors import UsageError, as_option, one_line, shortened
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.read import csv, jsonlines
 from rosenblatt.read.chunks import Chunk, LineStream, Place, RowChunk, RowStream
-from rosenblatt.read.columns import ENGLISH, as_numbers, is_moment, is_text, refused
+from rosenblatt.read.columns import Vocabulary, as_numbers, is_moment, is_text, refused
 from rosenblatt.read.csv import MISSING, NUMBER, Dialect
 from rosenblatt.read.encoding import in_rows
-from rosenblatt.read.plan import Wishes, forced_kinds
+from rosenblatt.read.plan import Wishes, find_column, find_columns, forced_kinds
 from rosenblatt.read.source import Layout, format_of
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, missing
 from rosenblatt.words import column_called, counted, listed
@@ -448,8 +448,8 @@ def label_of(text: str) -> Any:
 
 LONG = 4  # words: a first value of as many is text, of fewer a category
 FLAGS = {"true": 1.0, "false": 0.0}
-STOP_WORDS = frozenset(ENGLISH.split())
 IS_NUMBER = re.compile(NUMBER)
+VOCABULARY = Vocabulary()
 SAID = {"category": "a category", "text": "words", "flag": "true or false"}
 
 
@@ -519,7 +519,7 @@ def features(name: str, kind: str, value: Any) -> Iterator[tuple[str, float]]:
         yield f"{name}={text}", 1.0
     else:
         for word, count in Counter(re.findall(r"\w+", text.lower())).items():
-            if len(word) > 1 and word not in STOP_WORDS:
+            if len(word) > 1 and word not in VOCABULARY.stop_words:
                 yield f"{name}={word}", float(count)
 
 
@@ -599,7 +599,7 @@ def _csv(source: LineStream, layout: Layout, wishes: Wishes) -> HowRead:
         columns = tuple(name for name in columns if name in kinds)
     others = {name: kinds[name] for name in columns if kinds.get(name, "number") != "number"}
     feed = replace(feed, features=columns, kinds=others)
-    return HowRead(feed, {}, source.skip_line() if dialect.header else Place(), notes)
+    return HowRead(feed, {}, source.skip_lines(dialect.begin), notes)
 
 
 def _first_kinds(
@@ -659,22 +659,15 @@ def _arrow(source: RowStream, wishes: Wishes) -> HowRead:
 def _target(names: list[str], wished: str | None, where: str) -> str:
     """The column of answers: as wished, or one with a usual name."""
     if wished is not None:
-        if wished in names:
-            return wished
-        if wished.isdigit() and 1 <= int(wished) <= len(names):
-            return names[int(wished) - 1]
-        raise UsageError(f"{where} has no column {wished!r}; give one of {', '.join(names[:9])}.")
-    for name in USUAL_TARGETS:
-        if name in names:
-            return name
-    raise UsageError(f"say which column of {where} has the answers: --target NAME.")
+        return find_column(names, wished, "--target")
+    usual = [name for name in USUAL_TARGETS if name in names]
+    if not usual:
+        raise UsageError(f"say which column of {where} has the answers: --target NAME.")
+    return usual[0]
 
 
 def _features(names: list[str], target: str, ignore: Sequence[str]) -> tuple[str, ...]:
-    there, left_out = set(names), set(ignore)
-    unknown = [name for name in ignore if name not in there]
-    if unknown:
-        raise UsageError(f"--ignore: there is no column {unknown[0]!r}.")
+    left_out = set(find_columns(names, ignore, "--ignore"))
     features = tuple(name for name in names if name != target and name not in left_out)
     if not features:
         raise UsageError("no column is left to learn from.")

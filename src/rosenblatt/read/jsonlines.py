@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pyarrow.json import ParseOptions, ReadOptions, read_json
 
 from rosenblatt.errors import DataError, one_line
-from rosenblatt.read.source import Layout, Source, WholeLines, read_some
+from rosenblatt.read.source import Layout, Source, WholeLines
 from rosenblatt.tables import DIGITS, first_changed, large
 from rosenblatt.words import column_called
 
@@ -40,8 +40,6 @@ TEXT = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?')  # as far as its line goes
 def unify(source: Source, batches: Iterable[Any]) -> Any:
     """The fields and types of all rows; fields that a line lacks are missing there."""
     schemas = dict.fromkeys(batch.schema for batch in batches)
-    if not schemas:
-        raise DataError(f"{source.name} is empty.")
     try:
         return pa.unify_schemas(list(schemas), promote_options="permissive")
     except pa.ArrowException as trouble:
@@ -66,12 +64,11 @@ def _disagreeing(source: Source, trouble: BaseException) -> DataError:
 def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches, each of a few megabytes of lines."""
     done = 0
-    with source.open() as stream:
-        for lines in WholeLines(iter(lambda: read_some(source, stream, BLOCK), b"")):
-            if lines.strip():
-                batch = _parsed(source, lines, done)
-                yield batch
-                done += batch.num_rows
+    for lines in WholeLines(source.blocks(BLOCK)):
+        if lines.strip():
+            batch = _parsed(source, lines, done)
+            yield batch
+            done += batch.num_rows
 
 
 @dataclass(frozen=True, eq=False)

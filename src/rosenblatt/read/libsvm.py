@@ -1,7 +1,7 @@
 """LIBSVM (SVMlight) lines: a label, then index:value for what is not zero.
 
-A row is kept as two columns, the label and the text of its entries; the encoding turns the
-text into numbers, so that what is read can be written again.
+A row is kept as two columns, the label (none where it is ? or not there) and the text of its
+entries; the encoding turns the text into numbers, so that what is read can be written again.
 """
 
 from __future__ import annotations
@@ -11,48 +11,47 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import csv
 
-from rosenblatt.errors import DataError, one_line
+from rosenblatt.errors import DataError
 from rosenblatt.read.csv import BLOCK, Types
-from rosenblatt.read.source import UNREADABLE, Layout, Source
+from rosenblatt.read.source import Layout, Source, WholeLines
 
 LABEL, ENTRIES = "label", "entries"
+LINE = r"^(?:\+?(?P<label>[^\s:]+)(?:\s+|$))?(?:qid:\d+(?:\s+|$))?(?P<entries>.*)$"
 
 
 def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches of labels and entries, both as text."""
-    try:
-        with source.open() as stream:
-            lines = csv.open_csv(
-                stream,
-                csv.ReadOptions(column_names=["line"], block_size=BLOCK, use_threads=False),
-                csv.ParseOptions(delimiter="\x01", quote_char=False),
-                csv.ConvertOptions(column_types={"line": pa.string()}),
-            )
-            for batch in lines:
-                yield _split(batch.column(0))
-    except UNREADABLE as trouble:
-        raise DataError(f"{source.name} cannot be read: {one_line(trouble)}") from None
+    done = 0
+    for lines in WholeLines(source.blocks(BLOCK)):
+        try:
+            batch = _split(lines.decode("utf-8-sig"))
+        except UnicodeDecodeError as bad:
+            before = lines[: lines.rfind(b"\n", 0, bad.start) + 1].decode()
+            row = done + _split(before).num_rows + 1
+            raise DataError(f"{source.name}, row {row}: not UTF-8 text.") from None
+        if batch.num_rows:
+            yield batch
+            done += batch.num_rows
 
 
-def _split(lines: Any) -> Any:
-    lines = pc.utf8_trim_whitespace(pc.replace_substring_regex(lines, r"#.*$", ""))
-    lines = lines.filter(pc.not_equal(lines, ""))
-    label = pc.replace_substring_regex(lines, r"(?s)^\+?(\S*).*$", r"\1")
-    entries = pc.replace_substring_regex(lines, r"^\S+\s*(qid:\d+\s*)?", "")
-    return pa.RecordBatch.from_arrays([label, entries], [LABEL, ENTRIES])
+def _split(text: str) -> Any:
+    lines = pa.array(text.split("\n"))
+    if "#" in text:
+        lines = pc.replace_substring_regex(lines, r"#.*$", "")
+    lines = pc.utf8_trim_whitespace(lines)
+    found = pc.extract_regex(lines.filter(pc.not_equal(lines, "")), LINE)
+    label = found.field("label")
+    none = pc.is_in(label, pa.array(["", "?"]))
+    label = pc.if_else(none, pa.scalar(None, pa.string()), label)
+    return pa.RecordBatch.from_arrays([label, found.field("entries")], [LABEL, ENTRIES])
 
 
 def unify(source: Source, batches: Iterable[Any]) -> Any:
     """The schema of all rows: labels are numbers where all of them are."""
-    types = Types([LABEL], {"null_values": []}, (pa.int64(), pa.float64(), pa.string()))
-    empty = True
+    types = Types([LABEL], {"null_values": [""]}, (pa.int64(), pa.float64(), pa.string()))
     for batch in batches:
         types.add(batch)
-        empty = False
-    if empty:
-        raise DataError(f"{source.name} is empty.")
     return pa.schema({**types.found(), ENTRIES: pa.string()})
 
 

@@ -116,27 +116,33 @@ class Source:
                 return pa.OSFile(self.path, "rb")
             except UNREADABLE as trouble:
                 raise cannot_open(self.name, trouble) from None
+        return pa.BufferReader(b"".join(self.blocks()))
+
+    def blocks(self, size: int = HEAD) -> Iterator[bytes]:
+        """The bytes, no longer compressed, so many at a time; refuses a file that is damaged."""
         with self.open() as stream:
-            return pa.BufferReader(b"".join(iter(lambda: read_some(self, stream, HEAD), b"")))
+            try:
+                while block := stream.read(size):
+                    yield block
+            except UNREADABLE as trouble:
+                raise DataError(f"{self.name} is damaged: {one_line(trouble)}") from None
 
     def count_lines(self) -> int:
         """How many lines there are, the last one with or without its end."""
         count, last = 0, b"\n"
-        with self.open() as stream:
-            while block := read_some(self, stream, HEAD):
-                count += block.count(b"\n")
-                last = block[-1:]
+        for block in self.blocks():
+            count += block.count(b"\n")
+            last = block[-1:]
         return count + (last != b"\n")
 
     def first_undecodable(self) -> int | None:
         """The line, counted from 0, with the first bytes that are not UTF-8 text."""
         decoder, line = codecs.getincrementaldecoder("utf-8")(), 0
-        with self.open() as stream:
-            while block := read_some(self, stream, HEAD):
-                try:
-                    line += decoder.decode(block).count("\n")
-                except UnicodeDecodeError as bad:
-                    return line + bad.object[: bad.start].count(b"\n")
+        for block in self.blocks():
+            try:
+                line += decoder.decode(block).count("\n")
+            except UnicodeDecodeError as bad:
+                return line + bad.object[: bad.start].count(b"\n")
         return line if decoder.getstate()[0] else None  # half a character is left over
 
     def head(self) -> bytes:
@@ -144,11 +150,11 @@ class Source:
 
         More are read where lines are so long that they would be fewer than three.
         """
-        with self.open() as stream:
-            data = more = read_some(self, stream, HEAD)
-            while len(more) == HEAD and len(data) < LONGEST_HEAD and data.count(b"\n") < 3:
-                more = read_some(self, stream, HEAD)
-                data += more
+        data = more = b""
+        for more in self.blocks():
+            data += more
+            if len(more) < HEAD or len(data) >= LONGEST_HEAD or data.count(b"\n") >= 3:
+                break
         end = data.rfind(b"\n")
         return data[: end + 1] if len(more) == HEAD and end >= 0 else data
 
@@ -170,15 +176,6 @@ class WholeLines:
         last, self.rest = b"".join(self.rest), []
         if last:
             yield last
-
-
-def read_some(source: Source, stream: Any, size: int) -> bytes:
-    """Bytes of an open source; refuses one that is damaged."""
-    try:
-        data: bytes = stream.read(size)
-    except UNREADABLE as trouble:
-        raise DataError(f"{source.name} is damaged: {one_line(trouble)}") from None
-    return data
 
 
 def twice(names: Iterable[str]) -> str | None:
