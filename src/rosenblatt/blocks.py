@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.examples import Examples, JointExamples, Pick, Picked
 
 T = TypeVar("T")
 ENTRIES = 2**20  # of rows against rivals that are written at a time
@@ -185,8 +185,8 @@ class BlocksAgainstRivals:
 
     def named(self, rows: Iterable[int]) -> AgainstRivals:
         """Who tells which pairs some rows are, found in one pass."""
-        k = labels_in(self.blocks)
-        found = take(self.blocks, [int(row) // (k - 1) for row in rows])
+        rivals = len(first_of(self.blocks).labels) - 1
+        found = take(self.blocks, [int(row) // rivals for row in rows])
         assert isinstance(found.examples, JointExamples)
         return SomeAgainstRivals(found.examples, self.reduced, numbers=found.numbers)
 
@@ -198,91 +198,17 @@ def against_rivals(blocks: Blocks, *, reduced: bool = False) -> AgainstRivals | 
     return BlocksAgainstRivals(blocks, reduced)
 
 
-def of_labels(blocks: Blocks) -> bool:
-    """Whether blocks are of more than two labels."""
-    return isinstance(blocks, JointExamples) or (isinstance(blocks, InOrder) and blocks.joint)
-
-
 def itself(block: Examples, first: int) -> Examples:
     """The work of taking a block as it is."""
     return block
 
 
-def labels_in(blocks: Blocks) -> int:
-    """How many labels there are, as the first block says."""
-    return next(iter(blocks.each(lambda block, first: len(block.labels))))
-
-
-@dataclass(frozen=True, eq=False)
-class Picked:
-    """Some rows as examples, and their numbers among all rows."""
-
-    numbers: NDArray[np.intp]
-    examples: Examples
-
-    def joined(self, others: Sequence[Picked]) -> Picked:
-        """These rows and others, in the order of their numbers, each once."""
-        if not others:
-            return self
-        parts = [self, *others]
-        numbers, at = np.unique(np.concatenate([p.numbers for p in parts]), return_index=True)
-        return Picked(numbers, _taken(_stacked([p.examples for p in parts]), at))
-
-    def some(self, at: Any) -> Picked:
-        """Some of them, by their places here or by a mask."""
-        at = np.flatnonzero(at) if np.asarray(at).dtype == bool else np.asarray(at, dtype=np.intp)
-        return Picked(self.numbers[at], _taken(self.examples, at))
-
-
-def picked(block: Examples, first: int, at: Any) -> Picked:
-    """Some rows of a block, by their places in it."""
-    at = np.asarray(at, dtype=np.intp)
-    return Picked(at + first, _taken(block, at))
-
-
-@dataclass(frozen=True, eq=False)
-class Pick:
-    """The work of taking rows by their numbers."""
-
-    numbers: NDArray[np.intp]
-
-    def __call__(self, block: Examples, first: int) -> Picked:
-        """Those of them that are in a block."""
-        here = (self.numbers >= first) & (self.numbers < first + block.n)
-        return picked(block, first, self.numbers[here] - first)
+def first_of(blocks: Blocks) -> Examples:
+    """The first block, which has the labels, the x0 and the columns of all."""
+    return next(iter(blocks.each(itself)))
 
 
 def take(blocks: Blocks, numbers: Sequence[int]) -> Picked:
     """Rows by their numbers, in one pass; in the order of the rows."""
     parts = list(blocks.each(Pick(np.unique(np.asarray(numbers, dtype=np.intp)))))
     return parts[0].joined(parts[1:])
-
-
-@dataclass(frozen=True, eq=False)
-class Together:
-    """Several works in one pass."""
-
-    works: tuple[Work[Any], ...]
-
-    def __call__(self, block: Examples, first: int) -> tuple[Any, ...]:
-        """What each of them gives."""
-        return tuple(work(block, first) for work in self.works)
-
-
-def _taken(examples: Examples, at: NDArray[np.intp]) -> Examples:
-    weights = None if examples.weights is None else examples.weights[at]
-    return replace(examples, X=examples.X[at], y=examples.y[at], weights=weights)
-
-
-def _stacked(parts: Sequence[Examples]) -> Examples:
-    if len(parts) == 1:
-        return parts[0]
-    y = np.concatenate([part.y for part in parts])
-    weights = [part.weights for part in parts if part.weights is not None]
-    if parts[0].is_sparse:
-        from scipy import sparse
-
-        X = sparse.vstack([part.X for part in parts], format="csr")
-    else:
-        X = np.concatenate([part.X for part in parts])
-    return replace(parts[0], X=X, y=y, weights=np.concatenate(weights) if weights else None)

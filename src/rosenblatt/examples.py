@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -23,7 +23,6 @@ from rosenblatt.tables import (
     missing,
     refuse_masked,
     refuse_non_finite,
-    sum_of_squares,
 )
 from rosenblatt.words import counted
 
@@ -32,7 +31,9 @@ T = TypeVar("T")
 # Between these the square of a typical entry neither overflows nor vanishes.
 _PLAIN_SQUARES = (1e-200, 1e200)
 SAMPLE = 64  # numbers, or answers, that are looked at first
-NOT_A_LABEL = "is not one of the labels"
+RUN = 2**12  # squares are added up so many at a time
+# Between these the square of a typical entry is one that single precision can do with.
+SINGLE_SQUARES = (1e-30, 1e30)
 NO_STEPS = np.empty(0)
 NO_LABELS = np.empty(0, dtype=np.int32)
 
@@ -139,6 +140,11 @@ class Examples:
     def each(self, work: Callable[[Examples, int], T]) -> Iterator[T]:
         """One pass, as over any blocks: in memory all rows are one block."""
         yield work(self, 0)
+
+    def some(self, rows: Any) -> Examples:
+        """Some of the rows, by their numbers or by a mask."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, X=self.X[rows], y=self.y[rows], weights=weights)
 
     @property
     def size(self) -> int:
@@ -374,6 +380,99 @@ class JointExamples(Examples):
         return rows, rivals.astype(np.int32)
 
 
+def of_labels(blocks: Any) -> bool:
+    """Whether blocks are of more than two labels: as examples are, or as they say of themselves."""
+    return isinstance(blocks, JointExamples) or getattr(blocks, "joint", False)
+
+
+@dataclass(frozen=True, eq=False)
+class Picked:
+    """Some rows as examples, and their numbers among all rows."""
+
+    numbers: NDArray[np.intp]
+    examples: Examples
+
+    def joined(self, others: Sequence[Picked]) -> Picked:
+        """These rows and others, in the order of their numbers, each once."""
+        if not others:
+            return self
+        parts = [self, *others]
+        numbers, at = np.unique(np.concatenate([p.numbers for p in parts]), return_index=True)
+        return Picked(numbers, _stacked([p.examples for p in parts]).some(at))
+
+    def some(self, at: Any) -> Picked:
+        """Some of them, by their places here or by a mask."""
+        return Picked(self.numbers[at], self.examples.some(at))
+
+
+def _stacked(parts: Sequence[Examples]) -> Examples:
+    y = np.concatenate([part.y for part in parts])
+    weights = [part.weights for part in parts if part.weights is not None]
+    if parts[0].is_sparse:
+        from scipy import sparse
+
+        X = sparse.vstack([part.X for part in parts], format="csr")
+    else:
+        X = np.concatenate([part.X for part in parts])
+    return replace(parts[0], X=X, y=y, weights=np.concatenate(weights) if weights else None)
+
+
+def picked(block: Examples, first: int, at: NDArray[np.intp]) -> Picked:
+    """Some rows of a block, by their places in it."""
+    return Picked(at + first, block.some(at))
+
+
+@dataclass(frozen=True, eq=False)
+class Pick:
+    """The work of taking rows by their numbers."""
+
+    numbers: NDArray[np.intp]
+
+    def __call__(self, block: Examples, first: int) -> Picked:
+        """Those of them that are in a block."""
+        here = (self.numbers >= first) & (self.numbers < first + block.n)
+        return picked(block, first, self.numbers[here] - first)
+
+
+def as_table(X: Any) -> Any:
+    """Check X and return it as a C-contiguous float array or a CSR matrix."""
+    table = floats(X)
+    if not math.isfinite(sum_of_squares(table if isinstance(table, np.ndarray) else table.data)):
+        refuse_non_finite(table, column_names(X))
+    return table
+
+
+def sum_of_squares(numbers: NDArray[Any]) -> float:
+    """One fast pass, right to a thousandth; not finite if any number is not, or squares overflow.
+
+    Squares are added up in short runs, so that float32 stays right; where its range is too
+    narrow they are added up again in float64.
+    """
+    flat = numbers.reshape(-1)
+    total = _sum_of_squares(flat)
+    narrow, (low, high) = flat.dtype == np.float32 and len(flat) > 0, SINGLE_SQUARES
+    if narrow and not low < total / len(flat) < high:
+        runs = range(0, len(flat), 2**20)
+        total = sum(_sum_of_squares(flat[i : i + 2**20].astype(np.float64)) for i in runs)
+    return total
+
+
+def _sum_of_squares(flat: NDArray[Any]) -> float:
+    sums = [0.0]
+
+    def add(part: slice) -> None:
+        piece = flat[part]
+        runs = piece[: len(piece) // RUN * RUN].reshape(-1, RUN)
+        rest = piece[runs.size :]
+        # Not np.dot: its threads go on spinning for a while and slow down what comes next.
+        with np.errstate(all="ignore"):
+            sums.append(float(np.einsum("ij,ij->i", runs, runs).sum(dtype=np.float64)))
+            sums.append(float(np.einsum("i,i->", rest, rest)))
+
+    engine.in_threads(add, len(flat), len(flat))
+    return sum(sums)
+
+
 def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Row n as it is stored: places in a w with its slot, and values; places may repeat."""
     if isinstance(X, np.ndarray):
@@ -554,87 +653,3 @@ def _too_many_labels(answers: NDArray[Any]) -> ValueError:
 def _continuous(answers: NDArray[Any], labels: NDArray[Any]) -> bool:
     """Whether answers are measured rather than named."""
     return answers.dtype.kind == "f" and bool((labels != np.round(labels)).any())
-
-
-@dataclass(frozen=True)
-class Labels:
-    """The labels met so far: none, one, or both, the smaller in sort order first.
-
-    While there is only one, its sign is not known; it is taken as +1. More than two are all
-    known from the start.
-
-    Examples
-    --------
-    >>> labels = Labels().learn("spam").learn("ham")
-    >>> labels.met, labels.sign("spam")
-    (('ham', 'spam'), 1)
-    """
-
-    met: tuple[Any, ...] = ()
-
-    @classmethod
-    def of(cls, given: Any) -> Labels:
-        """The labels as a person gives them: none, or two, or more."""
-        if given is None:
-            return cls()
-        try:
-            plain = [_plain_label(label) for label in given]
-            different = set(plain)
-        except TypeError:
-            different = set()
-        if isinstance(given, str) or len(different) < 2 or len(different) < len(plain):
-            raise ValueError(f"labels is {given!r}; give two different labels or more, or None.")
-        first, second = plain[:2]
-        labels = cls().learn(first).learn(second)
-        return labels if len(plain) == 2 else cls(tuple(sorted(plain)))
-
-    @property
-    def both(self) -> bool:
-        """Whether both labels, or all of more, are known."""
-        return len(self.met) >= 2
-
-    def sign(self, label: Any) -> int | None:
-        """+1 or -1, or None for a label not met."""
-        if label not in self.met:
-            return None
-        return 1 if label == self.met[-1] else -1
-
-    def learn(self, label: Any) -> Labels:
-        """The labels with this one among them; refuses a third, and what is no label."""
-        label = _plain_label(label)
-        if label in self.met:
-            return self
-        if self.both:
-            *first, last = map(repr, self.met)
-            raise ValueError(f"{label!r} {NOT_A_LABEL} {', '.join(first)} and {last}.")
-        if not self.met:
-            return Labels((label,))
-        try:
-            return Labels(tuple(sorted((*self.met, label))))
-        except TypeError:
-            raise ValueError(
-                f"the labels {self.met[0]!r} and {label!r} are of different kinds and have no "
-                "order; make them both text or both numbers."
-            ) from None
-
-    def named(self, answers: NDArray[np.int8]) -> NDArray[Any]:
-        """Answers -1, 0 and +1, or places, as labels; None where no label is known."""
-        if not self.met:
-            return np.full(len(answers), None)
-        if len(self.met) > 2:
-            return np.asarray(np.array(self.met)[answers])
-        names = np.array((self.met[0], self.met[-1]))
-        return names[(answers > 0).astype(np.intp)]
-
-
-def _plain_label(label: Any) -> Any:
-    """A label as Python's own type; refuses what is no label."""
-    if isinstance(label, np.generic):
-        label = label.item()
-    try:
-        hash(label)
-    except TypeError:
-        raise ValueError(f"{label!r} is not a label; give text, a number or a bool.") from None
-    if missing(label) or (isinstance(label, float) and math.isinf(label)):
-        raise ValueError(f"{label!r} is not a label; an example to learn needs its answer.")
-    return label

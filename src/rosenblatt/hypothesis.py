@@ -26,9 +26,10 @@ from rosenblatt.examples import (
     joint_rows,
     kernel_rows,
     products,
+    sum_of_squares,
 )
 from rosenblatt.kernels import SMALLEST
-from rosenblatt.tables import refuse_non_finite, sum_of_squares
+from rosenblatt.tables import refuse_non_finite
 
 ZEROS = {"mistake": 0, "negative": -1, "positive": 1}  # what sign(0) is
 ROWS = 2**12  # rows looked at more closely are taken so many at a time
@@ -71,6 +72,11 @@ class Hypothesis:
     def threshold(self) -> float:
         """The score of the features above which the answer is yes."""
         return 0.0 - float(self.w[0]) * self.x0  # without a w0 it is 0, not -0
+
+    @property
+    def tall(self) -> Floats:
+        """The weights that a person sees: w0 first, or no w0 where there is no intercept."""
+        return self.w[..., 0 if self.x0 else 1 :]
 
     @staticmethod
     def of(w: Floats, x0: float = 1.0, zero: int = 0) -> Hypothesis:

@@ -20,6 +20,7 @@ from rosenblatt.errors import BadCellError, DataError
 from rosenblatt.evidence.parts import ProofError, SealedProof
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separationproof import SeparationProof
+from rosenblatt.examples import as_table
 from rosenblatt.files import write_text
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.pipelines import final, is_ours, line_before, names_before
@@ -27,7 +28,7 @@ from rosenblatt.read.columns import DECIMALS, KINDS, Category, Column, Entries, 
 from rosenblatt.read.encoding import POLICIES, AnswerColumn, Answers, Encoding, ManyAnswers
 from rosenblatt.read.plan import Plan
 from rosenblatt.read.regression import RegressionPlan
-from rosenblatt.tables import as_table, column_names
+from rosenblatt.tables import column_names
 from rosenblatt.words import card, column_called, listed
 
 FORMAT = 1

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from rosenblatt import checks, files, kernels
 from rosenblatt.algorithms.memory import ASK, NOTHING, X0, DictRow, NotNumbersError, StreamMemory
 from rosenblatt.errors import shortened
-from rosenblatt.examples import Labels, joint_rows
+from rosenblatt.examples import as_table, joint_rows
 from rosenblatt.hypothesis import ZEROS
 from rosenblatt.kernels import LONGEST_SQUARED, MISTAKES, RECENT, SEEN
-from rosenblatt.rows import Block, BlockAnswers, plain_row
-from rosenblatt.tables import LARGE, as_table
+from rosenblatt.rows import Block, BlockAnswers, Labels, plain_row
+from rosenblatt.tables import LARGE
 from rosenblatt.words import counted
 
 KIND = "online perceptron"

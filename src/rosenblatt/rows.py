@@ -1,4 +1,4 @@
-"""What a stream is given: one row, a block of rows, their answers, checked before any is learnt."""
+"""What a stream is given: one row, a block of rows, labels and answers, checked before learning."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 
 from rosenblatt import kernels
 from rosenblatt.algorithms.memory import Names, StreamMemory
-from rosenblatt.examples import Labels, kernel_rows
+from rosenblatt.examples import as_table, kernel_rows, sum_of_squares
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.tables import (
     LARGE,
     PROMISED,
     as_column,
-    as_table,
     floats,
     is_changed,
     missing,
     refuse_masked,
-    sum_of_squares,
 )
 from rosenblatt.words import counted
+
+NOT_A_LABEL = "is not one of the labels"
 
 
 def plain_row(x: Any, memory: StreamMemory | None = None) -> dict[Hashable, float]:
@@ -163,6 +163,90 @@ def _columns(X: Any) -> tuple[Hashable, ...] | None:
     if names is None:
         return None
     return tuple(int(name) if isinstance(name, np.integer) else name for name in names)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels met so far: none, one, or both, the smaller in sort order first.
+
+    While there is only one, its sign is not known; it is taken as +1. More than two are all
+    known from the start.
+
+    Examples
+    --------
+    >>> labels = Labels().learn("spam").learn("ham")
+    >>> labels.met, labels.sign("spam")
+    (('ham', 'spam'), 1)
+    """
+
+    met: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, given: Any) -> Labels:
+        """The labels as a person gives them: none, or two, or more."""
+        if given is None:
+            return cls()
+        try:
+            plain = [_plain_label(label) for label in given]
+            different = set(plain)
+        except TypeError:
+            different = set()
+        if isinstance(given, str) or len(different) < 2 or len(different) < len(plain):
+            raise ValueError(f"labels is {given!r}; give two different labels or more, or None.")
+        first, second = plain[:2]
+        labels = cls().learn(first).learn(second)
+        return labels if len(plain) == 2 else cls(tuple(sorted(plain)))
+
+    @property
+    def both(self) -> bool:
+        """Whether both labels, or all of more, are known."""
+        return len(self.met) >= 2
+
+    def sign(self, label: Any) -> int | None:
+        """+1 or -1, or None for a label not met."""
+        if label not in self.met:
+            return None
+        return 1 if label == self.met[-1] else -1
+
+    def learn(self, label: Any) -> Labels:
+        """The labels with this one among them; refuses a third, and what is no label."""
+        label = _plain_label(label)
+        if label in self.met:
+            return self
+        if self.both:
+            *first, last = map(repr, self.met)
+            raise ValueError(f"{label!r} {NOT_A_LABEL} {', '.join(first)} and {last}.")
+        if not self.met:
+            return Labels((label,))
+        try:
+            return Labels(tuple(sorted((*self.met, label))))
+        except TypeError:
+            raise ValueError(
+                f"the labels {self.met[0]!r} and {label!r} are of different kinds and have no "
+                "order; make them both text or both numbers."
+            ) from None
+
+    def named(self, answers: NDArray[np.int8]) -> NDArray[Any]:
+        """Answers -1, 0 and +1, or places, as labels; None where no label is known."""
+        if not self.met:
+            return np.full(len(answers), None)
+        if len(self.met) > 2:
+            return np.asarray(np.array(self.met)[answers])
+        names = np.array((self.met[0], self.met[-1]))
+        return names[(answers > 0).astype(np.intp)]
+
+
+def _plain_label(label: Any) -> Any:
+    """A label as Python's own type; refuses what is no label."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    try:
+        hash(label)
+    except TypeError:
+        raise ValueError(f"{label!r} is not a label; give text, a number or a bool.") from None
+    if missing(label) or (isinstance(label, float) and math.isinf(label)):
+        raise ValueError(f"{label!r} is not a label; an example to learn needs its answer.")
+    return label
 
 
 @dataclass(frozen=True, eq=False)

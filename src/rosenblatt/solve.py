@@ -24,7 +24,6 @@ from rosenblatt.errors import (
     as_option,
 )
 from rosenblatt.evidence.accuracy import Accuracy, Tester, Testing, Trial
-from rosenblatt.evidence.guarantee import whole
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import (
     TIME_OVER,
@@ -63,6 +62,7 @@ from rosenblatt.words import (
     no_fewer,
     rows_named,
     verdict_sentence,
+    whole,
 )
 
 SECONDS = 5.0

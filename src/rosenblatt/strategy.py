@@ -19,14 +19,14 @@ from rosenblatt import algorithms, clock, engine
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import Progress, Run
 from rosenblatt.algorithms.pocket import Pocket, PocketPlan
-from rosenblatt.blocks import Blocks, InOrder, of_labels
+from rosenblatt.blocks import Blocks, InOrder, first_of
 from rosenblatt.clock import Deadline, Watcher
-from rosenblatt.evidence.guarantee import guarantee_of, whole
+from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import Separability, separability_of
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.examples import Examples, JointExamples, of_labels
 from rosenblatt.hypothesis import Floats, Hypothesis, Scaling, mistakes_of
-from rosenblatt.words import counted
+from rosenblatt.words import counted, whole
 
 if TYPE_CHECKING:
     from rosenblatt.evidence.optimum import FewestMistakesResult
@@ -216,7 +216,7 @@ def _widest(
     known = done.hypothesis if done.mistakes == 0 else task.forth(separator)
     if len(known.mistakes(scaled)):
         return None
-    answer = separability_of(scaled, deadline=task.deadline, known=known.w)
+    answer = separability_of(scaled, deadline=task.deadline, known=known)
     return answer if answer and answer.weights is not None else None
 
 
@@ -246,7 +246,7 @@ def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
     # What a pocket must beat: one answer for all rows.
     lines = [task.folded(done.hypothesis).w]
     lines += _one_answer(lines[0])
-    flat = next(iter(task.blocks.each(lambda block, _: block.flat)))
+    flat = first_of(task.blocks).flat
     judge = Judge(task.blocks, threads=engine.cores())
     counts = judge.counts(np.stack([flat(line) for line in lines]))
     best = int(counts.argmin())

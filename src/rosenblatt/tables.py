@@ -16,13 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.engine import in_threads
 from rosenblatt.errors import shortened
 from rosenblatt.words import counted
 
-RUN = 2**12  # squares are added up so many at a time
-# Between these the square of a typical entry is one that single precision can do with.
-SINGLE_SQUARES = (1e-30, 1e30)
 BUILD_ANEW = "build the matrix anew, for example from rows, columns and values with coo_array."
 LARGE = 2.0**53  # from here on whole numbers may be rounded
 PROMISED = "a number that a double holds exactly"
@@ -33,14 +29,6 @@ DIGITS = 400  # longer ones are not finite as doubles
 Names = tuple[str, ...] | None  # of columns, where they have any
 
 
-def as_table(X: Any) -> Any:
-    """Check X and return it as a C-contiguous float array or a CSR matrix."""
-    table = floats(X)
-    if not math.isfinite(sum_of_squares(_numbers(table))):
-        refuse_non_finite(table, column_names(X))
-    return table
-
-
 def column_names(X: Any) -> tuple[str, ...] | None:
     """The column names of a frame whose names are all text, else None."""
     names = getattr(X, "column_names", None)
@@ -49,37 +37,6 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     if names is None or not all(isinstance(name, str) for name in names):
         return None
     return tuple(names)
-
-
-def sum_of_squares(numbers: NDArray[Any]) -> float:
-    """One fast pass, right to a thousandth; not finite if any number is not, or squares overflow.
-
-    Squares are added up in short runs, so that float32 stays right; where its range is too
-    narrow they are added up again in float64.
-    """
-    flat = numbers.reshape(-1)
-    total = _sum_of_squares(flat)
-    narrow, (low, high) = flat.dtype == np.float32 and len(flat) > 0, SINGLE_SQUARES
-    if narrow and not low < total / len(flat) < high:
-        runs = range(0, len(flat), 2**20)
-        total = sum(_sum_of_squares(flat[i : i + 2**20].astype(np.float64)) for i in runs)
-    return total
-
-
-def _sum_of_squares(flat: NDArray[Any]) -> float:
-    sums = [0.0]
-
-    def add(part: slice) -> None:
-        piece = flat[part]
-        runs = piece[: len(piece) // RUN * RUN].reshape(-1, RUN)
-        rest = piece[runs.size :]
-        # Not np.dot: its threads go on spinning for a while and slow down what comes next.
-        with np.errstate(all="ignore"):
-            sums.append(float(np.einsum("ij,ij->i", runs, runs).sum(dtype=np.float64)))
-            sums.append(float(np.einsum("i,i->", rest, rest)))
-
-    in_threads(add, len(flat), len(flat))
-    return sum(sums)
 
 
 def floats(X: Any) -> Any:

@@ -7,6 +7,7 @@ as a small piece of HTML.
 from __future__ import annotations
 
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -263,6 +264,24 @@ def out_of_budget(reason: str, made: str, mistakes: float, examples: int, ask: s
         f"{counted(examples, 'example')}. Ask {ask}(X, y) whether any line can answer them all; "
         "if none can, use PocketPerceptron; if one can, raise the budget or scale the features."
     )
+
+
+def corrections(bound: float) -> str:
+    """A bound on corrections in words: whole, or past what floats can say.
+
+    Examples
+    --------
+    >>> corrections(64.99999999999999), corrections(math.inf)
+    ('at most 65 corrections', 'a finite number of corrections, but R²/rho² is past all floats')
+    """
+    if math.isinf(bound):
+        return "a finite number of corrections, but R²/rho² is past all floats"
+    return f"at most {counted(whole(bound), 'correction')}"
+
+
+def whole(bound: float) -> int:
+    """The most corrections that a bound allows; rounding may have cost its last digit."""
+    return math.floor(bound * (1 + 1e-12))
 
 
 def accuracy_sentence(share: float, interval: tuple[float, float], where: str) -> str:

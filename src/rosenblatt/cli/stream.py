@@ -15,13 +15,13 @@ from rosenblatt.cli.options import examples, json_option, kind_options, layout_o
 from rosenblatt.cli.outlet import Outlet, Seal
 from rosenblatt.cli.streaming import Job, Reached, Streamer, stopping_gently
 from rosenblatt.errors import DataError, UsageError, shortened
-from rosenblatt.examples import NOT_A_LABEL
 from rosenblatt.files import CheckpointFolder, keep_apart
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read import Layout
 from rosenblatt.read.chunks import Place, open_stream
 from rosenblatt.read.feed import feed_from_json, feed_of, label_of
 from rosenblatt.read.plan import Wishes
+from rosenblatt.rows import NOT_A_LABEL
 from rosenblatt.words import counted
 
 EVERY = 100_000

@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from rosenblatt.cli.console import Complaints, tell
 from rosenblatt.cli.outlet import Outlet
 from rosenblatt.errors import DataError
-from rosenblatt.examples import Labels
 from rosenblatt.files import CheckpointFolder
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read.ahead import ahead
 from rosenblatt.read.chunks import LineStream, Place, RowStream
 from rosenblatt.read.feed import TOO_LARGE, Batch, Kinds, encoded, feed_to_json, kinds_told
-from rosenblatt.rows import BlockAnswers, Named, plain_row
+from rosenblatt.rows import BlockAnswers, Labels, Named, plain_row
 
 READERS = min(4, os.cpu_count() or 1)  # threads that parse chunks
 IDLE_SECONDS = 0.2  # after which the status is looked after, though no chunk came

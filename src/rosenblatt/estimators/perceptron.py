@@ -16,9 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rosenblatt import algorithms, checks, engine
 from rosenblatt.algorithms.pla import CYCLES, Progress
 from rosenblatt.clock import StatusLine
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.examples import Examples, JointExamples, as_table
 from rosenblatt.hypothesis import ZEROS, Hypothesis
-from rosenblatt.tables import as_table
 from rosenblatt.words import counted, out_of_budget
 
 

@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -334,5 +334,4 @@ class Tester:
         if self.data.table is not None:
             return split(self.data, self.reading[1], learnt, tested)
         whole = self.data.examples  # arrays of numbers: there is nothing to learn of columns
-        train, test = (replace(whole, X=whole.X[at], y=whole.y[at]) for at in (learnt, tested))
-        return train, test
+        return whole.some(learnt), whole.some(tested)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.blocks import Blocks, Pick, Picked, Work, take
+from rosenblatt.blocks import Blocks, Work, take
 from rosenblatt.costs import Costs, power_of
 from rosenblatt.errors import quoted
 from rosenblatt.evidence.integers import (
@@ -45,7 +45,7 @@ from rosenblatt.evidence.integers import (
     unit_of,
 )
 from rosenblatt.evidence.parts import VERDICTS, Part, ProofError, Vector, claimed
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, Pick, Picked
 from rosenblatt.words import counted
 
 if TYPE_CHECKING:
@@ -166,10 +166,6 @@ class Prices:
         return "" if self.power is None else self.sum.hexdigest()
 
 
-def nothing(block: Examples, first: int) -> None:
-    """No work."""
-
-
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """What all rows say to a proof, found out in one pass over their blocks."""
@@ -182,7 +178,7 @@ class Evidence:
     rest: Total  # the sum of the others, where they have one too; its unit suits all
     positive: bool  # whether any w·z is
     wrong: ProofError | None  # about the first product that is not as it must be
-    also: list[Any]  # what another work gave in the same pass, block by block
+    also: list[tuple[Any, ...]]  # what other works gave in the same pass, block by block
 
     @classmethod
     def of(
@@ -190,7 +186,7 @@ class Evidence:
         proof: Proof,
         blocks: Blocks,
         answered: Answered | None = None,
-        also: Work[Any] = nothing,
+        also: tuple[Work[Any], ...] = (),
         anew: bool = False,
     ) -> Evidence:
         """Go through the rows; their answers, if they are not known yet, take another pass.
@@ -323,7 +319,7 @@ class _Look:
 
     proof: Proof
     numbers: NDArray[np.intp]  # of the rows that it names
-    also: Work[Any]
+    also: tuple[Work[Any], ...]
     anew: bool  # whether to believe no codes of rows
 
     def __call__(self, block: Examples, first: int) -> tuple[Any, ...]:
@@ -342,7 +338,8 @@ class _Look:
             rest = [0] * dimension_of(block), unit_of(listed.examples)
         codes = row_codes(replace(block) if self.anew else block)
         weights = block.weights if proof.prices else None
-        return codes, weights, positive, wrong, listed, rest, self.also(block, first)
+        also = tuple(work(block, first) for work in self.also)
+        return codes, weights, positive, wrong, listed, rest, also
 
 
 def check_products(

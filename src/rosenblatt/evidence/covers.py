@@ -88,9 +88,7 @@ class Kinds:
     @cached_property
     def signed(self) -> Signed:
         """The rows as exact multipliers take them."""
-        some = replace(
-            self.examples, X=self.examples.X[self.rows], y=self.examples.y[self.rows], weights=None
-        )
+        some = self.examples.some(self.rows)
         return Signed(some, Scale.plain(look_at(some)))
 
     def part(self, rows: Set) -> Part | None:
@@ -565,7 +563,7 @@ def offer_right(gap: Gap, rows: NDArray[Any], cost: int) -> Part | bool:
     added up is a matter of rounding: several multiples of several lines are tried.
     """
     examples = gap.examples
-    some = replace(examples, X=examples.X[rows], y=examples.y[rows], weights=None)
+    some = examples.some(rows)
     for widest in (False, True):
         answer = separability_of(some, widest=widest)
         gap.interrupted = gap.interrupted or answer.reason.startswith("interrupted")

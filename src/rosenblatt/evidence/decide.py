@@ -203,7 +203,7 @@ def part_or_weights(
     examples = merged(examples)
     index = np.arange(examples.n) if rows is None else np.sort(np.asarray(rows, dtype=np.intp))
     if rows is not None:
-        examples = replace(examples, X=examples.X[index], y=examples.y[index], weights=None)
+        examples = examples.some(index)
     look = look_at(examples)
     plain = signed = Signed(examples, Scale.plain(look), deadline=deadline)
     if look.far_apart:

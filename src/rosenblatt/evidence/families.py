@@ -23,8 +23,15 @@ from numpy.typing import NDArray
 
 from rosenblatt.blocks import AgainstRivals
 from rosenblatt.checks import one_of, row_weights
-from rosenblatt.examples import Examples, JointExamples, labels_of, one_or_two_labels, signs
-from rosenblatt.tables import as_column, as_table, column_names
+from rosenblatt.examples import (
+    Examples,
+    JointExamples,
+    as_table,
+    labels_of,
+    one_or_two_labels,
+    signs,
+)
+from rosenblatt.tables import as_column, column_names
 from rosenblatt.words import column_called, listed
 
 FAMILIES = ("binomial", "poisson", "multinomial")

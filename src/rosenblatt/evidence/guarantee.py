@@ -24,7 +24,7 @@ from rosenblatt.evidence.signed import (
 )
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.trace import Trace
-from rosenblatt.words import card, counted
+from rosenblatt.words import card, corrections, counted
 
 WORTH_SAYING = 10.0  # scaling is worth a word when it divides the bound by so much
 EXACTLY = 4096  # rows nearest to a line whose distances are found exactly
@@ -90,24 +90,6 @@ class Guarantee:
             "scales, and dividing each column by its largest entry would lower the bound "
             f"from {before:,.0f} to {after:,.0f}"
         )
-
-
-def corrections(bound: float) -> str:
-    """A bound on corrections in words: whole, or past what floats can say.
-
-    Examples
-    --------
-    >>> corrections(64.99999999999999), corrections(math.inf)
-    ('at most 65 corrections', 'a finite number of corrections, but R²/rho² is past all floats')
-    """
-    if math.isinf(bound):
-        return "a finite number of corrections, but R²/rho² is past all floats"
-    return f"at most {counted(whole(bound), 'correction')}"
-
-
-def whole(bound: float) -> int:
-    """The most corrections that a bound allows; rounding may have cost its last digit."""
-    return math.floor(bound * (1 + 1e-12))
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rosenblatt.blocks import Blocks, against_rivals, itself, of_labels
+from rosenblatt.blocks import Blocks, against_rivals, first_of
 from rosenblatt.costs import Costs
 from rosenblatt.errors import quoted
 from rosenblatt.evidence.checker import (
@@ -30,7 +30,7 @@ from rosenblatt.evidence.parts import (
     integers_of,
 )
 from rosenblatt.evidence.tree import Tree
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.examples import Examples, JointExamples, of_labels
 from rosenblatt.words import card, counted, proof_size
 
 FORMATS = ("rosenblatt proof 1", "rosenblatt proof 2")  # the second may have what the first lacks
@@ -158,7 +158,7 @@ class Proof(SealedProof):
         """
         if self.claim not in (*VERDICTS, claim_of_mistakes(1)):
             raise cannot_prove(self)
-        first = next(iter(examples.each(itself)))
+        first = first_of(examples)
         if len(first.labels) != self.labels:
             labels = counted(self.labels or 2, "label")
             raise ProofError(f"this is a proof about {labels}; y has others.")

@@ -26,19 +26,14 @@ from rosenblatt.blocks import (
     AgainstRivals,
     Blocks,
     BlocksAgainstRivals,
-    Picked,
     T,
-    Together,
     Work,
     against_rivals,
-    itself,
-    labels_in,
-    of_labels,
-    picked,
+    first_of,
     take,
 )
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
-from rosenblatt.evidence.checker import Answered, Evidence, answers_of, check_products, nothing
+from rosenblatt.evidence.checker import Answered, Evidence, answers_of, check_products
 from rosenblatt.evidence.decide import (
     ON_THE_MARGIN,
     Decision,
@@ -48,7 +43,7 @@ from rosenblatt.evidence.decide import (
     unit_length,
     with_the_rest,
 )
-from rosenblatt.evidence.guarantee import Guarantee, corrections, whole
+from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.integers import (
     MOST_PAIRS,
     Total,
@@ -78,9 +73,17 @@ from rosenblatt.evidence.signed import (
     scaled_radius,
     whole_of,
 )
-from rosenblatt.examples import Examples, JointExamples
-from rosenblatt.hypothesis import Scaling
-from rosenblatt.words import cannot_be_right, card, counted, listed, rows_named
+from rosenblatt.examples import Examples, JointExamples, Picked, of_labels, picked
+from rosenblatt.hypothesis import Hypothesis, Scaling
+from rosenblatt.words import (
+    cannot_be_right,
+    card,
+    corrections,
+    counted,
+    listed,
+    rows_named,
+    whole,
+)
 
 TIME_OVER = "the time limit ended the search for a proof"
 FEW_NUMBERS = 2**13  # so few are decided about whatever the time
@@ -336,7 +339,7 @@ def separability_of_labels(
         found = _decided(rows, False, deadline)
         if found and found.proof is not None:
             weights = found.proof.weights
-            known = (0,) * (len(weights) // (labels_in(blocks) - 1)) + weights
+            known = (0,) * (len(weights) // (len(first_of(blocks).labels) - 1)) + weights
     if known:
         rows = against_rivals(blocks)
         found = _decided(rows, widest, deadline, known)
@@ -395,8 +398,7 @@ def soon_halted(examples: JointExamples, deadline: Deadline) -> tuple[Vector, in
         made, start = made + run.cycles, examples.flat(run.hypothesis.w)
         if run.separated:
             found = scaling.fold(run.hypothesis)
-            tall = found.w[:, 0 if examples.x0 else 1 :].ravel()
-            return (() if len(found.mistakes(examples)) else whole_of(tall)), made
+            return (() if len(found.mistakes(examples)) else whole_of(found.tall.ravel())), made
         if run.corrections > LESS * before * run.cycles:
             break
         before, more = run.corrections / run.cycles, 2 * more
@@ -408,18 +410,17 @@ def separability_of(
     *,
     widest: bool = True,
     deadline: Deadline = NEVER,
-    known: Floats | None = None,
+    known: Hypothesis | None = None,
 ) -> Separability:
     """Decide about the rows of blocks, in memory or elsewhere; their weights play no part.
 
     The verdict is the same wherever the rows are. Where they are not in memory, the rows said to
     be on the margin, or to block, are some of those. Time is not looked at in the first pass, nor
-    where rows are few. Where a w with its slot is known to separate, the margin alone is asked.
+    where rows are few. Where some are known to separate, the margin alone is asked.
     """
     weights: Vector = ()
     if known is not None:
-        x0 = next(iter(blocks.each(itself))).x0
-        weights = whole_of(known[..., 0 if x0 else 1 :].ravel())
+        weights = whole_of(known.tall.ravel())
     if of_labels(blocks):
         return separability_of_labels(blocks, widest=widest, deadline=deadline, known=weights)
     return _decided(blocks, widest, deadline, weights)
@@ -481,7 +482,7 @@ class _Search:
         else:
             self.passes = 1
             looks, answers, samples = [], [], []
-            for look, answered, sample in self.each(Together((look_over, answers_of, sampled))):
+            for look, answered, sample in self.each(first_look):
                 looks.append(look)
                 answers.append(answered)
                 samples.append(sample)
@@ -654,12 +655,11 @@ class _Search:
         """
         proof, separable = Proof(claim, "", self.answered.x0, weights, parts), claim == "separable"
         self.passes += 1 if self.whole is None else 1 + bool(weights) + separable
-        radius = functools.partial(scaled_radius, self.look) if separable else nothing
-        rounded = (
-            nothing if self.whole or floats is None else functools.partial(right, whole_of(floats))
-        )
+        also: list[Work[Any]] = [functools.partial(scaled_radius, self.look)] if separable else []
+        if floats is not None and self.whole is None:
+            also.append(functools.partial(right, whole_of(floats)))
         try:
-            evidence = Evidence.of(proof, self, self.answered, Together((radius, rounded)))
+            evidence = Evidence.of(proof, self, self.answered, tuple(also))
             evidence.check()
         except ProofError as wrong:
             if wrong.row is None or self.whole or wrong.row in self.working.numbers:
@@ -667,7 +667,8 @@ class _Search:
             self.working = self.working.joined([take(self, [wrong.row])])
             self.passes += 1
             return None, math.inf
-        return replace(proof, data=evidence.data), max(r or 0.0 for r, _ in evidence.also)
+        radius = max(radius for radius, *_ in evidence.also) if separable else 0.0
+        return replace(proof, data=evidence.data), radius
 
     def _numbered(self, part: Part) -> Part:
         """A part of the working set with the numbers that its rows have among all."""
@@ -730,9 +731,10 @@ def look_over(block: Examples, first: int) -> Look:
     return look_at(merged(block))
 
 
-def sampled(block: Examples, first: int) -> Picked:
-    """A few rows of a block, evenly."""
-    return picked(merged(block), first, np.arange(0, block.n, -(-block.n // SAMPLE)))
+def first_look(block: Examples, first: int) -> tuple[Look, Answered, Picked]:
+    """What the first pass takes from a block: a look, the answers, and a few rows, evenly."""
+    few = np.arange(0, block.n, -(-block.n // SAMPLE))
+    return look_over(block, first), answers_of(block, first), picked(merged(block), first, few)
 
 
 def sum_of_others(listed: NDArray[np.intp], block: Examples, first: int) -> Total:

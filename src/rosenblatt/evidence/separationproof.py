@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.blocks import Picked
 from rosenblatt.errors import quoted
 from rosenblatt.evidence.checker import check_sum, fingerprint
 from rosenblatt.evidence.families import Question, question
@@ -29,7 +28,7 @@ from rosenblatt.evidence.parts import (
     hexadecimal,
     integers_of,
 )
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, Picked
 from rosenblatt.words import card
 
 FORMAT = "rosenblatt separation 1"

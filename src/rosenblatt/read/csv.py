@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
@@ -28,7 +29,7 @@ from rosenblatt.read.source import (
     numbered,
     twice,
 )
-from rosenblatt.tables import is_changed_text, large
+from rosenblatt.tables import LARGE, is_changed_text
 from rosenblatt.words import counted
 
 BLOCK = 4 << 20  # bytes of text in a record batch
@@ -433,7 +434,8 @@ def _unrounded(rows: Any, written: Callable[[str], Any]) -> Any:
     for i, (name, kind) in enumerate(zip(rows.schema.names, rows.schema.types, strict=True)):
         if pa.types.is_float64(kind):
             parts = rows.column(i).chunks if isinstance(rows, pa.Table) else [rows.column(i)]
-            if any(len(large(part.to_numpy(zero_copy_only=False))) for part in parts):
+            numbers = (part.to_numpy(zero_copy_only=False) for part in parts)
+            if any(np.fmax.reduce(np.abs(some), initial=0.0) >= LARGE for some in numbers):
                 texts = written(name)
                 if rounds(texts):
                     rows = rows.set_column(i, pa.field(name, pa.string()), texts)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rosenblatt import kernels
 from rosenblatt.engine import Kernel
 from rosenblatt.errors import BadCellError, DataError
+from rosenblatt.examples import SINGLE_SQUARES, sum_of_squares
 from rosenblatt.read.columns import (
     Category,
     Column,
@@ -31,7 +32,6 @@ from rosenblatt.read.columns import (
     plain,
     refused,
 )
-from rosenblatt.tables import SINGLE_SQUARES, sum_of_squares
 from rosenblatt.words import column_called, counted, listed
 
 WIDE = 256  # from this many features on, columns that are mostly zeros stay sparse

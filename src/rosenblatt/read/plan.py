@@ -702,8 +702,8 @@ def _words(rows: Rows, columns: list[str], wishes: Wishes, name: str) -> dict[st
 
 
 def _check_readable(kind: Any, name: str, column: str) -> None:
-    strange, option = refused(kind), as_option(column)
-    if strange:
+    if strange := refused(kind):
+        option = as_option(column)
         also = f", or --category {option}" if is_moment(kind) else ""
         raise DataError(
             f"{name}, {column_called(column)}: {strange}, which are neither numbers nor words. "

@@ -17,7 +17,6 @@ import jinja2
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.evidence.guarantee import corrections, whole
 from rosenblatt.evidence.separability import Separability, separability_of
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.files import write_text
@@ -38,11 +37,13 @@ from rosenblatt.words import (
     PROVES,
     PROVES_OF_LABELS,
     confused,
+    corrections,
     counted,
     listed,
     rule_sentence,
     shown,
     verdict_sentence,
+    whole,
 )
 
 if TYPE_CHECKING:
@@ -313,7 +314,7 @@ def _mistakes(
     examples, h = found.examples, found.hypothesis
     names = examples.names or tuple(f"x{i}" for i in range(1, examples.d + 1))
     columns = [1 + names.index(name) for name in features]
-    off = np.abs(clearances(h, replace(examples, X=examples.X[wrong], y=examples.y[wrong])))
+    off = np.abs(clearances(h, examples.some(wrong)))
     for k in np.argsort(-off, kind="stable")[:MOST_MISTAKES].tolist():
         n = int(wrong[k])
         row, tall = examples.X[[n]], examples.tall_row(n)

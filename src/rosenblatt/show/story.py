@@ -355,7 +355,7 @@ def excerpt(
     named = rows if numbers is None else numbers[rows]
     short = replace(
         story,
-        examples=_some(examples, rows),
+        examples=examples.some(rows),
         run=_cut(story.run, trace, rows),
         verdict=None if story.verdict is None else _renumbered(story.verdict, rows, examples.n),
         whole=examples,
@@ -397,17 +397,10 @@ def _drawn(story: Story, trace: Trace, most: Capacity) -> Rows:
     return sample(examples.n, max(count, len(must)), tuple(must))
 
 
-def _some(examples: Examples, rows: Rows) -> Examples:
-    if len(rows) == examples.n:
-        return examples
-    weights = None if examples.weights is None else examples.weights[rows]
-    return replace(examples, X=examples.X[rows], y=examples.y[rows], weights=weights)
-
-
 def _cut(run: Run, trace: Trace, rows: Rows) -> Run:
     """The run with its trace cut short and its examples numbered anew."""
     origin = trace.known_origin()
-    few = replace(origin, examples=_some(origin.examples, rows))
+    few = replace(origin, examples=origin.examples.some(rows))
     again = np.searchsorted(rows, trace.examples).astype(trace.examples.dtype)
     trace = replace(trace, examples=again, origin=few)
     if isinstance(run, PocketRun):

@@ -51,7 +51,7 @@ class OwnData:
             )
         if rows > room:
             kept = np.sort(np.random.default_rng(0).choice(rows, room, replace=False))
-            examples = replace(examples, X=examples.X[kept], y=examples.y[kept], weights=None)
+            examples = examples.some(kept)
         X = examples.X if isinstance(examples.X, np.ndarray) else examples.X.toarray()
         X = np.ascontiguousarray(X, dtype=np.float64)
         if not (np.abs(X) <= LARGEST).all():

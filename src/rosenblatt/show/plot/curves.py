@@ -17,7 +17,6 @@ from rosenblatt.evidence.guarantee import (
     Squeeze,
     guarantee_of,
     squeeze,
-    whole,
     with_slot,
 )
 from rosenblatt.evidence.separability import separability_of
@@ -26,7 +25,7 @@ from rosenblatt.pipelines import final
 from rosenblatt.show.fitted import hypothesis_of, trace_of
 from rosenblatt.show.plot.paper import INK, NO, PALE, YES, legend_of, sheet, tidy
 from rosenblatt.trace import Trace
-from rosenblatt.words import counted
+from rosenblatt.words import counted, whole
 
 if TYPE_CHECKING:
     from rosenblatt.experiments import Experiment
