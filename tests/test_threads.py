@@ -2,6 +2,7 @@
 
 import os
 import select
+import threading
 import warnings
 
 import numpy as np
@@ -39,14 +40,34 @@ def test_answers_are_the_same_for_any_number_of_threads(monkeypatch):
 def test_no_more_threads_than_were_allowed(monkeypatch):
     monkeypatch.setattr(engine, "WORTH_A_THREAD", 10)
     monkeypatch.setattr(engine, "cores", lambda: 4)
-    parts = []
     for most in (1, 3, 4):
+        parts, threads = [], set()
+
+        def work(part, parts=parts, threads=threads):
+            parts.append(part)
+            threads.add(threading.get_ident())
+
         with engine.at_most(most):
-            engine.in_threads(parts.append, 100, 1000)
-        assert len(parts) == most
-        parts.clear()
-    engine.in_threads(parts.append, 100, 1000)
-    assert len(parts) == 4
+            engine.in_threads(work, 100, 1000)
+        assert 1 <= len(threads) <= most
+        assert rows_of(parts) == list(range(100))
+
+
+def rows_of(parts):
+    return sorted(row for part in parts for row in range(100)[part])
+
+
+def test_threads_that_are_busy_with_something_else_are_not_waited_for(monkeypatch):
+    monkeypatch.setattr(engine, "WORTH_A_THREAD", 10)
+    free, parts = threading.Event(), []
+    busy = [engine._helpers().submit(free.wait, 20) for _ in range(engine.cores())]
+    monkeypatch.setattr(engine, "cores", lambda: 2)
+    try:
+        engine.in_threads(parts.append, 100, 1000)
+        assert not any(one.done() for one in busy)
+        assert rows_of(parts) == list(range(100))
+    finally:
+        free.set()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -61,11 +82,11 @@ def test_a_forked_child_has_threads_of_its_own(monkeypatch):
     if child == 0:
         parts = []
         engine.in_threads(parts.append, 100, 1000)
-        os.write(writing, bytes([len(parts)]))
+        os.write(writing, bytes([len(rows_of(parts))]))
         os._exit(0)
     os.close(writing)
     assert select.select([reading], [], [], 20)[0], "the child waits for threads it does not have"
-    assert os.read(reading, 1) == bytes([2])
+    assert os.read(reading, 1) == bytes([100])
     os.waitpid(child, 0)
 
 

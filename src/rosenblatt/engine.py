@@ -38,6 +38,7 @@ SILENT_SECONDS = 0.4  # of a kernel: half a second with what comes before it
 HEARTBEAT = 0.2  # seconds
 AHEAD = 256  # entries of a sparse matrix that are asked for before they are needed
 WORTH_A_THREAD = 2**19  # multiplications: about a quarter of a millisecond
+TURNS = 8  # parts for each thread
 WORTH_COMPILING = 2**17  # multiplications of a call: some hundredths of a second in Python
 CALLS = 4  # as long as that, after which a kernel is compiled in any case
 ROW = 4  # multiplications that Python could make while it comes to a row
@@ -433,24 +434,32 @@ def at_most(threads: int) -> Iterator[None]:
 
 
 def in_threads(work: Callable[[slice], None], n: int, size: int) -> None:
-    """Do work on parts of n rows at once, one part a core, where there is enough of it.
+    """Do work on parts of n rows at once, where there is enough of it.
 
     Kernels release Python's lock, so parts run side by side; each row's result is the same
-    whatever the number of parts.
+    whatever the number of parts. A core may be busy with something else: a thread that is done
+    with its part takes the next, and none that has not begun is waited for.
     """
     parts = min(n, 1 + size // WORTH_A_THREAD)
-    if parts > 1:
-        parts = min(parts, _most_threads.get() or cores())
-    if parts <= 1:
+    threads = 1 if parts <= 1 else min(parts, _most_threads.get() or cores())
+    if threads <= 1:
         work(slice(0, n))
         return
-    ends = [n * part // parts for part in range(parts + 1)]
+    parts = min(parts, TURNS * threads)
+    turns = iter(range(parts))
+
+    def take() -> None:
+        for part in turns:
+            work(slice(n * part // parts, n * (part + 1) // parts))
+
     pool = _helpers()
-    others = [pool.submit(work, slice(ends[i], ends[i + 1])) for i in range(1, parts)]
+    others = [pool.submit(take) for _ in range(threads - 1)]
     try:
-        work(slice(0, ends[1]))
+        take()
     finally:
-        wait_for(others)
+        for _ in turns:  # none begins another part after Ctrl-C
+            pass
+        wait_for([other for other in others if not other.cancel()])
 
 
 @functools.cache

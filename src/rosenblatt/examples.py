@@ -278,9 +278,7 @@ class Examples:
     def signed_scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """y·(w·x) for each row; w is tall, as a person sees it."""
         slot = w if self.x0 else np.concatenate(([0.0], w))
-        s = products(self.X, slot, self.x0)
-        s *= self.y
-        return s
+        return products(self.X, slot, self.x0, self.y)
 
     def tall_row(self, n: int) -> NDArray[np.float64]:
         """Row n as a tall vector, with the w0 slot that kernels use."""
@@ -470,7 +468,7 @@ def _sum_of_squares(flat: NDArray[Any]) -> float:
             sums.append(float(np.einsum("i,i->", rest, rest)))
 
     engine.in_threads(add, len(flat), len(flat))
-    return sum(sums)
+    return sum(sorted(sums))  # threads end in any order
 
 
 def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -511,13 +509,17 @@ def joint_rows(
     return kernels.Joint(rows, _read_only(label), K, np.empty(K))
 
 
-def products(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
-    """w·x for each row of a checked table; w has its slot."""
+def products(
+    X: Any, w: NDArray[np.float64], x0: float, signs: NDArray[Any] | None = None
+) -> NDArray[np.float64]:
+    """w·x for each row of a checked table, times its sign if there are some; w has its slot."""
     check_width(X, w)
     result = np.empty(X.shape[0])
 
     def part(rows: slice) -> None:
         engine.scores(kernel_rows(X, x0, NO_STEPS, rows), w, result[rows])
+        if signs is not None:
+            result[rows] *= signs[rows]
 
     engine.in_threads(part, X.shape[0], X.size)
     return result

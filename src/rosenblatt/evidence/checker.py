@@ -129,14 +129,14 @@ class Answered:
         digest = hashlib.sha256(f"{self.n} {self.d} {x0.hex()}".encode())
         for count, packed in self.bits:
             y = np.unpackbits(packed, count=count).astype(np.int8)
-            digest.update((y * np.int8(2) - np.int8(1)).tobytes())
+            digest.update((y * np.int8(2) - np.int8(1)).data)
         return digest
 
 
 def fingerprint(examples: Examples) -> str:
     """A digest of the numbers and answers, the same for dense, CSR, float32 and float64."""
     digest = answers_of(examples, 0).digest()
-    digest.update(row_codes(examples).tobytes())
+    digest.update(row_codes(examples))
     return str(digest.hexdigest())
 
 
@@ -155,7 +155,7 @@ class Prices:
     def add(self, weights: NDArray[np.float64] | None) -> Prices:
         """Add those of the next rows."""
         if weights is not None:
-            self.sum.update((weights + 0.0).tobytes())
+            self.sum.update((weights + 0.0).data)
             power = power_of(weights)
             self.power = power if self.power is None else min(power, self.power)
         return self
@@ -200,7 +200,7 @@ class Evidence:
         work = _Look(proof, np.array(numbers, dtype=np.intp), also, anew)
         digest, prices, found = answered.digest(), Prices(), []
         for codes, weights, *others in blocks.each(work):
-            digest.update(codes.tobytes())
+            digest.update(codes)
             prices.add(weights)
             found.append(others)
         positive, wrong, listed, rest, more = (list(one) for one in zip(*found, strict=True))

@@ -30,7 +30,7 @@ MANY_ROWS = 2**18
 KIND = 0.05  # of the rows that are left: so many equal ones are taken out at once
 AT_ONCE = 2**18  # rows whose kinds are looked for: arrays of so many are not made anew each time
 MOST_PAIRS = 2**15  # of alike rows with different answers in a proof: to check more takes long
-ZERO, HALF, MINUS_ZERO = np.uint64(0), np.uint64(32), np.uint64(1 << 63)
+HALF = np.uint64(32)
 
 Total = tuple[list[int], int]  # a number for each column, and their unit
 Codes = NDArray[np.uint64]
@@ -396,24 +396,22 @@ def _row_codes(examples: Examples) -> Codes:
                 codes[start + stored] = np.add.reduceat(terms, X.indptr[stored])
         return codes
 
-    def part(rows: slice) -> None:
-        for start in range(rows.start, rows.stop, step):
-            some = slice(start, min(start + step, rows.stop))
-            bits = np.ascontiguousarray(examples.X[some], dtype=np.float64).view(np.uint64)
-            with np.errstate(over="ignore"):  # codes are taken modulo 2^64
-                add_up_bits(bits, odd, codes[some])
+    X = examples.X.view()
+    X.flags.writeable = False  # one compilation serves all
 
-    step = max(1, BATCH // examples.d)
-    in_threads(part, examples.n, examples.X.size)
+    def part(rows: slice) -> None:
+        with np.errstate(over="ignore"):  # codes are taken modulo 2^64
+            add_up_bits(X[rows], odd, codes[rows])
+
+    in_threads(part, examples.n, X.size)
     return codes
 
 
-def codes_of_bits(bits, odd, codes):  # type: ignore[no-untyped-def]
-    """codes[n] = the bits of row n, folded, times odd constants; -0.0 has the bits of 0."""
+def codes_of_bits(X, odd, codes):  # type: ignore[no-untyped-def]
+    """codes[n] = the bits of row n, folded, times odd constants; adding 0.0 turns -0.0 into 0."""
     for n in range(len(codes)):
         for j in range(len(odd)):
-            b = bits[n, j]
-            b = b if b != MINUS_ZERO else ZERO
+            b = np.float64(X[n, j] + 0.0).view(np.uint64)
             codes[n] += (b ^ (b >> HALF)) * odd[j]
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.clock import NEVER, Deadline
-from rosenblatt.engine import REORDER, Kernel, one_pass, overload
+from rosenblatt.engine import REORDER, Kernel, in_threads, one_pass, overload
 from rosenblatt.evidence.integers import (
     AT_ONCE,
     PRIMES,
@@ -112,14 +112,20 @@ def scaled_radius(
 
 def lengths_and_columns(examples: Examples, scales: Floats) -> tuple[Floats, Floats]:
     """The squared length of every row, its entries scaled, and the largest |entry| of columns."""
-    squares, columns = np.zeros(examples.n), np.zeros(examples.d)
-    X = examples.X
-    with np.errstate(over="ignore"):
-        if examples.is_sparse:
-            _look_at_sparse(X.data, X.indices, X.indptr, scales, squares, columns)
-        else:
-            _look_at_dense(X, scales, squares, columns)
-    return squares, columns
+    squares, X = np.zeros(examples.n), examples.X
+    largest: list[Floats] = []
+
+    def part(rows: slice) -> None:
+        columns = np.zeros(examples.d)
+        with np.errstate(over="ignore"):
+            if examples.is_sparse:
+                _look_at_sparse(X.data, X.indices, X.indptr, scales, squares, columns)
+            else:
+                _look_at_dense(X[rows], scales, squares[rows], columns)
+        largest.append(columns)
+
+    in_threads(part, examples.n, 0 if examples.is_sparse else X.size)
+    return squares, np.max(largest, axis=0)
 
 
 def look_dense(X, scales, squares, columns):  # type: ignore[no-untyped-def]
@@ -235,11 +241,6 @@ class Signed:
     passes: int = 0
     deadline: Deadline = NEVER
 
-    def __post_init__(self) -> None:
-        self.signs = self.examples.y.astype(np.float64)
-        if self.scale.rows is not None:
-            self.signs *= self.scale.rows
-
     @property
     def dimension(self) -> int:
         """The number of coordinates of a row."""
@@ -262,7 +263,9 @@ class Signed:
 
     def take(self, rows: Rows) -> Any:
         """Some rows as an array, or as a CSR matrix where the data are one."""
-        X, signs = self.examples.X[rows], self.signs[rows]
+        X, signs = self.examples.X[rows], self.examples.y[rows].astype(np.float64)
+        if self.scale.rows is not None:
+            signs *= self.scale.rows[rows]
         if self.examples.is_sparse:
             return self._take_sparse(X, signs)
         Z = X.astype(np.float64)
@@ -541,7 +544,8 @@ def rounding(signed: Signed, w: Floats) -> float:
     smallest float counts as much as rows were multiplied by.
     """
     size = np.sqrt(len(w)) * np.sqrt(w @ w)
-    lost = max(2.0**-900, len(w) * 2.0**-1070 * np.abs(signed.signs).max())
+    rows = signed.scale.rows
+    lost = max(2.0**-900, len(w) * 2.0**-1070 * (1.0 if rows is None else rows.max()))
     return float(4 * (len(w) + 3) * 2.0**-53 * size + lost)
 
 
