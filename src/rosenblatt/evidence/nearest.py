@@ -88,13 +88,14 @@ def nearest_point(signed: Signed, gap: float, watch: Watch) -> Point:
     waits = 0
     while waits < PATIENCE:
         s = signed.scores(w)
-        last, best = best, working.better(best, w, float(s.min()))
+        worst = worst_of_parts(s, working.parts)
+        last, best = best, working.better(best, w, float(s[worst].min()))
         nearer = best.upper < last.upper * (1 - 1e-12) or best.lower > last.lower
         waits = 0 if nearer else waits + 1
         watch(best, signed.passes)
         if best.lower > 0 and (gap >= 1.0 or best.gap <= gap):
             return best
-        if not working.join(s) or not working.solve():
+        if not working.join(s, worst) or not working.solve():
             break
         w = working.active.w
     rows, multipliers = working.carrying()
@@ -150,10 +151,9 @@ class WorkingSet:
             w, lower = best.w, best.lower
         return Point(w.copy(), lower, upper, *self.carrying(), best.plain)
 
-    def join(self, s: Floats) -> bool:
-        """Take in the worst row of each part, where it would bring the point nearer."""
+    def join(self, s: Floats, worst: Rows) -> bool:
+        """Take in the worst rows, where they would bring the point nearer."""
         level = self.height * (1.0 - GAP / 8) if self.k else np.inf
-        worst = worst_of_parts(s, self.parts)
         new = np.setdiff1d(worst[s[worst] < level], self.rows)
         if len(new) == 0:
             return False
