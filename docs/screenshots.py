@@ -37,7 +37,6 @@ SHOTS = {
         "light",
         "data=xor&algorithm=pocket&order=random&corrections=40&t=6&proof=1",
     ),
-    "page-phone": (390, 780, "light", "data=separable&t=9"),
 }
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -200,6 +201,17 @@ def test_a_link_that_says_nonsense_is_taken_as_usual(opened):
     screen = opened("#algorithm=magic&eta=-&points=o1,x&start=1&t=99999&data=separable&%%%=&x")
     assert screen.ask("() => window.rosenblatt.state.algorithm") == "pla"
     assert screen.ask("() => window.rosenblatt.state.eta") == 1
+
+
+def test_an_axis_has_more_than_one_number_whatever_its_size(opened):
+    screen = opened("#data=separable&t=3")
+    for size in range(350, 950, 50):
+        svg = screen.ask(f"() => window.rosenblatt.player.svg({size}, {size})")
+        texts = ElementTree.fromstring(svg).findall("{*}text")
+        numbers = [one for one in texts if re.fullmatch(r"−?[\d.]+", one.text)]
+        across = {one.text for one in numbers if float(one.get("y")) == size - 8}
+        up = {one.text for one in numbers if float(one.get("x")) == 8}
+        assert min(len(across), len(up)) > 1, size
 
 
 def test_exports_are_whole(opened):

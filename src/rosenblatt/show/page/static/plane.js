@@ -56,9 +56,10 @@ function drawGrid(pen, { story, frame, palette }) {
 
 // An axis without a name has no numbers either.
 function marks({ names }, { box, width, height }) {
+  const about = (length) => Math.min(8, Math.max(5, length / 110));
   return [
-    ticks(box.left, box.right, Math.min(8, width / 110)),
-    names[1] ? ticks(box.bottom, box.top, Math.min(8, height / 90)) : [],
+    ticks(box.left, box.right, about(width)),
+    names[1] ? ticks(box.bottom, box.top, about(height)) : [],
   ];
 }
 
@@ -67,10 +68,11 @@ function drawLabels(pen, story, frame, palette) {
   const size = Math.max(11, Math.min(palette.size * 0.75, 20));
   const style = { size, font: palette.font, fill: palette.soft, halo: palette.paper };
   const [across, up] = marks(story, frame);
-  across
-    .slice(1, -1)
-    .forEach((x) => pen.text(say(x), frame.x(x), height - 8, { ...style, align: "center" }));
-  up.slice(1, -1).forEach((y) => pen.text(say(y), 8, frame.y(y) - 4, style));
+  const inside = (place, end) => place > 3 * size && place < end - 3 * size;
+  for (const x of across.filter((value) => inside(frame.x(value), width)))
+    pen.text(say(x), frame.x(x), height - 8, { ...style, align: "center" });
+  for (const y of up.filter((value) => inside(frame.y(value), height)))
+    pen.text(say(y), 8, frame.y(y) - 4, style);
   pen.text(story.names[0], width - 10, height - 8 - 1.4 * size, {
     ...style,
     align: "right",
