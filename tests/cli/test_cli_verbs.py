@@ -170,6 +170,14 @@ def test_the_experiment_is_drawn(told, tmp_path, name):
     assert (tmp_path / name).stat().st_size > 1000
 
 
+def test_a_format_that_cannot_be_drawn_is_refused_before_the_work(told, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr("rosenblatt.cli.experiment.many_runs", None)
+    code, out, err = told("experiment", "--plot", "h.xyz")
+    assert (code, out) == (64, "")
+    assert "cannot draw .xyz files; give .png, .svg or .pdf." in err
+
+
 def test_without_matplotlib_the_extra_is_named(told, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

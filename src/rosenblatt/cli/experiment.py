@@ -56,7 +56,7 @@ def experiment(plot: str | None, as_json: bool, **given: Any) -> int:
     """
     voice = Voice(as_json)
     keep_apart({}, {"--plot": plot})
-    draw = _drawer(plot) if plot is not None else None
+    save = None if plot is None else _saver(plot)
     with voice.patience("running PLA"):
         done = many_runs(
             given["examples"],
@@ -71,8 +71,8 @@ def experiment(plot: str | None, as_json: bool, **given: Any) -> int:
     voice.show()
     voice.show(f"corrections in {counted(len(done.updates), 'run')}")
     voice.show(histogram(done.updates))
-    if draw is not None:
-        draw(done, given["examples"])
+    if save is not None:
+        save(done, given["examples"])
         voice.step("wrote", str(plot))
     voice.result({**given, **summary, "plot": plot})
     return 0
@@ -93,15 +93,14 @@ def _summary(done: Experiment) -> dict[str, Any]:
     }
 
 
-def _drawer(path: str) -> Any:
+def _saver(path: str) -> Any:
     """Asked before the work, so that nothing is done in vain."""
     try:
-        import matplotlib.figure  # noqa: F401
+        from rosenblatt.show.plot.curves import experiment_saver
 
-        from rosenblatt.show.plot.curves import save_experiment
+        return experiment_saver(path)
     except ImportError:
         raise UsageError("--plot needs matplotlib: pip install 'rosenblatt[plot]'.") from None
-    return lambda done, n: save_experiment(done.updates, done.disagreement, n, path)
 
 
 def histogram(values: NDArray[Any], bins: int = 12) -> Table:

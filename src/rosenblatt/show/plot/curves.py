@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -375,15 +375,20 @@ def _edges(values: NDArray[Any]) -> NDArray[np.float64]:
     return np.histogram_bin_edges(values, BINS, (low, high))
 
 
-def save_experiment(updates: NDArray[Any], disagreement: NDArray[Any], n: int, path: str) -> None:
-    """Draw many runs on n examples each into an image file; its end tells the format."""
+def experiment_saver(path: str) -> Callable[[Experiment, int], None]:
+    """What draws many runs on n examples each into an image file, whose end tells the format."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 3.2), layout="constrained")
-    title = f"{counted(len(updates), 'run')}, N = {n}"
-    ExperimentDisplay(updates, disagreement).plot(axes=figure.subplots(1, 2), title=title)
     kind = Path(path).suffix.lstrip(".").lower() or "png"
     if kind not in figure.canvas.get_supported_filetypes():
         raise UsageError(f"--plot {path}: cannot draw .{kind} files; give .png, .svg or .pdf.")
-    with replacing(path) as beside:
-        figure.savefig(beside, format=kind)
+
+    def save(result: Experiment, n: int) -> None:
+        title = f"{counted(len(result.updates), 'run')}, N = {n}"
+        display = ExperimentDisplay(result.updates, result.disagreement)
+        display.plot(axes=figure.subplots(1, 2), title=title)
+        with replacing(path) as beside:
+            figure.savefig(beside, format=kind)
+
+    return save
