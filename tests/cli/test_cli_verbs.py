@@ -40,11 +40,11 @@ def test_answers_and_scores_equal_python_s_to_the_last_bit(told, model, credit_f
 
 
 def test_batches_do_not_change_answers(told, model, tmp_path, credit_files, monkeypatch):
-    import rosenblatt.cli.predict as verb
     import rosenblatt.read.csv
+    from rosenblatt.show import predictions
 
     told("predict", model, credit_files / "credit.csv", "-o", "whole.csv")
-    monkeypatch.setattr(verb, "FEW", 7)
+    monkeypatch.setattr(predictions, "FEW", 7)
     monkeypatch.setattr(rosenblatt.read.csv, "BLOCK", 500)
     told("predict", model, credit_files / "credit.csv", "-o", "parts.csv")
     assert (tmp_path / "whole.csv").read_text() == (tmp_path / "parts.csv").read_text()

@@ -31,7 +31,7 @@ from rosenblatt.files import keep_apart, keep_others
 from rosenblatt.hypothesis import Strength, thresholds_of
 from rosenblatt.model import MARK
 from rosenblatt.read import Source
-from rosenblatt.read.convert import SUFFIX, opened
+from rosenblatt.read.convert import opened
 from rosenblatt.read.credit import credit
 from rosenblatt.read.data import Data, of_table, read_data
 from rosenblatt.read.encoding import spelled
@@ -186,12 +186,7 @@ def _is_default(option: str) -> bool:
 
 def _check_files(data: str | None, reading: Reading, testing: Testing, wanted: Wanted) -> None:
     """Refuse to write over what is read, and under names nobody gave over what is not ours."""
-    reads = {
-        "the data": data,
-        "the converted data": None if data in (None, "-") else f"{data}{SUFFIX}",
-        "the file to test on": testing.file,
-        "the file of stop words": reading.stop_words,
-    }
+    reads = {**reading.files(data), "the file to test on": testing.file}
     writes = {"--output": wanted.output, "--report": wanted.page, "--proof": wanted.proof}
     keep_apart(reads, writes)
     if _is_default("output"):

@@ -13,6 +13,7 @@ from rosenblatt.cli.console import Voice
 from rosenblatt.errors import OpenError, UsageError
 from rosenblatt.files import write_text
 from rosenblatt.read.columns import ENGLISH, Vocabulary
+from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.data import Footprint
 from rosenblatt.read.encoding import POLICIES
 from rosenblatt.read.plan import Plan, Wishes
@@ -32,6 +33,14 @@ class Reading:
     layout: Layout
     wishes: Wishes
     stop_words: str | None = None  # the file they are in, if it is one
+
+    def files(self, data: str | None) -> dict[str, str | None]:
+        """What is read besides, and what it is called where something would be written over it."""
+        return {
+            "the data": data,
+            "the converted data": None if data in (None, "-") else f"{data}{SUFFIX}",
+            "the file of stop words": self.stop_words,
+        }
 
 
 LAYOUT = (

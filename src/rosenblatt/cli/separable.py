@@ -23,7 +23,7 @@ from rosenblatt.cli.options import (
 )
 from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
-from rosenblatt.read.convert import SUFFIX, opened
+from rosenblatt.read.convert import opened
 from rosenblatt.read.data import Data, read_data
 from rosenblatt.solve import Verdict, about, verdict_of
 from rosenblatt.words import counted, shown
@@ -50,12 +50,7 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
     Ends with exit code 0 if it can, 1 if not, 2 if that could not be decided.
     """
     voice = Voice(as_json)
-    reads = {
-        "the data": data,
-        "the converted data": None if data == "-" else f"{data}{SUFFIX}",
-        "the file of stop words": reading.stop_words,
-    }
-    keep_apart(reads, {"--proof": proof})
+    keep_apart(reading.files(data), {"--proof": proof})
     source = Source.find(data)
     if too_large(voice, source, reading.layout, "deciding"):
         found = opened(source, reading.layout, reading.wishes, voice, convert=convert)

@@ -54,7 +54,7 @@ def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
     """
     voice = Voice(as_json)
     proof = given["proof"]
-    keep_apart({"the data": data, "the file of stop words": reading.stop_words}, {"--proof": proof})
+    keep_apart(reading.files(data), {"--proof": proof})
     source = Source.find(data)
     found = read_regression(source, reading.layout, reading.wishes, given["weights"])
     voice.step("read", f"{source.name}: {found.plan}")

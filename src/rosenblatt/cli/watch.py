@@ -60,8 +60,7 @@ def watch(data: str | None, save: str | None, reading: Reading, as_json: bool, *
     the file, is printed as an object.
     """
     voice = Voice(as_json)
-    reads = {"the data": data, "the file of stop words": reading.stop_words}
-    keep_apart(reads, {"the page": save})
+    keep_apart(reading.files(data), {"the page": save})
     if save is not None:
         own = None if data is None else _own(data, reading, voice, saved=True)
         return _saved(save, own, voice)
