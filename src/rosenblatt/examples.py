@@ -254,6 +254,12 @@ class Examples:
         """The weights that a person sees: w0 first, or no w0 where there is no intercept."""
         return weights if self.x0 else weights[1:]
 
+    def slotted(self, tall: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The weights that a person sees with the slot of w0, which is 0 without an intercept."""
+        if self.x0:
+            return tall
+        return np.concatenate((np.zeros((*tall.shape[:-1], 1)), tall), axis=-1)
+
     def shaped(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """The weights of kernels as a hypothesis has them, with the slot of w0."""
         return w
@@ -277,8 +283,13 @@ class Examples:
 
     def signed_scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """y·(w·x) for each row; w is tall, as a person sees it."""
-        slot = w if self.x0 else np.concatenate(([0.0], w))
-        return products(self.X, slot, self.x0, self.y)
+        return products(self.X, self.slotted(w), self.x0, self.y)
+
+    def tall_rows(self, rows: Any = slice(None)) -> NDArray[np.float64]:
+        """Some rows as a new array: x0 first, or no x0 where there is no intercept."""
+        X = self.X[rows].toarray() if self.is_sparse else self.X[rows]
+        x0 = np.full((len(X), int(bool(self.x0))), self.x0)
+        return np.concatenate((x0, X), axis=1, dtype=np.float64)
 
     def tall_row(self, n: int) -> NDArray[np.float64]:
         """Row n as a tall vector, with the w0 slot that kernels use."""

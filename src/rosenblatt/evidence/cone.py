@@ -245,8 +245,7 @@ class Cone:
         examples = self.constraints.examples
         rows = np.flatnonzero(self.found.separated)
         index = np.concatenate((rows, np.array(self.found.spanning, dtype=np.intp)))
-        X = examples.X[index]
-        X = (X.toarray() if examples.is_sparse else X).astype(np.float64)
+        X = examples.tall_rows(index)
         extra = np.zeros((len(columns), examples.d))
         for row, j in enumerate(columns):
             extra[row, j] = side * (float(np.abs(X[:, j]).max(initial=0.0)) or 1.0)

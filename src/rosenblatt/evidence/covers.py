@@ -70,9 +70,7 @@ class Kinds:
     def of(cls, examples: Examples) -> Kinds:
         """Put together rows that are alike in every number and in the answer."""
         kept = examples.kept.astype(np.intp)
-        X = examples.X[kept]
-        X = (X.toarray() if examples.is_sparse else X).astype(np.float64)
-        table = np.column_stack((examples.y[kept], X)) + 0.0  # -0.0 is 0.0
+        table = np.column_stack((examples.y[kept], examples.tall_rows(kept))) + 0.0  # no -0.0
         _, first, where = np.unique(table, axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)
         place = np.empty_like(order)
@@ -102,10 +100,7 @@ class Kinds:
     def opposites(self) -> Iterator[Set]:
         """Rows of zeros, and pairs of rows that are opposite: the smallest blocking sets."""
         some = self.signed.examples
-        X = (some.X.toarray() if some.is_sparse else some.X).astype(np.float64)
-        Z = X * some.y[:, None] + 0.0
-        if some.x0:
-            Z = np.column_stack((some.y, Z))
+        Z = some.tall_rows() * some.y[:, None] + 0.0
         places = {z.tobytes(): k for k, z in enumerate(Z)}
         for k, z in enumerate(Z):
             other = places.get((0.0 - z).tobytes())
@@ -563,9 +558,8 @@ def offer_right(gap: Gap, rows: NDArray[Any], cost: int) -> Part | bool:
     added up is a matter of rounding: several multiples of several lines are tried.
     """
     examples = gap.examples
-    some = examples.some(rows)
     for widest in (False, True):
-        answer = separability_of(some, widest=widest)
+        answer = separability_of(examples.some(rows), widest=widest)
         gap.interrupted = gap.interrupted or answer.reason.startswith("interrupted")
         if not answer or answer.proof is None:
             blocking = answer.blocking[:1]
@@ -573,7 +567,7 @@ def offer_right(gap: Gap, rows: NDArray[Any], cost: int) -> Part | bool:
             return Part(tuple(places[0]), blocking[0].multipliers) if blocking else False
         for w in multiples(answer.proof.weights):
             if gap.cost > cost:
-                gap.offer(w if examples.x0 else np.concatenate(([0.0], w)))
+                gap.offer(examples.slotted(w))
         if gap.cost <= cost:
             break
     return True

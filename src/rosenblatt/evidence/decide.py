@@ -217,7 +217,7 @@ def part_or_weights(
         part = part_of(signed, found)
         return replace(part, rows=tuple(index[list(part.rows)].tolist()))
     w = separating_floats(plain, short_weights(signed, found))
-    return w if w is None or examples.x0 else np.concatenate(([0.0], w))
+    return None if w is None else examples.slotted(w)
 
 
 def resolve(signed: Signed, point: Point) -> Alternative | None:
@@ -317,7 +317,8 @@ def joined(signed: Signed, carried: Sequence[Alternative], free: int = 0) -> Alt
     given = [m for found in carried for m in found.multipliers]
     keep = independent_columns(signed.exact_whole(rows).transpose())
     others = sorted(set(range(len(rows))) - set(keep))
-    shares = _in_terms_of(signed, [rows[i] for i in keep], [rows[i] for i in others])
+    basis, more = ([rows[i] for i in some] for some in (keep, others))
+    shares = _in_terms_of(signed.exact_whole(basis), signed.exact_whole(more))
     taken = dict.fromkeys(range(len(rows)), flint.fmpq(0))
     end = len(rows)
     for found in reversed(carried):
@@ -335,12 +336,11 @@ def joined(signed: Signed, carried: Sequence[Alternative], free: int = 0) -> Alt
     return Alternative(rows=rows, multipliers=[-taken[i] for i in range(len(rows))])
 
 
-def _in_terms_of(signed: Signed, basis: list[int], rows: list[int]) -> list[Fractions]:
+def _in_terms_of(basis: flint.fmpq_mat, rows: flint.fmpq_mat) -> list[Fractions]:
     """Rows in the span of independent ones: for each, how much of those sums to it."""
-    K = signed.exact_whole(basis)
-    at = np.array(independent_columns(K))
-    right = columns_of(signed.exact_whole(rows), at).transpose()
-    table: list[Fractions] = solved(columns_of(K, at).transpose(), right).transpose().tolist()
+    at = np.array(independent_columns(basis))
+    right = columns_of(rows, at).transpose()
+    table: list[Fractions] = solved(columns_of(basis, at).transpose(), right).transpose().tolist()
     return table
 
 
@@ -352,32 +352,21 @@ def _power_above(v: Any) -> Any:
 def with_the_rest(signed: Signed, found: Alternative, rest: Total, free: int = 0) -> Part:
     """All rows are in the span of some: those that are not listed get the multiplier 1.
 
-    The rest is the sum of these rows as they were given.
+    The rest is the sum of these rows as they were given, so many times those listed. Enough of the
+    multipliers makes all of them positive even so, but for the first ones, which are free.
     """
     sums, unit = rest
     powers = (np.frexp(signed.scale.columns)[1] - 1 + unit - 53).tolist()
     total = [power(v, e) for v, e in zip(sums, powers, strict=True)]
-    multipliers = lifted(signed, found.rows, found.multipliers, total, free)
-    return part_of(signed, Alternative(rows=found.rows, multipliers=multipliers), 1)
-
-
-def lifted(
-    signed: Signed, rows: list[int], multipliers: Fractions, total: Fractions, free: int = 0
-) -> Fractions:
-    """Multipliers for rows whose sum is zero, so that with a total in their span it is zero again.
-
-    The total is -Σ c z over these rows; enough of the multipliers make all of them positive, but
-    for the first ones, which are free to have any sign.
-    """
-    keep = independent_columns(signed.exact_whole(rows).transpose())
-    K = signed.exact_whole([rows[i] for i in keep])
-    at = independent_columns(K)
-    square = columns_of(K, np.array(at)).transpose()
-    right = flint.fmpq_mat(len(at), 1, [total[j] for j in at])
-    c = dict(zip(keep, solved(square, right).entries(), strict=True))
-    held = [c[i] / multipliers[i] for i in keep if i >= free]
+    keep = independent_columns(signed.exact_whole(found.rows).transpose())
+    basis = signed.exact_whole([found.rows[i] for i in keep])
+    (shares,) = _in_terms_of(basis, flint.fmpq_mat(1, len(total), total))
+    c = dict(zip(keep, shares, strict=True))
+    held = [c[i] / found.multipliers[i] for i in keep if i >= free]
     enough = max(1 + max(held, default=flint.fmpq(0)), flint.fmpq(1))
-    return [enough * m - c.get(i, flint.fmpq(0)) for i, m in enumerate(multipliers)]
+    zero = flint.fmpq(0)
+    multipliers = [enough * m - c.get(i, zero) for i, m in enumerate(found.multipliers)]
+    return part_of(signed, Alternative(rows=found.rows, multipliers=multipliers), 1)
 
 
 def part_of(signed: Signed, found: Alternative, rest: int = 0) -> Part:

@@ -280,8 +280,7 @@ def with_slot(examples: Examples, weights: Any) -> Floats:
         raise ValueError(
             f"weights must be {wanted} finite numbers, not all 0 (w0 first); got {weights!r}."
         )
-    w = w.reshape(shape)
-    return w if examples.x0 else np.insert(w, 0, 0.0, axis=-1)
+    return examples.slotted(w.reshape(shape))
 
 
 def lengths_of(examples: Examples) -> Floats:

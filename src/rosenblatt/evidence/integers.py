@@ -13,6 +13,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -104,10 +105,15 @@ def as_integers(numbers: NDArray[np.float64], unit: int) -> list[int]:
     """Floats as integers in the unit 2^(unit - 53), in which they must be integers."""
     if not np.isfinite(numbers).all():  # a cast would make an integer of infinity, too
         raise ValueError("NaN and infinity are no fractions: nothing is proved about them.")
-    fractions, exponents = np.frexp(numbers)
-    mantissas = np.ldexp(fractions, 53).astype(np.int64).tolist()
+    whole, exponents = mantissas(numbers)
     shifts = (exponents - unit).tolist()
-    return [m << s if m else 0 for m, s in zip(mantissas, shifts, strict=True)]
+    return [m << s if m else 0 for m, s in zip(whole.tolist(), shifts, strict=True)]
+
+
+def mantissas(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Floats as integers m of 53 bits and exponents e, which m·2^(e - 53) gives back."""
+    fractions, exponents = np.frexp(numbers)
+    return np.ldexp(fractions, 53).astype(np.int64), exponents
 
 
 def smallest_exponent(numbers: NDArray[np.float64]) -> int:
@@ -212,25 +218,15 @@ def combined(multipliers: Sequence[int], examples: Examples, rows: Any, unit: in
 
 
 def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
-    """The sum of every column of Z but for some rows, and the unit it is in."""
+    """The sum of every column of Z but for some rows, and the unit it is in.
+
+    Whole digits of equal weight are added at once.
+    """
     if len(without):
         y = examples.y.copy()
         y[without] = 0
         examples = replace(examples, y=y)
-    unit = unit_of(examples)
-    return column_sums(examples, unit), unit
-
-
-def added(totals: Sequence[Total]) -> Total:
-    """Sums in units of their own, added up in the smallest unit."""
-    unit = min(total[1] for total in totals)
-    columns = zip(*([v << (u - unit) for v in sums] for sums, u in totals), strict=True)
-    return [sum(column) for column in columns], unit
-
-
-def column_sums(examples: Examples, unit: int) -> list[int]:
-    """The sum of every column of Z, in a unit: whole digits of equal weight are added at once."""
-    sums, x0 = [0] * dimension_of(examples), examples.x0
+    sums, x0, unit = [0] * dimension_of(examples), examples.x0, unit_of(examples)
     for _, X, y in batches(examples):
         if isinstance(X, np.ndarray):
             numbers = np.asarray(X * y[:, None], dtype=np.float64).ravel()
@@ -241,15 +237,21 @@ def column_sums(examples: Examples, unit: int) -> list[int]:
             sums[j + bool(x0)] += total
         if x0:
             sums[0] += as_integers(np.array([x0]), unit)[0] * int(y.sum(dtype=np.int64))
-    return sums
+    return sums, unit
+
+
+def added(totals: Sequence[Total]) -> Total:
+    """Sums in units of their own, added up in the smallest unit."""
+    unit = min(total[1] for total in totals)
+    columns = zip(*([v << (u - unit) for v in sums] for sums, u in totals), strict=True)
+    return [sum(column) for column in columns], unit
 
 
 def _sums_by_column(
     numbers: NDArray[np.float64], columns: NDArray[Any], unit: int
 ) -> Iterator[tuple[int, int]]:
     """The sum of the numbers of each column: halves of 53 digits never add up past 2^53."""
-    fractions, exponents = np.frexp(numbers)
-    whole = np.ldexp(fractions, 53).astype(np.int64)
+    whole, exponents = mantissas(numbers)
     keys = columns.astype(np.int64) * 4096 + (exponents + 2048)
     found, places = _numbered(keys)
     high = np.bincount(places, weights=whole >> 26, minlength=len(found))
@@ -285,8 +287,7 @@ def _zero_modulo(
     X, x0 = examples.X[rows], examples.x0
     numbers = (X if isinstance(X, np.ndarray) else X.data).astype(np.float64)
     columns = np.arange(X.shape[1]) if isinstance(X, np.ndarray) else X.indices
-    fractions, exponents = np.frexp(numbers)
-    whole = np.ldexp(fractions, 53).astype(np.int64)
+    whole, exponents = mantissas(numbers)
     unit = min(smallest_exponent(numbers), smallest_exponent(np.array([x0])))
     shifts = np.maximum(exponents - unit, 0)  # a zero has no exponent of its own
     constant = as_integers(np.array([x0]), unit)[0] * weights[0] if x0 else 0
@@ -313,14 +314,10 @@ def primes_enough(weights: Sequence[int], examples: Examples, rows: Rows) -> tup
 @functools.cache
 def _primes(count: int) -> tuple[int, ...]:
     """The largest primes below 2^31."""
-    small = [q for q in range(3, 46341, 2) if all(q % r for r in range(3, math.isqrt(q) + 1, 2))]
-    divisors, p = np.array(small), 2**31 - 1
-    found: list[int] = []
-    while len(found) < count:
-        if (p % divisors).all():
-            found.append(p)
-        p -= 2
-    return tuple(found)
+    import flint
+
+    odd = range(2**31 - 1, 0, -2)
+    return tuple(islice((p for p in odd if flint.fmpz(p).is_prime()), count))
 
 
 def not_below(length: float, unit: float) -> float:
@@ -347,29 +344,10 @@ def root(p: int, q: int, exponent: int, *, up: bool = False) -> float:
 
 def rank_at_least(rows: Sequence[Sequence[int]]) -> int:
     """A lower bound on the rank over the rationals, nearly always exact: ranks modulo primes."""
-    full = min(len(rows), len(rows[0])) if rows else 0
-    best = 0
-    for prime in PRIMES:
-        if best < full:
-            best = max(best, _rank_modulo(rows, prime))
-    return best
+    import flint
 
-
-def _rank_modulo(rows: Sequence[Sequence[int]], prime: int) -> int:
-    left = np.array([[v % prime for v in row] for row in rows], dtype=np.int64)
-    rank = 0
-    for j in range(left.shape[1]):
-        pivots = np.flatnonzero(left[rank:, j])
-        if len(pivots) == 0:
-            continue
-        left[[rank, rank + pivots[0]]] = left[[rank + pivots[0], rank]]
-        left[rank] = left[rank] * pow(int(left[rank, j]), -1, prime) % prime
-        below = left[rank + 1 :]
-        below[:] = (below - below[:, j : j + 1] * left[rank] % prime) % prime
-        rank += 1
-        if rank == len(left):
-            break
-    return rank
+    table = flint.fmpz_mat(rows)
+    return max(flint.nmod_mat(table, prime).rank() for prime in PRIMES)
 
 
 def row_codes(examples: Examples) -> Codes:

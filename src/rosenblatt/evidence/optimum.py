@@ -294,10 +294,7 @@ def _widen(gap: Gap) -> None:
     """
     examples = gap.examples
     rows = np.setdiff1d(examples.kept, gap.judge.wrong(gap.w)).astype(np.intp)
-    X = examples.X[rows]
-    tall = np.asarray(X.toarray() if examples.is_sparse else X, dtype=np.float64)
-    if examples.x0:
-        tall = np.column_stack((np.full(len(rows), examples.x0), tall))
+    tall = examples.tall_rows(rows)
     with np.errstate(over="ignore"):
         if examples.weights is not None:
             tall = (
@@ -307,8 +304,7 @@ def _widen(gap: Gap) -> None:
         return
     answer = separability_of(Examples(tall, examples.y[rows], examples.labels, None, 0.0))
     if answer.weights is not None:
-        w = answer.weights if examples.x0 else np.concatenate(([0.0], answer.weights))
-        gap.replace(w)
+        gap.replace(examples.slotted(answer.weights))
 
 
 def _result(gap: Gap) -> FewestMistakesResult:

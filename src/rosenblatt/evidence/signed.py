@@ -28,9 +28,11 @@ from rosenblatt.evidence.integers import (
     batches,
     exact_products,
     kinds,
+    mantissas,
     not_below,
     root,
     smallest_exponent,
+    unit_of,
     zero_products,
 )
 from rosenblatt.evidence.parts import Vector
@@ -263,14 +265,12 @@ class Signed:
 
     def take(self, rows: Rows) -> Any:
         """Some rows as an array, or as a CSR matrix where the data are one."""
-        X, signs = self.examples.X[rows], self.examples.y[rows].astype(np.float64)
+        signs = self.examples.y[rows].astype(np.float64)
         if self.scale.rows is not None:
             signs *= self.scale.rows[rows]
         if self.examples.is_sparse:
-            return self._take_sparse(X, signs)
-        Z = X.astype(np.float64)
-        if self.examples.x0:
-            Z = np.column_stack((np.full(len(rows), self.examples.x0), Z))
+            return self._take_sparse(self.examples.X[rows], signs)
+        Z = self.examples.tall_rows(rows)
         Z *= self.scale.columns
         Z *= signs[:, None]
         if self.quotient is None:
@@ -311,19 +311,15 @@ class Signed:
         """Some rows as fractions, nothing divided away."""
         self.deadline.check()
         index = np.asarray(rows, dtype=np.intp)
-        X = self.examples.X[index]
-        X = (X.toarray() if self.examples.is_sparse else X).astype(np.float64)
-        if self.examples.x0:
-            X = np.column_stack((np.full(len(index), self.examples.x0), X))
-        fractions, exponents = np.frexp(X)
-        mantissas = np.ldexp(fractions * self.examples.y[index, None], 53).astype(np.int64)
+        X = self.examples.tall_rows(index)
+        whole, exponents = mantissas(X * self.examples.y[index, None])
         exponents += np.frexp(self.scale.columns)[1] - 54
         if self.scale.rows is not None:
             exponents += (np.frexp(self.scale.rows[index])[1] - 1)[:, None]
         n, d = X.shape
         entries = [flint.fmpq(0)] * (n * d)
-        at = np.flatnonzero(mantissas)  # of dummies, few are not zero
-        some = (at, mantissas.ravel()[at], exponents.ravel()[at])
+        at = np.flatnonzero(whole)  # of dummies, few are not zero
+        some = (at, whole.ravel()[at], exponents.ravel()[at])
         for i, m, e in zip(*(values.tolist() for values in some), strict=True):
             entries[i] = power(m, e)
         return flint.fmpq_mat(int(n), int(d), entries)
@@ -387,7 +383,7 @@ def least_margin(
     examples: Examples, weights: Vector, rows: Rows, shares: Floats | None = None
 ) -> float:
     """The least margin of some rows, each times its share, exactly and then rounded down."""
-    unit = min(smallest_exponent(examples.tall_row(n)) for n in rows.tolist())
+    unit = unit_of(examples.some(rows))
     products = exact_products(weights, examples, rows.tolist(), unit)
     if shares is None:
         p, q = min(products), 1
