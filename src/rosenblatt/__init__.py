@@ -29,7 +29,7 @@ _HOMES = {
     "OnlinePerceptron": "rosenblatt.online",
     "Model": "rosenblatt.model",
     "separability": "rosenblatt.evidence.separability",
-    "Separability": "rosenblatt.evidence.separability",
+    "Separability": "rosenblatt.evidence.verdicts",
     "separation": "rosenblatt.evidence.separation",
     "Separation": "rosenblatt.evidence.separation",
     "SeparationProof": "rosenblatt.evidence.separationproof",
@@ -60,11 +60,11 @@ if TYPE_CHECKING:
     from rosenblatt.evidence.guarantee import squeeze as squeeze
     from rosenblatt.evidence.parts import ProofError as ProofError
     from rosenblatt.evidence.proof import Proof as Proof
-    from rosenblatt.evidence.separability import Separability as Separability
     from rosenblatt.evidence.separability import separability as separability
     from rosenblatt.evidence.separation import Separation as Separation
     from rosenblatt.evidence.separation import separation as separation
     from rosenblatt.evidence.separationproof import SeparationProof as SeparationProof
+    from rosenblatt.evidence.verdicts import Separability as Separability
     from rosenblatt.experiments import Experiment as Experiment
     from rosenblatt.experiments import experiment as experiment
     from rosenblatt.export import register_onnx_converters as register_onnx_converters

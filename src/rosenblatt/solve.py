@@ -25,12 +25,8 @@ from rosenblatt.errors import (
 )
 from rosenblatt.evidence.accuracy import Accuracy, Tester, Testing, Trial
 from rosenblatt.evidence.proof import Proof
-from rosenblatt.evidence.separability import (
-    TIME_OVER,
-    Separability,
-    contradicted,
-    separability_of,
-)
+from rosenblatt.evidence.separability import TIME_OVER, contradicted, separability_of
+from rosenblatt.evidence.verdicts import Separability
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import (
     Hypothesis,

@@ -23,7 +23,8 @@ from rosenblatt.blocks import Blocks, InOrder, first_of
 from rosenblatt.clock import Deadline, Watcher
 from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.proof import Proof
-from rosenblatt.evidence.separability import Separability, separability_of
+from rosenblatt.evidence.separability import separability_of
+from rosenblatt.evidence.verdicts import Separability
 from rosenblatt.examples import Examples, JointExamples, of_labels
 from rosenblatt.hypothesis import Floats, Hypothesis, Scaling, mistakes_of
 from rosenblatt.words import counted, whole

@@ -11,7 +11,8 @@ from typing import Any
 from rosenblatt.dask.cluster import Cluster, Given
 from rosenblatt.evidence.checker import check_kinds
 from rosenblatt.evidence.proof import Proof
-from rosenblatt.evidence.separability import Separability, separability_of
+from rosenblatt.evidence.separability import separability_of
+from rosenblatt.evidence.verdicts import Separability
 
 
 def separability(

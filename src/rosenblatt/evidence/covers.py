@@ -540,8 +540,9 @@ class Cover:
         written = []
         for w in weightings:
             shares = self.weightings[w]
-            places = tuple(parts.setdefault(rows, len(parts)) for rows in shares.each)
-            written.append(Weighting(shares.over, places, tuple(shares.each.values())))
+            sets, each = zip(*sorted(shares.each.items()), strict=True) if shares.each else ((), ())
+            places = tuple(parts.setdefault(rows, len(parts)) for rows in sets)
+            written.append(Weighting(shares.over, places, each))
         tree = Tree(tuple(nodes), tuple(written))
         evidence = tuple(part for rows in parts if (part := self.parts[rows]) is not None)
         named = {n for part in evidence for n in part.rows} | {n for n in nodes if n >= 0}

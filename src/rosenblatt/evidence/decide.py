@@ -12,6 +12,7 @@ import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import islice
 from typing import Any
 
@@ -27,6 +28,7 @@ from rosenblatt.evidence.integers import (
     merged,
     root,
     sum_of_rows,
+    unit_of,
 )
 from rosenblatt.evidence.nearest import GAP, Point, Watch, nearest_point
 from rosenblatt.evidence.parts import Part, Vector
@@ -413,9 +415,22 @@ def measured(signed: Signed, weights: Vector, at: Point | Hull | None) -> Measur
         w,
         least_margin(examples, weights, near),
         _length(signed, *at) if at and at[0] else math.inf,
-        np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * slack),
+        _on_the_margin(signed, weights, s, slack),
         least > slack,
     )
+
+
+def _on_the_margin(signed: Signed, weights: Vector, s: Floats, slack: float) -> Rows:
+    """The rows on the margin; where rounding could put others there, exactly."""
+    least = float(s.min())
+    wide = ON_THE_MARGIN * abs(least)
+    rows = np.flatnonzero(s <= least + wide + 2 * slack)
+    if slack <= wide:
+        return rows
+    unit = unit_of(signed.examples.some(rows))
+    products = list(exact_products(weights, signed.examples, rows.tolist(), unit))
+    most = min(products) * (1 + Fraction(ON_THE_MARGIN))
+    return rows[[product <= most for product in products]]
 
 
 def _length(signed: Signed, rows: Sequence[int], multipliers: Fractions) -> float:

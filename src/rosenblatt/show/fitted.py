@@ -10,7 +10,8 @@ import numpy as np
 from rosenblatt.algorithms import PocketRun, Run
 from rosenblatt.algorithms.pocket import Pocket
 from rosenblatt.evidence.guarantee import with_slot
-from rosenblatt.evidence.separability import Separability, separability_of
+from rosenblatt.evidence.separability import separability_of
+from rosenblatt.evidence.verdicts import Separability
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final, is_ours, rows_before

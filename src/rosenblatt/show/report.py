@@ -17,7 +17,8 @@ import jinja2
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.evidence.separability import Separability, separability_of
+from rosenblatt.evidence.separability import separability_of
+from rosenblatt.evidence.verdicts import Separability
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.files import write_text
 from rosenblatt.hypothesis import (

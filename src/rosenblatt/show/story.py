@@ -60,7 +60,7 @@ from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pocket import Pocket
 from rosenblatt.evidence.guarantee import Squeeze, held_by_floats, squeeze
 from rosenblatt.evidence.parts import Part
-from rosenblatt.evidence.separability import Separability
+from rosenblatt.evidence.verdicts import Separability
 from rosenblatt.examples import Examples
 from rosenblatt.show.scene import View, sample, view_of
 from rosenblatt.trace import Trace
