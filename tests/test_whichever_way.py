@@ -305,13 +305,12 @@ def test_every_way_gives_one_verdict_and_proofs_that_check_each_other(
     for proof in (ours.proof, theirs.proof):
         assert proof.check_examples(whole)
         assert proof.check_examples(blocks)
-    if len(np.unique(whole.y)) == len(whole.labels):  # rows that were dropped may have the others
-        sparse = rb.separability(csr_array(dense(whole.X)), whole.y)
-        assert (sparse.verdict, sparse.proof.data) == (ours.verdict, ours.proof.data)
-        assert sparse.proof.check_examples(whole)
-        assert sparse.proof.check_examples(blocks)
-        for proof in (ours.proof, theirs.proof, sparse.proof):
-            assert proof.check(csr_array(dense(whole.X)), whole.y)
+    sparse = rb.separability(csr_array(dense(whole.X)), whole.y)
+    assert (sparse.verdict, sparse.proof.data) == (ours.verdict, ours.proof.data)
+    assert sparse.proof.check_examples(whole)
+    assert sparse.proof.check_examples(blocks)
+    for proof in (ours.proof, theirs.proof, sparse.proof):
+        assert proof.check(csr_array(dense(whole.X)), whole.y)
     tried(f"hostile tables decided in every way: {ours.verdict}")
 
 
@@ -375,3 +374,40 @@ def test_a_file_is_planned_from_its_last_row_too(tmp_path, small):
     assert isinstance(batches.table, FileTable)
     assert sum(1 for _ in batches.table.batches()) > 3
     assert batches.plan.encoding.columns[0].values == ("a", "b", "late")
+
+
+@pytest.mark.parametrize(
+    ("kept", "learnt"), [("ab", "a or b"), ("abc", "a, b or c"), ("bcd", "b, c or d")]
+)
+def test_a_label_of_which_every_row_is_dropped_is_none(kept, learnt, small, tmp_path):
+    rows = [
+        (k / 10, "" if label not in kept else k % 3, label) for k, label in enumerate(8 * "abcd")
+    ]
+    text = "x,z,kind\n" + "".join(f"{x},{z},{label}\n" for x, z, label in rows)
+    (tmp_path / "d.csv").write_text(text)
+    source, wishes = Source.find(str(tmp_path / "d.csv")), Wishes("kind", missing="drop")
+    frame = pa.table(
+        {
+            "x": [x for x, *_ in rows],
+            "z": [None if z == "" else z for _, z, _ in rows],
+            "kind": [label for *_, label in rows],
+        }
+    )
+    ways = read_data(source, Layout(), wishes), read_in_passes(source, Layout(), wishes)
+    for data in (*ways, rb.learn(frame, "kind", missing="drop", test_size=0).data):
+        assert data.plan.answers.spellings == list(kept)
+        assert f'answers in column "kind" ({learnt})' in str(data)
+        gone = [label for label in "abcd" if label not in kept]
+        assert f"no row of {' and '.join(gone)} is left" in data.notes[-1]
+        assert separability_of(data.blocks).proof.check_examples(data.blocks)
+
+
+def test_one_label_left_once_rows_are_dropped_is_refused(tmp_path):
+    text = "x,z,kind\n" + "".join(f"{k},{k if k < 5 else ''},{'ab'[k > 4]}\n" for k in range(10))
+    (tmp_path / "d.csv").write_text(text)
+    source, wishes = Source.find(str(tmp_path / "d.csv")), Wishes("kind", missing="drop")
+    for read in (read_data, read_in_passes):
+        with pytest.raises(UserError, match=r"1 different answer \(a\) once rows with missing"):
+            read(source, Layout(), wishes)
+    with pytest.raises(UserError, match='Give missing="mean"'):
+        rb.learn(tmp_path / "d.csv", target="kind", missing="drop")

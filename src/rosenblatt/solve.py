@@ -363,7 +363,7 @@ class Result:
             "rows": o.run.rows,
             "features": len(self.data.plan.encoding.features),
             "target": answers.column,
-            "target_guessed": self.data.plan.guessed,
+            "target_guessed": bool(self.data.plan.guessed),
             **({"labels": list(answers.names)} if self.many else dict(pair)),
             "verdict": self.decided.to_json(),
             "algorithm": o.algorithm,

@@ -110,7 +110,7 @@ def tell_plan(voice: Voice, plan: Plan) -> None:
     """Say what was guessed of the columns, and what else a person should know of them."""
     if plan.guessed:
         where = column_called(plan.answers.column)
-        voice.note(f"{where} taken as the answers: only it has {plan.why_guessed}.")
+        voice.note(f"{where} taken as the answers: only it has {plan.guessed}.")
     for note in plan.notes:
         voice.note(f"{note}.")
 

@@ -17,7 +17,7 @@ from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.read import columnar, csv, jsonlines, libsvm
 from rosenblatt.read.ahead import ahead, side_by_side
 from rosenblatt.read.columns import usual
-from rosenblatt.read.encoding import AnswerColumn, ManyAnswers
+from rosenblatt.read.encoding import AnswerColumn, Answers, ManyAnswers
 from rosenblatt.read.plan import (
     Plan,
     Rows,
@@ -286,7 +286,7 @@ class Data:
         pair = listed(answers.spellings, joint="or")
         if answers.column:
             pair = f"in {column_called(answers.column)} ({pair})"
-        guessed = f", the only one with {plan.why_guessed}" if plan.guessed else ""
+        guessed = f", the only one with {plan.guessed}" if plan.guessed else ""
         held = isinstance(self.blocks, Examples)
         how = f": {counted(len(self.rows), 'row')}," if held else ", in passes:"
         return f"{self.name}{how} {parts}; answers {pair}{guessed}"
@@ -334,7 +334,7 @@ def read_data(source: Source, layout: Layout, wishes: Wishes, settle: Settle | N
         wishes = _wishes_for(source, layout, wishes)
         table = read_whole(source, with_types(source, layout, wishes))
         made = plan_table(table, wishes, source.name)
-        return _held(source, layout, table, made if settle is None else settle(made))
+        return _settled(made, lambda made: _held(source, layout, table, made), settle)
 
 
 def read_in_passes(
@@ -352,7 +352,7 @@ def planned(table: FileTable, wishes: Wishes, settle: Settle | None = None) -> D
     rows = Rows(table.schema, lambda: ahead(table.batches()))
     with told_where(source, layout):
         made = plan_of(rows, _wishes_for(source, layout, wishes), source.name)
-    return Data.in_passes(table, made if settle is None else settle(made))
+    return _settled(made, lambda made: Data.in_passes(table, made), settle)
 
 
 def read_as(source: Source, layout: Layout, made: Plan, held: bool = True) -> Data:
@@ -368,7 +368,38 @@ def of_table(table: Any, wishes: Wishes, name: str) -> Data:
     """Take a table that was not read from a file."""
     table = usual(table)
     made = plan_table(table, wishes, name)
-    return Data(name, *taken(made, table, name), made, table)
+    return _settled(made, lambda made: Data(name, *taken(made, table, name), made, table))
+
+
+def _settled(made: Plan, read: Callable[[Plan], Data], settle: Settle | None = None) -> Data:
+    """Data by the plan to go by: without labels of which no row is left where some are dropped."""
+    if made.encoding.missing == "drop":
+        data = read(made)
+        if (left := _labels_left(data)) is made and settle is None:
+            return data
+        made = left
+    return read(made if settle is None else settle(made))
+
+
+def _labels_left(data: Data) -> Plan:
+    """The plan, with those labels that some row has; all are mostly met soon."""
+    answers, met = data.plan.answers, set[int]()
+    for places in data.blocks.each(lambda block, _: np.unique(block.places)):
+        met.update(places.tolist())
+        if len(met) == len(answers.names):
+            return data.plan
+    if len(met) < 2:
+        told = listed([answers.spellings[place] for place in met]) or "none"
+        raise DataError(
+            f"{data.name}, {column_called(answers.column)}: {counted(len(met), 'different answer')}"
+            f" ({told}) once rows with missing values are out; there must be two or more. Give "
+            "--missing mean, or --ignore for the columns that are mostly missing."
+        )
+    names = tuple(name for place, name in enumerate(answers.names) if place in met)
+    gone = [name for place, name in enumerate(answers.spellings) if place not in met]
+    note = f"no row of {listed(gone)} is left: not learnt as {'labels' if gone[1:] else 'a label'}"
+    few = Answers(answers.column, *names) if len(names) == 2 else ManyAnswers(answers.column, names)
+    return replace(data.plan, answers=few, notes=(*data.plan.notes, note))
 
 
 def split(
@@ -408,14 +439,16 @@ def taken(made: Plan, table: Any, name: str) -> tuple[Examples, Numbers]:
         found = made.encoding.encode(table, name)
     except BadCellError as trouble:
         bad.append(trouble)
+    cells = table.column(answers.column)
+    rows = np.arange(table.num_rows) if bad else found.rows  # of a row that is dropped none is read
     try:
-        y = _answered(made, table)
+        y = _answered(made, cells if len(rows) == len(cells) else cells.take(pa.array(rows)))
     except BadCellError as trouble:
+        trouble.row = int(rows[trouble.row])
         bad.append(trouble)
     if bad:
         raise min(bad, key=lambda cell: cell.row)
-    X, rows = found.X, found.rows
-    y = y if len(rows) == len(y) else y[rows]
+    X = found.X
     if (y == answers.none).any():
         kept = np.flatnonzero(y != answers.none)
         X, rows, y = X[kept], rows[kept], y[kept]
@@ -425,12 +458,12 @@ def taken(made: Plan, table: Any, name: str) -> tuple[Examples, Numbers]:
     return examples, rows
 
 
-def _answered(made: Plan, table: Any) -> NDArray[Any]:
+def _answered(made: Plan, cells: Any) -> NDArray[Any]:
     answers = made.answers
     try:
-        y = answers.encode(table.column(answers.column))
+        y = answers.encode(cells)
     except BadCellError as bad:
-        _answered(made, table.slice(0, bad.row))  # where an answer may be missing before
+        _answered(made, cells.slice(0, bad.row))  # where an answer may be missing before
         raise
     gaps = y == answers.none
     if made.encoding.missing != "drop" and gaps.any():

@@ -267,18 +267,12 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Plan:
-    """What was decided, whether the answers were guessed, and what else to tell a person."""
+    """What was decided, and what else to tell a person."""
 
     encoding: Encoding
     answers: AnswerColumn
-    guessed: bool = False
+    guessed: str = ""  # what only the column of answers has, where nobody said which it is
     notes: tuple[str, ...] = ()
-
-    @property
-    def why_guessed(self) -> str:
-        """What no other column has."""
-        two = isinstance(self.answers, Answers) and not self.answers.others
-        return "two values" if two else "a few words"
 
 
 def as_planned(wishes: Wishes, made: Plan) -> Wishes:
@@ -437,16 +431,16 @@ def find_columns(names: Sequence[str], given: Sequence[str], option: str) -> lis
 
 def _target(
     names: list[str], seen: dict[str, Survey], wishes: Wishes, name: str
-) -> tuple[str, bool]:
-    """The column of answers, and whether it was guessed: two values, or else a few words."""
+) -> tuple[str, str]:
+    """The column of answers, and what only it has where it was guessed."""
     if wishes.target is not None:
-        return find_column(names, wishes.target, "--target"), False
+        return find_column(names, wishes.target, "--target"), ""
     if any(survey.entries for survey in seen.values()):
-        return LABEL, False
+        return LABEL, ""
     two = [n for n, s in seen.items() if s.labels is not None and len(s.labels.values) == 2]
     few = two or _of_few_words(names, seen, wishes)
     if len(few) == 1:
-        return few[0], True
+        return few[0], "two values" if two else "a few words"
     if not few:
         raise DataError(
             f"{name}: no column has exactly two values. Say which holds the answers with --target."
