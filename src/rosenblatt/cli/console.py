@@ -14,6 +14,8 @@ import click
 from rosenblatt.words import counted, json_line, shown
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from rosenblatt.online import OnlinePerceptron
     from rosenblatt.read.feed import BadLine
 
@@ -56,7 +58,7 @@ class Voice:
             sys.stdout.write(json_line(value) + "\n")
 
     @contextmanager
-    def patience(self, doing: str, seconds: float | None = None) -> Iterator[Any]:
+    def patience(self, doing: str) -> Iterator[Any]:
         """Show progress on a terminal once something takes longer than two seconds.
 
         Yields a function that takes the number of rows done so far.
@@ -213,6 +215,23 @@ class Status:
         # R²/γ² ≥ mistakes, turned around: what they say about any line that is right everywhere.
         longest = (2 if len(model.labels) > 2 else 1) ** 0.5 * model.radius  # against a rival
         return f"bound: no margin above {longest / model.n_mistakes**0.5:.3g}"
+
+
+def bare_table(*headings: str, widest: int | None = None) -> Table:
+    """A table without lines, its columns so wide at the most, but for the last."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        right = heading == "weight"
+        table.add_column(
+            heading,
+            no_wrap=True,
+            justify="right" if right else "left",
+            min_width=len(heading) if heading == "label" else None,
+            max_width=None if right or heading == headings[-1] else widest,
+        )
+    return table
 
 
 def bar(share: float, width: int) -> str:

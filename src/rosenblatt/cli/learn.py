@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from rich.text import Text
 
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli import INTERRUPTED, VERBS
-from rosenblatt.cli.console import Voice, bar
+from rosenblatt.cli.console import Voice, bar, bare_table
 from rosenblatt.cli.options import (
     Reading,
     convert_option,
@@ -34,7 +33,6 @@ from rosenblatt.read import Source
 from rosenblatt.read.convert import opened
 from rosenblatt.read.credit import credit
 from rosenblatt.read.data import Data, of_table, read_data
-from rosenblatt.read.encoding import spelled
 from rosenblatt.solve import (
     SECONDS,
     Result,
@@ -222,73 +220,46 @@ def _read(source: Source | None, noise: float | None, reading: Reading, seed: in
 
 
 def _show(voice: Voice, result: Result, most: int) -> None:
-    """The strongest weights and what they answer."""
+    """The strongest weights, about as many in all as were asked for, and what they answer."""
     if not most:
         return
-    ranked = result.strengths()
-    labels = [spelled(label) for label in result.model.classes_.tolist()]
-    voice.show()
-    if result.many:
-        _show_labels(voice, ranked, labels, most)
-        thresholds = zip(labels, thresholds_of(result.hypothesis), strict=True)
-        told = listed([f"{label} {threshold:.6g}" for label, threshold in thresholds], most=12)
-        voice.show(
-            "The answer is the label whose sum of weight × value is farthest above its threshold: "
-            f"{told}."
-        )
-        return
-    voice.show(weights_table(ranked, labels, most))
-    if len(ranked) > most:
-        voice.show(f"… and {counted(len(ranked) - most, 'feature')} more in the model.")
-    voice.show(rule_sentence(labels[1], result.hypothesis.threshold))
-
-
-def _show_labels(voice: Voice, ranked: list[Strength], labels: list[str], most: int) -> None:
-    """The strongest weights of each label, about as many in all as were asked for."""
-    size = len(ranked) // len(labels)
-    few = min(size, max(1, most // len(labels)))
-    table = _table_of("label", "feature", "weight", "a typical change moves its score by")
+    ranked, labels, many = result.strengths(), result.labels, result.many
+    size = len(ranked) // len(labels) if many else len(ranked)
+    few = min(size, max(1, most // len(labels)) if many else most)
+    firsts = range(0, size * min(most, len(labels)) if many else 1, max(size, 1))
     largest = max((abs(s.strength) for s in ranked), default=0.0) or 1.0
-    for k, label in enumerate(labels[:most]):
-        for s in ranked[k * size : k * size + few]:
-            table.add_row(Text(shown(label)), *_cells(s), _drawn(s, largest))
-            label = ""
-    voice.show(table)
-    if len(labels) > most:
+    voice.show()
+    voice.show(weights_table([ranked[first : first + few] for first in firsts], labels, largest))
+    if many and len(labels) > most:
         voice.show(f"… and {counted(len(labels) - most, 'label')} more in the model.")
     elif few < size:
-        voice.show(f"… and {counted(size - few, 'feature')} more of each label in the model.")
+        each = " of each label" if many else ""
+        voice.show(f"… and {counted(size - few, 'feature')} more{each} in the model.")
+    voice.show(_rule(result))
 
 
-def weights_table(strengths: Sequence[Strength], labels: Sequence[Any], most: int) -> Table:
-    """The strongest features with their weights, the strongest first; labels are no and yes."""
-    largest = max((abs(s.strength) for s in strengths), default=0.0) or 1.0
-    table = _table_of("feature", "weight", "for", "a typical change moves the score by")
-    for s in strengths[:most]:
-        towards = str(labels[int(s.weight > 0)]) if s.weight else ""
-        table.add_row(*_cells(s), Text(shown(towards)), _drawn(s, largest))
+def _rule(result: Result) -> str:
+    if not result.many:
+        return rule_sentence(result.labels[1], result.hypothesis.threshold)
+    thresholds = zip(result.labels, thresholds_of(result.hypothesis), strict=True)
+    told = listed([f"{label} {threshold:.6g}" for label, threshold in thresholds], most=12)
+    sums = "The answer is the label whose sum of weight × value is farthest above its threshold"
+    return f"{sums}: {told}."
+
+
+def weights_table(groups: list[list[Strength]], labels: list[str], largest: float) -> Table:
+    """Features with their weights, those of no and yes or of each label, and a bar for each."""
+    many = len(labels) > 2
+    headings = ("label", "feature", "weight") if many else ("feature", "weight", "for")
+    moves = f"a typical change moves {'its' if many else 'the'} score by"
+    table = bare_table(*headings, moves, widest=36)
+    for label, group in zip(labels, groups, strict=False):
+        for k, s in enumerate(group):
+            cells = [Text(shown(s.feature)), Text(f"{s.weight:.6g}")]
+            if many:
+                cells.insert(0, Text("" if k else shown(label)))
+            else:
+                cells.append(Text(shown(labels[int(s.weight > 0)]) if s.weight else ""))
+            drawn = Text(bar(abs(s.strength) / largest, BAR), "green" if s.weight > 0 else "red")
+            table.add_row(*cells, drawn.append(f" {s.strength:+.3g}", style="dim"))
     return table
-
-
-def _table_of(*headings: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in headings:
-        table.add_column(
-            heading,
-            justify="right" if heading == "weight" else "left",
-            no_wrap=True,
-            min_width=len(heading) if heading == "label" else None,
-            max_width=36 if heading in ("feature", "label") else None,
-        )
-    return table
-
-
-def _cells(strength: Strength) -> tuple[Text, str]:
-    return Text(shown(strength.feature)), f"{strength.weight:.6g}"
-
-
-def _drawn(strength: Strength, largest: float) -> Text:
-    """A bar, and what it is of."""
-    drawn = bar(abs(strength.strength) / largest, BAR)
-    told = Text(drawn, style="green" if strength.weight > 0 else "red")
-    return told.append(f" {strength.strength:+.3g}", style="dim")

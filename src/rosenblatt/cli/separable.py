@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rosenblatt.cli import VERBS
-from rosenblatt.cli.console import Voice
+from rosenblatt.cli.console import Voice, bare_table
 from rosenblatt.cli.options import (
     Reading,
     convert_option,
@@ -101,11 +101,8 @@ def blocking_rows(verdict: Verdict, found: Data) -> list[dict[str, Any]]:
 def _table(blocking: list[dict[str, Any]], answer: str, room: int) -> Table:
     """The rows that block, with the answer and as many of their values as fit the line."""
     has_lines, has_rivals = blocking[0]["line"] is not None, "against" in blocking[0]
-    table = Table(box=None, pad_edge=False, header_style="bold")
     names = ["row", *["line"] * has_lines, "share", "answer", *["against"] * has_rivals]
-    for name in names:
-        table.add_column(name, no_wrap=True, max_width=16)
-    table.add_column("values", no_wrap=True)
+    table = bare_table(*names, "values", widest=16)
     for one in blocking[:SHOWN]:
         cells = [f"{one['row']:,}", f"{one['line']:,}"] if has_lines else [f"{one['row']:,}"]
         values = {name: value for name, value in one["values"].items() if name != answer}

@@ -6,10 +6,9 @@ import math
 from typing import Any
 
 import click
-from rich.table import Table
 
 from rosenblatt.cli import VERBS
-from rosenblatt.cli.console import Voice
+from rosenblatt.cli.console import Voice, bare_table
 from rosenblatt.cli.options import (
     Reading,
     examples,
@@ -80,9 +79,7 @@ def _show(voice: Voice, s: Separation, found: Regression) -> None:
     voice.step("verdict", summary(s) + (", proved in exact arithmetic" if s.proof else ""))
     if s.kind == "undecided":
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("coefficient", "estimate", "why"):
-        table.add_column(heading, no_wrap=True)
+    table = bare_table("coefficient", "estimate", "why")
     shown = sorted(s.names, key=lambda name: s.reasons[name] == FINITE)
     for name in shown[:SHOWN]:
         table.add_row(spelled(name), SHORT[s.reasons[name]], s.reasons[name])

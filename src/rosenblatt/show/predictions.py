@@ -25,7 +25,7 @@ from rosenblatt.hypothesis import JointHypothesis
 from rosenblatt.model import Model
 from rosenblatt.read.columns import Number
 from rosenblatt.read.data import read_batches, told_where
-from rosenblatt.read.encoding import Unseen, spelled
+from rosenblatt.read.encoding import Unseen
 from rosenblatt.read.source import Layout, Source, format_of, numbered
 from rosenblatt.words import column_called, counted, listed, shown_bytes
 
@@ -299,7 +299,7 @@ class AnswerCounts:
 
     def __init__(self, model: Model) -> None:
         self.answers = model.answers
-        self.labels = [spelled(label) for label in model.classes_.tolist()]
+        self.labels = model.answers.spellings
         self.rows, self.empty, self.strange = 0, 0, 0
         self.counts = np.zeros(len(self.labels), dtype=np.intp)
         self.accuracy = Accuracy.none(len(self.labels))
