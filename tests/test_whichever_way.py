@@ -23,7 +23,7 @@ from tried import tried
 import rosenblatt as rb
 from rosenblatt.errors import UserError
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.read import Layout, Source, columnar, csv, jsonlines, libsvm, plan
+from rosenblatt.read import Layout, Source, columnar, csv, jsonlines, libsvm, survey
 from rosenblatt.read.convert import converted
 from rosenblatt.read.csv import CHAIN, MISSING, Types
 from rosenblatt.read.data import FileTable, planned, read_data, read_in_passes
@@ -53,7 +53,7 @@ def small(monkeypatch):
     for module in (jsonlines, libsvm):
         monkeypatch.setattr(module, "BLOCK", 128)
     monkeypatch.setattr(columnar, "ROWS", 4)
-    monkeypatch.setattr(plan, "RUN", 4)
+    monkeypatch.setattr(survey, "RUN", 4)
 
 
 def told(way):
@@ -346,7 +346,7 @@ def test_bytes_that_are_no_text_are_found_in_any_batch():
     st.lists(st.integers(0, 40), max_size=5),
 )
 def test_mean_and_spread_do_not_depend_on_where_batches_end(numbers, ends):
-    whole, parted = plan.Moments(), plan.Moments()
+    whole, parted = survey.Moments(), survey.Moments()
     whole.add(np.array(numbers))
     for part in np.split(np.array(numbers), sorted(ends)):
         parted.add(part)

@@ -62,6 +62,8 @@ def cannot_open(name: str, trouble: BaseException) -> UserError:
     """Say why a file cannot be opened."""
     if isinstance(trouble, UserError):
         return trouble
+    if isinstance(trouble, IsADirectoryError):
+        return OpenError(f"{name} is a directory; give a file.")
     why = getattr(trouble, "strerror", None) or one_line(trouble).rstrip(".")
     if isinstance(trouble, FileNotFoundError):
         why = "there is no such file"

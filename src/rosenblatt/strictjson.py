@@ -121,7 +121,7 @@ def _read_bytes(path: str) -> bytes:
         return _at_most("standard input", sys.stdin.buffer)
     status = os.stat(path)
     if stat.S_ISDIR(status.st_mode):
-        raise OpenError(f"{path} is a directory; give a file.")
+        raise IsADirectoryError
     if stat.S_ISREG(status.st_mode) and status.st_size > LARGEST:
         raise DataError(f"{path} is larger than {LARGEST:,} bytes, more than is read.")
     if stat.S_ISFIFO(status.st_mode):

@@ -22,7 +22,8 @@ from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read.ahead import ahead
 from rosenblatt.read.chunks import LineStream, Place, RowStream
-from rosenblatt.read.feed import TOO_LARGE, Batch, Kinds, encoded, feed_to_json, kinds_told
+from rosenblatt.read.feed import TOO_LARGE, Batch, feed_to_json
+from rosenblatt.read.kinds import Kinds, encoded, kinds_told
 from rosenblatt.rows import BlockAnswers, Labels, Named, plain_row
 
 READERS = min(4, os.cpu_count() or 1)  # threads that parse chunks

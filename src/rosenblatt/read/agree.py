@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from rosenblatt.errors import DataError
 from rosenblatt.read.columns import Category, Column, Entries, Number, Vocabulary, Words
-from rosenblatt.read.encoding import AnswerColumn, Answers, ManyAnswers, spelled
+from rosenblatt.read.encoding import AnswerColumn, Answers, ManyAnswers, check_there, spelled
 from rosenblatt.read.plan import Plan, Wishes, as_planned
 from rosenblatt.read.source import Source
 from rosenblatt.words import column_called, counted, listed
@@ -26,10 +26,7 @@ class DisagreeError(DataError):
 def wishes_of(claimed: Plan, names: Sequence[str], source: Source) -> Wishes:
     """What to ask of a file that has these columns, to find out whether it is as was claimed."""
     needed = [claimed.answers.column, *(column.name for column in claimed.encoding.columns)]
-    there = set(names)
-    for name in needed:
-        if name not in there:
-            raise DataError(f"{source.name} has no {column_called(name)}, which is needed.")
+    check_there(names, needed, source.name)
     every_word = Wishes(missing=claimed.encoding.missing, vocabulary=Vocabulary(1, frozenset()))
     return as_planned(every_word, claimed)
 

@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.errors import DataError, OpenError, UsageError, cannot_open, one_line
-from rosenblatt.read.columnar import parquet_file
+from rosenblatt.errors import DataError, OpenError, UsageError, cannot_open
+from rosenblatt.read.columnar import damaged, parquet_file
 from rosenblatt.read.columns import usual
 from rosenblatt.read.source import UNREADABLE, Layout, Source, WholeLines, format_of
 
@@ -136,7 +136,7 @@ class RowStream:
                 file.seek(max(0, os.path.getsize(path) - SEAL))
                 self.sealed = hashlib.sha256(file.read()).hexdigest()
         except UNREADABLE as trouble:
-            raise DataError(f"{path} is not a whole Parquet file: {one_line(trouble)}") from None
+            raise damaged(path, "Parquet", trouble) from None
 
     def first_values(self, name: str, count: int) -> list[Any]:
         """What the first rows have in a column."""
@@ -169,7 +169,7 @@ class RowStream:
                         place = rows.end
                 skip = max(0, skip - batch.num_rows)
         except UNREADABLE as trouble:
-            raise DataError(f"{self.name} is damaged: {one_line(trouble)}") from None
+            raise damaged(self.name, "Parquet", trouble) from None
 
     def _groups_after(self, rows: int) -> tuple[list[int], int]:
         metadata, skipped = self.file.metadata, 0
@@ -335,7 +335,7 @@ def _widen(fd: int) -> None:
 def _open(path: str) -> int:
     try:
         if os.path.isdir(path):
-            raise OpenError(f"{path} is a directory; give a file.")
+            raise IsADirectoryError
         return os.open(path, os.O_RDONLY)
     except OSError as trouble:
         raise cannot_open(path, trouble) from None

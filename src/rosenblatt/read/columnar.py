@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rosenblatt.errors import BadCellError, DataError, cannot_open, one_line
+from rosenblatt.errors import BadCellError, DataError, one_line
 from rosenblatt.read.columns import usual
 from rosenblatt.read.source import UNREADABLE, Layout, Source, batch_bytes, numbered
 from rosenblatt.tables import PROMISED, first_changed
@@ -80,7 +80,7 @@ def _parquet(source: Source, known: Any = None) -> Iterator[Any]:
         with source.open_anywhere() as file, parquet_file(file, known) as parquet:
             yield parquet
     except UNREADABLE as trouble:
-        raise _damaged(source, "Parquet", trouble) from None
+        raise damaged(source.name, "Parquet", trouble) from None
 
 
 def _width_of(parquet: Any) -> float:
@@ -111,7 +111,7 @@ def arrow_batches(source: Source, layout: Layout) -> Iterator[Any]:
         with _mapped(source) as file:
             yield from map(_sound, _feather_one(file) or _ipc(file))
     except UNREADABLE as trouble:
-        raise _damaged(source, "Arrow", trouble) from None
+        raise damaged(source.name, "Arrow", trouble) from None
 
 
 def _ipc(file: Any) -> Iterator[Any]:
@@ -166,11 +166,12 @@ def _nothing(schema: Any) -> Any:
     return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
 
 
-def _damaged(source: Source, kind: str, trouble: BaseException) -> DataError:
+def damaged(name: str, kind: str, trouble: BaseException) -> DataError:
+    """Say what is wrong with a file of this kind."""
     if isinstance(trouble, MemoryError):  # a damaged file may ask for any amount
         why = one_line(trouble).rstrip(".")
-        return DataError(f"{source.name}: not memory enough for what it says it holds ({why}).")
-    return DataError(f"{source.name} is not a whole {kind} file: {one_line(trouble)}")
+        return DataError(f"{name}: not memory enough for what it says it holds ({why}).")
+    return DataError(f"{name} is not a whole {kind} file: {one_line(trouble)}")
 
 
 class Header(NamedTuple):
@@ -195,36 +196,33 @@ def npy_batches(source: Source, layout: Layout) -> Iterator[Any]:
 
 def header_of(source: Source) -> Header:
     """What the file says of its table; refuses what is no table of numbers."""
-    with _open(source) as file:
+    with source.open_anywhere() as file:
         try:
             version = npy.read_magic(file)
             read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             shape, fortran, dtype = read(file)
         except Exception as trouble:  # the header is Python: whatever its parser raises
-            why = one_line(trouble)
-            raise DataError(f"{source.name} is not a whole .npy file: {why}") from None
+            raise damaged(source.name, ".npy", trouble) from None
         begin, end = file.tell(), file.seek(0, 2)
     if len(shape) != 2 or min(shape) < 1 or dtype.kind not in "fiub" or not dtype.itemsize:
         raise DataError(
             f"{source.name} holds {dtype} of shape {shape}; give a table of numbers, rows first."
         )
     if end - begin < math.prod(shape) * dtype.itemsize:
-        raise DataError(f"{source.name} is not a whole .npy file: it ends too early.")
+        raise damaged(source.name, ".npy", EOFError("it ends too early"))
     return Header(shape, fortran, dtype, begin)
 
 
 def _tables(source: Source, header: Header, step: int) -> Iterator[NDArray[Any]]:
     n, d = header.shape
-    if header.fortran and source.compression is None:
-        table = np.load(source.path, mmap_mode="r", allow_pickle=False)
-        yield from (table[i : i + step] for i in range(0, n, step))
-        return
-    with _open(source) as file:
-        file.seek(header.begin)
-        if header.fortran:
-            columns = np.frombuffer(file.read(), header.dtype, n * d).reshape(d, n)
+    if header.fortran:
+        with _mapped(source) as file:
+            file.seek(header.begin)
+            columns = np.frombuffer(file.read_buffer(), header.dtype, n * d).reshape(d, n)
             yield from (columns[:, i : i + step].T for i in range(0, n, step))
-            return
+        return
+    with source.open_anywhere() as file:
+        file.seek(header.begin)
         # Not mapped: what is read is let go again, whatever the limit on addresses.
         for i in range(0, n, step):
             rows = min(step, n - i)
@@ -248,15 +246,6 @@ def _refuse_rounded(rows: NDArray[Any], names: list[str], start: int) -> None:
     if at is not None:
         row, column = divmod(at, rows.shape[1])
         raise BadCellError(start + row, names[column], str(rows[row, column]), PROMISED)
-
-
-def _open(source: Source) -> IO[bytes]:
-    if source.compression is not None:
-        return pa.PythonFile(source.open_anywhere(), "r")  # type: ignore[no-any-return]
-    try:
-        return open(source.path, "rb")
-    except OSError as trouble:
-        raise cannot_open(source.name, trouble) from None
 
 
 def _npy_size(source: Source) -> int:

@@ -28,12 +28,7 @@ KEY = b"rosenblatt converted from"  # the mark of our files
 DIGEST = b"rosenblatt converted from sha256"
 SUFFIX = ".rosenblatt.parquet"
 ROWS = 1 << 17  # in a row group
-TEXT = ("CSV", "JSON lines", "LIBSVM")
-
-
-def is_text(source: Source, layout: Layout) -> bool:
-    """Whether rows are parsed anew in every pass."""
-    return format_of(source, layout) in TEXT
+TEXT = ("CSV", "JSON lines", "LIBSVM")  # is parsed anew in every pass
 
 
 def beside(source: Source) -> Path:
@@ -163,17 +158,14 @@ def opened(
 ) -> Data:
     """A file to be gone through in passes; text is converted once, if it may be, which is said."""
     layout = with_types(source, layout, wishes)
-    if not (convert and is_text(source, layout)) or source.kept is not None:
-        with watcher.patience(f"reading {source.name}"):
-            return planned(FileTable.of(source, layout), wishes)
+    text = convert and format_of(source, layout) in TEXT and source.kept is None
     name = beside(source)
     with watcher.patience(f"reading {source.name}"):
-        table = kept(source, layout)
-    if table is not None:
+        before = kept(source, layout) if text else None
+        table = before or FileTable.of(source, layout)
+    if before is not None:
         watcher.note(f"{name} holds the rows of {source.name}, which is unchanged: it is read.")
-    else:
-        with watcher.patience(f"reading {source.name}"):
-            table = FileTable.of(source, layout)
+    elif text:
         try:
             with watcher.patience(f"converting {source.name}"):
                 table = converted(table)

@@ -20,7 +20,6 @@ from rosenblatt.read.columns import usual
 from rosenblatt.read.encoding import AnswerColumn, Answers, ManyAnswers
 from rosenblatt.read.plan import (
     Plan,
-    Rows,
     Wishes,
     as_planned,
     check_named,
@@ -30,6 +29,7 @@ from rosenblatt.read.plan import (
     plan_table,
 )
 from rosenblatt.read.source import Layout, Source, format_of, free_memory, twice
+from rosenblatt.read.survey import Rows
 from rosenblatt.tables import PROMISED
 from rosenblatt.words import column_called, counted, listed
 
@@ -39,6 +39,7 @@ KINDS = {
     "words": ("word", "words"),
     "entries": ("entry", "entries"),
 }
+NO_ROW_LEFT = "no row is left once rows with missing values are out"
 COPIES = 3  # of the numbers: as they are read, as rows, and scaled
 Numbers = NDArray[np.intp]
 Settle = Callable[[Plan], Plan]  # takes the plan that was found and gives the one to go by
@@ -484,10 +485,8 @@ def _held(source: Source, layout: Layout, table: Any, made: Plan) -> Data:
 
 
 def _no_row_left(source: Source) -> DataError:
-    return DataError(
-        f"{source.name}: no row is left once rows with missing values are out. "
-        "Give --missing mean, or --ignore for the columns that are mostly missing."
-    )
+    advice = "Give --missing mean, or --ignore for the columns that are mostly missing."
+    return DataError(f"{source.name}: {NO_ROW_LEFT}. {advice}")
 
 
 def _wishes_for(source: Source, layout: Layout, wishes: Wishes) -> Wishes:

@@ -6,7 +6,7 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
@@ -74,6 +74,7 @@ class Encoding:
 
     def encode(self, table: Any, name: str) -> Encoded:
         """The numbers of an Arrow table or record batch; messages call it by its name."""
+        check_there(table.schema.names, (column.name for column in self.columns), name)
         plain = self._plain(table, name)
         if plain is not None:
             return plain
@@ -186,9 +187,19 @@ class AnswerColumn(ABC):
     def to_json(self) -> dict[str, Any]:
         """The column and its labels, as a model tells them."""
 
-    @abstractmethod
     def read(self, cells: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """y of each cell, `none` where there is no answer, and where another value stands."""
+        """y of each cell, `none` where there is no answer, and where another value stands.
+
+        Here y is the place of the answer among the labels.
+        """
+        coded = plain_labels(decoded(cells, self.column)).dictionary_encode()
+        places = np.full(len(coded.dictionary) + 1, -1, dtype=np.int32)
+        for place, label in enumerate(self.names):
+            same = pc.fill_null(_equal(coded.dictionary, label), False)
+            places[:-1][same.to_numpy(zero_copy_only=False)] = place
+        codes = pc.fill_null(coded.indices, len(places) - 1).to_numpy(zero_copy_only=False)
+        y = places[codes]
+        return y, (y == -1) & (codes < len(places) - 1)
 
     def encode(self, cells: Any) -> NDArray[Any]:
         """y of each cell, `none` where there is no answer; other values are refused."""
@@ -239,15 +250,11 @@ class Answers(AnswerColumn):
         signs = self._whole_numbers(cells)
         if signs is not None:
             return signs, np.zeros(len(signs), dtype=bool)
-        values = plain_labels(decoded(cells, self.column))
-        yes, no = (_equal(values, label) for label in (self.positive, self.negative))
-        no = pc.invert(yes) if self.others else no
-        strange = pc.and_(pc.is_valid(values), pc.invert(pc.or_kleene(yes, no)))
-        signs = pc.fill_null(pc.if_else(yes, 1, pc.if_else(no, -1, 0)), 0)
-        return (
-            signs.to_numpy().astype(np.int8),
-            pc.fill_null(strange, False).to_numpy(zero_copy_only=False),
-        )
+        places, strange = super().read(cells)
+        if self.others:
+            places[strange] = 0
+            strange = np.zeros_like(strange)
+        return np.where(places < 0, 0, 2 * places - 1).astype(np.int8), strange
 
     def _whole_numbers(self, cells: Any) -> NDArray[np.int8] | None:
         """The signs of whole numbers that are all there and all answers, else None."""
@@ -286,17 +293,6 @@ class ManyAnswers(AnswerColumn):
     def to_json(self) -> dict[str, Any]:
         """All labels in order."""
         return {"column": self.column, "labels": list(self.names)}
-
-    def read(self, cells: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """The place of each answer, -1 where there is none, and where another value stands."""
-        coded = plain_labels(decoded(cells, self.column)).dictionary_encode()
-        places = np.full(len(coded.dictionary) + 1, self.none, dtype=np.int32)
-        for place, label in enumerate(self.names):
-            same = pc.fill_null(_equal(coded.dictionary, label), False)
-            places[:-1][same.to_numpy(zero_copy_only=False)] = place
-        codes = pc.fill_null(coded.indices, len(places) - 1).to_numpy(zero_copy_only=False)
-        y = places[codes]
-        return y, (y == self.none) & (codes < len(places) - 1)
 
 
 def plain_labels(cells: Any) -> Any:
@@ -344,9 +340,15 @@ def spelled(label: Label) -> str:
     return str(label).lower() if isinstance(label, bool) else str(label)
 
 
+def check_there(names: Sequence[str], needed: Iterable[str], name: str) -> None:
+    """Refuse a table that lacks a column."""
+    there = set(names)
+    for one in needed:
+        if one not in there:
+            raise DataError(f"{name} has no {column_called(one)}, which is needed.")
+
+
 def _cells(table: Any, column: Column, name: str) -> Any:
-    if table.schema.get_field_index(column.name) < 0:
-        raise DataError(f"{name} has no {column_called(column.name)}, which is needed.")
     cells = decoded(table.column(column.name), column.name)
     if isinstance(column, Category) and is_moment(cells.type):
         return as_text(cells)

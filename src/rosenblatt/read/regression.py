@@ -23,10 +23,12 @@ from rosenblatt.read.columns import (
     plain,
     split_entries,
 )
-from rosenblatt.read.data import read_whole, told_where, with_types
+from rosenblatt.read.data import NO_ROW_LEFT, read_whole, told_where, with_types
+from rosenblatt.read.encoding import check_there
 from rosenblatt.read.libsvm import ENTRIES, LABEL
-from rosenblatt.read.plan import Rows, Wishes, columns_of, find_column, surveyed
+from rosenblatt.read.plan import Wishes, columns_of, find_column, surveyed
 from rosenblatt.read.source import Layout, Source
+from rosenblatt.read.survey import Rows
 from rosenblatt.words import column_called, counted, listed
 
 WIDEST = 4096  # columns that the lines of a LIBSVM file are written out to
@@ -79,7 +81,7 @@ def read_regression(
         if wishes.texts or wishes.missing == "mean":
             raise UsageError("a regression has no --text columns and no --missing mean.")
         table = _written_out(table, name)
-        rows = Rows(table.schema, lambda: (table,))
+        rows = Rows.of(table)
         seen = surveyed(rows, wishes, name)
         target = find_column(table.column_names, wishes.target, "--target")
         features = {n: survey for n, survey in seen.items() if n != target}
@@ -142,9 +144,7 @@ def _taken(
     """Take a table whose columns are known; rows with gaps are left out or refused."""
     columns = plan.columns if weighing is None else (*plan.columns, weighing)
     used = [plan.target, *(column.name for column in columns)]
-    for n in used:
-        if n not in table.column_names:
-            raise DataError(f"{name} has no {column_called(n)}, which is needed.")
+    check_there(table.column_names, used, name)
     cells, gaps = {}, np.zeros(table.num_rows, dtype=bool)
     for column in columns:
         written = decoded(table.column(column.name), column.name)
@@ -160,7 +160,7 @@ def _taken(
     gaps |= _gaps(answers, drop, plan.target, "", "an answer")
     kept = np.flatnonzero(~gaps)
     if len(kept) == 0:
-        raise DataError(f"{name}: no row is left once rows with missing values are out.")
+        raise DataError(f"{name}: {NO_ROW_LEFT}.")
     weights = None if weighing is None else cells.pop(weighing.name).take(pa.array(kept))
     return Regression(
         replace(plan, rows=len(kept)),

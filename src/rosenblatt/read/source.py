@@ -22,7 +22,7 @@ from typing import IO, Any, Protocol
 
 import pyarrow as pa
 
-from rosenblatt.errors import DataError, OpenError, UsageError, cannot_open, one_line
+from rosenblatt.errors import DataError, UsageError, cannot_open, one_line
 from rosenblatt.words import listed
 
 HEAD = 1 << 20  # bytes looked at to recognise a format
@@ -63,7 +63,7 @@ class Source:
         try:
             kind = os.stat(given).st_mode
             if stat.S_ISDIR(kind):
-                raise OpenError(f"{given} is a directory; give a file.")
+                raise IsADirectoryError
             if not stat.S_ISREG(kind):
                 with open(given, "rb") as pipe:
                     return cls.keep(given, pipe)
