@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,18 +80,11 @@ class Chunk:
         last = () if self.data.endswith(b"\n") else (len(self.data),)
         return np.append(newlines + 1, last).astype(np.intp)
 
-    def parts(self, cuts: Sequence[int]) -> Iterator[Chunk]:
-        """The lines in several chunks, cut before these of them."""
-        at, lines = 0, 0
-        for cut in (*cuts, self.count):
-            end = int(self.ends[cut - 1])
-            yield Chunk(self.data[at:end], Place(self.begin.bytes + at, self.begin.lines + lines))
-            at, lines = end, cut
-
     def split(self, lines: int) -> tuple[Chunk, Chunk]:
         """The first so many lines, and the rest."""
-        first, rest = self.parts([lines])
-        return first, rest
+        at = int(self.ends[lines - 1])
+        first = Chunk(self.data[:at], self.begin)
+        return first, Chunk(self.data[at:], first.end)
 
 
 @dataclass(frozen=True, eq=False)

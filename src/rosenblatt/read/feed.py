@@ -31,7 +31,8 @@ LETTERS = 200  # of a complaint
 USUAL_TARGETS = ("label", "y", "target", "class")
 FIRST_LINES = 1000  # in which a first value of each column is looked for
 FEW_LINES = 32  # are parsed one by one
-SOME_LINES = 16  # at the beginning and the end of a chunk, which show how its lines are
+MANY_LINES = 1024  # are looked at before they are parsed
+LABELS = (pa.int64(), pa.float64(), pa.string(), pa.bool_(), pa.null())  # in JSON
 
 
 @dataclass(frozen=True)
@@ -78,25 +79,6 @@ class Batch:
         return replace(self, bad=bad, **kept)
 
 
-def _runs(fits: NDArray[np.bool_], least: int) -> dict[int, bool]:
-    """Where runs of lines begin, and whether they fit: of those that do, runs of at least so many.
-
-    Examples
-    --------
-    >>> _runs(np.array([True, True, False, True, False, True, True]), 2)
-    {0: True, 2: False, 5: True}
-    """
-    edges = np.concatenate(([0], np.flatnonzero(np.diff(fits)) + 1, [len(fits)]))
-    long = fits[edges[:-1]] & (np.diff(edges) >= least)
-    runs: dict[int, bool] = {}
-    last = True
-    for at, fine in zip(edges.tolist(), long.tolist(), strict=False):
-        if fine or last:
-            runs[at] = fine
-        last = fine
-    return runs
-
-
 def _read_rows(chunk: Chunk, parse: Callable[[bytes], Any]) -> Batch:
     rows, why = [], {}
     for at, line in enumerate(chunk.lines):
@@ -116,42 +98,50 @@ class JsonFeed:
     ignore: tuple[str, ...] = ()
 
     def read(self, chunk: Chunk) -> list[Batch]:
-        """The rows of a chunk: runs of lines that are alike in one go, the others one by one."""
-        shape, n = None, chunk.count
-        if n >= FEW_LINES:
-            some = {*range(min(n, SOME_LINES)), *range(max(0, n - SOME_LINES), n)}
-            shape = jsonlines.Shape.of(map(chunk.line, sorted(some)), self.target)
-        if shape is None:
-            return [self.read_rows(chunk)]
-        runs = _runs(shape.fits(chunk.data, chunk.ends), FEW_LINES)
-        return [
-            (self._table(part, shape) if fits else None) or self.read_rows(part)
-            for part, fits in zip(chunk.parts([*runs][1:]), runs.values(), strict=True)
-        ]
+        """The rows of a chunk: lines that are alike in one go, found by halves, others one by one.
 
-    def _table(self, chunk: Chunk, shape: jsonlines.Shape) -> Batch | None:
-        """Lines of a shape; None where they cannot be numbers in columns."""
-        found = shape.parsed(chunk.data)
-        if found is None or found.num_rows != chunk.count:
+        Of many lines all are read one by one where neither the first nor the last are alike.
+        """
+        n = chunk.count
+        if n >= MANY_LINES:
+            ends = chunk.split(FEW_LINES)[0], chunk.split(n - FEW_LINES)[1]
+            if all(self._table(end) is None for end in ends):
+                return [self.read_rows(chunk)]
+        batch = self._table(chunk) if n >= FEW_LINES else None
+        if batch is not None or n < 2 * FEW_LINES:
+            return [batch or self.read_rows(chunk)]
+        return [batch for half in chunk.split(n // 2) for batch in self.read(half)]
+
+    def _table(self, chunk: Chunk) -> Batch | None:
+        """Lines as a table of numbers and answers; None where they are not such, for certain."""
+        found = jsonlines.parse_alike(chunk.data, chunk.ends)
+        if found is None:
             return None
-        columns = {name: found.column(name).combine_chunks() for name in found.schema.names}
+        columns = {name: found.column(name).combine_chunks() for name in found.column_names}
         y = columns.pop(self.target, pa.nulls(chunk.count))
         # What a column is its first value says: one without any is not met yet.
-        names = [n for n, v in columns.items() if n not in self.ignore and v.null_count < len(v)]
-        if not names:
+        met = {n: v for n, v in columns.items() if n not in self.ignore and v.null_count < len(v)}
+        plain = y.type in LABELS and all(v.type in (pa.int64(), pa.float64()) for v in met.values())
+        if not met or not plain or self._is_mixed(chunk, y):
             return None
-        X, squares = in_rows([columns[n].fill_null(0.0).to_numpy() for n in names])
+        X, squares = in_rows([v.fill_null(0).to_numpy() for v in met.values()])
         if not squares < LARGE**2:  # where a number may be too large, or rounded
             return None
-        if pa.types.is_string(y.type) and not y.null_count:
+        if y.null_count:
+            answers = np.array(y.to_pylist(), dtype=object)
+        elif pa.types.is_string(y.type):
             coded = y.dictionary_encode()
             answers = np.array(coded.dictionary.to_pylist())[coded.indices.to_numpy()]
-        elif y.null_count:
-            answers = np.array(y.to_pylist(), dtype=object)
         else:
             answers = y.to_numpy(zero_copy_only=False)
         table = Table(X, answers, np.arange(len(X)))
-        return Batch(chunk, table, names=tuple(names), raw=True)
+        return Batch(chunk, table, names=tuple(met), raw=True)
+
+    def _is_mixed(self, chunk: Chunk, answers: Any) -> bool:
+        """Whether some answers are whole numbers among others: 1 is a label as it is written."""
+        names = {json.dumps(self.target, ensure_ascii=how) for how in (False, True)}
+        whole = rf"(?:{'|'.join(map(re.escape, names))})\s*:\s*-?\d+\s*[,}}]"
+        return bool(answers.type == pa.float64() and re.search(whole.encode(), chunk.data))
 
     def read_rows(self, chunk: Chunk) -> Batch:
         """The rows of a chunk, one by one."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyarrow.json import ParseOptions, ReadOptions, read_json
+from pyarrow.json import ReadOptions, read_json
 
 from rosenblatt.errors import DataError, one_line
 from rosenblatt.read.source import Layout, Source, WholeLines
@@ -23,17 +21,6 @@ BLOCK = 4 << 20
 BLANKS = re.compile(r"\s*")
 NEWLINE = ord("\n")
 DEEPEST = 64  # objects and arrays in one another: parsers go down by calls, until a stack is full
-NONE = type(None)
-# How lines write what JSON calls a number, and answers, with the types to read them as.
-WHOLE = r"-?(?:0|[1-9]\d*)"
-ANY_NUMBER = (WHOLE + r"(?:\.\d+)?(?:[eE][+-]?\d+)?", pa.float64())
-ALIKE: dict[type, tuple[str, Any]] = {
-    int: (WHOLE, pa.int64()),
-    float: (WHOLE + r"\.\d+", pa.float64()),
-    str: (r'"[^"\\\x00-\x1f]*"', pa.string()),
-    bool: ("true|false", pa.bool_()),
-    NONE: ("null", pa.null()),
-}
 TEXT = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?')  # as far as its line goes
 
 
@@ -71,68 +58,28 @@ def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
             done += batch.num_rows
 
 
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """How most lines are: flat objects of these keys in this order, of which some may be missing.
+def parse_alike(data: bytes, ends: NDArray[np.intp]) -> Any:
+    """Lines as a table, a row each; None where they are not flat objects that agree.
 
-    What stands for a number is one or null, and answers are of one kind or null.
+    It is told where the lines end: in each an object begins and ends, and no other.
     """
-
-    pattern: str
-    schema: Any
-
-    @classmethod
-    def of(cls, lines: Iterable[bytes], target: str) -> Shape | None:
-        """The shape of the fullest of these lines that has one; None where none has."""
-        found = [x for x in map(_flat, lines) if x is not None and _numbers_beside(x, target)]
-        if not found:
+    marks = np.frombuffer(data, dtype=np.uint8)
+    for at in (np.flatnonzero(marks == mark) for mark in b"{}"):
+        if len(at) != len(ends) or (at >= ends).any() or (at[1:] < ends[:-1]).any():
             return None
-        fullest = max(found, key=lambda x: (x.get(target) is not None, len(x)))
-        parts, schema = [], {}
-        for name, value in fullest.items():
-            pattern, schema[name] = ALIKE[type(value)] if name == target else ANY_NUMBER
-            key = "|".join(re.escape(json.dumps(name, ensure_ascii=how)) for how in (False, True))
-            parts.append(rf"(?:(?:{key})\s*:\s*(?:{pattern}|null)\s*[,}}]\s*)?")
-        # Commas and braces that are not in their places are refused by the parser.
-        return cls(r"^\s*\{\s*" + "".join(parts) + "$", pa.schema(list(schema.items())))
-
-    def fits(self, data: bytes, ends: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Which of the lines, of which it is told where they end, are of this shape."""
-        offsets = pa.py_buffer(np.concatenate(([0], ends)).astype(np.int32))
-        lines = pa.StringArray.from_buffers(len(ends), offsets, pa.py_buffer(data))
-        try:
-            found = pc.match_substring_regex(lines, self.pattern)
-        except pa.ArrowException:  # keys so many that the pattern is too long
-            return np.zeros(len(ends), dtype=bool)
-        return np.asarray(found.to_numpy(zero_copy_only=False))
-
-    def parsed(self, data: bytes) -> Any:
-        """Lines of this shape as a table of doubles and answers; None where they are none."""
-        try:
-            return read_json(
-                pa.BufferReader(data),
-                ReadOptions(use_threads=False, block_size=len(data) + 1),
-                ParseOptions(explicit_schema=self.schema, unexpected_field_behavior="error"),
-            )
-        except pa.ArrowException:  # a comma too many, a whole number of very many digits
-            return None
-
-
-def _numbers_beside(x: dict[str, Any], target: str) -> bool:
-    """Whether there are values beside the answer, and numbers alone."""
-    kinds = {type(value) for name, value in x.items() if name != target}
-    return bool(kinds) and kinds <= {int, float, NONE}
-
-
-def _flat(line: bytes) -> dict[str, Any] | None:
-    """The object of a line, if there is nothing in it that is again one, or an array."""
-    if line.count(b"{") != 1 or b"[" in line:
+    if b"[" in data:
         return None
     try:
-        found = json.loads(line)
-    except ValueError:
+        data.decode()
+        return _read(data)
+    except (UnicodeDecodeError, pa.ArrowException):
         return None
-    return found if isinstance(found, dict) else None
+
+
+def _read(lines: bytes) -> Any:
+    # One block and one thread, so that the row in a complaint is the row in these lines.
+    options = ReadOptions(use_threads=False, block_size=len(lines) + 1)
+    return read_json(pa.BufferReader(lines), read_options=options)
 
 
 def too_deep(line: bytes) -> bool:
@@ -183,12 +130,10 @@ def _check_depth(source: Source, lines: bytes, done: int) -> None:
 
 
 def _parsed(source: Source, lines: bytes, done: int) -> Any:
-    # One block and one thread, so that the row in a complaint is the row in these lines.
-    options = ReadOptions(use_threads=False, block_size=len(lines) + 1)
     _check_depth(source, lines, done)
     try:
         lines.decode()
-        table = _unrounded(read_json(pa.BufferReader(lines), read_options=options), lines)
+        table = _unrounded(_read(lines), lines)
     except UnicodeDecodeError as trouble:
         row = done + lines[: trouble.start].count(b"\n") + 1
         raise DataError(f"{source.name}, row {row}: not UTF-8 text.") from None
