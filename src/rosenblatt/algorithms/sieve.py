@@ -43,14 +43,14 @@ Pairs = NDArray[np.int32]
 Rows = NDArray[np.unsignedinteger[Any]]
 Places = NDArray[np.intp]
 
-BATCH = 256  # candidates
+BATCH = 128  # candidates: few enough that threads end together
 MANY_ROWS = 2**14  # fewer are judged faster by plain products
 MOST_FEATURES = 2**11  # with more, rounding leaves too many rows in doubt
 SAMPLE = 512  # rows
 NEARLY = 1.02
 LASTS = 2048  # candidates for which rows stay in one order
 
-TILE = 64  # rows that are multiplied at once: with two candidates, what registers hold
+TILE = 64  # rows that are multiplied at once: with two candidates, what 32 registers hold
 WIDTH = 16  # of them in one instruction, where it is the widest there is
 SCALE = 46_000.0  # what two vectors of this length make is just held by a sum of 32 bits
 MOST = np.int32(32_767)  # that 16 bits hold
@@ -489,8 +489,26 @@ def sixteen_bits() -> Any:
 def _sums(target: Any, builder: Any, signature: Any, arguments: Any) -> list[list[Any]]:
     """The products of 64 rows, in parts, with v and with u; rows lie down the columns, in pairs.
 
+    As many at once as registers hold: 32 of them take all rows and both vectors, so that each row
+    is read once; of 16, half are kept for half of the rows and one vector.
+    """
+    arrays = [target.make_array(signature.args[i])(target, builder, arguments[i]) for i in range(3)]
+    parts = range(TILE // WIDTH)
+    if "+avx512bw" in target.codegen().magic_tuple()[2]:
+        return _products(builder, arrays, parts)
+    rows, *vectors = arrays
+    halves = parts[: len(parts) // 2], parts[len(parts) // 2 :]
+    return [
+        [total for half in halves for total in _products(builder, [rows, one], half)[0]]
+        for one in vectors
+    ]
+
+
+def _products(builder: Any, arrays: list[Any], parts: range) -> list[list[Any]]:
+    """The products of some parts of the rows with each vector.
+
     Written so that LLVM knows it for what processors have for sound: multiply sixteen-bit numbers
-    and add the products by twos, in one instruction. Two vectors at once read each row once.
+    and add the products by twos, in one instruction.
     """
     from llvmlite import ir
     from numba.core import cgutils
@@ -499,27 +517,24 @@ def _sums(target: Any, builder: Any, signature: Any, arguments: Any) -> list[lis
     part, pairs = ir.VectorType(number, WIDTH), ir.VectorType(ir.IntType(16), 2 * WIDTH)
     longer = ir.VectorType(number, 2 * WIDTH)
     even, odd = (ir.Constant(part, [2 * k + i for k in range(WIDTH)]) for i in (0, 1))
-    nothing, parts = ir.Constant(longer, ir.Undefined), TILE // WIDTH
-    rows, *vectors = (
-        target.make_array(signature.args[i])(target, builder, arguments[i]) for i in range(3)
-    )
+    nothing, zeros = ir.Constant(longer, ir.Undefined), ir.Constant(part, None)
+    rows, *vectors = arrays
     data = builder.bitcast(rows.data, pairs.as_pointer())
-    zeros = ir.Constant(part, None)
-    totals = [[cgutils.alloca_once_value(builder, zeros) for _ in range(parts)] for _ in vectors]
+    totals = [[cgutils.alloca_once_value(builder, zeros) for _ in parts] for _ in vectors]
     with cgutils.for_range(builder, builder.extract_value(rows.shape, 0)) as loop:
         factors = [
             builder.sext(builder.bitcast(_spread(builder, one), pairs), longer)
             for one in (builder.load(builder.gep(v.data, [loop.index])) for v in vectors)
         ]
-        start = builder.mul(loop.index, ir.Constant(loop.index.type, parts))
-        for k in range(parts):
+        start = builder.mul(loop.index, ir.Constant(loop.index.type, TILE // WIDTH))
+        for i, k in enumerate(parts):
             place = builder.add(start, ir.Constant(loop.index.type, k))
             some = builder.sext(builder.load(builder.gep(data, [place]), align=4), longer)
             for factor, total in zip(factors, totals, strict=True):
                 each = builder.mul(some, factor, flags=["nsw"])
                 twos = [builder.shuffle_vector(each, nothing, which) for which in (even, odd)]
                 both = builder.add(*twos, flags=["nsw"])
-                builder.store(builder.add(builder.load(total[k]), both), total[k])
+                builder.store(builder.add(builder.load(total[i]), both), total[i])
     return [[builder.load(total) for total in some] for some in totals]
 
 
