@@ -252,5 +252,5 @@ def test_a_bad_shard_of_a_group_is_named(client, planted):
 def test_a_worker_with_threads_is_asked_as_many_groups():
     cluster = Cluster.__new__(Cluster)
     cluster.homes = ["b", "a", "b", "b", "a", "b", "c"]
-    cluster.threads = lambda: {"a": 1, "b": 3}
+    cluster.workers = {"a": 1, "b": 3}
     assert cluster._groups() == [("a", [1, 4]), ("b", [0, 5]), ("b", [2]), ("b", [3]), ("c", [6])]

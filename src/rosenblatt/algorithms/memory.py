@@ -93,7 +93,7 @@ class DictRow:
             w[name] = get(name, 0.0) + a * value
 
 
-class InOrder:
+class SideBySide:
     """w as tuples, beside dicts that name its features in its own order.
 
     w·x is (‖w‖² + ‖x‖² - ‖w - x‖²) / 2, and Python's lengths of tuples cost less than a loop.
@@ -135,7 +135,7 @@ class StreamMemory:
         self.counts[LONGEST] = -1
         self.squared_radius = 0.0
         self.surely_shorter = 0.0  # features shorter than this leave the radius as it is
-        self.in_order = InOrder({X0: 0.0}, 0.0)
+        self.beside = SideBySide({X0: 0.0}, 0.0)
 
     def by_name(self) -> list[Vector]:
         """The vectors as dicts, ready to be changed."""
@@ -161,10 +161,10 @@ class StreamMemory:
 
     def side(self, row: DictRow, values: tuple[Any, ...]) -> float:
         """The score of one dict by w, or a number of the same sign; the values are those of x."""
-        w, known = self.V[0], self.in_order
+        w, known = self.V[0], self.beside
         if len(w) == len(values) + 1:
             if known.w is not w:
-                known = self.in_order = InOrder(w, row.x0)
+                known = self.beside = SideBySide(w, row.x0)
             if [*row.x] == known.names and type(sum(values, 0.0)) is float:
                 squares = known.squares + row.length * row.length
                 apart = math.dist(values, known.weights)
@@ -205,7 +205,7 @@ class StreamMemory:
             V = self.grouped()
             mistake = kernels.beaten(D, 0, zero, V, self.counts)  # type: ignore[no-untyped-call]
         if mistake >= 0:
-            self.in_order.w = NOTHING  # w will be another
+            self.beside.w = NOTHING  # w will be another
         kernels.learn(  # type: ignore[no-untyped-call]
             D, 0, zero, mistake, V, self.kept, self.counts, self.window
         )
@@ -279,7 +279,7 @@ class StreamMemory:
         for vector in self.by_name():
             for name, value in vector.items():
                 vector[name] = 0.0 - value  # never -0.0
-        self.in_order.w = NOTHING
+        self.beside.w = NOTHING
 
     def forget_mistakes(self) -> None:
         """Go back to w = 0 as if every example so far had been answered rightly."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from dask import delayed
 from dask.distributed import KilledWorker, default_client, wait
 from numpy.typing import NDArray
 
@@ -28,8 +29,10 @@ from rosenblatt.examples import Examples, one_or_two_labels, signs
 from rosenblatt.words import listed
 
 T = TypeVar("T")
+Group = tuple[str, list[int]]  # a worker, or "" for any, and some of its shards
 
 WIDE = 2**17  # bytes of w from which it is sent to the workers once, not with every task
+DONE = ("finished", "error")  # what becomes of a task that is not cancelled
 FORGOTTEN = 5.0  # seconds that the client may take to let go of a task
 
 
@@ -76,6 +79,8 @@ class Cluster:
         self.shards: list[Any] = []
         self.homes: list[str] = []  # the worker of each shard, as far as is known
         self.rows: list[int] = []  # how many each has
+        self.workers: dict[str, int] = {}  # those last heard of, and the threads of each
+        self._last: list[Any] = []  # the tasks of the last question
         # Shards are taken so where they are, when they are first asked: it saves a task for each.
         self.reading: AsExamples | None = None
 
@@ -84,15 +89,15 @@ class Cluster:
 
         Gives one row of zeros with their columns and labels, for what only asks about those.
         """
-        loads = loads_of(given.X, given.y, given.sample_weight)
-        seen: list[Seen] = self._loaded(loads, look_at, [MANY_LABELS] * len(loads))
+        seen = self._looked_at(loads_of(given.X, given.y, given.sample_weight))
         some = [i for i, part in enumerate(seen) if part.counts.sum() > 0]
         if not some:
             raise ValueError("there are no rows to learn from.")
-        self.names, self.shards, self.homes = (
-            [values[i] for i in some] for values in (self.names, self.shards, self.homes)
+        self.names, self.shards = (
+            [values[i] for i in some] for values in (self.names, self.shards)
         )
         parts = [seen[i] for i in some]
+        self.homes = [part.worker for part in parts]
         columns = sorted({part.columns for part in parts})
         if len(columns) > 1:
             raise ValueError(
@@ -104,26 +109,26 @@ class Cluster:
         X, y = np.zeros((1, columns[0])), np.ones(1, dtype=np.int8)
         return Examples(X, y, labels, parts[0].names, x0)
 
-    def _loaded(
-        self, loads: Sequence[Load], function: Callable[..., Any], each: Sequence[Any]
-    ) -> list[Any]:
-        """Let the workers load the parts, which are the shards; what these answer to a question.
+    def _looked_at(self, loads: Sequence[Load]) -> list[Seen]:
+        """Let the workers load the parts, which are the shards, and look at them.
 
-        It is asked before they are there, so that no worker waits for it; again where some had to
+        Both are asked for at once, so that no worker waits; a look again where some shards had to
         be loaded again.
         """
         self.names = [part.name for part in loads]
+        look = delayed(look_at, pure=False)
+        looks = [look(part.load, MANY_LABELS, None) for part in loads]
         with self._told():
-            self.shards = self.client.compute([part.load for part in loads])
-            submit = self._question(function, each, None)
-            early = [submit([i]) for i in range(len(loads))]
+            both = self.client.compute([*(part.load for part in loads), *looks])
+            self.shards, early = both[: len(loads)], both[len(loads) :]
+            self._wait(both, self.names * 2)
             self._finish(self.shards, lambda i: self.client.compute(loads[i].load), self.names)
-            self.homes = self._where()
-            self._wait(early, self.names)
+            self._last = early
             if all(future.status == "finished" for future in early):
                 with suppress(CancelledError):
-                    return [answer for (answer,) in self.client.gather(early)]
-        return self.ask(function, each, None)
+                    return list(self.client.gather(early))
+            self.homes = self._where()
+        return self.ask(look_at, [MANY_LABELS] * len(loads), None)
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """One pass: work(shard, number of its first row), all at once, in the order of the rows."""
@@ -144,6 +149,7 @@ class Cluster:
                     return self._answers(function, each, self._sent(w))
                 except CancelledError:
                     self._must_be_there()
+                    self.workers = {}
                     if time.monotonic() > end:
                         raise ClusterError(
                             f"workers were lost again and again for {self.limit:g} s; "
@@ -158,25 +164,34 @@ class Cluster:
         except (OSError, TimeoutError):  # the worker it went to was lost, or there is none now
             raise CancelledError from None
 
-    def _question(
-        self, function: Callable[..., Any], each: Sequence[Any], w: Any
-    ) -> Callable[..., Any]:
-        """What puts a question to some shards, as one task."""
+    def _put(
+        self, function: Callable[..., Any], each: Sequence[Any], w: Any, groups: Sequence[Group]
+    ) -> list[Any]:
+        """Put a question to groups of shards, each as one task.
 
-        def submit(part: Sequence[int], **where: Any) -> Any:
+        A client that has just sent a message waits some milliseconds with the next: so all tasks go
+        in one, and the tasks before are let go of only then.
+        """
+        client = self.client
+
+        def submit(home: str, part: Sequence[int]) -> Any:
             names, own, shards = (
                 [values[i] for i in part] for values in (self.names, each, self.shards)
             )
             task = ShardTask(function, self.reading, names, own)
             # Not as a keyword: Dask makes a task called "w" of a large one, for all calls alike.
-            return self.client.submit(ShardTask.run, task, shards, w, pure=False, **where)
+            return client.submit(ShardTask.run, task, shards, w, pure=False, **_at(home))
 
-        return submit
+        async def submit_all() -> list[Any]:
+            return [submit(*group) for group in groups]
+
+        self._last = client.sync(submit_all)
+        return list(self._last)
 
     def _answers(self, function: Callable[..., Any], each: Sequence[Any], w: Any) -> list[Any]:
         """Ask the shards of a worker together: a task costs more than the work of some shards."""
-        submit, groups = self._question(function, each, w), self._groups()
-        futures = [submit(part, **_at(home)) for home, part in groups]
+        groups = self._groups()
+        futures = self._put(function, each, w, groups)
         self._wait(futures, [listed([self.names[i] for i in part], most=3) for _, part in groups])
         fine = [k for k, future in enumerate(futures) if future.status != "error"]
         found = self.client.gather([futures[k] for k in fine])
@@ -184,24 +199,22 @@ class Cluster:
         for k, some in zip(fine, found, strict=True):
             answers.update(zip(groups[k][1], some, strict=True))
         # One of a group is to blame; each alone, it shows which.
-        alone = [i for i in range(len(self.shards)) if i not in answers]
+        alone: list[Group] = [("", [i]) for i in range(len(self.shards)) if i not in answers]
         if alone:
-            answers.update(zip(alone, self._each_alone(submit, alone), strict=True))
+            futures = self._put(function, each, w, alone)
+            names = [self.names[i] for _, (i,) in alone]
+            self._finish(futures, lambda k: self._put(function, each, w, [alone[k]])[0], names)
+            for (_, (i,)), (answer,) in zip(alone, self.client.gather(futures), strict=True):
+                answers[i] = answer
         return [answers[i] for i in range(len(self.shards))]
 
-    def _each_alone(self, submit: Callable[..., Any], some: Sequence[int]) -> list[Any]:
-        names = [self.names[i] for i in some]
-        futures = [submit([i]) for i in some]
-        self._finish(futures, lambda k: submit([some[k]]), names)
-        return [answer for (answer,) in self.client.gather(futures)]
-
-    def _groups(self) -> list[tuple[str, list[int]]]:
+    def _groups(self) -> list[Group]:
         """The shards of each worker, in as many groups as it has threads."""
-        threads = self.threads()
+        self.workers = self.workers or self.threads()
         groups = []
         for home in sorted(set(self.homes)):
             part = [i for i, at in enumerate(self.homes) if at == home]
-            count = min(len(part), threads.get(home, len(part)))
+            count = min(len(part), self.workers.get(home, len(part)))
             groups += [(home, part[k::count]) for k in range(count)]
         return groups
 
@@ -240,7 +253,7 @@ class Cluster:
             time.sleep(0.001)
 
     def _wait(self, futures: Sequence[Any], names: Sequence[str]) -> None:
-        left = list(futures)
+        left = [future for future in futures if future.status not in DONE]
         while left:
             try:
                 with self.client.as_current():  # `wait` asks whichever client that is
@@ -272,10 +285,10 @@ class Cluster:
     def place(self) -> int:
         """Move shards to workers that have too few, as after a lost one came back; how many."""
         with self._told():
-            threads = self.threads()
-            if not set(self.homes) <= set(threads):
+            self.workers = self.threads()
+            if not set(self.homes) <= set(self.workers):
                 self.homes = self._where()
-            moves = moves_of(self.homes, threads)
+            moves = moves_of(self.homes, self.workers)
             for i, home in moves:
                 shard = self.shards[i]
                 self.shards[i] = self.client.submit(as_it_is, shard, pure=False, **_at(home))

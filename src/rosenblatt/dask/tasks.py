@@ -31,6 +31,7 @@ class Seen:
     names: tuple[str, ...] | None
     labels: NDArray[Any]
     counts: NDArray[np.int64]  # rows of each label with a weight above 0
+    worker: str  # where it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +116,7 @@ class ShardTask:
 def look_at(raw: Raw, most: int, _: None) -> Seen:
     """Look at a part: its size, its labels, how many rows count."""
     if raw.n == 0:
-        return Seen(0, 0, raw.names, np.empty(0), np.empty(0, dtype=np.int64))
+        return Seen(0, 0, raw.names, np.empty(0), np.empty(0, dtype=np.int64), here())
     answers = raw.answers
     if raw.weights is not None:
         answers = answers[row_weights(raw.weights, raw.n) > 0]
@@ -124,7 +125,7 @@ def look_at(raw: Raw, most: int, _: None) -> Seen:
     except TypeError:  # labels of several kinds: `signs` says so
         signs(answers, None)
         raise
-    return Seen(raw.n, raw.X.shape[1], raw.names, labels[:most], counts[:most])
+    return Seen(raw.n, raw.X.shape[1], raw.names, labels[:most], counts[:most], here())
 
 
 def _counted(answers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
