@@ -67,12 +67,11 @@ def flag(name: str, value: Any) -> None:
 
 
 def class_weights(
-    given: Any, labels: list[Any], places: NDArray[Any], stream: bool
+    given: Any, labels: list[Any], counts: NDArray[np.intp] | None
 ) -> NDArray[np.float64]:
-    """The weights of the classes in their order; the places are those of the answers in it."""
-    if given == "balanced" and not stream:
-        counts = np.bincount(places, minlength=len(labels))
-        return np.asarray(len(places) / (float(len(labels)) * counts))
+    """The weights of the classes in their order; of a stream nobody knows how often each comes."""
+    if given == "balanced" and counts is not None:
+        return np.asarray(counts.sum() / (float(len(labels)) * counts))
     if not isinstance(given, dict):
         hint = "'balanced' needs all the data; " if given == "balanced" else ""
         raise ValueError(f"class_weight is {given!r}; {hint}give weights as {{label: weight}}.")

@@ -21,6 +21,8 @@ from rosenblatt.tables import (
     floats,
     large,
     missing,
+    numbers_in,
+    places_named,
     refuse_masked,
     refuse_non_finite,
 )
@@ -160,6 +162,16 @@ class Examples:
     def d(self) -> int:
         """The number of features, x0 not counted."""
         return int(self.X.shape[1])
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """What the features are called: x1, x2, … where the data had no names."""
+        return self.names or places_named(self.d)
+
+    @property
+    def label_names(self) -> list[str]:
+        """The labels as text."""
+        return [str(label) for label in self.labels.tolist()]
 
     @property
     def is_sparse(self) -> bool:
@@ -446,7 +458,7 @@ class Pick:
 def as_table(X: Any) -> Any:
     """Check X and return it as a C-contiguous float array or a CSR matrix."""
     table = floats(X)
-    if not math.isfinite(sum_of_squares(table if isinstance(table, np.ndarray) else table.data)):
+    if not math.isfinite(sum_of_squares(numbers_in(table))):
         refuse_non_finite(table, column_names(X))
     return table
 

@@ -20,7 +20,7 @@ from rosenblatt.errors import BadCellError, DataError, UsageError, UserError
 from rosenblatt.evidence.accuracy import Testing
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.read import Layout, Source
-from rosenblatt.read.columns import Number
+from rosenblatt.read.columns import Number, arrow_table
 from rosenblatt.read.convert import opened
 from rosenblatt.read.data import Data, Footprint, of_table, read_data
 from rosenblatt.read.encoding import POLICIES, Answers, Encoding, ManyAnswers, spelled
@@ -171,7 +171,7 @@ def _given(X: Any, y: Any, wishes: Wishes, asked: tuple[How, Testing]) -> Data:
         return opened(source, Layout(), wishes, convert=False)
     if not hasattr(X, "column_names") and not hasattr(X, "columns"):
         return _of_arrays(X, y, wishes)
-    table = _arrow(X)
+    table = arrow_table(X)
     if y is not None and not isinstance(y, str):
         name = str(getattr(y, "name", None) or "answer")
         while name in table.column_names:
@@ -186,16 +186,10 @@ def _given(X: Any, y: Any, wishes: Wishes, asked: tuple[How, Testing]) -> Data:
         raise DataError(f"{where}: {bad.text or 'there'} is not {bad.promised}. {advice}") from None
 
 
-def _arrow(frame: Any) -> Any:
-    if hasattr(frame, "iloc"):  # pandas, without the names of its rows
-        return pa.Table.from_pandas(frame, preserve_index=False)
-    return frame.to_arrow() if hasattr(frame, "to_arrow") else pa.table(frame)
-
-
 def _of_arrays(X: Any, y: Any, wishes: Wishes) -> Data:
     """Arrays of numbers, taken as they are."""
     examples = JointExamples.from_arrays(X, y)
-    columns = tuple(Number(f"x{i}") for i in range(1, examples.d + 1))
+    columns = tuple(map(Number, examples.feature_names))
     if isinstance(examples, JointExamples) and wishes.positive is not None:
         examples = _against_the_rest(examples, wishes.positive)
     if isinstance(examples, JointExamples):

@@ -29,7 +29,7 @@ from rosenblatt.examples import (
     sum_of_squares,
 )
 from rosenblatt.kernels import SMALLEST
-from rosenblatt.tables import refuse_non_finite
+from rosenblatt.tables import numbers_in, places_named, refuse_non_finite
 
 ZEROS = {"mistake": 0, "negative": -1, "positive": 1}  # what sign(0) is
 ROWS = 2**12  # rows looked at more closely are taken so many at a time
@@ -82,6 +82,12 @@ class Hypothesis:
     def of(w: Floats, x0: float = 1.0, zero: int = 0) -> Hypothesis:
         """The hypothesis of weights with their w0 slot, or of a row of them for each label."""
         return (Hypothesis if w.ndim == 1 else JointHypothesis)(w, x0, zero)
+
+    @staticmethod
+    def with_intercept(coef: Any, intercept: Any, zero: int) -> Hypothesis:
+        """The hypothesis of scikit-learn's weights: a row of features for each label, or one."""
+        w = np.column_stack((np.ravel(intercept), np.atleast_2d(coef)))
+        return Hypothesis.of(w[0] if len(w) == 1 else w, 1.0, zero)
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         """w·x for each row of a checked table."""
@@ -169,8 +175,7 @@ class Hypothesis:
 
     def _found_again(self, X: Any, s: NDArray[np.float64]) -> NDArray[np.float64]:
         """The scores of a few rows, exactly where they vanished or overflowed."""
-        numbers = X if isinstance(X, np.ndarray) else X.data
-        if not np.isfinite(self.w).all() or not np.isfinite(numbers).all():
+        if not np.isfinite(self.w).all() or not np.isfinite(numbers_in(X)).all():
             return s
         for k in np.flatnonzero(self._unsure(X, np.where(np.isfinite(s), s, 0.0), 0.0)):
             row = X[k] if isinstance(X, np.ndarray) else X[[k]].toarray()[0]
@@ -325,7 +330,7 @@ class JointHypothesis(Hypothesis):
 def _few_rows(examples: Examples, rows: NDArray[np.intp]) -> tuple[Any, NDArray[Any]]:
     """Some rows and their answers; refuses numbers that are none."""
     X = examples.X[rows]
-    if not math.isfinite(sum_of_squares(X if isinstance(X, np.ndarray) else X.data)):
+    if not math.isfinite(sum_of_squares(numbers_in(X))):
         refuse_non_finite(examples.X, examples.names)
     return X, examples.y[rows]
 
@@ -436,8 +441,6 @@ def count_mistakes(blocks: Blocks, w: Floats, zero: int = 0) -> float:
 
 def mistakes_of(blocks: Blocks, hypothesis: Hypothesis) -> int:
     """How many rows of blocks a hypothesis answers wrongly, in exact arithmetic."""
-    if hypothesis.w.ndim == 1:
-        return int(count_mistakes(blocks, hypothesis.w))
     return sum(blocks.each(lambda block, first: len(hypothesis.mistakes(block))))
 
 
@@ -656,7 +659,7 @@ def thresholds_of(hypothesis: Hypothesis) -> list[float]:
 
 
 def _ranked(weights: Floats, spread: Spread) -> Iterator[tuple[str, float, float]]:
-    names = spread.names or tuple(f"x{i}" for i in range(1, len(weights) + 1))
+    names = spread.names or places_named(len(weights))
     with np.errstate(over="ignore"):
         strength = np.nan_to_num(weights * spread.deviation)
     for i in np.argsort(-np.abs(strength), kind="stable"):

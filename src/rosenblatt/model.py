@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from rosenblatt import __version__, strictjson
@@ -24,11 +23,21 @@ from rosenblatt.examples import as_table
 from rosenblatt.files import write_text
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.pipelines import final, is_ours, line_before, names_before
-from rosenblatt.read.columns import DECIMALS, KINDS, Category, Column, Entries, Number, Written
+from rosenblatt.read.columns import (
+    DECIMALS,
+    KINDS,
+    Category,
+    Column,
+    Entries,
+    Number,
+    Written,
+    arrow_table,
+    usual,
+)
 from rosenblatt.read.encoding import POLICIES, AnswerColumn, Answers, Encoding, ManyAnswers
 from rosenblatt.read.plan import Plan
 from rosenblatt.read.regression import RegressionPlan
-from rosenblatt.tables import column_names
+from rosenblatt.tables import column_names, places_named
 from rosenblatt.words import card, column_called, listed
 
 FORMAT = 1
@@ -86,7 +95,7 @@ class Model:
         hypothesis = line_before(estimator)
         names = names_before(estimator)
         if names is None:
-            names = [f"x{i}" for i in range(1, hypothesis.w.shape[-1])]
+            names = places_named(hypothesis.w.shape[-1] - 1)
         estimator = last
         encoding = Encoding(tuple(Number(str(name)) for name in names))
         labels = [label.item() if hasattr(label, "item") else label for label in last.classes_]
@@ -155,8 +164,7 @@ class Model:
         return table
 
     def _encoded(self, frame: Any) -> Any:
-        # Early versions of polars have their own way to Arrow and not yet the common one.
-        table = frame.to_arrow() if hasattr(frame, "to_arrow") else pa.table(frame)
+        table = usual(arrow_table(frame))
         try:
             found = self.encoding.encode(table, "X")
         except BadCellError as bad:

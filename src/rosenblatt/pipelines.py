@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.tables import column_names
+from rosenblatt.tables import column_names, places_named
 
 Exact = list[Fraction]
 # Scalers that give (x - centre) / scale_: the centre, and whether it is taken.
@@ -166,7 +166,7 @@ def _named(step: Any, X: Any, names: Sequence[str] | None) -> tuple[str, ...] | 
     """What a step calls its columns; without names its first is x1, as everywhere here."""
     shape = getattr(X, "shape", None) or np.shape(X)
     if names is None and len(shape) == 2:
-        names = [f"x{i}" for i in range(1, shape[1] + 1)]
+        names = places_named(shape[1])
     tell = getattr(step, "get_feature_names_out", None)
     try:
         return None if tell is None else tuple(map(str, tell(names)))

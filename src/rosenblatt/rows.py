@@ -22,6 +22,7 @@ from rosenblatt.tables import (
     floats,
     is_changed,
     missing,
+    numbers_in,
     refuse_masked,
 )
 from rosenblatt.words import counted
@@ -135,10 +136,10 @@ class Block:
 
     def check(self) -> None:
         """Refuse the block if any number is bad, saying which."""
-        table = as_table(self.table)
-        numbers = table if isinstance(table, np.ndarray) else table.data
-        if sum_of_squares(numbers.astype(np.float64, copy=False)) < LONGEST_SQUARED:
+        table = self.table
+        if sum_of_squares(numbers_in(table).astype(np.float64, copy=False)) < LONGEST_SQUARED:
             return
+        as_table(table)  # which refuses what is not finite
         for n in range(self.n):
             row = table[n] if isinstance(table, np.ndarray) else table[[n]].data
             if not sum_of_squares(row.astype(np.float64)) < LONGEST_SQUARED:

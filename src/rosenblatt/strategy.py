@@ -183,10 +183,10 @@ def _cycles(done: Run, held: Examples | None) -> str:
     return told + (ENDED if done.reason == "time_limit" else "")
 
 
-def _pla(task: Task, deadline: Deadline) -> Run:
+def _pla(task: Task, deadline: Deadline, cycles: int = FOREVER, average: bool = False) -> Run:
     """A run of PLA that ends in time, or when a person ends it."""
-    rule = algorithms.Rule(task.how.order, rng=task.how.rng)
-    cycles = FOREVER if isinstance(task.scaled, Examples) else task.how.cycles
+    rule = algorithms.Rule(task.how.order, rng=task.how.rng, average=average)
+    cycles = cycles if isinstance(task.scaled, Examples) else task.how.cycles
     budget = algorithms.Budget(cycles, seconds=deadline.left)
     try:
         return algorithms.pla(task.scaled, rule, budget)
@@ -273,13 +273,8 @@ def _by_average(task: Task, separator: Hypothesis | None) -> Outcome:
     """The mean of PLA's w over all visits: of few cycles, for it settles soon."""
     held = task.scaled
     assert isinstance(held, Examples)
-    rule = algorithms.Rule(task.how.order, rng=task.how.rng, average=True)
-    budget = algorithms.Budget(AVERAGED_CYCLES, seconds=task.deadline.left)
     with task.watcher.patience("running PLA"):
-        try:
-            done = algorithms.pla(held, rule, budget)
-        except algorithms.Interrupted as stop:
-            done = stop.run
+        done = _pla(task, task.deadline, AVERAGED_CYCLES, average=True)
     assert done.mean is not None
     hypothesis = task.folded(done.mean.hypothesis)
     mistakes = task.count(hypothesis)

@@ -29,6 +29,11 @@ DIGITS = 400  # longer ones are not finite as doubles
 Names = tuple[str, ...] | None  # of columns, where they have any
 
 
+def places_named(count: int) -> tuple[str, ...]:
+    """The names of columns that have none: x1, x2, …"""
+    return tuple(f"x{i}" for i in range(1, count + 1))
+
+
 def column_names(X: Any) -> tuple[str, ...] | None:
     """The column names of a frame whose names are all text, else None."""
     names = getattr(X, "column_names", None)
@@ -78,7 +83,7 @@ def _column_of(X: Any, column: int) -> NDArray[Any]:
 
 def _unrounded(given: Any, table: Any, names: Names) -> Any:
     """The table, in which no whole number is another than in what was given."""
-    before, after = _numbers(given), _numbers(table)
+    before, after = numbers_in(given), numbers_in(table)
     at = None if before.dtype.kind == "b" else first_changed(before, after)
     if at is not None:
         raise _rounded(before[at], place(table, at), names)
@@ -221,7 +226,7 @@ def _text(cell: Any, at: tuple[int, int], names: Names) -> ValueError:
 
 def refuse_non_finite(table: Any, names: Names) -> None:
     """Name the first NaN or infinity, if there is one: squares also overflow without."""
-    numbers = _numbers(table)
+    numbers = numbers_in(table)
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad) == 0:
         return
@@ -232,7 +237,7 @@ def refuse_non_finite(table: Any, names: Names) -> None:
     )
 
 
-def _numbers(table: Any) -> NDArray[Any]:
+def numbers_in(table: Any) -> NDArray[Any]:
     """The entries of a table, those stored where it is sparse, one after another."""
     numbers: NDArray[Any] = table.reshape(-1) if isinstance(table, np.ndarray) else table.data
     return numbers

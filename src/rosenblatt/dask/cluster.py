@@ -104,7 +104,10 @@ class Cluster:
                 f"parts of X have {columns[0]} and {columns[-1]} columns; give them one."
             )
         labels, counts = _labels(parts, one_class)
-        self.reading = AsExamples(labels, x0, _each_class(given.class_weight, labels, counts))
+        each, weights = given.class_weight, None
+        if each is not None:
+            weights = checks.class_weights(each, labels.tolist(), np.array(counts))
+        self.reading = AsExamples(labels, x0, weights)
         self.rows = [part.rows for part in parts]
         X, y = np.zeros((1, columns[0])), np.ones(1, dtype=np.int8)
         return Examples(X, y, labels, parts[0].names, x0)
@@ -391,12 +394,3 @@ def _labels(parts: list[Seen], one_class: bool) -> tuple[NDArray[Any], list[int]
     _, labels = signs(met, one_or_two_labels(met) if one_class else None)
     labels = labels.astype(parts[0].labels.dtype) if labels.dtype.kind != "U" else labels
     return labels, [count[label] for label in labels.tolist()]
-
-
-def _each_class(given: Any, labels: NDArray[Any], counts: list[int]) -> Any:
-    """The weights of the two classes, the negative first; None where none are given."""
-    if given is None:
-        return None
-    if given == "balanced":
-        return np.asarray(sum(counts) / (2.0 * np.array(counts)))
-    return checks.class_weights(given, labels.tolist(), np.ones(1, np.intp), stream=True)

@@ -6,6 +6,7 @@ A round's bits do not depend on where or how often its shards were computed: cha
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 import warnings
@@ -214,15 +215,9 @@ def average(w: Floats, learnt: Sequence[Learnt], by_mistakes: bool) -> Floats:
     if len(ws) == 1:
         return ws[0]
     if not by_mistakes:
-        return _sum(ws) / len(ws)
-    return _sum([v * (part.corrections / total) for v, part in zip(ws, learnt, strict=True)])
-
-
-def _sum(ws: Sequence[Floats]) -> Floats:
-    total = ws[0].copy()
-    for w in ws[1:]:
-        total += w
-    return total
+        return functools.reduce(np.add, ws) / len(ws)
+    heavy = (v * (part.corrections / total) for v, part in zip(ws, learnt, strict=True))
+    return functools.reduce(np.add, heavy)
 
 
 def _better(pocket: Judged | None, now: Judged) -> Judged:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
-
 from rosenblatt import algorithms, checks, engine
 from rosenblatt.algorithms.fewest import Search
 from rosenblatt.algorithms.pocket import FOREVER, Pocket, PocketPlan, PocketRun
@@ -339,6 +337,4 @@ class FewestMistakes(LinearClassifier):
         self.separated_ = len(result.wrong) == 0
         self.proof_ = result.proof
         self.result_ = result
-        w = result.weights
-        slot = w if self.fit_intercept else np.concatenate(([0.0], w))
-        self._take(Hypothesis(slot, examples.x0))
+        self._take(Hypothesis(examples.slotted(result.weights), examples.x0))

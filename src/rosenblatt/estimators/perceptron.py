@@ -100,16 +100,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _hypothesis(self) -> Hypothesis:
         """What was fitted, whatever parameters were set since: coef_ and intercept_."""
-        w = np.column_stack((np.ravel(self.intercept_), np.atleast_2d(self.coef_)))
-        return Hypothesis.of(w[0] if len(w) == 1 else w, 1.0, self._zero)
+        return Hypothesis.with_intercept(self.coef_, self.intercept_, self._zero)
 
     def _take(self, hypothesis: Hypothesis, mean: algorithms.Mean | None = None) -> None:
         """Set the weights under scikit-learn's names and the lecture's."""
-        w = hypothesis.w
         self._zero, self._mean = hypothesis.zero, mean
-        self.weights_ = w if hypothesis.x0 else w[..., 1:]
-        w = w if mean is None else mean.hypothesis.w
-        w = w[None] if w.ndim == 1 else w
+        self.weights_ = hypothesis.tall
+        w = np.atleast_2d(hypothesis.w if mean is None else mean.hypothesis.w)
         self.coef_ = w[:, 1:].copy()
         with np.errstate(over="ignore"):  # an x0 of 1e200 may have an intercept past all floats
             self.intercept_ = w[:, 0] * hypothesis.x0
@@ -154,8 +151,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights = checks.row_weights(1.0 if sample_weight is None else sample_weight, examples.n)
         if self.class_weight is not None:
             known, places = examples.labels.tolist(), examples.places
-            each = checks.class_weights(self.class_weight, known, places, labels is not None)
-            weights = weights * each[places]
+            counts = np.bincount(places, minlength=len(known)) if labels is None else None
+            weights = weights * checks.class_weights(self.class_weight, known, counts)[places]
         return examples.weighted(weights, stream=labels is not None)
 
     def _last_weights(self, examples: Examples) -> NDArray[np.float64]:

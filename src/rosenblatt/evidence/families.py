@@ -244,15 +244,14 @@ def _of_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
     """The columns of a frame of any kind as numbers, each with the names of these."""
     import pyarrow as pa
 
-    if hasattr(X, "to_arrow"):
-        X = X.to_arrow()
-    elif not hasattr(X, "column_names"):
-        try:
-            X = pa.Table.from_pandas(X, preserve_index=False)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as trouble:
-            raise ValueError(
-                f"X: {trouble.args[-1]}; make every cell of it a number, or every cell text."
-            ) from None
+    from rosenblatt.read.columns import arrow_table
+
+    try:
+        X = arrow_table(X)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as trouble:
+        raise ValueError(
+            f"X: {trouble.args[-1]}; make every cell of it a number, or every cell text."
+        ) from None
     kinds = pa.types
     categories = (kinds.is_dictionary, kinds.is_string, kinds.is_large_string, kinds.is_string_view)
     for i, name in enumerate(X.column_names):

@@ -285,6 +285,14 @@ def csr(
     return matrix
 
 
+def arrow_table(frame: Any) -> Any:
+    """A frame of any kind as Arrow has it, without the names of its rows."""
+    if hasattr(frame, "iloc"):  # pandas
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    # Early versions of polars have their own way to Arrow and not yet the common one.
+    return frame.to_arrow() if hasattr(frame, "to_arrow") else pa.table(frame)
+
+
 def usual(rows: Any) -> Any:
     """A table or batch in the types that are known here: no views, runs or types of others."""
     for i, field in enumerate(rows.schema):

@@ -41,8 +41,8 @@ def hypothesis_of(clf: Any) -> Hypothesis:
             "be drawn, or weights for each label whose highest score is the answer."
         )
     intercept = np.ravel(np.asarray(getattr(clf, "intercept_", 0.0), dtype=np.float64))
-    w = np.column_stack((np.broadcast_to(intercept, len(coef)), coef))
-    return Hypothesis.of(w[0] if len(w) == 1 else w, 1.0, getattr(clf, "_zero", -1))
+    each = np.broadcast_to(intercept, len(coef))
+    return Hypothesis.with_intercept(coef, each, getattr(clf, "_zero", -1))
 
 
 def examples_of(clf: Any, X: Any, y: Any) -> Examples:

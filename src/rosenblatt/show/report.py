@@ -167,7 +167,7 @@ def report(clf: Any, X: Any, y: Any) -> Report:
             facts.insert(1, ("learnt", f"{made} by {type(last).__name__}"))
         except ValueError as why:
             facts.append(("the run", f"is not shown: {why}"))
-    labels = listed([str(label) for label in examples.labels.tolist()], joint="or")
+    labels = listed(examples.label_names, joint="or")
     return _page(Findings(f"Answering {labels}", facts, examples, h, verdict, story))
 
 
@@ -189,7 +189,7 @@ def _page(found: Findings) -> Report:
     """The page, from the template."""
     examples, h = found.examples, found.hypothesis
     many = isinstance(examples, JointExamples)
-    labels = [str(label) for label in examples.labels.tolist()]
+    labels = examples.label_names
     proof = None if found.verdict is None else found.verdict.proof
     story, cuts = _played(found)
     scene, undrawn = _drawn(examples, h)
@@ -313,7 +313,7 @@ def _mistakes(
 ) -> Iterator[dict[str, Any]]:
     """The examples answered wrongly, the farthest first: how, and their strongest features."""
     examples, h = found.examples, found.hypothesis
-    names = examples.names or tuple(f"x{i}" for i in range(1, examples.d + 1))
+    names = examples.feature_names
     columns = [1 + names.index(name) for name in features]
     off = np.abs(clearances(h, examples.some(wrong)))
     for k in np.argsort(-off, kind="stable")[:MOST_MISTAKES].tolist():

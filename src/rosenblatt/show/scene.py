@@ -73,7 +73,7 @@ def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> 
     their weights, with three labels always; where they are in no plane, they cannot be drawn.
     """
     _check_labels(examples)
-    names, d = examples.names or tuple(f"x{i}" for i in range(1, examples.d + 1)), examples.d
+    names, d = examples.feature_names, examples.d
     if d <= 2:
         second = names[1] if d == 2 else ""
         return View(np.eye(d, 2), np.zeros(2), np.zeros(d), (names[0], second))
@@ -191,7 +191,7 @@ def scene_of(
             margin, nearest = float(far.min()), (*must, int(far.argmin()))
     rows = sample(examples.n, MOST_POINTS, nearest)
     points = view.points(examples.X[rows], rows)
-    labels = tuple(str(label) for label in examples.labels.tolist())
+    labels = tuple(examples.label_names)
     facts = Facts(examples.n, len(mistakes), margin, view.names, labels, view.flat)
     return Scene(points, rows, examples.places[rows], wrong[rows], view.line(h), facts)
 

@@ -126,7 +126,6 @@ class Story:
         """The story as the player takes it."""
         examples, trace, run = self.examples, self.run.trace, self.run
         origin, x0 = trace.known_origin(), examples.x0
-        names = examples.names or tuple(f"x{i + 1}" for i in range(examples.d))
         few = self.weights.size <= MOST_NUMBERS
         blocks = np.concatenate([np.atleast_2d(examples.shaped(w)) for w in self.weights])
         lines = self.view.lines(blocks, x0) if self.projected or x0 != 1.0 else None
@@ -148,8 +147,8 @@ class Story:
             "points": points.tolist(),
             "answers": examples.y.tolist(),
             "names": list(self.view.names),
-            "labels": [str(label) for label in examples.labels.tolist()],
-            "features": list(names[:50]) if self.projected else None,
+            "labels": examples.label_names,
+            "features": list(examples.feature_names[:50]) if self.projected else None,
             "corrections": len(trace),
             "rows": packed(trace.examples, COUNTS),
             "rivals": None if trace.rivals is None else packed(trace.rivals, COUNTS),
@@ -180,8 +179,7 @@ class Story:
         if self.verdict.rivals is not None:
             return {**proved, "line": None}
         if self.verdict.weights is not None:
-            w = np.asarray(self.verdict.weights, dtype=np.float64)
-            w = w if self.examples.x0 else np.concatenate(([0.0], w))
+            w = self.examples.slotted(np.asarray(self.verdict.weights, dtype=np.float64))
             line = self.view.lines(w[None, :], self.examples.x0)[0].tolist()
         for part in proved["blocking"]:
             part["common"] = _common(part, points, self.examples.y)

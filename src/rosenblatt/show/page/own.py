@@ -61,12 +61,11 @@ class OwnData:
     def to_json(self) -> dict[str, Any]:
         """What the page needs: names, numbers, answers, and the verdict about all features."""
         examples = self.examples
-        names = examples.names or tuple(f"x{i + 1}" for i in range(examples.d))
         verdict = self._verdict()
         return {
             "name": self.name,
-            "columns": list(names),
-            "labels": [str(label) for label in examples.labels.tolist()],
+            "columns": list(examples.feature_names),
+            "labels": examples.label_names,
             "rows": self.rows,
             "X": examples.X.tolist(),
             "answers": examples.y.tolist(),
