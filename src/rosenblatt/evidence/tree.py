@@ -15,13 +15,11 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rosenblatt.errors import quoted
 from rosenblatt.words import counted
 
-EXACT = 2**53  # sums below it are exact in floats
-FITS = 2**62  # products below it are exact in 64 bits
+FITS = 2**62  # sums and products below it are exact in 64 bits
 OPEN, GONE, KEPT = 0, 1, 2
 
 Numbers = tuple[int, ...]
@@ -128,7 +126,7 @@ class _Way:
         self.places = {n: i for i, n in enumerate(costs)}
         self.names, self.costs = list(costs), list(costs.values())
         self.dearest = max([1, *self.costs])
-        self.each = np.array(self.costs, dtype=np.int64 if self.dearest < FITS else object)
+        self.each = np.array(self.costs, np.int64 if self.dearest < FITS else object)
         self.state = np.zeros(len(self.costs), dtype=np.int8)
         self.spent = 0  # what the rows given up cost
         self.sizes = np.array([len(rows) for rows in sets], dtype=np.intp)
@@ -169,8 +167,7 @@ class _Way:
 
     def end(self, weighting: Weighting, need: int) -> str:
         """Why these weights do not prove here that mistakes cost `need`, or nothing."""
-        fits = self.dearest * weighting.over < FITS and sum(weighting.shares) < EXACT
-        total, heavy = (self._weigh if fits else self._weigh_exactly)(weighting)
+        total, heavy = self._weigh(weighting)
         over = weighting.over
         if heavy is not None:
             place, load = heavy
@@ -183,34 +180,20 @@ class _Way:
 
     def _weigh(self, weighting: Weighting) -> tuple[int, tuple[int, int] | None]:
         """The sum of all shares on sets not hit, and an open row that has too much, if any."""
-        sets = np.array(weighting.sets, dtype=np.intp)
-        shares = np.array(weighting.shares, dtype=np.int64)
+        fits = max(self.dearest * weighting.over, sum(weighting.shares)) < FITS
+        kind = np.int64 if fits else object  # Python's whole numbers have no end
+        sets, shares = np.array(weighting.sets, dtype=np.intp), np.array(weighting.shares, kind)
         alive = self.hits[sets] == 0
         sets, shares = sets[alive], shares[alive]
         sizes = self.sizes[sets]
         ends = np.cumsum(sizes)
         entries = np.repeat(self.starts[sets] - (ends - sizes), sizes)
-        rows = self.rows[entries + np.arange(len(entries))]
-        loads = np.bincount(rows, np.repeat(shares, sizes), len(self.costs)).astype(np.int64)
-        heavy: NDArray[Any] = (loads > self.each * weighting.over) & (self.state == OPEN)
+        loads = np.zeros(len(self.costs), kind)
+        np.add.at(loads, self.rows[entries + np.arange(len(entries))], np.repeat(shares, sizes))
+        most = self.each.astype(kind, copy=False) * weighting.over
+        heavy = (loads > most) & (self.state == OPEN)
         place = int(heavy.argmax())
         return int(shares.sum()), (place, int(loads[place])) if heavy[place] else None
-
-    def _weigh_exactly(self, weighting: Weighting) -> tuple[int, tuple[int, int] | None]:
-        """The same, in Python's whole numbers, which have no end."""
-        total, loads = 0, [0] * len(self.costs)
-        for j, share in zip(weighting.sets, weighting.shares, strict=True):
-            if self.hits[j] == 0:
-                total += share
-                for place in self.rows[self.starts[j] : self.starts[j] + self.sizes[j]].tolist():
-                    loads[place] += share
-        limits = zip(loads, self.costs, self.state.tolist(), strict=True)
-        heavy = (
-            (place, load)
-            for place, (load, cost, state) in enumerate(limits)
-            if state == OPEN and load > cost * weighting.over
-        )
-        return total, next(heavy, None)
 
 
 def _told(number: int, over: int) -> str:
