@@ -16,6 +16,7 @@ from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Any
 
+import flint
 import numpy as np
 from numpy.typing import NDArray
 
@@ -92,9 +93,8 @@ class Arrangement:
 
         Off the face these rows are a smaller problem of their own, in the span of the pivots.
         """
-        chosen = [self.rows[n] for n in pivots]
-        rows = [whole(in_terms_of(chosen, self.rows[n])) for n in (*pivots, *on)]
-        small = Arrangement(rows, self.costs[[*pivots, *on]])
+        chosen, rows = ([self.rows[n] for n in some] for some in (pivots, (*pivots, *on)))
+        small = Arrangement(in_terms_of(chosen, rows), self.costs[[*pivots, *on]])
         found = fewest(small, int(small.costs.sum()) + 1)
         assert found is not None
         return found
@@ -213,7 +213,7 @@ class Directions:
         left = [z for z, cost in merged.items() if cost]
         self.cancelled = [z for z, cost in merged.items() if not cost]
         self.rows = left
-        self.independent = sorted(echelon(left, len(self.columns)))
+        self.independent = independent(left)
         rows = [tuple(z[j] for j in self.independent) for z in left]
         worth = np.array([merged[z] for z in left], dtype=costs.dtype)
         self.arrangement = Arrangement(rows, worth)
@@ -225,9 +225,7 @@ class Directions:
         for row, sign in zip(
             zip(*(c.values for c in self.columns), strict=True), signs, strict=True
         ):
-            z = [sign * v << shift for v, shift in zip(row, shifts, strict=True)]
-            divisor = math.gcd(*z) or 1
-            yield tuple(v // divisor for v in z)
+            yield _plain([sign * v << shift for v, shift in zip(row, shifts, strict=True)])
 
     def weights(self, w: Weights) -> Weights:
         """Weights with a w0 slot for the data as they were given, off the plane of every row."""
@@ -297,59 +295,50 @@ def dot(a: Iterable[Any], b: Iterable[Any]) -> Any:
 def whole(w: Sequence[Fraction]) -> Vector:
     """The same direction in whole numbers without a common divisor."""
     common = math.lcm(*(v.denominator for v in w))
-    numbers = [int(v * common) for v in w]
+    return _plain([int(v * common) for v in w])
+
+
+def _plain(numbers: Sequence[int]) -> Vector:
+    """Whole numbers without their common divisor."""
     divisor = math.gcd(*numbers) or 1
     return tuple(v // divisor for v in numbers)
 
 
-def echelon(rows: Iterable[Sequence[Any]], width: int) -> dict[int, list[Fraction]]:
-    """Rows reduced by one another, each with a 1 in a column where the others have 0."""
-    reduced: dict[int, list[Fraction]] = {}
-    for z in rows:
-        left = [Fraction(v) for v in z]
-        for j, r in reduced.items():
-            if left[j]:
-                left = [v - left[j] * q for v, q in zip(left, r, strict=True)]
-        lead = next((j for j in range(width) if left[j]), None)
-        if lead is None:
-            continue
-        left = [v / left[lead] for v in left]
-        for j, r in reduced.items():
-            reduced[j] = [v - r[lead] * q for v, q in zip(r, left, strict=True)]
-        reduced[lead] = left
-        if len(reduced) == width:
-            break
-    return reduced
+def independent(rows: Sequence[Vector]) -> list[int]:
+    """Columns of which all others are sums: the leftmost."""
+    if not rows:
+        return []
+    table, _, rank = flint.fmpz_mat(rows).rref()
+    return [next(j for j, v in enumerate(row) if v != 0) for row in table.tolist()[:rank]]
 
 
 def complement(pivots: Sequence[Vector], dimension: int) -> tuple[Vector, Vector] | None:
     """Two directions that span what is orthogonal to pivots, if these leave no more than two."""
-    reduced = echelon(pivots, dimension)
-    free = [j for j in range(dimension) if j not in reduced]
-    if len(free) > 2:
+    entries = [v for z in pivots for v in z]
+    spans, count = flint.fmpz_mat(len(pivots), dimension, entries).nullspace()
+    if count > 2:
         return None
-    spans = (
-        [-reduced[j][f] if j in reduced else Fraction(j == f) for j in range(dimension)]
-        for f in free
-    )
-    u, v = map(whole, spans)
+    u, v = (_plain([int(spans[i, j]) for i in range(dimension)]) for j in range(2))
     return u, v
 
 
-def in_terms_of(pivots: Sequence[Vector], z: Vector) -> Weights:
-    """The coefficients by which z is a sum of independent pivots."""
+def in_terms_of(pivots: Sequence[Vector], rows: Sequence[Vector]) -> list[Vector]:
+    """For each of some rows the coefficients by which it is a sum of independent pivots.
+
+    They are times something positive, so that they are whole.
+    """
     p = len(pivots)
-    columns = [[*column, v] for column, v in zip(zip(*pivots, strict=True), z, strict=True)]
-    reduced = echelon(columns, p)
-    return [reduced[j][p] for j in range(p)]
+    table, over, _ = flint.fmpz_mat([*pivots, *rows]).transpose().rref()
+    sign = 1 if over > 0 else -1
+    return [_plain([sign * int(table[i, p + k]) for i in range(p)]) for k in range(len(rows))]
 
 
 def _with_products(pivots: Sequence[Vector], values: Weights) -> Weights:
     """A sum of pivots that has given products with them."""
-    gram = [[*(dot(a, b) for b in pivots), value] for a, value in zip(pivots, values, strict=True)]
-    reduced = echelon(gram, len(pivots))
-    shares = [reduced[j][-1] for j in range(len(pivots))]
-    return [dot(shares, column) for column in zip(*pivots, strict=True)]
+    P = flint.fmpq_mat(flint.fmpz_mat(pivots))
+    wanted = [flint.fmpq(v.numerator, v.denominator) for v in values]
+    shares = (P * P.transpose()).solve(flint.fmpq_mat(len(wanted), 1, wanted))
+    return [Fraction(int(v.p), int(v.q)) for v in (shares.transpose() * P).entries()]
 
 
 def nudged(along: Weights, aside: Weights, rows: Iterable[Vector]) -> Weights:
