@@ -1,6 +1,7 @@
 """Separability in passes over blocks against all rows at once."""
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -55,6 +56,22 @@ def agree(X, y, size, intercept=True):
 @given(strategies.labelled(max_rows=20), st.integers(1, 20), st.booleans())
 def test_a_verdict_in_passes_is_that_of_all_rows_at_once(examples, size, intercept):
     agree(*examples, size, intercept)
+
+
+@pytest.mark.slow_without_jit
+def test_a_margin_is_that_of_all_rows_where_rounding_hides_the_nearest():
+    rng = np.random.default_rng(0)
+    large = (
+        rng.choice([-1, 1], 900) * 2.0 ** rng.integers(100, 200, 900) * rng.integers(1, 999, 900)
+    )
+    near = rng.integers(1000, 2000, 900) / 1000  # what (1, 3, 7) makes of these rows
+    few = [[-2.0, 1.0, 0.0], [4.0, -1.0, 0.0], [-6.0, 0.0, 1.0], [8.0, 0.0, -1.0]]
+    X = np.vstack((few, np.column_stack((near, 7 * large, -3 * large))))
+    parts = agree(X, np.ones(len(X)), 300, intercept=False)
+    w = [Fraction(v) for v in parts.proof.weights]
+    products = [sum(a * Fraction(b) for a, b in zip(w, x, strict=True)) for x in X.tolist()]
+    square = min(products) ** 2 / sum(v * v for v in w)
+    assert Fraction(parts.margin) ** 2 <= square <= Fraction(parts.margin * 1.0000001) ** 2
 
 
 def planted(n, d, seed=0):

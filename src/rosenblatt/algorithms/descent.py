@@ -40,6 +40,7 @@ BOARD_ENTRIES = 2**21  # a board is kept in memory twice
 FEWEST_ROWS = 256  # data too wide for so many rows have no board
 # Temperatures, hot to cold, in mistakes: low ones search near the best, high ones go elsewhere.
 SCHEDULES = ((0.3, 0.2), (0.7, 0.3), (0.3, 0.2), (1.2, 0.2))
+RIDGE = 1e-3  # of logistic regression
 STEPS = 20_000  # of a walk
 FRESH = 4  # every fourth walk begins at the start again, not at the best so far
 WORK_PER_CALL = 5e7  # multiplications between two looks at the clock
@@ -205,13 +206,13 @@ class Walker:
             self.cost, self.w = cost, improved
 
 
-def logistic(board: Board, ridge: float = 1e-3, until: Deadline = NEVER) -> Floats:
+def logistic(board: Board, until: Deadline = NEVER) -> Floats:
     """Logistic regression on a board, as far as it gets in time: a convex start."""
 
     def loss(w: Floats) -> tuple[float, Floats]:
         s = board.rows @ w
-        value = float(board.costs @ np.logaddexp(0.0, -s)) + 0.5 * ridge * float(w @ w)
-        return value, ridge * w - board.rows.T @ (board.costs * expit(-s))
+        value = float(board.costs @ np.logaddexp(0.0, -s)) + 0.5 * RIDGE * float(w @ w)
+        return value, RIDGE * w - board.rows.T @ (board.costs * expit(-s))
 
     def stop(w: Floats) -> None:
         if until.over:

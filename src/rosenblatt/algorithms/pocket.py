@@ -285,7 +285,7 @@ class PocketWalk(Walk):
 
 def _ratchet(walk: PocketWalk) -> None:
     """Gallant's rule: judge w only when it was right for longer in a row than the pocket was."""
-    rows = _visits(walk)
+    rows = _next_order(walk)
     k = run = longest = 0
     judged = False  # once is enough before its next correction
     while walk.goes_on:
@@ -306,12 +306,12 @@ def _ratchet(walk: PocketWalk) -> None:
             walk.confirm()
             run, judged = 0, False
         if ended and walk.rule.order in ("shuffle", "random"):
-            rows = _visits(walk)
+            rows = _next_order(walk)
         if ended or (t and walk.rule.order == "first"):
             k = 0
 
 
-def _visits(walk: PocketWalk) -> Ints:
+def _next_order(walk: PocketWalk) -> Ints:
     """The order of the next cycle; "random" draws with replacement, as Gallant does."""
     rows = walk.examples.kept
     if walk.rule.order == "random":

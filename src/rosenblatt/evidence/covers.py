@@ -54,6 +54,7 @@ NEARLY = 1 + 1e-6
 OFTEN = 0.5  # seconds after which it is told again what is proved
 SPARE = 2  # times as many sets as rows are asked for; the others wait in the pool
 LESSONS = 1000  # that whole covers give at one node, before it is given up
+AT_ONCE = 64  # sets that a cover misses, asked for together
 MISSED = 0.02  # of a row: less than that of a set, and it counts as covered
 
 
@@ -151,10 +152,10 @@ class Pool:
         """Take a set that is none for covered, whatever x is."""
         self.table[self.places[rows], 0] = self.rows + 1
 
-    def missed(self, x: Floats, most: int = 64) -> list[Set]:
+    def missed(self, x: Floats) -> list[Set]:
         """Sets of which x takes clearly less than a row, those it takes least of first."""
         covered = np.append(x, (0.0, 1.0))[self.table[: len(self.sets)]].sum(axis=1)
-        order = np.argsort(covered, kind="stable")[:most]
+        order = np.argsort(covered, kind="stable")[:AT_ONCE]
         return [self.sets[j] for j in order[covered[order] < 1.0 - MISSED]]
 
 

@@ -30,6 +30,7 @@ EXACT = 2.0**53  # whole numbers below it are floats
 MANY_ROWS = 2**18
 KIND = 0.05  # of the rows that are left: so many equal ones are taken out at once
 AT_ONCE = 2**18  # rows whose kinds are looked for: arrays of so many are not made anew each time
+FEW_PAIRS = 8  # of alike rows with different answers that are told
 MOST_PAIRS = 2**15  # of alike rows with different answers in a proof: to check more takes long
 HALF = np.uint64(32)
 
@@ -396,7 +397,7 @@ def codes_of_bits(X, odd, codes):  # type: ignore[no-untyped-def]
 add_up_bits = Kernel(codes_of_bits, work=one_pass)
 
 
-def contradictions_of(examples: Examples, most: int = 8) -> list[tuple[int, int]]:
+def contradictions_of(examples: Examples) -> list[tuple[int, int]]:
     """A few pairs of rows that are alike in every number and have different answers.
 
     Not looked for among very many rows, where sorting codes takes longer than deciding.
@@ -408,7 +409,7 @@ def contradictions_of(examples: Examples, most: int = 8) -> list[tuple[int, int]
     if not (ordered[1:] == ordered[:-1]).any():
         return []
     firsts = ((int(yes[0]), int(no[0])) for yes, no in contradictions(examples, codes))
-    return sorted((min(pair), max(pair)) for pair in firsts)[:most]
+    return sorted((min(pair), max(pair)) for pair in firsts)[:FEW_PAIRS]
 
 
 def contradictions(

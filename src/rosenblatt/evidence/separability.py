@@ -393,11 +393,25 @@ class _Search:
         good = sifted.least >= enough / self.unit and sifted.least > slack_of(self.dimension)
         if not good and self.waits < PATIENCE and self._join(lower, found.support):
             return None
-        rows = self.working.joined([sifted.near])
-        plain = Signed(rows.examples, Scale.plain(look_at(rows.examples)))
-        near = measured(plain, found.weights, None)
-        near = replace(near, upper=found.upper, support=rows.numbers[near.support])
-        return replace(decision, measured=near)
+        if ON_THE_MARGIN * sifted.least > 2 * slack_of(self.dimension):
+            rows = self.working.joined([sifted.near])
+            margin, on = on_the_margin(found.weights, rows.examples, 0)
+            support = rows.numbers[on.numbers]
+        else:  # rounding hides which rows are the nearest
+            margin, on = self._nearest(found.weights)
+            support = on.numbers
+            narrower = self.widest and margin < found.margin * (1 - tolerance)
+            if narrower and self.waits < PATIENCE and self._join(on, found.support):
+                return None
+        return replace(decision, measured=replace(found, margin=margin, support=support))
+
+    def _nearest(self, weights: Vector) -> tuple[float, Picked]:
+        """The margin of weights on all rows, exactly, and the rows on it."""
+        self.passes += 1
+        parts = list(self.each(functools.partial(on_the_margin, weights)))
+        margin = min(least for least, _ in parts)
+        on = [rows for least, rows in parts if least <= margin + ON_THE_MARGIN * abs(margin)]
+        return margin, on[0].joined(on[1:])
 
     def _none_wrong(self, decision: Decision) -> Decision | None:
         """A line that is wrong about no row of the working set: is it about others?"""
@@ -591,6 +605,13 @@ def lowest(w: Floats, unit: float, share: float, block: Examples, first: int) ->
     near = np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * slack_of(len(w)))
     near = np.sort(near[np.argsort(s[near], kind="stable")[:MOST_NEAR]])
     return Sifted(picked(block, first, low), s[low], picked(block, first, near), least)
+
+
+def on_the_margin(weights: Vector, block: Examples, first: int) -> tuple[float, Picked]:
+    """The margin of weights on the rows of a block, exactly, and the rows on it."""
+    block = merged(block)
+    found = measured(Signed(block, Scale.plain(look_at(block))), weights, None)
+    return found.margin, picked(block, first, found.support)
 
 
 def off_the_span(weights: Vector, unit: float, block: Examples, first: int) -> Sifted:

@@ -203,12 +203,10 @@ def _largest_of_rows(examples: Examples, columns: Floats) -> Floats:
     largest = np.full(examples.n, abs(examples.x0) * columns[0] if examples.x0 else 0.0)
     units = columns[1:] if examples.x0 else columns
     for start, X, _ in batches(examples):
-        if not isinstance(X, np.ndarray):
-            X = X.copy()
-            X.data = np.abs(X.data) * units[X.indices]
-            top = X.max(axis=1).toarray().ravel()
-        else:
+        if isinstance(X, np.ndarray):
             top = (np.abs(X) * units).max(axis=1)
+        else:
+            top = abs(X).multiply(units).max(axis=1).toarray().ravel()
         np.maximum(largest[start : start + len(top)], top, out=largest[start : start + len(top)])
     return largest
 
