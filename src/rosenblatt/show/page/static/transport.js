@@ -29,7 +29,7 @@ export function transportOf(player) {
   const play = button("Play", "Play", () => (player.playing ? player.pause() : player.play()));
   const step = button("Step", "Step: make one correction", () => player.step());
   const last = button(icon(ICONS.last), "To the last correction", () => player.go(player.story.T));
-  [play.className, step.className] = ["rb-play", "rb-step"];
+  [play.className, step.className] = ["rb-play strong", "rb-step"];
   const speed = speedChoice(player);
   const where = make("output", { class: "rb-where" });
   const transport = make(
