@@ -11,9 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from rosenblatt.algorithms import ORDERS
-from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice, bar
-from rosenblatt.cli.options import examples, json_option
+from rosenblatt.cli.options import json_option, verb
 from rosenblatt.errors import UsageError
 from rosenblatt.experiments import Experiment
 from rosenblatt.experiments import experiment as many_runs
@@ -21,12 +20,9 @@ from rosenblatt.files import keep_apart
 from rosenblatt.words import counted
 
 
-@click.command(
-    short_help=VERBS["experiment"],
-    epilog=examples(
-        "rosenblatt experiment -n 20 --runs 100",
-        "rosenblatt experiment --dim 5 --runs 100 --seed 1 --json",
-    ),
+@verb(
+    "rosenblatt experiment -n 20 --runs 100",
+    "rosenblatt experiment --dim 5 --runs 100 --seed 1 --json",
 )
 @click.option("-n", "--examples", type=click.IntRange(min=1), default=100, show_default=True)
 @click.option("--runs", type=click.IntRange(min=1), default=1000, show_default=True)

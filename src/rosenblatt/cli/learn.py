@@ -12,16 +12,16 @@ from rich.table import Table
 from rich.text import Text
 
 from rosenblatt.algorithms import ORDERS
-from rosenblatt.cli import INTERRUPTED, VERBS
+from rosenblatt.cli import INTERRUPTED
 from rosenblatt.cli.console import Voice, bar, bare_table
 from rosenblatt.cli.options import (
     Reading,
     convert_option,
-    examples,
     json_option,
     proof_option,
     reading_options,
     too_large,
+    verb,
     write_proof,
 )
 from rosenblatt.errors import UsageError
@@ -61,12 +61,9 @@ class Wanted:
         return str(Path(self.output).parent / "report.html") if self.report else None
 
 
-@click.command(
-    short_help=VERBS["learn"],
-    epilog=examples(
-        "rosenblatt learn credit.csv --target approved",
-        "rosenblatt learn credit.csv --cv 5 --report",
-    ),
+@verb(
+    "rosenblatt learn credit.csv --target approved",
+    "rosenblatt learn credit.csv --cv 5 --report",
 )
 @click.argument("data", required=False, type=click.Path(allow_dash=True))
 @click.option(

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
 from rosenblatt.errors import OpenError, UsageError
 from rosenblatt.files import write_text
@@ -65,14 +66,20 @@ KINDS = (
     click.option("--category", multiple=True, metavar="COLUMN", help="Take it as categories."),
     click.option("--text", multiple=True, metavar="COLUMN", help="Take it as words."),
 )
+target_option = click.option(
+    "--target", metavar="COLUMN", help="The answers; a name, or a number from 1."
+)
+ignore_option = click.option(
+    "--ignore", multiple=True, metavar="COLUMN", help="Leave a column out."
+)
 COLUMNS = (
-    click.option("--target", metavar="COLUMN", help="The answers; a name, or a number from 1."),
+    target_option,
     click.option(
         "--positive",
         metavar="VALUE",
         help="The answer that counts as yes; one of three or more is learnt against the rest.",
     ),
-    click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out."),
+    ignore_option,
     *KINDS,
     click.option(
         "--missing",
@@ -168,9 +175,14 @@ def write_proof(voice: Voice, path: str | None, data: str, plan: Any, proof: Any
     return path
 
 
-def examples(*lines: str) -> str:
-    """The end of a verb's help: commands that a person can run, one a line."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+def verb(*lines: str) -> Callable[[Callable[..., int]], click.Command]:
+    """A verb of the program, by the name of the function; its help ends with lines to run."""
+    examples = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+    def made(function: Callable[..., int]) -> click.Command:
+        return click.command(short_help=VERBS[function.__name__], epilog=examples)(function)
+
+    return made
 
 
 json_option = click.option(

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
-from rosenblatt.cli.options import examples, json_option, layout_options
+from rosenblatt.cli.options import json_option, layout_options, verb
 from rosenblatt.errors import UsageError
 from rosenblatt.files import keep_apart
 from rosenblatt.model import load
@@ -17,12 +16,9 @@ from rosenblatt.read.source import Layout, Source
 from rosenblatt.show.predictions import WRITERS, AnswerCounts, answered, open_writer
 
 
-@click.command(
-    short_help=VERBS["predict"],
-    epilog=examples(
-        "rosenblatt predict model.json new.csv -o answers.csv",
-        "rosenblatt predict model.json new.csv --explain",
-    ),
+@verb(
+    "rosenblatt predict model.json new.csv -o answers.csv",
+    "rosenblatt predict model.json new.csv --explain",
 )
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))

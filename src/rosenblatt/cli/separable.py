@@ -8,17 +8,16 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice, bare_table
 from rosenblatt.cli.options import (
     Reading,
     convert_option,
-    examples,
     json_option,
     proof_option,
     reading_options,
     tell_plan,
     too_large,
+    verb,
     write_proof,
 )
 from rosenblatt.files import keep_apart
@@ -32,12 +31,9 @@ EXIT = {"separable": 0, "quasi-separable": 1, "inseparable": 1, "undecided": 2}
 SHOWN = 10
 
 
-@click.command(
-    short_help=VERBS["separable"],
-    epilog=examples(
-        "rosenblatt separable credit.csv --target approved",
-        "rosenblatt separable credit.csv --proof proof.json",
-    ),
+@verb(
+    "rosenblatt separable credit.csv --target approved",
+    "rosenblatt separable credit.csv --proof proof.json",
 )
 @click.argument("data", type=click.Path(allow_dash=True))
 @proof_option

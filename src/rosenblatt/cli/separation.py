@@ -7,14 +7,13 @@ from typing import Any
 
 import click
 
-from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice, bare_table
 from rosenblatt.cli.options import (
     Reading,
-    examples,
     json_option,
     proof_option,
     reading_options,
+    verb,
     write_proof,
 )
 from rosenblatt.errors import DataError
@@ -31,12 +30,9 @@ EXIT = {"none": 0, "quasi-complete": 1, "complete": 1, "undecided": 2}
 SHOWN = 40
 
 
-@click.command(
-    short_help=VERBS["separation"],
-    epilog=examples(
-        "rosenblatt separation credit.csv --target approved",
-        "rosenblatt separation clicks.csv --target clicked --proof separated.json",
-    ),
+@verb(
+    "rosenblatt separation credit.csv --target approved",
+    "rosenblatt separation clicks.csv --target clicked --proof separated.json",
 )
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option("--family", type=click.Choice(FAMILIES), default="binomial", show_default=True)

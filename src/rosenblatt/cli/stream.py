@@ -9,9 +9,15 @@ from typing import Any
 
 import click
 
-from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Status, Voice, tell
-from rosenblatt.cli.options import examples, json_option, kind_options, layout_options
+from rosenblatt.cli.options import (
+    ignore_option,
+    json_option,
+    kind_options,
+    layout_options,
+    target_option,
+    verb,
+)
 from rosenblatt.cli.outlet import Outlet, Seal
 from rosenblatt.cli.streaming import Job, Reached, Streamer, stopping_gently
 from rosenblatt.errors import DataError, UsageError, shortened
@@ -27,17 +33,14 @@ from rosenblatt.words import counted
 EVERY = 100_000
 
 
-@click.command(
-    short_help=VERBS["stream"],
-    epilog=examples(
-        "rosenblatt stream clicks.jsonl --target clicked -o predicted.txt",
-        "rosenblatt stream clicks.csv -o answers.txt --checkpoint state --resume",
-    ),
+@verb(
+    "rosenblatt stream clicks.jsonl --target clicked -o predicted.txt",
+    "rosenblatt stream clicks.csv -o answers.txt --checkpoint state --resume",
 )
 @click.argument("data", default="-", type=click.Path(allow_dash=True))
 @click.option("--follow", is_flag=True, help="Wait for more at the end of DATA.")
-@click.option("--target", metavar="COLUMN", help="The answers; a name, or a number from 1.")
-@click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out.")
+@target_option
+@ignore_option
 @click.option(
     "--labels",
     metavar="A,B,…",

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import (
     Reading,
-    examples,
     json_option,
     reading_options,
     too_large,
+    verb,
 )
 from rosenblatt.errors import UsageError
 from rosenblatt.evidence.parts import ProofError
@@ -38,12 +37,9 @@ FEW = 6  # columns that a sentence names one by one
 MOST = 100  # columns that a line names; --json has all
 
 
-@click.command(
-    short_help=VERBS["verify"],
-    epilog=examples(
-        "rosenblatt verify proof.json credit.csv",
-        "rosenblatt verify proof.json credit.csv --again --json",
-    ),
+@verb(
+    "rosenblatt verify proof.json credit.csv",
+    "rosenblatt verify proof.json credit.csv --again --json",
 )
 @click.argument("proof", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))

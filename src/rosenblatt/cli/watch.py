@@ -7,14 +7,13 @@ from typing import Any
 
 import click
 
-from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import (
     Reading,
-    examples,
     json_option,
     reading_options,
     tell_plan,
+    verb,
 )
 from rosenblatt.files import keep_apart, write_text
 from rosenblatt.read import Source
@@ -26,13 +25,10 @@ OPEN_TO_OTHERS = (
 )
 
 
-@click.command(
-    short_help=VERBS["watch"],
-    epilog=examples(
-        "rosenblatt watch",
-        "rosenblatt watch credit.csv --no-browser",
-        "rosenblatt watch --save page.html",
-    ),
+@verb(
+    "rosenblatt watch",
+    "rosenblatt watch credit.csv --no-browser",
+    "rosenblatt watch --save page.html",
 )
 @click.argument("data", type=click.Path(), required=False)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
