@@ -159,3 +159,14 @@ def test_a_trace_without_its_examples_says_so():
     clf = pickle.loads(pickle.dumps(rb.Perceptron(max_iter=10**6).fit(X, y)))
     with pytest.raises(ValueError, match="loaded without the examples"):
         rb.squeeze(clf.trace_, clf.weights_)
+
+
+def test_the_nearest_of_very_many_rows_that_rounding_hides_is_found():
+    rng = np.random.default_rng(0)
+    p, q = rng.integers(-(2**49), 2**49, (2, 6000)).astype(float)
+    w = np.array([1.0, 3.0, 5.0, 7.0])  # on the other columns, rows sum to 0
+    X = np.column_stack((0 * p, 7 * p, 7 * q, -(3 * p + 5 * q))) * 2.0**100
+    X[:, 0] = 2.0
+    X[np.argmax(X @ w), 0] = 1.0
+    found = rb.guarantee(X, np.ones(6000), w, fit_intercept=False)
+    assert found.margin == pytest.approx(1 / np.linalg.norm(w))

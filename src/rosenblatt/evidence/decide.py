@@ -23,7 +23,6 @@ from rosenblatt import algorithms
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.integers import (
     Total,
-    distinct,
     exact_products,
     merged,
     root,
@@ -33,7 +32,6 @@ from rosenblatt.evidence.integers import (
 from rosenblatt.evidence.nearest import GAP, Point, Watch, nearest_point
 from rosenblatt.evidence.parts import Part, Vector
 from rosenblatt.evidence.signed import (
-    MANY,
     Alternative,
     ExactWalk,
     Floats,
@@ -406,8 +404,6 @@ def measured(signed: Signed, weights: Vector, at: Point | Hull | None) -> Measur
     s, slack = signed.scores_whole(w), rounding(signed, w)
     least = float(s.min())
     near = np.flatnonzero(s <= least + 2 * slack)
-    if len(near) > MANY:
-        near = distinct(examples, near)
     if isinstance(at, Point):
         at = (at.rows.tolist(), fractions_of(at.multipliers))
     return Measured(

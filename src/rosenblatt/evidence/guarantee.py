@@ -27,7 +27,6 @@ from rosenblatt.trace import Trace
 from rosenblatt.words import card, corrections, counted
 
 WORTH_SAYING = 10.0  # scaling is worth a word when it divides the bound by so much
-EXACTLY = 4096  # rows nearest to a line whose distances are found exactly
 
 
 @dataclass(frozen=True)
@@ -217,7 +216,6 @@ def _margin(examples: Examples, w: Floats) -> float:
         s, off = s * examples.weights, off * float(examples.weights.max())
         s[examples.weights == 0] = np.inf
     near = np.flatnonzero(s <= s.min() + 2 * off)
-    near = near[np.argsort(s[near], kind="stable")][:EXACTLY]
     return least_margin(examples, whole_of(examples.tall(w)), near, examples.weights)
 
 

@@ -26,6 +26,7 @@ from rosenblatt.evidence.integers import (
     PRIMES,
     as_integers,
     batches,
+    distinct,
     exact_products,
     kinds,
     mantissas,
@@ -381,6 +382,8 @@ def least_margin(
     examples: Examples, weights: Vector, rows: Rows, shares: Floats | None = None
 ) -> float:
     """The least margin of some rows, each times its share, exactly and then rounded down."""
+    if shares is None and len(rows) > MANY:
+        rows = distinct(examples, rows)
     unit = unit_of(examples.some(rows))
     products = exact_products(weights, examples, rows.tolist(), unit)
     if shares is None:
