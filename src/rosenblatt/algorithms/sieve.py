@@ -257,7 +257,8 @@ def _units(W: Floats) -> Pairs:
         W = np.where(plain[:, None], W, 0.0)
     stretch = SCALE / np.sqrt(np.where(plain, squares, 1.0))
     np.minimum(stretch, MOST / np.maximum(np.abs(W).max(axis=1), SMALLEST), out=stretch)
-    units[:, : W.shape[1]] = np.rint(W * stretch[:, None])
+    stretched = W * stretch[:, None]
+    units[:, : W.shape[1]] = np.rint(stretched, out=stretched)
     return units.view(np.int32)
 
 
