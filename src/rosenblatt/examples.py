@@ -121,12 +121,16 @@ class Examples:
         low, high = _PLAIN_SQUARES
         return low < square + self.x0 * self.x0 < high
 
-    def weighted(self, weights: Any, *, stream: bool = False) -> Examples:
-        """Take the same examples with a weight for each row, or one for all.
+    def weighted(
+        self, weights: Any, each: NDArray[np.float64] | None = None, *, stream: bool = False
+    ) -> Examples:
+        """Take the same examples with a weight for each row, or one for all, times its class's.
 
         A block of a stream may lack a class or have no weight.
         """
-        s = checks.row_weights(weights, self.n)
+        s = checks.row_weights(1.0 if weights is None else weights, self.n)
+        if each is not None:
+            s = checks.row_weights(s * each[self.places], self.n)
         if stream:
             return replace(self, weights=s)
         if not s.any():

@@ -53,6 +53,7 @@ from rosenblatt.words import (
     card,
     column_called,
     counted,
+    finite,
     line_called,
     listed,
     no_fewer,
@@ -121,8 +122,8 @@ class Verdict:
             return
         width = "widest margin" if a.gap is not None and a.gap <= 1e-9 else "margin"
         yield f"the {width} is rho = {a.margin:.6g}, the longest row has R = {a.radius:.6g}"
-        if a.bound is not None and a.bound < float("inf"):
-            yield f"PLA needs at most R²/rho² = {counted(whole(a.bound), 'correction')}"
+        if (bound := finite(a.bound)) is not None:
+            yield f"PLA needs at most R²/rho² = {counted(whole(bound), 'correction')}"
         if len(a.support):
             yield f"on the margin: {rows_named(self._called(self._on_margin()))}"
         if a.scaled is not None and a.scaled.bound and a.bound and a.scaled.bound < a.bound / 10:
@@ -166,7 +167,7 @@ class Verdict:
             "verdict": self.name,
             "margin": a.margin,
             "radius": a.radius,
-            "bound": a.bound if a.bound is not None and np.isfinite(a.bound) else None,
+            "bound": finite(a.bound),
             "on_margin": [
                 self._number(n) if rival is None else {"row": self._number(n), "against": rival}
                 for n, rival in self._on_margin()

@@ -27,7 +27,7 @@ from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability
 from rosenblatt.examples import Examples, JointExamples, of_labels
 from rosenblatt.hypothesis import Floats, Hypothesis, Scaling, mistakes_of
-from rosenblatt.words import counted, whole
+from rosenblatt.words import counted, finite, whole
 
 if TYPE_CHECKING:
     from rosenblatt.evidence.optimum import FewestMistakesResult
@@ -228,17 +228,13 @@ def _folded_line(
     if answer is None:
         return separator, None
     line = task.folded(Hypothesis.of(np.asarray(answer.weights)))
-    return (line if task.count(line) == 0 else separator), _finite(answer.bound)
+    return (line if task.count(line) == 0 else separator), finite(answer.bound)
 
 
 def _bound(task: Task, scaled: Examples, known: Iterable[Hypothesis | None]) -> float | None:
     """R²/rho² on the values learnt from, by the widest of some lines without mistakes."""
     bounds = [guarantee_of(scaled, task.forth(h).w).bound for h in known if h is not None]
-    return _finite(min((b for b in bounds if b is not None), default=None))
-
-
-def _finite(bound: float | None) -> float | None:
-    return bound if bound is not None and np.isfinite(bound) else None
+    return finite(min((b for b in bounds if b is not None), default=None))
 
 
 def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:

@@ -93,12 +93,12 @@ class Trace:
             raise ValueError(f"t is {t}; this trace has weights for t from 0 to {len(self)}.")
         return self.known_origin().examples.tall(next(self.walk([t])))
 
-    def walk(self, at: Iterable[int] | None = None) -> Iterator[NDArray[np.float64]]:
-        """w(0), w(1), … w(T), or those at some ascending t, each a new array as kernels have it."""
+    def walk(self, at: Iterable[int]) -> Iterator[NDArray[np.float64]]:
+        """w(t) at some ascending t, each a new array as kernels have it."""
         origin = self.known_origin()
         unit, made = origin.examples.unit, origin.examples.corrections(self.examples, self.rivals)
         rows, w, done = origin.examples.rows(origin.eta), origin.start / unit, 0
-        for t in range(len(self) + 1) if at is None else at:
+        for t in at:
             engine.replay(rows, made[done:t], w)
             done = t
             yield w * unit

@@ -279,6 +279,11 @@ def corrections(bound: float) -> str:
     return f"at most {counted(whole(bound), 'correction')}"
 
 
+def finite(bound: float | None) -> float | None:
+    """A bound that floats can say, else None."""
+    return bound if bound is not None and math.isfinite(bound) else None
+
+
 def whole(bound: float) -> int:
     """The most corrections that a bound allows; rounding may have cost its last digit."""
     return math.floor(bound * (1 + 1e-12))

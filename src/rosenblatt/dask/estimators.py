@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from os import PathLike, fspath
 from typing import Any, Self
 
@@ -35,19 +35,17 @@ from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.words import counted, out_of_budget
 
 MIXINGS = ("uniform", "mistakes")
-# What the plain estimators do not have.
-OWN = ("client", "mixing", "checkpoint", "checkpoint_every", "timeout")
 
 
+@dataclass(eq=False, repr=False)
 class OnCluster(LinearClassifier):
     """What both estimators share: loading, mixing, keeping; answers as Dask arrays."""
 
-    client: Any
-    mixing: str
-    checkpoint: str | PathLike[str] | None
-    checkpoint_every: int
-    timeout: float
-    history_: list[Round]
+    client: Any = None
+    mixing: str = "uniform"
+    checkpoint: str | PathLike[str] | None = None
+    checkpoint_every: int = 10
+    timeout: float = 600.0
 
     def fit(
         self,
@@ -89,7 +87,8 @@ class OnCluster(LinearClassifier):
     def to_local(self) -> Any:
         """The plain estimator with the same parameters, and what was fitted if anything was."""
         plain = getattr(estimators, type(self).__name__)
-        mine = {k: v for k, v in self.get_params(deep=False).items() if k not in OWN}
+        own = {field.name for field in fields(OnCluster)}  # which the plain ones do not have
+        mine = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
         local = plain(**mine)
         for name, value in vars(self).items():
             if name.endswith("_") or name == "_zero":
@@ -232,7 +231,7 @@ class OnCluster(LinearClassifier):
         self.separated_ = found.mistakes == 0
         self.n_iter_ = max(mixed.state.rounds, 1)
         self.n_updates_ = mixed.state.corrections
-        self.history_ = list(mixed.state.history)
+        self.history_: list[Round] = list(mixed.state.history)
         self.stop_reason_ = mixed.reason
         self._take(Hypothesis(found.w, like.x0, ZEROS[self.zero]))
 
@@ -298,12 +297,6 @@ class Perceptron(OnCluster, PlaParameters):
     (True, Perceptron())
     """
 
-    client: Any = None
-    mixing: str = "uniform"
-    checkpoint: str | PathLike[str] | None = None
-    checkpoint_every: int = 10
-    timeout: float = 600.0
-
     def _remember(self, like: Examples, mixed: Mixed, rows: int) -> None:
         self._keep(like, mixed, mixed.end)
         if mixed.reason in ("max_iter", "max_updates"):
@@ -349,12 +342,6 @@ class PocketPerceptron(OnCluster, PocketParameters):
     history_ : list of Round
         Mistakes, corrections and seconds of every round.
     """
-
-    client: Any = None
-    mixing: str = "uniform"
-    checkpoint: str | PathLike[str] | None = None
-    checkpoint_every: int = 10
-    timeout: float = 600.0
 
     def _plan(self) -> Mixing:
         if self.restarts != 1:

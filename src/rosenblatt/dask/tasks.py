@@ -54,10 +54,7 @@ class AsExamples:
             )
             if raw.weights is None and self.each is None:
                 return examples
-            weights = row_weights(1.0 if raw.weights is None else raw.weights, examples.n)
-            if self.each is not None:
-                weights = weights * np.where(examples.y > 0, self.each[1], self.each[0])
-            return examples.weighted(weights, stream=True)
+            return examples.weighted(raw.weights, self.each, stream=True)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
 

@@ -148,12 +148,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         if sample_weight is None and self.class_weight is None:
             return examples
-        weights = checks.row_weights(1.0 if sample_weight is None else sample_weight, examples.n)
+        each, known = None, examples.labels.tolist()
         if self.class_weight is not None:
-            known, places = examples.labels.tolist(), examples.places
-            counts = np.bincount(places, minlength=len(known)) if labels is None else None
-            weights = weights * checks.class_weights(self.class_weight, known, counts)[places]
-        return examples.weighted(weights, stream=labels is not None)
+            counts = np.bincount(examples.places, minlength=len(known)) if labels is None else None
+            each = checks.class_weights(self.class_weight, known, counts)
+        return examples.weighted(sample_weight, each, stream=labels is not None)
 
     def _last_weights(self, examples: Examples) -> NDArray[np.float64]:
         """The last w of the last fit, as these examples have it."""

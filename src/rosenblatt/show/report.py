@@ -40,6 +40,7 @@ from rosenblatt.words import (
     confused,
     corrections,
     counted,
+    finite,
     listed,
     rule_sentence,
     shown,
@@ -153,8 +154,8 @@ def report(clf: Any, X: Any, y: Any) -> Report:
     verdict = separability_of(examples)
     many = isinstance(examples, JointExamples)
     told = verdict_sentence(verdict.verdict, "example", verdict.reason, many=many)
-    if verdict and verdict.bound is not None and np.isfinite(verdict.bound):
-        told += f"; PLA needs {corrections(verdict.bound)}"
+    if (bound := finite(verdict.bound)) is not None:
+        told += f"; PLA needs {corrections(bound)}"
     mistakes = counted(len(h.mistakes(examples)), "mistake")
     facts = [("verdict", told), ("found", f"{mistakes} on {counted(examples.n, 'example')}")]
     last, story = final(clf), None

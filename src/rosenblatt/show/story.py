@@ -64,7 +64,7 @@ from rosenblatt.evidence.verdicts import Separability
 from rosenblatt.examples import Examples
 from rosenblatt.show.scene import View, sample, view_of
 from rosenblatt.trace import Trace
-from rosenblatt.words import counted
+from rosenblatt.words import counted, finite
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -212,7 +212,7 @@ class Story:
             "squared0": squared0,
             "least": least,
             "most": most,
-            "bound": bound if np.isfinite(bound) else None,
+            "bound": finite(bound),
             "holds": followed.holds,
         }
 
@@ -259,7 +259,7 @@ def verdict_json(verdict: Separability, examples: Examples) -> dict[str, Any]:
         "told": v.explain().splitlines(),
         "margin": v.margin,
         "radius": v.radius,
-        "bound": v.bound if v.bound is not None and np.isfinite(v.bound) else None,
+        "bound": finite(v.bound),
         "blocking": [] if v.rivals else [_blocking_json(p, examples.y) for p in v.blocking[:3]],
         "proof": None if v.proof is None else v.proof.to_json(),
         "weights": None if v.weights is None else np.ravel(v.weights).tolist(),
