@@ -219,6 +219,17 @@ def test_plain_python_makes_the_same_corrections(in_python):
 
 
 @pytest.mark.parametrize("labels", [2, 3])
+def test_a_pocket_is_the_same_in_plain_python(in_python, labels):
+    rng = np.random.default_rng(3)
+    X, y = np.round(8 * rng.normal(size=(500, 9))), rng.integers(labels, size=500)
+    fit = lambda: rb.PocketPerceptron(60, random_state=0).fit(X, y)  # noqa: E731
+    plain, compiled = in_python(fit, "pla_random", "keep"), fit()
+    assert plain.trace_.examples.tolist() == compiled.trace_.examples.tolist()
+    assert plain.history_ == compiled.history_
+    assert plain.weights_.tolist() == compiled.weights_.tolist()
+
+
+@pytest.mark.parametrize("labels", [2, 3])
 def test_a_stream_is_the_same_to_the_last_bit_in_plain_python(in_python, labels):
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(200, 7)), rng.integers(labels, size=200)

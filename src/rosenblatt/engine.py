@@ -31,8 +31,10 @@ log = logging.getLogger("rosenblatt")
 
 # Sums may be reordered; NaN and infinity keep their meaning, so that overflow is seen.
 REORDER = {"reassoc", "contract", "nsz"}
-# Part of the loop: a call that counts references to its arrays takes as long as two rows.
-INSIDE: Any = {"forceinline": True, "_nrt": False}
+NO_WAY_IN = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# A call that counts references to its arrays takes as long as two rows, and longer to compile.
+UNCOUNTED: Any = {"_nrt": False}
+INSIDE: Any = {"forceinline": True, **UNCOUNTED}  # part of the loop
 REORDERED: Any = {**INSIDE, "fastmath": REORDER}
 SILENT_SECONDS = 0.4  # of a kernel: half a second with what comes before it
 HEARTBEAT = 0.2  # seconds
@@ -179,11 +181,12 @@ def _compiled_for(function: Callable[..., Any], arguments: tuple[Any, ...]) -> N
         _jit(function).compile(tuple(map(numba.typeof, arguments)))  # type: ignore[attr-defined]
 
 
-def overload(function: Callable[..., Any], **options: Any) -> Any:
-    """Numba's `overload`, for kernels in other rooms that have helpers of their own."""
+def overload(function: Callable[..., Any], jit_options: Any = None) -> Any:
+    """Numba's `overload`, for helpers that kernels alone call: Python has no way in."""
     from numba.extending import overload as bound
 
-    return bound(function, **options)
+    options: Any = {**NO_WAY_IN, **(jit_options or {})}
+    return bound(function, jit_options=options)
 
 
 def _sparse(rows: Any) -> bool:
@@ -219,7 +222,6 @@ def _measure_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
 @functools.cache
 def _bind_primitives() -> None:
     """Tell Numba which primitive serves which row format, and to compile the small helpers."""
-    from numba.extending import overload
 
     @overload(kernels.score, jit_options={"fastmath": REORDER})
     def score(D, n, w):  # type: ignore[no-untyped-def]
@@ -305,7 +307,7 @@ def _bind_orders() -> None:
     """Tell Numba what it is to visit a range of rows, and to have memory bring the next of them."""
     from numba import types
     from numba.core import cgutils
-    from numba.extending import NativeValue, overload, typeof_impl, unbox
+    from numba.extending import NativeValue, typeof_impl, unbox
 
     typeof_impl.register(range)(lambda value, context: types.range_state64_type)
 
@@ -380,7 +382,6 @@ def bring() -> Any:
 @functools.cache
 def _bind_stream() -> None:
     """Tell Numba of what only the kernels of a stream call."""
-    from numba.extending import overload
 
     # A stream gives the same bits one dict or one block at a time: no reordering here either.
     @overload(kernels.in_order)
@@ -516,10 +517,11 @@ _blas_limit: list[Any] = []
 
 @functools.cache
 def _blas() -> Any:
-    import scipy.linalg  # noqa: F401  (compiled kernels multiply with SciPy's BLAS, NumPy's is another)
-    import threadpoolctl
+    with clock.standing_still():  # loading is no work
+        import scipy.linalg  # noqa: F401  (compiled kernels multiply with SciPy's BLAS, not NumPy's)
+        import threadpoolctl
 
-    return threadpoolctl.ThreadpoolController()
+        return threadpoolctl.ThreadpoolController()
 
 
 @contextmanager
@@ -552,7 +554,9 @@ _WORK: dict[str, Callable[..., int]] = {
     **dict.fromkeys(("scores", "scores_joint", "predict", "predict_joint"), one_pass),
     **dict.fromkeys(("look", "look_joint", "online", "online_joint"), _measuring_pass),
     "pla": lambda D, order, zero, w, trace, ends: len(ends) * one_pass(D),
+    "pla_random": lambda D, order, chance, *others: len(chance) * one_pass(D) // len(order),
     "replay": lambda D, trace, w: len(trace) * (len(w) + ROW),
+    "keep": lambda D, trace, w, W: len(trace) * (len(w) + ROW),
 }
 
 

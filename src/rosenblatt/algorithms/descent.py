@@ -25,7 +25,7 @@ from scipy.special import expit
 from rosenblatt import engine
 from rosenblatt.algorithms.fewest import Gap
 from rosenblatt.clock import NEVER, Deadline
-from rosenblatt.engine import REORDER, Kernel
+from rosenblatt.engine import REORDER, UNCOUNTED, Kernel
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis, Scaling, Spread
 
@@ -470,16 +470,21 @@ def centre(board, line, w, turns, rng):
 @functools.cache
 def bind() -> None:
     """Tell Numba to compile the helpers of this file."""
-    overload = engine.overload
-    overload(products, jit_options={"fastmath": REORDER})(lambda A, v, g: products)
-    overload(normalise)(lambda w: normalise)
-    overload(cost_of)(lambda s, costs: cost_of)
-    overload(sort)(lambda crossings, k: sort)
-    overload(cross)(lambda line, costs, reach: cross)
-    overload(least)(lambda crossings, k, reach, f: least)
-    overload(choose)(lambda crossings, k, reach, f, temperature, rng: choose)
-    overload(step)(lambda line, costs, reach, f, temperature, rng: step)
-    overload(aim)(lambda board, line, rng: aim)
+    helpers: dict[Any, Any] = {
+        normalise: lambda w: normalise,
+        cost_of: lambda s, costs: cost_of,
+        sort: lambda crossings, k: sort,
+        cross: lambda line, costs, reach: cross,
+        least: lambda crossings, k, reach, f: least,
+        choose: lambda crossings, k, reach, f, temperature, rng: choose,
+        step: lambda line, costs, reach, f, temperature, rng: step,
+        aim: lambda board, line, rng: aim,
+    }
+    for helper, chosen in helpers.items():
+        engine.overload(helper, jit_options=UNCOUNTED)(chosen)
+    engine.overload(products, jit_options={"fastmath": REORDER, **UNCOUNTED})(
+        lambda A, v, g: products
+    )
 
 
 run_anneal = Kernel(anneal, bind)

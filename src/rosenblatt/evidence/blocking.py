@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.algorithms.descent import scaling_of, signed, tall
-from rosenblatt.engine import Kernel, overload
+from rosenblatt.engine import UNCOUNTED, Kernel, overload
 from rosenblatt.examples import Examples
 
 Floats = NDArray[np.float64]
@@ -46,6 +46,16 @@ class Vertex(NamedTuple):
     rows: np.ndarray
     inverse: np.ndarray
     dual: np.ndarray
+
+
+class Room(NamedTuple):
+    """Room for a search: loops that make no arrays are compiled in half the time."""
+
+    inside: np.ndarray  # whether a row is one of the vertex
+    change: np.ndarray  # of each multiplier
+    best: np.ndarray  # the change that gains most
+    matrix: np.ndarray
+    inverse: np.ndarray
 
 
 class Finder:
@@ -84,6 +94,8 @@ class Finder:
         self.there = np.flatnonzero(lengths > 0)  # the others are rows of zeros
         unit = Q[self.there, :rank] / lengths[self.there, None]
         self.A = np.ascontiguousarray(np.column_stack((unit, np.ones(len(unit)))))
+        inside, m = np.zeros(len(self.A), dtype=np.bool_), rank + 1
+        self.room = Room(inside, *np.zeros((2, m)), *np.zeros((2, m, m)))
         self.start()
 
     def start(self) -> None:
@@ -104,7 +116,7 @@ class Finder:
         line, chances = np.zeros(m), self.rng.exponential(size=(rounds, len(given)))
         plan = (given, given + 1e-6, np.zeros(len(given)), chances, limit)
         vertices = (self.vertex, Vertex(*(part.copy() for part in self.vertex)))
-        count, end = search_on(self.A, vertices, plan, found, sizes, line)
+        count, end = search_on(self.A, vertices, self.room, plan, found, sizes, line)
         if end != FOUND:
             self.start()
         sets = {
@@ -133,14 +145,14 @@ class Found:
 # The compiled loops. The rows of A are the columns of the program; v is a vertex.
 
 
-def search_rounds(A, vertices, plan, found, sizes, line):
+def search_rounds(A, vertices, room, plan, found, sizes, line):
     """Minimise at prices changed by chance, exchange at the prices given; keep cheap sets."""
     v, at = vertices
     given, prices, used, chances, limit = plan
     m = A.shape[1]
     count = 0
     for r in range(len(chances)):
-        end = minimise(A, prices, v)
+        end = minimise(A, prices, v, room)
         if end != FOUND:
             return count, end
         for k in range(m):
@@ -149,7 +161,7 @@ def search_rounds(A, vertices, plan, found, sizes, line):
             at.rows[k] = v.rows[k]
             for j in range(m):
                 at.inverse[k, j] = v.inverse[k, j]
-        if exchange(A, given, at) < limit:
+        if exchange(A, given, at, room) < limit:
             size = 0
             for k in range(m):
                 if at.rows[k] >= 0 and at.inverse[k, m - 1] > SMALL:
@@ -167,14 +179,12 @@ def search_rounds(A, vertices, plan, found, sizes, line):
     return count, FOUND
 
 
-def minimise(A, prices, v):
+def minimise(A, prices, v, room):
     """The simplex method from the vertex v, which moves: the least Σ λ·price."""
     n, m = A.shape
-    inside = np.zeros(n, dtype=np.bool_)
-    for k in range(m):
-        if v.rows[k] >= 0:
-            inside[v.rows[k]] = True
-    if not invert(A, v):
+    inside, change = room.inside, room.change
+    mark(v, inside)
+    if not invert(A, v, room):
         return STUCK
     waits = 0
     for _ in range(PIVOTS):
@@ -196,7 +206,7 @@ def minimise(A, prices, v):
                 if v.rows[k] < 0 and v.inverse[k, m - 1] > SMALL:
                     return NONE
             return FOUND
-        change = changes(A, v, new)
+        find_change(A, v, new, change)
         old, length = leaving(v, change)
         if old < 0:
             return STUCK
@@ -208,16 +218,15 @@ def minimise(A, prices, v):
     return STUCK
 
 
-def exchange(A, prices, v):
+def exchange(A, prices, v, room):
     """Exchange rows of the vertex while its rows, counted whole, cost less; returns what."""
     n, m = A.shape
-    inside = np.zeros(n, dtype=np.bool_)
+    inside, change, best = room.inside, room.change, room.best
+    mark(v, inside)
     total = 0.0
     for k in range(m):
         if v.rows[k] >= 0:
-            inside[v.rows[k]] = True
             total += prices[v.rows[k]]
-    best = np.empty(m)
     for _ in range(EXCHANGES):
         dearest = 0.0
         for k in range(m):
@@ -228,7 +237,7 @@ def exchange(A, prices, v):
         for i in range(n):
             if inside[i] or prices[i] >= dearest - gain:
                 continue
-            change = changes(A, v, i)
+            find_change(A, v, i, change)
             old, _ = leaving(v, change)
             if old >= 0 and v.rows[old] >= 0 and prices[v.rows[old]] - prices[i] > gain:
                 gain = prices[v.rows[old]] - prices[i]
@@ -244,6 +253,15 @@ def exchange(A, prices, v):
     return total
 
 
+def mark(v, inside):
+    """Mark the rows of the vertex, and no others."""
+    for i in range(len(inside)):
+        inside[i] = False
+    for k in range(len(v.rows)):
+        if v.rows[k] >= 0:
+            inside[v.rows[k]] = True
+
+
 def dual_of(prices, v):
     """The dual solution at the vertex."""
     m = len(v.rows)
@@ -254,16 +272,14 @@ def dual_of(prices, v):
         v.dual[j] = s
 
 
-def changes(A, v, new):
+def find_change(A, v, new, change):
     """How the multipliers change, each, as that of a new row grows."""
     m = len(v.rows)
-    change = np.zeros(m)
     for k in range(m):
         s = 0.0
         for j in range(m):
             s += v.inverse[k, j] * A[new, j]
         change[k] = s
-    return change
 
 
 def leaving(v, change):
@@ -298,18 +314,14 @@ def replace_row(v, old, new, change):
     v.rows[old] = new
 
 
-def invert(A, v):
+def invert(A, v, room):
     """Make the inverse afresh from the rows, by Gauss and Jordan; False if they depend."""
     m = len(v.rows)
-    B = np.zeros((m, m))  # a row of B is a column of the program
-    C = np.zeros((m, m))
+    B, C = room.matrix, room.inverse  # a row of B is a column of the program
     for k in range(m):
-        C[k, k] = 1.0
         for j in range(m):
-            if v.rows[k] >= 0:
-                B[k, j] = A[v.rows[k], j]
-            elif j == k:
-                B[k, j] = 1.0
+            C[k, j] = 1.0 if j == k else 0.0
+            B[k, j] = A[v.rows[k], j] if v.rows[k] >= 0 else C[k, j]
     for j in range(m):
         p = j
         for k in range(j, m):
@@ -337,13 +349,18 @@ def invert(A, v):
 @functools.cache
 def bind() -> None:
     """Tell Numba to compile the helpers of this file."""
-    overload(minimise)(lambda A, prices, v: minimise)
-    overload(exchange)(lambda A, prices, v: exchange)
-    overload(dual_of)(lambda prices, v: dual_of)
-    overload(changes)(lambda A, v, new: changes)
-    overload(leaving)(lambda v, change: leaving)
-    overload(replace_row)(lambda v, old, new, change: replace_row)
-    overload(invert)(lambda A, v: invert)
+    helpers: dict[Any, Any] = {
+        mark: lambda v, inside: mark,
+        minimise: lambda A, prices, v, room: minimise,
+        exchange: lambda A, prices, v, room: exchange,
+        dual_of: lambda prices, v: dual_of,
+        find_change: lambda A, v, new, change: find_change,
+        leaving: lambda v, change: leaving,
+        replace_row: lambda v, old, new, change: replace_row,
+        invert: lambda A, v, room: invert,
+    }
+    for helper, chosen in helpers.items():
+        overload(helper, jit_options=UNCOUNTED)(chosen)
 
 
 search_on: Any = Kernel(search_rounds, bind)
