@@ -130,7 +130,7 @@ def test_compiling_is_said_and_not_counted(told, tmp_path, monkeypatch):
 
 
 def test_a_trial_says_how_many_of_its_lines_were_cut_short():
-    one = Accuracy.of_signs(np.array([1, -1, 1], np.int8), np.array([1, -1, -1], np.int8))
+    one = Accuracy.of_answers(np.array([1, -1, 1]), np.array([1, -1, -1]), 2)
     folds = Trial("folds", (one, one, one), 6, cut_short=2)
     assert folds.sentence().endswith("; the time limit ended learning in 2 of them")
     alone = Trial("held out", (one,), 6, cut_short=1)

@@ -48,7 +48,7 @@ def test_baseline_balanced_and_confusion_are_scikit_learn_s(pairs):
     from sklearn.metrics import balanced_accuracy_score, confusion_matrix
 
     y, answers = np.array(pairs, dtype=np.int8).T
-    found = Accuracy.of_signs(y, answers)
+    found = Accuracy.of_answers(y, answers, 2)
     assert found.confusion == tuple(
         map(tuple, confusion_matrix(y, answers, labels=[-1, 1]).tolist())
     )
@@ -63,5 +63,7 @@ def test_baseline_balanced_and_confusion_are_scikit_learn_s(pairs):
 @given(signs, st.integers(0, 20))
 def test_accuracies_of_parts_add_up(pairs, cut):
     y, answers = np.array(pairs, dtype=np.int8).T
-    parts = Accuracy.of_signs(y[:cut], answers[:cut]) + Accuracy.of_signs(y[cut:], answers[cut:])
-    assert parts == Accuracy.of_signs(y, answers)
+    parts = Accuracy.of_answers(y[:cut], answers[:cut], 2) + Accuracy.of_answers(
+        y[cut:], answers[cut:], 2
+    )
+    assert parts == Accuracy.of_answers(y, answers, 2)

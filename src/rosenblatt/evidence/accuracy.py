@@ -60,23 +60,17 @@ class Accuracy:
     @classmethod
     def of(cls, hypothesis: Hypothesis, examples: Examples) -> Accuracy:
         """The accuracy of a hypothesis on some examples."""
-        answers = hypothesis.answers(examples.X)
-        if isinstance(examples, JointExamples):
-            return cls.of_places(examples.y, answers, examples.k)
-        return cls.of_signs(examples.y, answers)
+        return cls.of_answers(examples.y, hypothesis.answers(examples.X), len(examples.labels))
 
     @classmethod
-    def of_signs(cls, y: NDArray[np.int8], answers: NDArray[np.int8]) -> Accuracy:
-        """The accuracy of answers of -1 and +1."""
-        lines = ((y == k) & (answers == answer) for k in (-1, 1) for answer in (-1, 1))
-        no_no, no_yes, yes_no, yes_yes = (int(np.count_nonzero(rows)) for rows in lines)
-        return cls(((no_no, no_yes), (yes_no, yes_yes)))
+    def of_answers(cls, y: NDArray[Any], answers: NDArray[Any], k: int) -> Accuracy:
+        """The accuracy of answers: of two labels -1 and +1, of k places among them.
 
-    @classmethod
-    def of_places(cls, y: NDArray[Any], answers: NDArray[Any], k: int) -> Accuracy:
-        """The accuracy of answers that are places among k labels, -1 where there is none."""
-        there = (y >= 0) & (answers >= 0)
-        pairs = y[there].astype(np.intp) * k + answers[there]
+        A row without an answer, 0 of two labels and -1 of more, is not counted.
+        """
+        none = 0 if k == 2 else -1
+        there = (y != none) & (answers != none)
+        pairs = np.maximum(y[there], 0).astype(np.intp) * k + np.maximum(answers[there], 0)
         counts = np.bincount(pairs, minlength=k * k).reshape(k, k)
         return cls(tuple(map(tuple, counts.tolist())))
 

@@ -321,10 +321,7 @@ class AnswerCounts:
         if column not in batch.schema.names or pa.types.is_nested(batch.column(column).type):
             return
         y, strange = self.answers.read(batch.column(column))
-        if len(self.labels) == 2:
-            self.accuracy += Accuracy.of_signs(y, answers)
-        else:
-            self.accuracy += Accuracy.of_places(y, answers, len(self.labels))
+        self.accuracy += Accuracy.of_answers(y, answers, len(self.labels))
         self.strange += int(np.count_nonzero(strange))
 
     def tell(self, watcher: Watcher) -> None:
