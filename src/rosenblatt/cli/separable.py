@@ -20,11 +20,12 @@ from rosenblatt.cli.options import (
     verb,
     write_proof,
 )
+from rosenblatt.evidence.verdicts import Verdict
 from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
 from rosenblatt.read.convert import opened
 from rosenblatt.read.data import Data, read_data
-from rosenblatt.solve import Verdict, about, verdict_of
+from rosenblatt.solve import about, verdict_of
 from rosenblatt.words import counted, shown
 
 EXIT = {"separable": 0, "quasi-separable": 1, "inseparable": 1, "undecided": 2}

@@ -72,12 +72,11 @@ from rosenblatt.evidence.signed import (
     scaled_radius,
     whole_of,
 )
-from rosenblatt.evidence.verdicts import Separability
+from rosenblatt.evidence.verdicts import TIME_OVER, Separability
 from rosenblatt.examples import Examples, JointExamples, Picked, of_labels, picked
 from rosenblatt.hypothesis import Hypothesis, Scaling
 from rosenblatt.words import counted
 
-TIME_OVER = "the time limit ended the search for a proof"
 FEW_NUMBERS = 2**13  # so few are decided about whatever the time
 PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
 FIRST_CYCLES = 8  # of PLA, then twice as many each time

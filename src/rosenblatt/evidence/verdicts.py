@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,23 @@ from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.parts import Part
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.signed import bound_of
-from rosenblatt.words import cannot_be_right, card, corrections, counted, listed, rows_named, whole
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.read.encoding import spelled
+from rosenblatt.words import (
+    cannot_be_right,
+    card,
+    corrections,
+    counted,
+    finite,
+    listed,
+    rows_named,
+    verdict_sentence,
+    whole,
+)
 
 MOST_ROWS = 8  # rows named in a sentence
 MOST_SETS = 3  # blocking sets told
+TIME_OVER = "the time limit ended the search for a proof"
 NO_ROWS = np.empty(0, dtype=np.intp)
 
 
@@ -190,3 +204,116 @@ _FIRST: dict[str, tuple[str, ...]] = {
     ),
     "undecided": (),
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """The same about the rows of a file: can a line answer every one?"""
+
+    answer: Separability
+    rows: Any  # the row of the file, from 0, of each example: an array, or indexed like one
+    separator: Hypothesis | None = None  # a line without mistakes, where one is known
+    more: str = ""  # what it means for a regression
+    first: int = 1  # what the first row is called
+
+    @property
+    def name(self) -> str:
+        """One of the verdicts."""
+        return self.answer.verdict
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether more would have been known with more time."""
+        return self.answer.reason == TIME_OVER
+
+    @property
+    def fewest(self) -> int:
+        """No line makes fewer mistakes than this."""
+        if not self.answer.blocking:
+            return 0
+        # Of more than two labels, sets may have an example in common, against other rivals.
+        if self.answer.proof is None or self.answer.rivals is not None:
+            return 1
+        return len(self.answer.proof.parts)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict and its reason."""
+        many = self.answer.rivals is not None
+        told = verdict_sentence(self.name, reason=self.answer.reason, many=many)
+        if not self.answer.blocking or self.name == "undecided":
+            return told
+        part = self.answer.blocking[0]
+        blocking = self._called(map(self.pair, sorted(part.rows)))
+        return f"{told}; {cannot_be_right(blocking, part.rest)}"
+
+    def explained(self) -> Iterator[str]:
+        """More about it, a line each: margin and bound, or nothing beyond the sentence."""
+        a = self.answer
+        if not a or a.margin is None:
+            return
+        width = "widest margin" if a.gap is not None and a.gap <= 1e-9 else "margin"
+        yield f"the {width} is rho = {a.margin:.6g}, the longest row has R = {a.radius:.6g}"
+        if (bound := finite(a.bound)) is not None:
+            yield f"PLA needs at most R²/rho² = {counted(whole(bound), 'correction')}"
+        if len(a.support):
+            yield f"on the margin: {rows_named(self._called(self._on_margin()))}"
+        if a.scaled is not None and a.scaled.bound and a.bound and a.scaled.bound < a.bound / 10:
+            yield (
+                "with each column divided by its largest value this line's bound would be "
+                f"{whole(a.scaled.bound):,}"
+            )
+
+    def blocking(self) -> list[tuple[int, float]]:
+        """Examples that cannot all be right and their shares of the sum that is zero.
+
+        Of more than two labels they are examples against rivals, which `pair` tells apart.
+        """
+        if not self.answer.blocking:
+            return []
+        part = self.answer.blocking[0]
+        total = sum(part.multipliers) + part.rest
+        pairs = sorted(zip(part.rows, part.multipliers, strict=True), key=lambda pair: -pair[1])
+        return [(n, m / total) for n, m in pairs]
+
+    def pair(self, row: int) -> tuple[int, str | None]:
+        """An example, and where it stands against one of more than two labels, that label."""
+        if self.answer.rivals is None:
+            return row, None
+        n, r = self.answer.rivals.pair(row)
+        return n, self._label(r)
+
+    def _on_margin(self) -> list[tuple[int, str | None]]:
+        """The same of what is on the margin."""
+        support = self.answer.support.tolist()
+        if self.answer.rivals is None:
+            return [(n, None) for n in sorted(support)]
+        return [(n, self._label(r)) for n, r in support]
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict as JSON."""
+        a = self.answer
+        return {
+            "verdict": self.name,
+            "margin": a.margin,
+            "radius": a.radius,
+            "bound": finite(a.bound),
+            "on_margin": [
+                self._number(n) if rival is None else {"row": self._number(n), "against": rival}
+                for n, rival in self._on_margin()
+            ],
+        }
+
+    def _called(self, pairs: Iterable[tuple[int, str | None]]) -> list[Any]:
+        """Rows as a person counts them, of more than two labels against which of them."""
+        return [
+            self._number(n) if rival is None else f"{self._number(n)} against {rival}"
+            for n, rival in pairs
+        ]
+
+    def _number(self, n: int) -> int:
+        return int(self.rows[n]) + self.first
+
+    def _label(self, place: int) -> str:
+        assert self.answer.rivals is not None
+        return spelled(self.answer.rivals.examples.labels[place].item())

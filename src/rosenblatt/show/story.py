@@ -48,7 +48,6 @@ import base64
 import functools
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -286,12 +285,12 @@ def _blocking_json(part: Part, answers: NDArray[Any]) -> dict[str, Any]:
         known = {row: known.get(row, part.rest) for row in range(len(answers))}
     yes = sum(m for n, m in known.items() if answers[n] > 0)
     no = sum(known.values()) - yes
-    shares = {n: float(Fraction(m, (yes if answers[n] > 0 else no) or 1)) for n, m in known.items()}
+    shares = [m / ((yes if answers[n] > 0 else no) or 1) for n, m in known.items()]
     # Integers of any size: as text, for JavaScript's numbers end at 2^53.
     return {
         "rows": list(known),
         "multipliers": [str(m) for m in known.values()],
-        "shares": list(shares.values()),
+        "shares": shares,
     }
 
 
