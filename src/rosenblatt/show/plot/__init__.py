@@ -1,7 +1,11 @@
 """Displays, drawn with Matplotlib (extra `plot`)."""
 
-from rosenblatt.show.plot.curves import ExperimentDisplay, GuaranteeDisplay, PocketDisplay
-from rosenblatt.show.plot.narrowing import OptimumDisplay
+from rosenblatt.show.plot.curves import (
+    ExperimentDisplay,
+    GuaranteeDisplay,
+    OptimumDisplay,
+    PocketDisplay,
+)
 from rosenblatt.show.plot.pictures import BoundaryDisplay, TraceDisplay
 
 __all__ = [
