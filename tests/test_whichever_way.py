@@ -92,10 +92,13 @@ def in_passes_over_parquet(path, wishes, layout=Layout()):
 
 
 def _all_of(batches):
-    parts = list(batches.table.taken(batches.plan))
-    X = np.vstack([dense(examples.X) for examples, _ in parts])
-    y = np.concatenate([examples.y for examples, _ in parts])
-    return batches.plan, X.tobytes(), y.tolist(), np.concatenate([r for _, r in parts]).tolist()
+    parts, rows, start = list(batches.table.taken(batches.plan)), [], 0
+    X = np.vstack([dense(examples.X) for examples in parts])
+    y = np.concatenate([examples.y for examples in parts])
+    for batch, taken in batches.taken():
+        rows += (start + taken).tolist()
+        start += batch.num_rows
+    return batches.plan, X.tobytes(), y.tolist(), rows
 
 
 def quoted(cells):

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt.errors import DataError, OpenError, UsageError
-from rosenblatt.read.data import read_batches, read_whole
+from rosenblatt.read.data import read_batches, read_in_passes, read_whole
+from rosenblatt.read.plan import Wishes
 from rosenblatt.read.source import Layout, Source, format_of
 
 
@@ -98,6 +99,17 @@ def test_libsvm(read):
     table = read("+1 1:0.5 3:2 # a note\n-1 2:1e-3\n\n+1\n")
     assert table.column("label").to_pylist() == [1, -1, 1]
     assert table.column("entries").to_pylist() == ["1:0.5 3:2", "2:1e-3", ""]
+
+
+def test_a_long_number_in_later_lines_is_told_as_it_is_written(read, monkeypatch):
+    from rosenblatt.read import jsonlines
+
+    monkeypatch.setattr(jsonlines, "BLOCK", 64)
+    for first in (7, None):
+        numbers = [*[first] * 9, 2**64 + 1, 1.5]
+        table = read("".join(json.dumps({"a": a, "y": 0}) + "\n" for a in numbers), "d.jsonl")
+        texts = [None if a is None else str(a) for a in numbers]
+        assert table.column("a").to_pylist() == texts
 
 
 def test_a_libsvm_line_may_lack_its_label_as_in_a_stream(read):
@@ -223,6 +235,12 @@ def test_broken_files_get_one_sentence(read, name):
         read(content)
     assert "data" in str(trouble.value)
     assert "\n" not in str(trouble.value)
+
+
+def test_a_header_alone_is_no_row_in_passes_too(tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,y\n")
+    with pytest.raises(DataError, match="no rows, only the names of columns"):
+        read_in_passes(Source.find(str(tmp_path / "d.csv")), Layout(), Wishes())
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "libsvm"])

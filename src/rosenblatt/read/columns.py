@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rosenblatt.errors import FINITE, UTF8, BadCellError
-from rosenblatt.read.csv import NUMBER
 from rosenblatt.tables import PROMISED, first_changed, is_changed_text, large
+
+NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
 class Column:

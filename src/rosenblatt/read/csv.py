@@ -18,6 +18,7 @@ from pyarrow import csv
 
 from rosenblatt.errors import BadCellError, DataError, UsageError, one_line
 from rosenblatt.read.ahead import ahead
+from rosenblatt.read.columns import decoded
 from rosenblatt.read.source import (
     HEAD,
     UNREADABLE,
@@ -45,7 +46,6 @@ MISSING = (
     *("1.#QNAN", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "?"),
 )
 LIKE_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+|\d+,\d+)([eE][+-]?\d+)?\s*$"  # commas too
-NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 AS_ASCII = bytes(min(byte, 127) for byte in range(256))  # for counting cells in any text
 
@@ -444,13 +444,13 @@ def _unrounded(rows: Any, written: Callable[[str], Any]) -> Any:
 
 def _find_bad_cell(source: Source, dialect: Dialect, types: Any, done: int) -> None:
     """Raise BadCellError for the first cell after `done` rows that is not of its promised type."""
-    as_they_are = (pa.string(), pa.binary())
-    promised = [n for n in dialect.names if n in types and types[n] not in as_they_are]
+    promised = [n for n in dialect.names if types.get(n, pa.binary()) != pa.binary()]
     if not promised:
         return
+    as_bytes = dict.fromkeys(promised, pa.binary())
     try:
         start = 0
-        for batch in _as_text(source, dialect, promised):
+        for batch in _batches(source, dialect, as_bytes, include_columns=promised):
             if start + batch.num_rows > done:
                 bad = [_bad_cell(batch.column(n), types[n], n, start) for n in promised]
                 first = min(filter(None, bad), key=lambda cell: cell.row, default=None)
@@ -463,7 +463,11 @@ def _find_bad_cell(source: Source, dialect: Dialect, types: Any, done: int) -> N
 
 def _bad_cell(cells: Any, kind: Any, name: str, start: int) -> BadCellError | None:
     try:
+        cells = decoded(cells, name)
         cells.cast(kind)
+    except BadCellError as bad:
+        bad.row += start
+        return bad
     except pa.ArrowInvalid:
         for n, cell in enumerate(cells):
             text = cell.as_py().strip()
@@ -479,11 +483,6 @@ def _explained(source: Source, dialect: Dialect, trouble: BaseException) -> Data
     if isinstance(trouble, MemoryError):  # PyArrow's own is both
         raise trouble
     text = str(trouble)
-    if dialect.encoding == "utf-8":
-        line = source.first_undecodable()
-        if line is not None:
-            where = f", row {line - dialect.begin + 1}" if line >= dialect.begin else ""
-            return DataError(f"{source.name}{where}: not UTF-8 text. Give --encoding latin-1, say.")
     if "Expected" in text and "columns, got" in text:
         return _ragged(source, dialect)
     if isinstance(trouble, UnicodeError):

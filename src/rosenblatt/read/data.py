@@ -84,11 +84,11 @@ def read_whole(source: Source, layout: Layout = Layout()) -> Any:
 
 def read_batches(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
     """The rows of a file as Arrow record batches, in order and in little memory."""
-    batch = None
-    for batch in READERS[format_of(source, layout)].batches(source, layout):
+    batch, reader = None, READERS[format_of(source, layout)]
+    for batch in reader.batches(source, layout):
         _check_names(source, batch.schema)
         yield batch
-    if batch is None:
+    if batch is None and reader.unify is not None:  # of rows without a line of names
         raise DataError(f"{source.name} is empty.")
 
 
@@ -189,8 +189,8 @@ class FileTable:
         for batch in read_batches(self.source, replace(self.layout, types=types)):
             yield batch if conform is None else conform(self.source, batch, self.schema)
 
-    def taken(self, made: Plan) -> Iterator[tuple[Examples, Numbers]]:
-        """The examples of each batch and the rows of the file they are, read ahead by threads."""
+    def taken(self, made: Plan) -> Iterator[Examples]:
+        """The examples of each batch, read ahead by threads."""
         found = False
         with told_where(self.source, self.layout):  # reading counts rows from the first
             for one in self._taken(made):
@@ -199,7 +199,7 @@ class FileTable:
         if not found:
             raise _no_row_left(self.source)
 
-    def _taken(self, made: Plan) -> Iterator[tuple[Examples, Numbers]]:
+    def _taken(self, made: Plan) -> Iterator[Examples]:
         """Row groups of a Parquet file side by side, if it has such; else one batch ahead."""
         stored = self.stored or self.source
         parts = []
@@ -210,22 +210,19 @@ class FileTable:
             return
         _check_names(self.source, parts[0].metadata.schema.to_arrow_schema())
 
-        def read(part: columnar.RowGroup) -> list[tuple[Examples, Numbers]]:
+        def read(part: columnar.RowGroup) -> list[Examples]:
             return list(self._encoded(made, columnar.parquet_part(stored, part), part.start))
 
         for found in side_by_side(read, parts):
             yield from found
 
-    def _encoded(
-        self, made: Plan, batches: Iterable[Any], start: int
-    ) -> Iterator[tuple[Examples, Numbers]]:
-        for batch in batches:
-            if batch.num_rows:
-                with told_where(self.source, self.layout, start):
-                    examples, rows = taken(made, batch, self.source.name)
-                if examples.n:
-                    yield examples, start + rows
-            start += batch.num_rows
+    def _encoded(self, made: Plan, batches: Iterable[Any], start: int) -> Iterator[Examples]:
+        for batch in filter(len, batches):
+            with told_where(self.source, self.layout, start):
+                examples, _ = taken(made, batch, self.source.name)
+            if examples.n:
+                yield examples
+            start += len(batch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +259,7 @@ class Data:
     def in_passes(cls, table: FileTable, made: Plan) -> Data:
         """A file whose columns are known."""
         joint = isinstance(made.answers, ManyAnswers)
-        blocks = InOrder(lambda: (examples for examples, _ in table.taken(made)), joint)
+        blocks = InOrder(lambda: table.taken(made), joint)
         return cls(table.source.name, blocks, None, made, table)
 
     @property
@@ -307,11 +304,10 @@ class Data:
             return
         source, layout, start = self.table.source, self.table.layout, 0
         with told_where(source, layout):
-            for batch in self.table.batches():
-                if batch.num_rows:
-                    with told_where(source, layout, start):
-                        yield batch, taken(self.plan, batch, self.name)[1]
-                start += batch.num_rows
+            for batch in filter(len, self.table.batches()):
+                with told_where(source, layout, start):
+                    yield batch, taken(self.plan, batch, self.name)[1]
+                start += len(batch)
 
     def places(self, numbers: Iterable[int]) -> Places:
         """For some examples, where in the table they are and what is written there."""

@@ -20,21 +20,27 @@ from rosenblatt.words import column_called
 BLOCK = 4 << 20
 BLANKS = re.compile(r"\s*")
 NEWLINE = ord("\n")
+WRITTEN = {"numbers": "as they are written"}
 DEEPEST = 64  # objects and arrays in one another: parsers go down by calls, until a stack is full
 TEXT = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?')  # as far as its line goes
 
 
 def unify(source: Source, batches: Iterable[Any]) -> Any:
     """The fields and types of all rows; fields that a line lacks are missing there."""
-    schemas = dict.fromkeys(batch.schema for batch in batches)
+    schemas = list(dict.fromkeys(batch.schema for batch in batches))
+    written = {field.name for schema in schemas for field in schema if field.metadata}
     try:
-        return pa.unify_schemas(list(schemas), promote_options="permissive")
+        return pa.unify_schemas(
+            [_written(schema, written) for schema in schemas], promote_options="permissive"
+        )
     except pa.ArrowException as trouble:
         raise _disagreeing(source, trouble) from None
 
 
 def conform(source: Source, batch: Any, schema: Any) -> Any:
     """A batch with all fields of all rows, in the types that they have there."""
+    written = {field.name for field in schema if field.type == pa.string()}
+    batch = batch.cast(_written(batch.schema, written))
     nothing = [pa.nulls(0, kind) for kind in schema.types]
     tables = [pa.Table.from_arrays(nothing, schema=schema), pa.Table.from_batches([batch])]
     try:
@@ -42,6 +48,14 @@ def conform(source: Source, batch: Any, schema: Any) -> Any:
     except pa.ArrowException as trouble:
         raise _disagreeing(source, trouble) from None
     return table.to_batches()[0]
+
+
+def _written(schema: Any, names: set[str]) -> Any:
+    """A schema with numbers as they are written in some columns: other lines have them so."""
+    for i, field in enumerate(schema):
+        if field.name in names and field.type in (pa.int64(), pa.float64()):
+            schema = schema.set(i, pa.field(field.name, pa.string(), metadata=WRITTEN))
+    return schema
 
 
 def _disagreeing(source: Source, trouble: BaseException) -> DataError:
@@ -125,8 +139,13 @@ def _surely_flat(lines: bytes) -> bool:
 def _check_depth(source: Source, lines: bytes, done: int) -> None:
     at = None if _surely_flat(lines) else _first_too_deep(lines)
     if at is not None:
-        row = done + 1 + sum(1 for line in lines.split(b"\n")[:at] if line.strip())
+        row = _row(done, lines.split(b"\n")[:at])
         raise DataError(f"{source.name}, row {row}: it is nested more than {DEEPEST} deep.")
+
+
+def _row(done: int, before: list[bytes]) -> int:
+    """The number of a row, from 1, after so many rows and these lines, of which some are blank."""
+    return done + sum(1 for line in before if line.strip()) + 1
 
 
 def _parsed(source: Source, lines: bytes, done: int) -> Any:
@@ -135,7 +154,7 @@ def _parsed(source: Source, lines: bytes, done: int) -> Any:
         lines.decode()
         table = _unrounded(_read(lines), lines)
     except UnicodeDecodeError as trouble:
-        row = done + lines[: trouble.start].count(b"\n") + 1
+        row = _row(done, lines[: trouble.start].split(b"\n")[:-1])
         raise DataError(f"{source.name}, row {row}: not UTF-8 text.") from None
     except pa.ArrowException as trouble:
         raise _explained(source, trouble, done) from None
@@ -152,7 +171,8 @@ def _unrounded(table: Any, lines: bytes) -> Any:
             cells = [row.get(name) for row in _objects(lines.decode("utf-8-sig"))]
             if first_changed(np.array([*cells, None], dtype=object)[:-1], numbers) is not None:
                 texts = [None if cell is None else str(cell) for cell in cells]
-                table = table.set_column(i, name, pa.array(texts, pa.string()))
+                field = pa.field(name, pa.string(), metadata=WRITTEN)
+                table = table.set_column(i, field, pa.array(texts, pa.string()))
     return table
 
 

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rosenblatt.read.columns import Vocabulary
-from rosenblatt.read.csv import MISSING, NUMBER
+from rosenblatt.read.columns import NUMBER, Vocabulary
+from rosenblatt.read.csv import MISSING
 from rosenblatt.tables import PROMISED, is_changed_text
 from rosenblatt.words import column_called, listed
 

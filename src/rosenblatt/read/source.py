@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import codecs
 import io
 import lzma
 import os
@@ -134,16 +133,6 @@ class Source:
             count += block.count(b"\n")
             last = block[-1:]
         return count + (last != b"\n")
-
-    def first_undecodable(self) -> int | None:
-        """The line, counted from 0, with the first bytes that are not UTF-8 text."""
-        decoder, line = codecs.getincrementaldecoder("utf-8")(), 0
-        for block in self.blocks():
-            try:
-                line += decoder.decode(block).count("\n")
-            except UnicodeDecodeError as bad:
-                return line + bad.object[: bad.start].count(b"\n")
-        return line if decoder.getstate()[0] else None  # half a character is left over
 
     def head(self) -> bytes:
         """The first bytes, cut at the end of a line where the file goes on.
