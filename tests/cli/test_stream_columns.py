@@ -135,6 +135,15 @@ def test_columns_of_dates_are_refused_at_the_start(told, tmp_path):
     assert told("stream", "d.parquet", "--ignore", "day", "-o", "out")[0] == 0
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_stream_is_utf_8_by_any_of_its_names(told, tmp_path, form):
+    path = write(tmp_path / f"d.{form}", [{"a": i, "label": i % 2} for i in range(4)])
+    assert told("stream", path, "--encoding", "UTF8", "-o", "out")[0] == 0
+    path.write_text(path.read_text(), encoding="utf-16")
+    code, _, err = told("stream", path, "-o", "out")
+    assert (code, "must be UTF-8 text; convert it with iconv" in err) == (64, True)
+
+
 def test_numbers_written_as_text_are_numbers(told, tmp_path):
     rows = [{"a": str(i / 4), "label": i % 2} for i in range(8)]
     models = []

@@ -7,7 +7,7 @@ import csv as standard
 import functools
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -112,8 +112,9 @@ def find_dialect(source: Begun, layout: Layout) -> Dialect:
 @functools.lru_cache(maxsize=1)
 def _dialect(name: str, head: bytes, said: tuple[Any, ...]) -> Dialect:
     encoding, separator, header, decimal, names = said
-    encoding = encoding or _byte_order(head)
-    text = _as_utf8(head, encoding)
+    encoding = encoding_of(head, encoding)
+    text = head.removeprefix(codecs.BOM_UTF8)
+    text = text if encoding == "utf-8" else text.decode(encoding, "replace").encode()
     if not text.strip():
         raise DataError(f"{name} is empty.")
     cut = _cut(text) if separator is None else _cut_by(text, separator)
@@ -135,19 +136,22 @@ def _dialect(name: str, head: bytes, said: tuple[Any, ...]) -> Dialect:
     return Dialect(cut.separator, cut.quote, header, names, encoding, decimal, longest, above)
 
 
-def _byte_order(head: bytes) -> str:
-    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):  # of which one begins as below
-        return "utf-32"
-    return "utf-16" if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
+def encoding_of(head: bytes, said: str | None) -> str:
+    """How text is encoded: as was said, or by its first bytes.
 
-
-def _as_utf8(head: bytes, encoding: str) -> bytes:
+    Examples
+    --------
+    >>> encoding_of(b"a,b", None), encoding_of(codecs.BOM_UTF16_LE, None), encoding_of(b"", "UTF8")
+    ('utf-8', 'utf-16', 'utf-8')
+    """
+    if said is None:
+        orders = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"}
+        orders |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # as one begins
+        return next((name for mark, name in orders.items() if head.startswith(mark)), "utf-8")
     try:
-        codec = codecs.lookup(encoding)
+        return codecs.lookup(said).name
     except LookupError:
-        raise UsageError(f"--encoding {encoding} is not an encoding that is known.") from None
-    head = head.removeprefix(codecs.BOM_UTF8)
-    return head if codec.name == "utf-8" else head.decode(encoding, "replace").encode()
+        raise UsageError(f"--encoding {said} is not an encoding that is known.") from None
 
 
 class Cut(NamedTuple):
@@ -301,26 +305,18 @@ def squeezed(text: bytes) -> bytes:
 
 
 class Squeezed(io.RawIOBase):
-    """A stream of bytes with its blanks squeezed, whole lines at a time."""
+    """Blocks of bytes with their blanks squeezed, whole lines at a time, as PyArrow reads them."""
 
-    def __init__(self, stream: Any) -> None:
-        self.stream, self.ready = stream, b""
-        self.lines = iter(WholeLines(iter(lambda: stream.read(HEAD), b"")))
+    def __init__(self, blocks: Iterable[bytes]) -> None:
+        self.lines, self.ready = map(squeezed, WholeLines(blocks)), b""
 
     def readable(self) -> bool:
         """PyArrow asks."""
         return True
 
-    def close(self) -> None:
-        """Close the stream too."""
-        if not self.closed:
-            self.stream.close()
-        super().close()
-
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer with squeezed bytes."""
-        while not self.ready and (lines := next(self.lines, b"")):
-            self.ready = squeezed(lines)
+        self.ready = self.ready or next(filter(None, self.lines), b"")
         size = min(len(buffer), len(self.ready))
         buffer[:size], self.ready = self.ready[:size], self.ready[size:]
         return size
@@ -415,8 +411,9 @@ def _batches(source: Source, dialect: Dialect, types: Any, **convert: Any) -> It
 
 
 def _text(source: Source, dialect: Dialect) -> Any:
-    stream = source.open()
-    return pa.PythonFile(Squeezed(stream), "r") if dialect.separator == BLANKS else stream
+    if dialect.separator == BLANKS:
+        return pa.PythonFile(Squeezed(source.blocks()), "r")
+    return source.open()
 
 
 def _block(dialect: Dialect, usual: int) -> int:

@@ -446,6 +446,8 @@ def feed_of(source: LineStream | RowStream, layout: Layout, wishes: Wishes) -> H
     if isinstance(source, RowStream):
         return _arrow(source, wishes)
     kind = format_of(source, layout)
+    if csv.encoding_of(source.head(), layout.encoding) != "utf-8":
+        raise UsageError("a stream must be UTF-8 text; convert it with iconv.")
     forced = (*wishes.numbers, *wishes.categories, *wishes.texts)
     if kind == "LIBSVM":
         if forced:
@@ -461,8 +463,6 @@ def feed_of(source: LineStream | RowStream, layout: Layout, wishes: Wishes) -> H
 
 def _csv(source: LineStream, layout: Layout, wishes: Wishes) -> HowRead:
     dialect = csv.find_dialect(source, layout)
-    if dialect.encoding != "utf-8":
-        raise UsageError("a stream must be UTF-8 text; convert it with iconv.")
     names, target, notes = list(dialect.names), wishes.target, []
     if target is None and not set(USUAL_TARGETS) & set(names):
         target = names[-1]
