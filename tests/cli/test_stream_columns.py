@@ -127,12 +127,15 @@ def test_a_last_line_without_its_end_tells_what_columns_are(told, tmp_path):
 def test_columns_of_dates_are_refused_at_the_start(told, tmp_path):
     import datetime
 
-    day = datetime.date(2020, 1, 1)
-    write(tmp_path / "d.parquet", [{"day": day, "a": 1.5, "label": i} for i in (0, 1)])
+    days = [datetime.date(2020, 1, 1 + i % 2) for i in range(6)]
+    rows = [{"day": day, "a": 1.5, "label": i % 2} for i, day in enumerate(days)]
+    write(tmp_path / "d.parquet", rows)
     code, out, err = told("stream", "d.parquet", "-o", "out")
     assert (code, out, err.count("\n")) == (64, "", 1)
-    assert 'column "day" holds dates or times; give --ignore day' in err
+    assert 'column "day" holds dates or times; give --ignore day or --category day.' in err
     assert told("stream", "d.parquet", "--ignore", "day", "-o", "out")[0] == 0
+    assert told("stream", "d.parquet", "--category", "day", "-o", "out", "--save", "m")[0] == 0
+    assert "day=2020-01-01" in rb.OnlinePerceptron.load("m").state()["features"]
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])

@@ -297,9 +297,9 @@ def arrow_table(frame: Any) -> Any:
 def usual(rows: Any) -> Any:
     """A table or batch in the types that are known here: no views, runs or types of others."""
     for i, field in enumerate(rows.schema):
-        kind, cells = _usual_type(field.type), rows.column(i)
+        kind = _usual_type(field.type)
         if kind != field.type:
-            runs = pa.types.is_run_end_encoded(field.type)
+            cells, runs = rows.column(i), pa.types.is_run_end_encoded(field.type)
             cells = pc.run_end_decode(cells) if runs else cells
             rows = rows.set_column(i, field.name, cells.cast(kind))
     return rows

@@ -526,9 +526,10 @@ def _arrow(source: RowStream, wishes: Wishes) -> HowRead:
         if forced.get(name) == "category" and is_moment(kind):
             continue
         if why := refused(kind):
+            option = as_option(name)
+            also = f" or --category {option}" if is_moment(kind) else ""
             raise UsageError(
-                f"{source.name}, {column_called(name)} holds {why}; "
-                f"give --ignore {as_option(name)}."
+                f"{source.name}, {column_called(name)} holds {why}; give --ignore {option}{also}."
             )
     guessed = {}
     for name in columns:
