@@ -194,9 +194,9 @@ class Labels:
             different = set()
         if isinstance(given, str) or len(different) < 2 or len(different) < len(plain):
             raise ValueError(f"labels is {given!r}; give two different labels or more, or None.")
-        first, second = plain[:2]
-        labels = cls().learn(first).learn(second)
-        return labels if len(plain) == 2 else cls(tuple(sorted(plain)))
+        for label in plain[1:]:
+            cls(tuple(plain[:1])).learn(label)  # refuses what has no order
+        return cls(tuple(sorted(plain)))
 
     @property
     def both(self) -> bool:

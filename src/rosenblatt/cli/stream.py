@@ -231,8 +231,6 @@ def _model(given: dict[str, Any], kept: Any) -> OnlinePerceptron:
         )
     except ValueError as trouble:
         raise UsageError(str(trouble)) from None
-    except TypeError:
-        raise UsageError("--labels: give all of them as text, or all as numbers.") from None
     if kept is None:
         return model
     try:
