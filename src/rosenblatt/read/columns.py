@@ -233,6 +233,11 @@ def as_text(cells: Any) -> Any:
     return pc.utf8_trim_whitespace(pc.fill_null(cells.cast(pa.string()), ""))
 
 
+def nulled(texts: Any, words: tuple[str, ...] = ("",)) -> Any:
+    """Texts, with null for those that are one of these words."""
+    return pc.if_else(pc.is_in(texts, pa.array(words)), pa.scalar(None, pa.string()), texts)
+
+
 def split_words(cells: Any) -> tuple[Any, NDArray[np.int32]]:
     """The words of all cells in lower case, and where each cell's words begin."""
     words = pc.split_pattern_regex(pc.utf8_lower(as_text(cells)), r"[^\pL\pN_]+")

@@ -29,6 +29,7 @@ from rosenblatt.read.columns import (
     as_text,
     decoded,
     is_moment,
+    nulled,
     plain,
     refused,
 )
@@ -309,8 +310,7 @@ def plain_labels(cells: Any) -> Any:
         return pc.if_else(pc.is_nan(cells), pa.scalar(None, pa.float64()), cells)
     if pa.types.is_boolean(kind):
         return cells
-    text = as_text(cells)
-    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+    return nulled(as_text(cells))
 
 
 def _equal(values: Any, label: Label) -> Any:

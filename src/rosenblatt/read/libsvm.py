@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rosenblatt.errors import DataError
+from rosenblatt.read.columns import nulled
 from rosenblatt.read.csv import BLOCK, Types
 from rosenblatt.read.source import Layout, Source, WholeLines
 
@@ -41,9 +42,7 @@ def _split(text: str) -> Any:
         lines = pc.replace_substring_regex(lines, r"#.*$", "")
     lines = pc.utf8_trim_whitespace(lines)
     found = pc.extract_regex(lines.filter(pc.not_equal(lines, "")), LINE)
-    label = found.field("label")
-    none = pc.is_in(label, pa.array(["", "?"]))
-    label = pc.if_else(none, pa.scalar(None, pa.string()), label)
+    label = nulled(found.field("label"), ("", "?"))
     return pa.RecordBatch.from_arrays([label, found.field("entries")], [LABEL, ENTRIES])
 
 

@@ -20,6 +20,7 @@ from rosenblatt.read.columns import (
     as_text,
     decoded,
     is_text,
+    nulled,
     plain,
     split_entries,
 )
@@ -152,11 +153,11 @@ def _taken(
             found = pa.array(column.encode(written)[:, 0], from_pandas=True)
             gaps |= _gaps(found, drop, column.name, None)
         else:
-            found = _text(written)
+            found = nulled(as_text(written))
             gaps |= _gaps(found, drop, column.name, "", "a category")
         cells[column.name] = found
     answers = plain(decoded(table.column(plan.target), plan.target))
-    answers = _text(answers) if is_text(answers.type) else answers
+    answers = nulled(as_text(answers)) if is_text(answers.type) else answers
     gaps |= _gaps(answers, drop, plan.target, "", "an answer")
     kept = np.flatnonzero(~gaps)
     if len(kept) == 0:
@@ -171,11 +172,6 @@ def _taken(
         tuple(n for n in table.column_names if n not in used),
         int(gaps.sum()),
     )
-
-
-def _text(cells: Any) -> Any:
-    text = as_text(cells)
-    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
 
 
 def _gaps(cells: Any, drop: bool, name: str, *trouble: Any) -> NDArray[np.bool_]:
