@@ -405,13 +405,16 @@ class Wrong:
 
     def __call__(self, block: Examples, first: int) -> NDArray[np.intp]:
         """Their numbers among all rows."""
-        if not self._scores_are_0(block):
-            h = Hypothesis.of(block.shaped(self.w), block.x0, self.zero)
-            return first + h.mistakes(block)
-        rows = first + block.kept.astype(np.intp)
-        return rows[self.zero * block.y[block.kept] <= 0] if self.zero else rows
+        return first + self.rows(block)
 
-    def _scores_are_0(self, block: Examples) -> bool:
+    def rows(self, block: Examples) -> NDArray[np.intp]:
+        """Their numbers in one block."""
+        if not self.scores_are_0(block):
+            return Hypothesis.of(block.shaped(self.w), block.x0, self.zero).mistakes(block)
+        rows = block.kept.astype(np.intp)
+        return rows[self.zero * block.y[rows] <= 0] if self.zero else rows
+
+    def scores_are_0(self, block: Examples) -> bool:
         """Whether they are without a look: of the w that a run begins with."""
         return not (self.w.any() or isinstance(block, JointExamples))
 
@@ -421,10 +424,11 @@ class Costly(Wrong):
 
     def __call__(self, block: Examples, first: int) -> Any:
         """Of one block."""
-        if self.zero == 0 and block.weights is None and self._scores_are_0(block):
+        if block.weights is not None:
+            return block.weights[self.rows(block)]
+        if self.zero == 0 and self.scores_are_0(block):
             return block.n  # each is a mistake, and no list of them is needed
-        rows = super().__call__(block, 0)
-        return len(rows) if block.weights is None else block.weights[rows]
+        return len(self.rows(block))
 
 
 def count_mistakes(blocks: Blocks, w: Floats, zero: int = 0) -> float:
