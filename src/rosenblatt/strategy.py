@@ -27,7 +27,7 @@ from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability
 from rosenblatt.examples import Examples, JointExamples, of_labels
 from rosenblatt.hypothesis import Floats, Hypothesis, Scaling, mistakes_of
-from rosenblatt.words import counted, finite
+from rosenblatt.words import counted, finite, whole
 
 if TYPE_CHECKING:
     from rosenblatt.evidence.optimum import FewestMistakesResult
@@ -165,7 +165,7 @@ def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
         separator, bound = _folded_line(task, separator, answer)
         if bound is None and task.how.bounded:
             bound = _bound(task, held, (separator, None if mistakes else hypothesis))
-    steps: tuple[str, ...] = (told + (f"; the bound allows {bound:,.0f}" if bound else ""),)
+    steps: tuple[str, ...] = (told + (f"; the bound allows {whole(bound):,}" if bound else ""),)
     if mistakes and separator is not None and done.reason != "interrupted":
         steps += (f"PLA had {counted(mistakes, 'mistake')} left; took the proof's line instead",)
         hypothesis, mistakes, algorithm = separator, task.count(separator), "widest margin"
