@@ -32,6 +32,7 @@ from rosenblatt.evidence.integers import (
 from rosenblatt.evidence.nearest import GAP, Point, Watch, nearest_point
 from rosenblatt.evidence.parts import Part, Vector
 from rosenblatt.evidence.signed import (
+    EXACT_STEPS,
     Alternative,
     ExactWalk,
     Floats,
@@ -152,7 +153,8 @@ def reduced(
         first = first or point
         found = resolve(signed, point)
         if found is None:
-            reason = "neither weights nor multipliers could be made exact in 500 exact steps"
+            tried = f"in {EXACT_STEPS} exact steps"
+            reason = f"neither weights nor multipliers could be made exact {tried}"
             return Reduced(signed, first, None, reason)
         if found.weights:
             return Reduced(signed, first, short_weights(signed, found))

@@ -48,6 +48,7 @@ UNEVEN = 2.0**6  # columns further apart mislead floats about all rows, which co
 PRIME = 2**61 - 1
 MANY = 1024  # rows among which equal ones are looked for, to look at each kind once
 BATCH = 64  # rows looked at exactly at a time
+EXACT_STEPS = 500  # of a walk in fractions, before it is given up
 
 
 @dataclass(frozen=True, eq=False)
@@ -447,9 +448,9 @@ class ExactWalk:
         self.Z = signed.exact(self.rows).tolist()
         self.u = fractions_of(multipliers[keep])
 
-    def run(self, *, widest: bool = False, most: int = 500) -> Alternative | None:
+    def run(self, *, widest: bool = False) -> Alternative | None:
         """Walk until a separator (the widest, if asked) or the origin is found; None: too far."""
-        for _ in range(most):
+        for _ in range(EXACT_STEPS):
             self._adjust()
             height = 1 - sum(self.u, flint.fmpq(0))
             if height == 0:
