@@ -8,6 +8,7 @@ small picklable value, so that it can travel to them.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -53,11 +54,19 @@ class InOrder:
     joint: bool = False
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """One pass, in order."""
+        """One pass, in order; it goes on with what `begin` has read already."""
         first = 0
-        for block in self.batches():
+        for block in self.__dict__.pop("begun", None) or self.batches():
             yield work(block, first)
             first += block.n
+
+    def begin(self) -> Examples | None:
+        """The first block, where there is one, for whoever makes a pass next."""
+        begun = iter(self.__dict__.pop("begun", None) or self.batches())
+        first = next(begun, None)
+        if first is not None:
+            self.__dict__["begun"] = itertools.chain((first,), begun)
+        return first
 
 
 @dataclass(frozen=True, eq=False)

@@ -131,6 +131,25 @@ def test_real_numbers_too():
     assert parts.hypothesis.w.tolist() == whole.hypothesis.w.tolist()
 
 
+def test_no_block_is_read_twice_in_a_pass():
+    X, y = np.array([[1.0], [-2.0], [3.0], [-4.0]]), np.array([1, -1, 1, -1])
+    parts, read = list(cut(X, y, 1).batches()), []
+
+    def batches():
+        for number, part in enumerate(parts):
+            read.append(number)
+            yield part
+
+    done = algorithms.pla(InOrder(batches), budget=algorithms.Budget(3))
+    assert done.separated
+    assert read == [0, 1, 2, 3] * (len(read) // 4)
+    blocks = InOrder(batches)
+    read.clear()
+    assert blocks.begin() is blocks.begin() is parts[0]
+    assert list(blocks.each(lambda block, first: first)) == [0, 1, 2, 3]
+    assert read == [0, 1, 2, 3]
+
+
 def test_what_cannot_be_learnt_in_batches_is_said():
     with pytest.raises(ValueError, match="no rows"):
         algorithms.pla(InOrder(lambda: []))
@@ -154,7 +173,7 @@ def test_ctrl_c_keeps_the_weights_so_far():
         nonlocal asked
         asked += 1
         yield from cut(X, y, 2).batches()
-        if asked == 4:  # the first look is for the columns
+        if asked == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(algorithms.Interrupted) as stopped:

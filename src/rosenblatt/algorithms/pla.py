@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import clock, engine
-from rosenblatt.blocks import Blocks, Work
+from rosenblatt.blocks import Blocks, InOrder, Work, itself
 from rosenblatt.clock import Deadline
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
@@ -348,7 +348,8 @@ class Walk:
     ) -> None:
         self.blocks, self.rule, self.budget, self.watch = blocks, rule, budget, watch
         self.in_memory = isinstance(blocks, Examples)
-        first = next(iter(blocks.each(lambda block, _: block)), None)
+        begun = blocks.begin() if isinstance(blocks, InOrder) else None
+        first = begun or next(iter(blocks.each(itself)), None)
         if first is None:
             raise ValueError("there are no rows to learn from.")
         if not self.in_memory and rule.order != "cycle":
@@ -357,7 +358,7 @@ class Walk:
                 'visited as they come, order "cycle".'
             )
         self.d, self.x0, self.unit = first.d, first.x0, first.unit
-        none = first if self.in_memory else replace(first, X=first.X[:0], y=first.y[:0])
+        none = first if self.in_memory else replace(first, X=first.X[:0].copy(), y=first.y[:0])
         self.shaped = none.shaped  # which of a block in a file keeps no rows
         self.rows = first.rows(rule.eta) if self.in_memory else None
         self.start = np.zeros(first.size) if start is None else start
