@@ -496,6 +496,8 @@ def _ragged(source: Source, dialect: Dialect) -> DataError:
         found.append(row)
         return "skip"
 
+    if dialect.encoding == "utf-8":  # rows are handed over as text, which any bytes are in latin-1
+        dialect = replace(dialect, encoding="latin-1")
     options = dialect.parse_options(invalid_row_handler=remember)
     try:
         with _text(source, dialect) as stream:
