@@ -98,9 +98,9 @@ def many_rows(quick: bool) -> Iterator[Line]:
         X, y = planted(n, 30, flipped)
         s = rb.separability(X, y)
         assert s.verdict == ("inseparable" if flipped else "separable"), s.verdict
-        times = interleaved(
-            {"ours": lambda X=X, y=y: rb.separability(X, y), "pass": lambda X=X: X @ w}, 5
-        )
+        works = {"ours": lambda X=X, y=y: rb.separability(X, y), "pass": lambda X=X: X @ w}
+        interleaved(works, 1)
+        times = rounds(works, 7, pause=0.2)
         note = f"{s.passes} passes, {times['ours'].median:.2f} s"
         yield at_most(f"{id}-time", times["ours"], times["pass"].scaled(s.passes), note)
         share = in_new_process(MEMORY.format(n=n, flipped=flipped))
