@@ -74,6 +74,16 @@ def test_a_margin_is_that_of_all_rows_where_rounding_hides_the_nearest():
     assert Fraction(parts.margin) ** 2 <= square <= Fraction(parts.margin * 1.0000001) ** 2
 
 
+def test_of_very_many_rows_on_the_margin_each_block_tells_a_few(monkeypatch):
+    monkeypatch.setattr("rosenblatt.evidence.separability.MOST_NEAR", 8)
+    rng = np.random.default_rng(0)
+    b = rng.integers(0, 2, 1000)
+    X = np.column_stack((1e8 + b, rng.normal(size=(1000, 2))))
+    parts = agree(X, 2 * b - 1, 250)
+    assert parts
+    assert 8 <= len(parts.support) <= 100
+
+
 def planted(n, d, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))

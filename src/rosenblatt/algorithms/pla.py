@@ -348,15 +348,15 @@ class Walk:
     ) -> None:
         self.blocks, self.rule, self.budget, self.watch = blocks, rule, budget, watch
         self.in_memory = isinstance(blocks, Examples)
-        begun = blocks.begin() if isinstance(blocks, InOrder) else None
-        first = begun or next(iter(blocks.each(itself)), None)
-        if first is None:
-            raise ValueError("there are no rows to learn from.")
         if not self.in_memory and rule.order != "cycle":
             raise ValueError(
                 f"order is {rule.order!r}, which needs all rows in memory; rows of a file are "
                 'visited as they come, order "cycle".'
             )
+        begun = blocks.begin() if isinstance(blocks, InOrder) else None
+        first = begun or next(iter(blocks.each(itself)), None)
+        if first is None:
+            raise ValueError("there are no rows to learn from.")
         self.d, self.x0, self.unit = first.d, first.x0, first.unit
         none = first if self.in_memory else replace(first, X=first.X[:0].copy(), y=first.y[:0])
         self.shaped = none.shaped  # which of a block in a file keeps no rows

@@ -394,7 +394,7 @@ class _Search:
             return None
         if ON_THE_MARGIN * sifted.least > 2 * slack_of(self.dimension):
             rows = self.working.joined([sifted.near])
-            margin, on = on_the_margin(found.weights, rows.examples, 0)
+            margin, on = on_the_margin(found.weights, len(rows.numbers), rows.examples, 0)
             support = rows.numbers[on.numbers]
         else:  # rounding hides which rows are the nearest
             margin, on = self._nearest(found.weights)
@@ -405,9 +405,9 @@ class _Search:
         return replace(decision, measured=replace(found, margin=margin, support=support))
 
     def _nearest(self, weights: Vector) -> tuple[float, Picked]:
-        """The margin of weights on all rows, exactly, and the rows on it."""
+        """The margin of weights on all rows, exactly, and rows on it, some of each block."""
         self.passes += 1
-        parts = list(self.each(functools.partial(on_the_margin, weights)))
+        parts = list(self.each(functools.partial(on_the_margin, weights, MOST_NEAR)))
         margin = min(least for least, _ in parts)
         on = [rows for least, rows in parts if least <= margin + ON_THE_MARGIN * abs(margin)]
         return margin, on[0].joined(on[1:])
@@ -606,11 +606,11 @@ def lowest(w: Floats, unit: float, share: float, block: Examples, first: int) ->
     return Sifted(picked(block, first, low), s[low], picked(block, first, near), least)
 
 
-def on_the_margin(weights: Vector, block: Examples, first: int) -> tuple[float, Picked]:
-    """The margin of weights on the rows of a block, exactly, and the rows on it."""
+def on_the_margin(weights: Vector, most: int, block: Examples, first: int) -> tuple[float, Picked]:
+    """The margin of weights on the rows of a block, exactly, and at most so many rows on it."""
     block = merged(block)
     found = measured(Signed(block, Scale.plain(look_at(block))), weights, None)
-    return found.margin, picked(block, first, found.support)
+    return found.margin, picked(block, first, found.support[:most])
 
 
 def off_the_span(weights: Vector, unit: float, block: Examples, first: int) -> Sifted:
