@@ -212,3 +212,13 @@ def test_values_at_the_ends_of_the_floats(told, tmp_path, size):
         assert json.loads(out)["mistakes"] == 0
     else:
         assert "d.csv" in err
+
+
+@pytest.mark.parametrize("way", [[], ["--stream", "--no-convert"]])
+def test_the_first_entry_of_a_file_may_have_the_largest_index(told, tmp_path, way):
+    (tmp_path / "q.svm").write_text("1 5:1\n-1 1:2\n")
+    code, _, err = told("learn", "q.svm", *way, "-o", "q.json")
+    assert code == 0, err
+    assert json.loads((tmp_path / "q.json").read_text())["columns"][0]["size"] == 5
+    code, _, err = told("separable", "q.svm", "--proof", "p.json")
+    assert code == 0, err

@@ -219,5 +219,6 @@ class Survey:
             self._read_entries(cells.slice(0, bad.row), name)  # another kind may come before
             raise
         if len(index):
-            low, high = self.indices or (index[0], index[0])
-            self.indices = (min(low, int(index.min())), max(high, int(index.max())))
+            low, high = int(index.min()), int(index.max())  # a model is written with Python's own
+            least, most = self.indices or (low, high)
+            self.indices = (min(least, low), max(most, high))
