@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+import rosenblatt as rb
 from rosenblatt.errors import DataError
 from rosenblatt.read import Layout, Source, columnar
 from rosenblatt.read.columns import Category, Number
@@ -124,3 +125,16 @@ def test_the_first_bad_row_is_told_of_several_columns(read):
     bad = {f"c{i}": [*[b"a"] * (9 - i), b"\xff", *[b"a"] * (2 + i)] for i in range(3)}
     with pytest.raises(DataError, match='row 8, column "c2"'):
         read({**bad, "y": ANSWERS}, target="y")
+
+
+def test_decimals_that_are_one_double_stay_two_labels(read, tmp_path):
+    tenth = Decimal("0.1")
+    cells = [tenth + Decimal("1e-20")] * 4 + [tenth] * 8
+    y = pa.array(cells, pa.decimal128(38, 20))
+    made = read({"a": NUMBERS, "y": y}, target="y")
+    assert made.answers.names == ("0.10000000000000000000", "0.10000000000000000001")
+    assert made.answers.encode(y).tolist() == [1] * 4 + [-1] * 8
+    result = rb.learn(pa.table({"a": NUMBERS, "y": y}), "y", test_size=0)
+    result.save(tmp_path / "m.json")
+    loaded = rb.load(tmp_path / "m.json")
+    assert list(map(Decimal, loaded.predict(pa.table({"a": NUMBERS})).tolist())) == cells

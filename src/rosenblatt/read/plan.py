@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -289,10 +290,14 @@ def _answers(
 
 
 def _in_order(survey: Survey) -> list[Any]:
+    """The labels by size; decimals are numbers only where doubles tell them apart."""
     labels = [] if survey.labels is None else list(survey.labels.values)
-    if pa.types.is_decimal(survey.type) and all(abs(float(label)) < LARGE for label in labels):
-        labels = [float(label) for label in labels]
-    return sorted(labels)
+    if not pa.types.is_decimal(survey.type):
+        return sorted(labels)
+    numbers = {float(label) for label in labels}
+    if len(numbers) == len(labels) and all(abs(number) < LARGE for number in numbers):
+        return sorted(numbers)
+    return sorted(labels, key=Decimal)
 
 
 def _not_learnable(labels: list[Any], many: bool, where: str) -> DataError:
