@@ -184,3 +184,23 @@ def test_without_matplotlib_the_extra_is_named(told, monkeypatch):
     code, _, err = told("experiment", "--plot", "h.png")
     assert code == 64
     assert "rosenblatt[plot]" in err
+
+
+UNREADABLE = {
+    "bytes that are no text": pa.array([b"\xff"] * 10),
+    "lengths of time": pa.array([(1, 2, 3)] * 10, pa.month_day_nano_interval()),
+}
+
+
+@pytest.mark.parametrize("cells", UNREADABLE.values(), ids=UNREADABLE)
+def test_answers_that_cannot_be_read_are_not_tested(told, answer, tmp_path, cells):
+    (tmp_path / "d.csv").write_text("a,y\n" + "".join(f"{i},{i > 4}\n" for i in range(10)))
+    answer("learn", "d.csv")
+    table = pa.table({"a": range(10), "y": cells})
+    with pa.ipc.new_file(tmp_path / "new.arrow", table.schema) as file:
+        file.write_table(table)
+    code, _, err = told("predict", "model.json", "new.arrow", "-o", "out.jsonl")
+    assert (code, "with an answer in the file" in err) == (0, False)
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    answers = [json.loads(line)["answer"] for line in lines]
+    assert answers == [i > 4 for i in range(10)]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pyarrow import csv
 
 from rosenblatt.clock import Watcher
-from rosenblatt.errors import UsageError
+from rosenblatt.errors import BadCellError, UsageError
 from rosenblatt.evidence.accuracy import Accuracy, told_accuracy
 from rosenblatt.files import replacing
 from rosenblatt.hypothesis import JointHypothesis
@@ -303,7 +303,7 @@ class AnswerCounts:
         self.rows, self.empty, self.strange = 0, 0, 0
         self.counts = np.zeros(len(self.labels), dtype=np.intp)
         self.accuracy = Accuracy.none(len(self.labels))
-        self.unseen = Unseen(model.encoding)
+        self.unseen, self.tested = Unseen(model.encoding), True
 
     def of(self, batches: Iterator[tuple[Any, NDArray[Any]]]) -> Iterator[Any]:
         """The tables, each counted as it passes."""
@@ -318,9 +318,15 @@ class AnswerCounts:
 
     def _test(self, batch: Any, answers: NDArray[Any]) -> None:
         column = self.answers.column
-        if column not in batch.schema.names or pa.types.is_nested(batch.column(column).type):
+        if not self.tested or column not in batch.schema.names:
             return
-        y, strange = self.answers.read(batch.column(column))
+        if pa.types.is_nested(batch.column(column).type):
+            return
+        try:
+            y, strange = self.answers.read(batch.column(column))
+        except (BadCellError, pa.ArrowException):  # then none is: the model does not need them
+            self.tested, self.strange, self.accuracy = False, 0, Accuracy.none(len(self.labels))
+            return
         self.accuracy += Accuracy.of_answers(y, answers, len(self.labels))
         self.strange += int(np.count_nonzero(strange))
 
