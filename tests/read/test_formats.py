@@ -118,6 +118,14 @@ def test_a_libsvm_line_may_lack_its_label_as_in_a_stream(read):
     assert table.column("entries").to_pylist() == ["1:0.5", "2:1", "3:1 4:2", "5:1"]
 
 
+def test_libsvm_lines_may_end_as_old_systems_end_them_and_a_plus_alone_is_no_label(read):
+    table = read("1 1:2\r\r-1 2:3\r\n+ 1:3\n+1 1:4\r", "d.libsvm")
+    assert table.column("label").to_pylist() == [1, -1, None, 1]
+    assert table.column("entries").to_pylist() == ["1:2", "2:3", "1:3", "1:4"]
+    with pytest.raises(DataError, match="row 2: not UTF-8 text"):
+        read(b"1 1:2\r1 2:3 # \xe9\r", "d.libsvm")
+
+
 def test_json_lines_may_lack_fields(read):
     table = read('{"a": 1, "y": "no"}\n\n{"y": "yes", "b": 2.5}\n')
     assert table.column("a").to_pylist() == [1, None]
@@ -217,7 +225,8 @@ BROKEN = {
     "only a header": (b"a,b,y\n", "no rows"),
     "ragged": (b"a,b,y\n1,2,0\n1,2\n3,4,1\n", "row 2: 2 cells where the other rows have 3"),
     "ragged, under an empty line": (b"\na,b\n1,2\n3\n", "row 2: 1 cell where the other rows have"),
-    "ragged, and no UTF-8": (b"a,b\n1,2\n\xff\n3,4\n", "row 2: 1 cell where the other rows have"),
+    "ragged, and no UTF-8": (b"a,b\n1,2\n\xff\n3,4\n", "row 2: 1 cell where .* latin-1"),
+    "ragged, and UTF-8": ("a,b\n1,2\né\n3,4\n".encode(), r"row 2: 1 cell where .* is meant\.$"),
     "a name twice": (b"a,a\n1,2\n", 'the name "a" comes twice'),
     "LIBSVM in another encoding": (b"1 1:2\n# a\n1 2:3 # \xe9\n", "row 2: not UTF-8 text"),
     "half a gzip": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03K\xd4", "damaged"),

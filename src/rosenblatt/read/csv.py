@@ -496,7 +496,8 @@ def _ragged(source: Source, dialect: Dialect) -> DataError:
         found.append(row)
         return "skip"
 
-    if dialect.encoding == "utf-8":  # rows are handed over as text, which any bytes are in latin-1
+    utf8 = dialect.encoding == "utf-8"
+    if utf8:  # rows are handed over as text, which any bytes are in latin-1
         dialect = replace(dialect, encoding="latin-1")
     options = dialect.parse_options(invalid_row_handler=remember)
     try:
@@ -508,10 +509,22 @@ def _ragged(source: Source, dialect: Dialect) -> DataError:
         return DataError(f"{source.name}: not all rows have the same number of cells.")
     number = found[0].number
     where = f", row {number - dialect.begin}" if number else ""
+    odd = utf8 and _is_odd(found[0])
+    advice = " It is not UTF-8 text: give --encoding latin-1, say." if odd else ""
     return DataError(
         f"{source.name}{where}: {counted(found[0].actual_columns, 'cell')} where the other rows "
         f"have {found[0].expected_columns}. Mend the row, or give --separator if another is meant."
+        f"{advice}"
     )
+
+
+def _is_odd(row: Any) -> bool:
+    """Whether the bytes of a row that was read as latin-1 are no UTF-8 text."""
+    try:
+        row.text.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 # In the order in which PyArrow tries them; what fits none of them is bytes.

@@ -28,7 +28,8 @@ def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
         try:
             batch = _split(lines.decode("utf-8-sig"))
         except UnicodeDecodeError as bad:
-            before = lines[: lines.rfind(b"\n", 0, bad.start) + 1].decode()
+            end = max(lines.rfind(mark, 0, bad.start) for mark in (b"\n", b"\r"))
+            before = lines[: end + 1].decode()
             row = done + _split(before).num_rows + 1
             raise DataError(f"{source.name}, row {row}: not UTF-8 text.") from None
         if batch.num_rows:
@@ -37,12 +38,12 @@ def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
 
 
 def _split(text: str) -> Any:
-    lines = pa.array(text.split("\n"))
+    lines = pa.array(text.replace("\r", "\n").split("\n"))  # empty ones are none
     if "#" in text:
         lines = pc.replace_substring_regex(lines, r"#.*$", "")
     lines = pc.utf8_trim_whitespace(lines)
     found = pc.extract_regex(lines.filter(pc.not_equal(lines, "")), LINE)
-    label = nulled(found.field("label"), ("", "?"))
+    label = nulled(found.field("label"), ("", "?", "+"))
     return pa.RecordBatch.from_arrays([label, found.field("entries")], [LABEL, ENTRIES])
 
 
