@@ -280,6 +280,12 @@ def test_what_is_not_known_is_refused_in_a_sentence(given, told):
         rb.learn(XOR, [0, 0, 0, 1], **given)
 
 
+@pytest.mark.parametrize("kind", [np.array, pd.DataFrame, pl.DataFrame])
+def test_rows_without_one_answer_each_are_refused_in_one_sentence(kind):
+    with pytest.raises(ValueError, match=r"^X has 4 rows but y has 3 answers; "):
+        rb.learn(kind(np.array(XOR)), [0, 1, 0])
+
+
 def test_a_file_names_its_answers_itself(tmp_path):
     (tmp_path / "d.csv").write_text("x,y\n1,0\n2,1\n")
     with pytest.raises(ValueError, match="target="):

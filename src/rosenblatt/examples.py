@@ -83,12 +83,7 @@ class Examples:
         if one_class and labels is None:
             labels = one_or_two_labels(y)
         kind, answers, labels = cls._read(y, labels)
-        if len(answers) != table.shape[0]:
-            raise ValueError(
-                f"X has {counted(table.shape[0], 'row')} but y has "
-                f"{counted(len(answers), 'answer')}; "
-                "inconsistent numbers of samples: give one answer for each row."
-            )
+        check_lengths(table.shape[0], len(answers))
         examples = kind(table, answers, labels, names, float(x0))
         if looked_at or not examples._seem_plain():
             examples.look()
@@ -633,6 +628,15 @@ def _two_labels(answers: NDArray[Any]) -> NDArray[Any]:
         f"y has only one class, {answers[:1].tolist()[0]!r}; "
         "learning needs examples of two classes."
     )
+
+
+def check_lengths(rows: int, answers: int) -> None:
+    """Refuse rows that have not one answer each."""
+    if rows != answers:
+        raise ValueError(
+            f"X has {counted(rows, 'row')} but y has {counted(answers, 'answer')}; "
+            "inconsistent numbers of samples: give one answer for each row."
+        )
 
 
 def one_or_two_labels(y: Any) -> NDArray[Any] | None:

@@ -18,7 +18,7 @@ from rosenblatt import checks
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.errors import BadCellError, DataError, UsageError, UserError
 from rosenblatt.evidence.accuracy import Testing
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.examples import Examples, JointExamples, check_lengths
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Number, arrow_table
 from rosenblatt.read.convert import opened
@@ -177,6 +177,7 @@ def _given(X: Any, y: Any, wishes: Wishes, asked: tuple[How, Testing]) -> Data:
         while name in table.column_names:
             name += "_"
         answers = pa.array(y if isinstance(y, list | tuple) else np.asarray(y))
+        check_lengths(table.num_rows, len(answers))
         table, wishes = table.append_column(name, answers), replace(wishes, target=name)
     try:
         return replace(of_table(table, wishes, "X"), first=0)
