@@ -93,6 +93,11 @@ class BadCellError(Exception):
         super().__init__(f"row {row}, column {column}: {text!r} is not {promised}")
         self.row, self.column, self.text, self.promised = row, column, text, promised
 
+    @property
+    def what(self) -> str:
+        """What is wrong with the cell, in words."""
+        return f'"{self.text}" is not {self.promised}' if self.text else "there is nothing"
+
 
 def as_option(name: str) -> str:
     """A column as an option takes it: by its number where it has no name.

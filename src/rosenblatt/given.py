@@ -184,7 +184,7 @@ def _given(X: Any, y: Any, wishes: Wishes, asked: tuple[How, Testing]) -> Data:
     except BadCellError as bad:
         where = f"X, row {bad.row}, {column_called(bad.column)}"
         advice = 'Give missing="drop", missing="mean", or ignore or category with that column.'
-        raise DataError(f"{where}: {bad.text or 'there'} is not {bad.promised}. {advice}") from None
+        raise DataError(f"{where}: {bad.what}. {advice}") from None
 
 
 def _of_arrays(X: Any, y: Any, wishes: Wishes) -> Data:

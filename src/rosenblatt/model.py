@@ -169,7 +169,7 @@ class Model:
             found = self.encoding.encode(table, "X")
         except BadCellError as bad:
             where = f"X, row {bad.row}, {column_called(bad.column)}"
-            raise DataError(f"{where}: {bad.text or 'nothing'} is not {bad.promised}.") from None
+            raise DataError(f"{where}: {bad.what}.") from None
         if len(found.rows) < table.num_rows:
             missing = np.setdiff1d(np.arange(table.num_rows), found.rows)[0]
             raise DataError(f"X, row {missing}: a number is missing; drop the row first.")

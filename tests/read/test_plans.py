@@ -107,6 +107,11 @@ def test_cells_that_are_no_numbers(data, cell):
     assert "not a number" in told or "not a finite number" in told or "there is nothing" in told
 
 
+def test_a_missing_number_of_json_lines_is_nothing(data):
+    with pytest.raises(DataError, match=r'row 2, column "a": there is nothing\. Give --missing'):
+        data('{"a": 1, "y": 0}\n{"a": null, "y": 1}\n', name="d.jsonl", target="y")
+
+
 def test_missing_numbers_are_dropped_or_filled_with_the_mean(data):
     dropped = data(SALARIES, missing="drop", ignore=("name",))
     assert dropped.examples.n == 19

@@ -116,6 +116,16 @@ def test_decimals_are_labels_as_all_of_them_tell(read):
     assert read({"a": NUMBERS, "y": large}, target="y").answers.names == ("0", str(2**53 + 1))
 
 
+@pytest.mark.parametrize("suffix", ["arrow", "parquet"])
+@pytest.mark.parametrize(
+    ("cell", "what"), [(None, "there is nothing"), ("many", '"many" is not a number')]
+)
+def test_a_missing_number_is_nothing_and_a_word_is_quoted(read, suffix, cell, what):
+    numbers = pa.array([*map(str, range(N - 1)), cell])
+    with pytest.raises(DataError, match=rf'row {N}, column "a": {what}\. Give --missing drop'):
+        read({"a": numbers, "y": ANSWERS}, suffix, target="y", numbers=("a",))
+
+
 def test_a_table_without_columns_has_no_rows(read):
     with pytest.raises(DataError, match="has no rows"):
         read({}, "parquet")

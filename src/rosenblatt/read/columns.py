@@ -233,6 +233,11 @@ def as_text(cells: Any) -> Any:
     return pc.utf8_trim_whitespace(pc.fill_null(cells.cast(pa.string()), ""))
 
 
+def text_in(cells: Any, row: int) -> str | None:
+    """What a cell of text says; None where there is nothing, or no number among numbers."""
+    return as_text(cells.slice(row, 1))[0].as_py() or None if is_text(cells.type) else None
+
+
 def nulled(texts: Any, words: tuple[str, ...] = ("",)) -> Any:
     """Texts, with null for those that are one of these words."""
     return pc.if_else(pc.is_in(texts, pa.array(words)), pa.scalar(None, pa.string()), texts)

@@ -526,14 +526,10 @@ def told_where(
 
 
 def _bad_cell(source: Source, layout: Layout, bad: BadCellError, start: int) -> str:
-    row, text = start + bad.row, bad.text
-    if text is None and format_of(source, layout) == "CSV":
-        text = csv.cell_text(source, layout, row, bad.column)
-    if text:
-        what = f'"{text}" is not {bad.promised}'
-    else:
-        what = "there is nothing" if text == "" else f"there is not {bad.promised}"
-    return f"{source.name}, row {row + 1}, {column_called(bad.column)}: {what}."
+    row = start + bad.row
+    if bad.text is None and format_of(source, layout) == "CSV":
+        bad.text = csv.cell_text(source, layout, row, bad.column)
+    return f"{source.name}, row {row + 1}, {column_called(bad.column)}: {bad.what}."
 
 
 def _advice(bad: BadCellError) -> str:

@@ -32,6 +32,7 @@ from rosenblatt.read.columns import (
     nulled,
     plain,
     refused,
+    text_in,
 )
 from rosenblatt.words import column_called, counted, listed
 
@@ -83,9 +84,10 @@ class Encoding:
         keep = np.ones(table.num_rows, dtype=bool)
         for column in self.columns:
             try:
-                block = column.encode(_cells(table, column, name))
+                cells = _cells(table, column, name)
+                block = column.encode(cells)
                 if isinstance(column, Number):
-                    block = self._settled(block, column, keep)
+                    block = self._settled(block, column, cells, keep)
                 blocks.append(block)
             except BadCellError as trouble:
                 bad.append(trouble)
@@ -127,13 +129,14 @@ class Encoding:
         return Encoded(X, np.arange(len(X)), squares) if math.isfinite(squares) else None
 
     def _settled(
-        self, numbers: NDArray[np.float64], column: Number, keep: NDArray[np.bool_]
+        self, numbers: NDArray[np.float64], column: Number, cells: Any, keep: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         missing = np.isnan(numbers[:, 0])
         if not missing.any():
             return numbers
         if self.missing == "error":
-            raise BadCellError(int(np.flatnonzero(missing)[0]), column.name, None, column.promised)
+            row = int(missing.argmax())
+            raise BadCellError(row, column.name, text_in(cells, row), column.promised)
         if self.missing == "drop":
             keep &= ~missing
             return numbers

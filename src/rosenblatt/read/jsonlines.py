@@ -195,5 +195,5 @@ def _explained(source: Source, trouble: BaseException, done: int) -> DataError:
     field = re.search(r"Column\(/([^)]*)\) ", text)
     where = f", row {done + int(row[1]) + 1}" if row else ""
     where += f", {column_called(field[1])}" if field else ""
-    what = re.sub(r" in row \d+|Column\([^)]*\) ", "", text)
-    return DataError(f"{source.name}{where}: {what} Each line must be one JSON object.")
+    what = re.sub(r" in row \d+|Column\([^)]*\) ", "", text).rstrip(".")
+    return DataError(f"{source.name}{where}: {what}. Each line must be one JSON object.")

@@ -23,6 +23,7 @@ from rosenblatt.read.columns import (
     nulled,
     plain,
     split_entries,
+    text_in,
 )
 from rosenblatt.read.data import NO_ROW_LEFT, read_whole, told_where, with_types
 from rosenblatt.read.encoding import check_there
@@ -151,14 +152,14 @@ def _taken(
         written = decoded(table.column(column.name), column.name)
         if isinstance(column, Number):
             found = pa.array(column.encode(written)[:, 0], from_pandas=True)
-            gaps |= _gaps(found, drop, column.name, None)
+            gaps |= _gaps(found, drop, column.name, written)
         else:
             found = nulled(as_text(written))
-            gaps |= _gaps(found, drop, column.name, "", "a category")
+            gaps |= _gaps(found, drop, column.name, None, "a category")
         cells[column.name] = found
     answers = plain(decoded(table.column(plan.target), plan.target))
     answers = nulled(as_text(answers)) if is_text(answers.type) else answers
-    gaps |= _gaps(answers, drop, plan.target, "", "an answer")
+    gaps |= _gaps(answers, drop, plan.target, None, "an answer")
     kept = np.flatnonzero(~gaps)
     if len(kept) == 0:
         raise DataError(f"{name}: {NO_ROW_LEFT}.")
@@ -174,9 +175,15 @@ def _taken(
     )
 
 
-def _gaps(cells: Any, drop: bool, name: str, *trouble: Any) -> NDArray[np.bool_]:
-    """Where something is missing, which is refused unless such rows are dropped."""
+def _gaps(
+    cells: Any, drop: bool, name: str, texts: Any, promised: str = "a number"
+) -> NDArray[np.bool_]:
+    """Where something is missing, which is refused unless such rows are dropped.
+
+    The texts are what is written where cells are no numbers.
+    """
     missing: NDArray[np.bool_] = pc.is_null(cells).to_numpy(zero_copy_only=False)
     if missing.any() and not drop:
-        raise BadCellError(int(missing.argmax()), name, *trouble)
+        row = int(missing.argmax())
+        raise BadCellError(row, name, "" if texts is None else text_in(texts, row), promised)
     return missing
