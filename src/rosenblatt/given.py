@@ -17,7 +17,7 @@ import pyarrow as pa
 from rosenblatt import checks
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.errors import BadCellError, DataError, UsageError, UserError
-from rosenblatt.evidence.accuracy import Testing
+from rosenblatt.evidence.accuracy import SHARE, Testing
 from rosenblatt.examples import Examples, JointExamples, check_lengths
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Number, arrow_table
@@ -135,8 +135,9 @@ def learn(
         missing=missing,
     )
     how = How(algorithm, order, scale, time_limit, random_state)
-    testing = Testing(test_size, None if test is None else os.fspath(test), cv)
     try:
+        share = None if test_size == SHARE else test_size
+        testing = Testing(share, None if test is None else os.fspath(test), cv)
         data = _given(X, y, wishes, (how, testing))
         return solve(data, (Layout(), wishes), how, testing)
     except UserError as trouble:
@@ -154,10 +155,13 @@ def _in_python(sentence: str) -> str:
     --------
     >>> _in_python('Give --missing drop, --category "years in job", or --target for another.')
     'Give missing="drop", category="years in job", or target= for another.'
+    >>> _in_python("Give one of --test-size and --cv.")
+    'Give one of test_size= and cv=.'
     """
-    value = r'(?!(?:and|or|for) )(?:"([^"]*)"|([^\s",;]*[^\s",;.]))'
-    sentence = re.sub(rf"--([a-z]+) {value}", r'\1="\2\3"', sentence)
-    return re.sub(r"--([a-z]+)\b", r"\1=", sentence)
+    value = r'(?!(?:and|or|for) )(?:"([^"]*)"|([^\s",;]*[^\s",;.:]))'
+    sentence = re.sub(r"(?<=--test)-(?=size\b)", "_", sentence)
+    sentence = re.sub(rf"--([a-z_]+) {value}", r'\1="\2\3"', sentence)
+    return re.sub(r"--([a-z_]+)\b", r"\1=", sentence)
 
 
 def _given(X: Any, y: Any, wishes: Wishes, asked: tuple[How, Testing]) -> Data:

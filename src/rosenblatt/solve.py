@@ -22,7 +22,7 @@ from rosenblatt.errors import (
     UserError,
     as_option,
 )
-from rosenblatt.evidence.accuracy import Accuracy, Tester, Testing, Trial
+from rosenblatt.evidence.accuracy import IN_PASSES, Accuracy, Tester, Testing, Trial
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import contradicted, separability_of
 from rosenblatt.evidence.verdicts import Separability, Verdict
@@ -63,8 +63,8 @@ AS_LONG_AGAIN = 5.0  # seconds that PLA gets in passes at least where the answer
 WORTH_SAYING = 1.0  # seconds
 FEW_NUMBERS = 2**20  # in so few it is soon known which columns make a regression infinite
 NOT_IN_PASSES = (
-    "in passes over a file there is PLA or the pocket, in file order, and no --cv or --report; "
-    "give --test FILE to measure accuracy."
+    "in passes over a file there is PLA or the pocket, in file order, and no --test-size, --cv or "
+    "--report; give --test FILE to measure accuracy."
 )
 
 
@@ -86,6 +86,8 @@ class Result:
         The line and how it was learnt.
     trial : Trial, optional
         How well lines learnt in the same way answered rows that they had not seen.
+    untested : str
+        Why there is no trial.
     """
 
     data: Data
@@ -93,6 +95,7 @@ class Result:
     decided: Verdict
     outcome: Outcome
     trial: Trial | None = None
+    untested: str = ""
 
     @property
     def verdict(self) -> str:
@@ -256,6 +259,7 @@ class Result:
             "interrupted": o.interrupted,
             "cut_short": self.cut_short,
             "accuracy": None if self.trial is None else self.trial.to_json(),
+            **({"not_tested": self.untested} if self.untested else {}),
             "threshold": (0.0 - o.hypothesis.w[..., 0] * o.hypothesis.x0).tolist(),
             "weights": [asdict(strength) for strength in self.strengths()],
             **({} if self.held else {"examples": o.run.rows, **self._passed()}),
@@ -295,6 +299,8 @@ class Result:
         facts = [("read", str(self.data)), *notes, *self._story()]
         if self.trial is not None:
             facts += self.trial.told(self.data.plan.answers)
+        elif self.untested == IN_PASSES:
+            facts.append(("tested", f"not: {self.untested}"))
         return "\n".join(f"{what:<9} {text}" for what, text in facts)
 
     def __repr__(self) -> str:
@@ -328,14 +334,14 @@ def solve(
         Is told of each step.
     """
     held = isinstance(data.blocks, Examples)
+    refuse_labels(data, how)
+    testing = testing.ready(data, reading[0])
     limit = SECONDS if how.time_limit is None and held else how.time_limit
     deadline, watch = Deadline.after(limit), Stopwatch()
-    refuse_labels(data, how)
     with about(data):
         result = _learnt(data, how, (deadline, held and testing.learns), watcher)
         if not result.outcome.interrupted:
-            trial = _tried(result, reading, testing, deadline, watcher)
-            result = replace(result, trial=trial)
+            result = _tried(result, reading[1], testing, deadline, watcher)
     if limit is not None and watch.seconds > limit and watch.not_counted >= WORTH_SAYING:
         took = f"compiling and loading took {watch.not_counted:.1f} s"
         watcher.note(f"{took}, which the time limit does not count.")
@@ -390,12 +396,12 @@ def _infinite(examples: Examples) -> str:
 
 def _tried(
     result: Result,
-    reading: tuple[Layout, Wishes],
+    wishes: Wishes,
     testing: Testing,
     deadline: Deadline,
     watcher: Watcher,
-) -> Trial | None:
-    """The accuracy on rows not learnt from; Ctrl-C leaves it out."""
+) -> Result:
+    """The result with the accuracy on rows not learnt from; Ctrl-C leaves it out."""
     how = replace(result.how, bounded=False)
     if how.algorithm == "auto" and result.decided.separator is not None:
         how = replace(how, algorithm="pla")
@@ -406,18 +412,21 @@ def _tried(
             raise KeyboardInterrupt
         return outcome.hypothesis, outcome.cut_short
 
-    tester = Tester(result.data, reading, learner, result.how.rng, deadline)
+    tester = Tester(result.data, wishes, learner, result.how.rng, deadline)
     try:
         trial = tester.run(testing, result.hypothesis, result.outcome.run.rows)
     except KeyboardInterrupt:
         watcher.note("interrupted: the model is kept, its accuracy was not measured.")
-        return None
-    if trial is not None:
-        for what, text in trial.told(result.data.plan.answers):
-            watcher.step(what, text)
-        for sentence in () if trial.unseen is None else trial.unseen.sentences():
-            watcher.note(sentence)
-    return trial
+        return replace(result, untested="interrupted")
+    if isinstance(trial, str):
+        if trial == IN_PASSES:
+            watcher.step("tested", f"not: {trial}")
+        return replace(result, untested=trial)
+    for what, text in trial.told(result.data.plan.answers):
+        watcher.step(what, text)
+    for sentence in () if trial.unseen is None else trial.unseen.sentences():
+        watcher.note(sentence)
+    return replace(result, trial=trial)
 
 
 def quick_verdict(data: Data, deadline: Deadline) -> Verdict:
@@ -452,7 +461,7 @@ def verdict_of(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -
 def refuse_passes(how: How, testing: Testing, report: bool = False) -> None:
     """Refuse what cannot be done in passes over a file."""
     needs_all = how.order != "cycle" or how.algorithm in ("fewest", "average")
-    if needs_all or testing.folds or report:
+    if needs_all or testing.folds or testing.said or report:
         raise UsageError(NOT_IN_PASSES)
 
 

@@ -117,3 +117,42 @@ def test_the_report_has_the_table(loans, told):
         cells = "".join(f'<td class="n">{count}</td>' for count in counts)
         assert f'<tr><th scope="row">{name}</th>{cells}</tr>' in page
     assert "(the baseline); balanced accuracy" in page
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (("--test", "nofile.csv"), "cannot open nofile.csv"),
+        (("--test", "bare.csv"), 'bare.csv has no column "approved"'),
+        (("--stream", "--test", "bare.csv"), 'bare.csv has no column "approved"'),
+        (("--stream", "--test", "nofile.csv"), "cannot open nofile.csv"),
+        (("--cv", "50"), "50 folds need 50 rows of the rarer answer, which has"),
+        (("--cv", "3", "--test", "test.csv"), "give one of --test-size, --test and --cv"),
+        (("--cv", "3", "--test-size", "0.5"), "give one of --test-size, --test and --cv"),
+        (("--test", "test.csv", "--test-size", "0.5"), "give one of --test-size"),
+        (("--stream", "--test-size", "0.3"), "no --test-size, --cv or --report"),
+        (("--time-limit", "nan"), "--time-limit"),
+    ],
+)
+def test_a_test_that_cannot_be_made_is_refused_before_a_line_is_learnt(loans, told, more, why):
+    Path("bare.csv").write_text("salary,colour\n1,red\n")
+    code, out, err = told(*LEARN[:4], *more)
+    assert code > 0
+    assert why in err
+    assert "verdict" not in out
+    assert not Path("model.json").exists()
+
+
+def test_no_rows_held_out_beside_another_test_are_no_contradiction(loans, told):
+    for more in (("--cv", "3"), ("--test", "test.csv")):
+        assert told(*LEARN, "--test-size", "0", *more)[0] == 0
+
+
+def test_passes_say_that_nothing_was_tested(loans, told, answer):
+    line = "tested    not: in passes over a file no rows are held out; give --test FILE"
+    assert line in told(*LEARN, "--stream")[1]
+    assert line not in told(*LEARN, "--stream", "--test-size", "0")[1]
+    found = answer(*LEARN, "--stream")
+    assert found["accuracy"] is None
+    assert "no rows are held out" in found["not_tested"]
+    assert "not_tested" not in answer(*LEARN)

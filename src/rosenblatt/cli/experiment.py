@@ -12,7 +12,7 @@ from rich.text import Text
 
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli.console import Voice, bar
-from rosenblatt.cli.options import json_option, verb
+from rosenblatt.cli.options import NumberRange, json_option, verb
 from rosenblatt.errors import UsageError
 from rosenblatt.experiments import Experiment
 from rosenblatt.experiments import experiment as many_runs
@@ -36,7 +36,7 @@ from rosenblatt.words import counted
 @click.option("--order", type=click.Choice(ORDERS), default="random", show_default=True)
 @click.option(
     "--noise",
-    type=click.FloatRange(0, 0.5),
+    type=NumberRange(0, 0.5),
     default=0.0,
     show_default=True,
     help="The chance that an answer is turned around.",

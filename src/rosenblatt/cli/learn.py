@@ -15,6 +15,7 @@ from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli import INTERRUPTED
 from rosenblatt.cli.console import Voice, bar, bare_table
 from rosenblatt.cli.options import (
+    NumberRange,
     Reading,
     convert_option,
     json_option,
@@ -84,7 +85,7 @@ class Wanted:
 @click.option("--scale/--no-scale", default=True, help="Bring columns to one scale to learn.")
 @click.option(
     "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
+    type=NumberRange(min=0, min_open=True),
     default=SECONDS,
     show_default=True,
     metavar="SECONDS",
@@ -92,14 +93,14 @@ class Wanted:
 )
 @click.option(
     "--test-size",
-    type=click.FloatRange(0, 1, max_open=True),
+    type=NumberRange(0, 1, max_open=True),
     default=0.2,
     show_default=True,
     help="The share of rows held out to measure accuracy; 0 for none.",
 )
 @click.option("--test", type=click.Path(), metavar="FILE", help="Measure it on this file.")
 @click.option("--cv", type=click.IntRange(min=2), metavar="K", help="Measure it in K folds.")
-@click.option("--noise", type=click.FloatRange(0, 0.5), help="Turn built-in answers around.")
+@click.option("--noise", type=NumberRange(0, 0.5), help="Turn built-in answers around.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
     "--top",
@@ -150,7 +151,8 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     how = How(*(given.pop(key) for key in keys))
     if _is_default("time_limit"):
         how = replace(how, time_limit=None)
-    testing = Testing(*(given.pop(key) for key in ("test_size", "test", "cv")))
+    share, file, folds = (given.pop(key) for key in ("test_size", "test", "cv"))
+    testing = Testing(None if _is_default("test_size") else share, file, folds)
     wanted = Wanted(**given)
     voice = Voice(as_json)
     _check_files(data, reading, testing, wanted)

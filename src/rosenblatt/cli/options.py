@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
@@ -42,6 +43,17 @@ class Reading:
             "the converted data": None if data in (None, "-") else f"{data}{SUFFIX}",
             "the file of stop words": self.stop_words,
         }
+
+
+class NumberRange(click.FloatRange):
+    """Numbers from one to another; nan, which is below none and above none, is not among them."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The number that a person wrote."""
+        found = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value} is not a number.", param, ctx)
+        return found
 
 
 LAYOUT = (

@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.data import Data, read_as, split
-from rosenblatt.read.encoding import AnswerColumn, Unseen
+from rosenblatt.read.encoding import AnswerColumn, Unseen, check_there
 from rosenblatt.read.plan import Wishes
 from rosenblatt.words import (
     accuracy_sentence,
@@ -30,7 +30,10 @@ from rosenblatt.words import (
 )
 
 Z95 = 1.959963984540054
+SHARE = 0.2  # of the rows held out where nobody said another
 ENOUGH = 10  # fewer rows than this are not worth holding some out
+
+IN_PASSES = "in passes over a file no rows are held out; give --test FILE (in Python test=FILE)"
 
 Rows = NDArray[np.intp]
 Learner = Callable[[Examples, Deadline], tuple[Hypothesis, bool]]  # the line, was it cut short?
@@ -189,14 +192,58 @@ def held_out(y: NDArray[Any], share: float, rng: np.random.Generator) -> tuple[R
 class Testing:
     """Where the rows come from that were not learnt from: one of these, or none."""
 
-    share: float = 0.2  # of the rows held out
+    said: float | None = None  # the share of the rows held out, where a person gave one
     file: str | None = None
     folds: int | None = None
+    rows: Data | None = None  # of the file, once it is read
+
+    def __post_init__(self) -> None:
+        if bool(self.said) + (self.file is not None) + (self.folds is not None) > 1:
+            raise UsageError(
+                "give one of --test-size, --test and --cv: each measures accuracy in a way of its "
+                "own."
+            )
+
+    @property
+    def share(self) -> float:
+        """Of the rows, how many are held out."""
+        return SHARE if self.said is None else self.said
 
     @property
     def learns(self) -> bool:
         """Whether other lines are learnt to measure accuracy."""
         return self.file is None and (self.folds is not None or self.share > 0)
+
+    def ready(self, data: Data, layout: Layout) -> Testing:
+        """The same with its file read; what cannot be done is refused before a line is learnt."""
+        held = isinstance(data.blocks, Examples)
+        if self.folds is not None and held:
+            self._check_folds(self.folds, data.examples)
+        if self.file is None:
+            return self
+        rows = read_as(Source.find(self.file), layout, data.plan, held)
+        needed = [column.name for column in data.plan.encoding.columns]
+        check_there(rows.names, [*needed, data.plan.answers.column], rows.name)
+        return replace(self, rows=rows)
+
+    def _check_folds(self, folds: int, examples: Examples) -> None:
+        if folds <= (fewest := _second(examples)):
+            return
+        rarer = "second most frequent" if isinstance(examples, JointExamples) else "rarer"
+        advice = "give a smaller --cv" if fewest > 1 else "leave out --cv"
+        raise UsageError(
+            f"{folds:,} folds need {folds:,} rows of the {rarer} answer, which has {fewest:,}; "
+            f"{advice}."
+        )
+
+
+def _second(examples: Examples) -> int:
+    """The rows of the second most frequent answer.
+
+    With more than two labels one may be rare: two that are not are enough.
+    """
+    counts = np.bincount(examples.places, minlength=len(examples.labels))
+    return int(np.sort(counts)[-2])
 
 
 @dataclass(frozen=True)
@@ -265,47 +312,37 @@ class Tester:
     """Tries lines on rows they were not learnt from, each in its share of the time."""
 
     data: Data
-    reading: tuple[Layout, Wishes]
+    wishes: Wishes
     learner: Learner
     rng: np.random.Generator
     deadline: Deadline
 
-    def run(self, asked: Testing, line: Hypothesis, rows: int) -> Trial | None:
-        """The trial asked for: on a file, in folds, or on rows held out; None for none.
+    def run(self, asked: Testing, line: Hypothesis, rows: int) -> Trial | str:
+        """The trial asked for: on a file, in folds, or on rows held out; or why there is none.
 
         The line was learnt from so many rows; of rows in passes none are held out.
         """
-        if asked.file is not None:
-            return self._on_file(asked.file, line, rows)
+        if asked.rows is not None:
+            return self._on_file(asked.rows, line, rows)
+        if asked.folds is None and asked.share == 0:
+            return "no rows were to be held out"
         if not isinstance(self.data.blocks, Examples):
-            return None
+            return IN_PASSES
         y = self.data.examples.y
-        # With more than two labels one may be rare: two that are not are enough.
-        examples = self.data.examples
-        counts = np.bincount(examples.places, minlength=len(examples.labels))
-        fewest = int(np.sort(counts)[-2])
-        rarer = "second most frequent" if isinstance(examples, JointExamples) else "rarer"
         if asked.folds is not None:
-            if asked.folds > fewest:
-                raise UsageError(
-                    f"--cv {asked.folds}: the {rarer} answer has {counted(fewest, 'row')}; "
-                    "give at most so many folds."
-                )
             parts, every = folds(y, asked.folds, self.rng), np.arange(len(y))
             return self._trial("folds", [(np.setdiff1d(every, fold), fold) for fold in parts])
-        if asked.share == 0 or len(y) < ENOUGH or fewest < 2:
-            return None
+        if len(y) < ENOUGH:
+            return f"of fewer than {ENOUGH} rows none are held out"
         learnt, tested = held_out(y, asked.share, self.rng)
-        if len(np.unique(y[learnt])) < 2:
-            return None
+        if _second(self.data.examples) < 2 or len(np.unique(y[learnt])) < 2:
+            return "with rows held out, only one answer would be left to learn from"
         return self._trial("held out", [(learnt, tested)])
 
-    def _on_file(self, file: str, line: Hypothesis, rows: int) -> Trial:
-        plan, held = self.data.plan, isinstance(self.data.blocks, Examples)
-        other = read_as(Source.find(file), self.reading[0], plan, held)
+    def _on_file(self, other: Data, line: Hypothesis, rows: int) -> Trial:
         each = other.blocks.each(lambda block, first: Accuracy.of(line, block))
         total = functools.reduce(operator.add, each)
-        unseen = Unseen(plan.encoding)
+        unseen = Unseen(self.data.plan.encoding)
         for batch, _ in other.taken() if unseen.columns else ():
             unseen.take(batch)
         return Trial("file", (total,), rows, unseen)
@@ -326,6 +363,6 @@ class Tester:
         self, learnt: NDArray[np.intp], tested: NDArray[np.intp]
     ) -> tuple[Examples, Examples]:
         if self.data.table is not None:
-            return split(self.data, self.reading[1], learnt, tested)
+            return split(self.data, self.wishes, learnt, tested)
         whole = self.data.examples  # arrays of numbers: there is nothing to learn of columns
         return whole.some(learnt), whole.some(tested)
