@@ -1,11 +1,14 @@
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
+import rosenblatt as rb
 from rosenblatt.errors import UsageError, WriteError
 from rosenblatt.files import keep_apart, keep_others, write_text
+from rosenblatt.model import plan_and_proof, proof_to_json
 
 
 @pytest.fixture
@@ -97,3 +100,24 @@ def test_only_ones_own_is_replaced_under_a_name_nobody_gave(here):
     keep_others("nothing", b"<mark>", "a report", "move it")
     with pytest.raises(UsageError, match=r"hard is there and is not a report .*; move it\."):
         keep_others("hard", b"<mark>", "a report", "move it")
+
+
+def test_a_file_of_another_kind_is_called_what_it_is(tmp_path):
+    learnt, streamed, proof = (tmp_path / name for name in ("m.json", "s.json", "p.json"))
+    result = rb.learn([[0.0], [1.0]], [0, 1])
+    result.save(learnt)
+    rb.OnlinePerceptron().save(streamed)
+    proof.write_text(proof_to_json(result.data.plan, result.proof))
+    reads = {
+        streamed: "a model of a stream; rb.OnlinePerceptron.load reads it.",
+        learnt: "a model of rosenblatt learn; rb.load and rosenblatt predict read it.",
+        proof: "a proof; rosenblatt verify reads it.",
+    }
+    for read, others in (
+        (rb.load, (streamed, proof)),
+        (rb.OnlinePerceptron.load, (learnt, proof)),
+        (plan_and_proof, (learnt, streamed)),
+    ):
+        for file in others:
+            with pytest.raises(ValueError, match=re.escape(f"{file} is {reads[file]}")):
+                read(str(file))

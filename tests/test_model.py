@@ -140,7 +140,7 @@ def mutations():
     yield lambda m: m.update({"columns in file": 1.5}), "columns in file"
     yield lambda m: m.update(format=2), "format"
     yield lambda m: m.update(format=None), "format"
-    yield lambda m: m.update(rosenblatt="proof"), "not a model"
+    yield lambda m: m.update(rosenblatt="proof"), "is a proof"
     yield lambda m: m.update(learnt=[]), "learnt"
     yield lambda m: m.update(answers=1), "answers"
     yield lambda m: m["answers"].update(negative="yes"), "different"

@@ -178,8 +178,11 @@ def read_sealed(path: Where, kind: str) -> Any:
             f"{path} {wrong}: it is not whole, or was damaged. Use an older copy."
         ) from None
     if not isinstance(whole, dict) or whole.get("program") != PROGRAM:
-        raise DataError(f"{path} is not a file of rosenblatt.")
+        what = strictjson.file_called(whole) or "not a file of rosenblatt"
+        raise DataError(f"{path} is {what}.")
     if whole.get("kind") != kind:
+        if what := strictjson.file_called(whole):
+            raise DataError(f"{path} is {what}.")
         raise DataError(f"{path} holds a {shortened(repr(whole.get('kind')))}, not a {kind!r}.")
     if whole.get("version") != VERSION:
         raise DataError(

@@ -452,6 +452,8 @@ def plan_and_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | Sep
         raise DataError(f"{path} is not a proof of rosenblatt.")
     kind, content = value.get("rosenblatt"), value
     plan: Plan | RegressionPlan | None = None
+    if kind not in ("proof", "separation") and (what := strictjson.file_called(value)):
+        raise DataError(f"{path} is {what}.")
     if "rosenblatt" in value:
         if kind == "proof" and value.get("format") == 1:
             raise DataError(

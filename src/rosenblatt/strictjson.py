@@ -34,6 +34,13 @@ PIECE = 1 << 20
 MOST = 10**9  # that a number of rows or columns can be
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 PIPE_SECONDS = 2.0  # for somebody to begin writing to a pipe
+FILES = (  # of this program, by what they say they are
+    ("rosenblatt", "model", "a model of rosenblatt learn; rb.load and rosenblatt predict read it"),
+    ("rosenblatt", "proof", "a proof; rosenblatt verify reads it"),
+    ("rosenblatt", "separation", "a proof of a separation; rosenblatt verify reads it"),
+    ("kind", "online perceptron", "a model of a stream; rb.OnlinePerceptron.load reads it"),
+    ("kind", "stream checkpoint", "a stream's checkpoint; rosenblatt stream --resume reads it"),
+)
 
 STEPS = np.zeros(256, dtype=np.int8)
 STEPS[list(b"[{")] = 1
@@ -215,6 +222,14 @@ def sealed(value: dict[str, Any], ensure_ascii: bool = True, indent: int | None 
     return json.dumps(value, indent=indent, ensure_ascii=ensure_ascii, allow_nan=False)
 
 
+def file_called(value: Any) -> str:
+    """What a file of this program is and what reads it; nothing of any other file."""
+    for key, kind, what in FILES if isinstance(value, dict) else ():
+        if value.get(key) == kind and (key != "kind" or value.get("program") == "rosenblatt"):
+            return what
+    return ""
+
+
 class Parts:
     """Reads the parts of a file one by one and says in a sentence which does not fit."""
 
@@ -229,7 +244,8 @@ class Parts:
     def of_format(self, value: Any, expected: int) -> dict[str, Any]:
         """An object of the kind and the format that are read here."""
         if not isinstance(value, dict) or value.get("rosenblatt") != self.kind:
-            raise DataError(f"{self.name} is not a {self.kind} of rosenblatt.")
+            what = file_called(value) or f"not a {self.kind} of rosenblatt"
+            raise DataError(f"{self.name} is {what}.")
         if value.get("format") != expected:
             raise DataError(
                 f"{self.name} has format {shortened(repr(value.get('format')))}; "

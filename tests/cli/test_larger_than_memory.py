@@ -153,7 +153,7 @@ def test_learn_goes_over_a_file_in_passes_by_itself_and_says_so(told, tmp_path, 
     assert "d.parquet needs about" in err
     assert "more than half of the 0.0 MB that is free: learning in passes over the file" in err
     steps = [line.split()[0] for line in out.splitlines() if line and line[0] != " "]
-    assert steps[:5] == ["read", "verdict", "learnt", "found", "wrote"]
+    assert steps[:6] == ["read", "verdict", "learnt", "found", "tested", "wrote"]
     assert "a line that answers all" in out
     assert "a typical change moves the score by" in out
     code, out, _ = told("predict", "model.json", path)
