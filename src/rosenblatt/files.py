@@ -54,7 +54,7 @@ def keep_apart(reads: Mapping[str, str | None], writes: Mapping[str, str | None]
 
 
 def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
-    """Refuse to replace a file under a name that nobody gave, unless this program wrote it.
+    """Refuse to replace a file that this program did not write.
 
     Such a file of this program has the mark at its beginning.
     """

@@ -120,6 +120,15 @@ def test_a_report_replaces_a_report_and_no_other_page(told, here):
     assert "<h1>" in (here / "report.html").read_text(encoding="utf-8")
 
 
+def test_a_saved_page_replaces_a_page_and_no_other_file(told, here):
+    (here / "page.html").write_text("a text of mine")
+    code, _, err = told("watch", "--save", "page.html")
+    assert (code, "page.html is there" in err, "another name" in err) == (64, True, True)
+    assert (here / "page.html").read_text() == "a text of mine"
+    assert told("watch", "--save", "new.html")[0] == 0
+    assert told("watch", "--save", "new.html")[0] == 0
+
+
 def test_outputs_that_are_links_lead_where_they_led(told, here):
     (here / "store").mkdir()
     for link, target in [("model.json", "store/m"), ("out.csv", "store/o"), ("p.json", "store/p")]:

@@ -241,3 +241,13 @@ def test_a_rank_is_never_said_to_be_larger_than_it_is():
 def test_the_claim_of_mistakes_is_in_words():
     assert claim_of_mistakes(1) == "at least 1 mistake"
     assert claim_of_mistakes(3) == "at least 3 mistakes"
+
+
+def test_weights_that_are_missing_or_too_many_are_told_of():
+    X, y = [[0.0], [1.0], [2.0]], [0, 1, 0]
+    proof = rb.separability(X, y).proof
+    missing = r"^a proof of 'separable' needs weights, and this one has none\.$"
+    with pytest.raises(rb.ProofError, match=missing):
+        replace(proof, claim="separable").check(X, y)
+    with pytest.raises(rb.ProofError, match=r"'inseparable'.? has no weights, and this one has"):
+        replace(proof, weights=(1, 1)).check(X, y)

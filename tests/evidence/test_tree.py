@@ -137,7 +137,10 @@ WRONG_TREES = {
         proof_of(Tree((-1,), (ONE,)), 1, (Part((0,), (1,), 1), PARTS[1])),
         "only one set alone",
     ),
-    "weights of a line": (replace(proof_of(THIRDS), weights=(1, 1)), "has weights: False"),
+    "weights of a line": (
+        replace(proof_of(THIRDS), weights=(1, 1)),
+        "has no weights, and this one has some",
+    ),
     "a verdict": (
         replace(proof_of(THIRDS, parts=PARTS[:1]), claim="inseparable"),
         "has no tree",

@@ -15,10 +15,11 @@ from rosenblatt.cli.options import (
     tell_plan,
     verb,
 )
-from rosenblatt.files import keep_apart, write_text
+from rosenblatt.files import keep_apart, keep_others, write_text
 from rosenblatt.read import Source
 from rosenblatt.read.data import read_data
 
+PAGE_MARK = b"<title>rosenblatt: watch the line turn</title>"  # by which it is known as ours
 OPEN_TO_OTHERS = (
     "--host {}: other machines can reach this page; whoever has the address can use it, and it "
     "goes over the network for anyone on the way to read."
@@ -58,6 +59,7 @@ def watch(data: str | None, save: str | None, reading: Reading, as_json: bool, *
     voice = Voice(as_json)
     keep_apart(reading.files(data), {"the page": save})
     if save is not None:
+        keep_others(save, PAGE_MARK, "a page", "give another name")
         own = None if data is None else _own(data, reading, voice, saved=True)
         return _saved(save, own, voice)
     from rosenblatt.show.page import server

@@ -82,8 +82,10 @@ def _check_shape(proof: Proof) -> None:
         _check_shape_of_mistakes(proof)
         return
     needs_weights, parts = proof.claim != "inseparable", int(proof.claim != "separable")
-    if bool(proof.weights) != needs_weights:
-        raise ProofError(f"a proof of {proof.claim!r} has weights: {needs_weights}.")
+    if needs_weights and not proof.weights:
+        raise ProofError(f"a proof of {proof.claim!r} needs weights, and this one has none.")
+    if proof.weights and not needs_weights:
+        raise has_weights(proof)
     if len(proof.parts) != parts:
         raise ProofError(f"a proof of {proof.claim!r} has {counted(parts, 'set')} of multipliers.")
     if proof.tree is not None or proof.alike or proof.prices or proof.walk:
@@ -92,13 +94,18 @@ def _check_shape(proof: Proof) -> None:
 
 def _check_shape_of_mistakes(proof: Proof) -> None:
     if proof.weights:
-        raise ProofError(f"a proof of {quoted(proof.claim)} has weights: False.")
+        raise has_weights(proof)
     if claimed(proof.claim, bool(proof.prices)) is None or bool(proof.parts) == bool(proof.walk):
         raise cannot_prove(proof)
     if proof.walk and (proof.walk != WALK or proof.tree is not None or proof.alike):
         raise ProofError(f"{quoted(proof.walk)} is not a walk without anything else.")
     if any(part.rest for part in proof.parts) and (proof.tree or proof.alike or proof.prices):
         raise ProofError("only one set alone, of rows that cost 1 each, has a rest.")
+
+
+def has_weights(proof: Proof) -> ProofError:
+    """What is wrong with weights beside a claim that sets of multipliers prove alone."""
+    return ProofError(f"a proof of {quoted(proof.claim)} has no weights, and this one has some.")
 
 
 def cannot_prove(proof: Proof) -> ProofError:

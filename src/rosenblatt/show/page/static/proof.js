@@ -86,7 +86,8 @@ function checkShape({ claim, weights, parts, tree, alike = [], prices, walk }, c
   if (!Object.hasOwn(SHAPES, claim)) refuse(`${claim} is not a claim that it proves.`);
   const [needsWeights, wanted] = SHAPES[claim];
   if (weights.length > 0 !== needsWeights || parts.length !== wanted || extra) {
-    refuse(`a proof of ${claim} has weights: ${needsWeights}, and ${wanted} sets of multipliers.`);
+    const weighs = needsWeights ? "weights" : "no weights";
+    refuse(`a proof of ${claim} has ${weighs}, ${wanted} sets of multipliers and nothing else.`);
   }
 }
 
