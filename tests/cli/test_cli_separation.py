@@ -38,7 +38,12 @@ def test_as_json(answer, trial):
     [
         ([], "give --target"),
         (["--target", "died"], 'row 6, column "ward"'),
-        (["--target", "died", "--missing", "mean"], "no --missing mean"),
+        (["--target", "died", "--missing", "mean"], "'mean' is not one of 'error', 'drop'"),
+        (["--target", "died", "--text", "ward"], "--text"),
+        (
+            ["--target", "dose", "--missing", "drop"],
+            "Give --family multinomial or --family poisson",
+        ),
         (["--target", "died", "--family", "poisson", "--missing", "drop"], "not numbers"),
         (["--target", "died", "--weights", "ward", "--missing", "drop"], "not a column of numbers"),
     ],
@@ -48,6 +53,14 @@ def test_what_cannot_be_asked_is_one_sentence(told, trial, arguments, says):
     assert code in (64, 65)
     assert says in err
     assert err.count("\n") == 1
+
+
+def test_help_offers_only_what_a_regression_takes(told):
+    code, out, _ = told("separation", "--help")
+    assert code == 0
+    assert "--category" in out
+    assert not [o for o in ("--text", "--stop-words", "--min-count", "--positive") if o in out]
+    assert "mean" not in out
 
 
 def test_categories_and_weights(answer, tmp_path):

@@ -76,8 +76,8 @@ KINDS = (
         help="Take a column as numbers, also written as 1,234 or 3% (which is 3) or $12.50.",
     ),
     click.option("--category", multiple=True, metavar="COLUMN", help="Take it as categories."),
-    click.option("--text", multiple=True, metavar="COLUMN", help="Take it as words."),
 )
+text_option = click.option("--text", multiple=True, metavar="COLUMN", help="Take it as words.")
 target_option = click.option(
     "--target", metavar="COLUMN", help="The answers; a name, or a number from 1."
 )
@@ -93,6 +93,7 @@ COLUMNS = (
     ),
     ignore_option,
     *KINDS,
+    text_option,
     click.option(
         "--missing",
         type=click.Choice(POLICIES),
@@ -113,6 +114,18 @@ COLUMNS = (
         default=1,
         show_default=True,
         help="A word counts if so many rows have it.",
+    ),
+)
+REGRESSORS = (
+    target_option,
+    ignore_option,
+    *KINDS,
+    click.option(
+        "--missing",
+        type=click.Choice([policy for policy in POLICIES if policy != "mean"]),
+        default="error",
+        show_default=True,
+        help="Where a value is missing: stop, or drop the row.",
     ),
 )
 
@@ -158,9 +171,23 @@ def reading_options(function: F) -> F:
     return cast(F, _with(packed, (*COLUMNS, *LAYOUT)))
 
 
+def regression_options(function: F) -> F:
+    """Add the options on reading a regression, which has no words; the command gets `reading`."""
+
+    @functools.wraps(function)
+    def packed(**given: Any) -> Any:
+        layout = _layout(given)
+        names = [given.pop(key) for key in ("target", "ignore", "number", "category", "missing")]
+        target, ignore, numbers, categories, missing = names
+        wishes = Wishes(target, None, ignore, numbers, categories, missing=missing)
+        return function(reading=Reading(layout, replace(wishes, decimal=layout.decimal)), **given)
+
+    return cast(F, _with(packed, (*REGRESSORS, *LAYOUT)))
+
+
 def kind_options(function: F) -> F:
     """Add the options on what columns are; the command gets `number`, `category` and `text`."""
-    return _with(function, KINDS)
+    return _with(function, (*KINDS, text_option))
 
 
 convert_option = click.option(

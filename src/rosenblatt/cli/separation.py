@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import click
@@ -12,7 +13,7 @@ from rosenblatt.cli.options import (
     Reading,
     json_option,
     proof_option,
-    reading_options,
+    regression_options,
     verb,
     write_proof,
 )
@@ -39,7 +40,7 @@ SHOWN = 40
 @click.option("--intercept/--no-intercept", default=True, help="Whether there is an intercept.")
 @click.option("--weights", metavar="COLUMN", help="Rows of weight 0 are not part of it.")
 @proof_option
-@reading_options
+@regression_options
 @json_option
 def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
     """Say which estimates of a regression on DATA are infinite, and which rows are to blame.
@@ -64,7 +65,8 @@ def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
             sample_weight=found.weights,
         )
     except ValueError as trouble:
-        raise DataError(f"{source.name}: {trouble}") from None
+        told = re.sub(r"family='(\w+)'", r"--family \1", str(trouble))
+        raise DataError(f"{source.name}: {told}") from None
     _show(voice, s, found)
     written = write_proof(voice, proof, data, found.plan, s.proof)
     voice.result({"data": source.name, **to_json(s, found), "proof": written})

@@ -164,7 +164,7 @@ def _binomial(answers: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
         some = listed([repr(label) for label in labels.tolist()], most=3)
         raise ValueError(
             f"y has {len(labels)} different answers ({some}); the family 'binomial' takes two "
-            "labels, or shares from 0 to 1. Give family 'multinomial' or 'poisson'."
+            "labels, or shares from 0 to 1. Give family='multinomial' or family='poisson'."
         )
     sign, _ = signs(answers, one_or_two_labels(answers))
     return sign, np.zeros(len(sign), dtype=bool)
