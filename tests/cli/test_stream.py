@@ -285,7 +285,7 @@ def test_troubles_have_their_exit_codes(program, tmp_path):
         ([path, "--target", "size"], 64, '--target: there is no column "size"; there are'),
         ([path, "--ignore", "size"], 64, '--ignore: there is no column "size"; there are'),
         ([path, "--margin", "0"], 64, "--margin"),
-        ([path, "--eta", "nan"], 64, "eta0"),
+        ([path, "--eta", "nan"], 64, "--eta is nan"),
         ([path, "--window", "0"], 64, "window"),
         ([path, "-o", tmp_path / "no" / "out"], 74, "cannot write"),
         ([path, "-o", "/dev/full"], 74, "No space left"),

@@ -230,7 +230,7 @@ def _model(given: dict[str, Any], kept: Any) -> OnlinePerceptron:
             labels=None if given["labels"] is None else labels_given(given["labels"]),
         )
     except ValueError as trouble:
-        raise UsageError(str(trouble)) from None
+        raise UsageError(str(trouble).replace("eta0", "--eta")) from None
     if kept is None:
         return model
     try:
