@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import rosenblatt as rb
@@ -151,6 +151,7 @@ def test_ties_of_huge_and_tiny_numbers_are_ours(w, power, scales):
 anything = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
 
+@example([0.0, -1.0, 0.0], [-8e-95, 8e211])
 @given(st.lists(anything, min_size=3, max_size=3), st.lists(anything, min_size=2, max_size=2))
 def test_no_answer_is_lost_where_numbers_vanish_or_overflow(w, x):
     model, X = line(w), np.array([x])

@@ -175,6 +175,9 @@ def _answered(graph: Nodes, X: str, exported: Exported) -> tuple[str, str]:
     power = -math.frexp(np.abs(exported.w).max())[1] if exported.is_scaled else 0
     power = min(max(power, -1000), 1000)
     w = np.ldexp(exported.w[kept], power)
+    used = w[:, 1:].any(axis=0)
+    if exported.is_scaled and not used.all():  # what no weight holds down would overflow
+        X = graph.node("Where", graph.constant(used), X, graph.constant(0.0))
     scale = _scale(graph, X, np.abs(w).max(axis=0)) if exported.is_scaled else None
     s = _sums(graph, X, w, scale)
     if exported.u is not None:
