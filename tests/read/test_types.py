@@ -21,17 +21,24 @@ NUMBERS = pa.array(range(N))
 COLOURS = pa.array(["red", "green", "blue"] * 4)
 ANSWERS = ["no", "yes", "yes"] * 4
 STORED = {
-    "views of text": COLOURS.cast(pa.string_view()),
+    "views of text": pa.array(COLOURS.to_pylist(), pa.string_view()),
     "long text": COLOURS.cast(pa.large_string()),
     "bytes that are text": COLOURS.cast(pa.binary()),
-    "views of bytes": COLOURS.cast(pa.binary()).cast(pa.binary_view()),
+    "views of bytes": pa.array([c.encode() for c in COLOURS.to_pylist()], pa.binary_view()),
     "a dictionary": COLOURS.dictionary_encode(),
     "a dictionary of views": pa.DictionaryArray.from_arrays(
-        [0, 1, 2] * 4, pa.array(["red", "green", "blue"]).cast(pa.string_view())
+        [0, 1, 2] * 4, pa.array(["red", "green", "blue"], pa.string_view())
     ),
     "a dictionary of bytes": COLOURS.cast(pa.binary()).dictionary_encode(),
     "runs": pc.run_end_encode(COLOURS),
 }
+
+try:
+    STORED["views of text"].cast(pa.string())
+    VIEWS = True
+except pa.ArrowNotImplementedError:
+    VIEWS = False
+reads_views = pytest.mark.skipif(not VIEWS, reason="this PyArrow cannot turn views into text")
 
 
 @pytest.fixture(params=["read at once", "in passes"])
@@ -54,7 +61,13 @@ def read(request, tmp_path, monkeypatch):
     return call
 
 
-@pytest.mark.parametrize("cells", STORED.values(), ids=STORED)
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pytest.param(cells, id=name, marks=reads_views if "views" in name else ())
+        for name, cells in STORED.items()
+    ],
+)
 def test_text_is_text_however_it_is_stored(read, cells):
     made = read({"x": cells, "a": NUMBERS, "y": ANSWERS}, target="y")
     assert made.encoding.columns[0] == Category("x", ("blue", "green", "red"))
@@ -68,6 +81,7 @@ def test_numbers_are_numbers_however_they_are_stored(read):
     assert isinstance(made.encoding.columns[0], Number)
 
 
+@reads_views
 def test_a_file_and_a_frame_of_polars_are_read(tmp_path):
     frame = pl.DataFrame({"x": COLOURS.to_pylist(), "a": range(N), "y": ANSWERS})
     frame = frame.with_columns(pl.col("x").cast(pl.Categorical).alias("c"))

@@ -171,6 +171,9 @@ def damaged(name: str, kind: str, trouble: BaseException) -> DataError:
     if isinstance(trouble, MemoryError):  # a damaged file may ask for any amount
         why = one_line(trouble).rstrip(".")
         return DataError(f"{name}: not memory enough for what it says it holds ({why}).")
+    if isinstance(trouble, pa.ArrowNotImplementedError):
+        why = one_line(trouble).rstrip(".")
+        return DataError(f"{name}: this PyArrow cannot read it ({why}). A newer one may.")
     return DataError(f"{name} is not a whole {kind} file: {one_line(trouble)}")
 
 
