@@ -116,7 +116,7 @@ ONLINE = (
     Promise("online.parquet-vw", 6, "rosenblatt stream on Parquet, 30 columns, rows a second against Vowpal Wabbit", least(15), "× faster"),
     Promise("online.jsonl-rate", 22, "rosenblatt stream on JSON lines, 8 numbers a row, once started", least(300_000), "rows a second"),
     Promise("online.jsonl-river", 22, "the same, against River's Perceptron given each line by Python's json", least(5), "× faster"),
-    Promise("online.memory-10000000", 6, "growth of memory between the first and the last of 10,000,000 rows", under(20), "MB"),
+    Promise("online.memory-10000000", 6, "growth of memory between the first 100,000 and the last of 10,000,000 rows", under(20), "MB"),
 )  # fmt: skip
 
 PAGE = (
