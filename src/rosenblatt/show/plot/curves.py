@@ -216,6 +216,15 @@ class PocketCurve:
         return cls(t, mistakes, costs[np.searchsorted(changes, t, side="right") - 1])
 
 
+def _fitted(clf: Any, attribute: str, otherwise: str) -> Any:
+    """The estimator itself, or that at the end of a pipeline, where it has what is to be drawn."""
+    hypothesis_of(clf)  # says what is wrong with what is not fitted, or has no line
+    last = final(clf)
+    if not hasattr(last, attribute):
+        raise ValueError(f"{type(last).__name__} {otherwise}")
+    return last
+
+
 class PocketDisplay:
     """How w(t) jumps about while the pocket only gets better.
 
@@ -259,12 +268,7 @@ class PocketDisplay:
         ax : Axes, optional
             Where to draw; a new figure if not given.
         """
-        hypothesis_of(clf)  # says what is wrong with what is not fitted, or has no line
-        last = final(clf)
-        if not hasattr(last, "history_"):
-            raise ValueError(
-                f"{type(last).__name__} keeps no pocket; fit a PocketPerceptron to see one."
-            )
+        last = _fitted(clf, "history_", "keeps no pocket; fit a PocketPerceptron to see one.")
         trace = trace_of(clf, X, y)
         return cls(PocketCurve.of(trace, last.history_, last._zero)).plot(ax=ax)
 
@@ -334,12 +338,7 @@ class OptimumDisplay:
         ax : Axes, optional
             Where to draw; a new figure if not given.
         """
-        hypothesis_of(clf)  # says what is wrong with what is not fitted, or has no line
-        last = final(clf)
-        if not hasattr(last, "result_"):
-            raise ValueError(
-                f"{type(last).__name__} bounds no mistakes; fit a FewestMistakes to see that."
-            )
+        last = _fitted(clf, "result_", "bounds no mistakes; fit a FewestMistakes to see that.")
         return cls.from_result(last.result_, ax=ax)
 
     @classmethod
