@@ -40,7 +40,8 @@ def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
     Its outputs are `label`, the answer to each row, and `scores`, as `decision_function` gives
     them. It computes in doubles whatever it is given, and answers what `predict` answers, ties
     too; but sums are rounded in another order, so a row whose score is nothing but rounding may
-    be answered otherwise. A NaN or an infinity is not refused, and its row's answer means nothing.
+    be answered otherwise; so may one where a weight that is not 0 is 10^150 times as small as
+    another. A NaN or an infinity is not refused, and its row's answer means nothing.
 
     The input is `X`, with a column for each feature, where all are numbers. A model with other
     columns has an input by the name of each: text for categories, just as they were learnt, with
