@@ -104,7 +104,11 @@ class Result:
 
     @property
     def separability(self) -> Separability:
-        """What the verdict is known by, with its `proof`, in the values of the data."""
+        """What the verdict is known by, with its `proof`, in the values of the data.
+
+        Its margin and bound are those of the line that proves it. Whether that margin is the
+        widest, as `rosenblatt.separability` finds it, its `widest` says.
+        """
         return self.decided.answer
 
     @property

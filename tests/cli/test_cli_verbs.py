@@ -112,6 +112,19 @@ def test_separable_says_so_with_its_exit_code(answer, credit_files, tmp_path):
     assert held == {**held, "holds": True, "claim": "separable"}
 
 
+def test_a_margin_says_whether_it_is_the_widest(answer, told, credit_files):
+    path = credit_files / "credit.csv"
+    asked, learnt = answer("separable", path), answer("learn", path, "--test-size", 0)["verdict"]
+    assert (asked["widest"], learnt["widest"]) == (True, False)
+    assert 0 < learnt["margin"] < asked["margin"]
+    assert asked["bound"] < learnt["bound"]
+    assert "the widest margin is rho" in " ".join(told("separable", path)[1].split())
+    result = rb.learn(path, test_size=0)
+    assert result.separability.margin == pytest.approx(learnt["margin"])
+    assert not result.separability.widest
+    assert "The widest margin is at least rho" in result.separability.explain()
+
+
 def test_xor_is_blocked_by_its_four_rows(answer, told, tmp_path):
     (tmp_path / "xor.csv").write_text("a,b,y\n0,0,no\n0,1,yes\n1,0,yes\n1,1,no\n")
     got = answer("separable", "xor.csv", "--target", "y", "--proof", "p.json", code=1)

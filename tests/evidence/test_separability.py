@@ -335,7 +335,12 @@ def test_content_with_any_separator():
     any_w, widest = decided(X, y, widest=False), decided(X, y)
     assert any_w.verdict == "separable"
     assert 0 < any_w.margin <= widest.margin * (1 + 1e-9)
+    assert widest.widest
+    assert "\nThe widest margin is rho" in widest.explain()
     far = decided(X * [1.0, 1e12, 1e-12], y, widest=False)
+    assert not far.widest
+    assert "\nThe widest margin is at least rho" in far.explain()
+    assert "margin at least " in repr(far)
     assert math.isinf(far.upper)
     assert "inf" not in far.explain()  # nothing is said of a bound that is none
 

@@ -29,10 +29,11 @@ from rosenblatt.evidence.integers import (
     sum_of_rows,
     unit_of,
 )
-from rosenblatt.evidence.nearest import GAP, Point, Watch, nearest_point
+from rosenblatt.evidence.nearest import Point, Watch, nearest_point
 from rosenblatt.evidence.parts import Part, Vector
 from rosenblatt.evidence.signed import (
     EXACT_STEPS,
+    GAP,
     Alternative,
     ExactWalk,
     Floats,
@@ -45,6 +46,7 @@ from rosenblatt.evidence.signed import (
     below,
     columns_of,
     fractions_of,
+    gap_of,
     independent_columns,
     least_margin,
     look_at,
@@ -394,7 +396,7 @@ class Measured:
     @property
     def gap(self) -> float:
         """How much wider another w could be, relative to `upper`."""
-        return 1.0 - self.margin / self.upper if 0 < self.upper < math.inf else 1.0
+        return gap_of(self.margin, self.upper)
 
 
 Hull = tuple[Sequence[int], Fractions]  # a point of it: rows and positive multipliers

@@ -24,11 +24,10 @@ import numpy as np
 from rosenblatt import kernels
 from rosenblatt.clock import StatusLine
 from rosenblatt.engine import REORDER, Kernel, one_pass, overload
-from rosenblatt.evidence.signed import Floats, Rows, Signed
+from rosenblatt.evidence.signed import GAP, Floats, Rows, Signed, gap_of
 from rosenblatt.kernels import Sparse
 from rosenblatt.words import counted
 
-GAP = 1e-9  # how near to the widest margin is near enough
 PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
 SAMPLE = 512  # rows whose mean gives the first direction
 STEPS = 2**8  # admissions in one compiled call, so that Ctrl-C and deadlines are answered
@@ -51,8 +50,8 @@ class Point:
 
     @property
     def gap(self) -> float:
-        """How much wider, relative to `upper`, another w could be; 1 where nothing is known."""
-        return 1.0 - self.lower / self.upper if self.lower > 0 and self.upper > 0 else 1.0
+        """How much wider, relative to `upper`, another w could be."""
+        return gap_of(self.lower, self.upper)
 
 
 Watch = Callable[[Point, int], None]

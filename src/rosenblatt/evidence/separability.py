@@ -59,10 +59,11 @@ from rosenblatt.evidence.integers import (
     row_codes,
     sum_of_rows,
 )
-from rosenblatt.evidence.nearest import GAP, Point, Telling, worst_of_parts
+from rosenblatt.evidence.nearest import Point, Telling, worst_of_parts
 from rosenblatt.evidence.parts import VERDICTS, Part, ProofError, Vector, claim_of_mistakes
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.signed import (
+    GAP,
     Alternative,
     Floats,
     Look,
@@ -110,7 +111,8 @@ def separability(
     intercept_scaling : float, default=1.0
         The constant feature x0.
     widest : bool, default=True
-        Whether to go on to the widest margin once some w separates.
+        Whether to go on to the widest margin once some w separates; without it, `widest` of the
+        answer says whether its margin happens to be that.
 
     Returns
     -------

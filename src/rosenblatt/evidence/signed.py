@@ -43,6 +43,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Fractions = list[Any]  # of flint.fmpq
 
+GAP = 1e-9  # how near to the widest margin is near enough
 FAR_APART = 2.0**20  # columns or rows further apart are scaled before any question is asked
 UNEVEN = 2.0**6  # columns further apart mislead floats about all rows, which costs exact steps
 PRIME = 2**61 - 1
@@ -402,6 +403,12 @@ def bound_of(radius: float, margin: float) -> float | None:
         return None
     ratio = float(radius) / float(margin)
     return ratio * ratio if ratio < 1e154 else math.inf
+
+
+def gap_of(margin: float, upper: float) -> float:
+    """How much wider, relative to `upper`, a margin could be; 1 where nothing is known."""
+    known = margin > 0 and 0 < upper < math.inf
+    return max(0.0, 1.0 - margin / upper) if known else 1.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from rosenblatt.blocks import AgainstRivals
 from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.parts import Part
 from rosenblatt.evidence.proof import Proof
-from rosenblatt.evidence.signed import bound_of
+from rosenblatt.evidence.signed import GAP, bound_of, gap_of
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.encoding import spelled
 from rosenblatt.words import (
@@ -51,6 +51,7 @@ class Separability:
         separate. Where the verdict is quasi-separable, of unit length and rounded.
     margin : float, optional
         rho, the margin of the exact `proof.weights`, rounded down; None where nothing separates.
+        The widest margin is this one where `widest` says so, else it is this or more.
     upper : float, optional
         No w has a wider margin than this, which the multipliers of the support show.
     radius : float
@@ -104,7 +105,16 @@ class Separability:
         """How much wider, relative to `upper`, another w could be; None where none separates."""
         if self.margin is None or self.upper is None:
             return None
-        return max(0.0, 1.0 - self.margin / self.upper) if self.upper > 0 else 1.0
+        return gap_of(self.margin, self.upper)
+
+    @property
+    def widest(self) -> bool:
+        """Whether it is proved that no w has a wider margin, but for a relative 1e-9.
+
+        Where it is not, as in `rosenblatt.learn`, which asks for no more than a verdict, the
+        widest margin is at least `margin`, and R²/rho² of the widest line at most `bound`.
+        """
+        return self.gap is not None and self.gap <= GAP
 
     def explain(self) -> str:
         """What was found and why, in plain sentences, one on each line."""
@@ -117,11 +127,10 @@ class Separability:
     def _of_the_margin(self) -> Iterator[str]:
         if self.margin is None:
             return
-        gap = 1.0 if self.gap is None else self.gap
-        width = "The widest margin is" if gap <= 1e-9 else "A margin is"
-        yield f"{width} rho = {self.margin:.6g}; the longest example has R = {self.radius:.6g}."
-        if gap > 1e-9 and self.upper is not None and math.isfinite(self.upper):
-            yield f"No margin is wider than {self.upper:.6g} (relative gap {gap:.2g})."
+        width = f"rho = {self.margin:.6g}; the longest example has R = {self.radius:.6g}"
+        yield f"The widest margin is {'' if self.widest else 'at least '}{width}."
+        if not self.widest and self.upper is not None and math.isfinite(self.upper):
+            yield f"No margin is wider than {self.upper:.6g} (relative gap {self.gap:.2g})."
         before, after = self.bound, None if self.scaled is None else self.scaled.bound
         if before is None or math.isinf(before):
             yield "R²/rho², the most corrections that PLA can need, is past all floats."
@@ -176,7 +185,8 @@ class Separability:
         why = self.reason if self.verdict == "undecided" else ""
         if self.bound is not None:
             needs = corrections(self.bound)
-            why = f"margin {self.margin:.4g}, R {self.radius:.4g}, PLA needs {needs}"
+            least = "" if self.widest else "at least "
+            why = f"margin {least}{self.margin:.4g}, R {self.radius:.4g}, PLA needs {needs}"
         if not why:
             why = self._blocked_by(self.blocking[0])
         return f"<Separability: {self.verdict}; {why}>"
@@ -252,8 +262,8 @@ class Verdict:
         a = self.answer
         if not a or a.margin is None:
             return
-        width = "widest margin" if a.gap is not None and a.gap <= 1e-9 else "margin"
-        yield f"the {width} is rho = {a.margin:.6g}, the longest row has R = {a.radius:.6g}"
+        width = f"rho = {a.margin:.6g}, the longest row has R = {a.radius:.6g}"
+        yield f"the widest margin is {'' if a.widest else 'at least '}{width}"
         if (bound := finite(a.bound)) is not None:
             yield f"PLA needs at most R²/rho² = {counted(whole(bound), 'correction')}"
         if len(a.support):
@@ -296,6 +306,7 @@ class Verdict:
         return {
             "verdict": self.name,
             "margin": a.margin,
+            "widest": None if a.margin is None else a.widest,
             "radius": a.radius,
             "bound": finite(a.bound),
             "on_margin": [
