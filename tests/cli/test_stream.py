@@ -269,6 +269,26 @@ def test_a_stream_of_nothing_but_bad_lines_ends_well(program, tmp_path):
     assert "2 bad lines" in done.stderr
 
 
+def test_lines_may_end_as_old_systems_end_them(program, tmp_path):
+    X, y = examples(40)
+    path = write_csv(tmp_path / "d.csv", X, y)
+    expected = program(path, "--json", "--checkpoint", tmp_path / "kept", "-o", tmp_path / "out")
+    (tmp_path / "old.csv").write_bytes(path.read_bytes().replace(b"\n", b"\r"))
+    for data in (tmp_path / "old.csv", "-"):
+        given = (tmp_path / "old.csv").read_bytes() if data == "-" else None
+        done = program(data, "--json", "-o", tmp_path / "old", data=given)
+        told, same = json.loads(done.stdout), json.loads(expected.stdout)
+        assert {**told, "rows a second": 0} == {**same, "rows a second": 0}
+        assert (tmp_path / "old").read_bytes() == (tmp_path / "out").read_bytes()
+
+
+def test_an_index_that_comes_twice_makes_a_bad_line(program, tmp_path):
+    (tmp_path / "d.libsvm").write_text("1 1:2 2:1\n-1 3:1 1:2 3:4\n1 1:1_0\n-1 2:5\n")
+    done = program(tmp_path / "d.libsvm", "-o", tmp_path / "out")
+    assert 'line 2: "3:4" is not an index of its own with a value' in done.stderr
+    assert 'line 3: "1:1_0" is not an index of its own with a value' in done.stderr
+
+
 # What cannot be done is said in one sentence
 
 
@@ -276,6 +296,7 @@ def test_troubles_have_their_exit_codes(program, tmp_path):
     X, y = examples(10)
     path = write_csv(tmp_path / "d.csv", X, y)
     (tmp_path / "sub").mkdir()
+    np.save(tmp_path / "d.npy", X)
     for arguments, code, sentence in [
         ([tmp_path / "none.csv"], 66, "no such file"),
         ([tmp_path / "sub"], 66, "directory"),
@@ -285,10 +306,11 @@ def test_troubles_have_their_exit_codes(program, tmp_path):
         ([path, "--target", "size"], 64, '--target: there is no column "size"; there are'),
         ([path, "--ignore", "size"], 64, '--ignore: there is no column "size"; there are'),
         ([path, "--margin", "0"], 64, "--margin"),
-        ([path, "--eta", "nan"], 64, "--eta is nan"),
+        ([path, "--eta", "nan"], 64, "'--eta': nan is not a finite number"),
         ([path, "--window", "0"], 64, "window"),
         ([path, "-o", tmp_path / "no" / "out"], 74, "cannot write"),
-        ([path, "-o", "/dev/full"], 74, "No space left"),
+        ([path, "-o", "/dev/full"], 74, "cannot write /dev/full: No space left"),
+        ([tmp_path / "d.npy"], 64, "JSON lines, CSV, LIBSVM or Parquet"),
         ([path, "--checkpoint", path], 66, "cannot be opened"),
     ]:
         done = program(*arguments)
@@ -306,7 +328,11 @@ def test_a_checkpoint_that_is_not_ones_own_is_refused(program, tmp_path):
     other = write_csv(tmp_path / "other.csv", *examples(50, seed=1))
     for arguments, code, sentence in [
         ([path], 64, "--resume"),
-        ([path, "--resume", "--window", 7], 64, "made with window 1000"),
+        (
+            [path, "--resume", "--window", 7],
+            64,
+            "made with --window 1000, and this is with --window 7",
+        ),
         ([other, "--resume"], 65, "not the stream"),
         ([write_csv(tmp_path / "short.csv", X[:3], y[:3]), "--resume"], 65, "ends before"),
     ]:

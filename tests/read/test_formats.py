@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt.errors import DataError, OpenError, UsageError
-from rosenblatt.read.data import read_batches, read_in_passes, read_whole
+from rosenblatt.read.data import read_batches, read_data, read_in_passes, read_whole
 from rosenblatt.read.plan import Wishes
 from rosenblatt.read.source import Layout, Source, format_of
 
@@ -110,6 +110,16 @@ def test_a_long_number_in_later_lines_is_told_as_it_is_written(read, monkeypatch
         table = read("".join(json.dumps({"a": a, "y": 0}) + "\n" for a in numbers), "d.jsonl")
         texts = [None if a is None else str(a) for a in numbers]
         assert table.column("a").to_pylist() == texts
+
+
+def test_an_index_of_libsvm_that_comes_twice_is_refused_as_in_a_stream(tmp_path):
+    path = tmp_path / "d.libsvm"
+    for line, entry in (("1 2:1 1:5 2:4", "2:4"), ("1 3:1 3:1", "3:1")):
+        path.write_text(f"-1 2:1 1:1\n-1 1:1\n{line}\n1 1:3 1:3\n")
+        for read in (read_data, read_in_passes):
+            told = f'row 3, column "entries": "{entry}" is not an index of its own with a value.'
+            with pytest.raises(DataError, match=told):
+                read(Source.find(str(path)), Layout(), Wishes())
 
 
 def test_a_libsvm_line_may_lack_its_label_as_in_a_stream(read):

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import stat
 import sys
 import time
@@ -193,6 +194,7 @@ class LineStream:
             self.packed, self.blocks = source, source.blocks(CHUNK)
         self.first = b""
         self.tail = b""
+        self.returns: bool | None = None  # whether lines end with \r alone; None: not known yet
 
     @property
     def suffix(self) -> str:
@@ -279,8 +281,13 @@ class LineStream:
         self.tail = (self.tail + data)[-SEAL:] if len(data) < SEAL else data[-SEAL:]
 
     def _read(self, now: bool = False) -> bytes:
-        if self.packed is not None:
-            return next(self.blocks, b"")
+        """The next bytes; where lines end with a carriage return alone, they get a newline."""
+        block = self._bytes(now) if self.packed is None else next(self.blocks, b"")
+        if self.returns is None and (end := re.search(rb"\r(?=[^\n])|\n", block)):
+            self.returns = end[0] == b"\r"
+        return block.replace(b"\r", b"\n") if self.returns else block
+
+    def _bytes(self, now: bool) -> bytes:
         while True:
             try:
                 block = os.read(self.fd, CHUNK)

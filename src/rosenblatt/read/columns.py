@@ -17,6 +17,8 @@ from rosenblatt.errors import FINITE, UTF8, BadCellError
 from rosenblatt.tables import PROMISED, first_changed, is_changed_text, large
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+ENTRY = r"^\d{1,9}:" + NUMBER[1:].replace(r"\s*", "")
+OWN = "an index of its own with a value"
 
 
 class Column:
@@ -252,8 +254,20 @@ def split_words(cells: Any) -> tuple[Any, NDArray[np.int32]]:
 def split_entries(
     cells: Any, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.intp], int]:
-    """Index, value and row of each entry, and the number of rows."""
-    cells = plain(cells)
+    """Index, value and row of each entry, and the number of rows; no row has an index twice."""
+    index, value, rows, n = _entries(plain(cells), name)
+    if ((np.diff(index) <= 0) & (np.diff(rows) == 0)).any():  # mostly they go up
+        order = np.lexsort((index, rows))
+        again = (np.diff(index[order]) == 0) & (np.diff(rows[order]) == 0)
+        if again.any():
+            at = int(order[1:][again][0])
+            raise BadCellError(int(rows[at]), name, f"{index[at]}:{value[at]:g}", OWN)
+    return index, value, rows, n
+
+
+def _entries(
+    cells: Any, name: str
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.intp], int]:
     if pa.types.is_map(cells.type):  # as `convert` keeps them
         counts = np.diff(cells.offsets.to_numpy())
         begin, end = cells.offsets[0].as_py(), cells.offsets[-1].as_py()
@@ -266,7 +280,7 @@ def split_entries(
     rows = np.repeat(np.arange(len(cells)), counts)
     flat = tokens.flatten()
     flat = flat.filter(pc.not_equal(flat, ""))
-    good = pc.match_substring_regex(flat, r"^\d{1,9}:" + NUMBER[1:].replace(r"\s*", ""))
+    good = pc.match_substring_regex(flat, ENTRY)
     if not pc.all(good, min_count=0).as_py():
         at = good.index(False).as_py()
         raise BadCellError(int(rows[at]), name, flat[at].as_py(), "index:value")

@@ -17,7 +17,7 @@ from rosenblatt.errors import UsageError, as_option, one_line, shortened
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.read import csv, jsonlines
 from rosenblatt.read.chunks import Chunk, LineStream, Place, RowChunk, RowStream
-from rosenblatt.read.columns import as_numbers, is_moment, is_text, refused
+from rosenblatt.read.columns import ENTRY, OWN, as_numbers, is_moment, is_text, refused
 from rosenblatt.read.csv import MISSING, Dialect
 from rosenblatt.read.encoding import in_rows
 from rosenblatt.read.kinds import FLAGS, Kinds, features, kind_of, kinds_told
@@ -185,8 +185,8 @@ class LibsvmFeed:
             index, _, value = word.partition(":")
             if index == "qid":
                 continue
-            if not index.isdigit() or int(index) in x:
-                raise ValueError(f"{word!r} is not an index of its own with a value")
+            if not re.match(ENTRY, word) or int(index) in x:
+                raise ValueError(f'"{word}" is not {OWN}')
             x[int(index)] = float(value)
             if is_changed_text(value):
                 raise ValueError(f"{value} is not {PROMISED}")
@@ -457,7 +457,8 @@ def feed_of(source: LineStream | RowStream, layout: Layout, wishes: Wishes) -> H
         target = wishes.target or _target(_first_keys(source.head()), None, source.name)
         return HowRead(JsonFeed(target, wishes.ignore), forced_kinds(forced, wishes), Place(), [])
     if kind != "CSV":
-        raise UsageError(f"a stream of {kind} cannot be read; give JSON lines, CSV or LIBSVM.")
+        usable = "give JSON lines, CSV, LIBSVM or Parquet"
+        raise UsageError(f"a stream of {kind} cannot be read; {usable}.")
     return _csv(source, layout, wishes)
 
 
