@@ -88,6 +88,12 @@ def test_what_cannot_be_written_is_said_before_the_work(here):
             keep_apart({}, {"-o": path})
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_a_device_that_is_full_is_named():
+    with pytest.raises(WriteError, match="cannot write /dev/full: No space left on device"):
+        write_text("/dev/full", "some text")
+
+
 def test_the_longest_name_can_be_written(here):
     name = "m" * 255
     write_text(name, "whole")

@@ -101,12 +101,12 @@ def write_text(path: str | Path, text: str) -> None:
 def replacing(path: str | Path) -> Iterator[str]:
     """A path beside the given one to write to; it takes its place when all went well."""
     place = _followed(path)
-    if place.exists() and not place.is_file():
-        # A pipe or /dev/null has no place to rename into.
-        yield str(place)
-        return
     beside = ""
     try:
+        if place.exists() and not place.is_file():
+            # A pipe or /dev/null has no place to rename into.
+            yield str(place)
+            return
         handle, beside = tempfile.mkstemp(
             # A name of the greatest length would be too long with more added to it.
             dir=place.parent,

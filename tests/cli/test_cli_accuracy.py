@@ -132,6 +132,7 @@ def test_the_report_has_the_table(loans, told):
         (("--test", "test.csv", "--test-size", "0.5"), "give one of --test-size"),
         (("--stream", "--test-size", "0.3"), "no --test-size, --cv or --report"),
         (("--time-limit", "nan"), "--time-limit"),
+        (("--time-limit", "inf"), "--time-limit': inf is not a finite number"),
     ],
 )
 def test_a_test_that_cannot_be_made_is_refused_before_a_line_is_learnt(loans, told, more, why):

@@ -158,6 +158,7 @@ def test_broken_proofs(told, tmp_path):
         (["predict", "d.csv", "d.csv"], 65),
         (["verify", "d.csv", "d.csv"], 65),
         (["experiment", "--runs", "0"], 64),
+        (["experiment", "--noise", "1.1"], 64),
         (["separable"], 64),
     ],
 )

@@ -163,6 +163,10 @@ def test_a_changed_proof_is_refused(told, answer, tmp_path):
 
 
 @pytest.mark.slow_without_jit
+def test_the_chance_of_noise_is_any_that_the_library_takes(answer):
+    assert answer("experiment", "-n", 5, "--runs", 1, "--noise", 0.9)["noise"] == 0.9
+
+
 def test_exercise_1_4(answer, told):
     got = answer("experiment", "-n", 20, "--runs", 100, "--seed", 1)
     assert got["halted"] == 100

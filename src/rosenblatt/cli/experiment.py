@@ -36,7 +36,7 @@ from rosenblatt.words import counted
 @click.option("--order", type=click.Choice(ORDERS), default="random", show_default=True)
 @click.option(
     "--noise",
-    type=NumberRange(0, 0.5),
+    type=NumberRange(0, 1),
     default=0.0,
     show_default=True,
     help="The chance that an answer is turned around.",

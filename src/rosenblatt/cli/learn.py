@@ -100,7 +100,7 @@ class Wanted:
 )
 @click.option("--test", type=click.Path(), metavar="FILE", help="Measure it on this file.")
 @click.option("--cv", type=click.IntRange(min=2), metavar="K", help="Measure it in K folds.")
-@click.option("--noise", type=NumberRange(0, 0.5), help="Turn built-in answers around.")
+@click.option("--noise", type=NumberRange(0, 1), help="Turn built-in answers around.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
     "--top",

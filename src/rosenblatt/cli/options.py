@@ -46,13 +46,13 @@ class Reading:
 
 
 class NumberRange(click.FloatRange):
-    """Numbers from one to another; nan, which is below none and above none, is not among them."""
+    """Finite numbers from one to another; nan is below none and above none, and not among them."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """The number that a person wrote."""
         found = super().convert(value, param, ctx)
-        if math.isnan(found):
-            self.fail(f"{value} is not a number.", param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value} is not a finite number.", param, ctx)
         return found
 
 

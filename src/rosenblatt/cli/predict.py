@@ -38,10 +38,11 @@ def predict(
 ) -> int:
     """Answer the rows of DATA (- for standard input) with MODEL, a file that learn wrote.
 
-    Every row keeps its columns and gets two more: the answer, and its score, which is
-    positive for yes; of more than two labels it is how far the answer is ahead of the next, which
-    --explain gives reasons for. Rows are read, answered and written a batch at a time. Where DATA
-    has the column of answers that was learnt, it is said how many were right.
+    Every row keeps its columns, as they are written where the model does not use them, and gets
+    two more: the answer, and its score, which is positive for yes; of more than two labels it is
+    how far the answer is ahead of the next, which --explain gives reasons for. Rows are read,
+    answered and written a batch at a time. Where DATA has the column of answers that was learnt,
+    it is said how many were right.
     """
     voice = Voice(rest["as_json"], taken=output in (None, "-"))
     keep_apart({"the data": data, "the model": model}, {"--output": output})

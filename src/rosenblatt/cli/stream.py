@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from contextlib import ExitStack
 from typing import Any
@@ -11,6 +10,7 @@ import click
 
 from rosenblatt.cli.console import Status, Voice, tell
 from rosenblatt.cli.options import (
+    NumberRange,
     ignore_option,
     json_option,
     kind_options,
@@ -31,6 +31,7 @@ from rosenblatt.rows import NOT_A_LABEL
 from rosenblatt.words import counted
 
 EVERY = 100_000
+ABOVE_0 = NumberRange(min=0, min_open=True)
 
 
 @verb(
@@ -54,9 +55,9 @@ EVERY = 100_000
     help="Which weights predict.",
 )
 @click.option("--window", type=click.IntRange(min=1), default=1000, show_default=True)
-@click.option("--eta", type=float, default=1.0, help="The length of a correction.")
+@click.option("--eta", type=ABOVE_0, default=1.0, help="The length of a correction.")
 @click.option("--intercept/--no-intercept", default=True, help="Whether there is a w0.")
-@click.option("--margin", type=float, help="Say how many mistakes the theorem allows for it.")
+@click.option("--margin", type=ABOVE_0, help="Say how many mistakes the theorem allows for it.")
 @click.option("-o", "--output", type=click.Path(), help="Predictions; else standard output.")
 @click.option("--rejects", type=click.Path(), metavar="FILE", help="Bad lines go here.")
 @click.option("--strict", is_flag=True, help="Stop at a bad line.")
@@ -119,8 +120,6 @@ def _check(data: str, given: dict[str, Any]) -> None:
         raise UsageError("--follow is for a file; standard input is followed anyway.")
     if given["labels"] is not None and len(set(labels_given(given["labels"]))) < 2:
         raise UsageError("--labels: give two or more, as in --labels art,law,sport.")
-    if given["margin"] is not None and not 0 < given["margin"] < math.inf:
-        raise UsageError("--margin: give a number above 0.")
     folder = None if given["checkpoint"] is None else CheckpointFolder(given["checkpoint"])
     reads = {
         "the data": data,
@@ -160,7 +159,8 @@ def _job(
 
 def _options(given: dict[str, Any], layout: Layout) -> dict[str, Any]:
     """What a person said of a stream, which a checkpoint keeps."""
-    said = {key: given[key[2:]] for key in ("--target", "--labels")}
+    keys = ("target", "labels", "predict_with", "window", "eta", "intercept")
+    said = {f"--{key.replace('_', '-')}": given[key] for key in keys}
     said["--header"] = layout.header
     for name in ("ignore", "number", "category", "text"):
         said[f"--{name}"] = " ".join(sorted(given[name])) or None
@@ -172,15 +172,19 @@ def _options(given: dict[str, Any], layout: Layout) -> dict[str, Any]:
 def _check_same(options: dict[str, Any], kept: dict[str, Any]) -> None:
     """Refuse options that a checkpoint was made without, or with others."""
     for name, value in options.items():
-        if kept.get(name) != value:
-            before, now = (
-                f"without {name}" if v is None else f"with {name} {v}"
-                for v in (kept.get(name), value)
-            )
+        if kept.get(name, value) != value:
+            before, now = _given(name, kept[name]), _given(name, value)
             raise UsageError(
                 f"the checkpoint was made {before}, and this is {now}; "
                 "give the same options to go on."
             )
+
+
+def _given(name: str, value: Any) -> str:
+    """An option as a person gave it."""
+    if isinstance(value, bool):
+        return f"with {name if value else name.replace('--', '--no-')}"
+    return f"without {name}" if value is None else f"with {name} {value}"
 
 
 def _outlets(
@@ -222,7 +226,9 @@ def _go_on(used: dict[str, Outlet | None], folder: CheckpointFolder | None, kept
 
 def _model(given: dict[str, Any], kept: Any) -> OnlinePerceptron:
     try:
-        model = OnlinePerceptron(
+        if kept is not None:
+            return OnlinePerceptron.from_state(kept["model"], "the checkpoint")
+        return OnlinePerceptron(
             eta0=given["eta"],
             fit_intercept=given["intercept"],
             window=given["window"],
@@ -230,21 +236,7 @@ def _model(given: dict[str, Any], kept: Any) -> OnlinePerceptron:
             labels=None if given["labels"] is None else labels_given(given["labels"]),
         )
     except ValueError as trouble:
-        raise UsageError(str(trouble).replace("eta0", "--eta")) from None
-    if kept is None:
-        return model
-    try:
-        old = OnlinePerceptron.from_state(kept["model"], "the checkpoint")
-    except ValueError as trouble:
-        raise DataError(str(trouble)) from None
-    wanted = model.state()["parameters"]
-    for name, value in old.state()["parameters"].items():
-        if wanted[name] != value:
-            raise UsageError(
-                f"the checkpoint was made with {name} {value!r}, not {wanted[name]!r}; "
-                "give the same options to go on."
-            )
-    return old
+        raise (UsageError if kept is None else DataError)(str(trouble)) from None
 
 
 def labels_given(text: str) -> list[Any]:

@@ -80,8 +80,6 @@ def read_regression(
             wishes = replace(wishes, target=LABEL)
         if wishes.target is None:
             raise UsageError("give --target, the column of answers.")
-        if wishes.texts or wishes.missing == "mean":
-            raise UsageError("a regression has no --text columns and no --missing mean.")
         table = _written_out(table, name)
         rows = Rows.of(table)
         seen = surveyed(rows, wishes, name)
