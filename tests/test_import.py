@@ -78,6 +78,19 @@ def test_an_unknown_name_is_an_attribute_error():
     assert not hasattr(rb, "perceptron_of_the_future")
 
 
+def test_no_room_asks_the_lazy_names_for_another_room():
+    code = (
+        "import sys, rosenblatt\n"
+        "asked = []\n"
+        "rosenblatt.__getattr__ = lambda name: asked.append(name) or (_ for _ in ()).throw("
+        "AttributeError(name))\n"
+        "import rosenblatt.cli.learn, rosenblatt.online, rosenblatt.show.report\n"
+        "print(asked)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"
+
+
 def test_importing_loads_nothing_heavy():
     code = "import sys, rosenblatt; print(*sys.modules)"
     loaded = subprocess.run(

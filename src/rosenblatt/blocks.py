@@ -21,7 +21,6 @@ from rosenblatt.examples import Examples, JointExamples, Pick, Picked
 T = TypeVar("T")
 ENTRIES = 2**20  # of rows against rivals that are written at a time
 FEW_ENTRIES = 2**23  # of all of them: these are kept for the next pass
-Batches = Callable[[], Iterable[Examples]]
 Work = Callable[[Examples, int], T]
 
 
@@ -32,16 +31,9 @@ class Blocks(Protocol):
         """One pass: work(block, number of its first row), in the order of the rows."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class InOrder:
     """Blocks that come one after another, from a file or a list, the same each time.
-
-    Parameters
-    ----------
-    batches : callable
-        Gives the blocks from the first one on.
-    joint : bool, default=False
-        Whether they are of more than two labels.
 
     Examples
     --------
@@ -50,22 +42,22 @@ class InOrder:
     [(0, np.float64(2.0)), (1, np.float64(3.0))]
     """
 
-    batches: Batches
-    joint: bool = False
+    batches: Callable[[], Iterable[Examples]]  # gives the blocks from the first one on
+    joint: bool = False  # whether they are of more than two labels
+    _begun: Iterable[Examples] | None = field(default=None, init=False, repr=False)
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """One pass, in order; it goes on with what `begin` has read already."""
-        first = 0
-        for block in self.__dict__.pop("begun", None) or self.batches():
+        blocks, self._begun, first = self._begun or self.batches(), None, 0
+        for block in blocks:
             yield work(block, first)
             first += block.n
 
     def begin(self) -> Examples | None:
         """The first block, where there is one, for whoever makes a pass next."""
-        begun = iter(self.__dict__.pop("begun", None) or self.batches())
-        first = next(begun, None)
-        if first is not None:
-            self.__dict__["begun"] = itertools.chain((first,), begun)
+        blocks = iter(self._begun or self.batches())
+        first = next(blocks, None)
+        self._begun = None if first is None else itertools.chain((first,), blocks)
         return first
 
 
@@ -76,14 +68,6 @@ class AgainstRivals:
     Such a row has x in the place of its label and -x in that of the rival (Kesler's construction),
     so that w·z > 0 says that the right score is above the rival's. Row m is example m // (K - 1)
     against one of its rivals in their order. Where there are many, a few are written at a time.
-
-    Parameters
-    ----------
-    examples : JointExamples
-        The rows.
-    reduced : bool, default=False
-        Whether to leave out the place of the first label, as if its weights were 0: to add the
-        same to all labels' weights changes no product.
 
     Examples
     --------
@@ -97,6 +81,8 @@ class AgainstRivals:
     """
 
     examples: JointExamples
+    # Whether to leave out the place of the first label, as if its weights were 0: to add the same
+    # to all labels' weights changes no product.
     reduced: bool = False
 
     def called(self, m: int) -> str:
@@ -214,7 +200,11 @@ def itself(block: Examples, first: int) -> Examples:
 
 def first_of(blocks: Blocks) -> Examples:
     """The first block, which has the labels, the x0 and the columns of all."""
-    return next(iter(blocks.each(itself)))
+    begun = blocks.begin() if isinstance(blocks, InOrder) else None
+    first = begun or next(iter(blocks.each(itself)), None)
+    if first is None:
+        raise ValueError("there are no rows to learn from.")
+    return first
 
 
 def take(blocks: Blocks, numbers: Sequence[int]) -> Picked:

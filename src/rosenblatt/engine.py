@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rosenblatt import clock, kernels
+import rosenblatt.clock as clock
+import rosenblatt.kernels as kernels
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor

@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import checks, engine, kernels
+import rosenblatt.checks as checks
+import rosenblatt.engine as engine
+import rosenblatt.kernels as kernels
 from rosenblatt.tables import (
     as_column,
     column_names,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import algorithms, checks
+import rosenblatt.algorithms as algorithms
+import rosenblatt.checks as checks
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import area, clip
 from rosenblatt.words import bars, card, counted

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import __version__, checks
+import rosenblatt.checks as checks
+from rosenblatt import __version__
 from rosenblatt.errors import shortened
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.kernels import HELD, SEEN

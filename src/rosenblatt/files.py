@@ -20,7 +20,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, Any, Self
 
-from rosenblatt import strictjson
+import rosenblatt.strictjson as strictjson
 from rosenblatt.errors import DataError, OpenError, UsageError, WriteError, cannot_write, shortened
 
 STANDARD = "-"  # standard input among what is read, standard output among what is written

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine, kernels
+import rosenblatt.engine as engine
+import rosenblatt.kernels as kernels
 from rosenblatt.blocks import Blocks
 from rosenblatt.engine import in_threads
 from rosenblatt.examples import (

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import __version__, strictjson
+import rosenblatt.strictjson as strictjson
+from rosenblatt import __version__
 from rosenblatt.errors import BadCellError, DataError
 from rosenblatt.evidence.parts import ProofError, SealedProof
 from rosenblatt.evidence.proof import Proof

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import checks, files, kernels
+import rosenblatt.checks as checks
+import rosenblatt.files as files
+import rosenblatt.kernels as kernels
 from rosenblatt.algorithms.memory import ASK, NOTHING, X0, DictRow, NotNumbersError, StreamMemory
 from rosenblatt.errors import shortened
 from rosenblatt.examples import as_table, joint_rows

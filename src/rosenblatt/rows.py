@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import kernels
+import rosenblatt.kernels as kernels
 from rosenblatt.algorithms.memory import Names, StreamMemory
 from rosenblatt.examples import as_table, kernel_rows, sum_of_squares
 from rosenblatt.kernels import LONGEST_SQUARED

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rosenblatt import algorithms, clock, engine
+import rosenblatt.algorithms as algorithms
+import rosenblatt.clock as clock
+import rosenblatt.engine as engine
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import Progress, Run
 from rosenblatt.algorithms.pocket import Pocket, PocketPlan

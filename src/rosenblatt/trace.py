@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine
+import rosenblatt.engine as engine
 from rosenblatt.examples import Examples
 from rosenblatt.words import bars, card, counted
 

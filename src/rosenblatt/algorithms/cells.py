@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine
+import rosenblatt.engine as engine
 from rosenblatt.algorithms.faces import Directions, Vector, Weights, dot, rounded, unit_floats
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.simplices import FOUND, KNOWN, ROUNDED, run_mark, run_turn

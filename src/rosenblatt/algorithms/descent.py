@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from rosenblatt import engine
+import rosenblatt.engine as engine
 from rosenblatt.algorithms.fewest import Gap
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.engine import REORDER, UNCOUNTED, Kernel

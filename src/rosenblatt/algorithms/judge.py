@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine
+import rosenblatt.engine as engine
 from rosenblatt.algorithms.sieve import Sieve, Survivor, double_slack, slip, worth_sifting
 from rosenblatt.blocks import Blocks
 from rosenblatt.examples import Examples, JointExamples

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine, kernels
+import rosenblatt.engine as engine
+import rosenblatt.kernels as kernels
 from rosenblatt.kernels import (
     AT,
     AVERAGED,

@@ -14,8 +14,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import clock, engine
-from rosenblatt.blocks import Blocks, InOrder, Work, itself
+import rosenblatt.clock as clock
+import rosenblatt.engine as engine
+from rosenblatt.blocks import Blocks, Work, first_of
 from rosenblatt.clock import Deadline
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
@@ -353,10 +354,7 @@ class Walk:
                 f"order is {rule.order!r}, which needs all rows in memory; rows of a file are "
                 'visited as they come, order "cycle".'
             )
-        begun = blocks.begin() if isinstance(blocks, InOrder) else None
-        first = begun or next(iter(blocks.each(itself)), None)
-        if first is None:
-            raise ValueError("there are no rows to learn from.")
+        first = blocks if isinstance(blocks, Examples) else first_of(blocks)
         self.d, self.x0, self.unit = first.d, first.x0, first.unit
         none = first if self.in_memory else replace(first, X=first.X[:0].copy(), y=first.y[:0])
         self.shaped = none.shaped  # which of a block in a file keeps no rows

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt import engine
+import rosenblatt.engine as engine
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import (
     FIXED,

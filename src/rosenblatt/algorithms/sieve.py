@@ -32,7 +32,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine, kernels
+import rosenblatt.engine as engine
+import rosenblatt.kernels as kernels
 from rosenblatt.engine import Kernel, in_threads
 from rosenblatt.examples import Examples, kernel_rows
 from rosenblatt.hypothesis import UNIT_ROUNDOFF

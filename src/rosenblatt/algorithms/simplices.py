@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rosenblatt import engine
+import rosenblatt.engine as engine
 from rosenblatt.engine import REORDER, Kernel
 
 ROUNDED = 2.0**-46  # what floats of length 1 are off by after one projection, and more

@@ -20,7 +20,7 @@ from dask import delayed
 from dask.distributed import KilledWorker, default_client, wait
 from numpy.typing import NDArray
 
-from rosenblatt import checks
+import rosenblatt.checks as checks
 from rosenblatt.blocks import Work
 from rosenblatt.dask.sources import Load, loads_of
 from rosenblatt.dask.tasks import MANY_LABELS, AsExamples, Seen, ShardTask, as_it_is, look_at

@@ -14,7 +14,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from rosenblatt import algorithms, checks, estimators
+import rosenblatt.algorithms as algorithms
+import rosenblatt.checks as checks
+import rosenblatt.estimators as estimators
 from rosenblatt.clock import StatusLine
 from rosenblatt.dask.cluster import Cluster, ClusterError, Given
 from rosenblatt.dask.mixing import Checkpoint, Judged, Mixed, Mixing, Pace, Round, State, mix

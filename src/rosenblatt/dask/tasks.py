@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine
+import rosenblatt.engine as engine
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import CYCLES, WALKS, Budget, Rule, Walk, looked_into
 from rosenblatt.checks import row_weights

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from rosenblatt import algorithms, checks, engine
+import rosenblatt.algorithms as algorithms
+import rosenblatt.checks as checks
+import rosenblatt.engine as engine
 from rosenblatt.algorithms.fewest import Search
 from rosenblatt.algorithms.pocket import FOREVER, Pocket, PocketPlan, PocketRun
 from rosenblatt.clock import Teller

@@ -13,7 +13,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rosenblatt import algorithms, checks, engine
+import rosenblatt.algorithms as algorithms
+import rosenblatt.checks as checks
+import rosenblatt.engine as engine
 from rosenblatt.algorithms.pla import CYCLES, Progress
 from rosenblatt.clock import StatusLine
 from rosenblatt.examples import Examples, JointExamples, as_table

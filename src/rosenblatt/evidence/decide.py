@@ -19,7 +19,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from rosenblatt import algorithms
+import rosenblatt.algorithms as algorithms
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.integers import (
     Total,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine
+import rosenblatt.engine as engine
 from rosenblatt.blocks import AgainstRivals
 from rosenblatt.evidence.integers import merged, not_below
 from rosenblatt.evidence.signed import (

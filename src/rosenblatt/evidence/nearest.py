@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rosenblatt import kernels
+import rosenblatt.kernels as kernels
 from rosenblatt.clock import StatusLine
 from rosenblatt.engine import REORDER, Kernel, one_pass, overload
 from rosenblatt.evidence.signed import GAP, Floats, Rows, Signed, gap_of

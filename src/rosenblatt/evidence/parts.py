@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
-from rosenblatt import strictjson
+import rosenblatt.strictjson as strictjson
 from rosenblatt.errors import quoted, readable
 
 VERDICTS = ("separable", "quasi-separable", "inseparable")

@@ -21,7 +21,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import algorithms
+import rosenblatt.algorithms as algorithms
 from rosenblatt.blocks import (
     AgainstRivals,
     Blocks,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from rosenblatt import engine
+import rosenblatt.engine as engine
 
 T = TypeVar("T")
 Item = TypeVar("Item")

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt import kernels
+import rosenblatt.kernels as kernels
 from rosenblatt.engine import Kernel
 from rosenblatt.errors import BadCellError, DataError
 from rosenblatt.examples import SINGLE_SQUARES, sum_of_squares

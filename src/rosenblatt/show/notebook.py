@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt import algorithms
+import rosenblatt.algorithms as algorithms
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import JointExamples
 from rosenblatt.hypothesis import Polygon

@@ -53,7 +53,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import engine
+import rosenblatt.engine as engine
 from rosenblatt.algorithms import PocketRun, Run
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pocket import Pocket
