@@ -530,3 +530,12 @@ BAD_PARAMETERS = [
 def test_a_wrong_parameter_is_named(given_, name):
     with pytest.raises(ValueError, match=name):
         rb.OnlinePerceptron(**given_)
+
+
+def test_a_list_of_dicts_is_called_what_it_is():
+    rows, model = [{"a": 1.0}, {"a": -1.0}], rb.OnlinePerceptron()
+    for ask in (lambda X: model.learn_many(X, [1, 0]), model.predict_many):
+        with pytest.raises(ValueError, match=r"X is a list of dicts; give a table"):
+            ask(rows)
+    model.learn_many(pa.Table.from_pylist(rows), [1, 0])
+    assert (model.n_seen, model.predict_one(rows[0])) == (2, 1)

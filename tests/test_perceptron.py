@@ -345,3 +345,9 @@ def test_it_is_searched_over_in_a_pipeline(blobs):
 def test_verbose_writes_nothing_to_stdout(capsys):
     rb.Perceptron(verbose=1).fit(*AND)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(("classes", "told"), [("ab", "'a' and 'b'"), ("abd", "'a', 'b' and 'd'")])
+def test_an_answer_of_no_class_is_shown_as_it_was_given(classes, told):
+    with pytest.raises(ValueError, match=rf"^y, row 1: 'c' is not one of the classes {told}\.$"):
+        rb.Perceptron().partial_fit([[1.0], [2.0]], ["a", "c"], classes=list(classes))

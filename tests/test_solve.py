@@ -306,3 +306,10 @@ def test_a_file_names_its_answers_itself(tmp_path):
 def test_labels_may_be_bytes_or_dates(labels):
     X, y = np.arange(30.0).reshape(-1, 1), np.repeat(np.array(labels), 10)
     assert rb.learn(X, y).mistakes == 0
+
+
+def test_why_nothing_was_tested_is_told_unless_nothing_was_to_be():
+    X, y = [[0], [1], [2], [3]], [0, 0, 1, 1]
+    told = str(rb.learn(X, y))
+    assert told.endswith("tested    not: of fewer than 10 rows none are held out")
+    assert "tested" not in str(rb.learn(X, y, test_size=0))

@@ -28,7 +28,7 @@ from rosenblatt.tables import (
     refuse_masked,
     refuse_non_finite,
 )
-from rosenblatt.words import counted
+from rosenblatt.words import counted, listed
 
 T = TypeVar("T")
 
@@ -332,8 +332,10 @@ class JointExamples(Examples):
         """Answers of two labels as signs, of more as places among them."""
         answers = _one_dimension(y)
         labels = _two_labels(answers) if known is None else known
-        if len(labels) == 2 and (found := _signs_of(answers, labels)[0]) is not None:
-            return Examples, found, labels
+        if len(labels) == 2:
+            found, third = _signs_of(answers, labels)
+            if third is None:
+                return Examples, found, labels
         if known is None:
             known = _distinct(answers)
             if _continuous(answers, known):
@@ -341,8 +343,7 @@ class JointExamples(Examples):
         places = np.minimum(np.searchsorted(known, answers), len(known) - 1)
         strange = np.flatnonzero(known[places] != answers)
         if len(strange):
-            row, shown = int(strange[0]), ", ".join(map(repr, known.tolist()))
-            raise ValueError(f"y, row {row}: {answers[row]!r} is not one of the classes {shown}.")
+            raise _not_a_class(answers, int(strange[0]), known)
         return JointExamples, places.astype(np.int32), known
 
     @property
@@ -567,28 +568,25 @@ def signs(y: Any, known: NDArray[Any] | None) -> tuple[NDArray[np.int8], NDArray
     answers = _one_dimension(y)
     labels = _two_labels(answers) if known is None else known
     found, strange = _signs_of(answers, labels)
-    if found is None:
-        if known is None:
-            raise _too_many_labels(answers)
-        raise ValueError(
-            f"y, row {strange}: {answers[strange]!r} is not one of the classes "
-            f"{labels[0]!r} and {labels[1]!r}."
-        )
+    if strange is not None:
+        raise _too_many_labels(answers) if known is None else _not_a_class(answers, strange, known)
     return found, labels
 
 
-def _signs_of(
-    answers: NDArray[Any], labels: NDArray[Any]
-) -> tuple[NDArray[np.int8] | None, int | None]:
-    """The answers as -1 and +1, or the first row with neither of two labels."""
+def _signs_of(answers: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[np.int8], int | None]:
+    """The answers as -1 and +1, and the first row with neither of two labels, if there is one."""
     is_yes = np.asarray(answers == labels[1], dtype=bool)
     is_either = np.asarray(answers == labels[0], dtype=bool)
     is_either |= is_yes
-    if not is_either.all():
-        return None, int(is_either.argmin())
     result = is_yes.view(np.int8) * np.int8(2)
     result -= np.int8(1)
-    return result, None
+    return result, None if is_either.all() else int(is_either.argmin())
+
+
+def _not_a_class(answers: NDArray[Any], row: int, labels: NDArray[Any]) -> ValueError:
+    shown = listed([repr(label) for label in labels.tolist()])
+    (answer,) = answers[[row]].tolist()
+    return ValueError(f"y, row {row}: {answer!r} is not one of the classes {shown}.")
 
 
 def _one_dimension(y: Any) -> NDArray[Any]:

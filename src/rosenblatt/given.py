@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rosenblatt import checks
+import rosenblatt.checks as checks
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.errors import BadCellError, DataError, UsageError, UserError
 from rosenblatt.evidence.accuracy import SHARE, Testing
@@ -109,6 +109,7 @@ def learn(
     learnt    the pocket kept 1 mistake after 1,000 corrections
     learnt    the search found 1 mistake
     found     a line with 1 mistake on 4 rows; no line makes fewer (proved: 1 blocking set)
+    tested    not: of fewer than 10 rows none are held out
     >>> rb.learn(X, ["no", "no", "no", "yes"]).model.predict([[1, 1], [0, 1]]).tolist()
     ['yes', 'no']
     >>> rb.learn(X, ["none", "one", "one", "two"])

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt import clock
+import rosenblatt.clock as clock
 from rosenblatt.clock import NEVER, Deadline, Silent, Stopwatch, Watcher
 from rosenblatt.errors import (
     DataError,
@@ -22,7 +22,7 @@ from rosenblatt.errors import (
     UserError,
     as_option,
 )
-from rosenblatt.evidence.accuracy import IN_PASSES, Accuracy, Tester, Testing, Trial
+from rosenblatt.evidence.accuracy import NOT_ASKED_FOR, Accuracy, Tester, Testing, Trial
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import contradicted, separability_of
 from rosenblatt.evidence.verdicts import Separability, Verdict
@@ -303,7 +303,7 @@ class Result:
         facts = [("read", str(self.data)), *notes, *self._story()]
         if self.trial is not None:
             facts += self.trial.told(self.data.plan.answers)
-        elif self.untested == IN_PASSES:
+        elif self.untested not in ("", NOT_ASKED_FOR):
             facts.append(("tested", f"not: {self.untested}"))
         return "\n".join(f"{what:<9} {text}" for what, text in facts)
 
@@ -423,7 +423,7 @@ def _tried(
         watcher.note("interrupted: the model is kept, its accuracy was not measured.")
         return replace(result, untested="interrupted")
     if isinstance(trial, str):
-        if trial == IN_PASSES:
+        if trial != NOT_ASKED_FOR:
             watcher.step("tested", f"not: {trial}")
         return replace(result, untested=trial)
     for what, text in trial.told(result.data.plan.answers):

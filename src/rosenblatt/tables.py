@@ -116,6 +116,11 @@ def refuse_masked(values: Any, what: str) -> None:
 def _as_array(X: Any) -> NDArray[Any]:
     if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
         raise ValueError("X is a lazy frame; call X.collect() first.")
+    if isinstance(X, list) and X and isinstance(X[0], dict):
+        raise ValueError(
+            "X is a list of dicts; give a table, pyarrow.Table.from_pylist(X) say. A stream takes "
+            "one dict at a time with learn_one and predict_one."
+        )
     if hasattr(X, "column_names") and hasattr(X, "column"):
         return np.column_stack([_arrow_column(X.column(i)) for i in range(X.num_columns)])
     if hasattr(X, "to_numpy"):

@@ -33,6 +33,7 @@ Z95 = 1.959963984540054
 SHARE = 0.2  # of the rows held out where nobody said another
 ENOUGH = 10  # fewer rows than this are not worth holding some out
 
+NOT_ASKED_FOR = "no rows were to be held out"
 IN_PASSES = "in passes over a file no rows are held out; give --test FILE (in Python test=FILE)"
 
 Rows = NDArray[np.intp]
@@ -325,7 +326,7 @@ class Tester:
         if asked.rows is not None:
             return self._on_file(asked.rows, line, rows)
         if asked.folds is None and asked.share == 0:
-            return "no rows were to be held out"
+            return NOT_ASKED_FOR
         if not isinstance(self.data.blocks, Examples):
             return IN_PASSES
         y = self.data.examples.y
