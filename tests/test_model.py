@@ -22,7 +22,10 @@ names = st.text(st.characters(codec="utf-8"), max_size=6)
 
 def model_of(columns, weights, labels=("no", "yes")):
     return Model(
-        Encoding(tuple(columns)), Hypothesis(np.array(weights)), Answers("y", *labels), {"a": 1}
+        Encoding(tuple(columns)),
+        Hypothesis(np.array(weights)),
+        Answers("y", tuple(labels)),
+        {"a": 1},
     )
 
 

@@ -23,7 +23,7 @@ from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Number, arrow_table
 from rosenblatt.read.convert import opened
 from rosenblatt.read.data import Data, Footprint, of_table, read_data
-from rosenblatt.read.encoding import POLICIES, Answers, Encoding, ManyAnswers, spelled
+from rosenblatt.read.encoding import POLICIES, Answers, Encoding, spelled
 from rosenblatt.read.plan import Plan, Wishes, check_labels
 from rosenblatt.solve import Result, refuse_passes, solve
 from rosenblatt.strategy import ALGORITHMS, How
@@ -201,7 +201,7 @@ def _of_arrays(X: Any, y: Any, wishes: Wishes) -> Data:
     if isinstance(examples, JointExamples):
         labels = examples.labels.tolist()
         check_labels(labels, examples.n, "y", "the answers as text")
-        made = Plan(Encoding(columns), ManyAnswers("", tuple(labels)))
+        made = Plan(Encoding(columns), Answers("", tuple(labels)))
         return Data("X", examples, np.arange(examples.n), made, None, first=0)
     negative, positive = examples.labels.tolist()
     if wishes.positive == spelled(negative):
@@ -209,7 +209,7 @@ def _of_arrays(X: Any, y: Any, wishes: Wishes) -> Data:
         negative, positive = positive, negative
     elif wishes.positive not in (None, spelled(positive)):
         raise UsageError(f"positive is {wishes.positive}; the answers are {negative}, {positive}.")
-    made = Plan(Encoding(columns), Answers("", negative, positive))
+    made = Plan(Encoding(columns), Answers("", (negative, positive)))
     return Data("X", examples, np.arange(examples.n), made, None, first=0)
 
 

@@ -35,7 +35,7 @@ from rosenblatt.read.columns import (
     arrow_table,
     usual,
 )
-from rosenblatt.read.encoding import POLICIES, AnswerColumn, Answers, Encoding, ManyAnswers
+from rosenblatt.read.encoding import POLICIES, Answers, Encoding
 from rosenblatt.read.plan import Plan
 from rosenblatt.read.regression import RegressionPlan
 from rosenblatt.tables import column_names, places_named
@@ -56,7 +56,7 @@ class Model:
         The columns it needs and the numbers they become.
     hypothesis : Hypothesis
         The weights of those numbers, and the threshold.
-    answers : AnswerColumn
+    answers : Answers
         What no and yes are called, or all labels.
     learnt : mapping
         How it was learnt, as plain JSON: algorithm, corrections, mistakes, …
@@ -74,7 +74,7 @@ class Model:
 
     encoding: Encoding
     hypothesis: Hypothesis
-    answers: AnswerColumn
+    answers: Answers
     learnt: Mapping[str, Any] = field(default_factory=dict)
     width: int | None = None
 
@@ -100,7 +100,7 @@ class Model:
         estimator = last
         encoding = Encoding(tuple(Number(str(name)) for name in names))
         labels = [label.item() if hasattr(label, "item") else label for label in last.classes_]
-        answers = Answers("", *labels) if len(labels) == 2 else ManyAnswers("", tuple(labels))
+        answers = Answers("", tuple(labels))
         how: dict[str, Any] = {"algorithm": type(estimator).__name__}
         for key, attribute in (("corrections", "n_updates_"), ("mistakes", "n_mistakes_")):
             if hasattr(estimator, attribute):
@@ -242,7 +242,7 @@ def load(path: str | Path) -> Model:
     encoding = parts.encoding(value, weights)
     width = value.get("columns in file")
     answers = parts.answers(value.get("answers"), encoding)
-    count = None if isinstance(answers, Answers) else len(answers.names)
+    count = len(answers.names) if answers.many else None
     threshold = parts.weight(value.get("threshold"), '"threshold"')
     for weight in (threshold, *weights):
         if (len(weight) if isinstance(weight, list) else None) != count:
@@ -302,14 +302,14 @@ def _columns_to_json(encoding: Encoding, weights: list[Any]) -> list[dict[str, A
 class ColumnParts(strictjson.Parts):
     """Reads the columns and the answers that a model or a proof is about."""
 
-    def answers(self, value: Any, encoding: Encoding) -> AnswerColumn:
+    def answers(self, value: Any, encoding: Encoding) -> Answers:
         """The column of answers, which is no feature, and the labels."""
         value = self.object(value, '"answers"')
         column = self.text(value.get("column"), '"answers.column"')
         if column and column in [one.name for one in encoding.columns]:
             self.wrong(column_called(column), "has the answers and is among the features")
         if "labels" in value:
-            return ManyAnswers(column, self._labels(value["labels"]))
+            return Answers(column, self._labels(value["labels"]))
         negative, positive = (
             self._label(value.get(key), f'"answers.{key}"') for key in ("negative", "positive")
         )
@@ -319,7 +319,7 @@ class ColumnParts(strictjson.Parts):
         alike = others or isinstance(negative, str) == isinstance(positive, str)
         if negative == positive or not alike:
             self.wrong('"answers"', "are not two different labels of one kind")
-        return Answers(column, negative, positive, others)
+        return Answers(column, (negative, positive), others)
 
     def _labels(self, values: Any) -> tuple[Any, ...]:
         """More than two different labels of one kind."""

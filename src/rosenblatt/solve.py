@@ -39,7 +39,6 @@ from rosenblatt.read import Layout
 from rosenblatt.read.data import (
     Data,
 )
-from rosenblatt.read.encoding import ManyAnswers
 from rosenblatt.read.plan import Wishes
 from rosenblatt.read.source import numbered
 from rosenblatt.strategy import (
@@ -472,7 +471,7 @@ def refuse_passes(how: How, testing: Testing, report: bool = False) -> None:
 def refuse_labels(data: Data, how: How) -> None:
     """Refuse what is for two labels where there are more."""
     answers = data.plan.answers
-    if not isinstance(answers, ManyAnswers):
+    if not answers.many:
         return
     there = f"{column_called(answers.column) if answers.column else 'y'} has {len(answers.names):,}"
     against = f"--positive {as_option(answers.spellings[-1])}, say, to learn it against the rest"

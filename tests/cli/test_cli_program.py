@@ -162,7 +162,7 @@ def test_a_reader_that_goes_away_is_no_trouble(tmp_path):
     from rosenblatt.read.encoding import Answers, Encoding
 
     model = Model(
-        Encoding((Number("x"),)), Hypothesis(np.array([0.0, 1.0])), Answers("y", "no", "yes")
+        Encoding((Number("x"),)), Hypothesis(np.array([0.0, 1.0])), Answers("y", ("no", "yes"))
     )
     save(model, tmp_path / "model.json")
     (tmp_path / "x.csv").write_text("x\n" + "1\n" * 200_000)

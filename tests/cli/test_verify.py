@@ -85,13 +85,13 @@ def forgeries(plan, rng):
     yield "fewer words", but(text=Words("text", columns["text"].values[:1]))
     yield "the text as entries", but(text=Entries("text", 1, 4))
     yield "another mean", but(b=replace(columns["b"], mean=columns["b"].mean + 100))
-    yield "the flipped answers", replace(plan, answers=Answers("y", "yes", "no"))
-    yield "other answers", replace(plan, answers=Answers("y", "no", "maybe"))
+    yield "the flipped answers", replace(plan, answers=Answers("y", ("yes", "no")))
+    yield "other answers", replace(plan, answers=Answers("y", ("no", "maybe")))
     yield (
         "the flag as the answers",
-        replace(but(member=None), answers=Answers("member", False, True)),
+        replace(but(member=None), answers=Answers("member", (False, True))),
     )
-    yield "one against the rest", replace(plan, answers=Answers("y", "not yes", "yes", True))
+    yield "one against the rest", replace(plan, answers=Answers("y", ("not yes", "yes"), True))
     for missing in ("drop", "mean", "error"):
         encoding = replace(plan.encoding, missing=missing)
         yield f"missing {missing}", replace(plan, encoding=encoding)
@@ -358,7 +358,7 @@ def test_a_model_never_has_the_answers_as_a_feature(tmp_path):
     model = rb.Model(
         Encoding((Number("a"),)),
         rb.Perceptron().fit([[0.0], [1.0]], [0, 1])._hypothesis(),
-        Answers("y", 0, 1),
+        Answers("y", (0, 1)),
     )
     model.save(path)
     value = json.loads(path.read_text())

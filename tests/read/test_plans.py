@@ -72,8 +72,8 @@ def test_the_only_column_with_two_values_holds_the_answers(data):
 
 def test_the_larger_label_is_yes_unless_said(data):
     text = "x,y\n1,2\n2,4\n3,2\n"
-    assert data(text, target="y").plan.answers == Answers("y", 2, 4)
-    assert data(text, target="y", positive="2").plan.answers == Answers("y", 4, 2)
+    assert data(text, target="y").plan.answers == Answers("y", (2, 4))
+    assert data(text, target="y", positive="2").plan.answers == Answers("y", (4, 2))
     assert data(text, target="y", positive="2.0").examples.y.tolist() == [1, -1, 1]
     with pytest.raises(UsageError, match="--positive 7 is not an answer"):
         data(text, target="y", positive="7")
@@ -253,7 +253,7 @@ def test_a_plan_of_an_arrow_table_with_dictionaries():
     ],
 )
 def test_answers_read_as_text_are_those_read_in_their_type(labels, texts):
-    answers = Answers("y", *labels)
+    answers = Answers("y", labels)
     assert answers.encode(pa.array(texts)).tolist() == [-1, 1, 1, -1, 1]
     for other in ("2", "", "nan", "Yes"):
         if other:
@@ -264,7 +264,7 @@ def test_answers_read_as_text_are_those_read_in_their_type(labels, texts):
 
 
 def test_answers_above_the_doubles_are_not_mixed_up():
-    answers = Answers("y", 2**53, 2**53 + 1)
+    answers = Answers("y", (2**53, 2**53 + 1))
     assert answers.encode(pa.array([str(2**53), str(2**53 + 1)])).tolist() == [-1, 1]
 
 

@@ -44,7 +44,7 @@ def test_names_that_come_twice_are_found_without_comparing_each_with_each():
 def test_columns_that_are_named_are_found_without_comparing_each_with_each():
     names = [Counted(f"gene {i}") for i in range(2_000)]
     said = [Counted(name) for name in names]
-    plan = Plan(Encoding(tuple(Number(name) for name in said)), Answers(said[0], "no", "yes"))
+    plan = Plan(Encoding(tuple(Number(name) for name in said)), Answers(said[0], ("no", "yes")))
     dialect = Dialect(",", None, True, tuple(names))
     Counted.compared = 0
     wishes = wishes_of(plan, names, Source("d.csv", "d.csv"))

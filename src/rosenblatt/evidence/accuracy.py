@@ -18,7 +18,7 @@ from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.data import Data, read_as, split
-from rosenblatt.read.encoding import AnswerColumn, Unseen, check_there
+from rosenblatt.read.encoding import Answers, Unseen, check_there
 from rosenblatt.read.plan import Wishes
 from rosenblatt.words import (
     accuracy_sentence,
@@ -282,7 +282,7 @@ class Trial:
             told += " until the time limit" if self.cut_short else ""
         return told
 
-    def told(self, answers: AnswerColumn) -> list[tuple[str, str]]:
+    def told(self, answers: Answers) -> list[tuple[str, str]]:
         """The result and, under it, what it is worth."""
         return told_accuracy(self.sentence(), self.total, answers)
 
@@ -300,9 +300,7 @@ class Trial:
         return value
 
 
-def told_accuracy(
-    sentence: str, accuracy: Accuracy, answers: AnswerColumn
-) -> list[tuple[str, str]]:
+def told_accuracy(sentence: str, accuracy: Accuracy, answers: Answers) -> list[tuple[str, str]]:
     """An accuracy and, under it, what it is worth: lines with their names."""
     beside = accuracy.worth(answers.spellings)
     return [("tested", sentence), *(("", line) for line in beside)]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from rosenblatt.errors import DataError
 from rosenblatt.read.columns import Category, Column, Entries, Number, Vocabulary, Words
-from rosenblatt.read.encoding import AnswerColumn, Answers, ManyAnswers, check_there, spelled
+from rosenblatt.read.encoding import Answers, check_there, spelled
 from rosenblatt.read.plan import Plan, Wishes, as_planned
 from rosenblatt.read.source import Source
 from rosenblatt.words import column_called, counted, listed
@@ -91,9 +91,9 @@ def _check_known(values: Sequence[str], known: Sequence[str], who: str, otherwis
         raise DisagreeError(f"{who} {shown}, which {otherwise}.")
 
 
-def _answers(said: AnswerColumn, found: AnswerColumn) -> AnswerColumn:
+def _answers(said: Answers, found: Answers) -> Answers:
     """What was found, its labels in the order that was claimed."""
-    if isinstance(said, Answers) and said.others:
+    if said.others:
         return found  # yes and all the rest: asked for by what yes is called
     there = {spelled(label): label for label in found.names}
     if set(said.spellings) != set(there):
@@ -101,7 +101,4 @@ def _answers(said: AnswerColumn, found: AnswerColumn) -> AnswerColumn:
             f"{column_called(found.column)} has the answers {listed(list(there))}, not "
             f"{listed(said.spellings)} as the proof says."
         )
-    names = tuple(there[spelling] for spelling in said.spellings)
-    if isinstance(said, ManyAnswers):
-        return ManyAnswers(found.column, names)
-    return Answers(found.column, names[0], names[1])
+    return Answers(found.column, tuple(there[spelling] for spelling in said.spellings))

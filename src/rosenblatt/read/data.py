@@ -17,7 +17,7 @@ from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.read import columnar, csv, jsonlines, libsvm
 from rosenblatt.read.ahead import ahead, side_by_side
 from rosenblatt.read.columns import usual
-from rosenblatt.read.encoding import AnswerColumn, Answers, ManyAnswers
+from rosenblatt.read.encoding import Answers
 from rosenblatt.read.plan import (
     Plan,
     Wishes,
@@ -258,8 +258,7 @@ class Data:
     @classmethod
     def in_passes(cls, table: FileTable, made: Plan) -> Data:
         """A file whose columns are known."""
-        joint = isinstance(made.answers, ManyAnswers)
-        blocks = InOrder(lambda: table.taken(made), joint)
+        blocks = InOrder(lambda: table.taken(made), made.answers.many)
         return cls(table.source.name, blocks, None, made, table)
 
     @property
@@ -395,8 +394,8 @@ def _labels_left(data: Data) -> Plan:
     names = tuple(name for place, name in enumerate(answers.names) if place in met)
     gone = [name for place, name in enumerate(answers.spellings) if place not in met]
     note = f"no row of {listed(gone)} is left: not learnt as {'labels' if gone[1:] else 'a label'}"
-    few = Answers(answers.column, *names) if len(names) == 2 else ManyAnswers(answers.column, names)
-    return replace(data.plan, answers=few, notes=(*data.plan.notes, note))
+    answers = Answers(answers.column, names)
+    return replace(data.plan, answers=answers, notes=(*data.plan.notes, note))
 
 
 def split(
@@ -418,8 +417,8 @@ def split(
     return parts[0], parts[1]
 
 
-def _examples(X: Any, y: NDArray[Any], answers: AnswerColumn, names: tuple[str, ...]) -> Examples:
-    kind = JointExamples if isinstance(answers, ManyAnswers) else Examples
+def _examples(X: Any, y: NDArray[Any], answers: Answers, names: tuple[str, ...]) -> Examples:
+    kind = JointExamples if answers.many else Examples
     return kind(X, y, answers.labels, names)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import math
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -160,22 +159,37 @@ class Encoding:
 
 
 @dataclass(frozen=True)
-class AnswerColumn(ABC):
-    """The column with the answers, and how its cells become y."""
+class Answers:
+    """The column with the answers and its labels, of two no and yes, and how its cells become y.
+
+    With `others`, no is every answer but yes, and called so: "not setosa".
+
+    Examples
+    --------
+    >>> Answers("kind", (1, 2, 10)).encode(pa.array(["10", " 1", None, "2.0"]))
+    array([ 2,  0, -1,  1], dtype=int32)
+    >>> Answers("kind", ("no", "yes")).encode(pa.array(["yes", "no", ""]))
+    array([ 1, -1,  0], dtype=int8)
+    """
 
     column: str
-
-    none: ClassVar[int]  # stands in y where there is no answer
+    names: tuple[Label, ...]  # in their order
+    others: bool = False
 
     @property
-    @abstractmethod
-    def names(self) -> tuple[Label, ...]:
-        """The labels in their order."""
+    def many(self) -> bool:
+        """Whether there are more than two labels, so that y is a place among them."""
+        return len(self.names) > 2
+
+    @property
+    def none(self) -> int:
+        """What stands in y where there is no answer."""
+        return -1 if self.many else 0
 
     @property
     def labels(self) -> NDArray[Any]:
         """The labels as an array, as scikit-learn's `classes_`."""
-        return np.array(self.names)
+        return np.array(self.spellings if self.others else self.names)
 
     @property
     def spellings(self) -> list[str]:
@@ -183,19 +197,24 @@ class AnswerColumn(ABC):
         return [spelled(label) for label in self.names]
 
     @property
-    @abstractmethod
     def promised(self) -> str:
         """What each cell is."""
+        if self.many:
+            return f"one of the labels {listed(self.spellings)}"
+        return '"{}" or "{}"'.format(*self.names)
 
-    @abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """The column and its labels, as a model tells them."""
+        """The column and its labels, as a model tells them; "others" where no is all the rest."""
+        if self.many:
+            return {"column": self.column, "labels": list(self.names)}
+        value = {"column": self.column, "negative": self.names[0], "positive": self.names[1]}
+        return {**value, "others": True} if self.others else value
 
     def read(self, cells: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """y of each cell, `none` where there is no answer, and where another value stands.
-
-        Here y is the place of the answer among the labels.
-        """
+        """y of each cell, `none` where there is no answer, and where another value stands."""
+        signs = self._whole_numbers(cells)
+        if signs is not None:
+            return signs, np.zeros(len(signs), dtype=bool)
         coded = plain_labels(decoded(cells, self.column)).dictionary_encode()
         places = np.full(len(coded.dictionary) + 1, -1, dtype=np.int32)
         for place, label in enumerate(self.names):
@@ -203,7 +222,24 @@ class AnswerColumn(ABC):
             places[:-1][same.to_numpy(zero_copy_only=False)] = place
         codes = pc.fill_null(coded.indices, len(places) - 1).to_numpy(zero_copy_only=False)
         y = places[codes]
-        return y, (y == -1) & (codes < len(places) - 1)
+        strange = (y == -1) & (codes < len(places) - 1)
+        if self.others:
+            y[strange], strange = 0, np.zeros_like(strange)
+        return y if self.many else np.where(y < 0, 0, 2 * y - 1).astype(np.int8), strange
+
+    def _whole_numbers(self, cells: Any) -> NDArray[np.int8] | None:
+        """The signs of whole numbers that are all there and all one of two, else None."""
+        cells = plain(cells)
+        if self.many or not (pa.types.is_integer(cells.type) and cells.null_count == 0):
+            return None
+        if any(type(name) is not int for name in self.names):
+            return None
+        values, (negative, positive) = cells.to_numpy(), self.names
+        yes = values == positive
+        if np.count_nonzero(yes) + np.count_nonzero(values == negative) < len(values):
+            return None
+        signs: NDArray[np.int8] = yes.astype(np.int8) * np.int8(2) - np.int8(1)
+        return signs
 
     def encode(self, cells: Any) -> NDArray[Any]:
         """y of each cell, `none` where there is no answer; other values are refused."""
@@ -213,90 +249,6 @@ class AnswerColumn(ABC):
             text = str(plain_labels(cells)[row].as_py())
             raise BadCellError(row, self.column, text, self.promised)
         return y
-
-
-@dataclass(frozen=True)
-class Answers(AnswerColumn):
-    """Two labels: what no and yes are called.
-
-    With `others`, no is every answer but yes, and called so: "not setosa".
-    """
-
-    negative: Label
-    positive: Label
-    others: bool = False
-
-    none = 0
-
-    @property
-    def names(self) -> tuple[Label, ...]:
-        """No and yes."""
-        return self.negative, self.positive
-
-    @property
-    def labels(self) -> NDArray[Any]:
-        """No and yes as an array, as scikit-learn's `classes_`."""
-        positive = spelled(self.positive) if self.others else self.positive
-        return np.array([self.negative, positive])
-
-    @property
-    def promised(self) -> str:
-        """What each cell is."""
-        return f'"{self.negative}" or "{self.positive}"'
-
-    def to_json(self) -> dict[str, Any]:
-        """What no and yes are called; "others" where no is all the rest."""
-        value = {"column": self.column, "negative": self.negative, "positive": self.positive}
-        return {**value, "others": True} if self.others else value
-
-    def read(self, cells: Any) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-        """-1 or +1 for each cell, 0 where there is neither, and where another value stands."""
-        signs = self._whole_numbers(cells)
-        if signs is not None:
-            return signs, np.zeros(len(signs), dtype=bool)
-        places, strange = super().read(cells)
-        if self.others:
-            places[strange] = 0
-            strange = np.zeros_like(strange)
-        return np.where(places < 0, 0, 2 * places - 1).astype(np.int8), strange
-
-    def _whole_numbers(self, cells: Any) -> NDArray[np.int8] | None:
-        """The signs of whole numbers that are all there and all answers, else None."""
-        cells = plain(cells)
-        if not (pa.types.is_integer(cells.type) and cells.null_count == 0):
-            return None
-        if type(self.positive) is not int or type(self.negative) is not int:
-            return None
-        values = cells.to_numpy()
-        yes = values == self.positive
-        if np.count_nonzero(yes) + np.count_nonzero(values == self.negative) < len(values):
-            return None
-        signs: NDArray[np.int8] = yes.astype(np.int8) * np.int8(2) - np.int8(1)
-        return signs
-
-
-@dataclass(frozen=True)
-class ManyAnswers(AnswerColumn):
-    """More than two labels: y is the place of each answer among them.
-
-    Examples
-    --------
-    >>> ManyAnswers("kind", (1, 2, 10)).encode(pa.array(["10", " 1", None, "2.0"]))
-    array([ 2,  0, -1,  1], dtype=int32)
-    """
-
-    names: tuple[Label, ...] = ()
-
-    none = -1
-
-    @property
-    def promised(self) -> str:
-        """What each cell is."""
-        return f"one of the labels {listed(self.spellings)}"
-
-    def to_json(self) -> dict[str, Any]:
-        """All labels in order."""
-        return {"column": self.column, "labels": list(self.names)}
 
 
 def plain_labels(cells: Any) -> Any:

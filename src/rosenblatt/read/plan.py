@@ -30,13 +30,7 @@ from rosenblatt.read.columns import (
     refused,
     split_words,
 )
-from rosenblatt.read.encoding import (
-    AnswerColumn,
-    Answers,
-    Encoding,
-    ManyAnswers,
-    spelled,
-)
+from rosenblatt.read.encoding import Answers, Encoding, spelled
 from rosenblatt.read.libsvm import ENTRIES, LABEL
 from rosenblatt.read.survey import MANY, Rows, Survey
 from rosenblatt.tables import LARGE
@@ -71,7 +65,7 @@ class Plan:
     """What was decided, and what else to tell a person."""
 
     encoding: Encoding
-    answers: AnswerColumn
+    answers: Answers
     guessed: str = ""  # what only the column of answers has, where nobody said which it is
     notes: tuple[str, ...] = ()
 
@@ -81,7 +75,7 @@ def as_planned(wishes: Wishes, made: Plan) -> Wishes:
     columns, answers = made.encoding.columns, made.answers
     return Wishes(
         answers.column,
-        spelled(answers.positive) if isinstance(answers, Answers) and answers.others else None,
+        spelled(answers.names[1]) if answers.others else None,
         missing=wishes.missing,
         vocabulary=wishes.vocabulary,
         numbers=tuple(c.name for c in columns if isinstance(c, Number)),
@@ -266,9 +260,7 @@ def _of_few_words(names: list[str], seen: dict[str, Survey], wishes: Wishes) -> 
     ]
 
 
-def _answers(
-    survey: Survey, column: str, wished: tuple[str | None, bool], name: str
-) -> AnswerColumn:
+def _answers(survey: Survey, column: str, wished: tuple[str | None, bool], name: str) -> Answers:
     """The labels; with a positive one, that against the rest. As they are, or refused if odd."""
     _check_readable(survey.type, name, column)
     positive, as_they_are = wished
@@ -277,16 +269,14 @@ def _answers(
     where = f"{name}, {column_called(column)}"
     if many or len(labels) < 2:
         raise _not_learnable(labels, many, where)
-    if positive is None and len(labels) == 2:
-        return Answers(column, *labels)
     if positive is None:
-        if not as_they_are:
+        if len(labels) > 2 and not as_they_are:
             check_labels(labels, survey.rows, where, f"--category {as_option(column)}")
-        return ManyAnswers(column, tuple(labels))
+        return Answers(column, tuple(labels))
     meant = _meant(positive, labels, column)
     if len(labels) > 2:
-        return Answers(column, f"not {spelled(meant)}", meant, others=True)
-    return Answers(column, next(label for label in labels if label != meant), meant)
+        return Answers(column, (f"not {spelled(meant)}", meant), others=True)
+    return Answers(column, (next(label for label in labels if label != meant), meant))
 
 
 def _in_order(survey: Survey) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import io
 import lzma
 import os
 import re
@@ -28,7 +27,8 @@ HEAD = 1 << 20  # bytes looked at to recognise a format
 LONGEST_HEAD = 1 << 28
 UNPACKED = 4  # how much larger compressed text is, about
 # PyArrow raises its own kinds next to the usual ones.
-UNREADABLE = (OSError, pa.ArrowException, UnicodeError)
+PACKING = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, NotImplementedError)
+UNREADABLE = (OSError, pa.ArrowException, UnicodeError, *PACKING)
 
 
 @dataclass(frozen=True)
@@ -273,8 +273,6 @@ UNPACKS = {
     "zip": "unzip -p",
 }
 PACKED_SUFFIXES = (".gz", ".gzip", ".zst", ".zstd", ".bz2", ".xz", ".zip")
-TROUBLE = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, NotImplementedError)
-BUFFER = 1 << 18
 
 
 def compression_of(first: bytes) -> str | None:
@@ -288,46 +286,9 @@ def unpacked(path: str, compression: str | None, member: str | None) -> Any:
     """The bytes of a file as PyArrow reads them, a little of them in memory at a time."""
     if compression in (None, "gzip", "zstd"):
         return pa.input_stream(path, compression=compression)
-    return pa.PythonFile(io.BufferedReader(Unpacked(path, member, compression), BUFFER), "r")
-
-
-class Unpacked(io.RawIOBase):
-    """The bytes of a bz2, xz or zip file; whatever is wrong with them is an OSError."""
-
-    def __init__(self, path: str, member: str | None, compression: str | None) -> None:
-        self.file = open(path, "rb")  # noqa: SIM115 (closed with this stream)
-        try:
-            if compression == "zip":
-                archive = zipfile.ZipFile(self.file)
-                self.stream: Any = archive.open(member or "")
-            else:
-                unpack = bz2.BZ2File if compression == "bz2" else lzma.LZMAFile
-                self.stream = unpack(self.file)
-        except BaseException as trouble:
-            self.file.close()
-            if isinstance(trouble, TROUBLE):
-                raise OSError(str(trouble)) from None
-            raise
-
-    def readable(self) -> bool:
-        """PyArrow asks."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer."""
-        try:
-            data = self.stream.read(len(buffer))
-        except TROUBLE as trouble:
-            raise OSError(str(trouble) or "it ends too early") from None
-        buffer[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        """Close the file too."""
-        if not self.closed:
-            self.stream.close()
-            self.file.close()
-        super().close()
+    if compression == "zip":
+        return pa.PythonFile(zipfile.ZipFile(path).open(member or ""), "r")
+    return pa.PythonFile((bz2 if compression == "bz2" else lzma).open(path), "r")
 
 
 def table_in(path: str, name: str) -> str:
@@ -336,7 +297,7 @@ def table_in(path: str, name: str) -> str:
         with zipfile.ZipFile(path) as archive:
             inside = [one for one in archive.infolist() if not _is_beside(one.filename)]
             office = office_document(archive)
-    except (*TROUBLE, OSError, ValueError) as trouble:
+    except (*UNREADABLE, ValueError) as trouble:
         raise DataError(f"{name} is not a whole zip file: {str(trouble).rstrip('.')}.") from None
     if office is not None:
         raise DataError(f"{name} is {office}.")
