@@ -127,3 +127,13 @@ def test_where_dropping_leaves_nothing_the_mean_is_advised(told, tmp_path):
     said = refusal(told, tmp_path, text, "--missing", "drop")
     assert "no row is left" in said
     assert "Give --missing mean" in said
+
+
+@pytest.mark.parametrize("way", [[], ["--stream", "--no-convert"]])
+def test_text_without_words_to_count_is_left_out_of_models_and_proofs(told, tmp_path, way):
+    data = put(tmp_path, "d.csv", "note,b,y\n1 2,1,no\na b,2,yes\nto be,3,no\n1 3,4,yes\n")
+    code, _, err = told("learn", data, "--text", "note", "--proof", "p.json", *way)
+    assert code == 0
+    assert 'column "note" left out: no words in it to count.' in err
+    assert told("verify", "p.json", data)[0] == 0
+    assert told("predict", "model.json", data)[0] == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -115,9 +115,7 @@ def columns_of(
 ) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """What the columns besides the answers are, and what else to tell a person."""
     empty = {n: survey for n, survey in features.items() if survey.is_empty}
-    notes: tuple[str, ...] = ()
-    if empty:
-        notes += (f"{listed([column_called(n) for n in empty])} left out: nothing in it",)
+    notes = tuple(_without(empty, "nothing in it"))
     used = {n: survey for n, survey in features.items() if n not in empty}
     forced = forced_kinds(rows.names, wishes)
     kinds, styles = _kinds(used, forced, wishes, name)
@@ -126,15 +124,23 @@ def columns_of(
     if ids:
         notes += (_left_out(ids),)
     words = _words(rows, [n for n, kind in kinds.items() if kind == "text"], wishes, name)
+    wordless = [n for n in words if not words[n] and wishes.known is None]
+    notes += tuple(_without(wordless, "no words in it to count"))
     columns = tuple(
         Words(n, words[n]) if n in words else _column(used[n], n, kind, styles.get(n))
         for n, kind in kinds.items()
-        if kind != "id"
+        if kind != "id" and n not in wordless
     )
     if not any(c.features for c in columns):
         why = f"; {_left_out(ids)}" if ids else ""
         raise DataError(f"{name}: nothing is left to learn from besides the answers{why}.")
     return columns, notes
+
+
+def _without(columns: Collection[str], why: str) -> Iterator[str]:
+    """That columns are left out, if there are any such."""
+    if columns:
+        yield f"{listed([column_called(n) for n in columns])} left out: {why}"
 
 
 def surveyed(rows: Rows, wishes: Wishes, name: str) -> dict[str, Survey]:
