@@ -190,6 +190,14 @@ def overload(function: Callable[..., Any], jit_options: Any = None) -> Any:
     return bound(function, jit_options=options)
 
 
+def helpers(*functions: Callable[..., Any], **options: Any) -> None:
+    """Have Numba compile functions as they stand, wherever kernels call them."""
+    from numba.extending import register_jitable
+
+    for function in functions:
+        register_jitable(**NO_WAY_IN, **options)(function)
+
+
 def _sparse(rows: Any) -> bool:
     """Whether rows of this type are sparse."""
     return bool(rows.instance_class is kernels.Sparse)

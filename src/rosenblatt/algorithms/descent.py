@@ -25,7 +25,7 @@ from scipy.special import expit
 import rosenblatt.engine as engine
 from rosenblatt.algorithms.fewest import Gap
 from rosenblatt.clock import NEVER, Deadline
-from rosenblatt.engine import REORDER, UNCOUNTED, Kernel
+from rosenblatt.engine import REORDER, UNCOUNTED, Kernel, helpers
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis, Scaling, Spread
 
@@ -470,21 +470,8 @@ def centre(board, line, w, turns, rng):
 @functools.cache
 def bind() -> None:
     """Tell Numba to compile the helpers of this file."""
-    helpers: dict[Any, Any] = {
-        normalise: lambda w: normalise,
-        cost_of: lambda s, costs: cost_of,
-        sort: lambda crossings, k: sort,
-        cross: lambda line, costs, reach: cross,
-        least: lambda crossings, k, reach, f: least,
-        choose: lambda crossings, k, reach, f, temperature, rng: choose,
-        step: lambda line, costs, reach, f, temperature, rng: step,
-        aim: lambda board, line, rng: aim,
-    }
-    for helper, chosen in helpers.items():
-        engine.overload(helper, jit_options=UNCOUNTED)(chosen)
-    engine.overload(products, jit_options={"fastmath": REORDER, **UNCOUNTED})(
-        lambda A, v, g: products
-    )
+    helpers(normalise, cost_of, sort, cross, least, choose, step, aim, **UNCOUNTED)
+    helpers(products, fastmath=REORDER, **UNCOUNTED)
 
 
 run_anneal = Kernel(anneal, bind)

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-import rosenblatt.engine as engine
-from rosenblatt.engine import REORDER, Kernel
+from rosenblatt.engine import REORDER, Kernel, helpers
 
 ROUNDED = 2.0**-46  # what floats of length 1 are off by after one projection, and more
 SMALL = 2.0**-12  # a row projected onto two dimensions that is smaller is left out there
@@ -22,7 +21,6 @@ LEAF = 12  # rows that may be right in a simplex: so few it is not cut further
 STEPS = 5  # of a bound
 SHARPNESS = 2.0
 LARGEST_TERM = 1024.0
-FAST = {"fastmath": REORDER}
 KNOWN, FOUND = 1, 2  # marks: a row that need not be a pivot, and one that may be
 
 
@@ -343,17 +341,8 @@ def turn(rows, costs, pivots, bounds, limit, slack):
 @functools.cache
 def bind() -> None:
     """Tell Numba to compile the helpers of this file."""
-    overload = engine.overload
-    overload(halve, jit_options=FAST)(lambda old, new, size, sides, scratch: halve)
-    overload(sort_out)(lambda old, new, place, rows, costs, marks, slack, scratch: sort_out)
-    overload(take, jit_options=FAST)(lambda scores, size, share, slack, scratch, gains: take)
-    overload(relax)(lambda scores, size, scratch, slack, margin, wanted: relax)
-    overload(side)(lambda corners, scores, size: side)
-    overload(begin_with)(lambda rows, part, scores, which, corners: begin_with)
-    overload(frame)(lambda rows, n: frame)
-    overload(project)(lambda rows, first, second, keys, rising: project)
-    overload(count)(lambda keys, rising, costs, bins: count)
-    overload(sweep)(lambda keys, rising, costs, near: sweep)
+    helpers(halve, take, fastmath=REORDER)
+    helpers(sort_out, relax, side, begin_with, frame, project, count, sweep)
 
 
 run_mark = Kernel(mark, bind)

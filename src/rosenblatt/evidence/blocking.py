@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.algorithms.descent import scaling_of, signed, tall
-from rosenblatt.engine import UNCOUNTED, Kernel, overload
+from rosenblatt.engine import UNCOUNTED, Kernel, helpers
 from rosenblatt.examples import Examples
 
 Floats = NDArray[np.float64]
@@ -349,18 +349,8 @@ def invert(A, v, room):
 @functools.cache
 def bind() -> None:
     """Tell Numba to compile the helpers of this file."""
-    helpers: dict[Any, Any] = {
-        mark: lambda v, inside: mark,
-        minimise: lambda A, prices, v, room: minimise,
-        exchange: lambda A, prices, v, room: exchange,
-        dual_of: lambda prices, v: dual_of,
-        find_change: lambda A, v, new, change: find_change,
-        leaving: lambda v, change: leaving,
-        replace_row: lambda v, old, new, change: replace_row,
-        invert: lambda A, v, room: invert,
-    }
-    for helper, chosen in helpers.items():
-        overload(helper, jit_options=UNCOUNTED)(chosen)
+    loops = mark, minimise, exchange, dual_of, find_change, leaving, replace_row, invert
+    helpers(*loops, **UNCOUNTED)
 
 
 search_on: Any = Kernel(search_rounds, bind)

@@ -7,9 +7,9 @@ To solve it is a least-squares question with multipliers u ≥ 0: make Σu as ne
 near to 0 as can be. What is left over tells everything: w = Σ u z and height = 1 - Σu. Members
 of the active set, those with u > 0, have w·z = height; if no row has less, w is the widest w; if
 nothing is left, the hull holds the origin. Lawson and Hanson's steps, with L, the Cholesky factor
-of the members' products P Pᵀ + 1 1ᵀ, row i for member i, brought up to date in k² steps when a
-member comes or goes. `rosenblatt.kernels` has the two row formats; the compiled loops at the end
-of this file share nothing else with it.
+of the products of the members (1, z), row i for member i, brought up to date in k² steps when a
+member comes or goes. The compiled loops at the end of this file take rows as the slides do, with
+x0 = 1: what is left over is the tall v = (-height, w), and v·(1, z) is how far a row is above it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import numpy as np
 
 import rosenblatt.kernels as kernels
 from rosenblatt.clock import StatusLine
-from rosenblatt.engine import REORDER, Kernel, one_pass, overload
+from rosenblatt.engine import REORDER, Kernel, helpers, one_pass
 from rosenblatt.evidence.signed import GAP, Floats, Rows, Signed, gap_of
-from rosenblatt.kernels import Sparse
+from rosenblatt.kernels import add, score, squared_length
 from rosenblatt.words import counted
 
 PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
@@ -96,7 +96,7 @@ def nearest_point(signed: Signed, gap: float, watch: Watch) -> Point:
             return best
         if not working.join(s, worst) or not working.solve():
             break
-        w = working.active.w
+        w = working.active.v[1:]
     rows, multipliers = working.carrying()
     return replace(best, rows=rows, multipliers=multipliers)
 
@@ -107,12 +107,12 @@ class ActiveSet(NamedTuple):
     members: Rows
     u: Floats  # their multipliers
     L: Floats
-    w: Floats  # Σ u z
+    v: Floats  # Σu - 1, then Σ u z
 
     @classmethod
-    def of_size(cls, size: int, w: Floats) -> ActiveSet:
+    def of_size(cls, size: int, v: Floats) -> ActiveSet:
         """An active set without members."""
-        return cls(np.zeros(size, dtype=np.intp), np.zeros(size), np.zeros((size, size)), w)
+        return cls(np.zeros(size, dtype=np.intp), np.zeros(size), np.zeros((size, size)), v)
 
 
 class WorkingSet:
@@ -123,9 +123,8 @@ class WorkingSet:
         self.rows: Rows = np.empty(0, dtype=np.intp)
         self.Z: Any = None
         self.lengths: Floats = np.empty(0)
-        self.active = ActiveSet.of_size(8, np.zeros(signed.dimension))
+        self.active = ActiveSet.of_size(8, -np.eye(1, 1 + signed.dimension)[0])
         self.k = 0  # members
-        self.height = 1.0
         features = min(signed.dimension, 400)
         self.most, self.parts = max(256, 12 * features), max(16, features)
 
@@ -152,7 +151,7 @@ class WorkingSet:
 
     def join(self, s: Floats, worst: Rows) -> bool:
         """Take in the worst rows, where they would bring the point nearer."""
-        level = self.height * (1.0 - GAP / 8) if self.k else np.inf
+        level = -self.active.v[0] * (1.0 - GAP / 8) if self.k else np.inf
         new = np.setdiff1d(worst[s[worst] < level], self.rows)
         if len(new) == 0:
             return False
@@ -179,12 +178,10 @@ class WorkingSet:
         table = working_rows(self.Z)
         while True:
             self.signed.deadline.check()
-            self.k, self.height, end = walk_on(
-                table, self.lengths, self.active, self.k, self.height, GAP / 16, STEPS
-            )
+            self.k, end = walk_on(table, self.lengths, self.active, self.k, GAP / 16, STEPS)
             if end == FULL:
                 old, k = self.active, self.k
-                self.active = ActiveSet.of_size(2 * k + 8, old.w)
+                self.active = ActiveSet.of_size(2 * k + 8, old.v)
                 self.active.members[:k] = old.members
                 self.active.u[:k] = old.u
                 self.active.L[:k, :k] = old.L
@@ -193,12 +190,12 @@ class WorkingSet:
 
 
 def working_rows(Z: Any) -> kernels.Dense | kernels.Sparse:
-    """A working set as the loops take it: signed rows, no x0, no steps."""
+    """A working set as the loops take it: signed rows, no steps."""
     none = np.empty(0)
     if isinstance(Z, np.ndarray):
-        return kernels.Dense(Z, 0.0, none)
+        return kernels.Dense(Z, 1.0, none)
     return kernels.Sparse(
-        Z.data, Z.indices.astype(np.uint32), Z.indptr.astype(np.uint32), 0.0, none
+        Z.data, Z.indices.astype(np.uint32), Z.indptr.astype(np.uint32), 1.0, none
     )
 
 
@@ -232,7 +229,7 @@ def _stack(top: Any, bottom: Any) -> Any:
 # The compiled loops. `c` is an active set of k members.
 
 
-def walk(Z, lengths, c, k, height, tolerance, steps):
+def walk(Z, lengths, c, k, tolerance, steps):
     """Admit the row that is farthest below height, dismiss others, until no row is below."""
     size = 0.0
     for n in range(len(lengths)):
@@ -241,56 +238,55 @@ def walk(Z, lengths, c, k, height, tolerance, steps):
     for i in range(k):
         inside[c.members[i]] = True
     waits = 0
-    lowest = height
+    lowest = height = -c.v[0]
     for _ in range(steps):
-        length = norm(c.w)
+        length = np.sqrt(squared_length(c.v[1:]))
         if k > 0 and (height <= 0 or length <= 4 * EPSILON * size * np.sqrt(k)):
-            return k, height, ORIGIN
-        j, short = worst(Z, c.w, height, inside)
+            return k, ORIGIN
+        j, short = worst(Z, c.v, inside)
         if short >= -tolerance * height - 8 * EPSILON * length * lengths[j]:
-            return k, height, NEAREST
+            return k, NEAREST
         if k == len(c.u):
-            return k, height, FULL
+            return k, FULL
         if waits > ADMISSIONS or not admit(Z, j, c, k):
-            return k, height, STUCK
+            return k, STUCK
         inside[j] = True
-        k, height = adjust(Z, c, k + 1, inside)
+        k = adjust(Z, c, k + 1, inside)
+        height = -c.v[0]
         # Rounding can let the height go up and down for ever: only new lows count.
         waits = 0 if height < lowest * (1 - 1e-14) else waits + 1
         lowest = min(lowest, height)
-    return k, height, MORE
+    return k, MORE
 
 
-def worst(Z, w, height, inside):
+def worst(Z, v, inside):
     """The row outside the active set with the least w·z, and how far it is above height."""
     least = np.inf
     j = 0
     for n in range(len(inside)):
         if not inside[n]:
-            s = product(Z, n, w)
+            s = score(Z, n, v)
             if s < least:
                 least = s
                 j = n
-    return j, least - height
+    return j, least
 
 
 def admit(Z, j, c, k):
     """Give row j a row in the triangle; not if it depends on the members."""
-    z = np.zeros(len(c.w))
+    z = np.zeros(len(c.v))
     add(Z, j, z, 1.0)
-    square = 1.0 + norm(z) ** 2
+    square = squared_length(z)
     new = c.L[k]
     for i in range(k):
-        new[i] = 1.0 + product(Z, c.members[i], z)
+        new[i] = score(Z, c.members[i], z)
     lower(c.L, k, new)
     t = new[:k].copy()
     upper(c.L, k, t)
     # The length of what is new in z, from itself and not as a difference of squares.
-    one = 1.0
     for i in range(k):
         add(Z, c.members[i], z, -t[i])
-        one -= t[i]
-    left = one * one + norm(z) ** 2
+    left = squared_length(z)
     if left <= 16 * EPSILON * EPSILON * square:
         return False
     new[k] = np.sqrt(left)
@@ -302,10 +298,10 @@ def admit(Z, j, c, k):
 def adjust(Z, c, k, inside):
     """Move to the best multipliers of the members, dismissing those that reach zero."""
     while True:
-        p, height, drift = best(Z, c, k)
+        p, drift = best(Z, c, k)
         if drift > DRIFT:
             k = rebuild(Z, c, k, inside)
-            p, height, drift = best(Z, c, k)
+            p, drift = best(Z, c, k)
         step = 1.0
         first = -1
         for i in range(k):
@@ -315,7 +311,7 @@ def adjust(Z, c, k, inside):
         for i in range(k):
             c.u[i] += step * (p[i] - c.u[i])
         if first < 0:
-            return k, height
+            return k
         c.u[first] = 0.0
         for i in range(k - 1, -1, -1):
             if c.u[i] <= 0 and (i < k - 1 or p[i] <= 0):
@@ -325,29 +321,26 @@ def adjust(Z, c, k, inside):
 
 
 def best(Z, c, k):
-    """The multipliers that leave least over, what they leave, and how far off L is.
+    """The multipliers that leave least over, v in place, and how far off L is.
 
-    w is set in place; the height is returned.
     What is left over is corrected twice by what its products with the members are off, so
     that it is right to its own size even where Σ u z nearly cancels.
     """
-    p = np.zeros(k)
-    off = np.ones(k)
-    c.w[:] = 0.0
-    height = 1.0
-    for again in range(3):
-        if again:
-            for i in range(k):
-                off[i] = height - product(Z, c.members[i], c.w)
-        drift = 0.0
+    p, off = np.zeros(k), np.zeros(k)
+    c.v[:] = 0.0
+    c.v[0] = -1.0
+    drift = 0.0
+    for _ in range(3):
+        for i in range(k):
+            off[i] = -score(Z, c.members[i], c.v)
         lower(c.L, k, off)
         upper(c.L, k, off)
+        drift = 0.0
         for i in range(k):
             p[i] += off[i]
-            height -= off[i]
             drift = max(drift, abs(off[i]))
-            add(Z, c.members[i], c.w, off[i])
-    return p, height, drift
+            add(Z, c.members[i], c.v, off[i])
+    return p, drift
 
 
 def rebuild(Z, c, k, inside):
@@ -396,76 +389,11 @@ def upper(L, k, b):
             b[j] -= L[i, j] * b[i]
 
 
-def norm(v):
-    """The length of a vector."""
-    s = 0.0
-    for i in range(len(v)):
-        s += v[i] * v[i]
-    return np.sqrt(s)
-
-
-def product_dense(Z, n, w):
-    """w·z of row n."""
-    z = Z.X[n]
-    s = 0.0
-    for i in range(len(z)):
-        s += w[i] * z[i]
-    return s
-
-
-def product_sparse(Z, n, w):
-    """w·z of row n, over its stored entries."""
-    s = 0.0
-    for j in range(Z.indptr[n], Z.indptr[n + 1]):
-        s += w[Z.indices[j]] * Z.data[j]
-    return s
-
-
-def add_dense(Z, n, w, a):
-    """w ← w + a·z of row n."""
-    z = Z.X[n]
-    for i in range(len(z)):
-        w[i] += a * z[i]
-
-
-def add_sparse(Z, n, w, a):
-    """w ← w + a·z of row n, over its stored entries."""
-    for j in range(Z.indptr[n], Z.indptr[n + 1]):
-        w[Z.indices[j]] += a * Z.data[j]
-
-
-def product(Z, n, w):
-    """w·z of row n in either format."""
-    return product_sparse(Z, n, w) if isinstance(Z, Sparse) else product_dense(Z, n, w)
-
-
-def add(Z, n, w, a):
-    """w ← w + a·z of row n in either format."""
-    return add_sparse(Z, n, w, a) if isinstance(Z, Sparse) else add_dense(Z, n, w, a)
-
-
 @functools.cache
 def bind() -> None:
-    """Tell Numba which primitive serves which row format, and to compile the helpers."""
-
-    def sparse(Z: Any) -> bool:
-        return Z.instance_class is Sparse
-
-    overload(product, jit_options={"fastmath": REORDER})(
-        lambda Z, n, w: product_sparse if sparse(Z) else product_dense
-    )
-    overload(add, jit_options={"fastmath": REORDER})(
-        lambda Z, n, w, a: add_sparse if sparse(Z) else add_dense
-    )
-    overload(norm, jit_options={"fastmath": REORDER})(lambda v: norm)
-    overload(lower, jit_options={"fastmath": REORDER})(lambda L, k, b: lower)
-    overload(upper, jit_options={"fastmath": REORDER})(lambda L, k, b: upper)
-    overload(dismiss)(lambda c, k, gone: dismiss)
-    overload(best)(lambda Z, c, k: best)
-    overload(rebuild)(lambda Z, c, k, inside: rebuild)
-    overload(adjust)(lambda Z, c, k, inside: adjust)
-    overload(admit)(lambda Z, j, c, k: admit)
-    overload(worst)(lambda Z, w, height, inside: worst)
+    """Tell Numba to compile the helpers of this file."""
+    helpers(lower, upper, fastmath=REORDER)
+    helpers(dismiss, best, rebuild, adjust, admit, worst)
 
 
 def _work(Z: kernels.Dense | kernels.Sparse, lengths: Floats, c: ActiveSet, *others: Any) -> int:
@@ -473,7 +401,7 @@ def _work(Z: kernels.Dense | kernels.Sparse, lengths: Floats, c: ActiveSet, *oth
 
     Four times as many, say; but half of that, for this takes longer to compile than other loops.
     """
-    return 2 * len(c.w) * one_pass(Z)
+    return 2 * len(c.v) * one_pass(Z)
 
 
 walk_on = Kernel(walk, bind, _work)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.clock import NEVER, Deadline
-from rosenblatt.engine import REORDER, Kernel, in_threads, one_pass, overload
+from rosenblatt.engine import REORDER, Kernel, helpers, in_threads, one_pass
 from rosenblatt.evidence.integers import (
     AT_ONCE,
     PRIMES,
@@ -160,11 +160,7 @@ def square(x, scales):  # type: ignore[no-untyped-def]
     return s
 
 
-@functools.cache
-def _bind() -> None:
-    overload(square, jit_options={"fastmath": REORDER})(lambda x, scales: square)
-
-
+_bind = functools.cache(functools.partial(helpers, square, fastmath=REORDER))
 _look_at_dense = Kernel(look_dense, _bind, one_pass)
 _look_at_sparse = Kernel(look_sparse, work=lambda data, *others: 2 * len(data))
 
