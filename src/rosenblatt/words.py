@@ -6,6 +6,7 @@ as a small piece of HTML.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -151,8 +152,36 @@ def json_line(value: Any) -> str:
     >>> print(json_line({"é": "\u202e"}))
     {"é": "\u202e"}
     """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return UNSEEN.sub(lambda met: json.dumps(met[0])[1:-1], text)
+    return UNSEEN.sub(lambda met: json.dumps(met[0])[1:-1], json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """Any value that a table holds as JSON: dates are text, and numbers past all floats null.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> print(json_text({"a": [1.5, float("nan")], "b": date(2020, 2, 29), "c": b"yes"}))
+    {"a": [1.5, null], "b": "2020-02-29", "c": "yes"}
+    """
+    dumps = functools.partial(json.dumps, ensure_ascii=False, allow_nan=False, default=as_written)
+    try:
+        return dumps(value)
+    except ValueError:
+        return dumps(_without_infinities(value))
+
+
+def as_written(value: Any) -> str:
+    """A cell as text, bytes as the letters that they are in UTF-8."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _without_infinities(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_infinities(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_infinities(one) for one in value]
+    return finite(value) if isinstance(value, float) else value
 
 
 def verdict_sentence(

@@ -1,5 +1,8 @@
+import csv
 import json
 import sys
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -221,3 +224,38 @@ def test_answers_that_cannot_be_read_are_not_tested(told, answer, tmp_path, cell
     lines = (tmp_path / "out.jsonl").read_text().splitlines()
     answers = [json.loads(line)["answer"] for line in lines]
     assert answers == [i > 4 for i in range(10)]
+
+
+CELLS = {
+    "date": (date(2020, 2, 29), "2020-02-29", "2020-02-29"),
+    "decimal": (Decimal("1.50"), "1.50", "1.50"),
+    "no number": (float("nan"), None, "nan"),
+    "infinity": (float("inf"), None, "inf"),
+    "list": ([1, 2], [1, 2], "[1, 2]"),
+    "bytes": (b"\xe9t\xe9 ok", "\ufffdt\ufffd ok", "\ufffdt\ufffd ok"),
+}
+
+
+@pytest.mark.parametrize(("cell", "as_json", "as_csv"), CELLS.values(), ids=CELLS)
+def test_a_column_that_is_left_out_may_hold_anything(answer, tmp_path, cell, as_json, as_csv):
+    answers = ["no", "yes", "no", "yes"]
+    table = pa.table({"a": [1.0, 2.0, 3.0, 4.0], "b": [cell] * 4, "y": answers})
+    pa.parquet.write_table(table, tmp_path / "d.parquet")
+    asked = ("d.parquet", "--target", "y", "--ignore", "b")
+    for blocking in answer("separable", *asked, code=1)["blocking"]:
+        assert blocking["values"]["b"] == as_json
+    answer("learn", *asked)
+    rows = answer("predict", "model.json", "d.parquet")["rows"]
+    assert [row["b"] for row in rows] == [as_json] * 4
+    answer("predict", "model.json", "d.parquet", "-o", "out.jsonl")
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line, parse_constant=pytest.fail) for line in lines] == rows
+    answer("predict", "model.json", "d.parquet", "-o", "out.csv")
+    with open(tmp_path / "out.csv", newline="") as file:
+        assert [row["b"] for row in csv.DictReader(file)] == [as_csv] * 4
+
+
+def test_lengths_past_all_floats_are_null_in_json(answer, tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,y\n1.7e308,1.7e308,no\n1.7e308,-1.7e308,yes\n1,1,yes\n")
+    assert answer("separable", "d.csv", "--target", "y")["radius"] is None
+    assert answer("learn", "d.csv", "--target", "y")["verdict"]["radius"] is None

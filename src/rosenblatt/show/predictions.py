@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv as cells
 import io
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,11 +22,11 @@ from rosenblatt.evidence.accuracy import Accuracy, told_accuracy
 from rosenblatt.files import replacing
 from rosenblatt.hypothesis import JointHypothesis
 from rosenblatt.model import Model
-from rosenblatt.read.columns import Number
+from rosenblatt.read.columns import Number, is_bytes
 from rosenblatt.read.data import read_batches, told_where
 from rosenblatt.read.encoding import Unseen
 from rosenblatt.read.source import Layout, Source, format_of, numbered
-from rosenblatt.words import column_called, counted, listed, shown_bytes
+from rosenblatt.words import as_written, column_called, counted, json_text, listed, shown_bytes
 
 FEW = 1 << 14  # rows that are answered at a time
 MOST = 3  # reasons
@@ -103,8 +102,8 @@ class JsonTables:
 
     def write(self, table: Any) -> None:
         """Write the rows of a table."""
-        lines = (json.dumps(row, ensure_ascii=False, default=str) for row in table.to_pylist())
-        self.file.write("".join(line + "\n" for line in lines).encode())
+        lines = (json_text(row) + "\n" for row in table.to_pylist())
+        self.file.write("".join(lines).encode())
 
     def close(self) -> None:
         """Nothing is left."""
@@ -121,6 +120,7 @@ class CsvTables(JsonTables):
 
     def write(self, table: Any) -> None:
         """Write the rows of a table, with quotes only where some cell needs them."""
+        table = pa.table({name: _flat(table.column(name)) for name in table.column_names})
         sink = pa.BufferOutputStream()
         try:
             csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="none"))
@@ -128,6 +128,15 @@ class CsvTables(JsonTables):
             sink = pa.BufferOutputStream()
             csv.write_csv(table, sink, csv.WriteOptions(include_header=False))
         self.file.write(sink.getvalue())
+
+
+def _flat(column: Any) -> Any:
+    """A column as text where CSV has no other way: lists and objects as JSON, bytes as text."""
+    write = json_text if pa.types.is_nested(column.type) else as_written
+    if write is as_written and not is_bytes(column.type):
+        return column
+    texts = [None if cell is None else write(cell) for cell in column.to_pylist()]
+    return pa.array(texts, pa.string())
 
 
 class ParquetTables:
@@ -188,7 +197,8 @@ class Reasons:
             told = [self._sparse(X[[row]], self._weights(pairs[row])) for row in range(n)]
         else:
             weights = np.reshape([self._weights(pair) for pair in pairs], X.shape)
-            pushes = (X - self.centre) * weights
+            with np.errstate(all="ignore"):
+                pushes = (X - self.centre) * weights
             strongest = np.argsort(-np.abs(pushes), axis=1, kind="stable")[:, :MOST]
             told = [self._told(*row) for row in zip(X, pushes, strongest, strict=True)]
         return [first + reasons for first, reasons in zip(over, told, strict=True)]
@@ -210,7 +220,8 @@ class Reasons:
         at = np.union1d(row.indices, np.flatnonzero(self.is_number))
         x = np.zeros(len(self.names))
         x[row.indices] = row.data
-        push = (x - self.centre) * weights
+        with np.errstate(all="ignore"):
+            push = (x - self.centre) * weights
         return self._told(x, push, at[np.argsort(-np.abs(push[at]), kind="stable")][:MOST])
 
     def _told(self, x: Any, push: Any, top: Any) -> str:
