@@ -28,7 +28,15 @@ from numpy.typing import NDArray
 import rosenblatt.engine as engine
 from rosenblatt.algorithms.faces import Directions, Vector, Weights, dot, rounded, unit_floats
 from rosenblatt.algorithms.judge import Judge
-from rosenblatt.algorithms.simplices import FOUND, KNOWN, ROUNDED, run_mark, run_turn
+from rosenblatt.algorithms.simplices import (
+    FOUND,
+    KNOWN,
+    ROUNDED,
+    new_crossings,
+    new_levels,
+    run_mark,
+    run_turn,
+)
 from rosenblatt.costs import FITS, Costs
 from rosenblatt.examples import Examples
 
@@ -337,9 +345,8 @@ class CellWalk:
         self, flat: Flat, marks: NDArray[np.int8], parts: tuple[int, int, int], nodes: Any
     ) -> None:
         """Mark the rows that may be the next pivot."""
-        cuts = run_mark(
-            flat.rows, self.costs, marks, (self.limit, flat.slack), parts, nodes, self.halt
-        )
+        bound, room = (self.limit, flat.slack), new_levels(*flat.rows.shape)
+        cuts = run_mark(flat.rows, self.costs, marks, bound, parts, nodes, self.halt, room)
         times, before = self.cuts.get(flat.dimension, (0, 0))
         self.cuts[flat.dimension] = times + 1, before + cuts
 
@@ -364,7 +371,8 @@ class CellWalk:
         """Turn about the last pivot: look exactly at what floats leave, the cheapest first."""
         rows = np.array(pivots, dtype=np.intp)
         bounds = np.zeros(len(rows), dtype=np.int64)
-        run_turn(flat.rows, self.costs, rows, bounds, self.limit, flat.slack)
+        room = new_crossings(flat.rows.shape[1])
+        run_turn(flat.rows, self.costs, rows, bounds, self.limit, flat.slack, room)
         for k in np.argsort(bounds, kind="stable").tolist():
             if bounds[k] >= self.limit or self.halt[0]:
                 break
