@@ -223,7 +223,7 @@ def test_a_pocket_is_the_same_in_plain_python(in_python, labels):
     rng = np.random.default_rng(3)
     X, y = np.round(8 * rng.normal(size=(500, 9))), rng.integers(labels, size=500)
     fit = lambda: rb.PocketPerceptron(60, random_state=0).fit(X, y)  # noqa: E731
-    plain, compiled = in_python(fit, "pla_random", "keep"), fit()
+    plain, compiled = in_python(fit, "pla_random", "keep", "pocket"), fit()
     assert plain.trace_.examples.tolist() == compiled.trace_.examples.tolist()
     assert plain.history_ == compiled.history_
     assert plain.weights_.tolist() == compiled.weights_.tolist()

@@ -137,6 +137,11 @@ def plain_at_first() -> Iterator[None]:
         _done_in_python.reset(token)
 
 
+def for_one_job() -> bool:
+    """Whether this is such a process: it had better compile few kernels."""
+    return _done_in_python.get() is not None
+
+
 def one_pass(D: Any, *others: Any) -> int:
     """About how many multiplications a pass over some rows makes."""
     if isinstance(D, kernels.Joint):

@@ -220,3 +220,16 @@ def test_bounds_rise_to_the_optimum_and_never_beyond(all_by_floats):
         beyond = list(cells_bounds(examples, 2 * least, lambda: False))
         assert all(bound <= least for bound in beyond)
     assert none_cheaper(examples, least, lambda: True) is None
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize(("n", "d"), [(40, 2), (30, 3)])
+def test_few_faces_need_no_cuts_for_the_same_line(n, d, monkeypatch):
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, d))
+    examples = Examples.from_arrays(X, X.sum(axis=1) + rng.normal(size=n) > 0)
+    turned = cells_optimum(examples, np.zeros(d + 1))
+    monkeypatch.setattr(cells, "FEW_CROSSINGS", 0)
+    cut = cells_optimum(examples, np.zeros(d + 1))
+    assert turned.cost == cut.cost
+    assert turned.exact == cut.exact

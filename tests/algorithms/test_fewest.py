@@ -159,6 +159,15 @@ def test_a_line_search_knows_the_mistakes_of_every_piece():
         assert cost == min(costs[s + m * g <= 0].sum() for m in middles)
 
 
+def test_the_middle_of_a_piece_has_its_mistakes():
+    rng = np.random.default_rng(0)
+    rows, w = rng.normal(size=(40, 4)), rng.normal(size=4)
+    board = descent.Board(rows, np.ascontiguousarray(rows.T), np.ones(40))
+    middle = descent.centred(board, w, rng)
+    assert not np.array_equal(middle, w)
+    assert np.array_equal(rows @ middle > 0, rows @ w > 0)
+
+
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
 def test_large_data_make_progress_without_a_board_of_all_rows(kind, monkeypatch, ticking):

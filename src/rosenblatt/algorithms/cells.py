@@ -47,6 +47,7 @@ MOST_ROWS = {4: 5_000, 5: 2_000, 6: 500, 7: 200}
 MOST_IN_THE_PLANE = 50_000
 SHARES = (0.5, 0.7, 0.8, 0.87, 0.92, 0.96)  # of what is known to be possible: bounds to show first
 FEW_FACES = 64  # looked at in whole numbers one and all
+FEW_CROSSINGS = 2**22  # of up to four dimensions: turned through as fast as they are cut
 SHORT = 2.0**-8  # a projected row that is shorter is projected again, in whole numbers
 LEAST_SPREAD = 2.0**-12  # of rows in one direction, by that in another; less is not evened out
 GRAIN = 2.0**10
@@ -276,6 +277,9 @@ class CellWalk:
         self.rows = evened(self.arrangement.rows)
         self.halt = np.zeros(1, dtype=np.bool_)  # kernels look at it, too
         self.cuts = {2: (1, TURN_CUTS)}  # by dimensions: how often they were cut, and how much
+        few = self.arrangement.n_faces * len(self.rows) <= FEW_CROSSINGS
+        # Then one kernel will do, where there is one.
+        self.cut = not (few and self.arrangement.dimension <= 4 and engine.compiles())
 
     def go(self) -> bool:
         """Go all the way; true unless it was stopped."""
@@ -285,16 +289,20 @@ class CellWalk:
                 self.best.look(each)
             return True
         flat = Flat.whole(self.rows)
-        marks, nodes = self._marks(flat), np.zeros(1, dtype=np.int64)
-        self._each([nodes], lambda one: one.put(0, self._patience(flat, marks)))
-        parts = range(2**dimension << PART)
-        self._each(parts, lambda part: self._mark(flat, marks, (part, part + 1, PART), nodes))
-        pivots = np.flatnonzero(marks == FOUND).tolist()
+        pivots = self._first_pivots(flat) if self.cut else self._try(flat)
         if dimension == 3:
             self._each(_portions(pivots), lambda some: self._turn(flat, some))
         else:
             self._each(pivots, lambda n: self._fix(flat, n))
         return not self.halt[0]
+
+    def _first_pivots(self, flat: Flat) -> list[int]:
+        """The rows that may be the first pivot, with all threads."""
+        marks, nodes = self._marks(flat), np.zeros(1, dtype=np.int64)
+        self._each([nodes], lambda one: one.put(0, self._patience(flat, marks)))
+        parts = range(2**flat.dimension << PART)
+        self._each(parts, lambda part: self._mark(flat, marks, (part, part + 1, PART), nodes))
+        return [int(n) for n in np.flatnonzero(marks == FOUND)]
 
     @property
     def limit(self) -> int:
@@ -361,8 +369,10 @@ class CellWalk:
         return FEWEST_CUTS + len(candidates) * cuts // times
 
     def _try(self, flat: Flat) -> list[int]:
-        """Mark what may be the next pivot, and return it."""
+        """Mark what may be the next pivot, and return it; where faces are few, any row may."""
         marks = self._marks(flat)
+        if not self.cut:
+            return [int(n) for n in np.flatnonzero(marks == 0)]
         nodes = np.array([self._patience(flat, marks)])
         self._mark(flat, marks, (0, 2**flat.dimension, 0), nodes)
         return [int(n) for n in np.flatnonzero(marks == FOUND)]

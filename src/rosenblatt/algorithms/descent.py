@@ -191,10 +191,9 @@ class Walker:
 
     def hand_in(self, gap: Gap) -> None:
         """Offer the best weights met; the middle of their cell where rounding spoils them."""
-        w = self.w.copy()
+        w = self.w
         if not gap.offer(self.landscape.tall(w)):
-            run_centre(self.landscape.board, self.line, w, CENTRE_STEPS, self.rng)
-            gap.offer(self.landscape.tall(w))
+            gap.offer(self.landscape.tall(centred(self.landscape.board, w, self.rng)))
 
     def _portion(self, w: Floats, temperatures: tuple[float, float]) -> None:
         improved = np.zeros_like(w)
@@ -222,6 +221,35 @@ def logistic(board: Board, until: Deadline = NEVER) -> Floats:
     result = minimize(loss, zero, jac=True, method="L-BFGS-B", options=most, callback=stop)
     w: Floats = result.x
     return w if w.any() else np.ones_like(w)
+
+
+def centred(board: Board, w: Floats, rng: np.random.Generator) -> Floats:
+    """The middle of the piece w is on, line after line: the mistakes stay, doubts go."""
+    s = board.rows @ w
+    for _ in range(CENTRE_STEPS):
+        v, g = _aimed(board, rng)
+        with np.errstate(over="ignore"):
+            crossings = -s[g != 0] / g[g != 0]
+        high = float(crossings[crossings > 0].min(initial=np.inf))
+        low = float(crossings[crossings <= 0].max(initial=-np.inf))
+        if np.isfinite(high - low):
+            a = 0.5 * (low + high)
+            w, s = w + a * v, s + a * g
+    return w
+
+
+def _aimed(board: Board, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """A direction as `aim` draws it, and what it adds to the scores."""
+    N, D = board.rows.shape
+    chance = rng.random()
+    if chance < 0.5:
+        i = min(int(rng.random() * D), D - 1)
+        return np.eye(1, D, i)[0], board.columns[i]
+    if chance < 0.8:
+        v = np.asarray(rng.standard_normal(D))
+    else:
+        v = board.rows[min(int(rng.random() * N), N - 1)]
+    return v, board.rows @ v
 
 
 def along_lines(gap: Gap) -> None:
@@ -446,27 +474,6 @@ def anneal(board, line, w, best, schedule, reaches, rng):
     return lowest
 
 
-def centre(board, line, w, turns, rng):
-    """Move to the middle of the piece w is on, line after line: the mistakes stay, doubts go."""
-    products(board.rows, w, line.s)
-    for _ in range(turns):
-        aim(board, line, rng)
-        low, high = -1e300, 1e300
-        for n in range(len(line.s)):
-            if line.g[n] != 0:
-                a = -line.s[n] / line.g[n]
-                if a > 0:
-                    high = min(high, a)
-                else:
-                    low = max(low, a)
-        if low > -1e300 and high < 1e300:
-            a = 0.5 * (low + high)
-            for i in range(len(w)):
-                w[i] += a * line.v[i]
-            for n in range(len(line.s)):
-                line.s[n] += a * line.g[n]
-
-
 @functools.cache
 def bind() -> None:
     """Tell Numba to compile the helpers of this file."""
@@ -475,5 +482,4 @@ def bind() -> None:
 
 
 run_anneal = Kernel(anneal, bind)
-run_centre = Kernel(centre, bind)
 run_step = Kernel(step, bind)

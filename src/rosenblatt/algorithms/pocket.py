@@ -187,7 +187,8 @@ class PocketWalk(Walk):
             self.kept, self.t = [], 1
             self.confirmed = self.pocket.mistakes == 0
             # All ways of summing two scores in doubles differ by less, times the largest w.
-            self.small = self.examples.weights is None and self.examples.numbers.size <= SMALL
+            small = self.examples.weights is None and self.examples.numbers.size <= SMALL
+            self.small = small and not engine.for_one_job()
             share = 8 * (self.examples.longest + 1) * UNIT_ROUNDOFF
             self.doubt = share * self.examples.length * math.sqrt(self.d + 1)
 

@@ -54,8 +54,7 @@ class Room(NamedTuple):
     inside: np.ndarray  # whether a row is one of the vertex
     change: np.ndarray  # of each multiplier
     best: np.ndarray  # the change that gains most
-    matrix: np.ndarray
-    inverse: np.ndarray
+    rows: np.ndarray  # of the vertex
 
 
 class Finder:
@@ -95,7 +94,7 @@ class Finder:
         unit = Q[self.there, :rank] / lengths[self.there, None]
         self.A = np.ascontiguousarray(np.column_stack((unit, np.ones(len(unit)))))
         inside, m = np.zeros(len(self.A), dtype=np.bool_), rank + 1
-        self.room = Room(inside, *np.zeros((2, m)), *np.zeros((2, m, m)))
+        self.room = Room(inside, np.zeros(m), np.zeros(m), np.zeros(m, dtype=np.intp))
         self.start()
 
     def start(self) -> None:
@@ -315,34 +314,25 @@ def replace_row(v, old, new, change):
 
 
 def invert(A, v, room):
-    """Make the inverse afresh from the rows, by Gauss and Jordan; False if they depend."""
+    """Make the inverse afresh, one row after another in the best place; False if they depend."""
     m = len(v.rows)
-    B, C = room.matrix, room.inverse  # a row of B is a column of the program
+    rows, change = room.rows, room.change
     for k in range(m):
+        rows[k] = v.rows[k]
+        v.rows[k] = -1
         for j in range(m):
-            C[k, j] = 1.0 if j == k else 0.0
-            B[k, j] = A[v.rows[k], j] if v.rows[k] >= 0 else C[k, j]
-    for j in range(m):
-        p = j
-        for k in range(j, m):
-            if abs(B[k, j]) > abs(B[p, j]):
-                p = k
-        if abs(B[p, j]) < SMALL * SMALL:
-            return False
-        pivot = B[p, j]
-        for i in range(m):
-            b, c = B[p, i] / pivot, C[p, i] / pivot
-            B[p, i], C[p, i] = B[j, i], C[j, i]
-            B[j, i], C[j, i] = b, c
-        for k in range(m):
-            f = B[k, j]
-            if k != j and f != 0:
-                for i in range(m):
-                    B[k, i] -= f * B[j, i]
-                    C[k, i] -= f * C[j, i]
+            v.inverse[k, j] = 1.0 if j == k else 0.0
     for k in range(m):
-        for i in range(m):
-            v.inverse[k, i] = C[i, k]
+        if rows[k] < 0:
+            continue
+        find_change(A, v, rows[k], change)
+        old, most = -1, SMALL * SMALL
+        for j in range(m):
+            if rows[j] >= 0 and v.rows[j] < 0 and abs(change[j]) > most:
+                old, most = j, abs(change[j])
+        if old < 0:
+            return False
+        replace_row(v, old, rows[k], change)
     return True
 
 

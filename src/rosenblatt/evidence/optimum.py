@@ -37,6 +37,7 @@ WALK_SHARE = 0.5  # of it goes to a walk through all cells, where it may end in 
 COVER_SHARE = 0.3  # of it goes to covers at first, where others have to wait for them
 TINY, FREE_NODES = 2**9, 2**6  # so few numbers have so many nodes settled whatever the time
 LONG_WALK = 4  # features, from which on bounds come first
+SHORT_WALK = 500  # rows of fewer features: gone through before a search has found what to beat
 FEW_POINTS = 200  # in the plane, whose optimum is found whatever the time
 NOW = Deadline(-math.inf)
 
@@ -168,7 +169,8 @@ def first_questions(gap: Gap) -> None:
 def cells(gap: Gap) -> None:
     """Go through all cells, where w has few dimensions."""
     if few_cells(gap.examples) and gap.goes_on:
-        sprint(gap)
+        if gap.examples.d >= LONG_WALK or len(gap.examples.kept) > SHORT_WALK:
+            sprint(gap)
         if gap.examples.d >= LONG_WALK and coverable(gap.examples):
             cover(gap, gap.deadline.share(COVER_SHARE))
         if gap.goes_on:
