@@ -272,3 +272,11 @@ def test_a_state_of_dask_made_by_hand_is_refused_in_one_sentence(tmp_path):
         with pytest.raises(UserError, match="does not hold a whole state") as refused:
             saved.read(plan)
         assert "\n" not in str(refused.value)
+
+
+def test_sums_past_all_floats_are_no_warnings():
+    pocket = rb.PocketPerceptron(max_updates=60, random_state=0)
+    assert pocket.fit([[1.7e308], [1e308], [1.0]], [2, 1, 0]).n_mistakes_ == 2
+    X, weights = [[-5e-324, 0.0], [-5e-324, 1e-323], [-5e-324, 1e-323]], [1 / 3, 0.0, 1e10]
+    found = rb.fewest_mistakes(X, [0, 1, 1], sample_weight=weights, fit_intercept=False)
+    assert found.mistakes == 0

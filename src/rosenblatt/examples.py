@@ -260,7 +260,8 @@ class Examples:
             return kernel_rows(self.X, self.x0, self.y)
         step = np.multiply(self.y, length, dtype=np.float64)
         if self.weights is not None:
-            step *= self.weights
+            with np.errstate(over="ignore"):  # whoever learns refuses weights past all floats
+                step *= self.weights
         return kernel_rows(self.X, self.x0, step)
 
     def tall(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -287,7 +287,7 @@ class JointHypothesis(Hypothesis):
         others, rows = s.copy(), np.arange(len(y))
         others[rows, y] = -np.inf
         r = self._highest(others)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             return s[rows, y] - s[rows, r], r
 
     def _wrong(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.bool_], Any, Any]:

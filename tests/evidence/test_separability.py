@@ -487,3 +487,10 @@ def test_rows_that_contradict_each_other_are_told_once():
     assert found.verdict == "quasi-separable"
     assert [part.rows for part in found.blocking] == [(1, 2)]
     assert found.explain().count("Rows 1 and 2") == 1
+
+
+def test_numbers_whose_ratios_are_past_all_floats_are_decided_about():
+    X = [[1e308, 5e-324, -1.7e308], [-5e-324, 5e-324, 5e-324], [5e-324, -5e-324, -5e-324]]
+    s = rb.separability(X, [1, 1, 1], fit_intercept=False)
+    assert s.verdict == "quasi-separable"
+    assert s.proof.check(X, [1, 1, 1])

@@ -74,6 +74,7 @@ class Telling(StatusLine):
         self.say(lambda: f"{counted(passes, 'pass', 'passes')}; {known}")
 
 
+@np.errstate(all="ignore")  # what overflows proves nothing, and is found out exactly
 def nearest_point(signed: Signed, gap: float, watch: Watch) -> Point:
     """Walk to the nearest point until the margin is known to a relative gap.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -249,6 +250,7 @@ class Signed:
         """w·z for every row, infinite for those left out; one pass over the data."""
         return self.scores_whole(self._whole(w))
 
+    @np.errstate(all="ignore")
     def scores_whole(self, w: Floats) -> Floats:
         """The same for w with nothing divided away."""
         self.deadline.check()
@@ -362,8 +364,11 @@ def power(m: int, e: int) -> flint.fmpq:
 
 
 def round_fraction(v: flint.fmpq) -> float:
-    """The nearest float."""
-    return int(v.p) / int(v.q)
+    """The nearest float, finite however large the fraction is."""
+    try:
+        return int(v.p) / int(v.q)
+    except OverflowError:
+        return sys.float_info.max if v > 0 else -sys.float_info.max
 
 
 def whole_of(w: Floats) -> Vector:
