@@ -11,11 +11,12 @@ from hypothesis import HealthCheck, settings
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
-# Compiling takes seconds in the first example and pure Python is slow: no deadline.
+# Compiling takes seconds in the first example and pure Python is slow: no deadline. A run tries
+# what every other run tries; whoever asks for more (see `tried`) gets what nobody has tried.
 settings.register_profile(
     "here",
     deadline=None,
-    derandomize=bool(os.environ.get("CI")),
+    derandomize=tried.TIMES == 1,
     max_examples=tried.times(20 if WITHOUT_JIT else 60),
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -27,6 +28,10 @@ def pytest_configure(config):
         "markers", "slow_without_jit: left out when kernels run as plain Python"
     )
     config.pluginmanager.register(Tried())
+    # Processes that go through files one by one compile less of the same at the same time, and
+    # start fewer browsers and clusters, than those that take every other test.
+    if config.getoption("dist", "no") == "load":
+        config.option.dist = "worksteal"
     # A shell starts background jobs deaf to Ctrl-C; the tests of Ctrl-C must hear it there too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if WITHOUT_JIT:  # NumPy's scalars say aloud what compiled code does silently

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tried import times
 
 import rosenblatt as rb
 from rosenblatt import algorithms
@@ -40,7 +41,7 @@ def points(draw):
 
 
 @pytest.mark.slow_without_jit
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=times(30), deadline=None)
 @given(points())
 def test_runs_verdicts_and_proofs_are_those_of_memory(drawn):
     examples, ends = drawn

@@ -22,6 +22,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.tree import DecisionTreeClassifier
+from tried import times
 
 import rosenblatt as rb
 from rosenblatt.model import Model
@@ -72,7 +73,7 @@ def test_a_pipeline_that_scales_is_kept_and_answers_as_before(tmp_path, estimato
         assert model.decision_function(X) == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=times(50), deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(SCALERS), st.sampled_from(SCALERS))
 def test_two_scalers_fold_into_one_line(seed, first, second):
     X, y = cloud(seed, 12)

@@ -1,6 +1,7 @@
 """How much was tried: tests count their cases here, and the end of a run says how many there were.
 
-`ROSENBLATT_TRY=20` tries twenty times as many. Counts of all processes are added up.
+`ROSENBLATT_TRY=20` tries twenty times as many, and Hypothesis others in every run. Counts of all
+processes are added up.
 """
 
 import os

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import strategies as its
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tried import tried
+from tried import times, tried
 
 import rosenblatt as rb
 from rosenblatt.algorithms import descent
@@ -107,7 +107,7 @@ def test_the_sentence_says_both_bounds(ticking):
 
 @pytest.mark.slow_without_jit
 @given(its.labelled(max_rows=9, max_columns=4), st.booleans())
-@settings(max_examples=20)
+@settings(max_examples=times(20))
 def test_mistakes_are_exactly_those_of_the_weights(xy, intercept):
     X, y = xy
     result = rb.fewest_mistakes(X, y, time_limit=0.3, fit_intercept=intercept, random_state=0)
@@ -120,7 +120,7 @@ def test_mistakes_are_exactly_those_of_the_weights(xy, intercept):
 
 
 @given(its.separable())
-@settings(max_examples=20)
+@settings(max_examples=times(20))
 def test_separable_examples_cost_nothing(planted):
     result = rb.fewest_mistakes(
         planted.X, planted.y, time_limit=1e-9, fit_intercept=planted.x0 is not None, random_state=0
@@ -131,7 +131,7 @@ def test_separable_examples_cost_nothing(planted):
 
 @pytest.mark.slow_without_jit
 @given(its.labelled(), its.seeds)
-@settings(max_examples=20)
+@settings(max_examples=times(20))
 def test_the_search_is_never_worse_than_its_start(xy, seed):
     X, y = xy
     examples = Examples.from_arrays(X, y)
@@ -279,7 +279,7 @@ def told(result):
 
 
 @given(few_points, st.booleans(), its.seeds)
-@settings(max_examples=40)
+@settings(max_examples=times(40))
 def test_few_points_have_their_exact_answer_however_slow_the_machine(xy, intercept, seed):
     X, y = xy
     given_ = {"fit_intercept": intercept, "random_state": seed}

@@ -83,7 +83,7 @@ def test_covers_find_what_brute_force_finds(seed):
 
 @pytest.mark.slow_without_jit
 @given(its.labelled(min_rows=4, max_rows=6, max_columns=2), st.data())
-@settings(max_examples=25)
+@settings(max_examples=times(25))
 def test_weights_are_what_mistakes_cost(xy, data):
     X, y = xy
     s = data.draw(st.lists(its.unlike_weights, min_size=len(X), max_size=len(X)))
@@ -94,7 +94,7 @@ def test_weights_are_what_mistakes_cost(xy, data):
 
 @pytest.mark.slow_without_jit
 @given(its.labelled(min_rows=5, max_rows=9, max_columns=2))
-@settings(max_examples=25)
+@settings(max_examples=times(25))
 def test_thirds_of_a_weight_are_settled_as_fractions(xy):
     """Weights that floats cannot add: the last leaf closes only if nothing is rounded."""
     X, y = xy

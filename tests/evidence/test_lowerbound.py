@@ -5,6 +5,7 @@ import scipy.sparse as sp
 import strategies as its
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tried import times
 
 import rosenblatt as rb
 from rosenblatt.clock import Deadline
@@ -17,7 +18,7 @@ OVER = Deadline(-np.inf)
 
 
 @given(its.labelled(max_rows=10) | its.contradictory(), st.booleans(), st.data())
-@settings(max_examples=30)
+@settings(max_examples=times(30))
 def test_the_parts_are_disjoint_and_the_proof_holds(xy, intercept, data):
     X, y = xy
     examples = Examples.from_arrays(X, y, x0=1.0 if intercept else 0.0)

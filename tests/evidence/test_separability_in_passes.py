@@ -9,6 +9,7 @@ import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from tried import times
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder, take
@@ -52,7 +53,7 @@ def agree(X, y, size, intercept=True):
     return parts
 
 
-@settings(max_examples=25)
+@settings(max_examples=times(25))
 @given(strategies.labelled(max_rows=20), st.integers(1, 20), st.booleans())
 def test_a_verdict_in_passes_is_that_of_all_rows_at_once(examples, size, intercept):
     agree(*examples, size, intercept)
