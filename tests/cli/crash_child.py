@@ -8,21 +8,20 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 
 import rosenblatt as rb
 from rosenblatt import cli, files
-from rosenblatt.cli import stream
 
 CALLS = ("write", "fsync", "replace", "ftruncate")
 
 
 def main():
-    # Loaded or compiled here, once for all forks.
-    rb.OnlinePerceptron(average=True, pocket=True, window=2).learn_many(np.eye(3), [0, 1, 0])
-    assert stream.feed_of
+    load()
     for line in sys.stdin:
         wish = json.loads(line)
         child = os.fork()
@@ -33,6 +32,24 @@ def main():
             os.kill(child, wish["signal"])  # it may have ended, but not been waited for
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+def load():
+    """Load and compile here, once for all forks, what streams and rows that are left out need."""
+    rb.OnlinePerceptron(average=True, pocket=True, window=2).learn_many(np.eye(3), [0, 1, 0])
+    rows = [(0.5, "no"), (None, "no"), (1.5, "yes")]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        lines = [json.dumps({"x": x, "label": label}) for x, label in rows]
+        (folder / "d.jsonl").write_text("\n".join(lines))
+        (folder / "d.csv").write_text("x,label\n" + "\n".join(f"{x},{y}" for x, y in rows))
+        for data in ("d.jsonl", "d.csv"):
+            written = f"--checkpoint kept.{data} --rejects bad.{data} -o out.{data}".split()
+            kept = [folder / part if "." in part else part for part in written]
+            end = cli.run(
+                [str(part) for part in ("stream", folder / data, "--target", "label", *kept)]
+            )
+            assert end == 0, end
 
 
 def run(wish):

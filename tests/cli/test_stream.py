@@ -478,8 +478,9 @@ def test_killed_at_a_hundred_moments_it_loses_and_doubles_nothing(tmp_path, nurs
     assert sum(same) == KILLS
     died = [code for end in codes for code in end[:-1]]
     tried("streams killed, full or told to stop, then resumed", len(died))
-    assert died.count(-signal.SIGKILL) > KILLS / 2  # most did die on the way
-    assert died.count(74) >= 5  # a full disk
+    first = [end[0] for end in codes]  # those that time ends may have been done before
+    assert {code for n, code in enumerate(first) if n % 10 < 4} == {-signal.SIGKILL}
+    assert set(first[4::10]) == {74}  # a full disk
     assert {code for code in died if code > 0} <= {74, 128 + signal.SIGTERM}
 
 
