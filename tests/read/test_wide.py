@@ -61,15 +61,15 @@ def test_the_columns_of_files_are_compared_once():
     assert Counted.compared < 20 * len(names)
 
 
-@pytest.fixture
-def wide(tmp_path):
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
     """A header of more than a megabyte over lines of some kilobytes."""
     rng = np.random.default_rng(1)
     names = [f"gene {i} {'of a long name ' * 15}".strip() for i in range(WIDTH)]
     X = rng.integers(-99, 100, size=(ROWS, WIDTH)) / 8
     y = np.where(X[:, 3] > X[:, 4], "case", "control")
     lines = [",".join([*map(str, x), a]) for x, a in zip(X.tolist(), y.tolist(), strict=True)]
-    path = tmp_path / "wide.csv"
+    path = tmp_path_factory.mktemp("wide") / "wide.csv"
     path.write_text("\n".join([",".join([*names, "group"]), *lines]) + "\n")
     assert len(path.read_text().splitlines()[0]) > 1 << 20
     return Source.find(str(path)), X, y
