@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack
+from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -19,7 +19,7 @@ from rosenblatt.cli.options import (
     verb,
 )
 from rosenblatt.cli.outlet import Outlet, Seal
-from rosenblatt.cli.streaming import Job, Reached, Streamer, stopping_gently
+from rosenblatt.cli.streaming import Reached, Streamer, stopping_gently
 from rosenblatt.errors import DataError, UsageError, shortened
 from rosenblatt.files import CheckpointFolder, keep_apart
 from rosenblatt.online import OnlinePerceptron
@@ -89,72 +89,66 @@ def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
     Into a pipe, predictions since the last checkpoint come again.
     """
     given["as_json"] = as_json
-    _check(data, given)
-    with ExitStack() as stack:
-        folder = None
-        if given["checkpoint"] is not None:
-            folder = stack.enter_context(CheckpointFolder(given["checkpoint"]))
+    folder = None if given["checkpoint"] is None else CheckpointFolder(given["checkpoint"])
+    _check(data, given, folder)
+    with folder or nullcontext():
         kept = None if folder is None else _whole(folder.read(given["resume"]))
         if given["resume"] and kept is None:
             tell("there is no checkpoint yet; starting from the beginning.")
-        job, tally = _job(data, layout, given, folder, kept)
-        status = Status(job.model, tally.predicted, given["margin"], given["quiet"] or as_json)
-        streamer = Streamer(job, tally, status)
+        streamer = _streamer(data, layout, given, folder, kept)
         with stopping_gently(streamer):
-            tally = streamer.run()
+            streamer.run()
+        model, status, tally = streamer.model, streamer.status, streamer.tally
         status.end(tally.predicted, tally.bad)
         if given["labels"] is None and streamer.complaints.met(NOT_A_LABEL):
             tell("more than two labels are learnt if --labels names all of them.")
         if streamer.stopped_by is None:
-            _refuse_nothing(job, tally)
+            _refuse_nothing(streamer)
         if given["save"] is not None:
-            job.model.save(given["save"])
-        Voice(as_json).result(_result(job.model, tally, status))
+            model.save(given["save"])
+        Voice(as_json).result(_result(model, tally, status))
     return 0 if streamer.stopped_by is None else 128 + streamer.stopped_by
 
 
-def _check(data: str, given: dict[str, Any]) -> None:
-    if given["checkpoint"] is None and (given["resume"] or given["every"]):
+def _check(data: str, given: dict[str, Any], folder: CheckpointFolder | None) -> None:
+    if folder is None and (given["resume"] or given["every"]):
         raise UsageError("--resume and --every need --checkpoint DIR.")
     if given["follow"] and data == "-":
         raise UsageError("--follow is for a file; standard input is followed anyway.")
     if given["labels"] is not None and len(set(labels_given(given["labels"]))) < 2:
         raise UsageError("--labels: give two or more, as in --labels art,law,sport.")
-    folder = None if given["checkpoint"] is None else CheckpointFolder(given["checkpoint"])
-    reads = {
-        "the data": data,
-        "the checkpoint's own file": None if folder is None else str(folder.file),
-        "the checkpoint's lock": None if folder is None else str(folder.lock),
-    }
-    writes = {f"--{name}": given[name] for name in ("output", "rejects", "save")}
-    keep_apart(reads, writes)
+    reads: dict[str, str | None] = {"the data": data}
+    if folder is not None:
+        reads["the checkpoint's own file"] = str(folder.file)
+        reads["the checkpoint's lock"] = str(folder.lock)
+    keep_apart(reads, {f"--{name}": given[name] for name in ("output", "rejects", "save")})
 
 
-def _job(
+def _streamer(
     data: str, layout: Layout, given: dict[str, Any], folder: CheckpointFolder | None, kept: Any
-) -> tuple[Job, Reached]:
+) -> Streamer:
     model, options = _model(given, kept), _options(given, layout)
     if kept is not None:
         _check_same(options, kept["options"])
     source = open_stream(data, layout, given["follow"], folder is not None)
     if kept is None:
-        names = {n: tuple(sorted(given[n])) for n in ("ignore", "number", "category", "text")}
-        ignore, numbers, categories, texts = names.values()
+        keys = ("ignore", "number", "category", "text")
+        ignore, numbers, categories, texts = (tuple(sorted(given[key])) for key in keys)
         wishes = Wishes(given["target"], None, ignore, numbers, categories, texts)
         feed, kinds, begin, notes = feed_of(source, layout, wishes)
         tally = Reached(begin)
         for note in notes:
             tell(note)
     else:
-        tally = Reached(
-            Place(**kept["tally"]["place"]), *map(kept["tally"].get, ("predicted", "bad"))
-        )
+        counts = map(kept["tally"].get, ("predicted", "bad"))
+        tally = Reached(Place(**kept["tally"]["place"]), *counts)
         source.go_to(tally.place, kept["input"])
         feed, kinds = feed_from_json(kept["feed"]), kept["kinds"]
-    output, rejects = _outlets(given, folder, kept)
+    status = Status(model, tally.predicted, given["margin"], given["quiet"] or given["as_json"])
+    outlets = _outlets(given, folder, kept)
     every = (given["every"] or EVERY) if folder is not None else None
-    strict = given["strict"]
-    return Job(model, source, feed, output, rejects, folder, every, strict, options, kinds), tally
+    how = (options, outlets, folder, every, given["strict"])
+    return Streamer(model, source, feed, kinds, tally, status, *how)
 
 
 def _options(given: dict[str, Any], layout: Layout) -> dict[str, Any]:
@@ -189,39 +183,32 @@ def _given(name: str, value: Any) -> str:
 
 def _outlets(
     given: dict[str, Any], folder: CheckpointFolder | None, kept: Any
-) -> tuple[Outlet | None, Outlet | None]:
+) -> dict[str, Outlet | None]:
     """Where predictions and bad lines go; nothing is made or cut before all is known to fit."""
     path = None if given["output"] == "-" else given["output"]
-    output = None if path is None and given["as_json"] else Outlet("--output", path)
-    rejects = None if given["rejects"] is None else Outlet("--rejects", given["rejects"])
-    used = {"output": output, "rejects": rejects}
-    if kept is not None:
-        _go_on(used, folder, kept)
-        return output, rejects
-    there = [outlet for outlet in used.values() if outlet is not None]
-    if given["resume"]:
-        for outlet in there:
-            outlet.refuse_unless_empty()
-    for outlet in there:
-        outlet.create()
-    for outlet in there:
-        outlet.begin(sealed=folder is not None)
-    return output, rejects
-
-
-def _go_on(used: dict[str, Outlet | None], folder: CheckpointFolder | None, kept: Any) -> None:
-    seals = []
-    for name, outlet in used.items():
-        if (outlet is None) != (kept[name] is None):
-            how = "without" if kept[name] is None else "with"
+    outlets = {
+        "output": None if path is None and given["as_json"] else Outlet("--output", path),
+        "rejects": None if given["rejects"] is None else Outlet("--rejects", given["rejects"]),
+    }
+    there = {name: outlet for name, outlet in outlets.items() if outlet is not None}
+    for name in outlets if kept is not None else ():
+        if (name in there) != (kept[name] is not None):
+            how = "with" if kept[name] else "without"
             raise UsageError(f"the checkpoint was made {how} {name}; give the same options.")
-        if outlet is not None:
-            seals.append((outlet, outlet.check(kept[name], kept["ended"])))
-    assert folder is not None
-    for outlet, _ in seals:
+    seals = {}
+    for name, outlet in there.items():
+        if kept is not None:
+            seals[name] = outlet.check(kept[name], kept["ended"])
+        elif given["resume"]:
+            outlet.refuse_unless_empty()
+    for outlet in there.values():
         outlet.create()
-    for outlet, seal in seals:
-        outlet.take_back(seal, kept["ended"], folder.path)
+    for name, outlet in there.items():
+        if folder is not None and kept is not None:
+            outlet.take_back(seals[name], kept["ended"], folder.path)
+        else:
+            outlet.begin(sealed=folder is not None)
+    return outlets
 
 
 def _model(given: dict[str, Any], kept: Any) -> OnlinePerceptron:
@@ -253,15 +240,14 @@ def labels_given(text: str) -> list[Any]:
     return [p[1:-1].replace('""', '"') if p[0] == '"' else label_of(p) for p in parts if p]
 
 
-def _refuse_nothing(job: Job, tally: Reached) -> None:
+def _refuse_nothing(streamer: Streamer) -> None:
     """A stream without a line that can be read is an error, unless its lines are yet to come."""
+    name, tally = streamer.stream.name, streamer.tally
     if tally.predicted == 0 and tally.bad:
-        raise DataError(
-            f"{job.stream.name}: nothing could be read, all of its "
-            f"{counted(tally.bad, 'line')} left out."
-        )
-    if tally.predicted == 0 and job.folder is None:
-        raise DataError(f"{job.stream.name} has no rows.")
+        lines = counted(tally.bad, "line")
+        raise DataError(f"{name}: nothing could be read, all of its {lines} left out.")
+    if tally.predicted == 0 and streamer.folder is None:
+        raise DataError(f"{name} has no rows.")
 
 
 def _whole(kept: Any) -> Any:

@@ -39,48 +39,41 @@ class Reached:
     bad: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class Job:
-    """All that a stream needs."""
+@dataclass(eq=False)
+class Streamer:
+    """A stream under way: it goes on from what was reached to its end, or until it is stopped."""
 
     model: OnlinePerceptron
     stream: LineStream | RowStream
     feed: Any
-    output: Outlet | None
-    rejects: Outlet | None
+    kinds: Kinds
+    tally: Reached
+    status: Any
+    options: dict[str, Any]  # what a person said; another run must say the same
+    outlets: dict[str, Outlet | None]  # of predictions, "output", and bad lines, "rejects"
     folder: CheckpointFolder | None
     every: int | None
     strict: bool
-    options: dict[str, Any]  # what a person said; another run must say the same
-    kinds: Kinds
+    stopped_by: int | None = None
 
+    def __post_init__(self) -> None:
+        self.complaints = Complaints(self.stream.name)
 
-class Streamer:
-    """Runs a job from where it stands to its end, or until a signal asks it to stop."""
-
-    def __init__(self, job: Job, tally: Reached, status: Any) -> None:
-        self.job, self.tally, self.status = job, tally, status
-        self.kinds = job.kinds
-        self.complaints = Complaints(job.stream.name)
-        self.stopped_by: int | None = None
-
-    def run(self) -> Reached:
+    def run(self) -> None:
         """Go through the stream; the last checkpoint is written at its end."""
-        job = self.job
         self.checkpoint()
         for batch in self._batches():
-            sifted, kinds = sift(job.feed, batch, job.model, self.kinds)
-            if job.strict and sifted.bad:
+            sifted, kinds = sift(self.feed, batch, self.model, self.kinds)
+            if self.strict and sifted.bad:
                 self._stop_at(sifted)
             self._take(sifted, kinds)
-            if job.every and self.tally.place.lines % job.every == 0:
+            if self.every and self.tally.place.lines % self.every == 0:
                 self.checkpoint()
         self.checkpoint(ended=True)
         self.complaints.end()
-        if job.stream.waits == self.tally.place:
+        if self.stream.waits == self.tally.place:
             line = self.tally.place.lines + 1
-            tell(f"{job.stream.name}, line {line} has no end yet; it waits for the next run.")
-        return self.tally
+            tell(f"{self.stream.name}, line {line} has no end yet; it waits for the next run.")
 
     def stop(self, signum: int, frame: Any) -> None:
         """Ask to stop after the chunk that is being learnt."""
@@ -88,26 +81,23 @@ class Streamer:
 
     def checkpoint(self, ended: bool = False) -> None:
         """Write state and position together, once what was said so far is on the disk."""
-        job = self.job
-        if job.folder is None:
+        if self.folder is None:
             return
+        outlets = {name: out and out.settle() for name, out in self.outlets.items()}
         content = {
-            "model": job.model.state(),
+            "model": self.model.state(),
             "tally": asdict(self.tally),
-            "feed": feed_to_json(job.feed),
+            "feed": feed_to_json(self.feed),
             "kinds": dict(self.kinds),
-            "options": job.options,
-            "input": job.stream.seal(),
+            "options": self.options,
+            "input": self.stream.seal(),
             "ended": ended,
-            "output": None if job.output is None else job.output.settle(),
-            "rejects": None if job.rejects is None else job.rejects.settle(),
         }
-        job.folder.write(content)
+        self.folder.write(content | outlets)
 
     def _batches(self) -> Iterator[Batch]:
-        job = self.job
-        chunks = job.stream.chunks(self.tally.place, job.every)
-        for batch in read_ahead(chunks, job.feed.read):
+        chunks = self.stream.chunks(self.tally.place, self.every)
+        for batch in read_ahead(chunks, self.feed.read):
             if batch is not None:
                 yield batch
             self.status(self.tally.predicted, self.tally.bad)
@@ -115,19 +105,18 @@ class Streamer:
                 return
 
     def _take(self, batch: Batch, kinds: Kinds) -> None:
-        job = self.job
-        said = answer(job.model, batch)
-        if kinds is not self.kinds:
-            new = {name: kind for name, kind in kinds.items() if name not in self.kinds}
-            for sentence in kinds_told(new):
-                tell(sentence)
-            self.kinds = kinds
+        said = answer(self.model, batch)
+        new = {name: kind for name, kind in kinds.items() if name not in self.kinds}
+        for sentence in kinds_told(new):
+            tell(sentence)
+        self.kinds = kinds
         self.complaints.take(batch.bad)
-        if job.rejects is not None and batch.bad:
-            job.rejects.write(b"".join(line.text for line in batch.bad))
-        if job.output is not None:
-            job.output.write(said)
-        job.stream.passed(batch.chunk)  # type: ignore[arg-type]
+        bad = b"".join(line.text for line in batch.bad)
+        for name, data in (("rejects", bad), ("output", said)):
+            outlet = self.outlets[name]
+            if outlet is not None and data:
+                outlet.write(data)
+        self.stream.passed(batch.chunk)  # type: ignore[arg-type]
         rows = len(batch.rows) + (0 if batch.table is None else len(batch.table.X))
         old = self.tally
         self.tally = Reached(batch.chunk.end, old.predicted + rows, old.bad + len(batch.bad))
@@ -137,10 +126,10 @@ class Streamer:
         first = min(batch.bad, key=lambda line: line.number)
         before = first.number - 1 - batch.chunk.begin.lines
         if before > 0:
-            for part in self.job.feed.read(batch.chunk.split(before)[0]):
-                self._take(*sift(self.job.feed, part, self.job.model, self.kinds))
+            for part in self.feed.read(batch.chunk.split(before)[0]):
+                self._take(*sift(self.feed, part, self.model, self.kinds))
         self.checkpoint(ended=True)
-        raise DataError(f"{self.job.stream.name}, line {first.number}: {first.why}.")
+        raise DataError(f"{self.stream.name}, line {first.number}: {first.why}.")
 
 
 def sift(feed: Any, batch: Batch, model: OnlinePerceptron, kinds: Kinds) -> tuple[Batch, Kinds]:
@@ -159,8 +148,18 @@ def sift(feed: Any, batch: Batch, model: OnlinePerceptron, kinds: Kinds) -> tupl
         return _sift_table(batch, labels), kinds
     if not batch.raw:
         return _sift_rows(batch, labels, plain_row), kinds
-    encoder = Encoder(kinds)
-    return _sift_rows(batch, labels, encoder.row), encoder.kinds
+
+    def encode(x: dict[str, Any]) -> dict[Hashable, Any]:
+        nonlocal kinds
+        if {*map(kinds.get, x)} == {"number"}:
+            try:
+                return plain_row(x)
+            except ValueError:
+                pass  # a number may be written as text
+        row, kinds = encoded(x, kinds)
+        return plain_row(row)
+
+    return _sift_rows(batch, labels, encode), kinds
 
 
 def _sift_rows(batch: Batch, labels: Labels, encode: Callable[[Any], dict[Hashable, Any]]) -> Batch:
@@ -176,32 +175,6 @@ def _sift_rows(batch: Batch, labels: Labels, encode: Callable[[Any], dict[Hashab
         except ValueError as error:
             why[at] = str(error).removeprefix("x, ")
     return batch.without(why, rows=rows)
-
-
-class Encoder:
-    """Makes rows of named values into rows of features, and learns on the way what columns are."""
-
-    def __init__(self, kinds: Kinds) -> None:
-        self.kinds = kinds
-        self.others: set[str] = set()
-        self._look()
-
-    def row(self, x: dict[str, Any]) -> dict[Hashable, Any]:
-        """The features of a row; refuses what is no number in a column of numbers."""
-        known = x.keys() <= self.kinds.keys()
-        if known and not (self.others and self.others.intersection(x)):
-            try:
-                return plain_row(x)
-            except ValueError:
-                pass  # a number may be written as text
-        row, kinds = encoded(x, self.kinds)
-        if kinds is not self.kinds:
-            self.kinds = kinds
-            self._look()
-        return plain_row(row)
-
-    def _look(self) -> None:
-        self.others = {name for name, kind in self.kinds.items() if kind != "number"}
 
 
 def _sift_table(batch: Batch, labels: Labels) -> Batch:
