@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,21 +45,6 @@ from rosenblatt.words import counted, listed, rule_sentence, shown
 
 BUILT_IN = "the built-in credit approval"
 BAR = 24  # characters of the longest bar
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Where to write and how much to show."""
-
-    output: str
-    report: bool
-    top: int
-    proof: str | None
-
-    @property
-    def page(self) -> str | None:
-        """Where the report goes."""
-        return str(Path(self.output).parent / "report.html") if self.report else None
 
 
 @verb(
@@ -153,15 +138,16 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
         how = replace(how, time_limit=None)
     share, file, folds = (given.pop(key) for key in ("test_size", "test", "cv"))
     testing = Testing(None if _is_default("test_size") else share, file, folds)
-    wanted = Wanted(**given)
+    page = str(Path(given["output"]).parent / "report.html") if given["report"] else None
+    written = {"model": given["output"], "report": page, "proof": given["proof"]}
     voice = Voice(as_json)
-    _check_files(data, reading, testing, wanted)
-    if data is None and (in_passes or wanted.proof):
+    _check_files({**reading.files(data), "the file to test on": file}, written)
+    if data is None and (in_passes or given["proof"]):
         raise UsageError(f"{'--stream' if in_passes else '--proof'} is for a file; give DATA.")
     source = None if data is None else Source.find(data)
     wishes = (reading.layout, reading.wishes)
     if source is not None and (in_passes or too_large(voice, source, reading.layout, "learning")):
-        refuse_passes(how, testing, wanted.report)
+        refuse_passes(how, testing, given["report"])
         found = opened(source, *wishes, voice, convert=convert)
     else:
         with voice.patience(f"reading {data or BUILT_IN}"):
@@ -170,8 +156,10 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     for note in found.notes:
         voice.note(f"{note}.")
     result = solve(found, wishes, how, testing, voice)
-    written = _write(voice, result, wanted, str(data))
-    _show(voice, result, wanted.top)
+    written["proof"] = _write(voice, result, written, str(data))
+    _show(voice, result, given["top"])
+    if not result.held:
+        del written["report"]
     voice.result({**result.to_json(), **written})
     return INTERRUPTED if result.outcome.interrupted else 0
 
@@ -181,32 +169,28 @@ def _is_default(option: str) -> bool:
     return source is ParameterSource.DEFAULT
 
 
-def _check_files(data: str | None, reading: Reading, testing: Testing, wanted: Wanted) -> None:
+def _check_files(reads: dict[str, str | None], written: dict[str, str | None]) -> None:
     """Refuse to write over what is read, and under names nobody gave over what is not ours."""
-    reads = {**reading.files(data), "the file to test on": testing.file}
-    writes = {"--output": wanted.output, "--report": wanted.page, "--proof": wanted.proof}
-    keep_apart(reads, writes)
-    if _is_default("output"):
-        keep_others(wanted.output, MARK, "a model", "give -o FILE for another name")
-    if wanted.page is not None:
+    model, page, proof = written.values()
+    keep_apart(reads, {"--output": model, "--report": page, "--proof": proof})
+    if model is not None and _is_default("output"):
+        keep_others(model, MARK, "a model", "give -o FILE for another name")
+    if page is not None:
         from rosenblatt.show.report import GENERATOR
 
         advice = "move it, or give -o FOLDER/model.json to have both in another folder"
-        keep_others(wanted.page, GENERATOR.encode(), "a report", advice)
+        keep_others(page, GENERATOR.encode(), "a report", advice)
 
 
-def _write(voice: Voice, result: Result, wanted: Wanted, data: str) -> dict[str, str | None]:
-    """Write the model, the report, the proof; where they are."""
-    result.save(wanted.output)
-    voice.step(
-        "wrote", f"{wanted.output}: answer new rows with rosenblatt predict {wanted.output} FILE"
-    )
-    if wanted.page is not None:
-        result.report(wanted.page)
-        voice.step("wrote", wanted.page)
-    page = {"report": wanted.page} if result.held else {}
-    proof = write_proof(voice, wanted.proof, data, result.data.plan, result.proof)
-    return {"model": wanted.output, **page, "proof": proof}
+def _write(voice: Voice, result: Result, to: dict[str, Any], data: str) -> str | None:
+    """Write the model, the report, the proof; the file of the proof, if there is one."""
+    model, page, proof = to.values()
+    result.save(model)
+    voice.step("wrote", f"{model}: answer new rows with rosenblatt predict {model} FILE")
+    if page is not None:
+        result.report(page)
+        voice.step("wrote", page)
+    return write_proof(voice, proof, data, result.data.plan, result.proof)
 
 
 def _read(source: Source | None, noise: float | None, reading: Reading, seed: int) -> Data:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import click
@@ -157,32 +157,21 @@ def layout_options(function: F) -> F:
     return cast(F, _with(packed, LAYOUT))
 
 
-def reading_options(function: F) -> F:
+def reading_options(function: F, columns: tuple[Any, ...] = COLUMNS) -> F:
     """Add all options on reading; the command gets one `reading`."""
 
     @functools.wraps(function)
     def packed(**given: Any) -> Any:
-        words, layout = given["stop_words"], _layout(given)
-        wishes = replace(_wishes(given), decimal=layout.decimal)
-        return function(
-            reading=Reading(layout, wishes, None if words in STOP_WORDS else words), **given
-        )
+        words, layout = given.pop("stop_words", "english"), _layout(given)
+        file = None if words in STOP_WORDS else words
+        return function(reading=Reading(layout, _wishes(given, words, layout), file), **given)
 
-    return cast(F, _with(packed, (*COLUMNS, *LAYOUT)))
+    return cast(F, _with(packed, (*columns, *LAYOUT)))
 
 
 def regression_options(function: F) -> F:
-    """Add the options on reading a regression, which has no words; the command gets `reading`."""
-
-    @functools.wraps(function)
-    def packed(**given: Any) -> Any:
-        layout = _layout(given)
-        names = [given.pop(key) for key in ("target", "ignore", "number", "category", "missing")]
-        target, ignore, numbers, categories, missing = names
-        wishes = Wishes(target, None, ignore, numbers, categories, missing=missing)
-        return function(reading=Reading(layout, replace(wishes, decimal=layout.decimal)), **given)
-
-    return cast(F, _with(packed, (*REGRESSORS, *LAYOUT)))
+    """The same for a regression, which has no words."""
+    return reading_options(function, REGRESSORS)
 
 
 def kind_options(function: F) -> F:
@@ -248,17 +237,17 @@ def _layout(given: dict[str, Any]) -> Layout:
     return Layout(given.pop("format_"), separator, header, decimal, encoding)
 
 
-def _wishes(given: dict[str, Any]) -> Wishes:
-    stop_words = _stop_words(given.pop("stop_words"))
+def _wishes(given: dict[str, Any], stop_words: str, layout: Layout) -> Wishes:
     return Wishes(
         target=given.pop("target"),
-        positive=given.pop("positive"),
+        positive=given.pop("positive", None),
         ignore=given.pop("ignore"),
         numbers=given.pop("number"),
         categories=given.pop("category"),
-        texts=given.pop("text"),
+        texts=given.pop("text", ()),
         missing=given.pop("missing"),
-        vocabulary=Vocabulary.without(stop_words, given.pop("min_count")),
+        vocabulary=Vocabulary.without(_stop_words(stop_words), given.pop("min_count", 1)),
+        decimal=layout.decimal,
     )
 
 

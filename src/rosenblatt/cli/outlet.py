@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rosenblatt.cli.console import tell
-from rosenblatt.errors import DataError, UsageError, WriteError, cannot_write
+from rosenblatt.errors import DataError, UsageError, cannot_write
 from rosenblatt.words import counted, shown_bytes
 
 BLOCK = 1 << 20
@@ -38,11 +38,7 @@ class Outlet:
         self.option, self.path = option, path
         self.fd = MISSING
         self.is_file, self.is_terminal = True, False
-        try:
-            with suppress(FileNotFoundError):
-                self._open(os.O_WRONLY)
-        except OSError as trouble:
-            raise cannot_write(self.name, trouble) from None
+        self._open(os.O_WRONLY)
         self.begun = 0
         self.hash: Any = None
 
@@ -54,10 +50,7 @@ class Outlet:
     def create(self) -> None:
         """Make a file that is not there yet."""
         if self.fd == MISSING:
-            try:
-                self._open(os.O_WRONLY | os.O_CREAT)
-            except OSError as trouble:
-                raise cannot_write(self.name, trouble) from None
+            self._open(os.O_WRONLY | os.O_CREAT)
 
     def begin(self, sealed: bool) -> None:
         """Start: a named file anew, standard output after what it holds already.
@@ -134,7 +127,7 @@ class Outlet:
         except BrokenPipeError:
             raise
         except OSError as trouble:
-            raise WriteError(f"cannot write {self.name}: {trouble.strerror}.") from None
+            raise cannot_write(self.name, trouble) from None
         if self.hash is not None:
             self.hash.update(data)
 
@@ -152,7 +145,12 @@ class Outlet:
 
     def _open(self, flags: int) -> None:
         path = self.path
-        self.fd = sys.stdout.fileno() if path is None else os.open(path, flags, 0o666)
+        try:
+            self.fd = sys.stdout.fileno() if path is None else os.open(path, flags, 0o666)
+        except OSError as trouble:
+            if isinstance(trouble, FileNotFoundError) and not flags & os.O_CREAT:
+                return
+            raise cannot_write(self.name, trouble) from None
         self.is_file = stat.S_ISREG(os.fstat(self.fd).st_mode)
         self.is_terminal = os.isatty(self.fd)
 
