@@ -131,8 +131,9 @@ def test_columns_of_dates_are_refused_at_the_start(told, tmp_path):
     rows = [{"day": day, "a": 1.5, "label": i % 2} for i, day in enumerate(days)]
     write(tmp_path / "d.parquet", rows)
     code, out, err = told("stream", "d.parquet", "-o", "out")
-    assert (code, out, err.count("\n")) == (64, "", 1)
-    assert 'column "day" holds dates or times; give --ignore day or --category day.' in err
+    assert (code, out, err.count("\n")) == (65, "", 1)
+    assert 'column "day": dates or times, which are neither numbers nor words.' in err
+    assert "Give --ignore day, or --category day." in err
     assert told("stream", "d.parquet", "--ignore", "day", "-o", "out")[0] == 0
     assert told("stream", "d.parquet", "--category", "day", "-o", "out", "--save", "m")[0] == 0
     assert "day=2020-01-01" in rb.OnlinePerceptron.load("m").state()["features"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -129,7 +130,7 @@ class Complaints:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.later: dict[str, int] = {}  # how often a complaint came again
+        self.later: Counter[str] = Counter()  # how often a complaint came again
         self.first: dict[str, int] = {}  # the line it was first made of
         self.others = 0
 
@@ -138,7 +139,7 @@ class Complaints:
         new: dict[str, list[int]] = {}
         for line in bad:
             if line.why in self.first:
-                self.later[line.why] = self.later.get(line.why, 0) + 1
+                self.later[line.why] += 1
             elif line.why in new or len(self.first) + len(new) < REPORTED:
                 new.setdefault(line.why, []).append(line.number)
             else:

@@ -261,7 +261,11 @@ class About:
             "first_rows_left_out": list(self.without),
             "missing": self.plan.encoding.missing,
             "filled": [column._asdict() for column in self.filled],
-            "columns": [_told(column) for column in self.plan.encoding.columns],
+            "columns": [
+                {"name": c.name, "kind": c.kind, "features": len(c.features)}
+                | ({"values": list(c.values)} if isinstance(c, Category | Words) else {})
+                for c in self.plan.encoding.columns
+            ],
             "columns_left_out": self.columns_left_out,
             "answers": {key: value for key, value in answers.items() if key != "others"},
             "notes": list(self.plan.notes),
@@ -274,13 +278,6 @@ def _by_kind(columns: Sequence[Column]) -> dict[str, list[str]]:
     for column in columns:
         kinds.setdefault(_taken_as(column), []).append(column.name)
     return kinds
-
-
-def _told(column: Column) -> dict[str, Any]:
-    told = {"name": column.name, "kind": column.kind, "features": len(column.features)}
-    if isinstance(column, Category | Words):
-        return {**told, "values": list(column.values)}
-    return told
 
 
 def _taken_as(column: Column) -> str:

@@ -44,16 +44,12 @@ def agreed(claimed: Plan, found: Plan) -> Plan:
             raise DisagreeError(f"{column_called(said.name)} has nothing in it.")
         columns.append(_column(said, by_name[said.name], filled))
         if isinstance(said, Words):
-            notes.append(_counting(said, len(by_name[said.name].features)))
+            every = len(by_name[said.name].features)
+            words = "" if len(said.values) == every else f": {listed(list(said.values), most=12)}"
+            of_all = f"{len(said.values):,} of its {counted(every, 'word')}"
+            notes.append(f"{column_called(said.name)}: {of_all} counted{words}")
     encoding = replace(found.encoding, columns=tuple(columns))
     return Plan(encoding, _answers(claimed.answers, found.answers), notes=tuple(notes))
-
-
-def _counting(said: Words, every: int) -> str:
-    """Which words are counted, of so many that there are."""
-    words = "" if len(said.values) == every else f": {listed(list(said.values), most=12)}"
-    of_all = f"{len(said.values):,} of its {counted(every, 'word')}"
-    return f"{column_called(said.name)}: {of_all} counted{words}"
 
 
 def _column(said: Column, found: Column, filled: bool) -> Column:

@@ -186,7 +186,12 @@ class LineStream:
         self.name = "standard input" if path == "-" else path
         self.follow, self.growing = follow, growing
         self.place, self.lines = Place(), WholeLines(())
-        self.fd = sys.stdin.fileno() if path == "-" else _open(path)
+        try:
+            if path != "-" and os.path.isdir(path):
+                raise IsADirectoryError
+            self.fd = sys.stdin.fileno() if path == "-" else os.open(path, os.O_RDONLY)
+        except OSError as trouble:
+            raise cannot_open(path, trouble) from None
         self.regular = stat.S_ISREG(os.fstat(self.fd).st_mode)
         _widen(self.fd)
         self.packed: Source | None = None
@@ -330,12 +335,3 @@ def _widen(fd: int) -> None:
         import fcntl
 
         fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE)
-
-
-def _open(path: str) -> int:
-    try:
-        if os.path.isdir(path):
-            raise IsADirectoryError
-        return os.open(path, os.O_RDONLY)
-    except OSError as trouble:
-        raise cannot_open(path, trouble) from None

@@ -109,36 +109,21 @@ def arrow_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches of an Arrow (Feather) file or stream."""
     try:
         with _mapped(source) as file:
-            yield from map(_sound, _feather_one(file) or _ipc(file))
+            first = file.read(6)
+            file.seek(0)
+            if first.startswith(b"FEA1"):  # the first Feather format has nothing of the others
+                import pyarrow.feather as feather
+
+                yield from map(_sound, feather.read_table(file).to_batches(ROWS))
+                return
+            is_file = first == b"ARROW1"
+            reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file)
+            yield _sound(_nothing(reader.schema))
+            places = range(reader.num_record_batches if is_file else 0)
+            for batch in map(reader.get_batch, places) if is_file else reader:
+                yield from map(_sound, _small(batch))
     except UNREADABLE as trouble:
         raise damaged(source.name, "Arrow", trouble) from None
-
-
-def _ipc(file: Any) -> Iterator[Any]:
-    if file.read(6) == b"ARROW1":
-        file.seek(0)
-        reader = pa.ipc.open_file(file)
-        yield _nothing(reader.schema)
-        for i in range(reader.num_record_batches):
-            yield from _small(reader.get_batch(i))
-        return
-    file.seek(0)
-    reader = pa.ipc.open_stream(file)
-    yield _nothing(reader.schema)
-    for batch in reader:
-        yield from _small(batch)
-
-
-def _feather_one(file: Any) -> Iterator[Any] | None:
-    """The first Feather format, which has magic bytes of its own."""
-    first = file.read(4)
-    file.seek(0)
-    if first != b"FEA1":
-        return None
-    import pyarrow.feather as feather
-
-    batches: list[Any] = feather.read_table(file).to_batches(ROWS)
-    return iter(batches)
 
 
 def _mapped(source: Source) -> Any:
@@ -188,13 +173,20 @@ class Header(NamedTuple):
 
 def npy_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches of a table, its columns numbered as in a file without header."""
-    header = header_of(source)
-    names = numbered(header.shape[1])
-    step = max(1, batch_bytes() // max(1, header.shape[1] * header.dtype.itemsize))
-    yield _batch(np.empty((0, header.shape[1]), header.dtype), names)
-    for number, rows in enumerate(_tables(source, header, step)):
-        _refuse_rounded(rows, names, number * step)
-        yield _batch(rows, names)
+    shape, fortran, dtype, begin = header_of(source)
+    n, d = shape
+    step = max(1, batch_bytes() // max(1, d * dtype.itemsize))
+    yield _batch(np.empty((0, d), dtype), 0)
+    with _mapped(source) if fortran else source.open_anywhere() as file:
+        file.seek(begin)
+        if fortran:
+            columns = np.frombuffer(file.read_buffer(), dtype, n * d).reshape(d, n)
+            yield from (_batch(columns[:, i : i + step].T, i) for i in range(0, n, step))
+            return
+        # Not mapped: what is read is let go again, whatever the limit on addresses.
+        for i in range(0, n, step):
+            data = file.read(min(step, n - i) * d * dtype.itemsize)
+            yield _batch(np.frombuffer(data, dtype).reshape(-1, d), i)
 
 
 def header_of(source: Source) -> Header:
@@ -216,39 +208,18 @@ def header_of(source: Source) -> Header:
     return Header(shape, fortran, dtype, begin)
 
 
-def _tables(source: Source, header: Header, step: int) -> Iterator[NDArray[Any]]:
-    n, d = header.shape
-    if header.fortran:
-        with _mapped(source) as file:
-            file.seek(header.begin)
-            columns = np.frombuffer(file.read_buffer(), header.dtype, n * d).reshape(d, n)
-            yield from (columns[:, i : i + step].T for i in range(0, n, step))
-        return
-    with source.open_anywhere() as file:
-        file.seek(header.begin)
-        # Not mapped: what is read is let go again, whatever the limit on addresses.
-        for i in range(0, n, step):
-            rows = min(step, n - i)
-            data = file.read(rows * d * header.dtype.itemsize)
-            yield np.frombuffer(data, header.dtype, rows * d).reshape(rows, d)
-
-
-def _batch(rows: NDArray[Any], names: list[str]) -> Any:
-    kind = rows.dtype.newbyteorder("=")
+def _batch(rows: NDArray[Any], start: int) -> Any:
+    """Rows as Arrow has them; of long doubles, which hold more whole numbers, none is rounded."""
+    kind, names = rows.dtype.newbyteorder("="), numbered(rows.shape[1])
     kind = np.dtype(np.float32) if kind == np.float16 else kind
-    kind = np.dtype(np.float64) if kind.kind == "f" and kind.itemsize > 8 else kind
+    if kind.kind == "f" and kind.itemsize > 8:
+        kind = np.dtype(np.float64)
+        at = first_changed(rows, rows.astype(kind))
+        if at is not None:
+            row, column = divmod(at, rows.shape[1])
+            raise BadCellError(start + row, names[column], str(rows[row, column]), PROMISED)
     columns = [pa.array(np.ascontiguousarray(column, dtype=kind)) for column in rows.T]
     return pa.RecordBatch.from_arrays(columns, names)
-
-
-def _refuse_rounded(rows: NDArray[Any], names: list[str], start: int) -> None:
-    """Long doubles hold whole numbers that doubles do not."""
-    if rows.dtype.kind != "f" or rows.dtype.itemsize <= 8:
-        return
-    at = first_changed(rows, rows.astype(np.float64))
-    if at is not None:
-        row, column = divmod(at, rows.shape[1])
-        raise BadCellError(start + row, names[column], str(rows[row, column]), PROMISED)
 
 
 def _npy_size(source: Source) -> int:

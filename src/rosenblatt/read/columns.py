@@ -98,7 +98,10 @@ class Flag(Number):
 
     def encode(self, cells: Any) -> NDArray[np.float64]:
         if is_text(plain(cells).type):
-            cells = _as_flags(cells)
+            words = pc.utf8_lower(as_text(cells))
+            false = pc.is_in(words, pa.array(["false", "0"]))
+            cells = pc.if_else(pc.is_in(words, pa.array(["true", "1"])), 1.0, math.nan)
+            cells = pc.if_else(false, 0.0, cells)
         return super().encode(cells)
 
 
@@ -120,7 +123,8 @@ class Written(Number):
 
     @property
     def promised(self) -> str:
-        marks = [mark for mark in (COMMAS.get(self.decimal), self.mark) if mark]
+        comma = "a decimal comma" if self.decimal == "," else ""
+        marks = [mark for mark in (comma, self.mark) if mark]
         return f"a number with {' and '.join(marks)}" if marks else "a number"
 
     def encode(self, cells: Any) -> NDArray[np.float64]:
@@ -199,7 +203,6 @@ class Entries(Column):
         return csr(value[known], rows[known], index[known], (n, self.size))
 
 
-COMMAS = {",": "a decimal comma"}
 KINDS: dict[str, type[Number | Category | Words | Entries]] = {
     kind.kind: kind for kind in (Number, Flag, Written, Category, Words, Entries)
 }
@@ -379,7 +382,7 @@ def refused(kind: Any) -> str:
 def plain(cells: Any) -> Any:
     """Cells as one array of their values."""
     if isinstance(cells, pa.ChunkedArray):
-        cells = cells.combine_chunks()
+        cells = cells.chunk(0) if cells.num_chunks == 1 else cells.combine_chunks()
         cells = pa.concat_arrays(cells.chunks) if isinstance(cells, pa.ChunkedArray) else cells
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
@@ -390,13 +393,6 @@ def is_text(kind: Any) -> bool:
     """Whether cells are text, each by itself or as one of a dictionary."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _as_flags(cells: Any) -> Any:
-    words = pc.utf8_lower(as_text(cells))
-    true = pc.is_in(words, pa.array(["true", "1"]))
-    false = pc.is_in(words, pa.array(["false", "0"]))
-    return pc.if_else(true, 1.0, pc.if_else(false, 0.0, math.nan))
 
 
 GROUP = "[\u00a0\u2009\u202f '’]"  # between thousands, besides the one that is no decimal mark

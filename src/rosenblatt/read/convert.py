@@ -62,9 +62,10 @@ def converted(table: FileTable) -> FileTable:
     before = _moment(source)
     marks = {KEY: _said(source, table.layout), DIGEST: _digest(source)}
     schema = _schema(table).with_metadata(marks)
+    repeated = [field.name for field in schema if field.type == "string"]  # as floats are not
     try:
         with replacing(path) as name:
-            with pq.ParquetWriter(name, schema, use_dictionary=_repeated(schema)) as writer:
+            with pq.ParquetWriter(name, schema, use_dictionary=repeated) as writer:
                 for rows in _grouped(_typed(table, schema)):
                     writer.write_table(rows, row_group_size=ROWS)
             if _moment(source) != before:
@@ -111,11 +112,6 @@ def _schema(table: FileTable) -> Any:
     return table.schema.set(at, pa.field(ENTRIES, pa.map_(pa.int32(), pa.float64())))
 
 
-def _repeated(schema: Any) -> Any:
-    """Text comes again and again; floats do not."""
-    return [name for name, kind in zip(schema.names, schema.types, strict=True) if kind == "string"]
-
-
 def _typed(table: FileTable, schema: Any) -> Iterator[Any]:
     source, layout, start = table.source, table.layout, 0
     with told_where(source, layout):
@@ -127,11 +123,9 @@ def _typed(table: FileTable, schema: Any) -> Iterator[Any]:
 
 
 def _cells(cells: Any, field: Any) -> Any:
-    return _entries(cells, field.name) if pa.types.is_map(field.type) else cells
-
-
-def _entries(cells: Any, name: str) -> Any:
-    index, value, rows, n = split_entries(cells, name)
+    if not pa.types.is_map(field.type):
+        return cells
+    index, value, rows, n = split_entries(cells, field.name)
     offsets = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n)))).astype(np.int32)
     return pa.MapArray.from_arrays(offsets, index.astype(np.int32), value)
 

@@ -35,7 +35,12 @@ def credit(n: int = 1000, noise: float = 0.0, seed: int = 0) -> Any:
     ['age', 'annual salary', 'years in job', 'current debt', 'approved']
     """
     rng = np.random.default_rng(seed)
-    people = _applicants(4 * n + 100, rng)
+    drawn = 4 * n + 100
+    age = rng.integers(18, 71, drawn).astype(np.float64)
+    salary = np.round(np.exp(rng.normal(3.6, 0.45, drawn)), 1)
+    years = np.round(np.minimum(rng.exponential(6.0, drawn), age - 17), 1)
+    debt = np.round(rng.exponential(18.0, drawn), 1)
+    people = np.column_stack([age, salary, years, debt])
     points = people @ POINTS - NEEDED
     clear = np.flatnonzero(np.abs(points) >= 2.0)[:n]
     people, approved = people[clear], points[clear] > 0
@@ -45,11 +50,3 @@ def credit(n: int = 1000, noise: float = 0.0, seed: int = 0) -> Any:
     table["age"] = table["age"].astype(np.int64)
     answers = np.where(approved ^ turned, "yes", "no")
     return pa.table({**table, "approved": answers.tolist()})
-
-
-def _applicants(n: int, rng: np.random.Generator) -> Any:
-    age = rng.integers(18, 71, n).astype(np.float64)
-    salary = np.round(np.exp(rng.normal(3.6, 0.45, n)), 1)
-    years = np.round(np.minimum(rng.exponential(6.0, n), age - 17), 1)
-    debt = np.round(rng.exponential(18.0, n), 1)
-    return np.column_stack([age, salary, years, debt])

@@ -60,7 +60,7 @@ READERS = {
     "Parquet": Reader(columnar.parquet_batches),
     "Arrow": Reader(columnar.arrow_batches),
     "JSON lines": Reader(jsonlines.read_batches, jsonlines.unify, jsonlines.conform),
-    "LIBSVM": Reader(libsvm.read_batches, libsvm.unify, libsvm.conform),
+    "LIBSVM": Reader(libsvm.read_batches, libsvm.unify, lambda _, rows, schema: rows.cast(schema)),
     "NumPy": Reader(columnar.npy_batches),
 }
 
@@ -513,22 +513,17 @@ def told_where(
     try:
         yield
     except BadCellError as bad:
-        sentence = _bad_cell(source, layout, bad, start)
-        if bad.promised == UTF8:
-            text = format_of(source, layout) == "CSV"
-            advice = "Give --encoding latin-1, say." if text else _advice(bad)
-        elif bad.promised == PROMISED:
-            advice = _advice(bad) if advice is None else ""
-        elif advice is None or bad.promised == FINITE:
+        row, is_csv = start + bad.row, format_of(source, layout) == "CSV"
+        if bad.text is None and is_csv:
+            bad.text = csv.cell_text(source, layout, row, bad.column)
+        if bad.promised == UTF8 and is_csv:
+            advice = "Give --encoding latin-1, say."
+        elif advice is not None and bad.promised == PROMISED:
+            advice = ""
+        elif advice is None or bad.promised in (FINITE, UTF8):
             advice = _advice(bad)
-        raise DataError(f"{sentence} {advice}".rstrip()) from None
-
-
-def _bad_cell(source: Source, layout: Layout, bad: BadCellError, start: int) -> str:
-    row = start + bad.row
-    if bad.text is None and format_of(source, layout) == "CSV":
-        bad.text = csv.cell_text(source, layout, row, bad.column)
-    return f"{source.name}, row {row + 1}, {column_called(bad.column)}: {bad.what}."
+        where = f"{source.name}, row {row + 1}, {column_called(bad.column)}"
+        raise DataError(f"{where}: {bad.what}. {advice}".rstrip()) from None
 
 
 def _advice(bad: BadCellError) -> str:

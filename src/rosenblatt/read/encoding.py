@@ -352,7 +352,8 @@ class Unseen:
         for name, rows in self.rows.items():
             if rows:
                 values = self.values[name].most_common()
-                told = listed([f"{_called(value)} ({count:,})" for value, count in values])
+                named = [(f'"{value}"' if value else "(missing)", n) for value, n in values]
+                told = listed([f"{value} ({count:,})" for value, count in named])
                 have = "has" if rows == 1 else "have"
                 yield (
                     f"{counted(rows, 'row')} {have} a value of {column_called(name)} that was "
@@ -366,10 +367,6 @@ class Unseen:
             for name, rows in self.rows.items()
             if rows
         }
-
-
-def _called(value: str) -> str:
-    return f'"{value}"' if value else "(missing)"
 
 
 ENTRIES = 1 << 18  # transposed at a time: few enough to stay in a cache

@@ -13,15 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt.errors import UsageError, as_option, one_line, shortened
+from rosenblatt.errors import UsageError, one_line, shortened
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.read import csv, jsonlines
 from rosenblatt.read.chunks import Chunk, LineStream, Place, RowChunk, RowStream
-from rosenblatt.read.columns import ENTRY, OWN, as_numbers, is_moment, is_text, refused
+from rosenblatt.read.columns import ENTRY, OWN, as_numbers, is_moment, is_text
 from rosenblatt.read.csv import MISSING, Dialect
 from rosenblatt.read.encoding import in_rows
 from rosenblatt.read.kinds import FLAGS, Kinds, features, kind_of, kinds_told
-from rosenblatt.read.plan import Wishes, find_column, find_columns, forced_kinds
+from rosenblatt.read.plan import Wishes, check_readable, find_column, find_columns, forced_kinds
 from rosenblatt.read.source import Layout, format_of
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, missing
 from rosenblatt.words import column_called, counted, listed
@@ -319,7 +319,7 @@ def feed_from_json(kept: dict[str, Any]) -> Any:
 def _batch(feed: CsvFeed | ArrowFeed, batch: Batch, table: Any, lines: NDArray[np.intp]) -> Batch:
     """The rows of an Arrow table: as an array where all are numbers, else one by one."""
     names = feed.numbers
-    columns = [_numbers(table.column(name)) for name in names]
+    columns = [as_numbers(table.column(n)).to_numpy(zero_copy_only=False) for n in names]
     X, squares = in_rows(columns) if names else (np.empty((table.num_rows, 0)), 0.0)
     y = labels_of(table.column(feed.target))
     batch = replace(batch, table=Table(X, y, lines), names=names)
@@ -382,15 +382,6 @@ def _rounded(feed: CsvFeed | ArrowFeed, batch: Batch, table: Table) -> dict[int,
         if is_changed(cell, float(table.X[row, j])):
             why[int(table.lines[row])] = f'column "{name}": {cell} is not {PROMISED}'
     return why
-
-
-def _numbers(column: Any) -> NDArray[np.float64]:
-    """A column of Arrow as an array, NaN where a number is missing."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    if not pa.types.is_primitive(column.type):  # text that is numbers, mostly
-        column = as_numbers(column)
-    return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
 
 
 def labels_of(column: Any) -> NDArray[Any]:
@@ -524,14 +515,8 @@ def _arrow(source: RowStream, wishes: Wishes) -> HowRead:
     columns = _features(names, target, wishes.ignore)
     for name in (target, *columns):
         kind = schema.field(name).type
-        if forced.get(name) == "category" and is_moment(kind):
-            continue
-        if why := refused(kind):
-            option = as_option(name)
-            also = f" or --category {option}" if is_moment(kind) else ""
-            raise UsageError(
-                f"{source.name}, {column_called(name)} holds {why}; give --ignore {option}{also}."
-            )
+        if not (forced.get(name) == "category" and is_moment(kind)):
+            check_readable(kind, source.name, name)
     guessed = {}
     for name in columns:
         if is_text(schema.field(name).type) and name not in forced:

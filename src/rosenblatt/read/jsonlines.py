@@ -136,20 +136,16 @@ def _surely_flat(lines: bytes) -> bool:
     return bool(opened.max() + np.maximum(opened - closed, 0).sum() <= DEEPEST)
 
 
-def _check_depth(source: Source, lines: bytes, done: int) -> None:
-    at = None if _surely_flat(lines) else _first_too_deep(lines)
-    if at is not None:
-        row = _row(done, lines.split(b"\n")[:at])
-        raise DataError(f"{source.name}, row {row}: it is nested more than {DEEPEST} deep.")
-
-
 def _row(done: int, before: list[bytes]) -> int:
     """The number of a row, from 1, after so many rows and these lines, of which some are blank."""
     return done + sum(1 for line in before if line.strip()) + 1
 
 
 def _parsed(source: Source, lines: bytes, done: int) -> Any:
-    _check_depth(source, lines, done)
+    at = None if _surely_flat(lines) else _first_too_deep(lines)
+    if at is not None:
+        row = _row(done, lines.split(b"\n")[:at])
+        raise DataError(f"{source.name}, row {row}: it is nested more than {DEEPEST} deep.")
     try:
         lines.decode()
         table = _unrounded(_read(lines), lines)

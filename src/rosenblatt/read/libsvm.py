@@ -53,8 +53,3 @@ def unify(source: Source, batches: Iterable[Any]) -> Any:
     for batch in batches:
         types.add(batch)
     return pa.schema({**types.found(), ENTRIES: pa.string()})
-
-
-def conform(source: Source, batch: Any, schema: Any) -> Any:
-    """A batch with its labels in the type that fits all of them."""
-    return batch.cast(schema)

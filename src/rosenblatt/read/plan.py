@@ -149,7 +149,10 @@ def surveyed(rows: Rows, wishes: Wishes, name: str) -> dict[str, Survey]:
     if wishes.known is not None:
         ignored |= set(rows.names).difference(column.name for column in wishes.known)
     target = wishes.target and find_column(rows.names, wishes.target, "--target")
-    forced, entries = forced_kinds(rows.names, wishes), _entries_in(rows)
+    forced, entries = forced_kinds(rows.names, wishes), None
+    if rows.names == [LABEL, ENTRIES]:  # the lines of a LIBSVM file
+        kind = rows.schema.types[-1]
+        entries = ENTRIES if is_text(kind) or pa.types.is_map(kind) else None
     ignored -= {target}
     seen = {
         n: Survey(
@@ -190,14 +193,6 @@ def _told_apart(kind: Any, forced: str | None) -> int | None:
     if forced == "category" or (forced is None and is_text(kind) and pa.types.is_dictionary(kind)):
         return None
     return FEW if forced is None and is_text(kind) else 0
-
-
-def _entries_in(rows: Rows) -> str | None:
-    """The column of entries, if these are the lines of a LIBSVM file."""
-    if rows.names != [LABEL, ENTRIES]:
-        return None
-    kind = rows.schema.types[-1]
-    return ENTRIES if is_text(kind) or pa.types.is_map(kind) else None
 
 
 def check_named(names: Sequence[str], wishes: Wishes) -> None:
@@ -268,7 +263,7 @@ def _of_few_words(names: list[str], seen: dict[str, Survey], wishes: Wishes) -> 
 
 def _answers(survey: Survey, column: str, wished: tuple[str | None, bool], name: str) -> Answers:
     """The labels; with a positive one, that against the rest. As they are, or refused if odd."""
-    _check_readable(survey.type, name, column)
+    check_readable(survey.type, name, column)
     positive, as_they_are = wished
     labels = _in_order(survey)
     many = survey.labels is not None and survey.labels.many
@@ -380,7 +375,7 @@ def _kinds(
     """What each column is, and how it is written if it is not of numbers as they are."""
     for n, survey in seen.items():
         if not survey.entries:
-            _check_readable(survey.type, name, n)
+            check_readable(survey.type, name, n)
     kinds = {n: forced.get(n) or _kind(survey) for n, survey in seen.items()}
     if wishes.known is not None:
         return kinds, {c.name: (c.decimal, c.mark) for c in wishes.known if isinstance(c, Written)}
@@ -496,7 +491,8 @@ def _words(rows: Rows, columns: list[str], wishes: Wishes, name: str) -> dict[st
     return {n: wishes.vocabulary.of(count) for n, count in counts.items()}
 
 
-def _check_readable(kind: Any, name: str, column: str) -> None:
+def check_readable(kind: Any, name: str, column: str) -> None:
+    """Refuse a column that holds nothing to learn from."""
     if strange := refused(kind):
         option = as_option(column)
         also = f", or --category {option}" if is_moment(kind) else ""

@@ -102,9 +102,13 @@ class Source:
         return size if self.compression is None else UNPACKED * size
 
     def open(self) -> Any:
-        """The bytes, no longer compressed, as PyArrow reads them."""
+        """The bytes, no longer compressed, as PyArrow reads them, a few in memory at a time."""
         try:
-            return unpacked(self.path, self.compression, self.member)
+            if self.compression in (None, "gzip", "zstd"):
+                return pa.input_stream(self.path, compression=self.compression)
+            if self.compression == "zip":
+                return pa.PythonFile(zipfile.ZipFile(self.path).open(self.member or ""), "r")
+            return pa.PythonFile((bz2 if self.compression == "bz2" else lzma).open(self.path), "r")
         except UNREADABLE as trouble:
             raise cannot_open(self.name, trouble) from None
 
@@ -280,15 +284,6 @@ def compression_of(first: bytes) -> str | None:
     if first.startswith(b"BZh") and first[4:10] in BZ2:
         return "bz2"
     return next((name for magic, name in PACKED.items() if first.startswith(magic)), None)
-
-
-def unpacked(path: str, compression: str | None, member: str | None) -> Any:
-    """The bytes of a file as PyArrow reads them, a little of them in memory at a time."""
-    if compression in (None, "gzip", "zstd"):
-        return pa.input_stream(path, compression=compression)
-    if compression == "zip":
-        return pa.PythonFile(zipfile.ZipFile(path).open(member or ""), "r")
-    return pa.PythonFile((bz2 if compression == "bz2" else lzma).open(path), "r")
 
 
 def table_in(path: str, name: str) -> str:
