@@ -218,10 +218,11 @@ def test_plain_python_makes_the_same_corrections(in_python):
     assert plain.weights_.tolist() == compiled.weights_.tolist()
 
 
+@pytest.mark.parametrize("rows", [100, 500])
 @pytest.mark.parametrize("labels", [2, 3])
-def test_a_pocket_is_the_same_in_plain_python(in_python, labels):
+def test_a_pocket_is_the_same_in_plain_python(in_python, labels, rows):
     rng = np.random.default_rng(3)
-    X, y = np.round(8 * rng.normal(size=(500, 9))), rng.integers(labels, size=500)
+    X, y = np.round(8 * rng.normal(size=(rows, 9))), rng.integers(labels, size=rows)
     fit = lambda: rb.PocketPerceptron(60, random_state=0).fit(X, y)  # noqa: E731
     plain, compiled = in_python(fit, "pla_random", "keep", "pocket"), fit()
     assert plain.trace_.examples.tolist() == compiled.trace_.examples.tolist()

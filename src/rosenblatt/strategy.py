@@ -203,7 +203,10 @@ def _mended(task: Task, hypothesis: Hypothesis, mistakes: int) -> tuple[Hypothes
     budget = algorithms.Budget(FOREVER, 1000, task.deadline.left)
     size = float(np.abs(hypothesis.w).max()) / examples.n
     start = examples.flat(hypothesis.w).copy()
-    run = algorithms.pla(examples, algorithms.Rule(eta=size), budget, start)
+    try:
+        run = algorithms.pla(examples, algorithms.Rule(eta=size), budget, start)
+    except algorithms.Interrupted as stop:
+        run = stop.run
     return (run.hypothesis, 0) if run.separated else (hypothesis, mistakes)
 
 

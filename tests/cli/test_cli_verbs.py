@@ -53,6 +53,22 @@ def test_batches_do_not_change_answers(told, model, tmp_path, credit_files, monk
     assert (tmp_path / "whole.csv").read_text() == (tmp_path / "parts.csv").read_text()
 
 
+def test_lines_whose_types_turn_out_later_are_answered(told, tmp_path, monkeypatch):
+    import rosenblatt.read.jsonlines
+
+    (tmp_path / "d.csv").write_text("x,y\n" + "".join(f"{i},{i > 4}\n" for i in range(10)))
+    told("learn", "d.csv", "-o", "m.json")
+    rows = [{"x": i, "k": i} for i in range(40)] + [{"x": 1.5, "k": 2.5, "new": "n"}]
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.setattr(rosenblatt.read.jsonlines, "BLOCK", 64)
+    for output in ("out.jsonl", "out.csv", "out.parquet"):
+        code, _, err = told("predict", "m.json", "d.jsonl", "-o", output)
+        assert code == 0, err
+    answers = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["answer"] for row in answers] == [i > 4 for i in range(40)] + [False]
+    assert (answers[-1]["k"], answers[-1]["new"], answers[0]["new"]) == (2.5, "n", None)
+
+
 def test_reasons_name_what_pushed_most(told, model, credit_files):
     code, out, _ = told("predict", model, credit_files / "credit.csv", "--explain")
     assert code == 0

@@ -68,6 +68,8 @@ def test_the_only_column_with_two_values_holds_the_answers(data):
         data(ROWS)
     with pytest.raises(DataError, match="no column has exactly two values"):
         data("a,b\n1,2\n2,3\n3,4\n")
+    with pytest.raises(DataError, match='there is one column alone, column "a;b;y"'):
+        data("a;b;y\n1;2;no\n2;3;yes\n3;4;no\n", Layout(separator=","))
 
 
 def test_the_larger_label_is_yes_unless_said(data):

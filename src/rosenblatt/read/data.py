@@ -102,6 +102,13 @@ def read_schema(source: Source, layout: Layout = Layout()) -> Any:
     return next(read_batches(source, layout)).schema
 
 
+def read_alike(source: Source, layout: Layout) -> Iterator[Any]:
+    """The rows in Arrow batches of one schema; a format that tells none is read for it before."""
+    if READERS[format_of(source, layout)].unify is None:
+        return read_batches(source, layout)
+    return FileTable.of(source, layout).batches()
+
+
 def names_in(source: Source, layout: Layout) -> list[str]:
     """The columns of a file."""
     if format_of(source, layout) == "JSON lines":  # a field may come late

@@ -237,6 +237,11 @@ def _target(
     few = two or _of_few_words(names, seen, wishes)
     if len(few) == 1:
         return few[0], "two values" if two else "a few words"
+    if len(names) == 1:
+        raise DataError(
+            f"{name}: there is one column alone, {column_called(names[0])}. Say what stands "
+            "between the cells of a row with --separator."
+        )
     if not few:
         raise DataError(
             f"{name}: no column has exactly two values. Say which holds the answers with --target."

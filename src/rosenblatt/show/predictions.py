@@ -23,7 +23,7 @@ from rosenblatt.files import replacing
 from rosenblatt.hypothesis import JointHypothesis
 from rosenblatt.model import Model
 from rosenblatt.read.columns import Number, is_bytes
-from rosenblatt.read.data import read_batches, told_where
+from rosenblatt.read.data import read_alike, told_where
 from rosenblatt.read.encoding import Unseen
 from rosenblatt.read.source import Layout, Source, format_of, numbered
 from rosenblatt.words import as_written, column_called, counted, json_text, listed, shown_bytes
@@ -80,7 +80,7 @@ def _writing(kind: str, file: Any) -> Iterator[Callable[[Any], None]]:
         nonlocal writer
         if writer is None:
             writer = WRITERS[kind](file, table.schema)
-        writer.write(table.cast(writer.schema) if table.schema != writer.schema else table)
+        writer.write(table)
 
     try:
         yield write
@@ -243,7 +243,7 @@ def answered(
     reasons = Reasons(model) if explain else None
     layout, done = _known_layout(model, source, layout), 0
     with told_where(source, layout, 0, ADVICE):
-        for batch in read_batches(source, layout):
+        for batch in read_alike(source, layout):
             for start in range(0, max(batch.num_rows, 1), FEW):
                 part = batch.slice(start, FEW)
                 with told_where(source, layout, done, ADVICE):
