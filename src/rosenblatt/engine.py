@@ -32,11 +32,12 @@ log = logging.getLogger("rosenblatt")
 
 # Sums may be reordered; NaN and infinity keep their meaning, so that overflow is seen.
 REORDER = {"reassoc", "contract", "nsz"}
-NO_WAY_IN = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+NO_WAY_IN: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # A call that counts references to its arrays takes as long as two rows, and longer to compile.
 UNCOUNTED: Any = {"_nrt": False}
 INSIDE: Any = {"forceinline": True, **UNCOUNTED}  # part of the loop
-REORDERED: Any = {**INSIDE, "fastmath": REORDER}
+REORDERING: Any = {"fastmath": REORDER}
+REORDERED: Any = {**INSIDE, **REORDERING}
 SILENT_SECONDS = 0.4  # of a kernel: half a second with what comes before it
 HEARTBEAT = 0.2  # seconds
 AHEAD = 256  # entries of a sparse matrix that are asked for before they are needed
@@ -50,14 +51,8 @@ ROW = 4  # multiplications that Python could make while it comes to a row
 class Kernel:
     """A function of `kernels`, compiled when it is first called with rows of some format.
 
-    Parameters
-    ----------
-    function : callable
-        What to compile.
-    bind : callable, optional
-        Called before that, to tell Numba of helpers that are not in `kernels`.
-    work : callable, optional
-        About how many multiplications it makes of some arguments; see `plain_at_first`.
+    `bind` is called before that, to tell Numba of helpers that are not in `kernels`; `work` says
+    about how many multiplications it makes of some arguments, see `plain_at_first`.
     """
 
     def __init__(
@@ -187,12 +182,31 @@ def _compiled_for(function: Callable[..., Any], arguments: tuple[Any, ...]) -> N
         _jit(function).compile(tuple(map(numba.typeof, arguments)))  # type: ignore[attr-defined]
 
 
-def overload(function: Callable[..., Any], jit_options: Any = None) -> Any:
+def overload(function: Callable[..., Any], jit_options: Any = None, strict: bool = True) -> Any:
     """Numba's `overload`, for helpers that kernels alone call: Python has no way in."""
     from numba.extending import overload as bound
 
     options: Any = {**NO_WAY_IN, **(jit_options or {})}
-    return bound(function, jit_options=options)
+    return bound(function, jit_options=options, strict=strict)
+
+
+def chosen(helper: Callable[..., Any], choose: Callable[[Any], Any], **options: Any) -> None:
+    """Have kernels call what is chosen by the type of their rows in place of a helper."""
+    overload(helper, jit_options=options, strict=False)(lambda rows, *others: choose(rows))
+
+
+def compiled_too(*helpers: Callable[..., Any], **options: Any) -> None:
+    """Have kernels call helpers as they are written."""
+    from numba.extending import register_jitable
+
+    options |= NO_WAY_IN
+    for helper in helpers:
+        register_jitable(**options)(helper)
+
+
+def _kind_of(rows: Any) -> Any:
+    """The format of rows of this type: a class of `kernels`."""
+    return rows.instance_class
 
 
 def helpers(*functions: Callable[..., Any], **options: Any) -> None:
@@ -205,12 +219,12 @@ def helpers(*functions: Callable[..., Any], **options: Any) -> None:
 
 def _sparse(rows: Any) -> bool:
     """Whether rows of this type are sparse."""
-    return bool(rows.instance_class is kernels.Sparse)
+    return _kind_of(rows) is kernels.Sparse
 
 
 def _joint(rows: Any) -> bool:
     """Whether rows of this type have more than two labels."""
-    return bool(rows.instance_class is kernels.Joint)
+    return _kind_of(rows) is kernels.Joint
 
 
 # Left to itself LLVM gathers the weights of sparse rows into vectors, which is slow on many
@@ -236,84 +250,33 @@ def _measure_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
 @functools.cache
 def _bind_primitives() -> None:
     """Tell Numba which primitive serves which row format, and to compile the small helpers."""
-
-    @overload(kernels.score, jit_options={"fastmath": REORDER})
-    def score(D, n, w):  # type: ignore[no-untyped-def]
-        return kernels.score_dense if D.instance_class is kernels.Dense else None
-
+    k = kernels
     # A run in the plane is the same on every processor: no reordering there.
-    @overload(kernels.score)
-    def score_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
-        if D.instance_class is kernels.Plane:
-            return kernels.score_dense
-        return _score_in_two_sums if _sparse(D) else None
-
+    in_order = {k.Plane: k.score_dense, k.Sparse: _score_in_two_sums}
+    chosen(k.score, lambda D: k.score_dense if _kind_of(D) is k.Dense else None, **REORDERING)
+    chosen(k.score, lambda D: in_order.get(_kind_of(D)))
     # No reordering in `add`: a fused multiply-add would make a replay differ in the last bit.
-    @overload(kernels.add, jit_options=INSIDE)
-    def add(D, n, w, a):  # type: ignore[no-untyped-def]
-        if _joint(D):
-            return None
-        return kernels.add_sparse if _sparse(D) else kernels.add_dense
+    add = {k.Dense: k.add_dense, k.Plane: k.add_dense, k.Sparse: k.add_sparse}
+    chosen(k.add, lambda D: add.get(_kind_of(D)), **INSIDE)
+    chosen(k.add, lambda D: k.add_joint if _joint(D) else None)
+    chosen(k.step, lambda D: _joint_step if _joint(D) else lambda D, n: D.step[n], **INSIDE)
+    chosen(k.mistake, lambda D: k.mistake_joint if _joint(D) else k.mistake_of_two, **INSIDE)
+    score_all = {k.Dense: k.score_all_dense, k.Sparse: k.score_all_sparse}
+    chosen(k.score_all, lambda D: score_all.get(_kind_of(D.types[0])), **REORDERED)
+    plane = {k.Plane: k.score_all_dense}
+    chosen(k.score_all, lambda D: plane.get(_kind_of(D.types[0])))
+    chosen(k.size, lambda D: (lambda D: len(D.label)) if _joint(D) else lambda D: len(D.step))
+    chosen(k.ahead, lambda D: k.ahead_joint if _joint(D) else k.ahead_of_two)
+    chosen(k.block, lambda D: k.block_sparse if _sparse(D.types[0]) else k.block_dense)
+    chosen(k.measure, lambda D: None if _sparse(D) else k.measure_dense, **REORDERING)
+    chosen(k.measure, lambda D: _measure_in_two_sums if _sparse(D) else None)
+    chosen(k.squares, lambda D: k.squares_sparse if _sparse(D) else k.squares_dense)
+    compiled_too(k.rival, k.sign, k.mistaken, k.wrong, k.mistakes, k.largest)
+    compiled_too(k.squared_length, **REORDERING)
 
-    @overload(kernels.add)
-    def add_of_many(D, n, w, a):  # type: ignore[no-untyped-def]
-        return kernels.add_joint if _joint(D) else None
 
-    @overload(kernels.step, jit_options=INSIDE)
-    def step(D, n):  # type: ignore[no-untyped-def]
-        if _joint(D):
-            return lambda D, n: D.rows.step[np.int64(n) // D.K]
-        return lambda D, n: D.step[n]
-
-    @overload(kernels.mistake, jit_options=INSIDE)
-    def mistake(D, n, w, zero):  # type: ignore[no-untyped-def]
-        return kernels.mistake_joint if _joint(D) else kernels.mistake_of_two
-
-    @overload(kernels.score_all, jit_options=REORDERED)
-    def score_all(D, n, w):  # type: ignore[no-untyped-def]
-        if D.types[0].instance_class is kernels.Plane:
-            return None
-        return kernels.score_all_sparse if _sparse(D.types[0]) else kernels.score_all_dense
-
-    @overload(kernels.score_all)
-    def score_all_in_the_plane(D, n, w):  # type: ignore[no-untyped-def]
-        return kernels.score_all_dense if D.types[0].instance_class is kernels.Plane else None
-
-    @overload(kernels.size)
-    def size(D):  # type: ignore[no-untyped-def]
-        return (lambda D: len(D.label)) if _joint(D) else lambda D: len(D.step)
-
-    @overload(kernels.ahead)
-    def ahead(D, n, w):  # type: ignore[no-untyped-def]
-        return kernels.ahead_joint if _joint(D) else kernels.ahead_of_two
-
-    @overload(kernels.block)
-    def block(D, w, k):  # type: ignore[no-untyped-def]
-        return kernels.block_sparse if _sparse(D.types[0]) else kernels.block_dense
-
-    overload(kernels.rival)(lambda s, y, zero: kernels.rival)
-
-    overload(kernels.sign)(lambda s, zero: kernels.sign)
-    overload(kernels.mistaken)(lambda D, n, w, zero: kernels.mistaken)
-    overload(kernels.wrong)(lambda s, positive, zero: kernels.wrong)
-    overload(kernels.mistakes)(lambda D, w, doubt: kernels.mistakes)
-    overload(kernels.largest)(lambda w: kernels.largest)
-
-    @overload(kernels.measure, jit_options={"fastmath": REORDER})
-    def measure(D, n, w):  # type: ignore[no-untyped-def]
-        return None if _sparse(D) else kernels.measure_dense
-
-    @overload(kernels.measure)
-    def measure_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
-        return _measure_in_two_sums if _sparse(D) else None
-
-    @overload(kernels.squares)
-    def squares(D, n):  # type: ignore[no-untyped-def]
-        return kernels.squares_sparse if _sparse(D) else kernels.squares_dense
-
-    overload(kernels.squared_length, jit_options={"fastmath": REORDER})(
-        lambda w: kernels.squared_length
-    )
+def _joint_step(D, n):  # type: ignore[no-untyped-def]
+    return D.rows.step[np.int64(n) // D.K]
 
 
 @functools.cache
@@ -396,36 +359,18 @@ def bring() -> Any:
 @functools.cache
 def _bind_stream() -> None:
     """Tell Numba of what only the kernels of a stream call."""
-
+    k = kernels
     # A stream gives the same bits one dict or one block at a time: no reordering here either.
-    @overload(kernels.in_order)
-    def in_order(D, n, w):  # type: ignore[no-untyped-def]
-        return kernels.score_sparse if _sparse(D) else kernels.score_dense
-
-    @overload(kernels.errs)
-    def errs(D, n, zero, V, counts):  # type: ignore[no-untyped-def]
-        return kernels.errs_joint if _joint(D) else kernels.errs_of_two
-
-    overload(kernels.beaten)(lambda D, n, zero, V, counts: kernels.beaten)
-    overload(kernels.highest)(lambda D, n, zero, ask, V, counts, but: kernels.highest)
-    overload(kernels.asked, jit_options=INSIDE)(lambda D, n, ask, V, counts, s: kernels.asked)
-
-    def learning(many: bool) -> tuple[Any, Any]:
-        """What learns a row, and what watches it, of two labels or of more."""
-        return (
-            lambda D, n, zero, mistake, V, kept, counts, window: (
-                kernels.learn if _joint(D) == many else None
-            ),
-            lambda D, n, zero, V, counts, wrong: kernels.watch_row if _joint(D) == many else None,
-        )
-
+    chosen(k.in_order, lambda D: k.score_sparse if _sparse(D) else k.score_dense)
+    chosen(k.errs, lambda D: k.errs_joint if _joint(D) else k.errs_of_two)
     # With more labels parts of vectors are taken, whose references are counted.
-    for many, options in ((False, {"jit_options": INSIDE}), (True, {})):
-        learn, watch_row = learning(many)
-        overload(kernels.learn, **options)(learn)
-        overload(kernels.watch_row, **options)(watch_row)
-    overload(kernels.end_window)(lambda V, counts: kernels.end_window)
-    overload(kernels.put)(lambda w, into: kernels.put_array)
+    chosen(k.learn, lambda D: None if _joint(D) else k.learn, **INSIDE)
+    chosen(k.learn, lambda D: k.learn if _joint(D) else None)
+    chosen(k.watch_row, lambda D: None if _joint(D) else k.watch_row, **INSIDE)
+    chosen(k.watch_row, lambda D: k.watch_row if _joint(D) else None)
+    compiled_too(k.beaten, k.highest, k.end_window)
+    compiled_too(k.asked, **INSIDE)
+    chosen(k.put, lambda w: k.put_array)
 
 
 def cores() -> int:

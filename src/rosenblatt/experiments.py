@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import rosenblatt.algorithms as algorithms
 import rosenblatt.checks as checks
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import area, clip
+from rosenblatt.show.regions import area, clip
 from rosenblatt.words import bars, card, counted
 
 FRESH_EXAMPLES = 10_000

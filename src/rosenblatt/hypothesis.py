@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -40,21 +40,10 @@ ENTRIES = 1 << 20  # looked at at a time
 
 Floats = NDArray[np.float64]
 
-Polygon = list[tuple[float, float]]  # its corners, in order around it
-
 
 @dataclass(frozen=True, eq=False)
 class Hypothesis:
     """A line, plane or hyperplane that answers yes on its positive side.
-
-    Parameters
-    ----------
-    w : float64 array of shape (d + 1,)
-        The weights with a slot for w0, which is 0 where x0 is 0.
-    x0 : float
-        The constant feature, 0.0 for none.
-    zero : {0, -1, +1}
-        The meaning of sign(0): always a mistake, -1 or +1.
 
     Examples
     --------
@@ -65,9 +54,9 @@ class Hypothesis:
     1.0
     """
 
-    w: NDArray[np.float64]
-    x0: float = 1.0
-    zero: int = 0
+    w: NDArray[np.float64]  # with a slot for w0, which is 0 where x0 is 0
+    x0: float = 1.0  # the constant feature, 0.0 for none
+    zero: int = 0  # the meaning of sign(0): always a mistake, -1 or +1
 
     @property
     def threshold(self) -> float:
@@ -364,39 +353,6 @@ def _exact_total(w: NDArray[np.float64], x: NDArray[np.float64]) -> tuple[int, i
     return total, lowest - 106
 
 
-def clip(polygon: Polygon, w: Iterable[float]) -> Polygon:
-    """The part of a convex polygon where w·x ≥ 0, for tall weights w of the plane.
-
-    Examples
-    --------
-    >>> clip([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], (-0.5, 1.0, 0.0))
-    [(0.5, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 1.0)]
-    """
-    kept: Polygon = []
-    c, a, b = w
-    sides = [float(c + a * x + b * y) for x, y in polygon]
-    for i, (x, y) in enumerate(polygon):
-        (before_x, before_y), side, before = polygon[i - 1], sides[i], sides[i - 1]
-        if (side >= 0) != (before >= 0):
-            share = before / (before - side)
-            kept.append((before_x + share * (x - before_x), before_y + share * (y - before_y)))
-        if side >= 0:
-            kept.append((x, y))
-    return kept
-
-
-def area(polygon: Polygon) -> float:
-    """The shoelace formula.
-
-    Examples
-    --------
-    >>> area([(0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (0.0, 1.0)])
-    2.0
-    """
-    corners = zip(polygon[-1:] + polygon[:-1], polygon, strict=True)
-    return abs(sum(a * d - c * b for (a, b), (c, d) in corners)) / 2
-
-
 @dataclass(frozen=True, eq=False)
 class Wrong:
     """The work of finding the rows that w, as kernels have it, answers wrongly."""
@@ -631,24 +587,18 @@ class LabelStrength(Strength):
     label: str
 
 
-def strengths(hypothesis: Hypothesis, blocks: Blocks) -> list[Strength]:
-    """The features, strongest first, by what a typical change moves the score.
+def strengths(
+    hypothesis: Hypothesis, blocks: Blocks, labels: Sequence[str]
+) -> Sequence[Sequence[Strength]]:
+    """The features, strongest first, by what a typical change moves the score; for each label.
 
     A weight applies to the values in the file, so weights of columns on different scales do
-    not compare; weight × standard deviation does.
+    not compare; weight × standard deviation does. Two labels have one score; weights that more
+    have in common change no answer, and are left out.
     """
     spread = Spread.of(blocks)
-    return [Strength(*found) for found in _ranked(hypothesis.w[1:], spread)]
-
-
-def strengths_of_labels(
-    hypothesis: Hypothesis, blocks: Blocks, labels: Sequence[str]
-) -> list[list[LabelStrength]]:
-    """The same for each of more than two labels.
-
-    Weights that all labels have in common change no answer: they are left out.
-    """
-    spread = Spread.of(blocks)
+    if hypothesis.w.ndim == 1:
+        return [[Strength(*found) for found in _ranked(hypothesis.w[1:], spread)]]
     weights = hypothesis.w[:, 1:] - hypothesis.w[:, 1:].mean(axis=0)
     return [
         [LabelStrength(*found, label) for found in _ranked(w, spread)]

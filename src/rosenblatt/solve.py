@@ -16,44 +16,20 @@ import numpy as np
 
 import rosenblatt.clock as clock
 from rosenblatt.clock import NEVER, Deadline, Silent, Stopwatch, Watcher
-from rosenblatt.errors import (
-    DataError,
-    UsageError,
-    UserError,
-    as_option,
-)
+from rosenblatt.errors import DataError, UsageError, UserError, as_option
 from rosenblatt.evidence.accuracy import NOT_ASKED_FOR, Accuracy, Tester, Testing, Trial
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import contradicted, separability_of
 from rosenblatt.evidence.verdicts import Separability, Verdict
 from rosenblatt.examples import Examples, JointExamples
-from rosenblatt.hypothesis import (
-    Hypothesis,
-    Strength,
-    mistakes_of,
-    strengths,
-    strengths_of_labels,
-)
+from rosenblatt.hypothesis import Hypothesis, Strength, mistakes_of, strengths
 from rosenblatt.model import Model
 from rosenblatt.read import Layout
-from rosenblatt.read.data import (
-    Data,
-)
+from rosenblatt.read.data import Data
 from rosenblatt.read.plan import Wishes
 from rosenblatt.read.source import numbered
-from rosenblatt.strategy import (
-    How,
-    Outcome,
-    learn_line,
-)
-from rosenblatt.words import (
-    card,
-    column_called,
-    counted,
-    line_called,
-    listed,
-    no_fewer,
-)
+from rosenblatt.strategy import How, Outcome, learn_line
+from rosenblatt.words import card, column_called, counted, line_called, listed, no_fewer
 
 SECONDS = 5.0
 # Of the time: for the verdict; of what is left then, for the line where there is a trial too.
@@ -207,9 +183,7 @@ class Result:
 
         Of more than two labels those of label after label, each with its `label`.
         """
-        if not self.many:
-            return strengths(self.hypothesis, self.data.blocks)
-        each = strengths_of_labels(self.hypothesis, self.data.blocks, self.labels)
+        each = strengths(self.hypothesis, self.data.blocks, self.labels)
         return [one for label in each for one in label]
 
     def found(self) -> str:
@@ -321,20 +295,9 @@ def solve(
     testing: Testing = Testing(),
     watcher: Watcher = Silent(),
 ) -> Result:
-    """Decide, learn and test in one time limit, telling each step as it is done.
+    """Decide, learn and test in one time limit, telling a watcher of each step as it is done.
 
-    Parameters
-    ----------
-    data : Data
-        What to learn from.
-    reading : (Layout, Wishes)
-        How it was read, to read a file to test on and parts of it alike.
-    how : How
-        What was asked for.
-    testing : Testing
-        How to measure accuracy.
-    watcher : Watcher
-        Is told of each step.
+    How the data were read is needed to read a file to test on, and parts of them, alike.
     """
     held = isinstance(data.blocks, Examples)
     refuse_labels(data, how)

@@ -13,11 +13,11 @@ from sklearn.svm import SVC
 
 import rosenblatt as rb
 from rosenblatt.examples import JointExamples
-from rosenblatt.hypothesis import Hypothesis, area
+from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.show.fitted import examples_of, hypothesis_of
 from rosenblatt.show.page.assets import player_script
 from rosenblatt.show.plot.pictures import Replay
-from rosenblatt.show.regions import Boundary, Regions
+from rosenblatt.show.regions import Boundary, Regions, area
 from rosenblatt.show.scene import clearances, scene_of
 
 BOX = [(-2.0, -1.0), (2.0, -1.0), (2.0, 1.0), (-2.0, 1.0)]

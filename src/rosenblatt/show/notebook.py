@@ -13,9 +13,9 @@ import numpy as np
 import rosenblatt.algorithms as algorithms
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import JointExamples
-from rosenblatt.hypothesis import Polygon
 from rosenblatt.show.fitted import story_of
 from rosenblatt.show.page.assets import colours, player_script, widget_style
+from rosenblatt.show.regions import Polygon
 from rosenblatt.show.scene import Scene, scene_of
 from rosenblatt.show.story import Story, excerpt
 

@@ -3,12 +3,45 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from rosenblatt.hypothesis import Polygon, clip
+Polygon = list[tuple[float, float]]  # its corners, in order around it
+
+
+def clip(polygon: Polygon, w: Iterable[float]) -> Polygon:
+    """The part of a convex polygon where w·x ≥ 0, for tall weights w of the plane.
+
+    Examples
+    --------
+    >>> clip([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], (-0.5, 1.0, 0.0))
+    [(0.5, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 1.0)]
+    """
+    kept: Polygon = []
+    c, a, b = w
+    sides = [float(c + a * x + b * y) for x, y in polygon]
+    for i, (x, y) in enumerate(polygon):
+        (before_x, before_y), side, before = polygon[i - 1], sides[i], sides[i - 1]
+        if (side >= 0) != (before >= 0):
+            share = before / (before - side)
+            kept.append((before_x + share * (x - before_x), before_y + share * (y - before_y)))
+        if side >= 0:
+            kept.append((x, y))
+    return kept
+
+
+def area(polygon: Polygon) -> float:
+    """The shoelace formula.
+
+    Examples
+    --------
+    >>> area([(0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (0.0, 1.0)])
+    2.0
+    """
+    corners = zip(polygon[-1:] + polygon[:-1], polygon, strict=True)
+    return abs(sum(a * d - c * b for (a, b), (c, d) in corners)) / 2
 
 
 @dataclass(frozen=True)
@@ -31,7 +64,8 @@ class Boundary:
 
     def side(self, box: Polygon, above: float, sign: int = 1) -> Polygon:
         """The part of a box at least `above` from the line, on its positive or negative side."""
-        return clip(box, (sign * self.c - above * self.size, sign * self.a, sign * self.b))
+        line = self.moved(above, sign)
+        return clip(box, (line.c, line.a, line.b))
 
     def ends(self, box: Polygon) -> Polygon:
         """Where the line enters and leaves a box; nothing where it passes by."""

@@ -21,13 +21,7 @@ from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.files import write_text
-from rosenblatt.hypothesis import (
-    Hypothesis,
-    Strength,
-    strengths,
-    strengths_of_labels,
-    thresholds_of,
-)
+from rosenblatt.hypothesis import Hypothesis, Strength, strengths, thresholds_of
 from rosenblatt.pipelines import final
 from rosenblatt.show.fitted import examples_of, hypothesis_of, story_of
 from rosenblatt.show.page.assets import player_script, player_style
@@ -195,7 +189,7 @@ def _page(found: Findings) -> Report:
     story, cuts = _played(found)
     scene, undrawn = _drawn(examples, h)
     wrong, wide = h.mistakes(examples), len(labels) if many else 1
-    ranked = strengths_of_labels(h, examples, labels) if many else [strengths(h, examples)]
+    ranked = strengths(h, examples, labels)
     strongest = _strongest(ranked)
     features = list(strongest)[:SOME_FEATURES]
     page = _template().render(

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis, JointHypothesis, Polygon
-from rosenblatt.show.regions import Boundary, Regions
+from rosenblatt.hypothesis import Hypothesis, JointHypothesis
+from rosenblatt.show.regions import Boundary, Polygon, Regions
 from rosenblatt.words import counted
 
 Floats = NDArray[np.float64]

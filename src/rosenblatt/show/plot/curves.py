@@ -12,13 +12,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.errors import UsageError
-from rosenblatt.evidence.guarantee import (
-    Guarantee,
-    Squeeze,
-    guarantee_of,
-    squeeze,
-    with_slot,
-)
+from rosenblatt.evidence.guarantee import Guarantee, Squeeze, guarantee_of, squeeze, with_slot
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.files import replacing
 from rosenblatt.pipelines import final

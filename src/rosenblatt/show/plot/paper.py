@@ -7,8 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rosenblatt.hypothesis import Polygon
-from rosenblatt.show.regions import Boundary, Regions
+from rosenblatt.show.regions import Boundary, Polygon, Regions
 from rosenblatt.show.scene import Scene
 from rosenblatt.words import shown
 
