@@ -8,44 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# Public name -> the module that defines it.
-_HOMES = {
-    "BoundaryDisplay": "rosenblatt.show.plot",
-    "ExperimentDisplay": "rosenblatt.show.plot",
-    "GuaranteeDisplay": "rosenblatt.show.plot",
-    "OptimumDisplay": "rosenblatt.show.plot",
-    "PocketDisplay": "rosenblatt.show.plot",
-    "TraceDisplay": "rosenblatt.show.plot",
-    "Perceptron": "rosenblatt.estimators",
-    "PocketPerceptron": "rosenblatt.estimators",
-    "FewestMistakes": "rosenblatt.estimators",
-    "fewest_mistakes": "rosenblatt.estimators",
-    "experiment": "rosenblatt.experiments",
-    "Experiment": "rosenblatt.experiments",
-    "guarantee": "rosenblatt.evidence.guarantee",
-    "Guarantee": "rosenblatt.evidence.guarantee",
-    "squeeze": "rosenblatt.evidence.guarantee",
-    "Squeeze": "rosenblatt.evidence.guarantee",
-    "OnlinePerceptron": "rosenblatt.online",
-    "Model": "rosenblatt.model",
-    "separability": "rosenblatt.evidence.separability",
-    "Separability": "rosenblatt.evidence.verdicts",
-    "separation": "rosenblatt.evidence.separation",
-    "Separation": "rosenblatt.evidence.separation",
-    "SeparationProof": "rosenblatt.evidence.separationproof",
-    "Proof": "rosenblatt.evidence.proof",
-    "ProofError": "rosenblatt.evidence.parts",
-    "Trace": "rosenblatt.trace",
-    "learn": "rosenblatt.given",
-    "Result": "rosenblatt.solve",
-    "load": "rosenblatt.model",
-    "report": "rosenblatt.show.report",
-    "Report": "rosenblatt.show.report",
-    "save": "rosenblatt.model",
-    "to_onnx": "rosenblatt.export",
-    "register_onnx_converters": "rosenblatt.export",
-    "widget": "rosenblatt.show.notebook",
+# Room -> the public names that it defines.
+_ROOMS = {
+    "estimators": "fewest_mistakes FewestMistakes Perceptron PocketPerceptron",
+    "evidence.guarantee": "guarantee Guarantee squeeze Squeeze",
+    "evidence.parts": "ProofError",
+    "evidence.proof": "Proof",
+    "evidence.separability": "separability",
+    "evidence.separation": "separation Separation",
+    "evidence.separationproof": "SeparationProof",
+    "evidence.verdicts": "Separability",
+    "experiments": "experiment Experiment",
+    "export": "register_onnx_converters to_onnx",
+    "given": "learn",
+    "model": "load Model save",
+    "online": "OnlinePerceptron",
+    "show.notebook": "widget",
+    "show.plot.curves": "ExperimentDisplay GuaranteeDisplay OptimumDisplay PocketDisplay",
+    "show.plot.pictures": "BoundaryDisplay TraceDisplay",
+    "show.report": "report Report",
+    "solve": "Result",
+    "trace": "Trace",
 }
+_HOMES = {name: f"rosenblatt.{room}" for room, names in _ROOMS.items() for name in names.split()}
 
 __all__ = ["__version__", *_HOMES]
 
@@ -75,12 +60,12 @@ if TYPE_CHECKING:
     from rosenblatt.model import save as save
     from rosenblatt.online import OnlinePerceptron as OnlinePerceptron
     from rosenblatt.show.notebook import widget as widget
-    from rosenblatt.show.plot import BoundaryDisplay as BoundaryDisplay
-    from rosenblatt.show.plot import ExperimentDisplay as ExperimentDisplay
-    from rosenblatt.show.plot import GuaranteeDisplay as GuaranteeDisplay
-    from rosenblatt.show.plot import OptimumDisplay as OptimumDisplay
-    from rosenblatt.show.plot import PocketDisplay as PocketDisplay
-    from rosenblatt.show.plot import TraceDisplay as TraceDisplay
+    from rosenblatt.show.plot.curves import ExperimentDisplay as ExperimentDisplay
+    from rosenblatt.show.plot.curves import GuaranteeDisplay as GuaranteeDisplay
+    from rosenblatt.show.plot.curves import OptimumDisplay as OptimumDisplay
+    from rosenblatt.show.plot.curves import PocketDisplay as PocketDisplay
+    from rosenblatt.show.plot.pictures import BoundaryDisplay as BoundaryDisplay
+    from rosenblatt.show.plot.pictures import TraceDisplay as TraceDisplay
     from rosenblatt.show.report import Report as Report
     from rosenblatt.show.report import report as report
     from rosenblatt.solve import Result as Result

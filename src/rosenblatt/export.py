@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ STEP, FURTHEST = 64, 15  # rows are scaled by powers of 2^64, up to the fifteent
 PATTERN = "Rosenblatt"  # how skl2onnx calls what is converted here
 
 Floats = NDArray[np.float64]
+Graph: TypeAlias = "OwnGraph | Converting"  # that is being written
 
 
 def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
@@ -161,17 +162,7 @@ class Exported:
         return kept, places.reshape(-1)
 
 
-class Nodes(Protocol):
-    """A graph that is being written."""
-
-    def constant(self, values: Any) -> str:
-        """The name of an array kept in the graph."""
-
-    def node(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        """The name of what a new node gives."""
-
-
-def _answered(graph: Nodes, X: str, exported: Exported) -> tuple[str, str]:
+def _answered(graph: Graph, X: str, exported: Exported) -> tuple[str, str]:
     """The names of labels and scores, from that of the rows, which are doubles."""
     kept, places = exported.distinct
     power = -math.frexp(np.abs(exported.w).max())[1] if exported.is_scaled else 0
@@ -194,7 +185,7 @@ def _answered(graph: Nodes, X: str, exported: Exported) -> tuple[str, str]:
     return label, graph.node("Gather", s, graph.constant(places), axis=1)
 
 
-def _named(graph: Nodes, s: str, exported: Exported) -> str:
+def _named(graph: Graph, s: str, exported: Exported) -> str:
     """The label of each row, by the scores of labels with different weights."""
     labels = _plain_labels(exported.labels)
     if len(exported.w) == 1:
@@ -207,7 +198,7 @@ def _named(graph: Nodes, s: str, exported: Exported) -> str:
     return graph.node("Gather", graph.constant(labels), place)
 
 
-def _sums(graph: Nodes, X: str, w: Floats, scale: str | None) -> str:
+def _sums(graph: Graph, X: str, w: Floats, scale: str | None) -> str:
     """w·x, times the scale where there is one."""
     constant = graph.constant(w[:, 0])
     if scale is not None:
@@ -215,7 +206,7 @@ def _sums(graph: Nodes, X: str, w: Floats, scale: str | None) -> str:
     return graph.node("Add", graph.node("MatMul", X, graph.constant(w[:, 1:].T)), constant)
 
 
-def _scale(graph: Nodes, X: str, sizes: Floats) -> str:
+def _scale(graph: Graph, X: str, sizes: Floats) -> str:
     """A power of two for each row that brings Σ|w·x| near 1."""
     down = 2.0**-STEP  # the sum must not overflow
     size = graph.node("Mul", graph.node("Abs", X), graph.constant(down))

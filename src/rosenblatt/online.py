@@ -24,6 +24,11 @@ from rosenblatt.tables import LARGE
 from rosenblatt.words import counted
 
 KIND = "online perceptron"
+# What a state has of them; its labels stand beside.
+PARAMETERS = (
+    *("eta0", "fit_intercept", "intercept_scaling", "zero"),
+    *("window", "average", "pocket", "predict_with"),
+)
 # Together with the longest row allowed, these keep every sum of a stream finite.
 ETA = (1e-50, 1e50)
 
@@ -317,16 +322,7 @@ class OnlinePerceptron:
     def state(self) -> dict[str, Any]:
         """Everything as plain values, the same however the stream was cut into calls."""
         return {
-            "parameters": {
-                "eta0": self.eta0,
-                "fit_intercept": self.fit_intercept,
-                "intercept_scaling": self.intercept_scaling,
-                "zero": self.zero,
-                "window": self.window,
-                "average": self.average,
-                "pocket": self.pocket,
-                "predict_with": self.predict_with,
-            },
+            "parameters": {name: getattr(self, name) for name in PARAMETERS},
             "labels": list(self._labels.met),
             **self._memory.state(),
         }

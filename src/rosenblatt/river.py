@@ -74,26 +74,9 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
         predict_with: str = "last",
         labels: tuple[Any, ...] | None = None,
     ) -> None:
-        self.eta0 = eta0
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.zero = zero
-        self.window = window
-        self.average = average
-        self.pocket = pocket
-        self.predict_with = predict_with
-        self.labels = labels
-        self.online = OnlinePerceptron(
-            eta0=eta0,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            zero=zero,
-            window=window,
-            average=average,
-            pocket=pocket,
-            predict_with=predict_with,
-            labels=labels,
-        )
+        given = {name: value for name, value in locals().items() if name != "self"}
+        vars(self).update(given)  # as River expects of parameters
+        self.online = OnlinePerceptron(**given)
 
     def learn_one(self, x: dict[Hashable, Any], y: Any) -> None:
         """Learn the answer of one example.

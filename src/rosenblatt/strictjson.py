@@ -148,12 +148,12 @@ def _begun(path: str) -> int:
     return pipe
 
 
-def _at_most(name: str, file: BinaryIO, most: int = FROM_A_PIPE) -> bytes:
+def _at_most(name: str, file: BinaryIO) -> bytes:
     data = bytearray()
     while block := file.read(PIECE):
         data += block
-        if len(data) > most:
-            raise DataError(f"{name} is larger than {most:,} bytes, more than is read.")
+        if len(data) > FROM_A_PIPE:
+            raise DataError(f"{name} is larger than {FROM_A_PIPE:,} bytes, more than is read.")
     return bytes(data)
 
 

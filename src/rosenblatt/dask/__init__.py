@@ -14,9 +14,8 @@ except ImportError as error:  # pragma: no cover (tested in a process of its own
     ) from error
 
 from rosenblatt.dask.cluster import ClusterError
-from rosenblatt.dask.estimators import Perceptron, PocketPerceptron
+from rosenblatt.dask.estimators import Perceptron, PocketPerceptron, check_proof, separability
 from rosenblatt.dask.mixing import Round
-from rosenblatt.dask.separability import check_proof, separability
 
 __all__ = [
     "ClusterError",

@@ -269,8 +269,9 @@ def _answer(
         for label, each in zip(model.answers.spellings, scores.T, strict=True):
             columns[_free(f"score of {label}", columns)] = pa.array(each, mask=gaps)
     if reasons is not None:
-        told = reasons.of(found.X)
-        columns[_free("reasons", columns)] = _placed(told, found.rows, n)
+        told = pa.array(reasons.of(found.X), pa.string())
+        at = np.cumsum(~gaps) - 1
+        columns[_free("reasons", columns)] = told.take(pa.array(at, mask=gaps))
     return pa.table(columns), y
 
 
@@ -278,13 +279,6 @@ def _labels(model: Model, y: NDArray[np.intp]) -> Any:
     values = pa.array(model.classes_.tolist())
     at = np.maximum(y, 0)  # of two labels -1 and +1, of more a place
     return values.take(pa.array(at, mask=y == model.answers.none))
-
-
-def _placed(told: list[str], rows: NDArray[np.intp], n: int) -> Any:
-    cells: list[str | None] = [None] * n
-    for row, text in zip(rows, told, strict=True):
-        cells[row] = text
-    return pa.array(cells, pa.string())
 
 
 def _free(name: str, taken: dict[str, Any]) -> str:
