@@ -11,7 +11,11 @@ import numpy as np
 
 import rosenblatt as rb
 from bench.line import Line
-from bench.measure import faster, figure, interleaved, peer, rounds
+from bench.measure import at_most, faster, figure, interleaved, peer, rounds
+from rosenblatt import engine
+from rosenblatt.algorithms import sieve as sieving
+from rosenblatt.algorithms.sieve import Sieve
+from rosenblatt.examples import Examples
 
 NOISE = 0.05
 
@@ -87,6 +91,65 @@ def beside_loops(quick: bool) -> Iterator[Line]:
     yield faster("pocket.numpy-50000x50", times["numpy"].scaled(T / len(few)), times["ours"], note)
 
 
+def limit(quick: bool) -> Iterator[Line]:
+    """How near a run comes to what the processor allows: the fewest products that can tell.
+
+    A w that does not enter the pocket has at least as many mistakes as the pocket, and so many
+    rows must be seen to know that; one that enters is known by all rows. The pass takes these
+    numbers from a run and rows as they come, in whole numbers already: it finds no mistakes in
+    time, corrects nothing and reads no doubles.
+    """
+    n, T = (20_000, 500) if quick else (50_000, 2000)
+    X, y = examples(n, 50)
+    clf = rb.PocketPerceptron(T, random_state=0).fit(X, y)
+    fewest, entered = np.zeros(T + 1, dtype=np.int64), [t for t, _ in clf.history_]
+    fewest[entered] = np.diff([wrong for _, wrong in clf.history_], prepend=0)
+    need = np.concatenate([[n], np.cumsum(fewest)[:-1]])
+    need[entered] = n
+    work = flat_pass(X, y, np.array([clf.trace_.weights(t) for t in range(1, T + 1)]), need[1:])
+    works = {"ours": lambda: rb.PocketPerceptron(T, random_state=0).fit(X, y), "flat": work}
+    work()
+    times = rounds(works, 11, pause=0.2)
+    note = (
+        f"{1e3 * times['ours'].median:.1f} ms against {1e3 * times['flat'].median:.1f} ms, "
+        f"{need[1:].mean():,.0f} of {n:,} rows for each of {T:,} vectors"
+    )
+    yield at_most("pocket.limit-50000x50", times["ours"], times["flat"], note)
+
+
+def flat_pass(X: Any, y: Any, W: Any, need: Any) -> Any:
+    """The sieve's own products of each w with as many rows as it needs, on all cores."""
+    sieve = Sieve(Examples.from_arrays(X, y))
+    batch = sieve.batch(W, np.zeros(len(W)))
+    _, packed = sieve.pack(batch)
+    # The most rows first, two by two as the products take them, and so few that they stay near.
+    order = np.argsort(-need, kind="stable").reshape(-1, 2)
+    shares = [some.ravel() for some in np.array_split(order, len(W) // sieving.BATCH)]
+    parts = [(packed.tiles, batch.units[some], need[some], batch.slack) for some in shares]
+    kernel = engine.Kernel(products, sieving.bind)
+
+    def take(some: slice) -> None:
+        for part in parts[some]:
+            kernel(*part)
+
+    def flat() -> None:
+        engine.in_threads(take, len(parts), X.size * len(W))
+
+    return flat
+
+
+def products(tiles, units, need, slack):
+    """How many of the rows that are needed are surely wrong, of all candidates together."""
+    total = 0
+    for j in range(len(tiles)):
+        for b in range(0, len(units), 2):
+            if need[b] <= j * sieving.TILE:
+                break
+            wrong, _, wrong_too, _ = sieving.sides(tiles[j], units[b], units[b + 1], slack)
+            total += sieving.ones(wrong) + sieving.ones(wrong_too)
+    return total
+
+
 def large(quick: bool) -> Iterator[Line]:
     """The whole run in matrix products of as many vectors as a block has, and its memory."""
     n, T, block = (100_000, 500, 256) if quick else (1_000_000, 1000, 256)
@@ -157,6 +220,7 @@ def beside_fukuml(id: str, X: Any, y: Any, T: int) -> Line:
 
 WORKS = {
     beside_loops: ("pocket.compiled", "pocket.numpy"),
+    limit: ("pocket.limit",),
     large: ("pocket.products", "pocket.memory"),
     by_fukuml: ("pocket.fukuml",),
 }

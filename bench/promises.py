@@ -67,6 +67,7 @@ SEPARATION = (
 POCKET = (
     Promise("pocket.compiled-50000x50", 4, "lecture's pocket, 50,000 × 50, 2,000 corrections, against the loop compiled, a vector judged at a time", least(10), "× faster"),
     Promise("pocket.numpy-50000x50", 22, "lecture's pocket, 50,000 × 50, 2,000 corrections, against the loop in NumPy, a vector at a time", least(80), "× faster"),
+    Promise("pocket.limit-50000x50", 22, "the same, against a flat pass: 16-bit products with as few rows as can tell, no search for these rows, no corrections"),
     Promise("pocket.products-1000000x30", 4, "lecture's pocket, 1,000,000 × 30, 1,000 corrections: the whole run", most(3), "matrix products a block"),
     Promise("pocket.memory-1000000x30", 4, "lecture's pocket, 1,000,000 × 30, 1,000 corrections: memory", most(1.5), "× the data"),
     Promise("pocket.fukuml", 4, "lecture's pocket, 50,000 × 50, 300 corrections, against FukuML's PocketPLA", least(500), "× faster"),
