@@ -10,6 +10,7 @@ import json
 import os
 import shlex
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -247,9 +248,10 @@ def json_lines(quick: bool) -> Iterator[Line]:
 def memory(quick: bool) -> Iterator[Line]:
     """How much a process grows from its first rows to its last, fed through a pipe.
 
-    The very first are answered before kernels are loaded, which is no growth with the rows.
+    The very first are answered before kernels are loaded, which is no growth with the rows; and
+    at any moment some blocks are on their way, so of many looks the median is taken.
     """
-    n, begun = 300_000 if quick else 10_000_000, 100_000
+    n, begun, few = 300_000 if quick else 10_000_000, 100_000, 100_000 if quick else 500_000
     X, y = stream(100_000, 5)
     columns = {name: X[:, j] for j, name in enumerate(NAMES[:5])}
     sink = pa.BufferOutputStream()
@@ -279,13 +281,14 @@ def memory(quick: bool) -> Iterator[Line]:
 
         feeder = threading.Thread(target=feed)
         feeder.start()
-        while not (out.exists() and out.stat().st_size >= 2 * begun):
+        looks, done = [], 0
+        while done < n - 1:  # a digit and a newline a row, none for the first
+            looks.append((done, resident(process.pid)))
             time.sleep(0.005)
-        first = resident(process.pid)
+            done = out.stat().st_size // 2 if out.exists() else 0
         feeder.join()
-        while out.stat().st_size < 2 * n - 1:  # a digit and a newline a row, none for the first
-            time.sleep(0.05)
-        last = resident(process.pid)
+        first = statistics.median(size for at, size in looks if begun <= at <= begun + few)
+        last = statistics.median(size for at, size in looks if at >= n - few)
         process.stdin.close()
         assert process.wait() == 0
     note = f"from {first:.0f} to {last:.0f} MB, five columns of CSV through a pipe, checkpoints on"
