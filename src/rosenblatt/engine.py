@@ -195,15 +195,6 @@ def chosen(helper: Callable[..., Any], choose: Callable[[Any], Any], **options: 
     overload(helper, jit_options=options, strict=False)(lambda rows, *others: choose(rows))
 
 
-def compiled_too(*helpers: Callable[..., Any], **options: Any) -> None:
-    """Have kernels call helpers as they are written."""
-    from numba.extending import register_jitable
-
-    options |= NO_WAY_IN
-    for helper in helpers:
-        register_jitable(**options)(helper)
-
-
 def _kind_of(rows: Any) -> Any:
     """The format of rows of this type: a class of `kernels`."""
     return rows.instance_class
@@ -271,8 +262,8 @@ def _bind_primitives() -> None:
     chosen(k.measure, lambda D: None if _sparse(D) else k.measure_dense, **REORDERING)
     chosen(k.measure, lambda D: _measure_in_two_sums if _sparse(D) else None)
     chosen(k.squares, lambda D: k.squares_sparse if _sparse(D) else k.squares_dense)
-    compiled_too(k.rival, k.sign, k.mistaken, k.wrong, k.mistakes, k.largest)
-    compiled_too(k.squared_length, **REORDERING)
+    helpers(k.rival, k.sign, k.mistaken, k.wrong, k.mistakes, k.largest)
+    helpers(k.squared_length, **REORDERING)
 
 
 def _joint_step(D, n):  # type: ignore[no-untyped-def]
@@ -368,8 +359,8 @@ def _bind_stream() -> None:
     chosen(k.learn, lambda D: k.learn if _joint(D) else None)
     chosen(k.watch_row, lambda D: None if _joint(D) else k.watch_row, **INSIDE)
     chosen(k.watch_row, lambda D: k.watch_row if _joint(D) else None)
-    compiled_too(k.beaten, k.highest, k.end_window)
-    compiled_too(k.asked, **INSIDE)
+    helpers(k.beaten, k.highest, k.end_window)
+    helpers(k.asked, **INSIDE)
     chosen(k.put, lambda w: k.put_array)
 
 
