@@ -42,7 +42,7 @@ def examples(client: Any, n: int, d: int = 30, shards: int = SHARDS) -> tuple[An
 
 def a_round(quick: bool) -> Iterator[Line]:
     """The same cycles from the same w, by Dask and by two threads of one process."""
-    from rosenblatt.dask.tasks import one_cycle
+    from rosenblatt.dask.mixing import run_epoch
 
     n = 100_000 if quick else 2_000_000
     with cluster() as client:
@@ -52,10 +52,10 @@ def a_round(quick: bool) -> Iterator[Line]:
 
             def kernel() -> list[Any]:
                 turns = rounds.turns()
-                return list(pool.map(one_cycle, shards, turns, [rounds.state.w] * len(turns)))
+                return list(pool.map(run_epoch, shards, turns, [rounds.state.w] * len(turns)))
 
             here, there = kernel(), rounds.once()
-            assert all(a.corrections == b.corrections for a, b in zip(here, there, strict=True))
+            assert all(a.updates == b.updates for a, b in zip(here, there, strict=True))
             times = interleaved({"round": rounds.once, "kernel": kernel}, 5 if quick else 15)
     pairs = zip(times["round"].seconds, times["kernel"].seconds, strict=True)
     over = tuple(1000 * (a - b) for a, b in pairs)
@@ -72,29 +72,24 @@ class Rounds:
     def __init__(self, client: Any, n: int, d: int = 30, shards: int = SHARDS) -> None:
         from rosenblatt.algorithms.pla import Budget, Rule
         from rosenblatt.dask import mixing
-        from rosenblatt.dask.cluster import Cluster, Given
+        from rosenblatt.dask.partitions import Collection, Partitions
 
         self.mixing = mixing
         self.X, self.y = examples(client, n, d, shards)
-        self.cluster = Cluster(client, 300.0)
-        self.cluster.gather(Given(self.X, self.y), 1.0)
-        self.plan = mixing.Mixing(Rule(), Budget())
-        self.state, _ = mixing.one_round(self.cluster, self.plan, mixing.State(np.zeros(d + 1)))
+        self.partitions = Partitions(client, 300.0)
+        self.partitions.load(Collection(self.X, self.y), 1.0)
+        self.plan = mixing.Plan(Rule(), Budget())
+        self.state, _ = mixing.run_round(self.partitions, self.plan, mixing.State(np.zeros(d + 1)))
 
     def turns(self) -> list[Any]:
-        return list(self.mixing.shares_of(self.plan, self.state, len(self.cluster.shards)))
+        return self.mixing.plan_turns(self.plan, self.state, len(self.partitions.names))
 
     def once(self) -> list[Any]:
-        _, learnt = self.mixing.one_round(self.cluster, self.plan, self.state)
-        self.cluster.seen_at([part.worker for part in learnt])
-        self.cluster.place()
-        return list(learnt)
+        return self.mixing.run_round(self.partitions, self.plan, self.state)[1]
 
     def at_home(self) -> list[Any]:
-        """The shards, copied to this process, as examples."""
-        shards = self.cluster.client.gather(self.cluster.shards)
-        named = zip(self.cluster.names, shards, strict=True)
-        return [self.cluster.reading.take(name, shard) for name, shard in named]
+        """Return copies of the partitions in this process."""
+        return self.partitions.client.gather(self.partitions.examples)
 
 
 def beside_incremental(quick: bool) -> Iterator[Line]:

@@ -13,12 +13,10 @@ import dask
 from dask.distributed import Client, LocalCluster
 from distributed.utils import get_mp_context
 
-from rosenblatt.dask import cluster
-
 # Workers fork from a process that has imported everything: they are back at once.
 QUICK = {
     "distributed.worker.multiprocessing-method": "forkserver",
-    "distributed.scheduler.allowed-failures": 2,
+    "distributed.scheduler.allowed-failures": 10,
     "distributed.comm.timeouts.connect": "10s",
     # 15 s after a worker was lost LocalCluster looks whether it is back, and closes its nanny
     # for good if it is not: also when it was back long ago and has just been killed once more.
@@ -31,7 +29,7 @@ QUICK = {
 def local_cluster(workers=2):
     """A client of a LocalCluster of processes."""
     with dask.config.set(QUICK):
-        get_mp_context().set_forkserver_preload(["distributed", "numba", "rosenblatt.dask.tasks"])
+        get_mp_context().set_forkserver_preload(["distributed", "numba", "rosenblatt.dask.mixing"])
         with (
             LocalCluster(workers, threads_per_worker=1, dashboard_address=":0") as cluster,
             Client(cluster) as client,
@@ -39,18 +37,16 @@ def local_cluster(workers=2):
             yield client
 
 
-def when_asked(monkeypatch, number, action):
-    """Do something a moment after the cluster was asked for the n-th time."""
-    asked, plain = [], cluster.Cluster.ask
-
-    def ask(self, *arguments):
-        asked.append(list(self.homes))
-        if len(asked) == number:
-            threading.Timer(0.02 * random.random(), action).start()
-        return plain(self, *arguments)
-
-    monkeypatch.setattr(cluster.Cluster, "ask", ask)
-    return asked
+@contextlib.contextmanager
+def after(seconds, action):
+    """Do something once, this long after the block began, if it is still running."""
+    timer = threading.Timer(seconds, action)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 def kill_workers(client, count=1):

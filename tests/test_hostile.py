@@ -249,9 +249,9 @@ def test_every_checkpoint_made_by_hand_is_refused_in_one_sentence(tmp_path):
 def test_a_state_of_dask_made_by_hand_is_refused_in_one_sentence(tmp_path):
     pytest.importorskip("dask")
     from rosenblatt.algorithms import Budget, Rule
-    from rosenblatt.dask.mixing import KIND, Checkpoint, Mixing, State
+    from rosenblatt.dask.mixing import KIND, Checkpoint, Plan, State
 
-    path, plan = tmp_path / "rounds.json", Mixing(Rule(), Budget())
+    path, plan = tmp_path / "rounds.json", Plan(Rule(), Budget())
     saved = Checkpoint(path, 1, {"columns": 2, "x0": 1.0})
     saved.write(plan, State(np.zeros(3)))
     whole = files.read_sealed(path, KIND)
@@ -269,7 +269,7 @@ def test_a_state_of_dask_made_by_hand_is_refused_in_one_sentence(tmp_path):
         {**whole, "state": {**state, "history": [[1]]}},
     ):
         sealed(path, KIND, json.dumps(spoiled))
-        with pytest.raises(UserError, match="does not hold a whole state") as refused:
+        with pytest.raises(UserError, match=r"rounds\.json") as refused:
             saved.read(plan)
         assert "\n" not in str(refused.value)
 

@@ -103,10 +103,10 @@ def test_it_is_refused_wherever_it_comes_in(way):
         WAYS_IN[way](BROKEN["CSR column far too large"])
 
 
-def test_a_shard_of_a_cluster_is_refused_likewise():
-    sources = pytest.importorskip("rosenblatt.dask.sources")
-    with pytest.raises(ValueError, match="shard 1: X, row 2: its index 6 is outside"):
-        sources.raw_of("shard 1", BROKEN["CSR column too large"], ANSWERS, None)
+def test_a_partition_on_a_cluster_is_refused_likewise():
+    partitions = pytest.importorskip("rosenblatt.dask.partitions")
+    with pytest.raises(ValueError, match=r"partition 1: X, row 2: .* 6 "):
+        partitions.load_partition("partition 1", BROKEN["CSR column too large"], ANSWERS, None)
 
 
 def with_room(X):

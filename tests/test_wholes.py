@@ -217,12 +217,3 @@ def test_a_stream_sets_such_a_line_aside(name, tmp_path, capfd):
     assert (told["seen"], told["bad lines"]) == (8, 1)
     assert f"{LONG} is not a number that a double holds exactly" in out.err
     assert str(LONG) in (tmp_path / "bad").read_text()
-
-
-def test_dask_names_the_shard(tmp_path):
-    da = pytest.importorskip("dask.array")
-    from rosenblatt.dask.sources import raw_of
-
-    X = da.from_array(np.array([[1], [LONG]]), chunks=(1, 1))
-    with pytest.raises(ValueError, match=rf"shard 1: X, row 0, column 0: {LONG} is not"):
-        raw_of("shard 1", X.compute()[1:], [1], None)

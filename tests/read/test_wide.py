@@ -53,14 +53,6 @@ def test_columns_that_are_named_are_found_without_comparing_each_with_each():
     assert Counted.compared < 20 * len(names)
 
 
-def test_the_columns_of_files_are_compared_once():
-    parquet = pytest.importorskip("rosenblatt.dask.sources", exc_type=ImportError)
-    names = [Counted(f"gene {i}") for i in range(2_000)]
-    Counted.compared = 0
-    parquet.refuse_other_columns("d.parquet", names, [*map(Counted, names[::-1])], "e.parquet")
-    assert Counted.compared < 20 * len(names)
-
-
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory):
     """A header of more than a megabyte over lines of some kilobytes."""

@@ -1,7 +1,7 @@
-"""Dask's face: learning and deciding on data spread over the workers of a cluster.
+"""Train perceptrons and decide separability on data spread over a Dask cluster.
 
-Learning is iterative parameter mixing (McDonald, Hall and Mann 2010): each shard of the data
-runs one cycle from the current w, and the driver averages. It halts when a whole round has no
+Training is iterative parameter mixing (McDonald, Hall and Mann 2010): each partition of the data
+runs one epoch from the current w, and the driver averages. The run halts when a whole round has no
 mistake, which happens for separable data after a bounded number of rounds.
 """
 
@@ -13,9 +13,9 @@ except ImportError as error:  # pragma: no cover (tested in a process of its own
         "rosenblatt.dask needs Dask; install it with: pip install 'rosenblatt[dask]'"
     ) from error
 
-from rosenblatt.dask.cluster import ClusterError
 from rosenblatt.dask.estimators import Perceptron, PocketPerceptron, check_proof, separability
 from rosenblatt.dask.mixing import Round
+from rosenblatt.dask.partitions import ClusterError
 
 __all__ = [
     "ClusterError",

@@ -1,9 +1,8 @@
-"""Estimators, verdicts and their proofs for data on a Dask cluster, as the plain ones are."""
+"""Estimators, verdicts and checks of proofs for data on a Dask cluster."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike, fspath
 from typing import Any, Self
@@ -18,18 +17,17 @@ import rosenblatt.algorithms as algorithms
 import rosenblatt.checks as checks
 import rosenblatt.estimators as estimators
 from rosenblatt.clock import StatusLine
-from rosenblatt.dask.cluster import Cluster, ClusterError, Given
-from rosenblatt.dask.mixing import Checkpoint, Judged, Mixed, Mixing, Pace, Round, State, mix
-from rosenblatt.dask.sources import (
-    Piece,
-    are_paths,
-    column_of,
+from rosenblatt.dask.mixing import Candidate, Checkpoint, Mixed, Plan, Round, State, mix
+from rosenblatt.dask.partitions import (
+    ClusterError,
+    Collection,
+    Partitions,
+    check_columns,
+    frame_partitions,
     is_frame,
-    partitions_of,
-    pieces_of,
-    with_one_set_of_columns,
+    read_frame,
+    split_column,
 )
-from rosenblatt.dask.tasks import Learnt
 from rosenblatt.estimators.inseparable import PocketParameters
 from rosenblatt.estimators.perceptron import LinearClassifier, PlaParameters
 from rosenblatt.evidence.checker import check_kinds
@@ -45,7 +43,7 @@ MIXINGS = ("uniform", "mistakes")
 
 @dataclass(eq=False, repr=False)
 class OnCluster(LinearClassifier):
-    """What both estimators share: loading, mixing, keeping; answers as Dask arrays."""
+    """Load Dask collections, mix weights, and predict lazily: the base of both estimators."""
 
     client: Any = None
     mixing: str = "uniform"
@@ -61,39 +59,43 @@ class OnCluster(LinearClassifier):
         coef_init: Any = None,
         intercept_init: Any = None,
     ) -> Self:
-        """Go round after round until a whole one has no mistake or the budget ends.
+        """Run rounds until a whole one has no mistake or the budget ends.
 
         Parameters
         ----------
         X : Dask array, Dask dataframe, or path (or paths) of Parquet files
-            The examples; each block, partition or file is a shard.
+            Training rows. Paths are read by `dask.dataframe.read_parquet`.
         y : Dask array or series, sequence, or str
-            Two kinds of answer; for dataframes and Parquet also the name of their column.
+            Two labels; for dataframes and Parquet also the name of their column.
         sample_weight : Dask array or series, sequence, or str, optional
-            A weight s scales the correction to eta0·s·y·x, and makes a mistake count s for the
-            pocket; weight 0 leaves the row out.
+            A weight s scales the update to eta0·s·y·x, and makes a mistake count s for the
+            pocket; rows with weight 0 are ignored.
         coef_init, intercept_init : arrays, optional
-            Where to start instead of 0.
+            Initial weights instead of 0.
+
+        Returns
+        -------
+        self
         """
-        given = Given(X, y, sample_weight, self.class_weight)
-        return self._learn(given, (coef_init, intercept_init))
+        data = Collection(X, y, sample_weight, self.class_weight)
+        return self._learn(data, (coef_init, intercept_init))
 
     def resume(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Go on from the checkpoint of a run that was lost; the same final bits come out.
+        """Continue from the checkpoint of a lost run, to the same final bits.
 
         Parameters
         ----------
         X, y, sample_weight : as in `fit`
-            The same data in the same parts.
+            The same data in the same partitions.
         """
         if self.checkpoint is None:
             raise ValueError("there is no checkpoint to resume from: checkpoint is None.")
-        return self._learn(Given(X, y, sample_weight, self.class_weight), None)
+        return self._learn(Collection(X, y, sample_weight, self.class_weight), None)
 
     def to_local(self) -> Any:
-        """The plain estimator with the same parameters, and what was fitted if anything was."""
+        """Return the in-memory estimator with the same parameters and fitted attributes."""
         plain = getattr(estimators, type(self).__name__)
-        own = {field.name for field in fields(OnCluster)}  # which the plain ones do not have
+        own = {field.name for field in fields(OnCluster)}  # parameters of the cluster alone
         mine = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
         local = plain(**mine)
         for name, value in vars(self).items():
@@ -102,68 +104,68 @@ class OnCluster(LinearClassifier):
         return local
 
     def decision_function(self, X: Any) -> Any:
-        """Score each row: w·x, positive for the second of `classes_`.
+        """Return the score w·x of each row, positive for the second of `classes_`.
 
         Parameters
         ----------
         X : Dask array, Dask dataframe, path of Parquet files, array or frame
-            The rows to score. What comes from Dask or a path gives a Dask array.
+            Rows to score. Dask collections and paths give a Dask array.
         """
-        return self._answers("decision_function", X, np.dtype(np.float64))
+        return self._apply("decision_function", X, np.dtype(np.float64))
 
     def predict(self, X: Any) -> Any:
-        """Answer each row with one of `classes_`.
+        """Predict the label of each row.
 
         Parameters
         ----------
         X : Dask array, Dask dataframe, path of Parquet files, array or frame
-            The rows to answer. What comes from Dask or a path gives a Dask array.
+            Rows to classify. Dask collections and paths give a Dask array.
         """
-        return self._answers("predict", X, getattr(self, "classes_", np.empty(0)).dtype)
+        return self._apply("predict", X, getattr(self, "classes_", np.empty(0)).dtype)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows answered rightly.
+        """Return the accuracy on rows and their labels.
 
         Parameters
         ----------
         X, y, sample_weight : Dask collections or arrays
-            The rows, their answers and weights.
+            Rows, their labels and weights.
         """
-        answers = self.predict(X)
-        if not isinstance(answers, da.Array):
+        predicted = self.predict(X)
+        if not isinstance(predicted, da.Array):
             return float(super().score(X, y, sample_weight))
-        rows = answers.chunks[0]
-        truths, sizes = (column_of(y, "y", rows), column_of(sample_weight, "sample_weight", rows))
-        count = dask.delayed(_right, pure=False)
-        sizes = [None] * len(rows) if sizes is None else sizes
-        parts = zip(answers.to_delayed(), truths or [], sizes, strict=True)
-        sums = np.array(dask.compute(*(count(*part) for part in parts)))
-        right, all_of_them = sums.sum(axis=0)
-        return float(right / all_of_them)
+        rows = predicted.chunks[0]
+        columns = (split_column(y, "y", rows), split_column(sample_weight, "sample_weight", rows))
+        count = dask.delayed(_count_correct, pure=False)
+        parts = zip(predicted.to_delayed(), *columns, strict=True)
+        correct, total = np.array(dask.compute(*(count(*part) for part in parts))).sum(axis=0)
+        return float(correct / total)
 
-    def _answers(self, method: str, X: Any, dtype: np.dtype[Any]) -> Any:
+    def _apply(self, method: str, X: Any, dtype: np.dtype[Any]) -> Any:
+        """Return what the in-memory estimator returns, lazily for Dask collections and paths."""
         local = self.to_local()
         if isinstance(X, da.Array):
-            whole = X.rechunk({1: -1}) if X.numblocks[1] != 1 else X
-            meta = np.empty(0, dtype=dtype)
-            return whole.map_blocks(_part, local, method, dtype=dtype, drop_axis=1, meta=meta)
-        if is_frame(X):
-            return _together([(np.nan, part) for part in partitions_of(X)[1]], local, method, dtype)
-        if are_paths(X):
-            pieces = pieces_of(X)
-            columns = getattr(local, "feature_names_in_", None)
-            columns = with_one_set_of_columns(pieces) if columns is None else columns
-            read = dask.delayed(Piece.read, pure=False)
-            parts = [(piece.rows, read(piece, tuple(columns))) for piece in pieces]
-            return _together(parts, local, method, dtype)
-        return getattr(local, method)(X)
+            X, meta = X.rechunk({1: -1}), np.empty(0, dtype=dtype)
+            return X.map_blocks(_apply_block, local, method, dtype=dtype, drop_axis=1, meta=meta)
+        frame = read_frame(X)
+        if not is_frame(frame):
+            return getattr(local, method)(X)
+        if frame is not X and hasattr(local, "feature_names_in_"):  # files have more columns
+            check_columns(frame, local.feature_names_in_)
+            frame = frame[list(local.feature_names_in_)]
+        work, shared = dask.delayed(_apply_block, pure=False), dask.delayed(local)
+        arrays = [
+            da.from_delayed(work(part, shared, method), shape=(np.nan,), dtype=dtype)
+            for part in frame_partitions(frame)
+        ]
+        return da.concatenate(arrays, allow_unknown_chunksizes=True)
 
-    def _learn(self, given: Given, start: tuple[Any, Any] | None) -> Self:
-        """Fit from a start, or where none is given go on from the checkpoint."""
+    def _learn(self, data: Collection, start: tuple[Any, Any] | None) -> Self:
+        """Fit from initial weights or, where there are none, from the checkpoint."""
         plan = self._plan()
-        cluster = Cluster(self.client, checks.positive_number("timeout", self.timeout))
-        like = cluster.gather(given, self._x0())
-        saved = self._checkpoint(like, cluster.rows)
+        partitions = Partitions(self.client, checks.positive_number("timeout", self.timeout))
+        like = partitions.load(data, self._x0())
+        saved = self._checkpoint(like, partitions.rows)
         if start is None:
             assert saved is not None
             seed, state = saved.read(plan)
@@ -173,39 +175,29 @@ class OnCluster(LinearClassifier):
             state = State(np.zeros(like.d + 1) if w is None else w)
             if saved is not None:
                 saved.write(plan, state)
-        mixed = self._mixed(cluster, plan, state, saved)
-        self._remember(like, mixed, sum(cluster.rows))
+        with StatusLine(self.verbose) as line:
+
+            def watch(state: State) -> None:
+                last = state.history[-1]
+                halted = last.mistakes == 0 and last.updates == 0
+                if saved is not None and state.rounds % saved.every == 0 and not halted:
+                    saved.write(plan, state)
+                mistakes = counted(last.mistakes, "mistake")
+                line.say(lambda: f"round {state.rounds}: {mistakes}, {last.seconds:.2f} s")
+
+            try:
+                mixed = mix(partitions, plan, state, watch)
+            except ClusterError as error:
+                advice = "Pass checkpoint=path next time, to be able to resume."
+                if saved is not None:
+                    advice = (
+                        f"Start a cluster and call resume(X, y): {saved.path} holds the run so far."
+                    )
+                raise ClusterError(f"{error} {advice}") from error.__cause__
+        self._remember(like, mixed, sum(partitions.rows))
         if mixed.reason == "interrupted":
             raise KeyboardInterrupt
         return self
-
-    def _mixed(
-        self, cluster: Cluster, plan: Mixing, state: State, saved: Checkpoint | None
-    ) -> Mixed:
-        with StatusLine(self.verbose) as line:
-            pace = Pace(len(cluster.shards))
-
-            def watch(state: State, learnt: Sequence[Learnt]) -> None:
-                if saved is not None:
-                    saved.after_round(plan, state)
-                pace.take(learnt)
-                last = state.history[-1]
-                line.say(
-                    lambda: (
-                        f"round {state.rounds}: {counted(last.mistakes, 'mistake')}, "
-                        f"{last.seconds:.2f} s"
-                    )
-                )
-
-            try:
-                return mix(cluster, plan, state, watch)
-            except ClusterError as error:
-                way_on = "Give checkpoint=path next time, to resume from there."
-                if saved is not None:
-                    way_on = (
-                        f"Start a cluster and call resume(X, y): {saved.path} holds the run so far."
-                    )
-                raise ClusterError(f"{error} {way_on}") from error.__cause__
 
     def _checkpoint(self, like: Examples, rows: list[int]) -> Checkpoint | None:
         checks.whole_number("checkpoint_every", self.checkpoint_every, least=1)
@@ -219,14 +211,14 @@ class OnCluster(LinearClassifier):
         }
         return Checkpoint(fspath(self.checkpoint), int(self.checkpoint_every), data)
 
-    def _plan(self) -> Mixing:
+    def _plan(self) -> Plan:
         rule = self._rule()
         checks.one_of("mixing", self.mixing, MIXINGS)
         seed = 0 if rule.rng is None else int(rule.rng.integers(2**62))
         bare = algorithms.Rule(rule.order, rule.zero, rule.eta)
-        return Mixing(bare, self._budget(), self.mixing == "mistakes", seed)
+        return Plan(bare, self._budget(), self.mixing == "mistakes", seed)
 
-    def _keep(self, like: Examples, mixed: Mixed, found: Judged) -> None:
+    def _keep(self, like: Examples, mixed: Mixed, found: Candidate) -> None:
         self.n_features_in_ = like.d
         if like.names is not None:
             self.feature_names_in_ = np.array(like.names, dtype=object)
@@ -236,7 +228,7 @@ class OnCluster(LinearClassifier):
         self.n_mistakes_ = found.mistakes
         self.separated_ = found.mistakes == 0
         self.n_iter_ = max(mixed.state.rounds, 1)
-        self.n_updates_ = mixed.state.corrections
+        self.n_updates_ = mixed.state.updates
         self.history_: list[Round] = list(mixed.state.history)
         self.stop_reason_ = mixed.reason
         self._take(Hypothesis(found.w, like.x0, ZEROS[self.zero]))
@@ -255,41 +247,41 @@ class OnCluster(LinearClassifier):
 
 @dataclass(eq=False, repr=False)
 class Perceptron(OnCluster, PlaParameters):
-    """The perceptron on a Dask cluster: every shard runs a cycle, their weights are averaged.
+    """Perceptron on a Dask cluster: every partition runs an epoch, then weights are averaged.
 
-    It halts when a whole round has no mistake, which happens after a bounded number of rounds
-    where the examples are separable. With one shard, and an order that draws nothing, it is the
+    The run halts when a whole round has no mistake, which happens after a bounded number of rounds
+    where the examples are separable. With one partition, and an order without randomness, it is the
     run of `rosenblatt.Perceptron`, bit for bit. The first parameters are those of
-    `rosenblatt.Perceptron`; a cycle is a round, and random orders draw from (seed, round, shard).
+    `rosenblatt.Perceptron`; random orders draw from (seed, round, partition).
 
     Parameters
     ----------
     order, max_iter, max_updates, eta0, fit_intercept, intercept_scaling : as in Perceptron
-        `max_iter` counts rounds; `max_updates` the corrections of all shards together.
+        `max_iter` counts rounds; `max_updates` the updates of all partitions together.
     zero, class_weight, warm_start, random_state, verbose : as in Perceptron
-        With `verbose` a line is printed every second or so.
+        With `verbose`, progress is printed about once per second.
     n_jobs : int, optional
-        Changes nothing here but in `to_local()`: the workers' threads do the work.
+        Used only by `to_local()`: on a cluster, the workers' threads do the work.
     client : dask.distributed.Client, optional
-        The connection to the cluster; the default client if not given.
+        Connection to the cluster; Dask's default client if None.
     mixing : {"uniform", "mistakes"}, default="uniform"
-        How shards weigh in the average: all the same, or by the mistakes each corrected.
+        Whether partitions count equally in the average, or by the updates each made.
     checkpoint : path, optional
-        A file that keeps the state every few rounds, for `resume`.
+        File that keeps the state for `resume`.
     checkpoint_every : int, default=10
-        After how many rounds it is written again.
+        Number of rounds between two checkpoints.
     timeout : float, default=600.0
-        The most seconds without any shard finishing.
+        Maximum number of seconds for one pass over all partitions.
 
     Attributes
     ----------
     coef_, intercept_, classes_, weights_, n_updates_, separated_, n_mistakes_ : as in Perceptron
     n_iter_ : int
-        Rounds.
+        Number of rounds.
     history_ : list of Round
-        Mistakes, corrections and seconds of every round.
+        Mistakes, updates and seconds of every round.
     stop_reason_ : {"no mistakes", "max_iter", "max_updates", "interrupted"}
-        Why it stopped.
+        Why the run stopped.
 
     Examples
     --------
@@ -307,49 +299,49 @@ class Perceptron(OnCluster, PlaParameters):
         self._keep(like, mixed, mixed.end)
         if mixed.reason in ("max_iter", "max_updates"):
             rounds = counted(mixed.state.rounds, "round")
-            made = f"{counted(mixed.state.corrections, 'correction')} in {rounds}"
+            made = f"{counted(mixed.state.updates, 'update')} in {rounds}"
             ask = "rosenblatt.dask.separability"
-            told = out_of_budget(mixed.reason, made, mixed.end.mistakes, rows, ask)
-            warnings.warn(told, ConvergenceWarning, stacklevel=4)
+            message = out_of_budget(mixed.reason, made, mixed.end.mistakes, rows, ask)
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
 
 @dataclass(eq=False, repr=False)
 class PocketPerceptron(OnCluster, PocketParameters):
-    """The pocket on a Dask cluster: the best of the averaged weights is kept.
+    """Pocket algorithm on a Dask cluster: the best of the averaged weights is kept.
 
-    Every round counts the mistakes of the w it began with, on all shards, in the same tasks
-    that learn; so each w(round) is judged, and the pocket comes nearly free. The first
-    parameters are those of `rosenblatt.PocketPerceptron`.
+    Every round counts the mistakes of the w it began with, on all partitions, in the tasks that
+    also train; so each w(round) is judged at almost no cost. The first parameters are those of
+    `rosenblatt.PocketPerceptron`.
 
     Parameters
     ----------
     max_updates : int, default=1000
-        The most corrections, of all shards together; spread over at least 32 rounds, so that w
-        is judged on the way. Give many: a shard makes thousands in one cycle.
+        Maximum number of updates of all partitions together, spread over at least 32 rounds.
+        A partition makes thousands in one epoch: choose a large number.
     order, time_limit, eta0, fit_intercept, intercept_scaling : as in PocketPerceptron
         `time_limit` counts the seconds of rounds, not of loading.
     zero, class_weight, warm_start, random_state, verbose : as in PocketPerceptron
-        With `verbose` a line is printed every second or so.
+        With `verbose`, progress is printed about once per second.
     ratchet : bool, default=False
-        Changes nothing here: to judge w costs nothing more.
+        Has no effect on a cluster, where every w(round) is judged anyway.
     restarts : int, default=1
-        Only 1: give another random_state instead.
+        Only 1 is supported: fit again with another random_state instead.
     n_jobs : int, optional
-        Changes nothing here: the workers' threads do the work.
+        Has no effect: the workers' threads do the work.
     client, mixing, checkpoint, checkpoint_every, timeout : as in rosenblatt.dask.Perceptron
-        The cluster, the average, the file for `resume`, the longest wait.
+        The cluster, the average, the file for `resume`, and the maximum seconds per pass.
 
     Attributes
     ----------
     coef_, intercept_, classes_, weights_, last_weights_, n_updates_ : as in PocketPerceptron
     separated_, n_mistakes_, stop_reason_ : as in PocketPerceptron
     n_iter_ : int
-        Rounds.
+        Number of rounds.
     history_ : list of Round
-        Mistakes, corrections and seconds of every round.
+        Mistakes, updates and seconds of every round.
     """
 
-    def _plan(self) -> Mixing:
+    def _plan(self) -> Plan:
         if self.restarts != 1:
             raise ValueError(
                 f"restarts is {self.restarts!r}; on Dask give 1, and fit again with another "
@@ -362,26 +354,17 @@ class PocketPerceptron(OnCluster, PocketParameters):
         self.last_weights_ = like.tall(mixed.end.w)
 
 
-def _together(parts: list[Any], local: Any, method: str, dtype: np.dtype[Any]) -> Any:
-    work, shared = dask.delayed(_part, pure=False), dask.delayed(local)
-    arrays = [
-        da.from_delayed(work(part, shared, method), shape=(rows,), dtype=dtype)
-        for rows, part in parts
-    ]
-    return da.concatenate(arrays, allow_unknown_chunksizes=True)
-
-
-def _part(part: Any, local: Any, method: str) -> Any:
+def _apply_block(part: Any, local: Any, method: str) -> Any:
     if part.shape[0] == 0:
         return np.empty(0, dtype=local.classes_.dtype if method == "predict" else np.float64)
     return getattr(local, method)(part)
 
 
-def _right(answers: Any, truth: Any, weights: Any) -> tuple[float, float]:
-    """What the right answers weigh, and all of them."""
-    right = np.asarray(answers) == np.asarray(truth)
-    sizes = np.ones(len(right)) if weights is None else np.asarray(weights, dtype=np.float64)
-    return float(sizes[right].sum()), float(sizes.sum())
+def _count_correct(predicted: Any, y: Any, weights: Any) -> tuple[float, float]:
+    """Return the weight of the correctly classified rows and of all rows."""
+    correct = np.asarray(predicted) == np.asarray(y)
+    sizes = np.ones(len(correct)) if weights is None else np.asarray(weights, dtype=np.float64)
+    return float(sizes[correct].sum()), float(sizes.sum())
 
 
 def separability(
@@ -394,50 +377,50 @@ def separability(
     client: Any = None,
     timeout: float = 600.0,
 ) -> Separability:
-    """Decide whether a straight line can answer every example, and prove it, on a cluster.
+    """Decide whether examples on a cluster are linearly separable, with a proof.
 
     The verdict is that of `rosenblatt.separability` on all rows at once; rows are numbered in
-    the order of the parts. Only the rows that matter travel to the driver.
+    the order of the partitions. Only the rows that matter travel to the driver.
 
     Parameters
     ----------
     X : Dask array, Dask dataframe, or path (or paths) of Parquet files
-        The features; every float is taken as the exact fraction that it is.
+        Features; every float is taken as the exact fraction that it is.
     y : Dask array or series, sequence, or str
-        One or two kinds of answer; for dataframes and Parquet also the name of their column.
+        One or two labels; for dataframes and Parquet also the name of their column.
     fit_intercept : bool, default=True
-        Whether w has a w0 with x0 = `intercept_scaling`.
+        Whether to fit an intercept.
     intercept_scaling : float, default=1.0
-        The constant feature x0.
+        Constant feature x0 that the intercept's weight multiplies.
     widest : bool, default=True
-        Whether to go on to the widest margin once some w separates.
+        Whether to maximize the margin once some w separates.
     client : dask.distributed.Client, optional
-        The connection to the cluster; the default client if not given.
+        Connection to the cluster; Dask's default client if None.
     timeout : float, default=600.0
-        The most seconds without any shard finishing.
+        Maximum number of seconds for one pass over all partitions.
 
     Returns
     -------
     Separability
-        The verdict, the weights, margin and bound where there are any, and the proof.
+        Verdict, weights, margin and bound where they exist, and the proof.
     """
     x0 = float(intercept_scaling) if fit_intercept else 0.0
-    return separability_of(_gathered(X, y, x0, client, timeout), widest=widest)
+    return separability_of(_load(X, y, x0, client, timeout), widest=widest)
 
 
 def check_proof(
     proof: Proof, X: Any, y: Any, *, client: Any = None, timeout: float = 600.0
 ) -> bool:
-    """Check a proof against data on a cluster, in exact arithmetic, where the shards are.
+    """Check a proof against data on a cluster, in exact arithmetic, on the workers.
 
     Parameters
     ----------
     proof : Proof
-        What is claimed; whoever made it.
+        Proof to check, from any source.
     X, y : as in `separability`
-        The data it is about.
+        The data that the proof is about.
     client, timeout : as in `separability`
-        The cluster, and the longest wait.
+        Connection to the cluster, and maximum seconds per pass.
 
     Returns
     -------
@@ -445,10 +428,10 @@ def check_proof(
         True; a proof that does not hold raises ProofError.
     """
     check_kinds(proof)  # before anything is asked of the cluster
-    return proof.check_examples(_gathered(X, y, proof.x0, client, timeout))
+    return proof.check_examples(_load(X, y, proof.x0, client, timeout))
 
 
-def _gathered(X: Any, y: Any, x0: float, client: Any, timeout: float) -> Cluster:
-    cluster = Cluster(client, timeout)
-    cluster.gather(Given(X, y), x0, one_class=True)
-    return cluster
+def _load(X: Any, y: Any, x0: float, client: Any, timeout: float) -> Partitions:
+    partitions = Partitions(client, timeout)
+    partitions.load(Collection(X, y), x0, one_class=True)
+    return partitions

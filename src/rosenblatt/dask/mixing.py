@@ -1,7 +1,7 @@
-"""Iterative parameter mixing: every shard runs one cycle, the driver averages, until all is right.
+"""Iterative parameter mixing: every partition runs one epoch, the driver averages the weights.
 
-A round's bits do not depend on where or how often its shards were computed: chance comes from
-(seed, round, shard), and the average is taken in the order of the shards.
+The bits of a round do not depend on where or how often its partitions were computed: random
+numbers come from (seed, round, partition), and the average is taken in the order of the partitions.
 """
 
 from __future__ import annotations
@@ -19,30 +19,31 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import EfficiencyWarning
 
-from rosenblatt.algorithms.pla import Budget, Reason, Rule
-from rosenblatt.dask.cluster import Cluster, ClusterError
-from rosenblatt.dask.tasks import Learnt, Share, one_cycle
+from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.pla import CYCLES, WALKS, Budget, Reason, Rule, Walk, looked_into
+from rosenblatt.dask.partitions import ClusterError, Partitions
 from rosenblatt.errors import DataError, UsageError, quoted
+from rosenblatt.examples import Examples
 from rosenblatt.files import read_sealed, write_sealed
 
 Floats = NDArray[np.float64]
 
-KIND = "rounds of mixing"  # what a checkpoint holds
-SHORT_CYCLE = 0.05  # seconds: below this Dask costs more than the work
-ROUNDS = 32  # a pocket's corrections are spread over at least so many rounds, to judge w as often
+KIND = "rounds of mixing"  # the kind of checkpoint
+SHORT_EPOCH = 0.05  # seconds: below this, Dask costs more than the work
+ROUNDS = 32  # the updates of a pocket are spread over at least this number of rounds
 
 
 class Round(NamedTuple):
-    """One round: mistakes of the w it began with, corrections made from it, seconds it took."""
+    """Mistakes of the w that a round began with, updates made from it, and seconds it took."""
 
     mistakes: float
-    corrections: int
+    updates: int
     seconds: float
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """Weights and their mistakes on all shards."""
+class Candidate:
+    """Weights and their mistakes on all partitions."""
 
     w: Floats
     mistakes: float
@@ -50,259 +51,261 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A run between two rounds; with the plan and the data, it decides everything after."""
+    """A run between two rounds; with the plan and the data, it determines all later rounds."""
 
     w: Floats
     rounds: int = 0
-    corrections: int = 0
+    updates: int = 0
     history: tuple[Round, ...] = ()
-    last: Judged | None = None  # the w that the last round began with
-    pocket: Judged | None = None
+    last: Candidate | None = None  # the w that the last round began with
+    pocket: Candidate | None = None
     seconds: float = 0.0
 
 
 @dataclass(frozen=True)
-class Mixing:
-    """How to mix: the rule of a cycle, the most rounds, corrections and seconds."""
+class Plan:
+    """Rule of an epoch, budget of rounds, updates and seconds, and how weights are averaged."""
 
     rule: Rule
     budget: Budget
-    by_mistakes: bool = False  # a shard weighs as much as it made corrections; else all the same
-    seed: int = 0  # where chance comes from, with the numbers of the round and the shard
-    pocket: bool = False  # the best w is wanted: corrections are spread over many rounds
+    by_mistakes: bool = False  # weight partitions by their updates, not equally
+    seed: int = 0
+    pocket: bool = False  # spread updates over many rounds, so that w is judged more often
 
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """What came of it: the state at the end, w's mistakes, and why it stopped."""
+    """The final state, the last w with its mistakes, and why the run stopped."""
 
     state: State
-    end: Judged
+    end: Candidate
     reason: Reason
 
 
-class Pace:
-    """Warns once where a shard's cycle is too short to be worth a cluster."""
+@dataclass(frozen=True)
+class Turn:
+    """What one partition does in one round."""
 
-    def __init__(self, shards: int) -> None:
-        self.rounds = 0
-        self.fastest = np.full(shards, np.inf)
-
-    def take(self, learnt: Sequence[Learnt]) -> None:
-        """Take the seconds of a round; the first includes loading compiled kernels."""
-        self.rounds += 1
-        self.fastest = np.minimum(self.fastest, [part.seconds for part in learnt])
-        if self.rounds == 2 and self.fastest.max() < SHORT_CYCLE:
-            warnings.warn(
-                f"a shard's cycle takes {1000 * self.fastest.max():.1f} ms, less than "
-                f"{1000 * SHORT_CYCLE:.0f} ms: Dask costs more than the work. Use fewer and larger "
-                "shards, or the plain estimator.",
-                EfficiencyWarning,
-                stacklevel=2,
-            )
+    rule: Rule  # without a random generator: the seed makes one
+    seed: tuple[int, int, int]  # (seed, round, partition): a retry draws the same numbers
+    rounds_left: int  # this one included
+    updates: int | None = None  # maximum for this partition; 0 only counts mistakes
 
 
-Watch = Callable[[State, Sequence[Learnt]], None]
+@dataclass(frozen=True, eq=False)
+class Epoch:
+    """Mistakes of the incoming w on one partition, and the w after one epoch from it."""
+
+    w: Floats | None  # None if no row was updated on
+    updates: int
+    mistakes: float
+    seconds: float
 
 
-def mix(cluster: Cluster, plan: Mixing, state: State, watch: Watch) -> Mixed:
-    """Go round after round until a whole one has no mistake or the budget ends.
+def mix(partitions: Partitions, plan: Plan, state: State, watch: Callable[[State], None]) -> Mixed:
+    """Run rounds until a whole one has no mistake or the budget ends.
 
-    The state is new, or as a checkpoint kept it; `watch` is told each one, and what the shards
-    answered.
+    `watch` is called with the state after each round.
     """
+    fastest = np.inf  # the first epoch includes loading compiled kernels
     while True:
-        reason = _budget_ended(plan, state)
+        reason = _ended_budget(plan, state)
         try:
-            if reason is None and state.history:
-                cluster.place()
-            after, learnt = one_round(cluster, plan, state, only_look=reason is not None)
+            after, epochs = run_round(partitions, plan, state, count_only=reason is not None)
         except KeyboardInterrupt:
             if state.last is None:
                 raise
             return Mixed(state, state.last, "interrupted")
-        now = Judged(state.w, after.history[-1].mistakes)
+        now = Candidate(state.w, after.history[-1].mistakes)
         if reason is not None:
             ended = replace(state, pocket=_better(state.pocket, now))
             return Mixed(ended, now, reason if now.mistakes else "no mistakes")
         state = after
-        watch(state, learnt)
-        if now.mistakes == 0 and state.history[-1].corrections == 0:
+        watch(state)
+        if now.mistakes == 0 and state.history[-1].updates == 0:
             return Mixed(state, now, "no mistakes")
-        cluster.seen_at([part.worker for part in learnt])
+        fastest = min(fastest, max(epoch.seconds for epoch in epochs))
+        if state.rounds == 2 and fastest < SHORT_EPOCH:
+            warnings.warn(
+                f"an epoch of a partition takes {1000 * fastest:.1f} ms, less than "
+                f"{1000 * SHORT_EPOCH:.0f} ms: Dask costs more than the work. Use fewer and larger "
+                "partitions, or the estimator of rosenblatt that is not in rosenblatt.dask.",
+                EfficiencyWarning,
+                stacklevel=5,
+            )
 
 
-def _budget_ended(plan: Mixing, state: State) -> Reason | None:
+def _ended_budget(plan: Plan, state: State) -> Reason | None:
     budget = plan.budget
     if state.rounds >= budget.cycles:
         return "max_iter"
-    if budget.corrections is not None and state.corrections >= budget.corrections:
+    if budget.corrections is not None and state.updates >= budget.corrections:
         return "max_updates"
     if budget.seconds is not None and state.seconds >= budget.seconds:
         return "time_limit"
     return None
 
 
-def shares_of(plan: Mixing, state: State, shards: int, only_look: bool = False) -> list[Share]:
-    """What each shard is asked in the next round."""
-    most = [0] * shards if only_look else corrections_of(plan, state, shards)
-    left = plan.budget.cycles - state.rounds
-    return [
-        Share(plan.rule, (plan.seed, state.rounds, shard), left, corrections)
-        for shard, corrections in enumerate(most)
-    ]
-
-
-def one_round(
-    cluster: Cluster, plan: Mixing, state: State, only_look: bool = False
-) -> tuple[State, list[Learnt]]:
-    """Every shard runs one cycle, or only counts mistakes; the state after, and their answers."""
+def run_round(
+    partitions: Partitions, plan: Plan, state: State, count_only: bool = False
+) -> tuple[State, list[Epoch]]:
+    """Run one epoch on every partition, or only count mistakes, and return the state after it."""
     begin = time.perf_counter()
-    shares = shares_of(plan, state, len(cluster.shards), only_look)
+    turns = plan_turns(plan, state, len(partitions.names), count_only)
     try:
-        learnt: list[Learnt] = cluster.ask(one_cycle, shares, state.w)
+        epochs = partitions.map(run_epoch, turns, [state.w] * len(turns))
     except ClusterError as error:
         raise ClusterError(f"round {state.rounds}: {error}") from error.__cause__
     seconds = time.perf_counter() - begin
-    mistakes = _whole(math.fsum(part.mistakes for part in learnt))
-    corrections = sum(part.corrections for part in learnt)
-    now = Judged(state.w, mistakes)
+    mistakes = math.fsum(epoch.mistakes for epoch in epochs)
+    mistakes = int(mistakes) if mistakes.is_integer() else mistakes
+    updates = sum(epoch.updates for epoch in epochs)
+    now = Candidate(state.w, mistakes)
     after = State(
-        w=average(state.w, learnt, plan.by_mistakes),
+        w=average_weights(state.w, epochs, plan.by_mistakes),
         rounds=state.rounds + 1,
-        corrections=state.corrections + corrections,
-        history=(*state.history, Round(mistakes, corrections, seconds)),
+        updates=state.updates + updates,
+        history=(*state.history, Round(mistakes, updates, seconds)),
         last=now,
         pocket=_better(state.pocket, now),
         seconds=state.seconds + seconds,
     )
-    return after, learnt
+    return after, epochs
 
 
-def corrections_of(plan: Mixing, state: State, shards: int) -> list[int | None]:
-    """How many corrections each shard may make in the next round; None for any number.
+def plan_turns(plan: Plan, state: State, count: int, count_only: bool = False) -> list[Turn]:
+    """Return what each partition does in the next round.
 
-    Together never more than are left. A pocket's are spread, so that w is judged on the way.
+    The updates of all partitions together never exceed those left in the budget.
 
     Examples
     --------
-    >>> plan = Mixing(Rule(), Budget(corrections=10))
-    >>> corrections_of(plan, State(np.zeros(2), corrections=3), 4)
+    >>> plan = Plan(Rule(), Budget(corrections=10))
+    >>> [turn.updates for turn in plan_turns(plan, State(np.zeros(2), updates=3), 4)]
     [2, 2, 2, 1]
     """
     most = plan.budget.corrections
-    if most is None:
-        return [None] * shards
-    left = most - state.corrections
-    if plan.pocket:
-        left = min(left, max(shards, -(-most // ROUNDS)))
-    return [left // shards + (shard < left % shards) for shard in range(shards)]
+    shares: list[int | None] = [0 if count_only else None] * count
+    if most is not None and not count_only:
+        left = most - state.updates
+        if plan.pocket:
+            left = min(left, max(count, -(-most // ROUNDS)))
+        shares = [left // count + (i < left % count) for i in range(count)]
+    rounds_left = plan.budget.cycles - state.rounds
+    return [
+        Turn(plan.rule, (plan.seed, state.rounds, i), rounds_left, share)
+        for i, share in enumerate(shares)
+    ]
 
 
-def average(w: Floats, learnt: Sequence[Learnt], by_mistakes: bool) -> Floats:
-    """The mean of what the shards learnt, in their order, each as heavy as it should be.
+def run_epoch(examples: Examples, turn: Turn, w: Floats) -> Epoch:
+    """Count the mistakes of the incoming w on a partition, then run one epoch from it."""
+    begin = time.perf_counter()
+    order, most = turn.rule.order, turn.updates
+    if order not in CYCLES:
+        examples.look()
+    if order == "first":
+        most = 1 if most is None else min(1, most)
+    mistakes = Judge(examples, turn.rule.zero).alone(w)
+
+    def run() -> Walk:
+        seed, number, partition = turn.seed
+        rng = np.random.default_rng((seed, 0 if order == "random-cycle" else number, partition))
+        walk = Walk(examples, replace(turn.rule, rng=rng), Budget(1, most), w)
+        if order not in CYCLES:
+            WALKS[order](walk)
+        elif walk.goes_on:
+            walk.cycle(None if order == "cycle" else walk.permutation())
+        hidden = mistakes > 0 and walk.so_far.corrections == 0
+        if hidden and most != 0 and turn.rounds_left > 1:
+            # Rounding hid every mistake: update on one that exact arithmetic finds.
+            walk.budget = Budget(turn.rounds_left, most)
+            walk.confirm()
+        return walk
+
+    walk = looked_into(examples, run)
+    updates = walk.so_far.corrections
+    after = walk.so_far.w * walk.unit if updates else None
+    return Epoch(after, updates, mistakes, time.perf_counter() - begin)
+
+
+def average_weights(w: Floats, epochs: Sequence[Epoch], by_mistakes: bool) -> Floats:
+    """Return the mean of the weights after an epoch, weighted equally or by updates.
 
     Examples
     --------
-    >>> parts = [Learnt(np.array([3.0]), 2, 2, 0.0, ""), Learnt(None, 0, 0, 0.0, "")]
-    >>> average(np.array([1.0]), parts, False), average(np.array([1.0]), parts, True)
-    (array([2.]), array([3.]))
+    >>> epochs = [Epoch(np.array([3.0]), 2, 2, 0.0), Epoch(None, 0, 0, 0.0)]
+    >>> average_weights(np.array([1.0]), epochs, False)
+    array([2.])
+    >>> average_weights(np.array([1.0]), epochs, True)
+    array([3.])
     """
-    total = sum(part.corrections for part in learnt)
+    total = sum(epoch.updates for epoch in epochs)
     if total == 0:
         return w
-    ws = [w if part.w is None else part.w for part in learnt]
+    ws = [w if epoch.w is None else epoch.w for epoch in epochs]
     if len(ws) == 1:
         return ws[0]
     if not by_mistakes:
         return functools.reduce(np.add, ws) / len(ws)
-    heavy = (v * (part.corrections / total) for v, part in zip(ws, learnt, strict=True))
-    return functools.reduce(np.add, heavy)
+    weighted = (v * (epoch.updates / total) for v, epoch in zip(ws, epochs, strict=True))
+    return functools.reduce(np.add, weighted)
 
 
-def _better(pocket: Judged | None, now: Judged) -> Judged:
+def _better(pocket: Candidate | None, now: Candidate) -> Candidate:
     return now if pocket is None or now.mistakes < pocket.mistakes else pocket
-
-
-def _whole(mistakes: float) -> float:
-    """A count of mistakes as a whole number; the weight of mistakes as it is."""
-    return int(mistakes) if float(mistakes).is_integer() else mistakes
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file that holds the state of a run every few rounds: a lost scheduler ends the job."""
+    """A file with the state of a run, rewritten every few rounds."""
 
     path: str | PathLike[str]
     every: int  # rounds
-    data: dict[str, Any]  # what they are: a run goes on with the same only
+    data: dict[str, Any]  # labels, columns and rows, which must be the same to resume
 
-    def write(self, plan: Mixing, state: State) -> None:
-        """Put a state in place of the last."""
-        content = {"data": self.data, "rule": _rule(plan), "seed": plan.seed}
-        write_sealed(self.path, KIND, {**content, "state": _plain(state)})
+    def write(self, plan: Plan, state: State) -> None:
+        """Replace the file by this state."""
+        candidates = {
+            name: None if one is None else {"w": one.w.tolist(), "mistakes": one.mistakes}
+            for name, one in (("last", state.last), ("pocket", state.pocket))
+        }
+        history = [list(step) for step in state.history]
+        plain = {**vars(state), **candidates, "w": state.w.tolist(), "history": history}
+        content = {"data": self.data, "rule": _rule(plan), "seed": plan.seed, "state": plain}
+        write_sealed(self.path, KIND, content)
 
-    def after_round(self, plan: Mixing, state: State) -> None:
-        """Write the state if it is time to, and the run is not over."""
-        over = state.history[-1].mistakes == 0 and state.history[-1].corrections == 0
-        if state.rounds % self.every == 0 and not over:
-            self.write(plan, state)
-
-    def read(self, plan: Mixing) -> tuple[int, State]:
-        """The seed and the state to go on from; refuses those of other data or another rule."""
+    def read(self, plan: Plan) -> tuple[int, State]:
+        """Return the seed and the state; raise if they are of other data or another rule."""
         content = read_sealed(self.path, KIND)
         try:
-            self._check_same(content, plan)
-            seed, state = int(content["seed"]), _state(content["state"])
-            if state.w.shape != (self.data["columns"] + 1,) or not np.isfinite(state.w).all():
+            for name, now in (("data", self.data), ("rule", _rule(plan))):
+                for what, value in now.items():
+                    before = content[name].get(what)
+                    if before != value:
+                        raise UsageError(
+                            f"{self.path} is from a run with {what} {quoted(before)}, this run has "
+                            f"{quoted(value)}; resume with the same, or call fit."
+                        )
+            plain = content["state"]
+            last, pocket = (
+                one and Candidate(np.array(one["w"], dtype=np.float64), one["mistakes"])
+                for one in (plain["last"], plain["pocket"])
+            )
+            history = tuple(Round(*step) for step in plain["history"])
+            w, seconds = np.array(plain["w"], dtype=np.float64), float(plain["seconds"])
+            rounds, updates = int(plain["rounds"]), int(plain["updates"])
+            state = State(w, rounds, updates, history, last, pocket, seconds)
+            if w.shape != (self.data["columns"] + 1,) or not np.isfinite(w).all():
                 raise ValueError("w is not a finite number for each column")
-            return seed, state
+            return int(content["seed"]), state
         except UsageError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            why = quoted(error)
-            raise DataError(f"{self.path} does not hold a whole state: {why}.") from None
-
-    def _check_same(self, content: Any, plan: Mixing) -> None:
-        for name, now in (("data", self.data), ("rule", _rule(plan))):
-            for what, value in now.items():
-                before = content[name].get(what)
-                if before != value:
-                    raise UsageError(
-                        f"{self.path} is of a run with {what} {quoted(before)}, this one has "
-                        f"{quoted(value)}; resume with the same, or fit anew."
-                    )
+            raise DataError(f"{self.path} is not a complete checkpoint: {quoted(error)}.") from None
 
 
-def _rule(plan: Mixing) -> dict[str, Any]:
-    rule = plan.rule
+def _rule(plan: Plan) -> dict[str, Any]:
     mixing = "mistakes" if plan.by_mistakes else "uniform"
+    rule = plan.rule
     return {"order": rule.order, "zero": rule.zero, "eta": rule.eta, "mixing": mixing}
-
-
-def _plain(state: State) -> dict[str, Any]:
-    """A state as JSON has it."""
-    arrays = {
-        name: None if judged is None else {"w": judged.w.tolist(), "mistakes": judged.mistakes}
-        for name, judged in (("last", state.last), ("pocket", state.pocket))
-    }
-    history = [list(step) for step in state.history]
-    return {**vars(state), **arrays, "w": state.w.tolist(), "history": history}
-
-
-def _state(content: dict[str, Any]) -> State:
-    return State(
-        np.array(content["w"], dtype=np.float64),
-        int(content["rounds"]),
-        int(content["corrections"]),
-        tuple(Round(*step) for step in content["history"]),
-        _judged(content["last"]),
-        _judged(content["pocket"]),
-        float(content["seconds"]),
-    )
-
-
-def _judged(content: dict[str, Any] | None) -> Judged | None:
-    if content is None:
-        return None
-    return Judged(np.array(content["w"], dtype=np.float64), content["mistakes"])

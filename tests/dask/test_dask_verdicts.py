@@ -12,7 +12,7 @@ pytest.importorskip("distributed")
 import dask.array as da
 import pyarrow as pa
 import pyarrow.parquet as pq
-from clusters import kill_workers, local_cluster, when_asked
+from clusters import after, kill_workers, local_cluster
 from strategies import with_margin
 
 from rosenblatt.dask import check_proof, separability
@@ -77,15 +77,15 @@ def test_a_false_proof_is_refused_with_the_row_of_all_the_data(client):
         check_proof(proof, parted, y, client=client)
 
 
-def test_parquet_files_and_a_killed_worker_give_the_same_verdict(client, tmp_path, monkeypatch):
+def test_parquet_files_and_a_killed_worker_give_the_same_verdict(client, tmp_path):
     X, y = inseparable()
     for i in range(3):
         rows = slice(300 * i, 300 * (i + 1))
         table = pa.table({"a": X[rows, 0], "b": X[rows, 1], "c": X[rows, 2], "y": y[rows]})
         pq.write_table(table, tmp_path / f"{i}.parquet")
     calm = separability(tmp_path, "y", client=client)
-    when_asked(monkeypatch, 2, lambda: kill_workers(client, 1))
-    hurt = separability(tmp_path, "y", client=client, timeout=60.0)
+    with after(0.1, lambda: kill_workers(client, 1)):
+        hurt = separability(tmp_path, "y", client=client, timeout=60.0)
     assert calm.verdict == hurt.verdict == "inseparable"
     assert hurt.proof == calm.proof
     assert hurt.proof.check(X, y)
