@@ -15,7 +15,7 @@ ifneq ($(wildcard ../shared/data),)
 export ROSENBLATT_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test tried suite dist elsewhere generic blas busy lowest lint bench docs quotes screenshots clean
+.PHONY: demo test test-all without-jit tried suite dist elsewhere generic blas busy lowest lint bench docs quotes screenshots clean
 
 ifdef UV
 INSTALL  = $(UV) pip install -q --python $(RUN)
@@ -40,22 +40,26 @@ demo: $(VENV)/core  ## set up, then the main job on built-in data
 	mkdir -p build
 	$(BIN)/rosenblatt learn -o build/credit.json --report
 
-test: $(VENV)/installed lint  ## everything that must be true
-	$(RUN) -m pytest -n 2
-	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n 2 -m "not slow_without_jit" \
-		--cov=rosenblatt --cov-report=term-missing:skip-covered
-	$(MAKE) lowest
-
-elsewhere: generic blas busy  ## the same on other processors and on a busy one
-
 SUITE := $(RUN) -m pytest -q -n 2
+
+test: $(VENV)/installed lint  ## linters, types, and the test suite once
+	$(SUITE)
+
+test-all: test without-jit lowest generic  ## what CI runs
+
+without-jit: $(VENV)/installed  ## kernels as plain Python, with coverage
+	NUMBA_DISABLE_JIT=1 $(SUITE) -m "not slow_without_jit" \
+		--cov=rosenblatt --cov-report=term-missing:skip-covered
+
+elsewhere: generic blas busy  ## the suite as other processors and a busy machine would run it
+
 # Tests that count what they try, with so many times as many cases; their counts end the run.
 TIMES ?= 5
 TRIED ?= $(shell grep -rl "^from tried import" tests)
 tried: $(VENV)/installed  ## hostile data, forged proofs, damaged files and kills, many more of them
 	ROSENBLATT_TRY=$(TIMES) $(SUITE) $(TRIED)
 
-suite: $(VENV)/installed  ## the tests once, as they are
+suite: $(VENV)/installed  ## the test suite once, without linters
 	$(SUITE)
 
 generic: $(VENV)/installed  ## kernels compiled for any processor of this kind
@@ -69,12 +73,16 @@ blas: $(VENV)/installed  ## another kernel of BLAS, which adds up in another ord
 busy: $(VENV)/installed  ## two busy processes a core beside it
 	$(RUN) tests/beside.py $(SUITE)
 
-lowest: $(VENV)/installed  ## the oldest versions the package says it works with
-	test -n "$(UV)" || $(INSTALL) uv
-	$(or $(UV),$(BIN)/uv) venv -q --clear --python $(RUN) .cache/lowest
-	$(or $(UV),$(BIN)/uv) pip install -q --python .cache/lowest/bin/python \
-		--resolution lowest-direct -e ".[web]" --group test
-	.cache/lowest/bin/python -m pytest -q -n 2 $(LOWEST)
+# Oldest supported versions, as pip constraints; a plain pip configuration is enough to find them.
+lowest: RUN = .cache/lowest/bin/python
+lowest: INSTALL = $(RUN) -m pip install -q --disable-pip-version-check
+lowest:  ## the oldest versions of the dependencies that the package supports
+	rm -rf .cache/lowest
+	$(PYTHON) -m venv .cache/lowest
+	$(INSTALL) --upgrade "pip>=25.1"
+	$(RUN) tests/lowest.py > .cache/lowest/constraints.txt
+	$(INSTALL) -c .cache/lowest/constraints.txt -e . --group test
+	$(RUN) -m pytest -q -n 2 $(LOWEST)
 
 lint: $(VENV)/installed
 	$(RUN) -m ruff check .
