@@ -4,10 +4,10 @@ VENV   ?= .venv
 BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 RUN    := $(BIN)/python
 UV     := $(shell command -v uv 2>/dev/null)
-EXTRAS ?= plot,river,web,widget,dask
+EXTRAS ?= plot,river,widget,dask
 # What the oldest versions must pass: the algorithms, their evidence and their faces.
 LOWEST ?= tests/test_published.py tests/test_estimators.py tests/test_trace.py tests/test_model.py \
-	tests/test_river.py tests/evidence/test_proof.py tests/read tests/page/test_page_server.py
+	tests/test_river.py tests/evidence/test_proof.py tests/read tests/page/test_own_data.py
 # Numba keeps compiled kernels here, so that the second run starts at once.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 # The published data sets, where they lie beside the clone.
@@ -96,7 +96,7 @@ $(PEERS)/installed: RUN = $(PEERS)/bin/python
 $(PEERS)/installed: pyproject.toml
 	test -x $(RUN) || $(NEW) $(PEERS)
 	$(INSTALL) --upgrade "pip>=25.1"
-	$(INSTALL) -e ".[dask,plot,river,web]" --group bench
+	$(INSTALL) -e ".[dask,plot,river]" --group bench
 	# FukuML asks for versions of 2017 that no longer build; its pocket runs on today's.
 	$(INSTALL) --no-deps FukuML || echo "bench: no FukuML on this index; the table will say so"
 	touch $@

@@ -105,7 +105,7 @@ def _saved() -> Iterator[str]:
         file, page = Path(folder) / "points.csv", Path(folder) / "page.html"
         file.write_text(_points())
         command = [sys.executable, "-m", "rosenblatt", "watch", str(file), "--save", str(page)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*command, "--no-browser"], check=True, stdout=subprocess.DEVNULL)
         yield page.as_uri()
 
 

@@ -37,7 +37,7 @@ def test_a_positive_answer_that_is_none_of_the_labels_is_refused():
         (["learn", "--decimal", ";"], "--decimal: give . or ,"),
         (["stream", "--labels", "1,a"], "make them both text or both numbers."),
         (["stream", "--labels", "1.5,2,a"], "make them both text or both numbers."),
-        (["watch", "--save", "page.html", "--ignore", "b", "--ignore", "c"], "by two features"),
+        (["watch", "--ignore", "b", "--ignore", "c"], "by two features"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(told, flowers, given, sentence):
@@ -96,8 +96,8 @@ def test_of_very_many_rows_the_page_carries_some(told, tmp_path, monkeypatch):
     X = np.random.default_rng(0).normal(size=(6000, 2)).round(3)
     rows = [f"{a},{b},{'yes' if a > b else 'no'}" for a, b in X]
     (tmp_path / "long.csv").write_text("\n".join(["a,b,kind", *rows, ""]))
-    _, _, err = told("watch", "long.csv", "--save", "page.html")
+    _, _, err = told("watch", "long.csv", "--no-browser", "--save", "page.html")
     assert "the page carries 5,000 of 6,000 rows, drawn at random." in err
     (tmp_path / "large.csv").write_text("a,b,kind\n1e150,1,yes\n1,2,no\n")
-    code, _, err = told("watch", "large.csv", "--target", "kind", "--save", "page.html")
+    code, _, err = told("watch", "large.csv", "--target", "kind")
     assert (code, "numbers past 1e100, which cannot be drawn" in err) == (65, True)

@@ -122,11 +122,11 @@ def test_a_report_replaces_a_report_and_no_other_page(told, here):
 
 def test_a_saved_page_replaces_a_page_and_no_other_file(told, here):
     (here / "page.html").write_text("a text of mine")
-    code, _, err = told("watch", "--save", "page.html")
+    code, _, err = told("watch", "--no-browser", "--save", "page.html")
     assert (code, "page.html is there" in err, "another name" in err) == (64, True, True)
     assert (here / "page.html").read_text() == "a text of mine"
-    assert told("watch", "--save", "new.html")[0] == 0
-    assert told("watch", "--save", "new.html")[0] == 0
+    assert told("watch", "--no-browser", "--save", "new.html")[0] == 0
+    assert told("watch", "--no-browser", "--save", "new.html")[0] == 0
 
 
 def test_outputs_that_are_links_lead_where_they_led(told, here):

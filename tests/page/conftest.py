@@ -1,8 +1,8 @@
 from pathlib import Path
 
 import pytest
+from browsers import browsing
 from screen import Screen
-from serving import browsing, serving
 
 from rosenblatt.cli import run
 from rosenblatt.show.page.assets import bundled
@@ -19,17 +19,10 @@ def flowers(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def address(flowers):
-    """The address of a server that shows the file."""
-    with serving(flowers) as found:
-        yield found
-
-
-@pytest.fixture(scope="session")
 def saved(flowers):
     """The page as a file, with the data in it."""
     page = flowers.with_name("page.html")
-    assert run(["watch", str(flowers), "--save", str(page)]) == 0
+    assert run(["watch", str(flowers), "--no-browser", "--save", str(page)]) == 0
     return page
 
 

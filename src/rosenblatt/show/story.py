@@ -286,12 +286,7 @@ def _blocking_json(part: Part, answers: NDArray[Any]) -> dict[str, Any]:
     yes = sum(m for n, m in known.items() if answers[n] > 0)
     no = sum(known.values()) - yes
     shares = [m / ((yes if answers[n] > 0 else no) or 1) for n, m in known.items()]
-    # Integers of any size: as text, for JavaScript's numbers end at 2^53.
-    return {
-        "rows": list(known),
-        "multipliers": [str(m) for m in known.values()],
-        "shares": shares,
-    }
+    return {"rows": list(known), "shares": shares}
 
 
 def _common(part: dict[str, Any], points: Floats, answers: NDArray[Any]) -> Any:

@@ -1,1 +1,1 @@
-"""The page: a local server that runs the algorithms, and the static files that draw them."""
+"""The page: one HTML file that runs the algorithms in the browser and draws them."""

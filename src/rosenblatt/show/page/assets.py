@@ -65,7 +65,7 @@ def player_style() -> str:
 def player_script(entry: str = "player.js") -> str:
     """The player and the modules it needs as one piece of text without imports or exports.
 
-    For pages that come without a server, where a module can import nothing: put a call of what
+    For pages that are opened from disk, where a module can import nothing: put a call of what
     the entry exports behind it.
     """
     return bundled(text_of(entry))

@@ -18,8 +18,7 @@ from rosenblatt.show.story import verdict_json
 from rosenblatt.words import counted
 
 MOST_ROWS = 5_000  # the picture holds no more
-SERVED = 2**21  # numbers of a table that is served to a browser on this machine
-SAVED = 2**14  # numbers of a table in a file that is sent around
+MOST_NUMBERS = 2**17  # of the table: a file that can still be mailed
 PATIENCE = 10.0  # seconds for the verdict about all features
 LARGEST = 1e100  # of a number that can be drawn
 
@@ -33,7 +32,7 @@ class OwnData:
     rows: int  # that the file has
 
     @classmethod
-    def of(cls, data: Data, most: int = SERVED) -> OwnData:
+    def of(cls, data: Data, most: int = MOST_NUMBERS) -> OwnData:
         """All rows of a file, or some drawn at random where they are too many."""
         examples, rows, labels = data.examples, data.examples.n, len(data.examples.labels)
         if labels > MOST_DRAWN or (labels > 2 and examples.d < 2):

@@ -155,7 +155,6 @@ function blockingIn({ rows, multipliers }, points, answers) {
   const shares = multipliers.map((m, i) => ratioOf(m, sums[answers[rows[i]]]));
   return {
     rows,
-    multipliers: multipliers.map(String),
     shares,
     ...middle(rows, shares, points, answers),
   };

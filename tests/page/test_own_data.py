@@ -1,0 +1,57 @@
+"""A person's own rows go into the page, with what is proved of them, and stay data there."""
+
+import numpy as np
+import pytest
+
+from rosenblatt.examples import Examples
+from rosenblatt.read import Layout, Source
+from rosenblatt.read.data import Data, read_data
+from rosenblatt.read.plan import Wishes
+from rosenblatt.show.page.assets import page_html
+from rosenblatt.show.page.own import MOST_NUMBERS, OwnData
+
+
+@pytest.fixture(scope="module")
+def own(flowers):
+    return OwnData.of(read_data(Source.find(str(flowers)), Layout(), Wishes()))
+
+
+def test_own_data_are_carried_whole_with_what_is_proved_of_them(own):
+    told = own.to_json()
+    assert told["columns"] == ["long", "wide", "high"]
+    assert told["labels"] == ["no", "yes"]
+    assert told["X"] == own.examples.X.tolist()
+    assert told["verdict"]["name"] == "separable"
+    assert len(told["verdict"]["weights"]) == 4
+
+
+def test_a_long_file_is_sampled_and_a_wide_one_refused(own):
+    data = Data("flowers.csv", own.examples, np.arange(own.examples.n), None, None)
+    few = OwnData.of(data, most=30)
+    assert (few.examples.n, few.rows) == (10, 40)
+    huge = Examples(np.zeros((15, 1500)), np.ones(15, dtype=np.int8), np.array([0, 1]))
+    with pytest.raises(Exception, match=r"more than the page can carry; leave out columns"):
+        OwnData.of(Data("wide.csv", huge, np.arange(15), None, None), most=2**13)
+
+
+def test_a_page_can_be_mailed_whatever_the_data():
+    rng = np.random.default_rng(0)
+    n, d = 2000, 160  # more than a line can classify: the proof has very long integers
+    X, y = rng.normal(size=(n, d)), np.where(rng.random(n) < 0.5, 1, -1)
+    own = OwnData.of(Data("wide.csv", Examples.from_arrays(X, y), np.arange(n), None, None))
+    assert own.examples.n == MOST_NUMBERS // d
+    assert len(page_html(own.to_json()).encode()) < 4_000_000
+
+
+def test_names_in_the_data_cannot_end_the_script_that_holds_them():
+    page = page_html({"name": "</script>mine"})
+    assert '{"name":"\\u003c/script>mine"}' in page
+    assert "</script>mine" not in page
+
+
+def test_the_policy_of_the_page_lets_in_one_script_one_style_and_no_request():
+    page = page_html()
+    policy = page.partition('http-equiv="Content-Security-Policy"')[2].partition(">")[0]
+    assert "default-src 'none'" in policy
+    assert policy.count("sha256-") == 2
+    assert "unsafe" not in policy
