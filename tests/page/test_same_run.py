@@ -24,8 +24,7 @@ MODULES = """
 import { Chance } from "./chance.js";
 import { fewest } from "./fewest.js";
 import { learn } from "./learn.js";
-import { againstRivals, checkProof } from "./proof.js";
-import { proofText } from "./prooftext.js";
+import { againstRivals, checkProof, proofText } from "./proof.js";
 
 const last = (search) => {
   for (;;) {

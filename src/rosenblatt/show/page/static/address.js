@@ -1,6 +1,6 @@
 // Address: everything about the state, behind the # of the address, so that a link reproduces it.
 // What is long is compressed.
-import { addedBy, MARKS, markOf } from "./marks.js";
+import { addedBy, MARKS, markOf } from "./drawing.js";
 
 export const LONGEST = 16000; // letters of a link that go through mail, chats and servers
 const SHORT = 300; // letters that stay as they can be read

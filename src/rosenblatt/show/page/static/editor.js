@@ -1,7 +1,6 @@
 // Editor: examples are added, moved and erased on the picture, by pointer, finger or keys.
-import { radiusFor } from "./frame.js";
-import { addedBy, MARKS, markOf } from "./marks.js";
-import { nameStyle } from "./theme.js";
+import { addedBy, MARKS, markOf, nameStyle } from "./drawing.js";
+import { radiusFor } from "./geometry.js";
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 

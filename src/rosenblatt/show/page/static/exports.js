@@ -1,7 +1,7 @@
 // Exports: the picture as PNG or SVG, the examples as CSV, the run as Python lines, the proof, and
 // the page itself.
-import { againstRivals } from "./proof.js";
-import { proofText } from "./prooftext.js";
+import { ZEROS } from "./learn.js";
+import { againstRivals, proofText } from "./proof.js";
 
 const SIZE = 900;
 
@@ -63,4 +63,113 @@ function csvOf(story) {
 
 function quoted(text) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+// Python lines: a program that makes the same run and asks for the same verdict, number by number.
+
+const CYCLES = "1_000_000_000"; // never what ends a run here; with order="first" each correction is one
+const FIXED = ["cycle", "first"];
+
+export function pythonLines({ X, answers, labels }, settings) {
+  const { algorithm, start } = settings;
+  const K = labels.length;
+  const size = (X[0].length + 1) * (K > 2 ? K : 1);
+  const w = start.length === size ? start : Array(size).fill(0);
+  const given = { ...settings, start: w, K };
+  const inRooms = algorithm === "online" && w.some(Boolean);
+  const imports = inRooms
+    ? ["import numpy as np", "", "import rosenblatt as rb", "from rosenblatt import algorithms"]
+    : ["import rosenblatt as rb"];
+  if (inRooms) imports.push(`from rosenblatt.examples import ${roomOf(given)}`);
+  const learnt = algorithm === "online" ? onlineLines(given) : fitLines(given);
+  const plain = labels[0] === "×" && labels[1] === "○";
+  return [
+    '"""What the page showed, done again."""',
+    "",
+    ...imports,
+    "",
+    "X = [",
+    ...X.map((x) => `    ${list(x)},`),
+    "]",
+    ...(plain ? [] : [`# ${meaning(labels)}`]),
+    `y = ${list(answers)}`,
+    "",
+    ...learnt,
+    "for t in range(len(trace) + 1):",
+    "    print(t, trace.weights(t))",
+    "",
+    "verdict = rb.separability(X, y)",
+    "print(verdict.explain())",
+    "",
+  ].join("\n");
+}
+
+function meaning(labels) {
+  if (labels.length === 2) return `1 is ${quote(labels[1])}, -1 is ${quote(labels[0])}`;
+  return labels.map((label, place) => `${place} is ${quote(label)}`).join(", ");
+}
+
+const roomOf = ({ K }) => (K > 2 ? "JointExamples" : "Examples");
+
+// A w for each label, or the only one: its w0, and the rest of it.
+function parts({ start, K }) {
+  if (K === 2) return [number(start[0]), list(start.slice(1))];
+  const size = start.length / K;
+  const blocks = Array.from({ length: K }, (_, k) => start.slice(k * size, (k + 1) * size));
+  return [list(blocks.map(([w0]) => w0)), `[${blocks.map((w) => list(w.slice(1))).join(", ")}]`];
+}
+
+// What is not as usual.
+function unusual({ eta, zero }) {
+  return [
+    ...(eta === 1 ? [] : [`eta0=${number(eta)}`]),
+    ...(zero === "mistake" ? [] : [`zero=${quote(zero)}`]),
+  ];
+}
+
+function fitLines(given) {
+  const { algorithm, order, corrections, chance, start } = given;
+  const parameters = [`order=${quote(order)}`];
+  if (algorithm === "pla") parameters.push(`max_iter=${CYCLES}`);
+  if (algorithm === "ratchet") parameters.push("ratchet=True");
+  parameters.push(`max_updates=${corrections}`, ...unusual(given));
+  if (!FIXED.includes(order)) parameters.push(`random_state=${chance}`);
+  const [w0, rest] = parts(given);
+  const begun = start.some(Boolean) ? `, coef_init=${rest}, intercept_init=${w0}` : "";
+  const kind = algorithm === "pla" ? "Perceptron" : "PocketPerceptron";
+  return [
+    `clf = rb.${kind}(${parameters.join(", ")})`,
+    `clf.fit(X, y${begun})`,
+    "trace = clf.trace_",
+  ];
+}
+
+function onlineLines(given) {
+  const { start, zero, eta, K } = given;
+  const classes = K > 2 ? list(Array(K).keys()) : "[-1, 1]";
+  if (!start.some(Boolean)) {
+    return [
+      `clf = rb.Perceptron(${unusual(given).join(", ")})`,
+      `clf.partial_fit(X, y, classes=${classes})`,
+      "trace = clf.trace_",
+    ];
+  }
+  return [
+    `rule = algorithms.Rule(zero=${ZEROS[zero]}, eta=${number(eta)})`,
+    `start = np.array(${list(start.map((v) => v))}, dtype=float)`,
+    `trace = algorithms.online(${roomOf(given)}.from_arrays(X, y), rule, start).trace`,
+  ];
+}
+
+// Numbers are written so that they read back to the same bits.
+function number(value) {
+  return Object.is(value, -0) ? "-0.0" : String(value);
+}
+
+function list(numbers) {
+  return `[${Array.from(numbers, number).join(", ")}]`;
+}
+
+function quote(text) {
+  return JSON.stringify(text);
 }

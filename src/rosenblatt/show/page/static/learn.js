@@ -1,14 +1,13 @@
 // Learn: examples and a rule in, the story of the run and what is proved of the examples out, as
 // the player takes it. See show/story.py for what a story holds: Python's have the same numbers.
+import { online, pla, pocket, ratchet, slideOf } from "./algorithms.js";
 import { Chance } from "./chance.js";
 import { ratioOf } from "./exact.js";
+import { viewOf } from "./geometry.js";
 import { countMistakes, reachOf } from "./mistakes.js";
 import { counted, grouped } from "./numbers.js";
-import { online, pla, slideOf } from "./pla.js";
-import { pocket, ratchet } from "./pocket.js";
 import { againstRivals, checkClaim, checkProof } from "./proof.js";
 import { separable, separableLabels } from "./separable.js";
-import { viewOf } from "./view.js";
 
 const ALGORITHMS = { pla, pocket, ratchet, online };
 export const ZEROS = { mistake: 0, negative: -1, positive: 1 };

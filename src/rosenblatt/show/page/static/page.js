@@ -1,22 +1,33 @@
 // Page: connects the address, the settings, the picture and what is learnt.
 import { fromAddress, LONGEST, MOST_POINTS, toAddress, USUAL } from "./address.js";
-import { NotReadError, readTable } from "./dropped.js";
+import { addedBy, isDark, MARKS, markOf } from "./drawing.js";
 import { Editor } from "./editor.js";
-import { saveCsv, savePage, savePng, saveProof, savePython, saveSvg } from "./exports.js";
+import {
+  examplesOf,
+  fileState,
+  firstState,
+  isProjected,
+  NotReadError,
+  planeOf,
+  readTable,
+} from "./examples.js";
+import {
+  pythonLines,
+  saveCsv,
+  savePage,
+  savePng,
+  saveProof,
+  savePython,
+  saveSvg,
+} from "./exports.js";
 import { fewestBetweenFrames } from "./fewest.js";
-import { boxAround } from "./frame.js";
-import { KEYS, pressed } from "./keys.js";
+import { boxAround } from "./geometry.js";
 import { learn } from "./learn.js";
-import { addedBy, MARKS, markOf } from "./marks.js";
 import { counted } from "./numbers.js";
 import { mountPlayer } from "./player.js";
-import { pythonLines } from "./pythonlines.js";
 import { Settings } from "./settings.js";
-import { examplesOf, fileState, firstState, isProjected, planeOf } from "./source.js";
 import { emptyStory } from "./story.js";
-import { isDark } from "./theme.js";
-import { pageTools, pythonWindow, Toolbar } from "./toolbar.js";
-import { TOUR, Tour } from "./tour.js";
+import { KEYS, pageTools, pressed, pythonWindow, TOUR, Toolbar, Tour } from "./tools.js";
 import { SPEEDS } from "./transport.js";
 
 // What is learnt anew when it changes.

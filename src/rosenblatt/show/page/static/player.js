@@ -6,21 +6,24 @@
 // `element` gets the class "rb-player"; theme.css and player.css style it. Options: `t`, `proof`,
 // `speed` (corrections a second), `moved(t)` called after each move, `boxOf(points, w, h)` for
 // a box of one's own. `player.parts` has the elements, for a page that adds to them.
-import { Sheet } from "./canvas.js";
-import { mistakesCaption, planeLabel, squeezeCaption } from "./captions.js";
-import { mistakesChart, squeezeChart } from "./charts.js";
+import { drawVectors, mistakesChart, squeezeChart } from "./charts.js";
+import { CanvasPen, paletteOf, Sheet, SvgPen } from "./drawing.js";
 import { make } from "./elements.js";
-import { factsPanel, sentenceAt, showFacts } from "./facts.js";
-import { frameOf } from "./frame.js";
+import { frameOf } from "./geometry.js";
 import { counted, grouped } from "./numbers.js";
-import { CanvasPen, SvgPen } from "./pens.js";
+import {
+  factsPanel,
+  mistakesCaption,
+  planeLabel,
+  sentenceAt,
+  showFacts,
+  showVerdict,
+  squeezeCaption,
+  verdictPanel,
+} from "./panels.js";
 import { drawPlane, drawPoints } from "./plane.js";
 import { Story } from "./story.js";
-import { paletteOf } from "./theme.js";
-import { Timeline } from "./timeline.js";
-import { namePlay, transportOf } from "./transport.js";
-import { drawVectors } from "./vectors.js";
-import { showVerdict, verdictPanel } from "./verdict.js";
+import { namePlay, Timeline, transportOf } from "./transport.js";
 
 const SWING = 420; // milliseconds that the line takes to turn
 

@@ -2,8 +2,6 @@
 // numbers. It shares no line with what finds proofs, here or in Python, but how doubles become whole
 // numbers: a second pair of eyes.
 import { onGrid } from "./exact.js";
-import { fingerprint, pricesOf, readProof, refuse } from "./prooftext.js";
-import { treeFault } from "./prooftree.js";
 
 const SHAPES = { separable: [true, 0], "quasi-separable": [true, 1], inseparable: [false, 1] };
 const COUNTED = /^at least ([1-9]\d{0,999}) mistakes?$/;
@@ -220,4 +218,331 @@ function signed(X, y, x0) {
     const row = wholes.slice(n * width, (n + 1) * width);
     return y[n] > 0 ? row : row.map((v) => -v);
   });
+}
+
+// Prooftree: whether a tree over blocking sets proves what mistakes cost, as
+// src/rosenblatt/evidence/tree.py says it. Numbers are BigInt, but for those of rows and sets.
+
+// Why a tree does not prove that mistakes cost `need`, or nothing. `sets` are lists of rows, and
+// costOf(row) is what a mistake on it costs, or null where it may not be asked about.
+export function treeFault({ nodes, weightings }, sets, costOf, need) {
+  const bad = weightings.findIndex((weighting) => !isWeighting(weighting, sets.length));
+  if (bad >= 0) return `weighting ${bad} is none on these sets`;
+  const way = new Way(sets, costOf);
+  const asked = [];
+  for (const [at, node] of nodes.entries()) {
+    if (node >= 0) {
+      if (!way.giveUp(node)) return `node ${at}: row ${node} cannot be asked about here`;
+      asked.push(node);
+      continue;
+    }
+    const weighting = weightings[-1 - node];
+    const fault = weighting ? way.fault(weighting, need) : "it has no weighting";
+    if (fault) return `node ${at}, a leaf: ${fault}`;
+    while (asked.length && way.turn(asked.at(-1))) asked.pop();
+    if (!asked.length) return at + 1 === nodes.length ? "" : "nodes come after its end";
+  }
+  return "it ends where a subtree is missing";
+}
+
+function isWeighting({ over, sets, shares }, count) {
+  return (
+    over > 0n &&
+    sets.length === shares.length &&
+    shares.every((share) => share > 0n) &&
+    sets.every((j) => j >= 0 && j < count)
+  );
+}
+
+// The way from the root to a node: rows that are given up (true) or right (false), what the first
+// cost, and how many of them each set has.
+class Way {
+  constructor(sets, costOf) {
+    Object.assign(this, { sets, costOf, asked: new Map(), spent: 0n });
+    this.hits = sets.map(() => 0);
+    this.setsOf = new Map();
+    sets.forEach((rows, j) => {
+      for (const n of rows) this.setsOf.set(n, [...(this.setsOf.get(n) ?? []), j]);
+    });
+  }
+
+  // Takes a row for a mistake, if that can be asked.
+  giveUp(row) {
+    if (this.asked.has(row) || this.costOf(row) === null) return false;
+    this.count(row, 1);
+    this.asked.set(row, true);
+    return true;
+  }
+
+  // Takes a mistake for right, or a row that was so for open again: then it is done with.
+  turn(row) {
+    if (!this.asked.get(row)) return this.asked.delete(row);
+    this.count(row, -1);
+    this.asked.set(row, false);
+    return false;
+  }
+
+  count(row, step) {
+    this.spent += BigInt(step) * this.costOf(row);
+    for (const j of this.setsOf.get(row) ?? []) this.hits[j] += step;
+  }
+
+  // Why weights on the sets that nothing given up hits do not prove `need` here, or nothing.
+  fault({ over, sets, shares }, need) {
+    const loads = new Map();
+    let total = 0n;
+    sets.forEach((j, i) => {
+      if (this.hits[j]) return;
+      total += shares[i];
+      for (const n of this.sets[j]) loads.set(n, (loads.get(n) ?? 0n) + shares[i]);
+    });
+    for (const [n, load] of loads) {
+      if (!this.asked.has(n) && load > this.costOf(n) * over) {
+        return `the sets of row ${n} weigh more than it costs`;
+      }
+    }
+    const least = (total + over - 1n) / over;
+    return this.spent + least < need ? `rows and sets cost less than ${need}` : "";
+  }
+}
+
+// Prooftext: a proof as JSON under a seal, as src/rosenblatt/evidence/proof.py writes and reads it,
+// and the digests by which it knows its data.
+
+const FORMATS = ["rosenblatt proof 1", "rosenblatt proof 2"];
+const KEYS = ["claim", "data", "format", "parts", "seal", "weights", "x0"];
+const MORE = ["alike", "labels", "prices", "tree", "walk"]; // in the second format alone
+const STRANGE = "this is not the JSON of a proof.";
+
+export class ProofError extends Error {}
+
+export function refuse(told) {
+  throw new ProofError(told);
+}
+
+// A proof from its text, in whole numbers; nothing is taken but what Python writes.
+export function readProof(text) {
+  const { seal, ...told } = parsed(text);
+  const more = MORE.filter((key) => key in told);
+  if (told.format !== FORMATS[Number(more.length > 0)]) refuse(STRANGE);
+  if (seal !== sealOf(told)) refuse("the text of this proof was changed: its seal does not fit.");
+  const { claim, data, labels = 0n, prices = "", walk = "" } = told;
+  if ([claim, data, prices, walk].some((value) => typeof value !== "string")) refuse(STRANGE);
+  if ("labels" in told && !(typeof labels === "bigint" && labels > 2n)) refuse(STRANGE);
+  if (["prices", "walk"].some((key) => told[key] === "")) refuse(STRANGE);
+  return {
+    ...{ claim, data, prices, walk, labels: Number(labels) },
+    x0: floatIn(told.x0),
+    weights: listOf(told.weights).map(wholeIn),
+    parts: listOf(told.parts).map(partIn),
+    tree: "tree" in told ? treeIn(told.tree) : null,
+    alike: "alike" in told ? filled(told.alike).map(numbersIn) : [],
+  };
+}
+
+// The value of a JSON text, its numbers being whole; no object has a name twice.
+function parsed(text) {
+  let names = 0;
+  const whole = (_, value, context) => {
+    if (typeof value !== "number") {
+      if (value && !Array.isArray(value) && typeof value === "object") {
+        names += Object.keys(value).length;
+      }
+      return value;
+    }
+    const written = context?.source ?? (Number.isSafeInteger(value) ? `${value}` : "");
+    return /^-?\d{1,1000}$/.test(written) ? BigInt(written) : refuse(STRANGE);
+  };
+  try {
+    const content = JSON.parse(text, whole);
+    const told = text.match(/"(?:[^"\\]|\\.)*"\s*:?/g) ?? [];
+    const keys = Object.keys(content).filter((key) => !MORE.includes(key));
+    const once = told.filter((token) => token.endsWith(":")).length === names;
+    if (once && keys.sort().join() === KEYS.join()) return content;
+  } catch (error) {
+    if (error instanceof ProofError) throw error;
+  }
+  return refuse(STRANGE);
+}
+
+function partIn(part) {
+  if (keysOf(part) !== "multipliers,rest,rows") refuse(STRANGE);
+  const multipliers = listOf(part.multipliers).map(wholeIn);
+  return { rows: numbersIn(part.rows), multipliers, rest: wholeIn(part.rest) };
+}
+
+function treeIn(tree) {
+  if (keysOf(tree) !== "nodes,weightings") refuse(STRANGE);
+  const weightings = listOf(tree.weightings).map((weighting) => {
+    if (keysOf(weighting) !== "over,sets,shares") refuse(STRANGE);
+    const { over, sets, shares } = weighting;
+    if ([over, ...listOf(shares)].some((v) => typeof v !== "bigint")) refuse(STRANGE);
+    return { over, sets: numbersIn(sets), shares };
+  });
+  return { nodes: numbersIn(tree.nodes), weightings };
+}
+
+function keysOf(value) {
+  return value && typeof value === "object" ? Object.keys(value).sort().join() : "";
+}
+
+function listOf(value) {
+  return Array.isArray(value) ? value : refuse(STRANGE);
+}
+
+function filled(value) {
+  return listOf(value).length ? value : refuse(STRANGE);
+}
+
+// Numbers of rows or sets; what is too large for a double is no row, and stays too large.
+function numbersIn(list) {
+  return listOf(list).map((v) => (typeof v === "bigint" ? Number(v) : refuse(STRANGE)));
+}
+
+function wholeIn(text) {
+  const written = typeof text === "string" && /^(0x0|-?0x[1-9a-f][0-9a-f]*)$/.test(text);
+  if (!written) refuse(STRANGE);
+  return text[0] === "-" ? -BigInt(text.slice(1)) : BigInt(text);
+}
+
+// A double from how Python writes it in hexadecimal, which is in one way.
+function floatIn(text) {
+  const found = /^(-?)0x([01])\.([0-9a-f]{13}|0)p([+-]\d+)$/.exec(text);
+  if (!found) return refuse(STRANGE);
+  const [, sign, lead, digits, power] = found;
+  const number = (Number(`0x${lead}${digits}`) / 16 ** digits.length) * 2 ** Number(power);
+  if (!Number.isFinite(number) || hexOf(sign ? -number : number) !== text) refuse(STRANGE);
+  return sign ? -number : number;
+}
+
+// A double as Python's float.hex writes it.
+function hexOf(number) {
+  const bits = bitsOf(number);
+  const [exponent, digits] = [Number((bits >> 52n) & 0x7ffn), bits & 0xfffffffffffffn];
+  const sign = bits >> 63n ? "-" : "";
+  if (!exponent && !digits) return `${sign}0x0.0p+0`;
+  const power = Math.max(exponent, 1) - 1023;
+  const lead = exponent ? 1 : 0;
+  return `${sign}0x${lead}.${digits.toString(16).padStart(13, "0")}p${power < 0 ? "" : "+"}${power}`;
+}
+
+// The text of a proof {claim, weights, parts} about points with x0 = 1, as Python reads it; of several
+// `labels`, about those points against rivals, which have x0 in them.
+export function proofText({ claim, weights, parts, labels }, X, y) {
+  const hex = (v) => (v < 0n ? `-0x${(-v).toString(16)}` : `0x${v.toString(16)}`);
+  const told = {
+    format: FORMATS[labels ? 1 : 0],
+    claim,
+    ...(labels ? { labels } : {}),
+    data: fingerprint(X, y, labels ? 0 : 1),
+    x0: hexOf(1),
+    weights: weights.map(hex),
+    parts: parts.map(({ rows, multipliers, rest = 0n }) => ({
+      rows,
+      multipliers: multipliers.map(hex),
+      rest: hex(rest),
+    })),
+  };
+  return JSON.stringify({ ...told, seal: sealOf(told) }, null, 1);
+}
+
+function sealOf(content) {
+  return sha256(new TextEncoder().encode(pythonJson(content)));
+}
+
+// As Python's json.dumps(value, sort_keys=True) writes it.
+function pythonJson(value) {
+  if (typeof value === "bigint") return `${value}`;
+  if (Array.isArray(value)) return `[${value.map(pythonJson).join(", ")}]`;
+  if (value === null || typeof value !== "object") {
+    const code = (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`;
+    return JSON.stringify(value).replace(/[\u007f-\uffff]/g, code);
+  }
+  const entries = Object.keys(value).sort();
+  return `{${entries.map((key) => `${pythonJson(key)}: ${pythonJson(value[key])}`).join(", ")}}`;
+}
+
+// The digest of numbers and answers by which a proof knows its data.
+export function fingerprint(X, y, x0) {
+  const head = new TextEncoder().encode(`${X.length} ${X[0].length} ${hexOf(x0 + 0)}`);
+  const bytes = new Uint8Array(head.length + 9 * X.length);
+  bytes.set(head);
+  const view = new DataView(bytes.buffer);
+  const odd = X[0].map((_, j) => oddConstant(j + 1));
+  X.forEach((x, n) => {
+    view.setInt8(head.length + n, y[n] > 0 ? 1 : -1);
+    let code = 0n;
+    x.forEach((value, j) => {
+      const bits = bitsOf(value + 0); // -0 has the bits of 0
+      code += (bits ^ (bits >> 32n)) * odd[j];
+    });
+    view.setBigUint64(head.length + X.length + 8 * n, BigInt.asUintN(64, code), true);
+  });
+  return sha256(bytes);
+}
+
+// The digest of sample weights.
+export function pricesOf(weights) {
+  const view = new DataView(new ArrayBuffer(8 * weights.length));
+  weights.forEach((weight, n) => view.setFloat64(8 * n, weight + 0, true));
+  return sha256(new Uint8Array(view.buffer));
+}
+
+function bitsOf(value) {
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, value);
+  return view.getBigUint64(0);
+}
+
+// The steps of splitmix64, made odd.
+function oddConstant(k) {
+  const word = (v) => BigInt.asUintN(64, v);
+  let z = word(BigInt(k) * 0x9e3779b97f4a7c15n);
+  z = word((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);
+  z = word((z ^ (z >> 27n)) * 0x94d049bb133111ebn);
+  return (z ^ (z >> 31n)) | 1n;
+}
+
+// Sha256: the digest that seals a proof; browsers have one of their own only on safe connections.
+
+const primes = (count) => {
+  const found = [];
+  for (let n = 2; found.length < count; n++) if (found.every((p) => n % p)) found.push(n);
+  return found;
+};
+const firstBits = (value) => Math.floor((value - Math.floor(value)) * 2 ** 32);
+const ROUNDS = Uint32Array.from(primes(64), (p) => firstBits(Math.cbrt(p)));
+const BEGIN = Uint32Array.from(primes(8), (p) => firstBits(Math.sqrt(p)));
+const rotated = (v, k) => (v >>> k) | (v << (32 - k));
+
+// The digest of bytes, in hexadecimal.
+export function sha256(bytes) {
+  const size = Math.ceil((bytes.length + 9) / 64) * 64;
+  const padded = new Uint8Array(size);
+  padded.set(bytes);
+  padded[bytes.length] = 0x80;
+  const view = new DataView(padded.buffer);
+  view.setBigUint64(size - 8, BigInt(8 * bytes.length));
+  const hash = Uint32Array.from(BEGIN);
+  for (let at = 0; at < size; at += 64) stir(hash, view, at);
+  return Array.from(hash, (word) => word.toString(16).padStart(8, "0")).join("");
+}
+
+function stir(hash, view, at) {
+  const words = new Uint32Array(64);
+  for (let i = 0; i < 16; i++) words[i] = view.getUint32(at + 4 * i);
+  for (let i = 16; i < 64; i++) {
+    const [u, v] = [words[i - 15], words[i - 2]];
+    const s = rotated(u, 7) ^ rotated(u, 18) ^ (u >>> 3);
+    words[i] = words[i - 16] + s + words[i - 7] + (rotated(v, 17) ^ rotated(v, 19) ^ (v >>> 10));
+  }
+  let [a, b, c, d, e, f, g, h] = hash;
+  for (let i = 0; i < 64; i++) {
+    const s = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25);
+    const one = (h + s + ((e & f) ^ (~e & g)) + ROUNDS[i] + words[i]) | 0;
+    const r = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22);
+    const two = (r + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+    [h, g, f, e, d, c, b, a] = [g, f, e, (d + one) | 0, c, b, a, (one + two) | 0];
+  }
+  [a, b, c, d, e, f, g, h].forEach((word, i) => (hash[i] += word));
 }

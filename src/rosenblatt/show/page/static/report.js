@@ -1,13 +1,10 @@
 // Report: a page of its own: the player with its run, and the still pictures below it.
-import { Sheet } from "./canvas.js";
 import { drawMargins, drawMeeting } from "./charts.js";
-import { frameOf } from "./frame.js";
-import { markOf } from "./marks.js";
-import { CanvasPen } from "./pens.js";
+import { CanvasPen, markOf, paletteOf, Sheet } from "./drawing.js";
+import { frameOf } from "./geometry.js";
 import { drawPlane } from "./plane.js";
 import { mountPlayer } from "./player.js";
 import { Story } from "./story.js";
-import { paletteOf } from "./theme.js";
 
 const DRAW = { line: drawScene, squeeze: drawMeeting, margins: drawMargins };
 

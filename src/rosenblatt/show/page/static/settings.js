@@ -1,8 +1,8 @@
 // Settings: the form that chooses the examples and the algorithm.
 import { ALGORITHMS, limitsOf, ORDERS, SIGN_OF_ZERO } from "./address.js";
 import { button, clear, make } from "./elements.js";
+import { fileState, isProjected, PROJECTION } from "./examples.js";
 import { grouped } from "./numbers.js";
-import { fileState, isProjected, PROJECTION } from "./source.js";
 
 const DATA = {
   separable: "Separable",

@@ -1,6 +1,6 @@
 // Story: what `learn` here or Python found out about a run, asked for t by t. See show/story.py for
 // the contract.
-import { markOf } from "./marks.js";
+import { markOf } from "./drawing.js";
 import { isWrong } from "./mistakes.js";
 import { unpack } from "./numbers.js";
 

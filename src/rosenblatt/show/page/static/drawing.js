@@ -1,0 +1,323 @@
+// Canvas: one that is as sharp as the screen, and says when its size has changed.
+
+export class Sheet {
+  constructor(canvas, changed) {
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d");
+    this.width = 0;
+    this.height = 0;
+    this.watcher = new ResizeObserver(() => this.measure() && changed());
+    this.watcher.observe(canvas);
+    this.measure();
+  }
+
+  measure() {
+    const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
+    const ratio = window.devicePixelRatio || 1;
+    if (width === this.width && height === this.height && ratio === this.ratio) return false;
+    [this.width, this.height, this.ratio] = [width, height, ratio];
+    this.canvas.width = Math.max(1, Math.round(width * ratio));
+    this.canvas.height = Math.max(1, Math.round(height * ratio));
+    return true;
+  }
+
+  // A clean sheet, to draw on in CSS pixels.
+  clean() {
+    this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    this.context.clearRect(0, 0, this.width, this.height);
+    return this.context;
+  }
+
+  // A sheet of the same size behind it, for what does not change.
+  behind() {
+    const canvas = document.createElement("canvas");
+    canvas.width = this.canvas.width;
+    canvas.height = this.canvas.height;
+    const context = canvas.getContext("2d");
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    return { canvas, context };
+  }
+
+  lay(canvas) {
+    this.context.drawImage(canvas, 0, 0, this.width, this.height);
+  }
+
+  end() {
+    this.watcher.disconnect();
+  }
+}
+
+// Pens: the same few strokes on a canvas or as SVG text.
+// A style is {fill, stroke, width, dash, opacity}; points are [x, y] in pixels.
+
+export class CanvasPen {
+  constructor(context) {
+    this.context = context;
+  }
+
+  polygon(points, style) {
+    this.trace(points, true);
+    this.finish(style);
+  }
+
+  lines(points, style) {
+    this.trace(points, false);
+    this.finish(style);
+  }
+
+  // Many short strokes or rings of one style are one path: that is what makes them fast.
+  circles(centres, radius, style) {
+    const c = this.context;
+    c.beginPath();
+    for (const [x, y] of centres) {
+      c.moveTo(x + radius, y);
+      c.arc(x, y, radius, 0, 2 * Math.PI);
+    }
+    this.finish(style);
+  }
+
+  strokes(segments, style) {
+    const c = this.context;
+    c.beginPath();
+    for (const [x1, y1, x2, y2] of segments) {
+      c.moveTo(x1, y1);
+      c.lineTo(x2, y2);
+    }
+    this.finish(style);
+  }
+
+  text(text, x, y, style) {
+    const c = this.context;
+    c.font = `${style.weight || 400} ${style.size}px ${style.font}`;
+    c.textAlign = style.align || "left";
+    c.textBaseline = "alphabetic";
+    if (style.halo) {
+      c.lineJoin = "round";
+      c.lineWidth = 4;
+      c.setLineDash([]);
+      c.strokeStyle = style.halo;
+      c.strokeText(text, x, y);
+    }
+    c.fillStyle = style.fill;
+    c.fillText(text, x, y);
+  }
+
+  trace(points, closed) {
+    const c = this.context;
+    c.beginPath();
+    points.forEach(([x, y], i) => (i ? c.lineTo(x, y) : c.moveTo(x, y)));
+    if (closed) c.closePath();
+  }
+
+  finish(style) {
+    const c = this.context;
+    c.globalAlpha = style.opacity ?? 1;
+    if (style.fill) {
+      c.fillStyle = style.fill;
+      c.fill();
+    }
+    if (style.stroke) {
+      c.strokeStyle = style.stroke;
+      c.lineWidth = style.width || 1;
+      c.lineCap = "round";
+      c.lineJoin = "round";
+      c.setLineDash(style.dash || []);
+      c.stroke();
+    }
+    c.globalAlpha = 1;
+  }
+}
+
+export class SvgPen {
+  constructor(width, height) {
+    this.width = width;
+    this.height = height;
+    this.parts = [];
+  }
+
+  polygon(points, style) {
+    if (points.length) this.path(svgPath(points) + "Z", style);
+  }
+
+  lines(points, style) {
+    if (points.length) this.path(svgPath(points), style);
+  }
+
+  circles(centres, radius, style) {
+    for (const [x, y] of centres) {
+      const place = `cx="${tenth(x)}" cy="${tenth(y)}" r="${tenth(radius)}"`;
+      this.parts.push(`<circle ${place}${svgStyle(style)}/>`);
+    }
+  }
+
+  strokes(segments, style) {
+    const path = segments
+      .map(([x1, y1, x2, y2]) => `M${tenth(x1)} ${tenth(y1)}L${tenth(x2)} ${tenth(y2)}`)
+      .join("");
+    if (path) this.path(path, style);
+  }
+
+  text(text, x, y, style) {
+    const anchor = { center: "middle", right: "end" }[style.align] || "start";
+    const halo = style.halo
+      ? ` stroke="${style.halo}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"`
+      : "";
+    this.parts.push(
+      `<text x="${tenth(x)}" y="${tenth(y)}" font-family="system-ui, sans-serif" ` +
+        `font-size="${style.size}" font-weight="${style.weight || 400}" ` +
+        `text-anchor="${anchor}" fill="${style.fill}"${halo}>${escaped(text)}</text>`,
+    );
+  }
+
+  path(path, style) {
+    this.parts.push(`<path d="${path}"${svgStyle(style)}/>`);
+  }
+
+  finished(title) {
+    return (
+      `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${this.width} ${this.height}" ` +
+      `width="${this.width}" height="${this.height}" role="img">` +
+      `<title>${escaped(title)}</title>\n${this.parts.join("\n")}\n</svg>\n`
+    );
+  }
+}
+
+function tenth(number) {
+  return String(Math.round(10 * number) / 10);
+}
+
+function svgPath(points) {
+  return points.map(([x, y], i) => `${i ? "L" : "M"}${tenth(x)} ${tenth(y)}`).join("");
+}
+
+function svgStyle(style) {
+  const dash = style.dash ? ` stroke-dasharray="${style.dash.join(" ")}"` : "";
+  const stroke = style.stroke
+    ? ` stroke="${style.stroke}" stroke-width="${style.width || 1}" ` +
+      `stroke-linecap="round" stroke-linejoin="round"${dash}`
+    : "";
+  const opacity = style.opacity === undefined ? "" : ` opacity="${style.opacity}"`;
+  return ` fill="${style.fill || "none"}"${stroke}${opacity}`;
+}
+
+function escaped(text) {
+  return text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+}
+
+// Theme: the colours of the pictures, as the style sheet names them.
+
+const COLOURS = {
+  paper: "--paper",
+  ink: "--ink",
+  soft: "--soft",
+  faint: "--faint",
+  yes: "--yes",
+  no: "--no",
+  yesArea: "--yes-area",
+  noArea: "--no-area",
+  third: "--third",
+  fourth: "--fourth",
+  fifth: "--fifth",
+  thirdArea: "--third-area",
+  fourthArea: "--fourth-area",
+  fifthArea: "--fifth-area",
+  pocket: "--pocket",
+  band: "--band",
+  mark: "--mark",
+};
+
+const bySystem = () => window.matchMedia("(prefers-color-scheme: dark)").matches;
+export const isDark = (theme) => theme === "dark" || (theme === "auto" && bySystem());
+
+// The look of names in a picture: bold, with a halo that sets them off from what is below.
+export function nameStyle(palette, scale = 1) {
+  const { font, ink, paper } = palette;
+  return { size: scale * palette.size, font, weight: 700, fill: ink, halo: paper };
+}
+
+export function paletteOf(element) {
+  const style = getComputedStyle(element);
+  const palette = {};
+  for (const [name, property] of Object.entries(COLOURS)) {
+    palette[name] = style.getPropertyValue(property).trim();
+  }
+  palette.font = style.fontFamily;
+  palette.size = parseFloat(style.fontSize) || 16;
+  return palette;
+}
+
+// Marks: how the examples of up to five labels are drawn, told apart by their shapes without colour.
+// A point of the page has a sign as its answer: -1 for ×, 1 for ○, then 2 for △, 3 for □, 4 for ◆.
+
+export const MARKS = [
+  { sign: "×", letter: "x", name: "Cross", names: "crosses", colour: "no" },
+  { sign: "○", letter: "o", name: "Circle", names: "circles", colour: "yes" },
+  { sign: "△", letter: "t", name: "Triangle", names: "triangles", colour: "third" },
+  { sign: "□", letter: "s", name: "Square", names: "squares", colour: "fourth" },
+  { sign: "◆", letter: "d", name: "Diamond", names: "diamonds", colour: "fifth" },
+];
+
+// The answer of the examples that a tool adds; null for a tool that adds none.
+export function addedBy(tool) {
+  const mark = MARKS.findIndex(({ letter }) => letter === tool);
+  return mark < 0 ? null : answerOf(mark);
+}
+
+export const markOf = (answer) => (answer < 0 ? 0 : answer);
+export const answerOf = (mark) => mark || -1;
+export const colourOf = (palette, mark) => palette[MARKS[mark].colour];
+export const areaOf = (palette, mark) => palette[`${MARKS[mark].colour}Area`];
+
+// Examples as they are learnt from: of two labels -1 and 1, of more their places. `names` are what
+// the labels are called, by mark. Labels without examples are not there to be learnt.
+export function labelled(points, names) {
+  const used = new Set(points.map((point) => markOf(point[2])));
+  const some = [...used].sort((a, b) => a - b);
+  const marks = some.length > 1 ? some : [0, some[0] || 1];
+  const place = (point) => marks.indexOf(markOf(point[2]));
+  const answers = points.map((point) => (marks.length > 2 ? place(point) : 2 * place(point) - 1));
+  return { answers, marks, labels: marks.map((mark) => names[mark] || MARKS[mark].sign) };
+}
+
+// All examples of one mark, as strokes of a pen.
+export function drawMarks(pen, places, mark, r, palette) {
+  const stroke = colourOf(palette, mark);
+  const width = Math.max(1.2, r / 3);
+  const style = { stroke, width, fill: palette.paper };
+  if (mark === 1) return pen.circles(places, r * 0.9, style);
+  if (mark > 1) {
+    const fill = mark === 4 ? stroke : palette.paper;
+    for (const [x, y] of places)
+      pen.polygon(
+        CORNERS[mark].map(([a, b]) => [x + a * r, y + b * r]),
+        { ...style, fill },
+      );
+    return undefined;
+  }
+  const strokes = places.flatMap(([x, y]) => [
+    [x - 0.8 * r, y - 0.8 * r, x + 0.8 * r, y + 0.8 * r],
+    [x - 0.8 * r, y + 0.8 * r, x + 0.8 * r, y - 0.8 * r],
+  ]);
+  pen.strokes(strokes, { stroke: palette.paper, width: width + 2.5 });
+  return pen.strokes(strokes, { stroke, width: width * 1.15 });
+}
+
+const CORNERS = {
+  2: [
+    [0, -1.1],
+    [1, 0.75],
+    [-1, 0.75],
+  ],
+  3: [
+    [-0.8, -0.8],
+    [0.8, -0.8],
+    [0.8, 0.8],
+    [-0.8, 0.8],
+  ],
+  4: [
+    [0, -1],
+    [1, 0],
+    [0, 1],
+    [-1, 0],
+  ],
+};

@@ -1,0 +1,229 @@
+// Source: where examples come from: a preset, two columns of a person's own data, or all of them.
+import { fromAddress, USUAL } from "./address.js";
+import { Chance } from "./chance.js";
+import { answerOf, labelled, MARKS } from "./drawing.js";
+import { counted, grouped } from "./numbers.js";
+
+export const PROJECTION = "*"; // in place of a column
+
+// Whether all features are seen at once.
+export function isProjected({ data, points, x, y }) {
+  return data === "file" && !points && [x, y].includes(PROJECTION);
+}
+
+// What a state begins with; examples that a person has changed keep its names.
+export function planeOf(own, { data, seed, x, y }) {
+  if (data !== "file" || !own) return preset(data in PRESETS ? data : USUAL.data, seed);
+  const { labels, columns } = own;
+  const answers = labels.length > 2 ? own.answers.map(answerOf) : own.answers;
+  const [i, j] = [x, y].map((name) => columns.indexOf(name));
+  if (i < 0 || j < 0) return { points: [], answers: [], names: ["", ""], labels };
+  const points = own.X.map((row) => [row[i], row[j]]);
+  return { points, answers, names: [x, y], labels, about: `About ${x} and ${y}${rowsOf(own)}` };
+}
+
+// The examples of the page as they are learnt from.
+export function examplesOf({ own, state, points, plane }) {
+  if (!isProjected(state) || !own) {
+    const about = state.points ? null : plane.about;
+    const places = points.map(([x, y]) => [x, y]);
+    return { points: places, names: plane.names, about, ...labelled(points, plane.labels) };
+  }
+  const { X, columns, verdict } = own;
+  const about = `About ${counted(columns.length, "feature")}${rowsOf(own)}`;
+  return { X, answers: own.answers, features: columns, verdict, labels: own.labels, about };
+}
+
+export function fileState(file) {
+  return { data: "file", x: file.columns[0], y: file.columns[1] || PROJECTION };
+}
+
+// What an address says; else what was saved with the page; else its data, if it has any.
+export async function firstState(own, saved) {
+  if (location.hash) return fromAddress(location.hash);
+  const usual = { ...(await fromAddress("")), ...(own ? fileState(own) : {}) };
+  if (!saved) return usual;
+  const known = Object.entries(saved).filter(([name]) => name in USUAL);
+  return { ...usual, ...Object.fromEntries(known) };
+}
+
+// Of which rows something is true, where it is not of all.
+function rowsOf({ name, X, rows }) {
+  const some = X.length < rows ? `${grouped(X.length)} of ${counted(rows, "row")}` : "";
+  return `, ${some || counted(rows, "row")} of ${name}`;
+}
+
+// Presets: examples to begin with, each made from a seed.
+
+const TARGET = [0.5, 1.2, -1]; // a line that crosses the picture
+const SIZE = Math.hypot(TARGET[1], TARGET[2]);
+const round = (value, places) => Number(value.toFixed(places));
+const target = ([x, y]) => TARGET[0] + TARGET[1] * x + TARGET[2] * y;
+const sign = (x) => (target(x) > 0 ? 1 : -1);
+
+export const PRESETS = { separable: clear, narrow, noisy, xor, ring, credit, three };
+
+// {points, answers, names, labels}; the same seed makes the same. Answers are the signs of marks.js.
+export function preset(name, seed) {
+  return { names: ["x1", "x2"], labels: ["×", "○"], ...PRESETS[name](new Chance(seed)) };
+}
+
+function answered(points) {
+  return { points, answers: points.map(sign) };
+}
+
+// Examples of the target that are not nearer to it than a number.
+function apart(chance, count, least) {
+  const points = [];
+  while (points.length < count) {
+    const point = [0, 1].map(() => round(chance.uniform(-0.95, 0.95), 2));
+    if (Math.abs(target(point)) / SIZE >= least) points.push(point);
+  }
+  return points;
+}
+
+// A few examples with room between the answers.
+function clear(chance) {
+  return answered(apart(chance, 24, 0.08));
+}
+
+// Examples that a line answers with hardly any room: three close to it decide how long it takes.
+function narrow(chance) {
+  const wide = apart(chance, 30, 0.08);
+  const across = [TARGET[1] / SIZE, TARGET[2] / SIZE];
+  const near = [
+    [-0.6, 0.02],
+    [0.1, -0.02],
+    [0.7, 0.02],
+  ].map(([along, out]) => [
+    round((out - TARGET[0] / SIZE) * across[0] - along * across[1], 3),
+    round((out - TARGET[0] / SIZE) * across[1] + along * across[0], 3),
+  ]);
+  return answered([...wide, ...near]);
+}
+
+// Examples of a line with some answers turned around.
+function noisy(chance) {
+  const { points, answers } = answered(apart(chance, 40, 0.05));
+  for (const n of chance.permutation(40).slice(0, 4)) answers[n] *= -1;
+  return { points, answers };
+}
+
+// The four examples that no line can answer.
+function xor() {
+  const points = [
+    [-0.5, -0.5],
+    [0.5, 0.5],
+    [-0.5, 0.5],
+    [0.5, -0.5],
+  ];
+  return { points, answers: [-1, -1, 1, 1] };
+}
+
+// One answer in the middle, the other around it.
+function ring(chance) {
+  const at = (radius, angle) => [radius * Math.cos(angle), radius * Math.sin(angle)];
+  const middle = Array.from({ length: 16 }, () =>
+    at(0.42 * Math.sqrt(chance.random()), chance.uniform(0, 2 * Math.PI)),
+  );
+  const around = Array.from({ length: 24 }, (_, k) =>
+    at(chance.uniform(0.72, 0.95), (2 * Math.PI * k) / 24),
+  );
+  const points = [...middle, ...around].map((point) => point.map((v) => round(v, 2)));
+  return { points, answers: points.map((_, n) => (n < 16 ? 1 : -1)) };
+}
+
+// Applicants for credit by salary and debt, both in thousands; age and years in the job count too
+// and are not seen. The bank's rule and its applicants are those of `rosenblatt.read.credit`.
+function credit(chance) {
+  const [points, answers] = [[], []];
+  while (points.length < 60) {
+    const age = 18 + chance.below(53);
+    const salary = round(Math.exp(3.6 + 0.45 * normal(chance)), 1);
+    const years = Math.min(round(-6 * Math.log(1 - chance.random()), 1), age - 17);
+    const debt = round(-18 * Math.log(1 - chance.random()), 1);
+    const score = age + 2 * salary + 3 * years - 4 * debt - 60;
+    if (Math.abs(score) < 2) continue;
+    points.push([salary, debt]);
+    answers.push(score > 0 ? 1 : -1);
+  }
+  const names = ["salary, thousands", "debt, thousands"];
+  return { points, answers, names, labels: ["refused", "approved"] };
+}
+
+// Three clouds with room between them: a label, and a w, for each.
+function three(chance) {
+  const middles = [
+    [-0.5, -0.5],
+    [0.5, -0.4],
+    [0.3, 0.5],
+  ];
+  const points = Array.from({ length: 36 }, (_, n) =>
+    middles[n % 3].map((v) => round(v + chance.uniform(-0.42, 0.42), 2)),
+  );
+  return { points, answers: points.map((_, n) => [-1, 1, 2][n % 3]), labels: ["×", "○", "△"] };
+}
+
+// A number of the normal distribution, by Box and Muller.
+function normal(chance) {
+  const radius = Math.sqrt(-2 * Math.log(1 - chance.random()));
+  return radius * Math.cos(2 * Math.PI * chance.random());
+}
+
+// Dropped: a file of examples that is dropped on the page, read as far as a page can: lines of
+// numbers with a column of two different answers, or else of up to five, the last of those there are.
+
+export class NotReadError extends Error {}
+
+// {name, columns, labels, rows, X, answers, verdict} of a text, as the page has own data.
+export function readTable(name, text, most) {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim());
+  if (lines.length < 3) throw new NotReadError(`${name} has no rows.`);
+  const separator = [",", ";", "\t"].find((mark) => lines[0].includes(mark)) || " ";
+  const cells = lines.map((line) => line.split(separator).map(plain));
+  const isNumber = (cell) => cell !== "" && Number.isFinite(Number(cell));
+  const hasHead = !cells[0].some(isNumber);
+  const names = hasHead ? cells[0] : cells[0].map((_, j) => `column ${j + 1}`);
+  const rows = cells.slice(hasHead ? 1 : 0);
+  const wrong = rows.findIndex((row) => row.length !== names.length);
+  if (wrong >= 0) {
+    const line = wrong + (hasHead ? 2 : 1);
+    throw new NotReadError(`${name}, line ${line}, has ${rows[wrong].length} values.`);
+  }
+  const different = names.map((_, j) => [...new Set(rows.map((row) => row[j]))]);
+  const two = different.findLastIndex(({ length }) => length === 2);
+  const again = Math.min(MARKS.length, rows.length / 2); // so few that they come again
+  const few = different.findLastIndex(({ length }) => length > 2 && length <= again);
+  const answer = two < 0 ? few : two;
+  if (answer < 0) throw new NotReadError(`${name} has no column with two to five answers.`);
+  const features = names
+    .map((_, j) => j)
+    .filter((j) => j !== answer && rows.every((row) => isNumber(row[j])));
+  const labels = different[answer].sort(inOrder);
+  if (!features.length) throw new NotReadError(`${name} has no column of numbers.`);
+  if (two < 0 && features.length < 2)
+    throw new NotReadError(`${name} has ${labels.length} answers, which need two columns.`);
+  const kept = rows.filter((_, n) => n % Math.ceil(rows.length / most) === 0);
+  return {
+    name,
+    columns: features.map((j) => names[j]),
+    labels,
+    rows: rows.length,
+    X: kept.map((row) => features.map((j) => Number(row[j]))),
+    answers: kept.map((row) => labels.indexOf(row[answer])).map((k) => (two < 0 ? k : 2 * k - 1)),
+    verdict: null,
+  };
+}
+
+function plain(cell) {
+  return cell
+    .trim()
+    .replace(/^"(.*)"$/, "$1")
+    .replaceAll('""', '"');
+}
+
+// Numbers by size, other answers by letter, as Python sorts them.
+function inOrder(a, b) {
+  const numbers = Number.isFinite(Number(a)) && Number.isFinite(Number(b));
+  return numbers ? Number(a) - Number(b) : a < b ? -1 : 1;
+}

@@ -1,0 +1,266 @@
+// Frame: from the numbers of the examples to places in a picture, and back.
+
+const EDGE = { left: 0, right: 0, top: 0, bottom: 0 };
+// Axes that differ by less than this are drawn to one scale, so that angles are true.
+const ALIKE = 4;
+
+export class Frame {
+  constructor(box, width, height, edge = EDGE) {
+    this.box = box;
+    this.width = width;
+    this.height = height;
+    this.edge = edge;
+    this.kx = (width - edge.left - edge.right) / (box.right - box.left);
+    this.ky = (height - edge.top - edge.bottom) / (box.top - box.bottom);
+  }
+
+  x(value) {
+    return this.edge.left + (value - this.box.left) * this.kx;
+  }
+
+  y(value) {
+    return this.height - this.edge.bottom - (value - this.box.bottom) * this.ky;
+  }
+
+  at([x, y]) {
+    return [this.x(x), this.y(y)];
+  }
+
+  back(px, py) {
+    return [
+      this.box.left + (px - this.edge.left) / this.kx,
+      this.box.bottom + (this.height - this.edge.bottom - py) / this.ky,
+    ];
+  }
+
+  corners() {
+    const { left, right, bottom, top } = this.box;
+    return [
+      [left, bottom],
+      [right, bottom],
+      [right, top],
+      [left, top],
+    ];
+  }
+}
+
+// A box that holds all points with air around them, as wide and high as the picture wants.
+export function boxAround(points, width, height) {
+  let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];
+  for (const [x, y] of points) {
+    left = Math.min(left, x);
+    right = Math.max(right, x);
+    bottom = Math.min(bottom, y);
+    top = Math.max(top, y);
+  }
+  if (points.length === 0 || (Math.max(-left, right) <= 1.05 && Math.max(-bottom, top) <= 1.05)) {
+    [left, right, bottom, top] = [-1, 1, -1, 1];
+  }
+  const [w, h] = [right - left || 1, top - bottom || 1];
+  const air = 0.1;
+  const box = {
+    left: left - air * w - (right === left ? 0.5 : 0),
+    right: right + air * w + (right === left ? 0.5 : 0),
+    bottom: bottom - air * h - (top === bottom ? 0.5 : 0),
+    top: top + air * h + (top === bottom ? 0.5 : 0),
+  };
+  return Math.max(w / h, h / w) < ALIKE ? toScale(box, width, height) : box;
+}
+
+// The frame of a story: an axis without a name is there to spread examples on, from 0 to 1.
+export function frameOf(story, width, height, boxOf = boxAround) {
+  if (story.names[1]) return new Frame(boxOf(story.points, width, height), width, height);
+  const { left, right } = boxAround(
+    story.points.map(([x]) => [x, x]),
+    1,
+    1,
+  );
+  return new Frame({ left, right, bottom: 0, top: 1 }, width, height);
+}
+
+function toScale(box, width, height) {
+  const [w, h] = [box.right - box.left, box.top - box.bottom];
+  const unit = Math.max(w / width, h / height);
+  const [x, y] = [(unit * width - w) / 2, (unit * height - h) / 2];
+  return { left: box.left - x, right: box.right + x, bottom: box.bottom - y, top: box.top + y };
+}
+
+// Round numbers to mark an axis with, about `wanted` of them.
+export function ticks(low, high, wanted) {
+  const rough = (high - low) / Math.max(1, wanted);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= rough * 0.999) || rough;
+  const result = [];
+  for (let k = Math.ceil(low / step); k * step <= high; k++) result.push(k * step);
+  return result;
+}
+
+// The part of a polygon where c + a·x + b·y ≥ 0.
+export function clipped(polygon, [c, a, b]) {
+  const side = ([x, y]) => c + a * x + b * y;
+  const result = [];
+  polygon.forEach((p, i) => {
+    const q = polygon[(i + 1) % polygon.length];
+    const [s, u] = [side(p), side(q)];
+    if (s >= 0) result.push(p);
+    if ((s > 0 && u < 0) || (s < 0 && u > 0)) {
+      const k = s / (s - u);
+      result.push([p[0] + k * (q[0] - p[0]), p[1] + k * (q[1] - p[1])]);
+    }
+  });
+  return result;
+}
+
+// How large examples are drawn, by their number.
+export function radiusFor(count, frame) {
+  const room = Math.min(frame.width, frame.height) / 560;
+  const size = count <= 80 ? 8 : count <= 300 ? 6 : count <= 1000 ? 4 : 3;
+  return size * Math.min(1.6, Math.max(0.75, room));
+}
+
+// Regions: the parts of a picture in which a label is answered, and the lines between them. A plane
+// [c, a, b] is the score c + a·x + b·y; one alone answers yes where it is positive.
+
+// The planes of a story on their way from w(t − 1) to w(t); null while no two scores differ.
+export function planesAt({ story, t, part = 1 }) {
+  const now = story.planes(t);
+  const before = part < 1 && t > 0 ? story.planes(t - 1) : now;
+  const planes = now.map((plane, k) =>
+    Array.from(plane, (value, i) => before[k][i] + part * (value - before[k][i])),
+  );
+  return bare(planes) ? null : planes;
+}
+
+function bare(planes) {
+  const [first, ...others] = planes;
+  return others.length ? others.every((plane) => same(plane, first)) : first.every((v) => v === 0);
+}
+
+const same = (p, q) => p.every((value, i) => value === q[i]);
+const minus = (p, q) => p.map((value, i) => value - q[i]);
+
+// The part of each label within corners: of no and yes, or of every label. Equal scores are the
+// first label's, or with `last` the last one's.
+export function partsOf(planes, corners, last = false) {
+  if (planes.length === 1) {
+    const [yes] = planes;
+    return [clipped(corners, minus([0, 0, 0], yes)), clipped(corners, yes)];
+  }
+  return planes.map((plane, k) => {
+    const equal = planes.some((other, r) => r !== k && r > k === last && same(plane, other));
+    return equal ? [] : planes.reduce((left, other) => clipped(left, minus(plane, other)), corners);
+  });
+}
+
+// Where these parts meet: the two ends of each line.
+function edgesOf(planes, corners) {
+  if (planes.length === 1) return sideOn(clipped(corners, planes[0]), planes[0]);
+  const parts = partsOf(planes, corners);
+  return planes.flatMap((plane, k) =>
+    planes.slice(k + 1).flatMap((other) => sideOn(parts[k], minus(plane, other))),
+  );
+}
+
+// The side of a polygon that lies on a line, if one does.
+function sideOn(polygon, [c, a, b]) {
+  if (!(a || b)) return [];
+  const reach = Math.max(...polygon.map(([x, y]) => Math.abs(a * x) + Math.abs(b * y)));
+  const near = 1e-9 * (reach + Math.abs(c));
+  const on = polygon.filter(([x, y]) => Math.abs(c + a * x + b * y) <= near);
+  if (on.length < 2) return [];
+  const along = ([x, y]) => b * x - a * y;
+  on.sort((p, q) => along(p) - along(q));
+  return [[on[0], on.at(-1)]];
+}
+
+// The same in pixels.
+export function pixelEdges(frame, planes) {
+  return edgesOf(planes, frame.corners()).map((ends) => ends.map((end) => frame.at(end)));
+}
+
+// View: examples of more or fewer than two features, seen in a plane. More are projected on w
+// against the first remaining principal direction: then every example is on its true side, and its
+// distance from the line is the true one. One is spread upwards to be seen.
+
+const GOLDEN = 0.6180339887498949;
+const [ROUNDS, MOST_ROWS] = [60, 1000]; // to find a principal direction by
+
+// `plane` is {X, answers, features}; w is the one that was kept, tall.
+export function viewOf(plane, w) {
+  const view = plane.X[0].length === 1 ? onALine(plane) : projected(plane.X, w);
+  return {
+    shown(weights) {
+      const lines = new Float64Array((weights.length / w.length) * 3);
+      for (let t = 0; t < lines.length / 3; t++) {
+        const at = t * w.length;
+        lines.set(view.line(weights.subarray(at, at + w.length)), 3 * t);
+      }
+      return {
+        ...plane,
+        points: plane.X.map(view.point),
+        names: view.names,
+        lines,
+        lineOf: view.line,
+        table: Float64Array.from(plane.X.flat()),
+      };
+    },
+  };
+}
+
+function onALine({ features }) {
+  return {
+    names: [features[0], ""],
+    point: (x, n) => [x[0], 0.15 + 0.7 * ((n * GOLDEN) % 1)],
+    line: (w) => [w[0], w[1], 0],
+  };
+}
+
+function projected(X, w) {
+  const rows = X.filter((_, n) => n % Math.ceil(X.length / MOST_ROWS) === 0);
+  const centre = rows[0].map((_, j) => rows.reduce((sum, x) => sum + x[j], 0) / rows.length);
+  const size = norm(w.subarray(1));
+  const along = size ? Array.from(w.subarray(1), (v) => v / size) : principal(rows, centre, []);
+  const across = principal(rows, centre, [along]);
+  const offset = size ? -w[0] / size : 0;
+  const foot = centre.map(
+    (v, j) => v - along[j] * inner(along, centre) - across[j] * inner(across, centre),
+  );
+  const name = size ? "distance from the line, along w" : "first principal direction";
+  return {
+    names: [name, "first remaining principal direction"],
+    point: (x) => [inner(along, x) - offset, inner(across, x)],
+    line(tall) {
+      const features = Array.from(tall).slice(1);
+      const [a, b] = [inner(features, along), inner(features, across)];
+      return [tall[0] + inner(features, foot) + a * offset, a, b];
+    },
+  };
+}
+
+const inner = (a, b) => a.reduce((sum, v, j) => sum + v * b[j], 0);
+const norm = (v) => Math.hypot(...v);
+
+// The direction in which rows differ most, once others are taken out: by repeated products.
+function principal(rows, centre, without) {
+  const rest = (v) => without.reduce((left, u) => minusPart(left, u), v);
+  let v = rest(centre.map((_, j) => 1 + ((j * GOLDEN) % 1)));
+  for (let k = 0; k < ROUNDS; k++) {
+    const next = new Array(v.length).fill(0);
+    const level = inner(centre, v);
+    for (const x of rows) {
+      const s = inner(x, v) - level;
+      for (let j = 0; j < next.length; j++) next[j] += s * (x[j] - centre[j]);
+    }
+    const left = rest(next);
+    const length = norm(left);
+    if (!length) break;
+    v = left.map((value) => value / length);
+  }
+  const length = norm(v) || 1;
+  return v.map((value) => value / length);
+}
+
+function minusPart(v, unit) {
+  const share = inner(unit, v);
+  return v.map((value, j) => value - share * unit[j]);
+}

@@ -1,0 +1,310 @@
+// Facts: what is true at t, in words and numbers.
+import { MARKS } from "./drawing.js";
+import { clear, make } from "./elements.js";
+import { counted, grouped, say, sayBound, sayShort, saySigned } from "./numbers.js";
+import { multiplier } from "./plane.js";
+
+const WEIGHTS_SHOWN = 4;
+
+export function factsPanel() {
+  const panel = make("section", { class: "rb-facts", "aria-label": "What is true at t" });
+  const lead = make("p", { class: "rb-lead" });
+  const numbers = make("dl", { class: "rb-numbers" });
+  const sum = make("table", { class: "rb-sum" });
+  panel.append(lead, numbers, sum);
+  return { panel, lead, numbers, sum };
+}
+
+export function showFacts(facts, story, t) {
+  facts.lead.textContent = sentenceAt(story, t);
+  const entries = [
+    ["correction", t, `of ${grouped(story.T)}`, "t"],
+    ["mistakes left", story.count(t), `of ${grouped(story.total)}`, "mistakes"],
+  ];
+  const pocket = story.pocketAt(t);
+  if (pocket)
+    entries.push(["in the pocket", pocket.mistakes, `from t = ${grouped(pocket.t)}`, "pocket"]);
+  else entries.push(["cycle", story.cycle(Math.max(t, 1)), "", "cycle"]);
+  clear(
+    facts.numbers,
+    ...entries.map(([name, value, more, key]) =>
+      make(
+        "div",
+        { class: `rb-tile rb-${key}` },
+        make("dt", {}, name),
+        make("dd", {}, make("b", { "data-fact": key }, grouped(value)), ` ${more}`),
+      ),
+    ),
+  );
+  showSum(facts.sum, story, t);
+}
+
+// The weights before and after, and what is added.
+function showSum(table, story, t) {
+  const after = story.weights(t);
+  if (!after) return clear(table);
+  const size = after.length / (story.many ? story.K : 1);
+  const head = after.slice(0, Math.min(size, WEIGHTS_SHOWN)).map((_, i) => nameOf(story, i));
+  if (size > WEIGHTS_SHOWN) head[WEIGHTS_SHOWN - 1] += " …";
+  const [caption, rows] = story.many
+    ? ["The weights of every label", blocks(story, t, after, size)]
+    : ["The weights and the correction", addition(story, t, after)];
+  const hidden = make("caption", { class: "rb-hidden" }, caption);
+  clear(table, hidden, row("th", "", head), ...rows);
+  table.dataset.exact = JSON.stringify(after);
+  return table;
+}
+
+// w(t − 1), what is added, and w(t), one under the other.
+function addition(story, t, after) {
+  const numbers = (w) => w.slice(0, WEIGHTS_SHOWN).map(sayShort);
+  const now = row("td", t < 1000 ? `w(${t})` : "w(t)", numbers(after), "rb-now");
+  if (t === 0) return [now];
+  const sign = story.answers[story.corrected(t)] > 0 ? "+" : "−";
+  const before = row("td", t < 1000 ? `w(${t - 1})` : "w(t−1)", numbers(story.weights(t - 1)));
+  return [before, addedRow(story, t, `${sign} `), now];
+}
+
+// What is added and taken off, and the w(t) of every label.
+function blocks(story, t, after, size) {
+  const n = story.corrected(t);
+  const rows = story.labels.map((_, k) => {
+    const moved = n === null ? "" : { [story.answers[n]]: "+", [story.rival(t)]: "−" }[k] || "";
+    const name = `${MARKS[story.markOf(k)].sign}${moved && ` ${moved} ${stepOf(story)}x`}`;
+    const values = after.slice(k * size, (k + 1) * size).slice(0, WEIGHTS_SHOWN);
+    return row("td", name, values.map(sayShort), moved ? "rb-now" : "");
+  });
+  return n === null ? rows : [addedRow(story, t, ""), ...rows];
+}
+
+const stepOf = (story) => (story.json.eta === 1 ? "" : "η ");
+
+function addedRow(story, t, sign) {
+  const values = added(story, t).slice(0, WEIGHTS_SHOWN).map(saySigned);
+  return row("td", `${sign}${stepOf(story)}x`, values, "rb-added");
+}
+
+function row(cell, name, values, kind = "") {
+  const first = make("th", { scope: "row" }, name);
+  const rest = values.map((value) => make(cell, cell === "th" ? { scope: "col" } : {}, value));
+  return make("tr", { class: kind }, cell === "th" ? make("td") : first, ...rest);
+}
+
+const nameOf = (story, i) => `w${story.json.intercept ? i : i + 1}`;
+
+function added(story, t) {
+  const n = story.corrected(t);
+  const x0 = story.json.intercept;
+  const x = story.row(n);
+  const step = story.json.eta * (story.many ? 1 : story.answers[n]);
+  return (x0 ? [x0, ...x] : [...x]).map((value) => step * value);
+}
+
+export function sentenceAt(story, t) {
+  if (t === 0 && story.T === 0) return `${story.json.told}.`;
+  if (t === 0) {
+    const start = story.json.start.every((value) => value === 0)
+      ? "All weights are zero"
+      : "The start";
+    return `${start}: ${counted(story.count(0), "mistake")}. Step to correct the first.`;
+  }
+  const n = story.corrected(t);
+  const { sign } = MARKS[story.mark(n)];
+  const step = story.json.eta === 1 ? "" : `${say(story.json.eta)}·`;
+  const rule = story.answers[n] > 0 ? `w + ${step}x` : `w − ${step}x`;
+  const rival = story.many && MARKS[story.markOf(story.rival(t))].sign;
+  const why = rival
+    ? `did not score above ${rival}, so the w of ${sign} becomes w + ${step}x, that of ${rival} w − ${step}x`
+    : `was a mistake, so w becomes ${rule}`;
+  const told = `Correction ${grouped(t)}: ${sign} example ${story.name(n)} ${why}.`;
+  return t === story.T ? `${told} ${story.json.told}.` : told;
+}
+
+// Verdict: can any line answer every example, and the proof of it, in words and on the picture.
+
+const TITLES = {
+  separable: "Separable",
+  "quasi-separable": "Quasi-separable",
+  inseparable: "Inseparable",
+  "not separable": "Not separable",
+  undecided: "Undecided",
+};
+
+const NEVER = "No weights answer every example, so PLA never halts.";
+const OF_LABELS = {
+  "quasi-separable":
+    "Some weights are wrong nowhere, but leave the best scores of some examples equal.",
+  inseparable: NEVER,
+  "not separable": NEVER,
+};
+
+const ROWS_SHOWN = 8; // of a proof
+const LARGE = 10000; // corrections; above, advice on scaling is worth a line
+
+export function verdictPanel(toggled) {
+  const panel = make("section", { class: "rb-verdict", "aria-label": "Verdict" });
+  const title = make("h2", {});
+  const about = make("p", { class: "rb-about" });
+  const bound = make("p", { class: "rb-bound" });
+  const box = make("input", { type: "checkbox", onchange: () => toggled(box.checked) });
+  const choice = make("label", { class: "rb-choice" }, box, "Show the proof in the picture");
+  const details = make("div", { class: "rb-proof" });
+  panel.append(title, about, bound, choice, details);
+  return { panel, title, about, bound, box, choice, details };
+}
+
+export function showVerdict(parts, story, proof) {
+  const verdict = story.verdict;
+  parts.panel.hidden = !verdict;
+  if (!verdict) return;
+  parts.panel.dataset.verdict = verdict.name;
+  parts.title.textContent = TITLES[verdict.name];
+  parts.about.textContent = [`${aboutOf(story)}.`, verdict.by].filter(Boolean).join(" ");
+  clear(parts.bound, ...boundSentence(story));
+  parts.box.checked = proof;
+  parts.choice.hidden = verdict.name === "undecided";
+  clear(parts.details);
+  if (proof) parts.details.append(...proofLines(story));
+}
+
+// Which columns and rows a verdict is about.
+function aboutOf({ json, names, total, flat }) {
+  if (json.about) return json.about;
+  const some = counted(total, "example");
+  if (flat) return `About ${names[0]} and ${names[1]} of ${some}`;
+  return `About ${counted(json.features.length, "feature")} of ${some}`;
+}
+
+// The guarantee, before the first step: R²/ρ² corrections at the most.
+function boundSentence(story) {
+  const verdict = story.verdict;
+  if (verdict.name === "separable") {
+    if (verdict.bound === null) return ["PLA halts, but its bound R²/ρ² is past all numbers."];
+    const parts = [
+      "PLA needs at most R²/ρ² = ",
+      make("strong", { "data-fact": "bound" }, sayBound(verdict.bound)),
+      " corrections from w = 0.",
+    ];
+    const s = story.squeeze;
+    if (s && story.json.start.some((value) => value !== 0) && s.bound !== null) {
+      parts.push(` From this start: at most ${sayBound(s.bound)}.`);
+    }
+    const advice = verdict.told.find((line) => line.includes("would lower the bound"));
+    if (advice && verdict.bound > LARGE) parts.push(` ${advice}`);
+    return parts;
+  }
+  if (verdict.name === "undecided") return [verdict.told[0]];
+  if (story.many) return [OF_LABELS[verdict.name]];
+  const ring =
+    verdict.name === "quasi-separable"
+      ? "A line is wrong nowhere, but some examples lie on it."
+      : "No line answers every example, so PLA never halts.";
+  return [ring, ...fewestSentence(story)];
+}
+
+function fewestSentence({ fewest }) {
+  if (!fewest) return [];
+  const count = make("strong", { "data-fact": "fewest" }, counted(fewest.mistakes, "mistake"));
+  return [" The best line makes ", count, ": every line was looked at, and none makes fewer."];
+}
+
+function proofLines(story) {
+  const verdict = story.verdict;
+  if (story.many) return labelLines(story);
+  if (verdict.name === "separable") {
+    return [
+      `The widest band has ρ = ${say(verdict.margin)} on either side (x0 included), ` +
+        `the longest example R = ${say(verdict.radius)}.`,
+      `It is held by ${counted(verdict.support.length, "example")}, marked □: ` +
+        `${numbered(story, verdict.support)}. Checked in exact arithmetic.` +
+        (story.flat ? "" : " The band itself does not lie in a projection."),
+    ].map(paragraph);
+  }
+  const part = verdict.blocking[0];
+  if (!part) return verdict.told.slice(1).map(paragraph);
+  const told =
+    `These ${part.rows.length} examples block every line: weighted by λ, the ○ and ` +
+    "the × have one common middle, the point ◇ in both hulls. Checked in exact arithmetic.";
+  const rows = part.rows
+    .slice(0, ROWS_SHOWN)
+    .map((n, i) => [
+      make("td", {}, story.answers[n] > 0 ? "○" : "×"),
+      make("td", {}, `example ${story.name(n)}`),
+      make("td", { "data-multiplier": n }, `λ = ${multiplier(part, i)}`),
+    ]);
+  const more = part.rows.length - rows.length;
+  return blockingLines(told, rows, more > 0 && `… and ${more} more.`);
+}
+
+const paragraph = (text) => make("p", {}, text);
+
+// What blocks every line: a sentence, a table, and that there is more.
+function blockingLines(told, rows, more) {
+  const caption = "Blocking examples and their multipliers";
+  const table = make(
+    "table",
+    { class: "rb-blocking" },
+    make("caption", { class: "rb-hidden" }, caption),
+    ...rows.map((cells) => make("tr", {}, ...cells)),
+  );
+  return [paragraph(told), table, ...(more ? [paragraph(more)] : [])];
+}
+
+// Of more than two labels: which examples are nearest to which rivals, or cannot all be right.
+function labelLines(story) {
+  const { name, margin, radius, pairs, shares, told: lines } = story.verdict;
+  if (!pairs.length) return lines.slice(1).map(paragraph);
+  const paired = pairs.map(([n, r]) => {
+    const rival = MARKS[story.markOf(r)].sign;
+    return `${MARKS[story.mark(n)].sign} example ${story.name(n)} against ${rival}`;
+  });
+  if (name === "separable") {
+    const held = paired.slice(0, ROWS_SHOWN).join(", ") + (paired.length > ROWS_SHOWN ? ", …" : "");
+    return [
+      `The widest margin of all weights together is ρ = ${say(margin)}, the longest row R = ${say(radius)}.`,
+      `On it, framed in the picture: ${held}. Checked in exact arithmetic.`,
+    ].map(paragraph);
+  }
+  const told =
+    "These cannot all be right: weighted by λ, x for its label and −x for the rival sum to nothing. Checked in exact arithmetic.";
+  const rows = paired
+    .slice(0, ROWS_SHOWN)
+    .map((text, i) => [make("td", {}, text), make("td", {}, `λ = ${say(shares[i], 3)}`)]);
+  return blockingLines(told, rows, paired.length > ROWS_SHOWN && "… and more.");
+}
+
+function numbered(story, rows) {
+  const names = rows
+    .slice(0, 6)
+    .map((n) => story.name(n))
+    .join(", ");
+  return rows.length > 6 ? `${names} and ${rows.length - 6} more` : names;
+}
+
+// Captions: what each picture shows, in words.
+
+export function planeLabel(story, t) {
+  const marks = story.many ? story.marks : [...story.marks].reverse();
+  const counts = marks.map((mark) => {
+    const count = story.answers.filter((_, n) => story.mark(n) === mark).length;
+    const { name, names } = MARKS[mark];
+    return `${grouped(count)} ${count === 1 ? name.toLowerCase() : names}`;
+  });
+  const all = `${counts.slice(0, -1).join(", ")} and ${counts.at(-1)}`;
+  return `${all}; t = ${t}, ${counted(story.count(t), "mistake")}`;
+}
+
+export function squeezeCaption(story, t) {
+  const s = story.squeeze;
+  if (!s) return "";
+  const angle = (Math.acos(Math.max(-1, Math.min(1, s.cosine[t]))) * 180) / Math.PI;
+  const turned =
+    t === 0 || s.squared[t] === 0 ? "" : ` w is ${say(angle, 3)}° from the widest line's.`;
+  return `The squeeze: t²ρ² ≤ ‖w(t)‖² ≤ tR². Now ‖w‖² = ${say(s.squared[t])}.${turned}`;
+}
+
+export function mistakesCaption(story, t) {
+  const pocket = story.pocketAt(t);
+  const kept = pocket ? ` and of the pocket (${pocket.mistakes}), which never rises` : "";
+  return `Mistakes of w(t) (${story.count(t)})${kept}.`;
+}

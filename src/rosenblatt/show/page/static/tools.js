@@ -1,0 +1,252 @@
+// Toolbar: the tools that edit the examples, and the buttons of the page.
+import { USUAL } from "./address.js";
+import { MARKS } from "./drawing.js";
+import { button, clear, make } from "./elements.js";
+import { movesOf } from "./transport.js";
+
+const TOOLS = [
+  ["o", "○", "Add circles: key o"],
+  ["x", "×", "Add crosses: key x"],
+  ["t", "△", "Add triangles, a third label: key 3"],
+  ["s", "□", "Add squares, a fourth label: key 4"],
+  ["d", "◆", "Add diamonds, a fifth label: key 5"],
+  ["move", "Move", "Move examples: key m"],
+  ["erase", "Erase", "Erase examples: key e"],
+];
+
+export class Toolbar {
+  constructor(chosen, undone, cleared) {
+    this.buttons = new Map(
+      TOOLS.map(([name, text, label]) => [name, button(text, label, () => chosen(name))]),
+    );
+    this.undo = button("Undo", "Undo the last change: key z", undone);
+    this.clearAll = button("Clear", "Take all examples away", cleared);
+    this.element = make(
+      "div",
+      { class: "toolbar", role: "toolbar", "aria-label": "Examples" },
+      ...this.buttons.values(),
+      make("span", { class: "gap" }),
+      this.undo,
+      this.clearAll,
+    );
+  }
+
+  show(tool, canEdit, canUndo) {
+    for (const [name, element] of this.buttons) {
+      element.setAttribute("aria-pressed", String(name === tool));
+      element.disabled = !canEdit;
+    }
+    this.undo.disabled = !canUndo;
+    this.clearAll.disabled = !canEdit;
+  }
+}
+
+// The buttons at the top; `actions` names what each does.
+export function pageTools(nav, actions) {
+  const close = () => {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  };
+  const item = (text, action) =>
+    button(text, null, () => {
+      close();
+      action();
+    });
+  const menu = make(
+    "details",
+    { class: "menu" },
+    make("summary", {}, "Export"),
+    make(
+      "div",
+      {},
+      item("Picture (PNG)", actions.png),
+      item("Picture (SVG)", actions.svg),
+      item("Examples (CSV)", actions.csv),
+      item("Python lines", actions.python),
+      item("Proof (JSON)", actions.proof),
+      item("This page (HTML)", actions.page),
+    ),
+  );
+  menu.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") close();
+  });
+  document.addEventListener("click", (event) => {
+    if (!menu.contains(event.target)) menu.open = false;
+  });
+  const large = button("Large type", "Large type, for a projector: key l", actions.large);
+  const theme = button("Dark", "Dark or light: key d", actions.theme);
+  clear(
+    nav,
+    button("Tour", "A tour in four steps", actions.tour),
+    button("Copy link", "Copy a link to exactly this", actions.link),
+    menu,
+    large,
+    theme,
+  );
+  return { large, theme, menu };
+}
+
+// Python lines in a window of their own, to read, copy or save.
+export function pythonWindow(lines, saved, copied) {
+  const dialog = make("dialog", { class: "code", "aria-label": "Python lines" });
+  const close = button("Close", null, () => dialog.close());
+  dialog.append(
+    make("h2", {}, "The Python lines that do the same"),
+    make("pre", { tabindex: 0 }, lines),
+    make(
+      "div",
+      { class: "row" },
+      button("Copy", null, () => copied(lines), { class: "strong" }),
+      button("Save as file", null, () => saved(lines)),
+      close,
+    ),
+  );
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  close.focus();
+}
+
+// Keys: what the keyboard does on the page, wherever the focus is.
+
+export const KEYS =
+  "Keys: space plays, → and ← step, Home rewinds; o, x, m, e choose a tool, 1 to 5 a label, z undoes; " +
+  "l large type, d dark. In the picture: arrows and Enter.";
+
+export function pressed(page, event) {
+  const { target } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey || target.closest?.("dialog")) return;
+  if (target.matches?.("input[type=number], select")) return;
+  // A slider has its own arrows.
+  if (target.matches?.("input[type=range]") && event.key.length > 1) return;
+  const { player } = page;
+  const actions = {
+    ...movesOf(player),
+    " ": () => (player.playing ? player.pause() : player.play()),
+    o: () => page.set({ tool: "o" }),
+    x: () => page.set({ tool: "x" }),
+    m: () => page.set({ tool: "move" }),
+    e: () => page.set({ tool: "erase" }),
+    z: () => page.undo(),
+    l: () => page.turnType(),
+    d: () => page.turnTheme(),
+  };
+  MARKS.forEach(({ letter }, k) => (actions[k + 1] = () => page.set({ tool: letter })));
+  if (!(event.key in actions)) return;
+  // Space presses the button that has the focus.
+  if (event.key === " " && target.matches?.("button, summary, input, a")) return;
+  event.preventDefault();
+  actions[event.key]();
+}
+
+// Tour: the four steps of the lecture, each with its examples, its algorithm and a few words.
+
+const PLA = {
+  data: "separable",
+  points: null,
+  seed: 1,
+  algorithm: "pla",
+  order: "cycle",
+  corrections: USUAL.corrections,
+  proof: false,
+};
+
+export const TOUR = [
+  {
+    title: "1. The hypothesis",
+    spot: ".rb-stage",
+    state: { ...PLA, t: 1e9 },
+    text:
+      "Each example is a point with an answer, ○ for yes and × for no. The hypothesis is " +
+      "h(x) = sign(w·x): three weights draw a line, w points to the side where it says yes. " +
+      "Drag a point across the line and watch a new line being found.",
+  },
+  {
+    title: "2. The correction",
+    spot: ".rb-facts",
+    state: { ...PLA, t: 1 },
+    text:
+      "The perceptron learning algorithm looks for a mistake, an example on the wrong side " +
+      "(ringed), and adds it to the weights: w becomes w + y·x. The dashed line is the one before. " +
+      "Press Step again and again: each correction turns the line towards its example.",
+  },
+  {
+    title: "3. The guarantee",
+    spot: ".rb-verdict",
+    state: { ...PLA, proof: true, t: 0 },
+    text:
+      "If any line can answer everything, PLA halts. The widest band without examples has " +
+      "half-width ρ, the longest example length R. Each correction lets ‖w‖² grow by at most R², while " +
+      "its part along the best line grows by ρ: T²ρ² ≤ ‖w‖² ≤ TR² leaves room for at most " +
+      "R²/ρ² corrections. Play, and see the trace between its two bounds.",
+  },
+  {
+    title: "4. The pocket",
+    spot: ".rb-figure.rb-mistakes",
+    state: {
+      ...PLA,
+      data: "noisy",
+      algorithm: "pocket",
+      order: "random",
+      corrections: 200,
+      t: 12,
+    },
+    text:
+      "With noise no line answers everything, and PLA never halts. The pocket keeps the best " +
+      "weights met so far: its line, green and dashed, changes only when w makes fewer mistakes on " +
+      "all examples. Tick “Show the proof” to see the examples that block every line.",
+  },
+];
+
+// `desk` is {go(state), close()}; steps are counted from 1, 0 is no tour.
+export class Tour {
+  constructor(element, desk) {
+    this.element = element;
+    this.desk = desk;
+  }
+
+  // On a projector the picture gives way, so that all of it is still seen.
+  makeRoom() {
+    document.documentElement.style.setProperty("--tour", `${this.element.offsetHeight}px`);
+  }
+
+  // What a step speaks of is brought into view, below its words.
+  reveal(spot) {
+    if (!spot) return;
+    spot.style.scrollMarginTop = `${this.element.offsetHeight + 12}px`;
+    const { top, bottom } = spot.getBoundingClientRect();
+    const hidden = top < this.element.offsetHeight || bottom > window.innerHeight;
+    if (hidden) spot.scrollIntoView({ block: "start" });
+  }
+
+  show(step, focus = false) {
+    document.querySelectorAll(".rb-spot").forEach((element) => element.classList.remove("rb-spot"));
+    this.element.hidden = step < 1 || step > TOUR.length;
+    if (this.element.hidden) {
+      this.makeRoom();
+      return clear(this.element);
+    }
+    const { title, text, spot } = TOUR[step - 1];
+    document.querySelector(spot)?.classList.add("rb-spot");
+    const heading = make("h2", { tabindex: -1 }, title);
+    const move = (to) => () => this.desk.go(to);
+    clear(
+      this.element,
+      heading,
+      make("p", {}, text),
+      make(
+        "div",
+        { class: "row" },
+        button("Back", null, move(step - 1), { disabled: step === 1 }),
+        button("Next", null, move(step + 1), { class: "strong", disabled: step === TOUR.length }),
+        button("End the tour", null, () => this.desk.close()),
+      ),
+    );
+    this.makeRoom();
+    if (focus) {
+      heading.focus({ preventScroll: true });
+      this.reveal(document.querySelector(spot));
+    }
+    return this.element;
+  }
+}
