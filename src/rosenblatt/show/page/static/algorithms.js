@@ -1,131 +1,184 @@
-// PLA: the slides again, run on the page. Beside it lies src/rosenblatt/kernels.py, whose loops
-// these are: the same sums in the same order, so that a seed is the same run, bit for bit.
+// Algorithms: PLA, the online pass and the pocket, as the slides have them and as
+// src/rosenblatt/kernels.py runs them: the same sums in the same order, so that a seed gives the
+// same run, bit for bit.
 //
-// D is {X, y, K}: rows of numbers without x0 = 1, which is implied, and answers, -1 or 1, or of K > 2
-// labels their places. A rule is {order, zero, eta, start, chance, corrections}; `chance` is a Chance,
-// `corrections` the most.
-import { countMistakes, joint, mistakesOf, NONE } from "./mistakes.js";
+// D are examples {X, y, K, reach} as in mistakes.js. A rule is {order, zero, eta, start, chance,
+// maxUpdates}; `chance` is a Chance.
+import { countMistakes, mistakesOf, NONE, updateRule } from "./mistakes.js";
 
-const CHANCES = 2048; // random numbers are drawn at least so many at a time
+const CHANCES = 2048; // random numbers are drawn at least this many at a time
+const LONG_RUN = 64; // epochs: no w is right for so long by chance
 
 export function pla(D, rule) {
   const run = new Run(D, rule);
   WALKS[rule.order](run);
-  return run.ended();
+  return run.result();
 }
 
-// One pass over the examples as they come: the `mistakes` are those made as it went.
+// One pass over the examples in their order; `mistakes` are those made during the pass.
 export function online(D, rule) {
-  const run = new Run(D, { ...rule, corrections: Infinity });
-  run.visit(run.numbers);
-  return { ...run.ended(), reason: "end of stream", mistakes: run.made.length };
+  const run = new Run(D, { ...rule, maxUpdates: Infinity });
+  run.visit(run.rows);
+  return { ...run.result(), reason: "end of stream", mistakes: run.updates.length };
 }
 
-// Of two labels, row n if w answers it wrongly, else NONE: is y·(w·x) ≤ 0? At exactly 0 the course
-// decides: 0 (always a mistake), -1 or 1.
-function mistake({ X, y }, n, w, zero) {
-  const x = X[n];
-  let s = w[0];
-  for (let i = 0; i < x.length; i++) s += w[i + 1] * x[i];
-  return y[n] * s > 0 || (s === 0 && y[n] * zero > 0) ? NONE : n;
+// Every w(t) is judged on all examples, and kept if it makes fewer mistakes than the pocket.
+export function pocket(D, rule) {
+  const run = new PocketRun(D, rule);
+  if (run.goesOn) WALKS[rule.order](run);
+  return run.result();
 }
 
-// w ← w + η y x
-function add({ X, y }, n, w, eta) {
-  const [x, a] = [X[n], y[n] * eta];
-  w[0] += a;
-  for (let i = 0; i < x.length; i++) w[i + 1] += a * x[i];
+// Gallant's rule: w is judged only when it was right for longer in a row than the pocket was.
+export function ratchet(D, rule) {
+  const run = new PocketRun(D, rule, true);
+  const [N, { order }] = [D.X.length, rule];
+  let visits = ratchetOrder(run);
+  let [k, right, longest, judged] = [0, 0, 0, false];
+  while (run.goesOn) {
+    const n = visits[k];
+    k += 1;
+    if (run.updateIfMistake(n)) {
+      [right, judged] = [0, false];
+      if (order === "first") k = k === N ? N : 0;
+    } else right += 1;
+    const isNew = right > longest && !judged;
+    if (k === N) run.ends.push(run.updates.length);
+    if (isNew) {
+      if (run.judge()) longest = right;
+      judged = true;
+    }
+    if ((isNew || k === N) && right > LONG_RUN * N && !run.separated) {
+      run.confirm();
+      [right, judged] = [0, false];
+    }
+    if (k === N && (order === "shuffle" || order === "random")) visits = ratchetOrder(run);
+    if (k === N) k = 0;
+  }
+  return run.result();
 }
 
-const two = { mistake, add, correctionOf: (_, n) => n };
+// The order of the next epoch; "random" draws with replacement, as Gallant does.
+function ratchetOrder({ rows, rule }) {
+  const { chance, order } = rule;
+  if (order === "random") return rows.map(() => chance.below(rows.length));
+  return order === "cycle" || order === "first" ? rows : chance.permutation(rows.length);
+}
 
-// What a mistake is and how it is corrected, by the number of labels.
-export const slideOf = ({ K }) => (K > 2 ? joint : two);
-
-export class Run {
+class Run {
   constructor(D, rule) {
     this.D = D;
     this.rule = rule;
-    this.slide = slideOf(D);
+    this.updateRule = updateRule(D);
     this.w = Float64Array.from(rule.start);
-    this.made = []; // each correction: an example, or an example against a rival
-    this.ends = []; // how many corrections had been made when each cycle ended
-    this.numbers = D.X.map((_, n) => n);
-    this.clean = false; // whether an exact look found no mistake
+    this.updates = []; // see mistakes.js
+    this.ends = []; // the number of updates at the end of each epoch
+    this.rows = D.X.map((_, n) => n);
+    this.separated = false; // whether exact arithmetic found no mistake
   }
 
   get goesOn() {
-    return !this.clean && this.made.length < this.rule.corrections;
+    return !this.separated && this.updates.length < this.rule.maxUpdates;
   }
 
-  // Correct by example n if it is a mistake; says whether it was.
-  met(n) {
-    const made = this.slide.mistake(this.D, n, this.w, this.rule.zero);
-    if (made !== NONE) this.correct(made);
-    return made !== NONE;
+  // Update on row n if w misclassifies it; returns whether it did.
+  updateIfMistake(n) {
+    const update = this.updateRule.mistake(this.D, n, this.w, this.rule.zero);
+    if (update !== NONE) this.make(update);
+    return update !== NONE;
   }
 
-  correct(made) {
-    this.slide.add(this.D, made, this.w, this.rule.eta);
-    this.made.push(made);
+  make(update) {
+    this.updateRule.add(this.D, update, this.w, this.rule.eta);
+    this.updates.push(update);
   }
 
-  // Visit examples in an order, correcting each mistake met; true if there was none.
+  // Visit rows in an order, updating on each mistake; returns whether there was none.
   visit(order) {
-    const begun = this.made.length;
+    const before = this.updates.length;
     for (const n of order) {
-      if (this.met(n) && !this.goesOn) return false;
+      if (this.updateIfMistake(n) && !this.goesOn) return false;
     }
-    this.ends.push(this.made.length);
-    return this.made.length === begun;
+    this.ends.push(this.updates.length);
+    return this.updates.length === before;
   }
 
-  // Look at all examples, exactly: end the run, or correct a mistake that floats do not see.
+  // Check all examples exactly: end the run, or update on a mistake that floats do not see.
   confirm() {
     const wrong = mistakesOf(this.D, this.w, this.rule.zero);
-    this.clean = wrong.length === 0;
-    if (this.clean || !this.goesOn) return;
+    this.separated = wrong.length === 0;
+    if (this.separated || !this.goesOn) return;
     const n = wrong[this.rule.order === "random" ? this.rule.chance.below(wrong.length) : 0];
-    this.correct(this.slide.correctionOf(this.D, n, this.w, this.rule.zero));
+    this.make(this.updateRule.updateOf(this.D, n, this.w, this.rule.zero));
   }
 
-  ended() {
-    const { D, rule, made, w } = this;
-    const full = made.length >= rule.corrections;
-    const mistakes = this.clean ? 0 : mistakesOf(D, w, rule.zero).length;
-    const ends = full ? this.ends.filter((t) => t < made.length) : this.ends;
-    return { made, ends, w, mistakes, reason: mistakes ? "max_updates" : "no mistakes" };
+  result() {
+    const { D, rule, updates, w } = this;
+    const full = updates.length >= rule.maxUpdates;
+    const mistakes = this.separated ? 0 : mistakesOf(D, w, rule.zero).length;
+    const ends = full ? this.ends.filter((t) => t < updates.length) : this.ends;
+    return { updates, ends, w, mistakes, reason: mistakes ? "max_updates" : "no mistakes" };
   }
 }
 
-export const WALKS = {
-  cycle: (run) => cycles(run, () => run.numbers),
+class PocketRun extends Run {
+  constructor(D, rule, seldom = false) {
+    super(D, rule);
+    this.seldom = seldom; // whether w is judged only on request
+    this.history = []; // [t, mistakes] of each w(t) that went into the pocket
+    this.judge();
+  }
+
+  make(update) {
+    super.make(update);
+    if (!this.seldom) this.judge();
+  }
+
+  // Judge w(t); returns whether it went into the pocket.
+  judge() {
+    const best = this.history.length ? this.history.at(-1)[1] : Infinity;
+    const count = countMistakes(this.D, this.w, this.rule.zero, best);
+    if (count < best) this.history.push([this.updates.length, count]);
+    // Weights without mistakes are the last, even where floats would still see one.
+    this.separated ||= count === 0;
+    return count < best;
+  }
+
+  result() {
+    const [, mistakes] = this.history.at(-1);
+    const reason = mistakes ? "max_updates" : "no mistakes";
+    return { ...super.result(), mistakes, reason, pocket: this.history };
+  }
+}
+
+const WALKS = {
+  cycle: (run) => epochs(run, () => run.rows),
   "random-cycle": (run) => {
-    const order = run.rule.chance.permutation(run.numbers.length);
-    cycles(run, () => order);
+    const order = run.rule.chance.permutation(run.rows.length);
+    epochs(run, () => order);
   },
-  shuffle: (run) => cycles(run, () => run.rule.chance.permutation(run.numbers.length)),
+  shuffle: (run) => epochs(run, () => run.rule.chance.permutation(run.rows.length)),
   first: firstMistakes,
   random: randomMistakes,
 };
 
-// Cycle after cycle, until one has no mistake.
-function cycles(run, order) {
+// Epoch after epoch, until one has no mistake.
+function epochs(run, order) {
   while (run.goesOn) if (run.visit(order())) run.confirm();
 }
 
-// Start over from the first example after each correction, as the Octave program does.
+// Start over from the first example after each update, as the Octave program does.
 function firstMistakes(run) {
   while (run.goesOn) {
-    if (!run.numbers.some((n) => run.met(n))) run.confirm();
-    if (!run.clean) run.ends.push(run.made.length);
+    if (!run.rows.some((n) => run.updateIfMistake(n))) run.confirm();
+    if (!run.separated) run.ends.push(run.updates.length);
   }
 }
 
-// Correct a random mistake: the first met in an order that is shuffled as it is visited. Visits
-// are counted in cycles of N.
+// Update on a random mistake: the first one in an order that is shuffled while it is visited. An
+// epoch is N visits.
 function randomMistakes(run) {
-  const order = [...run.numbers];
+  const order = [...run.rows];
   const N = order.length;
   const drawn = [];
   let [i, visits] = [0, 0];
@@ -141,85 +194,8 @@ function randomMistakes(run) {
     }
     const j = i + Math.floor(drawn.pop() * (N - i));
     [order[i], order[j]] = [order[j], order[i]];
-    i = run.met(order[i]) ? 0 : i + 1;
+    i = run.updateIfMistake(order[i]) ? 0 : i + 1;
     visits += 1;
-    if (visits % N === 0) run.ends.push(run.made.length);
-  }
-}
-
-// Pocket: PLA on examples that no line may answer, keeping the best weights met.
-
-const LONG_RUN = 64; // cycles: nobody is right by chance for so long
-
-// Every w(t) is judged on all examples, and kept if it makes fewer mistakes than the pocket.
-export function pocket(D, rule) {
-  const run = new PocketRun(D, rule);
-  if (run.goesOn) WALKS[rule.order](run);
-  return run.ended();
-}
-
-// Gallant's rule: w is judged only when it was right for longer in a row than the pocket was.
-export function ratchet(D, rule) {
-  const run = new PocketRun(D, rule, true);
-  const [N, { order }] = [D.X.length, rule];
-  let visits = visitsOf(run);
-  let [k, right, longest, judged] = [0, 0, 0, false];
-  while (run.goesOn) {
-    const n = visits[k];
-    k += 1;
-    if (run.met(n)) {
-      [right, judged] = [0, false];
-      if (order === "first") k = k === N ? N : 0;
-    } else right += 1;
-    const news = right > longest && !judged;
-    if (k === N) run.ends.push(run.made.length);
-    if (news) {
-      if (run.consider()) longest = right;
-      judged = true;
-    }
-    if ((news || k === N) && right > LONG_RUN * N && !run.clean) {
-      run.confirm();
-      [right, judged] = [0, false];
-    }
-    if (k === N && (order === "shuffle" || order === "random")) visits = visitsOf(run);
-    if (k === N) k = 0;
-  }
-  return run.ended();
-}
-
-// The order of the next cycle; "random" draws with replacement, as Gallant does.
-function visitsOf({ numbers, rule }) {
-  const { chance, order } = rule;
-  if (order === "random") return numbers.map(() => chance.below(numbers.length));
-  return order === "cycle" || order === "first" ? numbers : chance.permutation(numbers.length);
-}
-
-class PocketRun extends Run {
-  constructor(D, rule, seldom = false) {
-    super(D, rule);
-    this.seldom = seldom; // whether w is judged only when asked
-    this.history = []; // [t, mistakes] each time that w(t) went into the pocket
-    this.consider();
-  }
-
-  correct(made) {
-    super.correct(made);
-    if (!this.seldom) this.consider();
-  }
-
-  // Judge w(t); true if it went into the pocket.
-  consider() {
-    const best = this.history.length ? this.history.at(-1)[1] : Infinity;
-    const count = countMistakes(this.D, this.w, this.rule.zero, best);
-    if (count < best) this.history.push([this.made.length, count]);
-    // Weights without mistakes are the last, whatever floats would correct.
-    this.clean ||= count === 0;
-    return count < best;
-  }
-
-  ended() {
-    const [, mistakes] = this.history.at(-1);
-    const reason = mistakes ? "max_updates" : "no mistakes";
-    return { ...super.ended(), mistakes, reason, pocket: this.history };
+    if (visits % N === 0) run.ends.push(run.updates.length);
   }
 }

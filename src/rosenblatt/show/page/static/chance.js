@@ -1,6 +1,6 @@
-// Chance: the numbers that NumPy's `default_rng(seed)` draws, bit for bit, so that a seed is the
-// same run here and in Python. It is PCG64, by M. E. O'Neill, seeded as NumPy's SeedSequence does.
-// Whole numbers of 128 bits are four words of 32, the lowest first.
+// Chance: the random numbers of NumPy's `default_rng(seed)`, bit for bit, so that a seed gives the
+// same run here and in Python. The generator is PCG64 by M. E. O'Neill, seeded by SeedSequence.
+// Integers of 128 bits are four words of 32 bits, the lowest first.
 
 const [K, L, M, N] = [0x9fccf645, 0x4385df64, 0x1fc65da4, 0x2360ed05]; // the multiplier
 const WORD = 2 ** 32;
@@ -13,7 +13,7 @@ export class Chance {
     this.go();
     this.drawn = new Uint32Array(2);
     this.kept = new Uint32Array(1);
-    this.half = false; // whether the upper half of a number was not asked for yet
+    this.half = false; // whether the upper half of the last 64 bits is still to be returned
   }
 
   // state ← state · multiplier + step
@@ -34,7 +34,7 @@ export class Chance {
       carry(third) + step[3] + last + lower(a, N) + lower(b, M) + lower(c, L) + lower(d, K);
   }
 
-  // 64 random bits, into `drawn`.
+  // Draw 64 random bits into `drawn`.
   bits() {
     this.go();
     const { state } = this;
@@ -45,7 +45,7 @@ export class Chance {
     this.drawn[1] = by ? (high >>> by) | (low << (32 - by)) : high;
   }
 
-  // A number from 0 to 1, without 1: 53 bits.
+  // Return a float of 53 random bits, 0 ≤ x < 1.
   random() {
     this.bits();
     return (this.drawn[1] * 2 ** 21 + (this.drawn[0] >>> 11)) / 2 ** 53;
@@ -63,7 +63,7 @@ export class Chance {
     return this.drawn[0];
   }
 
-  // A whole number from 0 to most, all alike: so many bits, again where they say more.
+  // Return a uniform integer from 0 to most, by rejection.
   upTo(most) {
     const mask = -1 >>> Math.clz32(most);
     for (;;) {
@@ -72,7 +72,7 @@ export class Chance {
     }
   }
 
-  // A whole number from 0 to most - 1, all alike; Lemire's way.
+  // Return a uniform integer from 0 to most - 1, by Lemire's method.
   below(most) {
     if (most === 1) return 0;
     const rejected = (WORD - most) % most;
@@ -82,12 +82,11 @@ export class Chance {
     }
   }
 
-  // 0 … count - 1 in a random order, or of these the last few places only.
-  permutation(count, few = count) {
+  // Return 0 … count - 1 in random order.
+  permutation(count) {
     const order = [];
     for (let n = 0; n < count; n++) order.push(n);
-    const end = Math.max(1, count - few);
-    for (let i = count - 1; i >= end; i--) {
+    for (let i = count - 1; i >= 1; i--) {
       const j = this.upTo(i);
       const other = order[j];
       order[j] = order[i];
@@ -95,16 +94,12 @@ export class Chance {
     }
     return order;
   }
-
-  choice(count, few) {
-    return this.permutation(count, few).slice(count - few);
-  }
 }
 
 const word = (value) => value >>> 0;
 
-// The words of the product of two. The product as a double is wrong by 2^11 at the most, so what
-// is left without the lower word is nearest to the right multiple of 2^32.
+// The two words of a product. As a double, the product is wrong by at most 2^11, so without its
+// lower word it is nearest to the right multiple of 2^32.
 const lower = (x, y) => word(Math.imul(x, y));
 const upper = (x, y, low = lower(x, y)) => Math.round((x * y - low) / WORD);
 const carry = (sum) => Math.floor(sum / WORD);
@@ -121,26 +116,25 @@ function doubledAndOne(words) {
   return Uint32Array.from(words, (v, i) => (v << 1) | (i ? words[i - 1] >>> 31 : 1));
 }
 
-// SeedSequence: the seed is stirred into four words, and these are stirred into eight.
+// SeedSequence: the seed is hashed into four words, and these into eight.
 function seedWords(seed) {
-  const stirred = stirrer(0x43b0d7e5, 0x931e8875);
+  const hashed = hasher(0x43b0d7e5, 0x931e8875);
   const mix = (x, y) => {
     const found = (Math.imul(0xca01f9dd, x) - Math.imul(0x4973f715, y)) >>> 0;
     return (found ^ (found >>> 16)) >>> 0;
   };
-  const pool = [seed >>> 0, 0, 0, 0].map(stirred);
+  const pool = [seed >>> 0, 0, 0, 0].map(hashed);
   for (let from = 0; from < 4; from++) {
     for (let to = 0; to < 4; to++) {
-      if (from !== to) pool[to] = mix(pool[to], stirred(pool[from]));
+      if (from !== to) pool[to] = mix(pool[to], hashed(pool[from]));
     }
   }
-  const told = stirrer(0x8b51f9dd, 0x58f38ded);
-  const words = [...pool, ...pool].map(told);
+  const words = [...pool, ...pool].map(hasher(0x8b51f9dd, 0x58f38ded));
   return [0, 2, 4, 6].map((i) => [words[i], words[i + 1]]);
 }
 
-// Each call mixes a word with a constant that changes from call to call.
-function stirrer(constant, factor) {
+// Returns a function that mixes a word with a constant that changes from call to call.
+function hasher(constant, factor) {
   return (word) => {
     const value = word ^ constant;
     constant = Math.imul(constant, factor) >>> 0;

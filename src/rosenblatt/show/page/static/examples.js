@@ -61,10 +61,10 @@ const round = (value, places) => Number(value.toFixed(places));
 const target = ([x, y]) => TARGET[0] + TARGET[1] * x + TARGET[2] * y;
 const sign = (x) => (target(x) > 0 ? 1 : -1);
 
-export const PRESETS = { separable: clear, narrow, noisy, xor, ring, credit, three };
+const PRESETS = { separable: clear, narrow, noisy, xor, ring, credit, three };
 
 // {points, answers, names, labels}; the same seed makes the same. Answers are the signs of marks.js.
-export function preset(name, seed) {
+function preset(name, seed) {
   return { names: ["x1", "x2"], labels: ["×", "○"], ...PRESETS[name](new Chance(seed)) };
 }
 

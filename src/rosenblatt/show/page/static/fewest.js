@@ -1,19 +1,19 @@
 // Fewest: the fewest mistakes that any line makes in the plane, exactly.
 //
-// A line that makes the fewest can be moved until it touches an example, the pivot, and makes no
-// more a little beside it. So about each pivot a line is turned half round, past the others
-// sorted by angle, and the mistakes are counted from one to the next, for the line and for the one
-// that says the opposite: O(N² log N) in all. Doubles sort; an order that rounding could decide is
-// settled in whole numbers, if it matters.
+// A line with the fewest mistakes can be moved until it touches an example, the pivot, and makes no
+// more mistakes slightly beside it. So a line is turned by half a circle about each pivot, past the
+// other examples sorted by angle, and the mistakes of the line and of its opposite are counted from
+// one to the next: O(N² log N) in all. Angles are sorted as doubles; where rounding could decide an
+// order that matters, integers decide it.
 import { onGrid } from "./exact.js";
 
-const PLACES = 8192; // the last bits of an angle say which point it is of
+const PLACES = 8192; // the last bits of an angle hold the number of its point
 const SLICE = 12; // milliseconds between two frames
-const [MANY, SOON] = [300, 500]; // so many points can wait for so many milliseconds
-const SURE = 2 ** -34; // angles are known better than this, without those bits
+const [MANY, SOON] = [300, 500]; // more points than this wait for this many milliseconds
+const SURE = 2 ** -34; // angles without those bits are more accurate than this
 
-// Goes on pivot by pivot, so that a page can do other things between: each `next()` gives how many
-// pivots are done, and the last one {mistakes, line}, a line c + a·x1 + b·x2 = 0 that makes so few.
+// Yields the number of pivots done after each one, so that a page can do other things in between,
+// and returns {mistakes, line}, where the line c + a·x1 + b·x2 = 0 makes that number of mistakes.
 export function* fewest(points, answers) {
   const sweep = new Sweep(points, answers);
   for (let p = 0; p < sweep.count; p++) {
@@ -23,7 +23,7 @@ export function* fewest(points, answers) {
   return { mistakes: sweep.best.mistakes, line: sweep.line() };
 }
 
-// The same between frames, as long as it is of interest; null where it is not any more.
+// Search between frames of the page; returns null as soon as isWanted() is false.
 export async function fewestBetweenFrames(points, answers, isWanted) {
   const wait = (time) => new Promise((next) => setTimeout(next, time));
   if (points.length > MANY) await wait(SOON); // the picture comes first
@@ -41,9 +41,9 @@ export async function fewestBetweenFrames(points, answers, isWanted) {
 }
 
 class Sweep {
-  // The different places, each with the number of its yes and no.
+  // Points at equal places are one, with the number of its yes and no labels.
   constructor(points, answers) {
-    const { wholes } = onGrid(points.flat());
+    const { integers } = onGrid(points.flat());
     const numbers = new Map();
     const place = points.map((point) => {
       const key = point.map((v) => v + 0).join(); // -0 is 0
@@ -56,7 +56,7 @@ class Sweep {
     [this.yes, this.no] = [new Int32Array(this.count), new Int32Array(this.count)];
     place.forEach((q, n) => {
       [this.x[q], this.y[q]] = points[n];
-      this.exact[q] = [wholes[2 * n], wholes[2 * n + 1]];
+      this.exact[q] = [integers[2 * n], integers[2 * n + 1]];
       (answers[n] > 0 ? this.yes : this.no)[q] += 1;
     });
     this.total = points.length;
@@ -100,8 +100,8 @@ class Sweep {
     }
   }
 
-  // The angles from 0 to π of lines through the pivot and each other point, sorted, with the
-  // number of the point in the last bits. Differences are rounded once, so angles are nearly true.
+  // Return the sorted angles, from 0 to π, of the lines through the pivot and each other point, with
+  // the number of the point in the last bits. Differences are rounded once, so errors are small.
   anglesAbout(p) {
     const keys = new Float64Array(this.count - 1);
     const words = new Uint32Array(keys.buffer);
@@ -119,12 +119,12 @@ class Sweep {
     return dy === 0 ? 0 : Math.atan2(dy, dx) + (dy < 0 ? Math.PI : 0);
   }
 
-  // Is a point ahead of w while that points straight up, just before it turns?
+  // Whether a point is ahead of w while w points straight up, just before it turns.
   isAhead(p, q) {
     return this.y[q] === this.y[p] ? this.x[q] > this.x[p] : this.y[q] > this.y[p];
   }
 
-  // What the mistakes change by when the line turns past a point.
+  // Return the change in the number of mistakes when the line turns past a point.
   change(p, q) {
     return this.isAhead(p, q) ? this.yes[q] - this.no[q] : this.no[q] - this.yes[q];
   }
@@ -139,11 +139,11 @@ class Sweep {
     return Math.min(low, others - high) + beside < this.best.mistakes;
   }
 
-  // Points in the true order of their angles; those in one line with the pivot are put together.
+  // Group points in the exact order of their angles; those on one line with the pivot are a group.
   inOrder(p, near) {
-    const ways = new Map(near.map((q) => [q, this.wayUp(p, q)]));
+    const directions = new Map(near.map((q) => [q, this.upward(p, q)]));
     const compare = (q, r) => {
-      const [[a, b], [c, d]] = [ways.get(q), ways.get(r)];
+      const [[a, b], [c, d]] = [directions.get(q), directions.get(r)];
       const turn = b * c - a * d;
       return turn > 0n ? 1 : turn < 0n ? -1 : 0;
     };
@@ -155,13 +155,13 @@ class Sweep {
     return groups;
   }
 
-  // From the pivot along the line to a point, upwards, in whole numbers.
-  wayUp(p, q) {
+  // Return the upward direction of the line from the pivot to a point, in integers.
+  upward(p, q) {
     const [X, Y] = [this.exact[q][0] - this.exact[p][0], this.exact[q][1] - this.exact[p][1]];
     return Y < 0n || (Y === 0n && X < 0n) ? [-X, -Y] : [X, Y];
   }
 
-  // The best line: half way between two crossings, a little beside the pivot.
+  // Return the best line: half way between two crossings, slightly beside the pivot.
   line() {
     const { p, from, to, side } = this.best;
     const wanted = this.yes[p] >= this.no[p] ? 1 : -1;

@@ -1,7 +1,8 @@
-// Frame: from the numbers of the examples to places in a picture, and back.
+// Geometry: from the numbers of the examples to places in a picture and back; the regions in which
+// each label is predicted; and examples of more or fewer than two features, projected to a plane.
 
 const EDGE = { left: 0, right: 0, top: 0, bottom: 0 };
-// Axes that differ by less than this are drawn to one scale, so that angles are true.
+// Axes whose lengths differ by a smaller factor have one scale, so that angles are true.
 const ALIKE = 4;
 
 export class Frame {
@@ -44,7 +45,7 @@ export class Frame {
   }
 }
 
-// A box that holds all points with air around them, as wide and high as the picture wants.
+// Return a box around all points with a margin, in the proportions of the picture.
 export function boxAround(points, width, height) {
   let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];
   for (const [x, y] of points) {
@@ -67,7 +68,7 @@ export function boxAround(points, width, height) {
   return Math.max(w / h, h / w) < ALIKE ? toScale(box, width, height) : box;
 }
 
-// The frame of a story: an axis without a name is there to spread examples on, from 0 to 1.
+// Return the frame of a story. An axis without a name only spreads the examples, from 0 to 1.
 export function frameOf(story, width, height, boxOf = boxAround) {
   if (story.names[1]) return new Frame(boxOf(story.points, width, height), width, height);
   const { left, right } = boxAround(
@@ -85,7 +86,7 @@ function toScale(box, width, height) {
   return { left: box.left - x, right: box.right + x, bottom: box.bottom - y, top: box.top + y };
 }
 
-// Round numbers to mark an axis with, about `wanted` of them.
+// Return about `wanted` round numbers to label an axis with.
 export function ticks(low, high, wanted) {
   const rough = (high - low) / Math.max(1, wanted);
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -95,7 +96,7 @@ export function ticks(low, high, wanted) {
   return result;
 }
 
-// The part of a polygon where c + a·x + b·y ≥ 0.
+// Return the part of a polygon where c + a·x + b·y ≥ 0.
 export function clipped(polygon, [c, a, b]) {
   const side = ([x, y]) => c + a * x + b * y;
   const result = [];
@@ -111,27 +112,27 @@ export function clipped(polygon, [c, a, b]) {
   return result;
 }
 
-// How large examples are drawn, by their number.
+// Return the radius to draw examples with, by their number.
 export function radiusFor(count, frame) {
   const room = Math.min(frame.width, frame.height) / 560;
   const size = count <= 80 ? 8 : count <= 300 ? 6 : count <= 1000 ? 4 : 3;
   return size * Math.min(1.6, Math.max(0.75, room));
 }
 
-// Regions: the parts of a picture in which a label is answered, and the lines between them. A plane
-// [c, a, b] is the score c + a·x + b·y; one alone answers yes where it is positive.
+// A plane [c, a, b] is the score c + a·x + b·y of a label. A single plane is that of two labels: it
+// predicts yes where it is positive.
 
-// The planes of a story on their way from w(t − 1) to w(t); null while no two scores differ.
+// Return the planes of a story on their way from w(t − 1) to w(t); null while no two scores differ.
 export function planesAt({ story, t, part = 1 }) {
   const now = story.planes(t);
   const before = part < 1 && t > 0 ? story.planes(t - 1) : now;
   const planes = now.map((plane, k) =>
     Array.from(plane, (value, i) => before[k][i] + part * (value - before[k][i])),
   );
-  return bare(planes) ? null : planes;
+  return areEqual(planes) ? null : planes;
 }
 
-function bare(planes) {
+function areEqual(planes) {
   const [first, ...others] = planes;
   return others.length ? others.every((plane) => same(plane, first)) : first.every((v) => v === 0);
 }
@@ -139,8 +140,8 @@ function bare(planes) {
 const same = (p, q) => p.every((value, i) => value === q[i]);
 const minus = (p, q) => p.map((value, i) => value - q[i]);
 
-// The part of each label within corners: of no and yes, or of every label. Equal scores are the
-// first label's, or with `last` the last one's.
+// Return the region of each label within corners: of no and yes, or of every label. Equal scores
+// belong to the first label, or with `last` to the last one.
 export function partsOf(planes, corners, last = false) {
   if (planes.length === 1) {
     const [yes] = planes;
@@ -152,7 +153,7 @@ export function partsOf(planes, corners, last = false) {
   });
 }
 
-// Where these parts meet: the two ends of each line.
+// Return the two ends of each line where these regions meet.
 function edgesOf(planes, corners) {
   if (planes.length === 1) return sideOn(clipped(corners, planes[0]), planes[0]);
   const parts = partsOf(planes, corners);
@@ -161,7 +162,7 @@ function edgesOf(planes, corners) {
   );
 }
 
-// The side of a polygon that lies on a line, if one does.
+// Return the side of a polygon that lies on a line, if there is one.
 function sideOn(polygon, [c, a, b]) {
   if (!(a || b)) return [];
   const reach = Math.max(...polygon.map(([x, y]) => Math.abs(a * x) + Math.abs(b * y)));
@@ -173,37 +174,32 @@ function sideOn(polygon, [c, a, b]) {
   return [[on[0], on.at(-1)]];
 }
 
-// The same in pixels.
+// Return the lines between the regions of a picture, in pixels.
 export function pixelEdges(frame, planes) {
   return edgesOf(planes, frame.corners()).map((ends) => ends.map((end) => frame.at(end)));
 }
 
-// View: examples of more or fewer than two features, seen in a plane. More are projected on w
-// against the first remaining principal direction: then every example is on its true side, and its
-// distance from the line is the true one. One is spread upwards to be seen.
-
 const GOLDEN = 0.6180339887498949;
-const [ROUNDS, MOST_ROWS] = [60, 1000]; // to find a principal direction by
+const [ROUNDS, MOST_ROWS] = [60, 1000]; // to find a principal direction
 
-// `plane` is {X, answers, features}; w is the one that was kept, tall.
-export function viewOf(plane, w) {
-  const view = plane.X[0].length === 1 ? onALine(plane) : projected(plane.X, w);
+// Project a plane {X, answers, features} of more or fewer than two features, and all weights of a
+// run. More than two features are projected on w, the weights that the run returns, and on the first
+// remaining principal direction: then every example is on its true side, at its true distance from
+// the line. The examples of one feature are spread upwards.
+export function projected(plane, w, weights) {
+  const view = plane.X[0].length === 1 ? onALine(plane) : alongWeights(plane.X, w);
+  const lines = new Float64Array((weights.length / w.length) * 3);
+  for (let t = 0; t < lines.length / 3; t++) {
+    const at = t * w.length;
+    lines.set(view.line(weights.subarray(at, at + w.length)), 3 * t);
+  }
   return {
-    shown(weights) {
-      const lines = new Float64Array((weights.length / w.length) * 3);
-      for (let t = 0; t < lines.length / 3; t++) {
-        const at = t * w.length;
-        lines.set(view.line(weights.subarray(at, at + w.length)), 3 * t);
-      }
-      return {
-        ...plane,
-        points: plane.X.map(view.point),
-        names: view.names,
-        lines,
-        lineOf: view.line,
-        table: Float64Array.from(plane.X.flat()),
-      };
-    },
+    ...plane,
+    points: plane.X.map(view.point),
+    names: view.names,
+    lines,
+    lineOf: view.line,
+    table: Float64Array.from(plane.X.flat()),
   };
 }
 
@@ -215,7 +211,7 @@ function onALine({ features }) {
   };
 }
 
-function projected(X, w) {
+function alongWeights(X, w) {
   const rows = X.filter((_, n) => n % Math.ceil(X.length / MOST_ROWS) === 0);
   const centre = rows[0].map((_, j) => rows.reduce((sum, x) => sum + x[j], 0) / rows.length);
   const size = norm(w.subarray(1));
@@ -229,10 +225,10 @@ function projected(X, w) {
   return {
     names: [name, "first remaining principal direction"],
     point: (x) => [inner(along, x) - offset, inner(across, x)],
-    line(tall) {
-      const features = Array.from(tall).slice(1);
+    line(weights) {
+      const features = Array.from(weights).slice(1);
       const [a, b] = [inner(features, along), inner(features, across)];
-      return [tall[0] + inner(features, foot) + a * offset, a, b];
+      return [weights[0] + inner(features, foot) + a * offset, a, b];
     },
   };
 }
@@ -240,9 +236,9 @@ function projected(X, w) {
 const inner = (a, b) => a.reduce((sum, v, j) => sum + v * b[j], 0);
 const norm = (v) => Math.hypot(...v);
 
-// The direction in which rows differ most, once others are taken out: by repeated products.
+// Return the direction of the largest variance once others are removed, by power iteration.
 function principal(rows, centre, without) {
-  const rest = (v) => without.reduce((left, u) => minusPart(left, u), v);
+  const rest = (v) => without.reduce((left, u) => removed(left, u), v);
   let v = rest(centre.map((_, j) => 1 + ((j * GOLDEN) % 1)));
   for (let k = 0; k < ROUNDS; k++) {
     const next = new Array(v.length).fill(0);
@@ -260,7 +256,7 @@ function principal(rows, centre, without) {
   return v.map((value) => value / length);
 }
 
-function minusPart(v, unit) {
+function removed(v, unit) {
   const share = inner(unit, v);
   return v.map((value, j) => value - share * unit[j]);
 }

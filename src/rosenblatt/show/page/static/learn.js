@@ -1,18 +1,18 @@
-// Learn: examples and a rule in, the story of the run and what is proved of the examples out, as
-// the player takes it. See show/story.py for what a story holds: Python's have the same numbers.
-import { online, pla, pocket, ratchet, slideOf } from "./algorithms.js";
+// Learn: run an algorithm on examples, decide about them, and return the story that the player
+// shows. show/story.py describes what a story holds; those from Python have the same numbers.
+import { online, pla, pocket, ratchet } from "./algorithms.js";
 import { Chance } from "./chance.js";
 import { ratioOf } from "./exact.js";
-import { viewOf } from "./geometry.js";
-import { countMistakes, reachOf } from "./mistakes.js";
+import { projected } from "./geometry.js";
+import { countMistakes, reachOf, updateRule } from "./mistakes.js";
 import { counted, grouped } from "./numbers.js";
 import { againstRivals, checkClaim, checkProof } from "./proof.js";
 import { separable, separableLabels } from "./separable.js";
 
 const ALGORITHMS = { pla, pocket, ratchet, online };
 export const ZEROS = { mistake: 0, negative: -1, positive: 1 };
-const MOST_PAIRS = 2 ** 20; // of a w(t) and an example; above, the player counts what it shows
-const MOST_NUMBERS = 2 ** 16; // that a proof is checked against while somebody waits
+const MOST_PAIRS = 2 ** 20; // of a w(t) and an example; above, the player counts when it shows a t
+const MOST_NUMBERS = 2 ** 16; // larger tables would keep the page waiting for the check
 const ONE_KIND = "Learning needs two kinds of example; add one of the other kind";
 const ENDED = {
   "no mistakes": "a whole look at the examples found no mistake",
@@ -20,22 +20,23 @@ const ENDED = {
   "end of stream": "every example has come once",
 };
 
-// `plane` is {points, answers, names, labels}, and for more or fewer than two features has also
-// {X, features, verdict}, what Python has proved; `settings` are those of the address. Answers are
-// -1 and 1, or of more than two labels places among them; `marks` says how each is drawn.
+// `plane` is {points, answers, names, labels, marks}. For more or fewer than two features it also
+// has {X, features, verdict}, where the verdict is Python's. `settings` are those of the address.
+// The answers are labels: -1 and 1, or, of more than two, their places in `labels`; `marks` says how
+// each is drawn.
 export function learn(plane, settings) {
   const X = plane.X || plane.points;
   const D = { X, y: plane.answers, K: plane.labels.length, reach: reachOf(X) };
   const rule = ruleOf(settings, D);
   const enough = new Set(D.y).size > 1;
-  const run = enough ? ALGORITHMS[settings.algorithm](D, rule) : nothing(D, rule);
-  const weights = weightsAlong(D, rule, run.made);
-  const T = run.made.length;
+  const run = enough ? ALGORITHMS[settings.algorithm](D, rule) : emptyRun(D, rule);
+  const weights = weightsAlong(D, rule, run.updates);
+  const T = run.updates.length;
   const every = Math.max(1, Math.floor(((T + 1) * D.X.length) / MOST_PAIRS));
-  const kept = run.pocket ? run.pocket.at(-1)[0] : T; // the w that the run leaves
+  const kept = run.pocket ? run.pocket.at(-1)[0] : T; // the t of the w that the run returns
   const last = weights.subarray(kept * rule.start.length, (kept + 1) * rule.start.length);
-  const shown = plane.X ? viewOf(plane, last).shown(weights) : { points: plane.points };
-  const proved = plane.X ? seenIn(plane.verdict, shown) : planeVerdict(plane, D.K);
+  const shown = plane.X ? projected(plane, last, weights) : { points: plane.points };
+  const proved = plane.X ? projectVerdict(plane.verdict, shown) : planeVerdict(plane, D.K);
   return {
     algorithm: settings.algorithm,
     order: rule.order,
@@ -53,15 +54,15 @@ export function learn(plane, settings) {
     table: null,
     ...shown,
     corrections: T,
-    rows: D.K > 2 ? run.made.map((m) => Math.floor(m / D.K)) : run.made,
-    rivals: D.K > 2 ? run.made.map((m) => m % D.K) : null,
+    rows: D.K > 2 ? run.updates.map((m) => Math.floor(m / D.K)) : run.updates,
+    rivals: D.K > 2 ? run.updates.map((m) => m % D.K) : null,
     ends: run.ends,
     weights,
     mistakes: countsAlong(D, rule, weights, every),
     every,
     pocket: run.pocket || null,
     reason: run.reason,
-    told: enough ? toldOf(run, D.X.length, settings.algorithm) : ONE_KIND,
+    told: enough ? summaryOf(run, D.X.length, settings.algorithm) : ONE_KIND,
     verdict: proved,
     squeeze: squeezeOf(proved, rule, weights),
   };
@@ -75,24 +76,25 @@ function ruleOf({ algorithm, order, zero, eta, start, chance, corrections }, { X
     eta,
     start: start.length === size ? start : Array(size).fill(0),
     chance: new Chance(chance),
-    corrections,
+    maxUpdates: corrections,
   };
 }
 
-function nothing(D, rule) {
+// The run on examples of one label alone.
+function emptyRun(D, rule) {
   const mistakes = countMistakes(D, rule.start, rule.zero);
-  return { made: [], ends: [], w: Float64Array.from(rule.start), mistakes, reason: "max_updates" };
+  return { updates: [], ends: [], mistakes, reason: "max_updates" };
 }
 
-// w(0) … w(T), one after the other: the corrections made again.
-function weightsAlong(D, { eta, start }, made) {
+// Return w(0) … w(T), one after the other, by making the updates again.
+function weightsAlong(D, { eta, start }, updates) {
   const size = start.length;
-  const weights = new Float64Array((made.length + 1) * size);
+  const weights = new Float64Array((updates.length + 1) * size);
   weights.set(start);
-  made.forEach((m, t) => {
+  updates.forEach((update, t) => {
     const now = (t + 1) * size;
     weights.copyWithin(now, now - size, now);
-    slideOf(D).add(D, m, weights.subarray(now, now + size), eta);
+    updateRule(D).add(D, update, weights.subarray(now, now + size), eta);
   });
   return weights;
 }
@@ -106,25 +108,25 @@ function countsAlong(D, { zero, start }, weights, every) {
   });
 }
 
-function toldOf(run, N, algorithm) {
-  const ended = `Ended after ${counted(run.made.length, "correction")}: ${ENDED[run.reason]}`;
+function summaryOf(run, N, algorithm) {
+  const ended = `Ended after ${counted(run.updates.length, "correction")}: ${ENDED[run.reason]}`;
   const left = `${grouped(run.mistakes)} of ${grouped(N)}`;
   if (algorithm === "online") return `${ended}; ${left} were mistaken as they came`;
   const whose = run.pocket ? "the pocket has" : "there are";
   return run.mistakes ? `${ended}; ${whose} mistakes on ${left} examples` : ended;
 }
 
-// The verdict in the plane, its proof checked by other lines than those that found it.
+// Decide in the plane, and check the proof by code that did not find it.
 function planeVerdict({ points, answers }, K) {
   if (K > 2) return labelsVerdict(points, answers, K);
   const found = separable(points, answers);
   checkClaim(found.proof, points, answers);
   const told = found.name === "separable" ? scalingAdvice(found, points) : [];
-  const blocking = found.blocking.map((part) => blockingIn(part, points, answers));
+  const blocking = found.blocking.map((part) => conflictOf(part, points, answers));
   return { ...found, told, blocking };
 }
 
-// The same of several labels.
+// Decide about more than two labels in the plane, and check the proof.
 function labelsVerdict(points, answers, K) {
   const found = separableLabels(points, answers, K);
   if (found.proof) {
@@ -134,7 +136,7 @@ function labelsVerdict(points, answers, K) {
   return found;
 }
 
-// What dividing each column by its largest entry would do to the bound.
+// Return the advice to divide each column by its largest entry, with the bound that would give.
 function scalingAdvice({ line, margin }, points) {
   const scales = [0, 1].map((j) => Math.max(...points.map((x) => Math.abs(x[j]))) || 1);
   const all = [1, ...scales];
@@ -146,42 +148,38 @@ function scalingAdvice({ line, margin }, points) {
   ].filter(() => Number.isFinite(bound));
 }
 
-// The shares of each side, which sum to 1, and the point of both hulls.
-function blockingIn({ rows, multipliers }, points, answers) {
+// Return the shares of each side, which sum to 1, and the point that both convex hulls contain.
+function conflictOf({ rows, multipliers }, points, answers) {
   const side = (sign) =>
     multipliers.reduce((sum, m, i) => (answers[rows[i]] === sign ? sum + m : sum), 0n);
   const sums = { 1: side(1), [-1]: side(-1) };
   const shares = multipliers.map((m, i) => ratioOf(m, sums[answers[rows[i]]]));
-  return {
-    rows,
-    shares,
-    ...middle(rows, shares, points, answers),
-  };
+  return { rows, shares, common: commonPoint(rows, shares, points, answers) };
 }
 
-function middle(rows, shares, points, answers) {
+function commonPoint(rows, shares, points, answers) {
   const common = [0, 0];
   rows.forEach((n, i) => {
     if (answers[n] > 0) points[n].forEach((v, j) => (common[j] += shares[i] * v));
   });
-  return { common };
+  return common;
 }
 
-// What Python has proved of all features, as it is seen in the plane of the picture.
-function seenIn(found, { X, points, lineOf, answers }) {
-  const verdict = checkedAgain(found, X, answers);
+// Project what Python has proved about all features to the plane of the picture.
+function projectVerdict(found, { X, points, lineOf, answers }) {
+  const verdict = checkedVerdict(found, X, answers);
   const blocking = verdict.blocking.map((part) => ({
     ...part,
-    ...middle(part.rows, part.shares, points, answers),
+    common: commonPoint(part.rows, part.shares, points, answers),
   }));
   return { ...verdict, blocking, line: verdict.weights && lineOf(verdict.weights) };
 }
 
-// A verdict of Python whose proof was checked here, once; nothing is said of one that fails.
-function checkedAgain(verdict, X, answers) {
+// Check the proof of Python's verdict, once; a verdict whose proof fails counts as undecided.
+function checkedVerdict(verdict, X, answers) {
   if (!verdict) return undecided(BEYOND);
   if (verdict.name === "undecided") return verdict;
-  if (!CHECKED.has(verdict)) CHECKED.set(verdict, withCheck(verdict, X, answers));
+  if (!CHECKED.has(verdict)) CHECKED.set(verdict, withCheckedProof(verdict, X, answers));
   return CHECKED.get(verdict);
 }
 
@@ -189,7 +187,7 @@ const BEYOND =
   "This page decides in the plane; rosenblatt watch, given the file, decides about all features.";
 const CHECKED = new WeakMap();
 
-function withCheck(verdict, X, answers) {
+function withCheckedProof(verdict, X, answers) {
   if (X.length * X[0].length > MOST_NUMBERS) {
     return { ...verdict, by: "Python found the proof, and has checked it." };
   }
@@ -207,8 +205,9 @@ function undecided(told) {
   return { name: "undecided", told: [told], support: [], blocking: [], ...nothing };
 }
 
-// The two inequalities of the proof: at t the bounds of ‖w‖² are max(0, first + t·least)² and
-// squared0 + t·most, and `bound` is the last t at which they leave room.
+// Return the two inequalities of the convergence proof: at t the bounds of ‖w‖² are
+// max(0, first + t·least)² and squared0 + t·most, and `bound` is the last t at which the first is
+// not above the second.
 function squeezeOf(verdict, { eta, start }, weights) {
   if (verdict?.name !== "separable" || !verdict.margin) return null;
   const best = verdict.weights || verdict.line;
@@ -230,6 +229,6 @@ function squeezeOf(verdict, { eta, start }, weights) {
   const half = (most - 2 * first * least) / 2;
   const root = Math.sqrt(Math.max(0, half * half + least * least * (squared0 - first * first)));
   const bound = (half + root) / least ** 2;
-  const told = { first, squared0, least, most, bound: Number.isFinite(bound) ? bound : null };
-  return { squared, cosine, ...told };
+  const ends = Number.isFinite(bound) ? bound : null;
+  return { squared, cosine, first, squared0, least, most, bound: ends };
 }

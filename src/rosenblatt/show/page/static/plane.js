@@ -175,7 +175,7 @@ function drawCorrected(pen, { story, t, frame, palette }) {
 // Drawn proof: the widest band and who holds it, or the examples that block every line, with their
 // multipliers and the point of both hulls.
 
-export function drawProofBelow(pen, scene) {
+function drawProofBelow(pen, scene) {
   const { story, frame, palette } = scene;
   const verdict = story.verdict;
   if (!verdict || story.many) return;
@@ -217,7 +217,7 @@ function drawBand(pen, { story, frame, palette }) {
       pen.lines(ends, { stroke: palette.pocket, width: 1.5, dash });
 }
 
-export function drawProofAbove(pen, { story, frame, palette }) {
+function drawProofAbove(pen, { story, frame, palette }) {
   const verdict = story.verdict;
   if (!verdict) return;
   const r = Math.max(5, radiusFor(story.points.length, frame));

@@ -1,18 +1,18 @@
-// Proof: checks the proofs of src/rosenblatt/evidence/proof.py, and believes nothing but whole
-// numbers. It shares no line with what finds proofs, here or in Python, but how doubles become whole
-// numbers: a second pair of eyes.
+// Proof: reads, checks and writes the proofs of src/rosenblatt/evidence/proof.py, in integers only.
+// It shares no code with what finds proofs, here or in Python, except exact.js, which turns doubles
+// into integers: a second pair of eyes.
 import { onGrid } from "./exact.js";
 
 const SHAPES = { separable: [true, 0], "quasi-separable": [true, 1], inseparable: [false, 1] };
 const COUNTED = /^at least ([1-9]\d{0,999}) mistakes?$/;
 const WEIGHED = /^mistakes that weigh at least ([1-9]\d{0,999})(?:\/([1-9]\d{0,999}))?$/;
 
-// Checks the text of a proof against examples: points of any number of features, and answers, -1
-// or 1 of two labels, or of more a number for each; with sample weights where the proof has them.
-// Returns its claim, or throws a ProofError that says what does not hold.
+// Check the text of a proof against examples: points of any number of features, and labels, -1 and 1
+// or, of more than two, a number for each; with sample weights if the proof has them. Returns the
+// claim, or throws a ProofError that says what does not hold.
 export function checkProof(text, X, y, weights = null) {
   const proof = readProof(text);
-  // Sets of examples against rivals may have an example in common: they add up to no claim.
+  // Sets of examples against competing labels may share an example, so their costs do not add up.
   if (proof.labels && !Object.hasOwn(SHAPES, proof.claim) && proof.claim !== "at least 1 mistake") {
     refuse(`of ${proof.labels} labels, "${proof.claim}" is not a claim that sets can prove.`);
   }
@@ -20,13 +20,13 @@ export function checkProof(text, X, y, weights = null) {
   if (proof.data !== fingerprint(rows.X, rows.y, rows.x0)) {
     refuse("this is a proof about other data: a number, an answer or the order of the rows.");
   }
-  if (proof.prices ? !weights || proof.prices !== pricesOf(weights) : weights) {
+  if (proof.prices ? !weights || proof.prices !== weightsChecksum(weights) : weights) {
     refuse("this is a proof about other sample weights.");
   }
   return checkClaim(proof, rows.X, rows.y, rows.x0, weights);
 }
 
-// Checks a proof {claim, weights, parts, …} by itself, its numbers being BigInt.
+// Check a proof {claim, weights, parts, …} whose numbers are BigInt.
 export function checkClaim(proof, X, y, x0 = 1, prices = null) {
   const { claim, weights, parts, alike = [] } = proof;
   const Z = signed(X, y, x0);
@@ -41,9 +41,9 @@ export function checkClaim(proof, X, y, x0 = 1, prices = null) {
   return claim;
 }
 
-// Examples of several labels, each against each rival: (x0, x) in the place of its label and the
-// same taken away in that of the rival, all on one side. The first label has no place where the
-// proof is not of "separable".
+// Return the rows of examples of several labels, one for each competing label: (x0, x) in the block
+// of the right label and −(x0, x) in that of the competing one, all with label 1. Only proofs of
+// "separable" have a block for the first label.
 export function againstRivals({ claim, labels, x0 }, X, y) {
   const known = [...new Set(y)].sort((a, b) => a - b);
   if (known.length !== labels) refuse(`this is a proof about ${labels} labels; y has others.`);
@@ -59,7 +59,7 @@ export function againstRivals({ claim, labels, x0 }, X, y) {
   return { X: rows, y: rows.map(() => 1), x0: 0 };
 }
 
-// What mistakes are claimed to cost, [p, q] for p/q, or null of another claim.
+// Return the cost of mistakes that is claimed, [p, q] for p/q, or null if the claim is another.
 function costClaimed(claim, prices) {
   const found = (prices ? WEIGHED : COUNTED).exec(claim);
   if (!found) return null;
@@ -89,7 +89,7 @@ function checkShape({ claim, weights, parts, tree, alike = [], prices, walk }, c
   }
 }
 
-// Groups of rows that are equal: two or more, in order, and no row is in two.
+// Check groups of equal rows: two or more rows each, in order, and no row in two groups.
 function checkAlike(groups, X, y) {
   const seen = new Set();
   for (const group of groups) {
@@ -106,8 +106,8 @@ function checkAlike(groups, X, y) {
   }
 }
 
-// Rows are there, in one part once, each with a positive multiplier; with a tree they may be in
-// several parts.
+// Check that rows exist and have positive multipliers, and that no row is used twice; with a tree a
+// row may be in several parts.
 function checkNumbers({ parts, tree, alike = [] }, count) {
   const others = new Set(alike.flatMap((group) => group.slice(1)));
   let seen = new Set();
@@ -125,7 +125,7 @@ function checkNumbers({ parts, tree, alike = [] }, count) {
   }
 }
 
-// Σ λ z = 0, column by column.
+// Check that Σ λ z = 0, column by column.
 function checkSum({ rows, multipliers, rest = 0n }, Z) {
   const each = new Map(rows.map((n, i) => [n, multipliers[i]]));
   const summed = rest ? Z.keys() : rows;
@@ -138,9 +138,9 @@ function checkSum({ rows, multipliers, rest = 0n }, Z) {
   if (j >= 0) refuse(`the sum of multipliers times rows is not zero in column ${j}.`);
 }
 
-// The sets prove what mistakes cost: on their own, or by the tree.
+// Check that the sets prove what mistakes cost, by themselves or by the tree.
 function checkMistakes({ claim, parts, tree, alike = [] }, [p, q], { prices, count }) {
-  const { each, units } = wholeCosts(prices, count);
+  const { each, units } = integerCosts(prices, count);
   const need = units(p, q);
   const costs = new Map();
   for (const [first, ...others] of alike) {
@@ -162,21 +162,22 @@ function checkMistakes({ claim, parts, tree, alike = [] }, [p, q], { prices, cou
   if (sure !== need) refuse(`${claim} is not what these sets prove.`);
 }
 
-// What a mistake on a row costs in whole numbers of one unit, the largest there is, or null of no
-// row; and how many units p/q of a weight are at least.
-function wholeCosts(prices, count) {
+// Return functions for the cost of a mistake on a row, in the largest unit that makes all costs
+// integers, or null if there is no such row; and for the number of units in p/q, rounded up.
+function integerCosts(prices, count) {
   const isRow = (n) => n >= 0 && n < count;
   const rounded = (p, q) => (p + q - 1n) / q;
   if (!prices) return { each: (n) => (isRow(n) ? 1n : null), units: rounded };
-  const { wholes, power } = onGrid(prices);
-  const all = wholes.reduce((a, b) => a | b, 0n);
+  const { integers, power } = onGrid(prices);
+  const all = integers.reduce((a, b) => a | b, 0n);
   const unit = all & -all;
   if (!unit) refuse("no row costs anything.");
   const units = (p, q) => rounded(p << BigInt(-power), q * unit);
-  return { each: (n) => (isRow(n) ? wholes[n] / unit : null), units };
+  return { each: (n) => (isRow(n) ? integers[n] / unit : null), units };
 }
 
-// No w is 0 on the rows of the part and positive elsewhere: they are all rows, or span everything.
+// Check that no w is 0 on the rows of the part and positive elsewhere: they are all rows, or span
+// everything.
 function checkSpan({ rows, rest = 0n }, Z) {
   if (rest || rows.length === Z.length) return;
   if (rankOf(rows.map((n) => Z[n])) < Z[0].length) refuse("the rows do not span everything.");
@@ -195,7 +196,7 @@ function checkProducts({ claim, weights }, Z) {
   if (!positive) refuse("no row has w·z > 0: the weights prove nothing.");
 }
 
-// The rank, by elimination without fractions: what is divided by divides (Bareiss).
+// Return the rank, by elimination without fractions (Bareiss): every division is exact.
 function rankOf(rows) {
   let [left, rank, before] = [rows, 0, 1n];
   for (let j = 0; j < rows[0].length; j++) {
@@ -210,36 +211,35 @@ function rankOf(rows) {
   return rank;
 }
 
-// y·(x0, x) in whole numbers of one unit.
+// Return y·(x0, x) as integers times one unit.
 function signed(X, y, x0) {
-  const { wholes } = onGrid(X.flatMap((x) => (x0 ? [x0, ...x] : x)));
-  const width = wholes.length / X.length;
+  const { integers } = onGrid(X.flatMap((x) => (x0 ? [x0, ...x] : x)));
+  const width = integers.length / X.length;
   return X.map((_, n) => {
-    const row = wholes.slice(n * width, (n + 1) * width);
+    const row = integers.slice(n * width, (n + 1) * width);
     return y[n] > 0 ? row : row.map((v) => -v);
   });
 }
 
-// Prooftree: whether a tree over blocking sets proves what mistakes cost, as
-// src/rosenblatt/evidence/tree.py says it. Numbers are BigInt, but for those of rows and sets.
-
-// Why a tree does not prove that mistakes cost `need`, or nothing. `sets` are lists of rows, and
-// costOf(row) is what a mistake on it costs, or null where it may not be asked about.
-export function treeFault({ nodes, weightings }, sets, costOf, need) {
+// Return why a tree over conflicts, as src/rosenblatt/evidence/tree.py defines it, does not prove
+// that mistakes cost `need`, or "". `sets` are lists of rows, and costOf(row) is the cost of a
+// mistake on a row, or null if the tree must not branch on it. Numbers are BigInt, except those of
+// rows and sets.
+function treeFault({ nodes, weightings }, sets, costOf, need) {
   const bad = weightings.findIndex((weighting) => !isWeighting(weighting, sets.length));
   if (bad >= 0) return `weighting ${bad} is none on these sets`;
-  const way = new Way(sets, costOf);
+  const branch = new Branch(sets, costOf);
   const asked = [];
   for (const [at, node] of nodes.entries()) {
     if (node >= 0) {
-      if (!way.giveUp(node)) return `node ${at}: row ${node} cannot be asked about here`;
+      if (!branch.giveUp(node)) return `node ${at}: row ${node} cannot be asked about here`;
       asked.push(node);
       continue;
     }
     const weighting = weightings[-1 - node];
-    const fault = weighting ? way.fault(weighting, need) : "it has no weighting";
+    const fault = weighting ? branch.fault(weighting, need) : "it has no weighting";
     if (fault) return `node ${at}, a leaf: ${fault}`;
-    while (asked.length && way.turn(asked.at(-1))) asked.pop();
+    while (asked.length && branch.turn(asked.at(-1))) asked.pop();
     if (!asked.length) return at + 1 === nodes.length ? "" : "nodes come after its end";
   }
   return "it ends where a subtree is missing";
@@ -254,9 +254,9 @@ function isWeighting({ over, sets, shares }, count) {
   );
 }
 
-// The way from the root to a node: rows that are given up (true) or right (false), what the first
-// cost, and how many of them each set has.
-class Way {
+// The branch from the root to a node: rows that are mistakes (true) or right (false), what the
+// mistakes cost, and how many of them each set has.
+class Branch {
   constructor(sets, costOf) {
     Object.assign(this, { sets, costOf, asked: new Map(), spent: 0n });
     this.hits = sets.map(() => 0);
@@ -266,7 +266,7 @@ class Way {
     });
   }
 
-  // Takes a row for a mistake, if that can be asked.
+  // Take a row as a mistake, if the tree may branch on it.
   giveUp(row) {
     if (this.asked.has(row) || this.costOf(row) === null) return false;
     this.count(row, 1);
@@ -274,7 +274,7 @@ class Way {
     return true;
   }
 
-  // Takes a mistake for right, or a row that was so for open again: then it is done with.
+  // Turn a mistake into a right row; a row that was right is open again, and true is returned.
   turn(row) {
     if (!this.asked.get(row)) return this.asked.delete(row);
     this.count(row, -1);
@@ -287,7 +287,7 @@ class Way {
     for (const j of this.setsOf.get(row) ?? []) this.hits[j] += step;
   }
 
-  // Why weights on the sets that nothing given up hits do not prove `need` here, or nothing.
+  // Return why weights on the sets without a mistake do not prove `need` here, or "".
   fault({ over, sets, shares }, need) {
     const loads = new Map();
     let total = 0n;
@@ -306,47 +306,45 @@ class Way {
   }
 }
 
-// Prooftext: a proof as JSON under a seal, as src/rosenblatt/evidence/proof.py writes and reads it,
-// and the digests by which it knows its data.
-
 const FORMATS = ["rosenblatt proof 1", "rosenblatt proof 2"];
 const KEYS = ["claim", "data", "format", "parts", "seal", "weights", "x0"];
-const MORE = ["alike", "labels", "prices", "tree", "walk"]; // in the second format alone
+const MORE = ["alike", "labels", "prices", "tree", "walk"]; // only in the second format
 const STRANGE = "this is not the JSON of a proof.";
 
-export class ProofError extends Error {}
+class ProofError extends Error {}
 
-export function refuse(told) {
-  throw new ProofError(told);
+function refuse(message) {
+  throw new ProofError(message);
 }
 
-// A proof from its text, in whole numbers; nothing is taken but what Python writes.
-export function readProof(text) {
-  const { seal, ...told } = parsed(text);
-  const more = MORE.filter((key) => key in told);
-  if (told.format !== FORMATS[Number(more.length > 0)]) refuse(STRANGE);
-  if (seal !== sealOf(told)) refuse("the text of this proof was changed: its seal does not fit.");
-  const { claim, data, labels = 0n, prices = "", walk = "" } = told;
+// Read a proof from its text, with integers as BigInt. Everything but what Python writes is refused.
+function readProof(text) {
+  const { seal, ...content } = parse(text);
+  const more = MORE.filter((key) => key in content);
+  if (content.format !== FORMATS[Number(more.length > 0)]) refuse(STRANGE);
+  if (seal !== checksumOf(content))
+    refuse("the text of this proof was changed: its seal does not fit.");
+  const { claim, data, labels = 0n, prices = "", walk = "" } = content;
   if ([claim, data, prices, walk].some((value) => typeof value !== "string")) refuse(STRANGE);
-  if ("labels" in told && !(typeof labels === "bigint" && labels > 2n)) refuse(STRANGE);
-  if (["prices", "walk"].some((key) => told[key] === "")) refuse(STRANGE);
+  if ("labels" in content && !(typeof labels === "bigint" && labels > 2n)) refuse(STRANGE);
+  if (["prices", "walk"].some((key) => content[key] === "")) refuse(STRANGE);
   return {
     ...{ claim, data, prices, walk, labels: Number(labels) },
-    x0: floatIn(told.x0),
-    weights: listOf(told.weights).map(wholeIn),
-    parts: listOf(told.parts).map(partIn),
-    tree: "tree" in told ? treeIn(told.tree) : null,
-    alike: "alike" in told ? filled(told.alike).map(numbersIn) : [],
+    x0: readFloat(content.x0),
+    weights: readList(content.weights).map(readInteger),
+    parts: readList(content.parts).map(readPart),
+    tree: "tree" in content ? readTree(content.tree) : null,
+    alike: "alike" in content ? nonEmpty(content.alike).map(readNumbers) : [],
   };
 }
 
-// The value of a JSON text, its numbers being whole; no object has a name twice.
-function parsed(text) {
-  let names = 0;
+// Parse a JSON text whose numbers are integers and in which no object has a key twice.
+function parse(text) {
+  let count = 0; // of keys
   const whole = (_, value, context) => {
     if (typeof value !== "number") {
       if (value && !Array.isArray(value) && typeof value === "object") {
-        names += Object.keys(value).length;
+        count += Object.keys(value).length;
       }
       return value;
     }
@@ -355,9 +353,9 @@ function parsed(text) {
   };
   try {
     const content = JSON.parse(text, whole);
-    const told = text.match(/"(?:[^"\\]|\\.)*"\s*:?/g) ?? [];
+    const tokens = text.match(/"(?:[^"\\]|\\.)*"\s*:?/g) ?? [];
     const keys = Object.keys(content).filter((key) => !MORE.includes(key));
-    const once = told.filter((token) => token.endsWith(":")).length === names;
+    const once = tokens.filter((token) => token.endsWith(":")).length === count;
     if (once && keys.sort().join() === KEYS.join()) return content;
   } catch (error) {
     if (error instanceof ProofError) throw error;
@@ -365,48 +363,48 @@ function parsed(text) {
   return refuse(STRANGE);
 }
 
-function partIn(part) {
+function readPart(part) {
   if (keysOf(part) !== "multipliers,rest,rows") refuse(STRANGE);
-  const multipliers = listOf(part.multipliers).map(wholeIn);
-  return { rows: numbersIn(part.rows), multipliers, rest: wholeIn(part.rest) };
+  const multipliers = readList(part.multipliers).map(readInteger);
+  return { rows: readNumbers(part.rows), multipliers, rest: readInteger(part.rest) };
 }
 
-function treeIn(tree) {
+function readTree(tree) {
   if (keysOf(tree) !== "nodes,weightings") refuse(STRANGE);
-  const weightings = listOf(tree.weightings).map((weighting) => {
+  const weightings = readList(tree.weightings).map((weighting) => {
     if (keysOf(weighting) !== "over,sets,shares") refuse(STRANGE);
     const { over, sets, shares } = weighting;
-    if ([over, ...listOf(shares)].some((v) => typeof v !== "bigint")) refuse(STRANGE);
-    return { over, sets: numbersIn(sets), shares };
+    if ([over, ...readList(shares)].some((v) => typeof v !== "bigint")) refuse(STRANGE);
+    return { over, sets: readNumbers(sets), shares };
   });
-  return { nodes: numbersIn(tree.nodes), weightings };
+  return { nodes: readNumbers(tree.nodes), weightings };
 }
 
 function keysOf(value) {
   return value && typeof value === "object" ? Object.keys(value).sort().join() : "";
 }
 
-function listOf(value) {
+function readList(value) {
   return Array.isArray(value) ? value : refuse(STRANGE);
 }
 
-function filled(value) {
-  return listOf(value).length ? value : refuse(STRANGE);
+function nonEmpty(value) {
+  return readList(value).length ? value : refuse(STRANGE);
 }
 
-// Numbers of rows or sets; what is too large for a double is no row, and stays too large.
-function numbersIn(list) {
-  return listOf(list).map((v) => (typeof v === "bigint" ? Number(v) : refuse(STRANGE)));
+// Read numbers of rows or sets; one that is too large for a double is too large for a row as well.
+function readNumbers(list) {
+  return readList(list).map((v) => (typeof v === "bigint" ? Number(v) : refuse(STRANGE)));
 }
 
-function wholeIn(text) {
+function readInteger(text) {
   const written = typeof text === "string" && /^(0x0|-?0x[1-9a-f][0-9a-f]*)$/.test(text);
   if (!written) refuse(STRANGE);
   return text[0] === "-" ? -BigInt(text.slice(1)) : BigInt(text);
 }
 
-// A double from how Python writes it in hexadecimal, which is in one way.
-function floatIn(text) {
+// Read a double from Python's float.hex; only that one spelling is taken.
+function readFloat(text) {
   const found = /^(-?)0x([01])\.([0-9a-f]{13}|0)p([+-]\d+)$/.exec(text);
   if (!found) return refuse(STRANGE);
   const [, sign, lead, digits, power] = found;
@@ -415,7 +413,7 @@ function floatIn(text) {
   return sign ? -number : number;
 }
 
-// A double as Python's float.hex writes it.
+// Write a double as Python's float.hex does.
 function hexOf(number) {
   const bits = bitsOf(number);
   const [exponent, digits] = [Number((bits >> 52n) & 0x7ffn), bits & 0xfffffffffffffn];
@@ -426,11 +424,11 @@ function hexOf(number) {
   return `${sign}0x${lead}.${digits.toString(16).padStart(13, "0")}p${power < 0 ? "" : "+"}${power}`;
 }
 
-// The text of a proof {claim, weights, parts} about points with x0 = 1, as Python reads it; of several
-// `labels`, about those points against rivals, which have x0 in them.
+// Write a proof {claim, weights, parts} about points with x0 = 1, as Python reads it; with several
+// `labels`, about the rows of `againstRivals`, which contain x0.
 export function proofText({ claim, weights, parts, labels }, X, y) {
   const hex = (v) => (v < 0n ? `-0x${(-v).toString(16)}` : `0x${v.toString(16)}`);
-  const told = {
+  const content = {
     format: FORMATS[labels ? 1 : 0],
     claim,
     ...(labels ? { labels } : {}),
@@ -443,14 +441,14 @@ export function proofText({ claim, weights, parts, labels }, X, y) {
       rest: hex(rest),
     })),
   };
-  return JSON.stringify({ ...told, seal: sealOf(told) }, null, 1);
+  return JSON.stringify({ ...content, seal: checksumOf(content) }, null, 1);
 }
 
-function sealOf(content) {
+function checksumOf(content) {
   return sha256(new TextEncoder().encode(pythonJson(content)));
 }
 
-// As Python's json.dumps(value, sort_keys=True) writes it.
+// Write JSON as Python's json.dumps(value, sort_keys=True) does.
 function pythonJson(value) {
   if (typeof value === "bigint") return `${value}`;
   if (Array.isArray(value)) return `[${value.map(pythonJson).join(", ")}]`;
@@ -462,8 +460,8 @@ function pythonJson(value) {
   return `{${entries.map((key) => `${pythonJson(key)}: ${pythonJson(value[key])}`).join(", ")}}`;
 }
 
-// The digest of numbers and answers by which a proof knows its data.
-export function fingerprint(X, y, x0) {
+// Return the checksum of examples by which a proof recognizes its data.
+function fingerprint(X, y, x0) {
   const head = new TextEncoder().encode(`${X.length} ${X[0].length} ${hexOf(x0 + 0)}`);
   const bytes = new Uint8Array(head.length + 9 * X.length);
   bytes.set(head);
@@ -481,8 +479,8 @@ export function fingerprint(X, y, x0) {
   return sha256(bytes);
 }
 
-// The digest of sample weights.
-export function pricesOf(weights) {
+// Return the checksum of sample weights.
+function weightsChecksum(weights) {
   const view = new DataView(new ArrayBuffer(8 * weights.length));
   weights.forEach((weight, n) => view.setFloat64(8 * n, weight + 0, true));
   return sha256(new Uint8Array(view.buffer));
@@ -494,7 +492,7 @@ function bitsOf(value) {
   return view.getBigUint64(0);
 }
 
-// The steps of splitmix64, made odd.
+// Return an odd constant for column k, by splitmix64.
 function oddConstant(k) {
   const word = (v) => BigInt.asUintN(64, v);
   let z = word(BigInt(k) * 0x9e3779b97f4a7c15n);
@@ -503,7 +501,7 @@ function oddConstant(k) {
   return (z ^ (z >> 31n)) | 1n;
 }
 
-// Sha256: the digest that seals a proof; browsers have one of their own only on safe connections.
+// SHA-256; browsers offer their own only on secure connections, and asynchronously.
 
 const primes = (count) => {
   const found = [];
@@ -515,8 +513,8 @@ const ROUNDS = Uint32Array.from(primes(64), (p) => firstBits(Math.cbrt(p)));
 const BEGIN = Uint32Array.from(primes(8), (p) => firstBits(Math.sqrt(p)));
 const rotated = (v, k) => (v >>> k) | (v << (32 - k));
 
-// The digest of bytes, in hexadecimal.
-export function sha256(bytes) {
+// Return the SHA-256 of bytes, in hexadecimal.
+function sha256(bytes) {
   const size = Math.ceil((bytes.length + 9) / 64) * 64;
   const padded = new Uint8Array(size);
   padded.set(bytes);
@@ -524,11 +522,11 @@ export function sha256(bytes) {
   const view = new DataView(padded.buffer);
   view.setBigUint64(size - 8, BigInt(8 * bytes.length));
   const hash = Uint32Array.from(BEGIN);
-  for (let at = 0; at < size; at += 64) stir(hash, view, at);
+  for (let at = 0; at < size; at += 64) compress(hash, view, at);
   return Array.from(hash, (word) => word.toString(16).padStart(8, "0")).join("");
 }
 
-function stir(hash, view, at) {
+function compress(hash, view, at) {
   const words = new Uint32Array(64);
   for (let i = 0; i < 16; i++) words[i] = view.getUint32(at + 4 * i);
   for (let i = 16; i < 64; i++) {

@@ -1,61 +1,62 @@
-// Separable: can any line, or weights for each label, answer every example? Decided in whole
-// numbers, with its proof.
+// Separable: can a line, or a w for each label, classify every example correctly? Decided in
+// integers, with a proof.
 //
-// Rows z are the examples with their signs, y·(1, x1, x2); of more than two labels there is one for
-// each rival, with (1, x1, x2) in the place of the right label and the same taken away in that of
-// the rival. So w·z > 0 says that an answer is right. The point x of the rows' hull that is nearest
-// to 0 decides: where it is not 0 it is the widest w, and its length is ρ; where it is 0 its weights
-// λ have Σ λ z = 0, and no w can be right on all of those. Then their span is divided away, and the
-// same is asked of what is left.
+// Rows z are the examples times their signs, y·(1, x1, x2). Of more than two labels there is a row
+// for each competing label, with (1, x1, x2) in the block of the right label and its negative in
+// the block of the competing one. So w·z > 0 says that a row is classified correctly. The point x
+// of the convex hull of the rows that is nearest to 0 decides. If it is not 0, it is the w of the
+// widest margin, and its length is ρ. If it is 0, its multipliers λ have Σ λ z = 0, and no w
+// classifies all of those rows correctly; then their span is projected away, and the same question
+// is asked about the rest.
 import { digitsOf, inner, isZero, lowestTerms, onGrid, ratioOf, rootOf, summed } from "./exact.js";
 
-const LONGEST = 400; // binary digits of a whole number of several labels: more would take too long
-const ON_THE_MARGIN = 1e-7; // rows this near to it, relative to its width, are said to be on it
-const TOO_FINE = "Not decided here: some numbers are too far apart in size. The Python lines do.";
+const LONGEST = 400; // binary digits of an integer of several labels: more would take too long
+const ON_THE_MARGIN = 1e-7; // rows this near to the margin, relative to ρ, are on it
+const TOO_FINE = "Not decide here: some numbers are too far apart in size. The Python lines do.";
 
-// What is proved of points [x1, x2] and answers: {name, margin, radius, bound, line, support,
-// blocking, proof}; `bound` is R²/ρ², the most corrections that PLA can need from w = 0.
+// Decide about points [x1, x2] with labels -1 and 1: {name, margin, radius, bound, line, support,
+// blocking, proof}; `bound` is R²/ρ², the maximum number of updates of PLA from w = 0.
 export function separable(points, answers) {
-  const { tall, power } = tallRows(points);
-  const Z = tall.map((x, n) => (answers[n] > 0 ? x : opposite(x)));
-  const { on, first, weights, ...found } = decided(Z, Z, power);
+  const { augmented, power } = augmentedRows(points);
+  const Z = augmented.map((x, n) => (answers[n] > 0 ? x : negative(x)));
+  const { on, first, weights, ...found } = decide(Z, Z, power);
   const pair = first?.rows.length > 2 ? contradiction(Z) : null;
   const blocking = [pair, first].filter(Boolean);
   return { ...found, line: weights, support: on, blocking };
 }
 
-// The same of more than two labels, answers being their places: {name, margin, radius, bound,
-// weights, pairs, shares, proof}; pairs are [example, rival], on the margin, or blocking with shares
-// that sum to 1.
+// Decide about points of more than two labels, given by their places: {name, margin, radius, bound,
+// weights, pairs, shares, proof}. Pairs are [example, competing label]: those on the margin, or
+// those in conflict, with shares that sum to 1.
 export function separableLabels(points, answers, K) {
-  const { tall, power } = tallRows(points);
+  const { augmented, power } = augmentedRows(points);
   const pairs = answers.flatMap((y, n) =>
     Array.from({ length: K }, (_, r) => [n, r]).filter(([, r]) => r !== y),
   );
-  const Z = pairs.map(([n, r]) => against(tall[n], answers[n], r, K));
+  const Z = pairs.map(([n, r]) => against(augmented[n], answers[n], r, K));
   const none = { told: [], support: [], blocking: [], pairs: [], shares: [] };
   if (digitsOf(squaredRadius(Z)) > 2 * LONGEST) {
     return { ...none, ...nothing(Z, power), name: "undecided", told: [TOO_FINE] };
   }
-  // Without the first label's place, as if its weights were 0: to add the same to all labels'
-  // weights changes no product, and there is nothing that no row tells apart.
+  // The block of the first label is left out, as if its weights were 0: adding the same vector to
+  // the weights of all labels changes no product, so those columns are redundant.
   const few = Z.map((z) => z.slice(3));
-  const { on, first, ...found } = decided(Z, few, power);
+  const { on, first, ...found } = decide(Z, few, power);
   const shares = first ? first.multipliers.map((m) => ratioOf(m, summed(first.multipliers))) : [];
   const named = (first ? first.rows : on).map((m) => pairs[m]);
   return { ...none, ...found, pairs: named, shares, proof: { ...found.proof, labels: K } };
 }
 
-// (1, x1, x2) of points, in whole numbers of 2^power.
-function tallRows(points) {
-  const { wholes, power } = onGrid([1, ...points.flat()]);
-  const tall = points.map((_, n) => [wholes[0], wholes[2 * n + 1], wholes[2 * n + 2]]);
-  return { tall, power };
+// Return (1, x1, x2) of points, as integers times 2^power.
+function augmentedRows(points) {
+  const { integers, power } = onGrid([1, ...points.flat()]);
+  const augmented = points.map((_, n) => [integers[0], integers[2 * n + 1], integers[2 * n + 2]]);
+  return { augmented, power };
 }
 
-const opposite = (x) => x.map((v) => -v);
+const negative = (x) => x.map((v) => -v);
 
-// x in the place of label y, −x in that of r.
+// Return the row with x in the block of label y and −x in the block of label r.
 function against(x, y, r, K) {
   const z = Array(K * x.length).fill(0n);
   x.forEach((v, j) => ([z[y * x.length + j], z[r * x.length + j]] = [v, -v]));
@@ -66,17 +67,17 @@ function squaredRadius(Z) {
   return Z.map((z) => inner(z, z)).reduce((most, square) => (square > most ? square : most), 0n);
 }
 
-// What is known of rows before anything is decided.
+// Return what is known about rows before anything is decide.
 function nothing(Z, power) {
   const radius = rootOf(squaredRadius(Z), 1n, power);
   return { margin: null, radius, bound: null, weights: null, on: [] };
 }
 
-// {name, margin, radius, bound, weights, on, first, proof}: `on` are the rows on the margin, `first`
-// those that block every w. `few` are the rows without columns that decide nothing.
-function decided(Z, few, power) {
-  const { x, multipliers } = nearestOf(Z);
-  if (isZero(x)) return { ...nothing(Z, power), ...blocked(few) };
+// Return {name, margin, radius, bound, weights, on, first, proof}: `on` are the rows on the margin,
+// `first` those in conflict. `few` are the rows eliminate redundant columns.
+function decide(Z, few, power) {
+  const { x, multipliers } = nearestPoint(Z);
+  if (isZero(x)) return { ...nothing(Z, power), ...findConflict(few) };
   const [square, total] = [inner(x, x), summed(multipliers)];
   const shares = Z.map((z) => ratioOf(inner(x, z) * total, square)); // of ρ
   return {
@@ -90,51 +91,51 @@ function decided(Z, few, power) {
   };
 }
 
-function blocked(Z) {
-  const { w, parts } = reduced(Z);
+function findConflict(Z) {
+  const { w, parts } = reduceFaces(Z);
   const [first] = parts;
   const name = w ? "quasi-separable" : "inseparable";
-  const shown = w ? { weights: w, parts: [first] } : { weights: [], parts: [allOf(Z, parts)] };
+  const shown = w ? { weights: w, parts: [first] } : { weights: [], parts: [joinAll(Z, parts)] };
   return { name, first, proof: { claim: name, ...shown } };
 }
 
-// Ask, divide away the rows that carry multipliers, and ask again of those that are left.
-function reduced(Z) {
+// Facial reduction: find rows with multipliers, project their span away, and go on with the rest.
+function reduceFaces(Z) {
   const parts = [];
   let [basis, seen] = [null, Z];
   for (;;) {
     const left = seen.flatMap((z, n) => (isZero(z) ? [] : [n]));
     if (!left.length) return { w: null, parts };
-    const { x, rows, multipliers } = nearestOf(left.map((n) => seen[n]));
+    const { x, rows, multipliers } = nearestPoint(left.map((n) => seen[n]));
     if (!isZero(x)) {
       const w = basis[0].map((_, j) => summed(basis.map((u, i) => x[i] * u[j])));
       return { w: lowestTerms(w), parts };
     }
     parts.push({ rows: rows.map((k) => left[k]), multipliers });
-    basis = acrossTo(parts.flatMap((part) => part.rows.map((n) => Z[n])));
+    basis = orthogonalTo(parts.flatMap((part) => part.rows.map((n) => Z[n])));
     if (!basis.length) return { w: null, parts };
     seen = Z.map((z) => basis.map((u) => inner(u, z)));
   }
 }
 
-// The multipliers of all rounds in one; where their rows do not span everything, the rest of the
-// rows, which then lie in their span, have one too.
-function allOf(Z, parts) {
-  let carried = parts.reduce((all, part) => joined(Z, all, part));
+// Join the multipliers of all rounds. Where their rows do not span everything, the other rows, which
+// then lie in their span, get multipliers too.
+function joinAll(Z, parts) {
+  let carried = parts.reduce((all, part) => join(Z, all, part));
   const others = Z.map((_, n) => n).filter((n) => !carried.rows.includes(n));
-  if (others.length && freeOf(carried.rows.map((n) => Z[n])).length < Z[0].length)
-    carried = joined(Z, carried, { rows: others, multipliers: others.map(() => 1n) });
+  if (others.length && independentOf(carried.rows.map((n) => Z[n])).length < Z[0].length)
+    carried = join(Z, carried, { rows: others, multipliers: others.map(() => 1n) });
   const order = carried.rows.map((_, i) => i).sort((i, j) => carried.rows[i] - carried.rows[j]);
   const multipliers = lowestTerms(carried.multipliers);
   return { rows: order.map((i) => carried.rows[i]), multipliers: order.map((i) => multipliers[i]) };
 }
 
-// Multipliers whose sum is 0, and others whose sum lies in the span of these rows, as one:
-// Σ whole·m z − Σ parts z + k Σ λ z = 0 for any k, and enough of them make all positive.
-function joined(Z, carried, part) {
+// Join multipliers whose sum is 0 with others whose sum lies in the span of those rows:
+// Σ scale·m z − Σ parts z + k Σ λ z = 0 for any k, and a large k makes all multipliers positive.
+function join(Z, carried, part) {
   const total = Z[0].map((_, j) => summed(part.rows.map((n, i) => part.multipliers[i] * Z[n][j])));
-  const basis = freeOf(carried.rows.map((n) => Z[n]));
-  const { parts, whole } = combination(
+  const basis = independentOf(carried.rows.map((n) => Z[n]));
+  const { parts, scale } = combination(
     basis.map((i) => Z[carried.rows[i]]),
     total,
   );
@@ -147,38 +148,37 @@ function joined(Z, carried, part) {
     rows: [...carried.rows, ...part.rows],
     multipliers: [
       ...carried.multipliers.map((m, i) => enough * m - needed(i)),
-      ...part.multipliers.map((m) => whole * m),
+      ...part.multipliers.map((m) => scale * m),
     ],
   };
 }
 
-// Two examples in one place with different answers, if there are any.
+// Return two equal examples with different labels, if there are any.
 function contradiction(Z) {
   const seen = new Map();
   for (const [n, z] of Z.entries()) {
-    const other = seen.get(String(opposite(z)));
+    const other = seen.get(String(negative(z)));
     if (other !== undefined) return { rows: [other, n], multipliers: [1n, 1n] };
     if (!seen.has(String(z))) seen.set(String(z), n);
   }
   return null;
 }
 
-// Hull: the point of the hull of whole vectors that is nearest to 0, without rounding, by Wolfe's
-// way: a face and its nearest point, a vector below it, the face with that vector.
-
-// {x, rows, multipliers}: x = Σ m z over these rows, the nearest point times Σ m.
-export function nearestOf(Z) {
-  const floats = approximate(Z);
+// Find the point of the convex hull of integer vectors that is nearest to 0, by Wolfe's method: take
+// a face and its nearest point, find a vector below it, and go on with the face and that vector.
+// Returns {x, rows, multipliers}: x = Σ m z over these rows is the nearest point times Σ m.
+function nearestPoint(Z) {
+  const floats = toFloats(Z);
   let face = faceOf(Z, [0], [1n]);
   for (;;) {
     const square = inner(face.x, face.x);
     if (square === 0n) return face;
     const total = summed(face.multipliers);
     const below = (z) => inner(face.x, z) * total < square;
-    const guess = lowest(floats, approximate([face.x])[0]);
+    const guess = indexOfLowest(floats, toFloats([face.x])[0]);
     const next = below(Z[guess]) ? guess : Z.findIndex(below);
     if (next < 0) return face;
-    face = enlarged(Z, face, next);
+    face = withCorner(Z, face, next);
   }
 }
 
@@ -188,29 +188,29 @@ function faceOf(Z, rows, multipliers) {
   return { rows, multipliers: m, x };
 }
 
-// The nearest point of the face with one more vector: that of the space through its corners, or
-// as far that way as the face goes, without the corners that are left behind.
-function enlarged(Z, { rows, multipliers }, next) {
+// Find the nearest point of a face with one more corner: that of the affineWeights space through its
+// corners, or the last point of the face on the way there, eliminate the corners that it leaves.
+function withCorner(Z, { rows, multipliers }, next) {
   let [corners, now] = [
     [...rows, next],
     [...multipliers, 0n],
   ];
   for (;;) {
-    const wanted = affine(corners.map((n) => Z[n]));
+    const wanted = affineWeights(corners.map((n) => Z[n]));
     if (wanted.every((m) => m > 0n)) return faceOf(Z, corners, wanted);
-    now = towards(now, wanted);
+    now = moveTowards(now, wanted);
     const kept = now.map((m) => m > 0n);
     corners = corners.filter((_, i) => kept[i]);
     now = now.filter((_, i) => kept[i]);
   }
 }
 
-// From weights towards others, both as shares of their sums, until the first of them is 0.
-function towards(now, wanted) {
+// Move from weights moveTowards others, both as shares of their sums, until the first of them is 0.
+function moveTowards(now, wanted) {
   const [a, b] = [summed(now), summed(wanted)];
   const from = now.map((m) => m * b);
   const to = wanted.map((m) => m * a);
-  let [p, q] = [1n, 0n]; // the share p/q of the way; q = 0 is none yet
+  let [p, q] = [1n, 0n]; // the share p/q of the way; q = 0 until one is found
   from.forEach((m, i) => {
     const way = m - to[i];
     if (to[i] <= 0n && way > 0n && (q === 0n || m * q < p * way)) [p, q] = [m, way];
@@ -218,43 +218,43 @@ function towards(now, wanted) {
   return lowestTerms(from.map((m, i) => m * (q - p) + to[i] * p));
 }
 
-// Weights of the point nearest to 0 in the space through some vectors: (G + 1)·m = 1, where G holds
-// their products.
-function affine(vectors) {
+// Return the weights of the point nearest to 0 in the affineWeights space through vectors: (G + 1)·m = 1,
+// where G is their Gram matrix.
+function affineWeights(vectors) {
   const table = vectors.map((u) => [...vectors.map((v) => inner(u, v) + 1n), 1n]);
-  return lowestTerms(solved(table).parts);
+  return lowestTerms(solve(table).parts);
 }
 
-// A vector as a sum of free ones that span it: whole·v = Σ parts[i]·basis[i], whole > 0.
-export function combination(basis, v) {
-  return solved(basis.map((u) => [...basis.map((other) => inner(u, other)), inner(u, v)]));
+// Write a vector in a basis that spans it: scale·v = Σ parts[i]·basis[i], scale > 0.
+function combination(basis, v) {
+  return solve(basis.map((u) => [...basis.map((other) => inner(u, other)), inner(u, v)]));
 }
 
-// Equations of a positive definite table, each with its right side, solved without fractions.
-function solved(table) {
+// Solve equations with a positive definite matrix and their right sides, eliminate fractions.
+function solve(table) {
   const size = table.length;
-  let whole = 1n;
+  let scale = 1n;
   for (let k = 0; k < size; k++) {
     for (let i = 0; i < size; i++) {
       if (i === k) continue;
       for (let j = size; j > k; j--)
-        table[i][j] = (table[i][j] * table[k][k] - table[i][k] * table[k][j]) / whole;
+        table[i][j] = (table[i][j] * table[k][k] - table[i][k] * table[k][j]) / scale;
       table[i][k] = 0n;
       if (i < k) table[i][i] = table[k][k];
     }
-    whole = table[k][k];
+    scale = table[k][k];
   }
-  return { parts: table.map((row) => row[size]), whole };
+  return { parts: table.map((row) => row[size]), scale };
 }
 
-// Vectors as doubles of about length 1: only to guess by.
-function approximate(Z) {
+// Return vectors as doubles of about length 1, for guesses only.
+function toFloats(Z) {
   let most = 1n;
   for (const z of Z) for (const v of z) most = v > most ? v : -v > most ? -v : most;
   return Z.map((z) => z.map((v) => ratioOf(v, most)));
 }
 
-function lowest(floats, x) {
+function indexOfLowest(floats, x) {
   let [best, least] = [0, Infinity];
   floats.forEach((z, n) => {
     let s = 0;
@@ -264,8 +264,8 @@ function lowest(floats, x) {
   return best;
 }
 
-// Which of some vectors are free: as many as span what all span.
-export function freeOf(vectors) {
+// Return the numbers of linearly independent vectors that span what all of them span.
+function independentOf(vectors) {
   const free = [];
   let left = vectors;
   vectors.forEach((_, n) => {
@@ -273,24 +273,24 @@ export function freeOf(vectors) {
     const j = pivot.findIndex((v) => v !== 0n);
     if (j < 0) return;
     free.push(n);
-    left = left.map((row, i) => (i > n ? without(row, pivot, j) : row));
+    left = left.map((row, i) => (i > n ? eliminate(row, pivot, j) : row));
   });
   return free;
 }
 
-const without = (row, pivot, j) =>
+const eliminate = (row, pivot, j) =>
   row[j] === 0n ? row : lowestTerms(row.map((v, k) => v * pivot[j] - pivot[k] * row[j]));
 
-// Whole vectors at right angles to some, as many as span all that are.
-export function acrossTo(vectors) {
+// Return a basis, in integers, of all vectors orthogonal to the given ones.
+function orthogonalTo(vectors) {
   const size = vectors[0].length;
   let left = vectors;
-  const pivots = []; // a row for each column that is not free
+  const pivots = []; // a row for each column that is a pivot
   for (let j = 0; j < size; j++) {
     const pivot = left.find((row) => row[j] !== 0n);
     if (!pivot) continue;
-    left = left.filter((row) => row !== pivot).map((row) => without(row, pivot, j));
-    for (const entry of pivots) entry.row = without(entry.row, pivot, j);
+    left = left.filter((row) => row !== pivot).map((row) => eliminate(row, pivot, j));
+    for (const entry of pivots) entry.row = eliminate(entry.row, pivot, j);
     pivots.push({ row: pivot, column: j });
   }
   const bound = new Set(pivots.map(({ column }) => column));
