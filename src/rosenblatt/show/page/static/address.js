@@ -1,14 +1,14 @@
-// Address: everything about the state, behind the # of the address, so that a link reproduces it.
-// What is long is compressed.
-import { addedBy, MARKS, markOf } from "./drawing.js";
+// Address: the integer state behind the # of the address, so that a link reproduces it. Long states
+// are compressed.
+import { labelAddedBy, MARKS, markOf } from "./drawing.js";
 
-export const LONGEST = 16000; // letters of a link that go through mail, chats and servers
-const SHORT = 300; // letters that stay as they can be read
+export const LONGEST = 16000; // characters of a link that mail, chats and servers accept
+const SHORT = 300; // characters that are not compressed, so that people can read them
 
-export const USUAL = {
+export const DEFAULTS = {
   data: "separable",
   seed: 1,
-  points: null, // [[x1, x2, answer], …] once a person has changed them
+  points: null, // [[x1, x2, label], …] once the user has edited them
   x: "",
   y: "",
   algorithm: "pla",
@@ -27,9 +27,9 @@ export const USUAL = {
   tour: 0,
 };
 
-const NONE = "none"; // all examples taken away
-const STARTS = [3, 9, 12, 15]; // numbers of w(0), by the number of labels
-// From where to where numbers may be.
+const NONE = "none"; // all examples removed
+const STARTS = [3, 9, 12, 15]; // possible lengths of w(0), for two to five labels
+// Allowed ranges of numbers.
 const RANGES = {
   eta: [1e-6, 1e6],
   start: [-1e9, 1e9],
@@ -41,10 +41,10 @@ const RANGES = {
   speed: [0.1, 10000],
   tour: [0, 9],
 };
-const WHOLE = ["chance", "seed", "corrections", "t", "tour"];
+const INTEGERS = ["chance", "seed", "corrections", "t", "tour"];
 export const MOST_POINTS = 5000;
 
-// What a person chooses among, and what each is called.
+// The choices and their names.
 export const ALGORITHMS = {
   pla: "PLA",
   pocket: "Pocket",
@@ -68,7 +68,7 @@ const CHOICES = {
   type: ["normal", "large"],
 };
 
-// A state as the part of an address from the # on.
+// Write a state as the part of an address that begins with #.
 export async function toAddress(state) {
   const plain = plainAddress(state);
   if (plain.length <= SHORT || !globalThis.CompressionStream) return plain;
@@ -86,7 +86,7 @@ export async function fromAddress(hash) {
     const plain = await through(bytes, new DecompressionStream("deflate-raw"));
     return fromPlainAddress(new TextDecoder().decode(plain));
   } catch {
-    return fromPlainAddress(""); // a link that was cut off
+    return fromPlainAddress(""); // a truncated link
   }
 }
 
@@ -97,30 +97,30 @@ async function through(bytes, stream) {
 
 function plainAddress(state) {
   const parts = [];
-  for (const [name, usual] of Object.entries(USUAL)) {
-    const text = written(name, state[name]);
-    if (text !== written(name, usual))
+  for (const [name, fallback] of Object.entries(DEFAULTS)) {
+    const text = textOf(name, state[name]);
+    if (text !== textOf(name, fallback))
       parts.push(`${name}=${encodeURIComponent(text).replace(/%2C/g, ",")}`);
   }
   return "#" + parts.join("&");
 }
 
 function fromPlainAddress(hash) {
-  const state = structuredClone(USUAL);
+  const state = structuredClone(DEFAULTS);
   for (const part of hash.replace(/^#/, "").split("&")) {
     const [name, text] = [part.slice(0, part.indexOf("=")), part.slice(part.indexOf("=") + 1)];
-    if (!(name in USUAL)) continue;
+    if (!(name in DEFAULTS)) continue;
     try {
-      const value = taken(name, decodeURIComponent(text));
+      const value = parsed(name, decodeURIComponent(text));
       if (value !== undefined) state[name] = value;
     } catch {
-      // What cannot be read is left as usual.
+      // What cannot be read keeps its default.
     }
   }
   return state;
 }
 
-function written(name, value) {
+function textOf(name, value) {
   if (value === null) return "";
   if (name === "points" && value.length === 0) return NONE;
   if (name === "points")
@@ -130,19 +130,19 @@ function written(name, value) {
   return String(value);
 }
 
-function taken(name, text) {
+function parsed(name, text) {
   if (name in CHOICES) return CHOICES[name].includes(text) ? text : undefined;
   if (name === "points") return pointsIn(text);
   if (name === "start") return numbersIn(name, text, STARTS);
-  if (typeof USUAL[name] === "boolean") return text === "1";
-  if (typeof USUAL[name] === "number") return numbersIn(name, text, [1])?.[0];
+  if (typeof DEFAULTS[name] === "boolean") return text === "1";
+  if (typeof DEFAULTS[name] === "number") return numbersIn(name, text, [1])?.[0];
   return text;
 }
 
-// The same as attributes of a field.
+// Return the allowed range of a number as attributes of its field.
 export function limitsOf(name) {
   const [min, max] = RANGES[name];
-  return { type: "number", min, max, step: WHOLE.includes(name) ? 1 : "any" };
+  return { type: "number", min, max, step: INTEGERS.includes(name) ? 1 : "any" };
 }
 
 function numbersIn(name, text, counts) {
@@ -153,14 +153,14 @@ function numbersIn(name, text, counts) {
 
 function isAllowed(name, value) {
   const [low, high] = RANGES[name];
-  const whole = !WHOLE.includes(name) || Number.isInteger(value);
-  return Number.isFinite(value) && whole && value >= low && value <= high;
+  const integer = !INTEGERS.includes(name) || Number.isInteger(value);
+  return Number.isFinite(value) && integer && value >= low && value <= high;
 }
 
 function pointsIn(text) {
   if (text === NONE) return [];
   const points = [...text.matchAll(/([oxtsd])([^oxtsd,]+),([^oxtsd,]+)/g)].map(
-    ([, letter, x, y]) => [Number(x), Number(y), addedBy(letter)],
+    ([, letter, x, y]) => [Number(x), Number(y), labelAddedBy(letter)],
   );
   const few = points.length > 0 && points.length <= MOST_POINTS;
   const fine = points.every(([x, y]) => isAllowed("points", x) && isAllowed("points", y));

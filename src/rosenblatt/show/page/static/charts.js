@@ -1,9 +1,8 @@
-// Charts: what grows along with t, ‖w(t)‖² in its squeeze and the mistakes of w(t) and the pocket;
-// and for a report where the squeeze ends, and how far examples are from the line.
-import { colourOf } from "./drawing.js";
+// Charts: ‖w(t)‖² between its bounds, the mistakes of w(t) and of the pocket, and the update as a
+// sum of arrows; and for a report, where the bounds meet and how far examples are from the line.
+import { colorOf, drawArrow } from "./drawing.js";
 import { Frame, ticks } from "./geometry.js";
 import { say, sayBound } from "./numbers.js";
-import { drawArrow } from "./plane.js";
 
 function chartFrame(size, right, top) {
   const text = Math.max(11, Math.min(size.palette.size * 0.72, 20));
@@ -34,11 +33,11 @@ function drawAxes(pen, { frame, text }, palette) {
   pen.strokes([[edge.left, floor, width - edge.right, floor]], { stroke: palette.soft, width: 1 });
 }
 
-// The squeeze: least(t) ≤ ‖w(t)‖² ≤ most(t), the trace between them up to t.
+// The squeeze: least(t) ≤ ‖w(t)‖² ≤ most(t), with the trace up to t.
 export function squeezeChart(size, story) {
   const s = story.squeeze;
   const last = Math.max(1, story.T);
-  // Where the bound is near, the two bounds are drawn until they meet.
+  // If the bound is near, the two curves are drawn until they meet.
   const right = s.bound !== null && s.bound <= 4 * last ? Math.max(last, s.bound) : last;
   const most = (t) => s.squared0 + t * s.most;
   const least = (t) => Math.max(0, s.first + t * s.least) ** 2;
@@ -57,7 +56,7 @@ export function squeezeChart(size, story) {
       pen.lines(lower, { stroke: palette.yes, width: 2, dash: [2, 4] });
     },
     above(pen, t) {
-      growing(pen, points, t, { stroke: size.palette.ink, width: 2.5 });
+      drawUpTo(pen, points, t, { stroke: size.palette.ink, width: 2.5 });
       dot(pen, frame, t, s.squared[t], size.palette.ink);
     },
   };
@@ -76,7 +75,7 @@ export function mistakesChart(size, story) {
     },
     above(pen, t) {
       const { palette } = size;
-      growing(pen, points, t, { stroke: palette.soft, width: 1.5 });
+      drawUpTo(pen, points, t, { stroke: palette.soft, width: 1.5 });
       if (story.pocket) {
         const stairs = [];
         for (const [at, mistakes] of story.pocket) {
@@ -92,11 +91,11 @@ export function mistakesChart(size, story) {
   };
 }
 
-function dot(pen, frame, t, value, colour) {
-  pen.circles([[frame.x(t), frame.y(value)]], 4.5, { fill: colour });
+function dot(pen, frame, t, value, color) {
+  pen.circles([[frame.x(t), frame.y(value)]], 4.5, { fill: color });
 }
 
-// One point for each t; with many more t than pixels the least and the most of each pixel.
+// Return one point per t, or the minimum and maximum of each pixel if there are more t than pixels.
 function thinned(values, frame, every = 1) {
   const columns = Math.max(50, Math.round(frame.width));
   const points = [];
@@ -115,7 +114,7 @@ function thinned(values, frame, every = 1) {
   return points;
 }
 
-function growing(pen, points, t, style) {
+function drawUpTo(pen, points, t, style) {
   const path = [];
   for (const [at, x, y] of points) {
     if (at > t) break;
@@ -124,15 +123,15 @@ function growing(pen, points, t, style) {
   if (path.length > 1) pen.lines(path, style);
 }
 
-function stillFrame(box, { width, height, palette }) {
+function reportFrame(box, { width, height, palette }) {
   const text = Math.max(11, 0.8 * palette.size);
   const edge = { left: 2 * text, right: 2 * text, top: text, bottom: 2.2 * text };
   const style = { size: text, font: palette.font, fill: palette.ink, align: "center" };
   return { frame: new Frame(box, width, height, edge), style, foot: height - 0.6 * text };
 }
 
-// The squeeze on logarithmic axes, where both bounds are straight and meet at R²/ρ².
-export function drawMeeting(pen, size, story) {
+// Draw the squeeze on logarithmic axes, where both bounds are straight and meet at R²/ρ².
+export function drawLogSqueeze(pen, size, story) {
   const { palette } = size;
   const s = story.squeeze;
   const last = Math.max(story.T, 2, 1.2 * s.bound);
@@ -142,7 +141,7 @@ export function drawMeeting(pen, size, story) {
   const low = run.reduce((a, [, value]) => Math.min(a, value), least(1));
   const high = Math.max(most(last), least(last));
   const box = { left: 0, right: Math.log(last), bottom: Math.log(low), top: Math.log(high) };
-  const { frame, style, foot } = stillFrame(box, size);
+  const { frame, style, foot } = reportFrame(box, size);
   const at = (t, value) => [frame.x(Math.log(t)), frame.y(Math.log(value))];
   const bound = (of, stroke, dash) =>
     pen.lines([at(1, of(1)), at(last, of(last))], { stroke, width: 2, dash });
@@ -168,15 +167,15 @@ export function drawMeeting(pen, size, story) {
   name("t·R²", palette.no, most, -0.8);
   name("t²·ρ²", palette.yes, least, 1.6);
   pen.text("t = 1", frame.x(0), foot, style);
-  const told = `R²/ρ² = ${sayBound(s.bound)}`;
-  pen.text(told, Math.min(x, size.width - 4.5 * style.size), foot, style);
+  const text = `R²/ρ² = ${sayBound(s.bound)}`;
+  pen.text(text, Math.min(x, size.width - 4.5 * style.size), foot, style);
 }
 
-// How many examples are how far on their right side, the two answers in two colours.
+// Draw a histogram of the signed distances from the line, the two labels in two colors.
 export function drawMargins(pen, size, { yes, no, far }) {
   const { palette } = size;
   const top = yes.reduce((a, count, k) => Math.max(a, count + no[k]), 1);
-  const { frame, style, foot } = stillFrame({ left: -1, right: 1, bottom: 0, top }, size);
+  const { frame, style, foot } = reportFrame({ left: -1, right: 1, bottom: 0, top }, size);
   const step = 2 / yes.length;
   const bar = (k, low, high, fill) => {
     const [left, right] = [frame.x(-1 + k * step), frame.x(-1 + (k + 1) * step) - 1];
@@ -195,20 +194,19 @@ export function drawMargins(pen, size, { yes, no, far }) {
   pen.text(far, frame.x(1), foot, style);
 }
 
-// Vectors: the correction as an addition of arrows, w + η·y·x, in the plane of the two features.
-
+// Draw the update as a sum of arrows, w + η·y·x, in the plane of the two features.
 export function drawVectors(pen, scene) {
   const { story, t, part, palette, width, height } = scene;
-  if (story.many) return drawCompass(pen, scene);
+  if (story.many) return drawLabelVectors(pen, scene);
   const after = Array.from(story.planes(t)[0]).slice(1);
   const before = t > 0 ? Array.from(story.planes(t - 1)[0]).slice(1) : after;
   const now = after.map((value, i) => before[i] + part * (value - before[i]));
   const place = fitting([[0, 0], before, after], width, height);
   const origin = drawCross(pen, scene, place);
   if (t > 0) {
-    const colour = colourOf(palette, story.mark(story.corrected(t)));
+    const color = colorOf(palette, story.mark(story.updatedRow(t)));
     drawArrow(pen, origin, place(before), { stroke: palette.soft, width: 2 });
-    drawArrow(pen, place(before), place(now), { stroke: colour, width: 3 });
+    drawArrow(pen, place(before), place(now), { stroke: color, width: 3 });
   }
   drawArrow(pen, origin, place(now), { stroke: palette.ink, width: 3 });
   pen.circles([origin], 3, { fill: palette.ink });
@@ -232,8 +230,9 @@ export function drawVectors(pen, scene) {
   return undefined;
 }
 
-// The w of every label: a correction moves that of the right one by x, that of its rival by −x.
-function drawCompass(pen, scene) {
+// Draw the w of every label: an update adds x to that of the right label, and subtracts it from that
+// of the competing one.
+function drawLabelVectors(pen, scene) {
   const { story, t, part, palette, width, height } = scene;
   const after = story.planes(t).map(([, a, b]) => [a, b]);
   const before = t > 0 ? story.planes(t - 1).map(([, a, b]) => [a, b]) : after;
@@ -241,7 +240,7 @@ function drawCompass(pen, scene) {
   const origin = drawCross(pen, scene, place);
   after.forEach((to, k) => {
     const now = to.map((value, i) => before[k][i] + part * (value - before[k][i]));
-    const stroke = colourOf(palette, story.markOf(k));
+    const stroke = colorOf(palette, story.markOf(k));
     if (to.some((value, i) => value !== before[k][i])) {
       drawArrow(pen, origin, place(before[k]), { stroke: palette.soft, width: 2 });
       pen.lines([place(before[k]), place(now)], { stroke, width: 2, dash: [2, 5] });
@@ -251,7 +250,7 @@ function drawCompass(pen, scene) {
   pen.circles([origin], 3, { fill: palette.ink });
 }
 
-// Two faint lines through 0, which is returned.
+// Draw two faint lines through 0, and return its place.
 function drawCross(pen, { palette, width, height }, place) {
   const [x, y] = place([0, 0]);
   const axes = [
@@ -262,7 +261,7 @@ function drawCross(pen, { palette, width, height }, place) {
   return [x, y];
 }
 
-// All arrows in the middle of the picture, with room at their ends for names.
+// Return a function that places arrows in the middle of the picture, with room for names.
 function fitting(tips, width, height) {
   const [xs, ys] = [tips.map((tip) => tip[0]), tips.map((tip) => tip[1])];
   const middle = [(Math.min(...xs) + Math.max(...xs)) / 2, (Math.min(...ys) + Math.max(...ys)) / 2];

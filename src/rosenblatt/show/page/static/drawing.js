@@ -1,4 +1,7 @@
-// Canvas: one that is as sharp as the screen, and says when its size has changed.
+// Drawing: canvases as sharp as the screen, pens that draw the same on a canvas and as SVG text, the
+// colors of the style sheet, and the marks of the labels.
+
+// A canvas that reports when its size has changed.
 
 export class Sheet {
   constructor(canvas, changed) {
@@ -21,14 +24,14 @@ export class Sheet {
     return true;
   }
 
-  // A clean sheet, to draw on in CSS pixels.
+  // Clear the canvas, and return its context in CSS pixels.
   clean() {
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     this.context.clearRect(0, 0, this.width, this.height);
     return this.context;
   }
 
-  // A sheet of the same size behind it, for what does not change.
+  // Return a canvas of the same size, for what does not change with t.
   behind() {
     const canvas = document.createElement("canvas");
     canvas.width = this.canvas.width;
@@ -47,8 +50,8 @@ export class Sheet {
   }
 }
 
-// Pens: the same few strokes on a canvas or as SVG text.
-// A style is {fill, stroke, width, dash, opacity}; points are [x, y] in pixels.
+// A pen has the methods polygon, lines, circles, strokes and text. A style is {fill, stroke, width,
+// dash, opacity}; points are [x, y] in pixels.
 
 export class CanvasPen {
   constructor(context) {
@@ -65,7 +68,7 @@ export class CanvasPen {
     this.finish(style);
   }
 
-  // Many short strokes or rings of one style are one path: that is what makes them fast.
+  // Many circles or strokes of one style are one path, which is fast.
   circles(centres, radius, style) {
     const c = this.context;
     c.beginPath();
@@ -204,32 +207,32 @@ function escaped(text) {
   return text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 }
 
-// Theme: the colours of the pictures, as the style sheet names them.
+export function drawArrow(pen, from, to, style) {
+  const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+  const length = Math.hypot(dx, dy);
+  if (length < 1) return;
+  const head = Math.min(11, 0.6 * length);
+  const [ux, uy] = [dx / length, dy / length];
+  const base = [to[0] - head * ux, to[1] - head * uy];
+  const wing = 0.45 * head;
+  pen.lines([from, base], style);
+  pen.polygon(
+    [to, [base[0] - wing * uy, base[1] + wing * ux], [base[0] + wing * uy, base[1] - wing * ux]],
+    { fill: style.stroke },
+  );
+}
 
-const COLOURS = {
-  paper: "--paper",
-  ink: "--ink",
-  soft: "--soft",
-  faint: "--faint",
-  yes: "--yes",
-  no: "--no",
-  yesArea: "--yes-area",
-  noArea: "--no-area",
-  third: "--third",
-  fourth: "--fourth",
-  fifth: "--fifth",
-  thirdArea: "--third-area",
-  fourthArea: "--fourth-area",
-  fifthArea: "--fifth-area",
-  pocket: "--pocket",
-  band: "--band",
-  mark: "--mark",
-};
+// Colors of the pictures; the style sheet names them --paper, --yes-area and so on.
+const COLORS =
+  "paper ink soft faint yes no third fourth fifth yesArea noArea thirdArea fourthArea fifthArea " +
+  "pocket band mark";
 
-const bySystem = () => window.matchMedia("(prefers-color-scheme: dark)").matches;
-export const isDark = (theme) => theme === "dark" || (theme === "auto" && bySystem());
+export function isDark(theme) {
+  if (theme !== "auto") return theme === "dark";
+  return window.matchMedia("(prefers-color-scheme: dark)").matches;
+}
 
-// The look of names in a picture: bold, with a halo that sets them off from what is below.
+// Return the style of names in a picture: bold, with a halo that sets them off from what is below.
 export function nameStyle(palette, scale = 1) {
   const { font, ink, paper } = palette;
   return { size: scale * palette.size, font, weight: 700, fill: ink, halo: paper };
@@ -238,38 +241,39 @@ export function nameStyle(palette, scale = 1) {
 export function paletteOf(element) {
   const style = getComputedStyle(element);
   const palette = {};
-  for (const [name, property] of Object.entries(COLOURS)) {
-    palette[name] = style.getPropertyValue(property).trim();
+  for (const name of COLORS.split(" ")) {
+    palette[name] = style.getPropertyValue(`--${name.replace("Area", "-area")}`).trim();
   }
   palette.font = style.fontFamily;
   palette.size = parseFloat(style.fontSize) || 16;
   return palette;
 }
 
-// Marks: how the examples of up to five labels are drawn, told apart by their shapes without colour.
-// A point of the page has a sign as its answer: -1 for ×, 1 for ○, then 2 for △, 3 for □, 4 for ◆.
+// How the examples of up to five labels are drawn: their shapes differ, not only their colors. The
+// label of a point of the page is a number: -1 for ×, 1 for ○, 2 for △, 3 for □, 4 for ◆. Its mark
+// is its place in this list.
 
 export const MARKS = [
-  { sign: "×", letter: "x", name: "Cross", names: "crosses", colour: "no" },
-  { sign: "○", letter: "o", name: "Circle", names: "circles", colour: "yes" },
-  { sign: "△", letter: "t", name: "Triangle", names: "triangles", colour: "third" },
-  { sign: "□", letter: "s", name: "Square", names: "squares", colour: "fourth" },
-  { sign: "◆", letter: "d", name: "Diamond", names: "diamonds", colour: "fifth" },
+  { sign: "×", letter: "x", name: "Cross", names: "crosses", color: "no" },
+  { sign: "○", letter: "o", name: "Circle", names: "circles", color: "yes" },
+  { sign: "△", letter: "t", name: "Triangle", names: "triangles", color: "third" },
+  { sign: "□", letter: "s", name: "Square", names: "squares", color: "fourth" },
+  { sign: "◆", letter: "d", name: "Diamond", names: "diamonds", color: "fifth" },
 ];
 
-// The answer of the examples that a tool adds; null for a tool that adds none.
-export function addedBy(tool) {
+// Return the label of the examples that a tool adds; null for a tool that adds none.
+export function labelAddedBy(tool) {
   const mark = MARKS.findIndex(({ letter }) => letter === tool);
-  return mark < 0 ? null : answerOf(mark);
+  return mark < 0 ? null : labelOf(mark);
 }
 
-export const markOf = (answer) => (answer < 0 ? 0 : answer);
-export const answerOf = (mark) => mark || -1;
-export const colourOf = (palette, mark) => palette[MARKS[mark].colour];
-export const areaOf = (palette, mark) => palette[`${MARKS[mark].colour}Area`];
+export const markOf = (label) => (label < 0 ? 0 : label);
+export const labelOf = (mark) => mark || -1;
+export const colorOf = (palette, mark) => palette[MARKS[mark].color];
+export const areaOf = (palette, mark) => palette[`${MARKS[mark].color}Area`];
 
-// Examples as they are learnt from: of two labels -1 and 1, of more their places. `names` are what
-// the labels are called, by mark. Labels without examples are not there to be learnt.
+// Return the labels of points as the algorithms take them: of two labels -1 and 1, of more their
+// places. `names` are the names of the labels by mark. Labels without examples are left out.
 export function labelled(points, names) {
   const used = new Set(points.map((point) => markOf(point[2])));
   const some = [...used].sort((a, b) => a - b);
@@ -279,9 +283,9 @@ export function labelled(points, names) {
   return { answers, marks, labels: marks.map((mark) => names[mark] || MARKS[mark].sign) };
 }
 
-// All examples of one mark, as strokes of a pen.
+// Draw all examples of one mark.
 export function drawMarks(pen, places, mark, r, palette) {
-  const stroke = colourOf(palette, mark);
+  const stroke = colorOf(palette, mark);
   const width = Math.max(1.2, r / 3);
   const style = { stroke, width, fill: palette.paper };
   if (mark === 1) return pen.circles(places, r * 0.9, style);

@@ -1,15 +1,15 @@
-// Editor: examples are added, moved and erased on the picture, by pointer, finger or keys.
-import { addedBy, MARKS, markOf, nameStyle } from "./drawing.js";
+// Editor: add, move and erase examples on the picture, by mouse, touch or keyboard.
+import { labelAddedBy, MARKS, markOf, nameStyle } from "./drawing.js";
 import { radiusFor } from "./geometry.js";
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
-// `desk` is what is edited: {points(), tool(), canEdit(), change(points, done), say(text)}, each
-// point being [x1, x2, answer].
+// `page` is {points(), tool(), canEdit(), change(points, done, before), say(text)}; a point is
+// [x1, x2, label].
 export class Editor {
-  constructor(player, desk) {
+  constructor(player, page) {
     this.player = player;
-    this.desk = desk;
+    this.page = page;
     this.cursor = null;
     this.held = null;
     const canvas = player.parts.plane;
@@ -33,10 +33,10 @@ export class Editor {
     ];
   }
 
-  // The example nearest to a place in pixels, if it is near.
+  // Return the example nearest to a place in pixels, or null if none is within reach.
   near([px, py], reach) {
     const { frame } = this.player;
-    const points = this.desk.points();
+    const points = this.page.points();
     let best = null;
     let least = reach;
     points.forEach(([x, y], n) => {
@@ -47,10 +47,10 @@ export class Editor {
   }
 
   reach() {
-    return Math.max(12, 1.4 * radiusFor(this.desk.points().length, this.player.frame));
+    return Math.max(12, 1.4 * radiusFor(this.page.points().length, this.player.frame));
   }
 
-  // A place as round numbers, fine enough for the picture.
+  // Return the coordinates of a place, rounded to the resolution of the picture.
   rounded([px, py]) {
     const { frame } = this.player;
     const { left, right, bottom, top } = frame.box;
@@ -69,13 +69,13 @@ export class Editor {
   press(event) {
     if (event.button !== 0 && event.button !== 2) return;
     this.cursor = null;
-    if (!this.desk.canEdit()) return;
+    if (!this.page.canEdit()) return;
     const place = this.place(event);
     const n = this.near(place, this.reach());
-    if (n !== null && this.desk.tool() !== "erase") {
+    if (n !== null && this.page.tool() !== "erase") {
       this.held = n;
       this.begun = place;
-      this.before = this.desk.points();
+      this.before = this.page.points();
       this.canvas.setPointerCapture(event.pointerId);
       return;
     }
@@ -84,49 +84,49 @@ export class Editor {
 
   drag(event) {
     if (this.held === null) {
-      const near = this.desk.canEdit() && this.near(this.place(event), this.reach()) !== null;
+      const near = this.page.canEdit() && this.near(this.place(event), this.reach()) !== null;
       this.canvas.classList.toggle("near", near);
       return;
     }
     const place = this.place(event);
-    const still = this.desk.points() === this.before;
+    const still = this.page.points() === this.before;
     if (still && Math.hypot(place[0] - this.begun[0], place[1] - this.begun[1]) < 4) return;
     const [x, y] = this.rounded(place);
-    this.desk.change(this.moved(this.held, x, y), false);
+    this.page.change(this.moved(this.held, x, y), false);
   }
 
   drop() {
     if (this.held === null) return;
     const n = this.held;
     this.held = null;
-    if (this.desk.points() !== this.before) this.desk.change(this.desk.points(), true, this.before);
+    if (this.page.points() !== this.before) this.page.change(this.page.points(), true, this.before);
     else this.addOn(n);
   }
 
-  // A click on an example of another kind puts one on it, in the very same place.
+  // A click on an example of another label adds one at exactly the same place.
   addOn(n) {
-    const answer = addedBy(this.desk.tool());
-    const [x, y, other] = this.desk.points()[n];
-    if (answer === null || other === answer) return;
-    this.desk.change([...this.desk.points(), [x, y, answer]], true);
-    this.desk.say(`${MARKS[markOf(answer)].name} added at ${x}, ${y}, on another.`);
+    const label = labelAddedBy(this.page.tool());
+    const [x, y, other] = this.page.points()[n];
+    if (label === null || other === label) return;
+    this.page.change([...this.page.points(), [x, y, label]], true);
+    this.page.say(`${MARKS[markOf(label)].name} added at ${x}, ${y}, on another.`);
   }
 
   moved(n, x, y) {
-    return this.desk.points().map((point, i) => (i === n ? [x, y, point[2]] : point));
+    return this.page.points().map((point, i) => (i === n ? [x, y, point[2]] : point));
   }
 
-  // What the tool does at a place; `n` is the example there, if there is one.
+  // Do what the tool does at a place; `n` is the example there, or null.
   act(place, n, other = false) {
-    const tool = this.desk.tool();
-    const points = this.desk.points();
+    const tool = this.page.tool();
+    const points = this.page.points();
     if (tool === "erase") this.erase(n);
     else if (tool !== "move") {
-      const chosen = addedBy(tool);
-      const answer = other ? (chosen === 1 ? -1 : 1) : chosen;
+      const chosen = labelAddedBy(tool);
+      const label = other ? (chosen === 1 ? -1 : 1) : chosen;
       const [x, y] = this.rounded(place);
-      this.desk.change([...points, [x, y, answer]], true);
-      this.desk.say(`${MARKS[markOf(answer)].name} added at ${x}, ${y}.`);
+      this.page.change([...points, [x, y, label]], true);
+      this.page.say(`${MARKS[markOf(label)].name} added at ${x}, ${y}.`);
     }
   }
 
@@ -142,13 +142,13 @@ export class Editor {
         Math.min(frame.height, Math.max(0, y - step * dy)),
       ];
       if (this.carried !== undefined)
-        this.desk.change(this.moved(this.carried, ...this.rounded(this.cursor)), false);
-    } else if (event.key === "Enter" && this.desk.canEdit()) {
+        this.page.change(this.moved(this.carried, ...this.rounded(this.cursor)), false);
+    } else if (event.key === "Enter" && this.page.canEdit()) {
       this.enter();
     } else if (
       (event.key === "Delete" || event.key === "Backspace") &&
       this.cursor &&
-      this.desk.canEdit()
+      this.page.canEdit()
     ) {
       this.erase(this.near(this.cursor, 3 * this.reach()));
     } else return;
@@ -162,25 +162,25 @@ export class Editor {
     const n = this.near(this.cursor, 3 * this.reach());
     if (this.carried !== undefined) {
       this.carried = undefined;
-      this.desk.change(this.desk.points(), true);
-      this.desk.say("Put down.");
-    } else if (this.desk.tool() === "move") {
+      this.page.change(this.page.points(), true);
+      this.page.say("Put down.");
+    } else if (this.page.tool() === "move") {
       if (n === null) return;
       this.carried = n;
-      this.desk.say(`Example ${n + 1} picked up; move it with the arrows, Enter puts it down.`);
+      this.page.say(`Example ${n + 1} picked up; move it with the arrows, Enter puts it down.`);
     } else this.act(this.cursor, n);
   }
 
   erase(n) {
     if (n === null) return;
-    this.desk.change(
-      this.desk.points().filter((_, i) => i !== n),
+    this.page.change(
+      this.page.points().filter((_, i) => i !== n),
       true,
     );
-    this.desk.say(`Example ${n + 1} erased.`);
+    this.page.say(`Example ${n + 1} erased.`);
   }
 
-  // The cross-hair of the keyboard.
+  // Draw the crosshair of the keyboard.
   draw(pen, palette, frame) {
     if (!this.cursor || document.activeElement !== this.canvas) return;
     const [x, y] = this.cursor;

@@ -1,4 +1,4 @@
-// Elements: making them in one line each.
+// Elements: create them in one line each.
 
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -12,13 +12,13 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-// With a label where the text does not say it all.
+// Create a button, with a label if its text is not enough.
 export function button(text, label, pressed, more = {}) {
   const named = { type: "button", "aria-label": label, title: label };
   return make("button", { ...named, ...more, onclick: pressed }, text);
 }
 
-// A small picture on a button, drawn with one path in a box of 16 by 16.
+// Create the icon of a button from one path in a box of 16 by 16.
 export function icon(path) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const shape = document.createElementNS("http://www.w3.org/2000/svg", "path");

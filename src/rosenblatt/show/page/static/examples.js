@@ -1,28 +1,28 @@
-// Source: where examples come from: a preset, two columns of a person's own data, or all of them.
-import { fromAddress, USUAL } from "./address.js";
+// Examples: where they come from: a preset, two columns of the user's own data, or all columns.
+import { DEFAULTS, fromAddress } from "./address.js";
 import { Chance } from "./chance.js";
-import { answerOf, labelled, MARKS } from "./drawing.js";
+import { labelled, labelOf, MARKS } from "./drawing.js";
 import { counted, grouped } from "./numbers.js";
 
-export const PROJECTION = "*"; // in place of a column
+export const PROJECTION = "*"; // in place of a column: all features
 
-// Whether all features are seen at once.
+// Whether all features are shown, projected to the plane.
 export function isProjected({ data, points, x, y }) {
   return data === "file" && !points && [x, y].includes(PROJECTION);
 }
 
-// What a state begins with; examples that a person has changed keep its names.
+// Return the examples of a state before any editing; edited ones keep its names.
 export function planeOf(own, { data, seed, x, y }) {
-  if (data !== "file" || !own) return preset(data in PRESETS ? data : USUAL.data, seed);
+  if (data !== "file" || !own) return preset(data in PRESETS ? data : DEFAULTS.data, seed);
   const { labels, columns } = own;
-  const answers = labels.length > 2 ? own.answers.map(answerOf) : own.answers;
+  const answers = labels.length > 2 ? own.answers.map(labelOf) : own.answers;
   const [i, j] = [x, y].map((name) => columns.indexOf(name));
   if (i < 0 || j < 0) return { points: [], answers: [], names: ["", ""], labels };
   const points = own.X.map((row) => [row[i], row[j]]);
   return { points, answers, names: [x, y], labels, about: `About ${x} and ${y}${rowsOf(own)}` };
 }
 
-// The examples of the page as they are learnt from.
+// Return the examples of the page as `learn` takes them.
 export function examplesOf({ own, state, points, plane }) {
   if (!isProjected(state) || !own) {
     const about = state.points ? null : plane.about;
@@ -38,42 +38,40 @@ export function fileState(file) {
   return { data: "file", x: file.columns[0], y: file.columns[1] || PROJECTION };
 }
 
-// What an address says; else what was saved with the page; else its data, if it has any.
+// Return the state of the address, or the one saved with the page, or that of its data, if any.
 export async function firstState(own, saved) {
   if (location.hash) return fromAddress(location.hash);
   const usual = { ...(await fromAddress("")), ...(own ? fileState(own) : {}) };
   if (!saved) return usual;
-  const known = Object.entries(saved).filter(([name]) => name in USUAL);
+  const known = Object.entries(saved).filter(([name]) => name in DEFAULTS);
   return { ...usual, ...Object.fromEntries(known) };
 }
 
-// Of which rows something is true, where it is not of all.
+// Name the rows that a statement is about.
 function rowsOf({ name, X, rows }) {
   const some = X.length < rows ? `${grouped(X.length)} of ${counted(rows, "row")}` : "";
   return `, ${some || counted(rows, "row")} of ${name}`;
 }
 
-// Presets: examples to begin with, each made from a seed.
-
-const TARGET = [0.5, 1.2, -1]; // a line that crosses the picture
+const TARGET = [0.5, 1.2, -1]; // the line of the presets
 const SIZE = Math.hypot(TARGET[1], TARGET[2]);
 const round = (value, places) => Number(value.toFixed(places));
 const target = ([x, y]) => TARGET[0] + TARGET[1] * x + TARGET[2] * y;
 const sign = (x) => (target(x) > 0 ? 1 : -1);
 
-const PRESETS = { separable: clear, narrow, noisy, xor, ring, credit, three };
+const PRESETS = { separable: wide, narrow, noisy, xor, ring, credit, three };
 
-// {points, answers, names, labels}; the same seed makes the same. Answers are the signs of marks.js.
+// Return the preset {points, answers, names, labels} of a seed, with labels as in drawing.js.
 function preset(name, seed) {
   return { names: ["x1", "x2"], labels: ["×", "○"], ...PRESETS[name](new Chance(seed)) };
 }
 
-function answered(points) {
+function withLabels(points) {
   return { points, answers: points.map(sign) };
 }
 
-// Examples of the target that are not nearer to it than a number.
-function apart(chance, count, least) {
+// Draw examples whose distance from the target is at least `least`.
+function withMargin(chance, count, least) {
   const points = [];
   while (points.length < count) {
     const point = [0, 1].map(() => round(chance.uniform(-0.95, 0.95), 2));
@@ -82,14 +80,14 @@ function apart(chance, count, least) {
   return points;
 }
 
-// A few examples with room between the answers.
-function clear(chance) {
-  return answered(apart(chance, 24, 0.08));
+// A few examples with a wide margin.
+function wide(chance) {
+  return withLabels(withMargin(chance, 24, 0.08));
 }
 
-// Examples that a line answers with hardly any room: three close to it decide how long it takes.
+// Examples with a narrow margin: three near the line decide how many updates PLA needs.
 function narrow(chance) {
-  const wide = apart(chance, 30, 0.08);
+  const wide = withMargin(chance, 30, 0.08);
   const across = [TARGET[1] / SIZE, TARGET[2] / SIZE];
   const near = [
     [-0.6, 0.02],
@@ -99,17 +97,17 @@ function narrow(chance) {
     round((out - TARGET[0] / SIZE) * across[0] - along * across[1], 3),
     round((out - TARGET[0] / SIZE) * across[1] + along * across[0], 3),
   ]);
-  return answered([...wide, ...near]);
+  return withLabels([...wide, ...near]);
 }
 
-// Examples of a line with some answers turned around.
+// Examples of a line with some labels flipped.
 function noisy(chance) {
-  const { points, answers } = answered(apart(chance, 40, 0.05));
+  const { points, answers } = withLabels(withMargin(chance, 40, 0.05));
   for (const n of chance.permutation(40).slice(0, 4)) answers[n] *= -1;
   return { points, answers };
 }
 
-// The four examples that no line can answer.
+// The four examples that no line classifies all correctly.
 function xor() {
   const points = [
     [-0.5, -0.5],
@@ -120,7 +118,7 @@ function xor() {
   return { points, answers: [-1, -1, 1, 1] };
 }
 
-// One answer in the middle, the other around it.
+// One label in the middle, the other around it.
 function ring(chance) {
   const at = (radius, angle) => [radius * Math.cos(angle), radius * Math.sin(angle)];
   const middle = Array.from({ length: 16 }, () =>
@@ -133,8 +131,8 @@ function ring(chance) {
   return { points, answers: points.map((_, n) => (n < 16 ? 1 : -1)) };
 }
 
-// Applicants for credit by salary and debt, both in thousands; age and years in the job count too
-// and are not seen. The bank's rule and its applicants are those of `rosenblatt.read.credit`.
+// Applicants for credit by salary and debt, both in thousands. The bank also considers age and years
+// in the job, which are not shown. Rule and applicants are those of `rosenblatt.read.credit`.
 function credit(chance) {
   const [points, answers] = [[], []];
   while (points.length < 60) {
@@ -151,7 +149,7 @@ function credit(chance) {
   return { points, answers, names, labels: ["refused", "approved"] };
 }
 
-// Three clouds with room between them: a label, and a w, for each.
+// Three clusters with a margin between them: a label, and a w, for each.
 function three(chance) {
   const middles = [
     [-0.5, -0.5],
@@ -164,23 +162,21 @@ function three(chance) {
   return { points, answers: points.map((_, n) => [-1, 1, 2][n % 3]), labels: ["×", "○", "△"] };
 }
 
-// A number of the normal distribution, by Box and Muller.
+// Draw from the normal distribution, by the method of Box and Muller.
 function normal(chance) {
   const radius = Math.sqrt(-2 * Math.log(1 - chance.random()));
   return radius * Math.cos(2 * Math.PI * chance.random());
 }
 
-// Dropped: a file of examples that is dropped on the page, read as far as a page can: lines of
-// numbers with a column of two different answers, or else of up to five, the last of those there are.
-
 export class NotReadError extends Error {}
 
-// {name, columns, labels, rows, X, answers, verdict} of a text, as the page has own data.
+// Read a table from the text of a file, as {name, columns, labels, rows, X, answers, verdict}. Its
+// label column is the last with two different values, or else the last with up to five.
 export function readTable(name, text, most) {
   const lines = text.split(/\r?\n/).filter((line) => line.trim());
   if (lines.length < 3) throw new NotReadError(`${name} has no rows.`);
   const separator = [",", ";", "\t"].find((mark) => lines[0].includes(mark)) || " ";
-  const cells = lines.map((line) => line.split(separator).map(plain));
+  const cells = lines.map((line) => line.split(separator).map(unquoted));
   const isNumber = (cell) => cell !== "" && Number.isFinite(Number(cell));
   const hasHead = !cells[0].some(isNumber);
   const names = hasHead ? cells[0] : cells[0].map((_, j) => `column ${j + 1}`);
@@ -192,14 +188,14 @@ export function readTable(name, text, most) {
   }
   const different = names.map((_, j) => [...new Set(rows.map((row) => row[j]))]);
   const two = different.findLastIndex(({ length }) => length === 2);
-  const again = Math.min(MARKS.length, rows.length / 2); // so few that they come again
+  const again = Math.min(MARKS.length, rows.length / 2); // labels that repeat
   const few = different.findLastIndex(({ length }) => length > 2 && length <= again);
   const answer = two < 0 ? few : two;
   if (answer < 0) throw new NotReadError(`${name} has no column with two to five answers.`);
   const features = names
     .map((_, j) => j)
     .filter((j) => j !== answer && rows.every((row) => isNumber(row[j])));
-  const labels = different[answer].sort(inOrder);
+  const labels = different[answer].sort(compareLabels);
   if (!features.length) throw new NotReadError(`${name} has no column of numbers.`);
   if (two < 0 && features.length < 2)
     throw new NotReadError(`${name} has ${labels.length} answers, which need two columns.`);
@@ -215,15 +211,15 @@ export function readTable(name, text, most) {
   };
 }
 
-function plain(cell) {
+function unquoted(cell) {
   return cell
     .trim()
     .replace(/^"(.*)"$/, "$1")
     .replaceAll('""', '"');
 }
 
-// Numbers by size, other answers by letter, as Python sorts them.
-function inOrder(a, b) {
+// Sort numbers by size and other labels by letter, as Python does.
+function compareLabels(a, b) {
   const numbers = Number.isFinite(Number(a)) && Number.isFinite(Number(b));
   return numbers ? Number(a) - Number(b) : a < b ? -1 : 1;
 }

@@ -1,5 +1,5 @@
-// Exports: the picture as PNG or SVG, the examples as CSV, the run as Python lines, the proof, and
-// the page itself.
+// Exports: the picture as PNG or SVG, the examples as CSV, the run as Python code, the proof, and the
+// page itself.
 import { ZEROS } from "./learn.js";
 import { againstRivals, proofText } from "./proof.js";
 
@@ -29,8 +29,7 @@ export function savePython(lines) {
   save("rosenblatt_run.py", new Blob([lines], { type: "text/x-python" }));
 }
 
-// A proof is Python's text, or what was proved here, to be checked by `rosenblatt verify`. Returns
-// what to say of it.
+// Save a proof, Python's or the page's own, for `rosenblatt verify`; returns a message about it.
 export function saveProof({ verdict, points, answers }) {
   if (!verdict?.proof) return "Nothing is proved yet.";
   const { proof } = verdict;
@@ -42,7 +41,7 @@ export function saveProof({ verdict, points, answers }) {
   return "The proof is saved; `rosenblatt verify` checks it.";
 }
 
-// The text of the page with other data and another state in it.
+// Save the page with the current data and state in it.
 export function savePage(page, content) {
   const data = JSON.stringify(content).replaceAll("<", "\\u003c");
   const filled = page.replace(/(id="own">).*?(<\/script>)/s, (_, a, b) => a + data + b);
@@ -65,23 +64,22 @@ function quoted(text) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// Python lines: a program that makes the same run and asks for the same verdict, number by number.
-
-const CYCLES = "1_000_000_000"; // never what ends a run here; with order="first" each correction is one
+const EPOCHS = "1_000_000_000"; // never reached here; with order="first" each update is an epoch
 const FIXED = ["cycle", "first"];
 
+// Return a Python program that makes the same run and decides separability, number by number.
 export function pythonLines({ X, answers, labels }, settings) {
   const { algorithm, start } = settings;
   const K = labels.length;
   const size = (X[0].length + 1) * (K > 2 ? K : 1);
   const w = start.length === size ? start : Array(size).fill(0);
   const given = { ...settings, start: w, K };
-  const inRooms = algorithm === "online" && w.some(Boolean);
-  const imports = inRooms
+  const fromStart = algorithm === "online" && w.some(Boolean);
+  const imports = fromStart
     ? ["import numpy as np", "", "import rosenblatt as rb", "from rosenblatt import algorithms"]
     : ["import rosenblatt as rb"];
-  if (inRooms) imports.push(`from rosenblatt.examples import ${roomOf(given)}`);
-  const learnt = algorithm === "online" ? onlineLines(given) : fitLines(given);
+  if (fromStart) imports.push(`from rosenblatt.examples import ${classOf(given)}`);
+  const fitted = algorithm === "online" ? onlineLines(given) : fitLines(given);
   const plain = labels[0] === "×" && labels[1] === "○";
   return [
     '"""What the page showed, done again."""',
@@ -91,10 +89,10 @@ export function pythonLines({ X, answers, labels }, settings) {
     "X = [",
     ...X.map((x) => `    ${list(x)},`),
     "]",
-    ...(plain ? [] : [`# ${meaning(labels)}`]),
+    ...(plain ? [] : [`# ${labelNames(labels)}`]),
     `y = ${list(answers)}`,
     "",
-    ...learnt,
+    ...fitted,
     "for t in range(len(trace) + 1):",
     "    print(t, trace.weights(t))",
     "",
@@ -104,23 +102,23 @@ export function pythonLines({ X, answers, labels }, settings) {
   ].join("\n");
 }
 
-function meaning(labels) {
+function labelNames(labels) {
   if (labels.length === 2) return `1 is ${quote(labels[1])}, -1 is ${quote(labels[0])}`;
   return labels.map((label, place) => `${place} is ${quote(label)}`).join(", ");
 }
 
-const roomOf = ({ K }) => (K > 2 ? "JointExamples" : "Examples");
+const classOf = ({ K }) => (K > 2 ? "JointExamples" : "Examples");
 
-// A w for each label, or the only one: its w0, and the rest of it.
-function parts({ start, K }) {
+// Return w0 and the rest of the start weights, or lists of them for more than two labels.
+function startParts({ start, K }) {
   if (K === 2) return [number(start[0]), list(start.slice(1))];
   const size = start.length / K;
   const blocks = Array.from({ length: K }, (_, k) => start.slice(k * size, (k + 1) * size));
   return [list(blocks.map(([w0]) => w0)), `[${blocks.map((w) => list(w.slice(1))).join(", ")}]`];
 }
 
-// What is not as usual.
-function unusual({ eta, zero }) {
+// Return the parameters that differ from the defaults.
+function changedParameters({ eta, zero }) {
   return [
     ...(eta === 1 ? [] : [`eta0=${number(eta)}`]),
     ...(zero === "mistake" ? [] : [`zero=${quote(zero)}`]),
@@ -130,11 +128,11 @@ function unusual({ eta, zero }) {
 function fitLines(given) {
   const { algorithm, order, corrections, chance, start } = given;
   const parameters = [`order=${quote(order)}`];
-  if (algorithm === "pla") parameters.push(`max_iter=${CYCLES}`);
+  if (algorithm === "pla") parameters.push(`max_iter=${EPOCHS}`);
   if (algorithm === "ratchet") parameters.push("ratchet=True");
-  parameters.push(`max_updates=${corrections}`, ...unusual(given));
+  parameters.push(`max_updates=${corrections}`, ...changedParameters(given));
   if (!FIXED.includes(order)) parameters.push(`random_state=${chance}`);
-  const [w0, rest] = parts(given);
+  const [w0, rest] = startParts(given);
   const begun = start.some(Boolean) ? `, coef_init=${rest}, intercept_init=${w0}` : "";
   const kind = algorithm === "pla" ? "Perceptron" : "PocketPerceptron";
   return [
@@ -149,15 +147,15 @@ function onlineLines(given) {
   const classes = K > 2 ? list(Array(K).keys()) : "[-1, 1]";
   if (!start.some(Boolean)) {
     return [
-      `clf = rb.Perceptron(${unusual(given).join(", ")})`,
+      `clf = rb.Perceptron(${changedParameters(given).join(", ")})`,
       `clf.partial_fit(X, y, classes=${classes})`,
       "trace = clf.trace_",
     ];
   }
   return [
     `rule = algorithms.Rule(zero=${ZEROS[zero]}, eta=${number(eta)})`,
-    `start = np.array(${list(start.map((v) => v))}, dtype=float)`,
-    `trace = algorithms.online(${roomOf(given)}.from_arrays(X, y), rule, start).trace`,
+    `start = np.array(${list(start)}, dtype=float)`,
+    `trace = algorithms.online(${classOf(given)}.from_arrays(X, y), rule, start).trace`,
   ];
 }
 

@@ -200,9 +200,9 @@ function withCheckedProof(verdict, X, answers) {
   }
 }
 
-function undecided(told) {
-  const nothing = { margin: null, bound: null, weights: null, proof: null };
-  return { name: "undecided", told: [told], support: [], blocking: [], ...nothing };
+function undecided(why) {
+  const unknown = { margin: null, bound: null, weights: null, proof: null };
+  return { name: "undecided", told: [why], support: [], blocking: [], ...unknown };
 }
 
 // Return the two inequalities of the convergence proof: at t the bounds of ‖w‖² are

@@ -1,4 +1,4 @@
-// Numbers: unpacking them with all their bits, and saying them.
+// Numbers: unpack them with all their bits, and write them as text.
 
 export function unpack(packed) {
   if (ArrayBuffer.isView(packed)) return packed;
@@ -10,7 +10,7 @@ export function unpack(packed) {
   return kind === "f8" ? new Float64Array(bytes.buffer) : new Uint32Array(bytes.buffer);
 }
 
-const GROUPED = new Intl.NumberFormat("en-US"); // made once: making it costs more than a picture
+const GROUPED = new Intl.NumberFormat("en-US"); // created once: that takes longer than drawing a picture
 
 export function grouped(count) {
   return GROUPED.format(count);
@@ -24,7 +24,7 @@ export function say(number, digits = 4) {
   return minus(String(Number(number.toPrecision(digits))));
 }
 
-// For a narrow column.
+// Write a number for a narrow column.
 export function sayShort(number) {
   return Math.abs(number) >= 1e5 ? minus(short(number.toExponential(2))) : say(number);
 }
@@ -33,7 +33,7 @@ export function saySigned(number) {
   return number < 0 ? sayShort(number) : `+${sayShort(number)}`;
 }
 
-// The most corrections are whole, as Python says them: rounding may have cost the last digit.
+// Write a bound on the updates as an integer, as Python does: rounding may have cost the last digit.
 export function sayBound(bound) {
   return bound < 1e9 ? grouped(Math.floor(bound * (1 + 1e-12))) : say(bound, 3);
 }

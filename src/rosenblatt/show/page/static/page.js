@@ -1,6 +1,6 @@
-// Page: connects the address, the settings, the picture and what is learnt.
-import { fromAddress, LONGEST, MOST_POINTS, toAddress, USUAL } from "./address.js";
-import { addedBy, isDark, MARKS, markOf } from "./drawing.js";
+// Page: connects the address, the settings, the player and `learn`.
+import { DEFAULTS, fromAddress, LONGEST, MOST_POINTS, toAddress } from "./address.js";
+import { isDark, labelAddedBy, MARKS, markOf } from "./drawing.js";
 import { Editor } from "./editor.js";
 import {
   examplesOf,
@@ -30,17 +30,17 @@ import { emptyStory } from "./story.js";
 import { KEYS, pageTools, pressed, pythonWindow, TOUR, Toolbar, Tour } from "./tools.js";
 import { SPEEDS } from "./transport.js";
 
-// What is learnt anew when it changes.
+// A change of these makes the page learn again.
 const LEARNING = "points algorithm order eta zero start chance corrections data seed x y".split(
   " ",
 );
-const STALE = 6000; // milliseconds after which a note goes away
+const STALE = 6000; // milliseconds after which a note disappears
 const byId = (name) => document.getElementById(name);
-const pause = () => new Promise((done) => setTimeout(done));
-const PRISTINE = document.documentElement.outerHTML; // before anything is added to it
+const nextTask = () => new Promise((done) => setTimeout(done));
+const PRISTINE = document.documentElement.outerHTML; // before the page changes it
 
 class Page {
-  // `own` is null, or a person's data as show/page/own.py has them.
+  // `own` is null or the user's data, as show/page/own.py writes them.
   constructor(own, state) {
     this.own = own;
     this.state = state;
@@ -53,12 +53,15 @@ class Page {
       this.player.parts.plane.focus();
     });
     document.addEventListener("dragover", (event) => event.preventDefault());
-    document.addEventListener("drop", (event) => this.drop(event));
+    document.addEventListener("drop", (event) => {
+      event.preventDefault();
+      this.open(event.dataTransfer.files[0]);
+    });
     document.addEventListener("keydown", (event) => pressed(this, event));
   }
 
   build() {
-    this.player = mountPlayer(byId("player"), emptyStory(USUAL.start), {
+    this.player = mountPlayer(byId("player"), emptyStory(DEFAULTS.start), {
       moved: (t) => this.moved(t),
       overlay: (pen, player) => this.editor?.draw(pen, player.palette, player.frame),
       boxOf: (points, width, height) => boxAround(this.fitted || points, width, height),
@@ -105,46 +108,38 @@ class Page {
     });
   }
 
-  // What has just happened, for a moment, beside everything else.
+  // Show for a moment what has just happened.
   note(text) {
     clearTimeout(this.staleness);
     byId("note").textContent = text;
     this.staleness = setTimeout(() => (byId("note").textContent = ""), STALE);
   }
 
-  trouble(text) {
-    byId("trouble").textContent = text;
-  }
-
-  // An example by its coordinates.
+  // Add an example by its coordinates.
   addAt(x, y) {
-    const answer = addedBy(this.state.tool) ?? 1;
-    this.change([...this.points, [x, y, answer]], true);
-    this.note(`${MARKS[markOf(answer)].name} added at ${x}, ${y}.`);
+    const label = labelAddedBy(this.state.tool) ?? 1;
+    this.change([...this.points, [x, y, label]], true);
+    this.note(`${MARKS[markOf(label)].name} added at ${x}, ${y}.`);
   }
 
-  async drop(event) {
-    event.preventDefault();
-    await this.open(event.dataTransfer.files[0]);
-  }
-
-  // A file that was chosen or dropped on the page is the person's own data from now on.
+  // Take a file that was chosen or dropped on the page as the user's own data.
   async open(file) {
     if (!file) return;
     try {
       this.own = readTable(file.name, await file.text(), MOST_POINTS);
     } catch (error) {
       if (!(error instanceof NotReadError)) throw error;
-      this.trouble(`${error.message} \`rosenblatt watch\` reads more kinds of file.`);
+      byId("trouble").textContent =
+        `${error.message} \`rosenblatt watch\` reads more kinds of file.`;
       return;
     }
-    this.trouble("");
+    byId("trouble").textContent = "";
     this.makeSettings();
     await this.set({ ...fileState(this.own), points: null, t: 0 });
     this.note(`${file.name}: ${counted(this.own.rows, "row")}.`);
   }
 
-  // Take new values of the state, and do what follows from them.
+  // Change the state, and update the page accordingly.
   async set(values) {
     const learnAgain = LEARNING.some((name) => name in values);
     this.state = { ...this.state, ...values };
@@ -180,7 +175,7 @@ class Page {
     this.look = look;
   }
 
-  // The examples of the state, and then their story.
+  // Load the examples of the state, and learn from them.
   async load() {
     if (this.own?.labels.length > 2 && isProjected(this.state))
       this.state = { ...this.state, ...fileState(this.own) };
@@ -192,9 +187,9 @@ class Page {
     await this.learn(state.t);
   }
 
-  // The story of the examples as they are; of many wishes only the last is fulfilled.
+  // Learn from the current examples; of several requests only the last is served.
   async learn(t) {
-    this.wish = { t };
+    this.request = { t };
     if (this.asking) return this.asking;
     this.asking = this.learnLast();
     try {
@@ -206,20 +201,16 @@ class Page {
   }
 
   async learnLast() {
-    while (this.wish) {
-      const { t } = this.wish;
-      this.wish = null;
-      await pause();
-      if (this.wish) continue;
-      const story = this.storyNow();
-      this.take(story, t === "end" ? story.corrections : t);
+    while (this.request) {
+      const { t } = this.request;
+      this.request = null;
+      await nextTask();
+      if (this.request) continue;
+      const examples = examplesOf(this);
+      const { state } = this;
+      const story = examples.answers.length ? learn(examples, state) : emptyStory(state.start);
+      this.showStory(story, t === "end" ? story.corrections : t);
     }
-  }
-
-  storyNow() {
-    const { state } = this;
-    const examples = examplesOf(this);
-    return examples.answers.length ? learn(examples, state) : emptyStory(state.start);
   }
 
   async lookForFewest(story) {
@@ -234,7 +225,7 @@ class Page {
     if (found) this.player.setFewest(found);
   }
 
-  take(story, t) {
+  showStory(story, t) {
     this.player.setStory(story, t);
     this.state.t = this.player.t;
     this.lookForFewest(this.player.story);
@@ -244,7 +235,7 @@ class Page {
     this.remember();
   }
 
-  // Other examples: shown at once, learnt from as soon as there is time.
+  // Show other examples at once, and learn from them as soon as there is time.
   change(points, done, before = this.points) {
     const { player, state } = this;
     const atEnd = player.t > 0 && player.t === player.story.T;
@@ -265,7 +256,7 @@ class Page {
 
   clearAll() {
     this.past = [...this.past.slice(-49), this.points];
-    this.set({ data: USUAL.data, points: [], t: 0 });
+    this.set({ data: DEFAULTS.data, points: [], t: 0 });
   }
 
   undo() {
@@ -281,18 +272,18 @@ class Page {
     this.remember();
   }
 
-  // The address follows, not faster than browsers allow.
+  // Update the address later: browsers limit how often that is allowed.
   remember() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.writeAddress(), this.player.playing ? 400 : 120);
   }
 
-  // The link to what is shown; null where it is too long for one.
+  // Write the state to the address; returns the link, or null if it is too long for one.
   async writeAddress() {
     clearTimeout(this.timer);
     const { state } = this;
     const address = await toAddress(state);
-    if (state !== this.state) return this.writeAddress(); // it went on meanwhile
+    if (state !== this.state) return this.writeAddress(); // the state has changed meanwhile
     const fits = address.length <= LONGEST;
     if ((fits ? address : "#") !== location.hash) {
       history.replaceState(null, "", fits && address !== "#" ? address : location.pathname);
@@ -320,16 +311,15 @@ class Page {
     return this.note("That is too much for a link: the page was saved as a file that has it all.");
   }
 
-  async copy(text, told) {
+  async copy(text, message) {
     try {
       await navigator.clipboard.writeText(text);
-      this.note(told);
+      this.note(message);
     } catch {
       this.note("Copying is not allowed here; the address of this page is the link.");
     }
   }
 
-  // The page as it came, with the data and the state of now in it.
   savePage() {
     const { x, y, ...state } = this.state;
     savePage(PRISTINE, { own: this.own, state: this.own ? { ...state, x, y } : state });

@@ -1,4 +1,4 @@
-// Facts: what is true at t, in words and numbers.
+// Panels: what is true at t, the verdict with its proof, and the captions, in words and numbers.
 import { MARKS } from "./drawing.js";
 import { clear, make } from "./elements.js";
 import { counted, grouped, say, sayBound, sayShort, saySigned } from "./numbers.js";
@@ -24,7 +24,7 @@ export function showFacts(facts, story, t) {
   const pocket = story.pocketAt(t);
   if (pocket)
     entries.push(["in the pocket", pocket.mistakes, `from t = ${grouped(pocket.t)}`, "pocket"]);
-  else entries.push(["cycle", story.cycle(Math.max(t, 1)), "", "cycle"]);
+  else entries.push(["cycle", story.epoch(Math.max(t, 1)), "", "cycle"]);
   clear(
     facts.numbers,
     ...entries.map(([name, value, more, key]) =>
@@ -39,7 +39,7 @@ export function showFacts(facts, story, t) {
   showSum(facts.sum, story, t);
 }
 
-// The weights before and after, and what is added.
+// Show the weights before and after the update, and what is added.
 function showSum(table, story, t) {
   const after = story.weights(t);
   if (!after) return clear(table);
@@ -47,7 +47,7 @@ function showSum(table, story, t) {
   const head = after.slice(0, Math.min(size, WEIGHTS_SHOWN)).map((_, i) => nameOf(story, i));
   if (size > WEIGHTS_SHOWN) head[WEIGHTS_SHOWN - 1] += " …";
   const [caption, rows] = story.many
-    ? ["The weights of every label", blocks(story, t, after, size)]
+    ? ["The weights of every label", labelRows(story, t, after, size)]
     : ["The weights and the correction", addition(story, t, after)];
   const hidden = make("caption", { class: "rb-hidden" }, caption);
   clear(table, hidden, row("th", "", head), ...rows);
@@ -55,31 +55,31 @@ function showSum(table, story, t) {
   return table;
 }
 
-// w(t − 1), what is added, and w(t), one under the other.
+// Return the rows w(t − 1), what is added, and w(t).
 function addition(story, t, after) {
   const numbers = (w) => w.slice(0, WEIGHTS_SHOWN).map(sayShort);
   const now = row("td", t < 1000 ? `w(${t})` : "w(t)", numbers(after), "rb-now");
   if (t === 0) return [now];
-  const sign = story.answers[story.corrected(t)] > 0 ? "+" : "−";
+  const sign = story.answers[story.updatedRow(t)] > 0 ? "+" : "−";
   const before = row("td", t < 1000 ? `w(${t - 1})` : "w(t−1)", numbers(story.weights(t - 1)));
-  return [before, addedRow(story, t, `${sign} `), now];
+  return [before, additionRow(story, t, `${sign} `), now];
 }
 
-// What is added and taken off, and the w(t) of every label.
-function blocks(story, t, after, size) {
-  const n = story.corrected(t);
+// Return the rows of what is added or subtracted, and of the w(t) of every label.
+function labelRows(story, t, after, size) {
+  const n = story.updatedRow(t);
   const rows = story.labels.map((_, k) => {
     const moved = n === null ? "" : { [story.answers[n]]: "+", [story.rival(t)]: "−" }[k] || "";
     const name = `${MARKS[story.markOf(k)].sign}${moved && ` ${moved} ${stepOf(story)}x`}`;
     const values = after.slice(k * size, (k + 1) * size).slice(0, WEIGHTS_SHOWN);
     return row("td", name, values.map(sayShort), moved ? "rb-now" : "");
   });
-  return n === null ? rows : [addedRow(story, t, ""), ...rows];
+  return n === null ? rows : [additionRow(story, t, ""), ...rows];
 }
 
 const stepOf = (story) => (story.json.eta === 1 ? "" : "η ");
 
-function addedRow(story, t, sign) {
+function additionRow(story, t, sign) {
   const values = added(story, t).slice(0, WEIGHTS_SHOWN).map(saySigned);
   return row("td", `${sign}${stepOf(story)}x`, values, "rb-added");
 }
@@ -93,7 +93,7 @@ function row(cell, name, values, kind = "") {
 const nameOf = (story, i) => `w${story.json.intercept ? i : i + 1}`;
 
 function added(story, t) {
-  const n = story.corrected(t);
+  const n = story.updatedRow(t);
   const x0 = story.json.intercept;
   const x = story.row(n);
   const step = story.json.eta * (story.many ? 1 : story.answers[n]);
@@ -108,7 +108,7 @@ export function sentenceAt(story, t) {
       : "The start";
     return `${start}: ${counted(story.count(0), "mistake")}. Step to correct the first.`;
   }
-  const n = story.corrected(t);
+  const n = story.updatedRow(t);
   const { sign } = MARKS[story.mark(n)];
   const step = story.json.eta === 1 ? "" : `${say(story.json.eta)}·`;
   const rule = story.answers[n] > 0 ? `w + ${step}x` : `w − ${step}x`;
@@ -116,11 +116,9 @@ export function sentenceAt(story, t) {
   const why = rival
     ? `did not score above ${rival}, so the w of ${sign} becomes w + ${step}x, that of ${rival} w − ${step}x`
     : `was a mistake, so w becomes ${rule}`;
-  const told = `Correction ${grouped(t)}: ${sign} example ${story.name(n)} ${why}.`;
-  return t === story.T ? `${told} ${story.json.told}.` : told;
+  const sentence = `Correction ${grouped(t)}: ${sign} example ${story.name(n)} ${why}.`;
+  return t === story.T ? `${sentence} ${story.json.told}.` : sentence;
 }
-
-// Verdict: can any line answer every example, and the proof of it, in words and on the picture.
 
 const TITLES = {
   separable: "Separable",
@@ -139,7 +137,7 @@ const OF_LABELS = {
 };
 
 const ROWS_SHOWN = 8; // of a proof
-const LARGE = 10000; // corrections; above, advice on scaling is worth a line
+const LARGE = 10000; // updates; a larger bound comes with advice on scaling
 
 export function verdictPanel(toggled) {
   const panel = make("section", { class: "rb-verdict", "aria-label": "Verdict" });
@@ -167,7 +165,7 @@ export function showVerdict(parts, story, proof) {
   if (proof) parts.details.append(...proofLines(story));
 }
 
-// Which columns and rows a verdict is about.
+// Name the columns and rows that a verdict is about.
 function aboutOf({ json, names, total, flat }) {
   if (json.about) return json.about;
   const some = counted(total, "example");
@@ -175,7 +173,7 @@ function aboutOf({ json, names, total, flat }) {
   return `About ${counted(json.features.length, "feature")} of ${some}`;
 }
 
-// The guarantee, before the first step: R²/ρ² corrections at the most.
+// Write the guarantee, known before the first step: at most R²/ρ² updates.
 function boundSentence(story) {
   const verdict = story.verdict;
   if (verdict.name === "separable") {
@@ -222,7 +220,7 @@ function proofLines(story) {
   }
   const part = verdict.blocking[0];
   if (!part) return verdict.told.slice(1).map(paragraph);
-  const told =
+  const sentence =
     `These ${part.rows.length} examples block every line: weighted by λ, the ○ and ` +
     "the × have one common middle, the point ◇ in both hulls. Checked in exact arithmetic.";
   const rows = part.rows
@@ -233,13 +231,13 @@ function proofLines(story) {
       make("td", { "data-multiplier": n }, `λ = ${multiplier(part, i)}`),
     ]);
   const more = part.rows.length - rows.length;
-  return blockingLines(told, rows, more > 0 && `… and ${more} more.`);
+  return conflictLines(sentence, rows, more > 0 && `… and ${more} more.`);
 }
 
 const paragraph = (text) => make("p", {}, text);
 
-// What blocks every line: a sentence, a table, and that there is more.
-function blockingLines(told, rows, more) {
+// Show a conflict: a sentence, a table, and a note if there are more rows.
+function conflictLines(sentence, rows, more) {
   const caption = "Blocking examples and their multipliers";
   const table = make(
     "table",
@@ -247,13 +245,13 @@ function blockingLines(told, rows, more) {
     make("caption", { class: "rb-hidden" }, caption),
     ...rows.map((cells) => make("tr", {}, ...cells)),
   );
-  return [paragraph(told), table, ...(more ? [paragraph(more)] : [])];
+  return [paragraph(sentence), table, ...(more ? [paragraph(more)] : [])];
 }
 
-// Of more than two labels: which examples are nearest to which rivals, or cannot all be right.
+// Name the examples on the margin or in conflict, with their competing labels.
 function labelLines(story) {
-  const { name, margin, radius, pairs, shares, told: lines } = story.verdict;
-  if (!pairs.length) return lines.slice(1).map(paragraph);
+  const { name, margin, radius, pairs, shares, told } = story.verdict;
+  if (!pairs.length) return told.slice(1).map(paragraph);
   const paired = pairs.map(([n, r]) => {
     const rival = MARKS[story.markOf(r)].sign;
     return `${MARKS[story.mark(n)].sign} example ${story.name(n)} against ${rival}`;
@@ -265,12 +263,12 @@ function labelLines(story) {
       `On it, framed in the picture: ${held}. Checked in exact arithmetic.`,
     ].map(paragraph);
   }
-  const told =
+  const sentence =
     "These cannot all be right: weighted by λ, x for its label and −x for the rival sum to nothing. Checked in exact arithmetic.";
   const rows = paired
     .slice(0, ROWS_SHOWN)
     .map((text, i) => [make("td", {}, text), make("td", {}, `λ = ${say(shares[i], 3)}`)]);
-  return blockingLines(told, rows, paired.length > ROWS_SHOWN && "… and more.");
+  return conflictLines(sentence, rows, paired.length > ROWS_SHOWN && "… and more.");
 }
 
 function numbered(story, rows) {
@@ -281,8 +279,7 @@ function numbered(story, rows) {
   return rows.length > 6 ? `${names} and ${rows.length - 6} more` : names;
 }
 
-// Captions: what each picture shows, in words.
-
+// Describe the picture of the plane for a screen reader.
 export function planeLabel(story, t) {
   const marks = story.many ? story.marks : [...story.marks].reverse();
   const counts = marks.map((mark) => {

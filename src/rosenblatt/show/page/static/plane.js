@@ -1,11 +1,11 @@
-// Plane: the examples, the line, both half-planes, w and the correction, drawn once for a canvas
-// and for SVG alike.
-import { areaOf, colourOf, drawMarks, MARKS, nameStyle } from "./drawing.js";
+// Plane: the picture of the examples, the regions, the lines, w, the update and the proof, drawn
+// with any pen.
+import { areaOf, colorOf, drawArrow, drawMarks, MARKS, nameStyle } from "./drawing.js";
 import { clipped, partsOf, pixelEdges, planesAt, radiusFor, ticks } from "./geometry.js";
 import { say } from "./numbers.js";
 
-// A scene is {story, t, part, frame, palette, wrong, proof}; `part` from 0 to 1 is how far the
-// correction that leads to t has gone.
+// A scene is {story, t, part, frame, palette, wrong, proof}; `part`, from 0 to 1, is how far the
+// update that leads to t has gone.
 export function drawPlane(pen, scene, layPoints) {
   const planes = planesAt(scene);
   drawParts(pen, scene, planes);
@@ -17,12 +17,12 @@ export function drawPlane(pen, scene, layPoints) {
   if (layPoints) layPoints();
   else drawPoints(pen, scene.story, scene.frame, scene.palette);
   drawPocketName(pen, scene);
-  if (planes) drawMistakes(pen, scene); // while w = 0 all are, and nothing is to be seen
-  drawCorrected(pen, scene);
+  if (planes) drawMistakes(pen, scene); // while w = 0 all examples are mistakes
+  drawUpdated(pen, scene);
   if (scene.proof) drawProofAbove(pen, scene);
 }
 
-// What is the same at every t: the player draws it once and lays it over the rest.
+// Draw what is the same at every t: the player does it once.
 export function drawPoints(pen, story, frame, palette) {
   drawLabels(pen, story, frame, palette);
   const r = radiusFor(story.points.length, frame);
@@ -43,7 +43,7 @@ function drawParts(pen, { story, frame, palette }, planes) {
 
 function drawGrid(pen, { story, frame, palette }) {
   const { width, height } = frame;
-  const [across, up] = marks(story, frame);
+  const [across, up] = gridOf(story, frame);
   const grid = [
     ...across.map((x) => [frame.x(x), 0, frame.x(x), height]),
     ...up.map((y) => [0, frame.y(y), width, frame.y(y)]),
@@ -52,7 +52,7 @@ function drawGrid(pen, { story, frame, palette }) {
 }
 
 // An axis without a name has no numbers either.
-function marks({ names }, { box, width, height }) {
+function gridOf({ names }, { box, width, height }) {
   const about = (length) => Math.min(8, Math.max(5, length / 110));
   return [
     ticks(box.left, box.right, about(width)),
@@ -64,7 +64,7 @@ function drawLabels(pen, story, frame, palette) {
   const { width, height } = frame;
   const size = Math.max(11, Math.min(palette.size * 0.75, 20));
   const style = { size, font: palette.font, fill: palette.soft, halo: palette.paper };
-  const [across, up] = marks(story, frame);
+  const [across, up] = gridOf(story, frame);
   const inside = (place, end) => place > 3 * size && place < end - 3 * size;
   for (const x of across.filter((value) => inside(frame.x(value), width)))
     pen.text(say(x), frame.x(x), height - 8, { ...style, align: "center" });
@@ -79,7 +79,7 @@ function drawLabels(pen, story, frame, palette) {
   drawLegend(pen, story, frame, palette, { ...style, weight: 600, align: "right" });
 }
 
-// What the signs mean; the page's own labels are the signs themselves.
+// Draw the legend; labels of the page that have no names are their signs.
 function drawLegend(pen, story, { width }, palette, style) {
   const { labels } = story;
   if (!labels) return;
@@ -92,7 +92,7 @@ function drawLegend(pen, story, { width }, palette, style) {
   (two ? lines.reverse() : lines).forEach(([text, mark], i) =>
     pen.text(text, width - 10, (1 + 1.35 * i) * style.size + 8, {
       ...style,
-      fill: colourOf(palette, mark),
+      fill: colorOf(palette, mark),
     }),
   );
 }
@@ -108,7 +108,7 @@ function drawLine(pen, scene, planes) {
   if (planes.length === 1 && edges.length) drawNormal(pen, scene, planes[0], edges[0]);
 }
 
-// w is drawn on its line, pointing to where the answer is yes.
+// Draw w on its line, pointing to the side of yes.
 function drawNormal(pen, { frame, palette }, line, [[x1, y1], [x2, y2]]) {
   const [dx, dy] = [line[1] / frame.kx, -line[2] / frame.ky];
   const [ux, uy] = [y2 - y1, x1 - x2];
@@ -119,21 +119,6 @@ function drawNormal(pen, { frame, palette }, line, [[x1, y1], [x2, y2]]) {
   const to = [from[0] + (side * reach * ux) / length, from[1] + (side * reach * uy) / length];
   drawArrow(pen, from, to, { stroke: palette.ink, width: 2.5 });
   pen.text("w", to[0] + 8, to[1] - 6, nameStyle(palette));
-}
-
-export function drawArrow(pen, from, to, style) {
-  const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
-  const length = Math.hypot(dx, dy);
-  if (length < 1) return;
-  const head = Math.min(11, 0.6 * length);
-  const [ux, uy] = [dx / length, dy / length];
-  const base = [to[0] - head * ux, to[1] - head * uy];
-  const wing = 0.45 * head;
-  pen.lines([from, base], style);
-  pen.polygon(
-    [to, [base[0] - wing * uy, base[1] + wing * ux], [base[0] + wing * uy, base[1] - wing * ux]],
-    { fill: style.stroke },
-  );
 }
 
 function drawOldLine(pen, { story, t, frame, palette }) {
@@ -165,15 +150,15 @@ function drawMistakes(pen, { story, frame, palette, wrong }) {
   pen.circles(places, r * 1.75, { stroke: palette.mark, width: Math.max(1, r / 5) });
 }
 
-function drawCorrected(pen, { story, t, frame, palette }) {
-  const n = story.corrected(t);
+function drawUpdated(pen, { story, t, frame, palette }) {
+  const n = story.updatedRow(t);
   if (n === null) return;
   const r = Math.max(6, radiusFor(story.points.length, frame));
   pen.circles([frame.at(story.points[n])], r * 2.6, { stroke: palette.ink, width: 3 });
 }
 
-// Drawn proof: the widest band and who holds it, or the examples that block every line, with their
-// multipliers and the point of both hulls.
+// The proof: the widest band and the examples on its edges, or the examples in conflict with their
+// multipliers and the point that both convex hulls contain.
 
 function drawProofBelow(pen, scene) {
   const { story, frame, palette } = scene;
@@ -186,13 +171,13 @@ function drawProofBelow(pen, scene) {
   for (const sign of [1, -1]) {
     const members = part.rows.filter((n) => story.answers[n] === sign);
     const shape = hull(members.map((n) => story.points[n])).map((point) => frame.at(point));
-    const colour = sign > 0 ? palette.yes : palette.no;
-    pen.polygon(shape, { fill: colour, opacity: 0.14 });
-    pen.polygon(shape, { stroke: colour, width: 3 });
+    const color = sign > 0 ? palette.yes : palette.no;
+    pen.polygon(shape, { fill: color, opacity: 0.14 });
+    pen.polygon(shape, { stroke: color, width: 3 });
   }
 }
 
-// The line that makes the fewest mistakes, named where it leaves the picture.
+// Draw the line with the fewest mistakes, with its name where it leaves the picture.
 function drawFewest(pen, { story, frame, palette }) {
   const [found] = pixelEdges(frame, [story.fewest.line]);
   if (!found) return;
@@ -260,13 +245,13 @@ function drawProofAbove(pen, { story, frame, palette }) {
   pen.text("in both hulls", x, y - 1.4 * k, { ...style, align: "center" });
 }
 
-// A multiplier as its share of all, as Python says it; those of either side sum to a half.
+// Write a multiplier as its share of all, as Python does; those of either side sum to one half.
 export function multiplier(part, i) {
   return say(part.shares[i] / 2, 3);
 }
 
-// Where a text beside a point covers no other: away from the common point first, where the hulls
-// leave room.
+// Find a place for a text beside a point where it covers no other, starting on the side that faces
+// away from the common point.
 function freePlace(text, [px, py], { x, y, r, frame, taken, style }) {
   const [right, below] = [px >= x, py >= y];
   const places = [1, 2.2].flatMap((far) =>
@@ -287,7 +272,7 @@ function freePlace(text, [px, py], { x, y, r, frame, taken, style }) {
   return places.find(free) || places[0];
 }
 
-// About where a text is drawn.
+// Estimate the box of a text.
 function boxOf(text, x, y, align, size) {
   const width = 0.58 * size * text.length;
   const left = x - { left: 0, center: width / 2, right: width }[align];

@@ -1,11 +1,12 @@
-// Player: mounts a story on any element and plays it. It needs no server and nothing but itself.
+// Player: mounts a story on any element and plays it.
 //
 //   const player = mountPlayer(element, storyJson, { t: 0, proof: false });
 //   player.show(t); player.play(); player.setStory(json); player.redraw(); player.end();
 //
 // `element` gets the class "rb-player"; theme.css and player.css style it. Options: `t`, `proof`,
-// `speed` (corrections a second), `moved(t)` called after each move, `boxOf(points, w, h)` for
-// a box of one's own. `player.parts` has the elements, for a page that adds to them.
+// `speed` (updates per second), `moved(t)`, called after each move, `overlay(pen, player)`, called
+// after the plane is drawn, and `boxOf(points, w, h)` for another box around the points.
+// `player.parts` has the elements, for a page that adds to them.
 import { drawVectors, mistakesChart, squeezeChart } from "./charts.js";
 import { CanvasPen, paletteOf, Sheet, SvgPen } from "./drawing.js";
 import { make } from "./elements.js";
@@ -23,7 +24,7 @@ import {
 } from "./panels.js";
 import { drawPlane, drawPoints } from "./plane.js";
 import { Story } from "./story.js";
-import { namePlay, Timeline, transportOf } from "./transport.js";
+import { showPlaying, Timeline, transportOf } from "./transport.js";
 
 const SWING = 420; // milliseconds that the line takes to turn
 
@@ -43,12 +44,12 @@ class Player {
     this.build();
     this.setStory(json, options.t || 0);
     this.scheme = window.matchMedia("(prefers-color-scheme: dark)");
-    this.recolour = () => this.redraw();
-    this.scheme.addEventListener("change", this.recolour);
+    this.recolor = () => this.redraw();
+    this.scheme.addEventListener("change", this.recolor);
   }
 
   build() {
-    const again = () => this.redraw();
+    const redraw = () => this.redraw();
     const plane = make("canvas", { class: "rb-plane", role: "img" });
     const stage = make("div", { class: "rb-stage" }, plane);
     const { transport, ...controls } = transportOf(this);
@@ -82,11 +83,11 @@ class Player {
       side,
     };
     this.sheets = {
-      plane: new Sheet(plane, again),
-      vectors: new Sheet(vectors, again),
-      squeeze: new Sheet(squeeze.canvas, again),
-      mistakes: new Sheet(mistakes.canvas, again),
-      marks: new Sheet(controls.marks, again),
+      plane: new Sheet(plane, redraw),
+      vectors: new Sheet(vectors, redraw),
+      squeeze: new Sheet(squeeze.canvas, redraw),
+      mistakes: new Sheet(mistakes.canvas, redraw),
+      marks: new Sheet(controls.marks, redraw),
     };
     this.timeline = new Timeline(this.sheets.marks, this.parts.slider);
   }
@@ -97,10 +98,10 @@ class Player {
     this.t = Math.max(0, Math.min(t, this.story.T));
     this.part = 1;
     this.redraw();
-    this.tell();
+    this.announce();
   }
 
-  // What is known by now of the fewest mistakes of any line: {mistakes, line}.
+  // Show the fewest mistakes of any line: {mistakes, line}.
   setFewest(found) {
     this.story.fewest = found;
     this.shownStory = null;
@@ -130,24 +131,22 @@ class Player {
   go(t) {
     this.pause();
     this.show(t);
-    this.tell();
+    this.announce();
   }
 
-  // One correction forward, the line turning on its way.
+  // Go one update forward, with the line turning on its way.
   step() {
     this.pause();
-    if (this.t >= this.story.T) return this.tell();
-    this.show(this.t + 1);
-    this.tell();
-    if (calm()) return undefined;
-    this.swing(SWING);
-    return undefined;
+    if (this.t < this.story.T) this.turn();
+    this.announce();
   }
 
-  swing(duration) {
+  turn() {
+    this.show(this.t + 1);
+    if (prefersReducedMotion()) return;
     const begin = performance.now();
     const turn = (now) => {
-      this.part = Math.min(1, (now - begin) / duration);
+      this.part = Math.min(1, (now - begin) / SWING);
       this.draw();
       if (this.part < 1) this.request = requestAnimationFrame(turn);
     };
@@ -159,28 +158,31 @@ class Player {
     if (this.story.T === 0) return;
     if (this.t >= this.story.T) this.show(0);
     this.playing = true;
-    namePlay(this.parts.play, this.playing);
+    showPlaying(this.parts.play, this.playing);
     const begun = { t: this.t, now: performance.now() };
     const turn = (now) => {
       if (!this.playing) return;
-      const passed = begun.t + ((now - begun.now) / 1000) * this.speed + (calm() ? 0 : 1);
+      const passed =
+        begun.t + ((now - begun.now) / 1000) * this.speed + (prefersReducedMotion() ? 0 : 1);
       const t = Math.min(this.story.T, Math.floor(passed));
-      // The line turns in the first half of its time and rests in the second.
-      this.part = calm() || this.speed > 10 ? 1 : Math.min(1, 2 * (passed - Math.floor(passed)));
+      // The line turns in the first half of the time of an update and rests in the second.
+      this.part =
+        prefersReducedMotion() || this.speed > 10
+          ? 1
+          : Math.min(1, 2 * (passed - Math.floor(passed)));
       if (passed > this.story.T + 1) this.part = 1;
       const moved = t !== this.t;
       this.t = t;
       this.draw();
       if (moved && this.options.moved) this.options.moved(t);
-      if (t >= this.story.T && this.part === 1) return this.finished();
+      if (t >= this.story.T && this.part === 1) {
+        this.pause();
+        this.announce();
+        return;
+      }
       this.request = requestAnimationFrame(turn);
     };
     this.request = requestAnimationFrame(turn);
-  }
-
-  finished() {
-    this.pause();
-    this.tell();
   }
 
   pause() {
@@ -190,14 +192,15 @@ class Player {
       this.part = 1;
       this.draw();
     }
-    namePlay(this.parts.play, this.playing);
+    showPlaying(this.parts.play, this.playing);
   }
 
-  tell() {
+  // Tell a screen reader what has happened.
+  announce() {
     this.parts.live.textContent = `${sentenceAt(this.story, this.t)} ${counted(this.story.count(this.t), "mistake")} left.`;
   }
 
-  // Everything anew: another size, theme or story.
+  // Draw everything redraw, in another size or theme or with another story.
   redraw() {
     if (!this.story) return;
     this.palette = paletteOf(this.element);
@@ -245,7 +248,7 @@ class Player {
     };
   }
 
-  // What depends on t.
+  // Draw what depends on t.
   draw() {
     const { story, t, sheets, palette } = this;
     if (sheets.plane.width) {
@@ -270,10 +273,10 @@ class Player {
       chart.sheet.lay(chart.layer);
       chart.above(new CanvasPen(context), t);
     }
-    this.showWords();
+    this.showTexts();
   }
 
-  showWords() {
+  showTexts() {
     const { story, t, parts } = this;
     if (this.shownAt === t && this.shownStory === story && this.shownProof === this.proof) return;
     const other = this.shownStory !== story || this.shownProof !== this.proof;
@@ -295,14 +298,14 @@ class Player {
     parts.play.disabled = story.T === 0;
   }
 
-  // The picture as SVG text, in the colours of now.
+  // Return the picture as SVG text, in the current colors.
   svg(width = 800, height = 800) {
     const pen = new SvgPen(width, height);
     drawPlane(pen, this.scene(this.makeFrame(width, height)));
     return pen.finished(planeLabel(this.story, this.t));
   }
 
-  // The picture as a canvas of its own, `scale` pixels for one.
+  // Return the picture as a new canvas, with `scale` pixels for one.
   picture(width = 800, height = 800, scale = 2) {
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [scale * width, scale * height];
@@ -314,7 +317,7 @@ class Player {
 
   end() {
     this.pause();
-    this.scheme.removeEventListener("change", this.recolour);
+    this.scheme.removeEventListener("change", this.recolor);
     Object.values(this.sheets).forEach((sheet) => sheet.end());
     this.element.replaceChildren();
   }
@@ -330,6 +333,6 @@ function chartFigure(kind) {
   };
 }
 
-function calm() {
+function prefersReducedMotion() {
   return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 }

@@ -49,10 +49,10 @@ export function againstRivals({ claim, labels, x0 }, X, y) {
   if (known.length !== labels) refuse(`this is a proof about ${labels} labels; y has others.`);
   const first = claim === "separable" ? 0 : 1;
   const rows = X.flatMap((x, n) => {
-    const tall = x0 ? [x0, ...x] : x;
+    const augmented = x0 ? [x0, ...x] : x;
     return known.flatMap((rival, r) => {
       const sign = (k) => Number(known[k] === y[n]) - Number(k === r);
-      const row = known.flatMap((_, k) => (k < first ? [] : tall.map((v) => sign(k) * v)));
+      const row = known.flatMap((_, k) => (k < first ? [] : augmented.map((v) => sign(k) * v)));
       return rival === y[n] ? [] : [row];
     });
   });
@@ -229,18 +229,18 @@ function treeFault({ nodes, weightings }, sets, costOf, need) {
   const bad = weightings.findIndex((weighting) => !isWeighting(weighting, sets.length));
   if (bad >= 0) return `weighting ${bad} is none on these sets`;
   const branch = new Branch(sets, costOf);
-  const asked = [];
+  const open = []; // rows whose second subtree is still to come
   for (const [at, node] of nodes.entries()) {
     if (node >= 0) {
       if (!branch.giveUp(node)) return `node ${at}: row ${node} cannot be asked about here`;
-      asked.push(node);
+      open.push(node);
       continue;
     }
     const weighting = weightings[-1 - node];
     const fault = weighting ? branch.fault(weighting, need) : "it has no weighting";
     if (fault) return `node ${at}, a leaf: ${fault}`;
-    while (asked.length && branch.turn(asked.at(-1))) asked.pop();
-    if (!asked.length) return at + 1 === nodes.length ? "" : "nodes come after its end";
+    while (open.length && branch.turn(open.at(-1))) open.pop();
+    if (!open.length) return at + 1 === nodes.length ? "" : "nodes come after its end";
   }
   return "it ends where a subtree is missing";
 }
@@ -258,7 +258,7 @@ function isWeighting({ over, sets, shares }, count) {
 // mistakes cost, and how many of them each set has.
 class Branch {
   constructor(sets, costOf) {
-    Object.assign(this, { sets, costOf, asked: new Map(), spent: 0n });
+    Object.assign(this, { sets, costOf, branched: new Map(), spent: 0n });
     this.hits = sets.map(() => 0);
     this.setsOf = new Map();
     sets.forEach((rows, j) => {
@@ -268,17 +268,17 @@ class Branch {
 
   // Take a row as a mistake, if the tree may branch on it.
   giveUp(row) {
-    if (this.asked.has(row) || this.costOf(row) === null) return false;
+    if (this.branched.has(row) || this.costOf(row) === null) return false;
     this.count(row, 1);
-    this.asked.set(row, true);
+    this.branched.set(row, true);
     return true;
   }
 
   // Turn a mistake into a right row; a row that was right is open again, and true is returned.
   turn(row) {
-    if (!this.asked.get(row)) return this.asked.delete(row);
+    if (!this.branched.get(row)) return this.branched.delete(row);
     this.count(row, -1);
-    this.asked.set(row, false);
+    this.branched.set(row, false);
     return false;
   }
 
@@ -297,7 +297,7 @@ class Branch {
       for (const n of this.sets[j]) loads.set(n, (loads.get(n) ?? 0n) + shares[i]);
     });
     for (const [n, load] of loads) {
-      if (!this.asked.has(n) && load > this.costOf(n) * over) {
+      if (!this.branched.has(n) && load > this.costOf(n) * over) {
         return `the sets of row ${n} weigh more than it costs`;
       }
     }
@@ -341,7 +341,7 @@ function readProof(text) {
 // Parse a JSON text whose numbers are integers and in which no object has a key twice.
 function parse(text) {
   let count = 0; // of keys
-  const whole = (_, value, context) => {
+  const toBigInt = (_, value, context) => {
     if (typeof value !== "number") {
       if (value && !Array.isArray(value) && typeof value === "object") {
         count += Object.keys(value).length;
@@ -352,7 +352,7 @@ function parse(text) {
     return /^-?\d{1,1000}$/.test(written) ? BigInt(written) : refuse(STRANGE);
   };
   try {
-    const content = JSON.parse(text, whole);
+    const content = JSON.parse(text, toBigInt);
     const tokens = text.match(/"(?:[^"\\]|\\.)*"\s*:?/g) ?? [];
     const keys = Object.keys(content).filter((key) => !MORE.includes(key));
     const once = tokens.filter((token) => token.endsWith(":")).length === count;

@@ -1,14 +1,14 @@
-// Report: a page of its own: the player with its run, and the still pictures below it.
-import { drawMargins, drawMeeting } from "./charts.js";
+// Report: the player with its run, and the pictures below it.
+import { drawLogSqueeze, drawMargins } from "./charts.js";
 import { CanvasPen, markOf, paletteOf, Sheet } from "./drawing.js";
 import { frameOf } from "./geometry.js";
 import { drawPlane } from "./plane.js";
 import { mountPlayer } from "./player.js";
 import { Story } from "./story.js";
 
-const DRAW = { line: drawScene, squeeze: drawMeeting, margins: drawMargins };
+const DRAW = { line: drawScene, squeeze: drawLogSqueeze, margins: drawMargins };
 
-// Draws every canvas with `data-picture` from its numbers, or from the run; gives the player.
+// Draw every canvas with `data-picture` from its numbers or from the run; returns the player.
 export function mountReport() {
   const data = document.getElementById("player-story");
   const story = data && JSON.parse(data.textContent);
@@ -22,17 +22,17 @@ export function mountReport() {
 }
 
 function mountPicture(canvas, draw, data) {
-  const again = () => {
+  const redraw = () => {
     const { width, height } = sheet;
     const pen = new CanvasPen(sheet.clean());
     if (width) draw(pen, { width, height, palette: paletteOf(canvas) }, data);
   };
-  const sheet = new Sheet(canvas, again);
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
-  again();
+  const sheet = new Sheet(canvas, redraw);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  redraw();
 }
 
-// The examples and one line, or regions: a run of which there is one moment.
+// Draw the examples and one line, or regions: a story with a single t.
 function drawScene(pen, { width, height, palette }, data) {
   const two = data.lines.length === 1;
   const story = {
@@ -42,7 +42,7 @@ function drawScene(pen, { width, height, palette }, data) {
     planes: () => data.lines,
     mark: (n) => (two ? markOf(data.answers[n]) : data.answers[n]),
     markOf: (place) => place,
-    corrected: () => null,
+    updatedRow: () => null,
     pocketAt: () => null,
   };
   const frame = frameOf(story, width, height);

@@ -12,7 +12,7 @@ import { digitsOf, inner, isZero, lowestTerms, onGrid, ratioOf, rootOf, summed }
 
 const LONGEST = 400; // binary digits of an integer of several labels: more would take too long
 const ON_THE_MARGIN = 1e-7; // rows this near to the margin, relative to ρ, are on it
-const TOO_FINE = "Not decide here: some numbers are too far apart in size. The Python lines do.";
+const TOO_FINE = "Not decided here: some numbers are too far apart in size. The Python lines do.";
 
 // Decide about points [x1, x2] with labels -1 and 1: {name, margin, radius, bound, line, support,
 // blocking, proof}; `bound` is R²/ρ², the maximum number of updates of PLA from w = 0.
@@ -36,7 +36,7 @@ export function separableLabels(points, answers, K) {
   const Z = pairs.map(([n, r]) => against(augmented[n], answers[n], r, K));
   const none = { told: [], support: [], blocking: [], pairs: [], shares: [] };
   if (digitsOf(squaredRadius(Z)) > 2 * LONGEST) {
-    return { ...none, ...nothing(Z, power), name: "undecided", told: [TOO_FINE] };
+    return { ...none, ...undecided(Z, power), name: "undecided", told: [TOO_FINE] };
   }
   // The block of the first label is left out, as if its weights were 0: adding the same vector to
   // the weights of all labels changes no product, so those columns are redundant.
@@ -68,7 +68,7 @@ function squaredRadius(Z) {
 }
 
 // Return what is known about rows before anything is decide.
-function nothing(Z, power) {
+function undecided(Z, power) {
   const radius = rootOf(squaredRadius(Z), 1n, power);
   return { margin: null, radius, bound: null, weights: null, on: [] };
 }
@@ -77,11 +77,11 @@ function nothing(Z, power) {
 // `first` those in conflict. `few` are the rows eliminate redundant columns.
 function decide(Z, few, power) {
   const { x, multipliers } = nearestPoint(Z);
-  if (isZero(x)) return { ...nothing(Z, power), ...findConflict(few) };
+  if (isZero(x)) return { ...undecided(Z, power), ...findConflict(few) };
   const [square, total] = [inner(x, x), summed(multipliers)];
   const shares = Z.map((z) => ratioOf(inner(x, z) * total, square)); // of ρ
   return {
-    ...nothing(Z, power),
+    ...undecided(Z, power),
     name: "separable",
     margin: rootOf(square, total * total, power),
     bound: ratioOf(squaredRadius(Z) * total * total, square),

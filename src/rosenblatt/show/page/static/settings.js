@@ -13,10 +13,10 @@ const DATA = {
   credit: "Credit, two features",
   three: "Three labels",
 };
-// Of more than two labels, in place of sign(0).
+// The names of the same choices for more than two labels.
 const EQUAL = { ...SIGN_OF_ZERO, negative: "the earlier label's", positive: "the later label's" };
 
-// `changed(values)` is called with the part of the state that a person has changed, `add(x, y)` with
+// `changed(values)` is called with the part of the state that the user has changed, `add(x, y)` with
 // the coordinates of a new example, `open(file)` with a file that was chosen.
 export class Settings {
   constructor(form, file, { changed, add, open }) {
@@ -34,7 +34,7 @@ export class Settings {
     const named = [...Object.entries(DATA), ...(this.file ? [["file", this.file.name]] : [])];
     const columns = this.file ? this.file.columns.map((name) => [name, name]) : [];
     this.data = choice("Begin with", [...named, ["own", "My own"]], (value) =>
-      changed(this.chosen(value)),
+      changed({ ...(value === "file" ? fileState(this.file) : { data: value }), points: null }),
     );
     this.own = this.data.select.querySelector('option[value="own"]');
     this.again = button("Draw others", null, () => changed({ points: null, seed: this.seed + 1 }));
@@ -52,7 +52,7 @@ export class Settings {
     );
     this.y = choice("Up", columns, (value) => changed({ y: value }));
     this.algorithm = choice("Algorithm", Object.entries(ALGORITHMS), (value) =>
-      changed({ algorithm: value, ...usualOrder(value) }),
+      changed({ algorithm: value, order: isPocket(value) ? "random" : "cycle" }),
     );
     this.order = choice("Order of visits", Object.entries(ORDERS), (value) =>
       changed({ order: value }),
@@ -60,17 +60,23 @@ export class Settings {
     this.zero = choice("sign(0) is", Object.entries(SIGN_OF_ZERO), (value) =>
       changed({ zero: value }),
     );
-    const simply = (name) => (value) => changed({ [name]: value });
-    this.eta = number("η, length of a correction", "eta", simply("eta"));
+    this.eta = number("η, length of a correction", "eta", (eta) => changed({ eta }));
     this.start = [0, 1, 2].map((i) =>
       number(`w${i} at the start`, "start", () =>
         changed({ start: this.start.map((field) => Number(field.input.value) || 0) }),
       ),
     );
-    this.begun = make("fieldset", {}, make("legend", {}, "Start w(0)"), ...this.start.map(short));
-    this.corrections = number("Corrections at most", "corrections", simply("corrections"));
-    this.chance = number("Seed of chance", "chance", simply("chance"));
-    this.place = placeFields((x, y) => this.add(x, y));
+    this.begun = make(
+      "fieldset",
+      {},
+      make("legend", {}, "Start w(0)"),
+      ...this.start.map(withName),
+    );
+    this.corrections = number("Corrections at most", "corrections", (corrections) =>
+      changed({ corrections }),
+    );
+    this.chance = number("Seed of chance", "chance", (chance) => changed({ chance }));
+    this.place = coordinateFields((x, y) => this.add(x, y));
     this.opened = fileField((chosen) => this.open(chosen));
     this.note = make("p", { class: "small" });
     clear(
@@ -94,11 +100,7 @@ export class Settings {
     );
   }
 
-  chosen(value) {
-    return { ...(value === "file" ? fileState(this.file) : { data: value }), points: null };
-  }
-
-  // More than two labels have a w each, which begins at 0 but for a link that says else, and equal
+  // More than two labels have a w each, which starts at 0 unless a link says otherwise, and equal
   // scores in place of sign(0).
   showLabels({ many }) {
     this.begun.hidden = many;
@@ -127,21 +129,18 @@ export class Settings {
     this.chance.field.hidden =
       state.algorithm === "online" || ["cycle", "first"].includes(state.order);
     this.zero.select.value = state.zero;
-    keep(this.eta.input, state.eta);
-    keep(this.chance.input, state.chance);
-    keep(this.corrections.input, state.corrections);
+    setValue(this.eta.input, state.eta);
+    setValue(this.chance.input, state.chance);
+    setValue(this.corrections.input, state.corrections);
     this.corrections.field.hidden = state.algorithm === "online";
     this.start.forEach((field, i) => {
-      keep(field.input, state.start[i]);
+      setValue(field.input, state.start[i]);
       field.input.disabled = projected;
     });
   }
 }
 
-// The pocket is usually run on random mistakes, PLA in a cycle.
-function usualOrder(algorithm) {
-  return { order: algorithm === "pocket" || algorithm === "ratchet" ? "random" : "cycle" };
-}
+const isPocket = (algorithm) => algorithm === "pocket" || algorithm === "ratchet";
 
 function fileNote(file, projected) {
   const some =
@@ -158,7 +157,7 @@ function fileNote(file, projected) {
   return some + how;
 }
 
-function keep(input, value) {
+function setValue(input, value) {
   if (document.activeElement !== input || Number(input.value) !== value)
     input.value = String(value);
 }
@@ -177,27 +176,27 @@ function number(label, name, changed) {
   const input = make("input", {
     ...limitsOf(name),
     onchange: () => {
-      if (isFine(input)) changed(Number(input.value));
+      if (isValid(input)) changed(Number(input.value));
     },
   });
   return { input, label, field: make("label", { class: "field" }, make("span", {}, label), input) };
 }
 
-// Marks a number that is none, or too small or large, and says what it may be.
-function isFine(input) {
-  const fine = input.value !== "" && input.checkValidity();
-  input.setAttribute("aria-invalid", String(!fine));
+// Check a number, and mark it with its allowed range if it is not valid.
+function isValid(input) {
+  const valid = input.value !== "" && input.checkValidity();
+  input.setAttribute("aria-invalid", String(!valid));
   const [least, most] = [Number(input.min), Number(input.max)].map((v) =>
     v.toLocaleString("en-US"),
   );
-  input.title = fine ? "" : `a number from ${least} to ${most}`;
+  input.title = valid ? "" : `a number from ${least} to ${most}`;
   const hint = input.parentElement.querySelector(".hint");
   hint?.remove();
-  if (!fine) input.after(make("small", { class: "hint", role: "alert" }, input.title));
-  return fine;
+  if (!valid) input.after(make("small", { class: "hint", role: "alert" }, input.title));
+  return valid;
 }
 
-// A file of one's own, for who cannot drop it on the page.
+// A field to choose a file with, for users who cannot drop one on the page.
 function fileField(open) {
   const input = make("input", {
     type: "file",
@@ -207,14 +206,14 @@ function fileField(open) {
   return make("label", { class: "field" }, make("span", {}, "Open a file"), input);
 }
 
-// Two coordinates and a button: an example that is typed.
-function placeFields(add) {
+// Two coordinates and a button, to type an example.
+function coordinateFields(add) {
   const limits = { ...limitsOf("points"), value: 0 };
   const [x, y] = ["x1", "x2"].map((name) =>
     make("input", { ...limits, "aria-label": `${name} of a new example` }),
   );
   const place = () => {
-    if ([x, y].every(isFine)) add(Number(x.value), Number(y.value));
+    if ([x, y].every(isValid)) add(Number(x.value), Number(y.value));
   };
   [x, y].forEach((input) =>
     input.addEventListener("keydown", (event) => event.key === "Enter" && place()),
@@ -229,7 +228,7 @@ function placeFields(add) {
   );
 }
 
-function short({ input, label }) {
+function withName({ input, label }) {
   input.setAttribute("aria-label", label);
   return input;
 }

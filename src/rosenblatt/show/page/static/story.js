@@ -1,5 +1,5 @@
-// Story: what `learn` here or Python found out about a run, asked for t by t. See show/story.py for
-// the contract.
+// Story: a run and what is proved about its examples, for any t. It comes from learn.js or from
+// Python; show/story.py describes it.
 import { markOf } from "./drawing.js";
 import { isWrong } from "./mistakes.js";
 import { unpack } from "./numbers.js";
@@ -34,12 +34,12 @@ export class Story {
     this.size = this.all ? this.all.length / (this.T + 1) : 0;
   }
 
-  // The tall w(t), or null where there are too many weights to send.
+  // Return the augmented w(t), or null if there were too many weights to send.
   weights(t) {
     return this.all && Array.from(this.all.subarray(t * this.size, (t + 1) * this.size));
   }
 
-  // c, a, b of the line c + a·x1 + b·x2 = 0 that w(t) draws; of more labels, of the score of each.
+  // Return [c, a, b] of the line c + a·x1 + b·x2 = 0 of w(t); of more labels, of the score of each.
   planes(t) {
     const count = this.many ? this.K : 1;
     return Array.from({ length: count }, (_, k) => {
@@ -52,7 +52,7 @@ export class Story {
     return this.K > 2;
   }
 
-  // The mark of example n, or that of a label by its place.
+  // Return the mark of example n.
   mark(n) {
     return this.markOf(this.many ? this.answers[n] : markOf(this.answers[n]));
   }
@@ -61,23 +61,23 @@ export class Story {
     return this.marks[place];
   }
 
-  // The rival that the correction to t was made against, of more than two labels.
+  // Return the competing label of update t, of more than two labels.
   rival(t) {
     return this.rivals ? this.rivals[t - 1] : null;
   }
 
-  // What example n is called: its number in the data, counted from 1.
+  // Return the number of example n in the data, counted from 1.
   name(n) {
     return (this.numbers ? this.numbers[n] : n) + 1;
   }
 
-  // The example that was corrected to reach t; null at the start.
-  corrected(t) {
+  // Return the example of update t; null at the start.
+  updatedRow(t) {
     return t > 0 ? this.rows[t - 1] : null;
   }
 
-  // The cycle, counted from 1, that correction t fell in.
-  cycle(t) {
+  // Return the epoch of update t, counted from 1.
+  epoch(t) {
     let low = 0;
     let high = this.ends.length;
     while (low < high) {
@@ -88,7 +88,7 @@ export class Story {
     return low + 1;
   }
 
-  // When the weights that are in the pocket at t went into it, and their mistakes.
+  // Return the mistakes of the weights in the pocket at t, and the t at which they went into it.
   pocketAt(t) {
     if (!this.pocket) return null;
     let best = this.pocket[0];
@@ -99,7 +99,7 @@ export class Story {
     return { t: best[0], mistakes: best[1] };
   }
 
-  // How many mistakes w(t) makes; of very many only some were counted before.
+  // Return the number of mistakes of w(t); of very many t, not all were counted before.
   count(t) {
     if (t % this.every === 0) return this.counts[t / this.every];
     if (this.countedAt !== t) [this.countedAt, this.counted] = [t, this.mistaken(t).length];
@@ -110,23 +110,19 @@ export class Story {
     return !this.json.features;
   }
 
-  // The examples that w(t) answers wrongly, exact where rounding could decide.
+  // Return the examples that w(t) misclassifies, exact where rounding could decide.
   mistaken(t) {
     const w = this.all && this.all.subarray(t * this.size, (t + 1) * this.size);
     if (!w || (!this.flat && !this.table)) return [];
+    const { intercept, zero } = this.json;
     const wrong = [];
     for (let n = 0; n < this.answers.length; n++) {
-      if (this.isMistaken(w, n)) wrong.push(n);
+      if (isWrong(w, this.row(n), this.answers[n], zero, this.K, intercept)) wrong.push(n);
     }
     return wrong;
   }
 
-  isMistaken(w, n) {
-    const { intercept, zero } = this.json;
-    return isWrong(w, this.row(n), this.answers[n], zero, this.K, intercept);
-  }
-
-  // The features of example n; none where they were too many to send.
+  // Return the features of example n; none if they were too many to send.
   row(n) {
     if (this.flat) return this.points[n];
     const d = this.size / (this.many ? this.K : 1) - (this.json.intercept ? 1 : 0);
@@ -134,7 +130,7 @@ export class Story {
   }
 }
 
-// A story without examples, for a page that begins empty.
+// Return a story without examples.
 export function emptyStory(start) {
   return {
     algorithm: "pla",

@@ -1,5 +1,5 @@
-// Toolbar: the tools that edit the examples, and the buttons of the page.
-import { USUAL } from "./address.js";
+// Tools: the toolbar that edits the examples, the buttons of the page, its keys and its tour.
+import { DEFAULTS } from "./address.js";
 import { MARKS } from "./drawing.js";
 import { button, clear, make } from "./elements.js";
 import { movesOf } from "./transport.js";
@@ -41,7 +41,7 @@ export class Toolbar {
   }
 }
 
-// The buttons at the top; `actions` names what each does.
+// Create the buttons at the top; `actions` has a function for each.
 export function pageTools(nav, actions) {
   const close = () => {
     menu.open = false;
@@ -83,10 +83,10 @@ export function pageTools(nav, actions) {
     large,
     theme,
   );
-  return { large, theme, menu };
+  return { large, theme };
 }
 
-// Python lines in a window of their own, to read, copy or save.
+// Show Python code in a dialog, to read, copy or save.
 export function pythonWindow(lines, saved, copied) {
   const dialog = make("dialog", { class: "code", "aria-label": "Python lines" });
   const close = button("Close", null, () => dialog.close());
@@ -107,17 +107,16 @@ export function pythonWindow(lines, saved, copied) {
   close.focus();
 }
 
-// Keys: what the keyboard does on the page, wherever the focus is.
-
 export const KEYS =
   "Keys: space plays, → and ← step, Home rewinds; o, x, m, e choose a tool, 1 to 5 a label, z undoes; " +
   "l large type, d dark. In the picture: arrows and Enter.";
 
+// Handle a key, wherever the focus is.
 export function pressed(page, event) {
   const { target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || target.closest?.("dialog")) return;
   if (target.matches?.("input[type=number], select")) return;
-  // A slider has its own arrows.
+  // A slider handles its own arrows.
   if (target.matches?.("input[type=range]") && event.key.length > 1) return;
   const { player } = page;
   const actions = {
@@ -139,18 +138,17 @@ export function pressed(page, event) {
   actions[event.key]();
 }
 
-// Tour: the four steps of the lecture, each with its examples, its algorithm and a few words.
-
 const PLA = {
   data: "separable",
   points: null,
   seed: 1,
   algorithm: "pla",
   order: "cycle",
-  corrections: USUAL.corrections,
+  corrections: DEFAULTS.corrections,
   proof: false,
 };
 
+// The four steps of the lecture; `spot` is the element that a step describes.
 export const TOUR = [
   {
     title: "1. The hypothesis",
@@ -198,19 +196,19 @@ export const TOUR = [
   },
 ];
 
-// `desk` is {go(state), close()}; steps are counted from 1, 0 is no tour.
+// `actions` are {go(step), close()}; steps are counted from 1, and 0 is no tour.
 export class Tour {
-  constructor(element, desk) {
+  constructor(element, actions) {
     this.element = element;
-    this.desk = desk;
+    this.actions = actions;
   }
 
-  // On a projector the picture gives way, so that all of it is still seen.
+  // Tell the style sheet the height of the tour, so that the picture still fits on a projector.
   makeRoom() {
     document.documentElement.style.setProperty("--tour", `${this.element.offsetHeight}px`);
   }
 
-  // What a step speaks of is brought into view, below its words.
+  // Scroll the element that a step describes into view, below the text.
   reveal(spot) {
     if (!spot) return;
     spot.style.scrollMarginTop = `${this.element.offsetHeight + 12}px`;
@@ -229,7 +227,7 @@ export class Tour {
     const { title, text, spot } = TOUR[step - 1];
     document.querySelector(spot)?.classList.add("rb-spot");
     const heading = make("h2", { tabindex: -1 }, title);
-    const move = (to) => () => this.desk.go(to);
+    const move = (to) => () => this.actions.go(to);
     clear(
       this.element,
       heading,
@@ -239,7 +237,7 @@ export class Tour {
         { class: "row" },
         button("Back", null, move(step - 1), { disabled: step === 1 }),
         button("Next", null, move(step + 1), { class: "strong", disabled: step === TOUR.length }),
-        button("End the tour", null, () => this.desk.close()),
+        button("End the tour", null, () => this.actions.close()),
       ),
     );
     this.makeRoom();

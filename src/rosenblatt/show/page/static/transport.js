@@ -1,12 +1,12 @@
-// Transport: the slider, the buttons that move through t, and the speed.
-import { colourOf } from "./drawing.js";
+// Transport: the slider for t with its marks, the buttons that move through t, and the speed.
+import { colorOf } from "./drawing.js";
 import { button, ICONS, icon, make } from "./elements.js";
 import { ticks } from "./geometry.js";
 import { grouped } from "./numbers.js";
 
-export const SPEEDS = [0.5, 1, 2, 5, 20, 100, 1000]; // corrections a second
+export const SPEEDS = [0.5, 1, 2, 5, 20, 100, 1000]; // updates per second
 
-// What keys do in the player.
+// Return what each key does in the player.
 export function movesOf(player) {
   return {
     ArrowRight: () => player.step(),
@@ -59,18 +59,17 @@ function speedChoice(player) {
   return speed;
 }
 
-export function namePlay(play, playing) {
+export function showPlaying(play, playing) {
   const name = playing ? "Pause" : "Play";
   play.replaceChildren(icon(playing ? ICONS.pause : ICONS.play), ` ${name}`);
   play.setAttribute("aria-label", name);
   play.title = name;
 }
 
-// Timeline: the slider for t, with a mark for every correction, every cycle, every new pocket; of
-// very many corrections round numbers instead.
-
-const APART = 3; // pixels between corrections that can be told apart
-const THUMB = 16; // the slider's thumb is this wide, so its ends are half of it further in
+// The slider for t, with a mark for every update, epoch and new pocket, or with round numbers if
+// there are very many updates.
+const APART = 3; // pixels between updates that can be distinguished
+const THUMB = 16; // width of the slider's thumb: the scale begins and ends half of it further in
 
 export class Timeline {
   constructor(sheet, input) {
@@ -84,14 +83,14 @@ export class Timeline {
     if (!story || story.T === 0 || width < 2 * THUMB) return;
     const place = (t) => THUMB / 2 + ((width - THUMB) * t) / story.T;
     const room = (width - THUMB) / story.T;
-    const mark = (t, top, colour, w) => {
-      context.fillStyle = colour;
+    const mark = (t, top, color, w) => {
+      context.fillStyle = color;
       context.fillRect(place(t) - w / 2, top * height, w, (0.78 - top) * height);
     };
     if (room >= APART) {
       for (let t = 1; t <= story.T; t++) {
-        const colour = colourOf(palette, story.mark(story.corrected(t)));
-        mark(t, 0.38, colour, Math.min(3, 0.55 * room));
+        const color = colorOf(palette, story.mark(story.updatedRow(t)));
+        mark(t, 0.38, color, Math.min(3, 0.55 * room));
       }
       if (story.ends.length < width / 3) for (const t of story.ends) mark(t, 0.16, palette.soft, 1);
     } else this.number(story.T, place, palette);
@@ -103,7 +102,6 @@ export class Timeline {
     }
   }
 
-  // Corrections that would run into each other: round numbers instead.
   number(T, place, palette) {
     const { width, height } = this.sheet;
     const context = this.sheet.context;
@@ -119,9 +117,9 @@ export class Timeline {
     context.fillRect(place(0), 0.74 * height, place(T) - place(0), 1);
   }
 
-  show(t, T, told) {
+  show(t, T, text) {
     this.input.max = String(T);
     this.input.value = String(t);
-    this.input.setAttribute("aria-valuetext", told);
+    this.input.setAttribute("aria-valuetext", text);
   }
 }

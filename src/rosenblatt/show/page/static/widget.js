@@ -1,29 +1,29 @@
-// Widget: the player in a notebook, as anywidget's hosts mount it. It lives in a shadow root: the
-// style sheets of a notebook float and wrap what they know by name.
+// Widget: the player in a notebook, as the hosts of anywidget mount it. It is in a shadow root, so
+// that the style sheets of the notebook do not reach it.
 import { mountPlayer } from "./player.js";
 import { movesOf } from "./transport.js";
 
 export default {
   render({ model, el }) {
-    // The picture that a saved notebook keeps has done its work.
+    // Remove the picture that a saved notebook shows without a kernel.
     for (const still of document.querySelectorAll(`.${model.get("mark")}`)) still.remove();
     const host = document.createElement("div");
     const root = host.attachShadow({ mode: "open" });
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(model.get("_style"));
     root.adoptedStyleSheets = [sheet];
-    const place = document.createElement("div");
-    place.tabIndex = 0;
-    root.append(place);
+    const element = document.createElement("div");
+    element.tabIndex = 0;
+    root.append(element);
     el.append(host);
-    const player = mountPlayer(place, model.get("story"), {
+    const player = mountPlayer(element, model.get("story"), {
       t: model.get("t"),
       moved(t) {
         model.set("t", t);
         model.save_changes();
       },
     });
-    place.addEventListener("keydown", (event) => keyed(player, event));
+    element.addEventListener("keydown", (event) => pressed(player, event));
     const other = () => player.setStory(model.get("story"), model.get("t"));
     const moved = () => model.get("t") === player.t || player.show(model.get("t"));
     model.on("change:story", other);
@@ -37,8 +37,8 @@ export default {
   },
 };
 
-// Keys are the player's while the focus is in it: a notebook would move to another cell.
-function keyed(player, event) {
+// Keep keys from the notebook while the focus is in the player: they would move to another cell.
+function pressed(player, event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   event.stopPropagation();
   const actions = movesOf(player);
