@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt import compiled, engine
+from rosenblatt import engine
 
 in_new_processes = pytest.mark.slow_without_jit  # each compiles there
 
@@ -122,39 +122,39 @@ def filled_cache(tmp_path_factory):
     return cache
 
 
+MINE = """
+import sys
+import numpy as np
+from rosenblatt import engine, kernels
+
+def length(w, times):
+    return times * kernels.squared_length(w)
+
+print(engine.__file__, engine.Kernel(length)(np.ones(3), 1))
+"""
+
+
 @in_new_processes
-def test_a_second_environment_finds_what_the_first_compiled(tmp_path, expected):
-    home, kept = tmp_path / "home", []
-    for name in ("one", "other"):
-        package = tmp_path / name / "rosenblatt"
-        shutil.copytree(Path(rb.__file__).parent, package)
-        (package / "kernels.py").touch()  # as installed later
-        own = {"PYTHONPATH": package.parent, "HOME": home, "XDG_CACHE_HOME": None}
-        file, trace = learn_in_new_process(tmp_path, **own)
-        assert file.parent == package
-        assert trace == expected
-        kept.append({p: p.stat().st_mtime_ns for p in home.rglob("*.nb?")})
-    assert kept[0]
-    assert kept[0] == kept[1]
+def test_an_edit_to_the_slides_recompiles_kernels_of_other_files(tmp_path):
+    package, cache = tmp_path / "site" / "rosenblatt", tmp_path / "cache"
+    shutil.copytree(Path(rb.__file__).parent, package)
+    (tmp_path / "mine.py").write_text(MINE)
+    env = os.environ | {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(cache)}
 
+    def run():
+        done = subprocess.run(
+            [sys.executable, "mine.py"], env=env, cwd=tmp_path, stdout=-1, text=True
+        )
+        file, length = done.stdout.split()
+        assert Path(file).parent == package
+        return float(length), {p: p.stat().st_mtime_ns for p in cache.rglob("*.nbc")}
 
-def test_other_sources_are_other_kernels(tmp_path):
-    file = tmp_path / "mine.py"
-    names = []
-    for source in ("one = 1", "one = 2"):
-        file.write_text(source)
-        names.append(compiled.Shelf(None, str(file)).get_disambiguator())
-    assert names[0] != names[1]
-
-
-def test_the_folders_of_older_sources_do_not_pile_up(tmp_path):
-    for i in range(compiled.FOLDERS + 2):
-        (tmp_path / f"numba-{i}").mkdir()
-        os.utime(tmp_path / f"numba-{i}", (i, i))
-    compiled._clear_away(tmp_path)
-    left = {folder.name for folder in tmp_path.iterdir()}
-    assert len(left) == compiled.FOLDERS
-    assert "numba-1" not in left
+    first, kept = run()
+    assert (first, bool(kept)) == (3.0, True)
+    assert run() == (3.0, kept)
+    source = (package / "kernels.py").read_text()
+    (package / "kernels.py").write_text(source.replace("q += w[i] * w[i]", "q += 2 * w[i] * w[i]"))
+    assert run()[0] == 6.0
 
 
 @in_new_processes

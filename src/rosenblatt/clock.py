@@ -1,6 +1,6 @@
 """The clock that time limits go by, and telling a person how a long run gets on.
 
-Limits count seconds of work. Compiling, once on a machine, is no work.
+Limits count seconds of work. Compiling, once per environment, is no work.
 """
 
 from __future__ import annotations

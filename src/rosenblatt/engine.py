@@ -3,12 +3,18 @@
 ``engine.pla`` is ``kernels.pla`` compiled, and so for every function there. What is done for
 processors and is no part of a slide stands here too. Numba is imported inside functions, so that
 nothing is paid before the first kernel runs; a process that does one job pays nothing for little
-work. Where no cache can be written the kernels are compiled in memory.
+work.
+
+The cache is Numba's own: in ``NUMBA_CACHE_DIR``, else in ``__pycache__`` beside the source file,
+else in the user's cache folder. Where none can be written, kernels are compiled in memory. Numba
+discards a cached kernel when the file of that kernel changes, and looks at no other file; the
+files in `SHARED`, which all kernels use, are therefore made part of what it compares.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import logging
 import operator
 import os
@@ -18,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +36,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 log = logging.getLogger("rosenblatt")
+
+SHARED = ("kernels.py", "engine.py")  # an edit to these compiles every kernel again
 
 # Sums may be reordered; NaN and infinity keep their meaning, so that overflow is seen.
 REORDER = {"reassoc", "contract", "nsz"}
@@ -62,6 +71,7 @@ class Kernel:
         work: Callable[..., int] | None = None,
     ) -> None:
         self.function, self.bind, self.work = function, bind, work
+        self.jitted: Any = None
         self.ready: set[Any] = set()
         functools.update_wrapper(self, function)
 
@@ -70,11 +80,11 @@ class Kernel:
         if kind not in self.ready:
             if self.work is not None and self._is_little(self.work(*arguments)):
                 return self._plain(arguments)
-            # A time limit is for work: compiling, once on a machine, is not part of it.
+            # A time limit is for work: compiling, once per environment, is not part of it.
             with _told_when_slow(self.function.__name__), clock.standing_still():
                 self._compile(arguments)
             self.ready.add(kind)
-        return _jit(self.function)(*arguments)
+        return self.jitted(*arguments)
 
     def _is_little(self, work: int) -> bool:
         """Whether so much may still be done in Python; then it counts as done."""
@@ -90,20 +100,42 @@ class Kernel:
             return self.function(*arguments)
 
     def _compile(self, arguments: tuple[Any, ...]) -> None:
+        """Compile for arguments of these types, or load it from the cache; nothing runs."""
+        import numba
+
+        if not compiles():
+            self.jitted = self.function
+            return
+        _bind_primitives()
+        _bind_orders()
         if self.bind is not None:
             self.bind()
+        types = tuple(map(numba.typeof, arguments))
         try:
-            _compiled_for(self.function, arguments)
-        except Exception as trouble:
-            if self.function in _without_cache:
-                raise
-            # A cache that is full, foreign or damaged.
-            log.info(
-                "cache of %s unusable (%s); compiling in memory", self.function.__name__, trouble
-            )
-            _jit.cache_clear()
-            _without_cache.add(self.function)
-            _compiled_for(self.function, arguments)
+            if self.jitted is None:
+                self.jitted = _with_cache(self.function)
+            self.jitted.compile(types)
+        except Exception as trouble:  # no writable folder, or a cache that is full or damaged
+            name = self.function.__name__
+            log.info("cache of %s unusable (%s); compiling in memory", name, trouble)
+            self.jitted = numba.njit(nogil=True)(self.function)
+            self.jitted.compile(types)
+
+
+def _with_cache(function: Callable[..., Any]) -> Any:
+    """Have Numba cache a kernel for as long as its file and the shared files stay the same."""
+    import numba
+
+    jitted: Any = numba.njit(nogil=True, cache=True)(function)
+    index = jitted._cache._cache_file
+    index._source_stamp = index._source_stamp, _digest_of_shared_files()
+    return jitted
+
+
+@functools.cache
+def _digest_of_shared_files() -> str:
+    here = Path(__file__).parent
+    return hashlib.sha256(b"".join((here / name).read_bytes() for name in SHARED)).hexdigest()
 
 
 def _kind(argument: Any) -> Any:
@@ -147,39 +179,11 @@ def one_pass(D: Any, *others: Any) -> int:
     return int(X.size) + ROW * len(X)
 
 
-_without_cache: set[Callable[..., Any]] = set()
-
-
-@functools.cache
-def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    import numba
-
-    _bind_primitives()
-    _bind_orders()
-    kernel = numba.njit(nogil=True)(function)
-    if function not in _without_cache and compiles():
-        from rosenblatt.compiled import keep
-
-        try:
-            keep(kernel)
-        except RuntimeError:  # Numba's word for "no directory to cache in"
-            log.info("no directory to cache compiled kernels in; compiling in memory")
-    return kernel
-
-
 def compiles() -> bool:
     """Whether kernels are compiled; NUMBA_DISABLE_JIT leaves them plain Python."""
     import numba
 
     return not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
-
-
-def _compiled_for(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    """Compile for arguments of these types, or take it from the cache; nothing runs."""
-    import numba
-
-    if compiles():
-        _jit(function).compile(tuple(map(numba.typeof, arguments)))  # type: ignore[attr-defined]
 
 
 def overload(function: Callable[..., Any], jit_options: Any = None, strict: bool = True) -> Any:
@@ -482,7 +486,7 @@ def _told_when_slow(name: str) -> Iterator[None]:
         log.info("compiling the kernel %s", name)
         watched = sys.stderr is not None and sys.stderr.isatty()
         if watched or "ipykernel" in sys.modules:
-            print("rosenblatt: compiling, once on this machine …", file=sys.stderr, flush=True)
+            print("rosenblatt: compiling, the first time only …", file=sys.stderr, flush=True)
 
     timer = threading.Timer(SILENT_SECONDS, tell)
     timer.daemon = True

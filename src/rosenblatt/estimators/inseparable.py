@@ -65,7 +65,7 @@ class PocketPerceptron(PocketParameters):
         Runs from different seeds; the one with the fewest mistakes is kept. Orders that draw
         nothing ("cycle", "first") run once.
     time_limit : float, optional
-        The most seconds; the best so far is kept when they end. Compiling, once on a machine,
+        The most seconds; the best so far is kept when they end. Compiling, once per environment,
         is not counted, and few rows take no time.
     eta0 : float, default=1.0
         The length of a correction: w ← w + eta0·y·x.
@@ -207,7 +207,7 @@ def fewest_mistakes(
     y : sequence of length n
         Two kinds of answer; the larger in sort order is +1.
     time_limit : float, default=5.0
-        The most seconds of searching. Compiling, once on a machine, is not counted, and what
+        The most seconds of searching. Compiling, once per environment, is not counted, and what
         takes no time to know is known in any case.
     random_state : int, RandomState or Generator, optional
         The same number gives the same answer where the search ends before its time does; of
