@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import rosenblatt as rb
+from rosenblatt.examples import Examples
 
 rng = np.random.default_rng(11)
 TABLE = rng.integers(-9, 10, size=(30, 3)).astype(float) * (rng.random((30, 3)) < 0.7)
@@ -358,6 +359,15 @@ def test_a_few_huge_numbers_among_plain_ones_are_learnt_in_a_unit_of_their_own()
     clf = rb.Perceptron(max_iter=200_000).fit(X, y)
     assert clf.separated_
     assert np.array_equal(clf.predict(X), y)
+
+
+def test_a_look_at_all_numbers_gives_other_examples_and_changes_none():
+    X = np.ones((10_000, 2))
+    X[5_001] = 1e300
+    examples = Examples.from_arrays(X, np.arange(10_000) % 2, looked_at=False)
+    looked_at = examples.look()
+    assert (examples.unit, looked_at.unit > 1) == (1.0, True)
+    assert looked_at.look() is looked_at
 
 
 @pytest.mark.parametrize("form", ["float64", "CSR"])

@@ -60,6 +60,8 @@ class Examples:
     x0: float = 1.0  # the constant feature; 0.0 where there is no intercept
     # A weight s makes a row count as s·x when it is corrected; weight 0 leaves it out.
     weights: NDArray[np.float64] | None = None
+    # Whether a sample of X was of usual size, so that the unit is taken to be 1: see `look`.
+    assumed_plain: bool = False
 
     @classmethod
     def from_arrays(
@@ -87,9 +89,9 @@ class Examples:
         kind, answers, labels = cls._read(y, labels)
         check_lengths(table.shape[0], len(answers))
         examples = kind(table, answers, labels, names, float(x0))
-        if looked_at or not examples._seem_plain():
-            examples.look()
-        return examples
+        if not looked_at and examples._seem_plain():
+            return replace(examples, assumed_plain=True)
+        return examples.look()
 
     @classmethod
     def _read(
@@ -98,21 +100,20 @@ class Examples:
         """What examples of these answers are, the answers, and their labels."""
         return Examples, *signs(y, known)
 
-    def look(self) -> None:
-        """Refuse NaN and infinity anywhere, and have the unit fit all numbers, not only a few."""
-        self.__dict__.pop("unit", None)
+    def look(self) -> Examples:
+        """Return the examples with the unit of all numbers; refuse NaN and infinity anywhere."""
         if not math.isfinite(self.squares):
             refuse_non_finite(self.X, self.names)
+        if self.assumed_plain and not self._plain(self.squares / max(1, self.numbers.size)):
+            return replace(self, assumed_plain=False)
+        return self
 
     def _seem_plain(self) -> bool:
-        """Take the unit to be 1 where a few of the numbers are of usual size."""
+        """Return whether a sample of the numbers is of usual size."""
         numbers = self.numbers.reshape(-1)
         some = numbers[:: max(1, len(numbers) // SAMPLE)].astype(np.float64)
         with np.errstate(all="ignore"):
-            plain = self._plain(float(some @ some) / max(1, len(some)))
-        if plain:
-            self.__dict__["unit"] = 1.0
-        return plain
+            return self._plain(float(some @ some) / max(1, len(some)))
 
     def _plain(self, square: float) -> bool:
         low, high = _PLAIN_SQUARES
@@ -147,7 +148,7 @@ class Examples:
     def some(self, rows: Any) -> Examples:
         """Some of the rows, by their numbers or by a mask."""
         weights = None if self.weights is None else self.weights[rows]
-        return replace(self, X=self.X[rows], y=self.y[rows], weights=weights)
+        return replace(self, X=self.X[rows], y=self.y[rows], weights=weights, assumed_plain=False)
 
     @property
     def size(self) -> int:
@@ -213,10 +214,6 @@ class Examples:
         """The sum of the squares of all entries."""
         return sum_of_squares(self.numbers)
 
-    def remember(self, squares: float) -> None:
-        """Take the sum of squares from where it was added up already."""
-        self.__dict__["squares"] = squares
-
     @functools.cached_property
     def length(self) -> float:
         """No tall row is longer than this."""
@@ -247,7 +244,9 @@ class Examples:
         nor vanish when the features are around 1e200 or 1e-200.
         """
         numbers = self.numbers
-        if numbers.size == 0 or self._plain(self.squares / numbers.size):
+        if self.assumed_plain or numbers.size == 0:
+            return 1.0
+        if self._plain(self.squares / numbers.size):
             return 1.0
         exponent = math.frexp(max(self.largest, abs(self.x0)))[1]
         # Twenty bits of room above for sums; none below, where precision is what is short.

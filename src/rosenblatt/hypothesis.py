@@ -445,7 +445,7 @@ class Scaling:
 
     def apply(self, examples: Examples) -> Examples:
         """The examples to learn from instead."""
-        return replace(examples, X=self.scaled(examples.X))
+        return replace(examples, X=self.scaled(examples.X), assumed_plain=False)
 
     def scaled(self, X: Any) -> Any:
         """Rows of a checked table, scaled."""

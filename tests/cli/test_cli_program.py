@@ -82,7 +82,7 @@ def test_completion_knows_verbs_and_options(program):
     assert b"_rosenblatt_completion" in program(_ROSENBLATT_COMPLETE="bash_source").stdout
 
 
-HEAVY = ("numba", "llvmlite", "scipy.linalg", "sklearn", "pandas")
+HEAVY = ("numba", "llvmlite", "scipy.linalg", "sklearn")
 
 
 @pytest.mark.parametrize("verb", ["learn", "stream d.csv --target y", "separable d.csv"])
@@ -100,6 +100,16 @@ def test_a_little_work_loads_no_compiler_and_nobody_elses_learners(tmp_path, ver
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_the_command_line_leaves_the_imports_of_python_alone():
+    code = (
+        "import sys; before = sys.meta_path[:]; sys.argv = ['rosenblatt', '--version']\n"
+        "from rosenblatt.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: assert sys.meta_path == before"
+    )
+    subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=True)
 
 
 @pytest.mark.slow_without_jit

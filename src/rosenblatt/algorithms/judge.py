@@ -6,6 +6,7 @@ look at some of its rows; of many blocks each is gone through once.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import sys
@@ -114,7 +115,8 @@ class Judge:
 
     def rest(self) -> None:
         """Let go of the rows that the sieve holds."""
-        self.__dict__.pop("sieve", None)
+        with contextlib.suppress(AttributeError):  # where there was none yet
+            del self.sieve
 
     @property
     def _slip(self) -> float:

@@ -195,7 +195,7 @@ def pla(
     1
     """
 
-    def go() -> Run:
+    def go(blocks: Blocks) -> Run:
         walk = Walk(blocks, rule, budget, start, watch)
         try:
             WALKS[rule.order](walk)
@@ -206,21 +206,21 @@ def pla(
     return looked_into(blocks, go)
 
 
-def looked_into(blocks: Blocks, work: Callable[[], T]) -> T:
+def looked_into(blocks: Blocks, work: Callable[[Any], T]) -> T:
     """Do work on examples that nobody has looked at; again in their unit if weights overflow.
 
     A cycle comes upon a NaN or infinity by itself: a score that is no number is a mistake, and w
     then is none either. What it does not meet, the exact look at the end does. That saves a look.
     """
     try:
-        return work()
+        return work(blocks)
     except WeightsOverflowError:
         if not isinstance(blocks, Examples):
             raise
-        blocks.look()
-        if blocks.unit == 1.0:
+        looked_at = blocks.look()
+        if looked_at.unit == 1.0:
             raise
-    return work()
+    return work(looked_at)
 
 
 def online(examples: Examples, rule: Rule, start: NDArray[np.float64] | None = None) -> Run:

@@ -107,15 +107,6 @@ def rosenblatt() -> None:
     """
 
 
-class WithoutPandas:
-    """Keeps PyArrow from importing pandas, a fifth of `learn`, to see if a list is a column."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        """Refuse pandas, leave everything else to the other finders."""
-        if name == "pandas":
-            raise ModuleNotFoundError("pandas is not for the command line", name="pandas")
-
-
 def _open_streams() -> None:
     """Give the standard streams that were closed (`>&-`) to nowhere.
 
@@ -133,7 +124,6 @@ def _open_streams() -> None:
 def main() -> None:
     """Run the program and end the process with its exit code."""
     _open_streams()
-    sys.meta_path.insert(0, WithoutPandas())
     code = run(sys.argv[1:])
     if code == READER_GONE:
         os._exit(code)  # a thread about to write would make an orderly end an abort

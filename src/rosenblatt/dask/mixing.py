@@ -203,12 +203,12 @@ def run_epoch(examples: Examples, turn: Turn, w: Floats) -> Epoch:
     begin = time.perf_counter()
     order, most = turn.rule.order, turn.updates
     if order not in CYCLES:
-        examples.look()
+        examples = examples.look()
     if order == "first":
         most = 1 if most is None else min(1, most)
     mistakes = Judge(examples, turn.rule.zero).alone(w)
 
-    def run() -> Walk:
+    def run(examples: Examples) -> Walk:
         seed, number, partition = turn.seed
         rng = np.random.default_rng((seed, 0 if order == "random-cycle" else number, partition))
         walk = Walk(examples, replace(turn.rule, rng=rng), Budget(1, most), w)

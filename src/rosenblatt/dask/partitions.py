@@ -170,8 +170,7 @@ def _run_task(examples: Examples, name: str, function: Callable[..., T], *argume
 
 
 def _apply_work(examples: Examples, first: int, work: Work[T]) -> T:
-    examples.look()
-    return work(examples, first)
+    return work(examples.look(), first)
 
 
 def list_partitions(X: Any, y: Any, weights: Any = None) -> list[Any]:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -357,10 +358,13 @@ def row_codes(examples: Examples) -> Codes:
     Zeros add nothing, so dense and CSR agree; a change of one number always changes the code.
     They are made once for the same examples.
     """
-    known: Codes | None = examples.__dict__.get("codes")
+    known = _codes.get(examples)
     if known is None:
-        known = examples.__dict__["codes"] = _row_codes(examples)
+        known = _codes[examples] = _row_codes(examples)
     return known
+
+
+_codes: WeakKeyDictionary[Examples, Codes] = WeakKeyDictionary()
 
 
 def _row_codes(examples: Examples) -> Codes:

@@ -455,10 +455,7 @@ def taken(made: Plan, table: Any, name: str) -> tuple[Examples, Numbers]:
     if (y == answers.none).any():
         kept = np.flatnonzero(y != answers.none)
         X, rows, y = X[kept], rows[kept], y[kept]
-    examples = _examples(X, y, answers, made.encoding.features)
-    if found.squares is not None and X is found.X:
-        examples.remember(found.squares)
-    return examples, rows
+    return _examples(X, y, answers, made.encoding.features), rows
 
 
 def _answered(made: Plan, cells: Any) -> NDArray[Any]:

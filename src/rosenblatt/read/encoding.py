@@ -47,7 +47,6 @@ class Encoded:
 
     X: Any
     rows: NDArray[np.intp]
-    squares: float | None = None  # of all numbers, where they were added up on the way
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ class Encoding:
         X, squares = in_rows(
             [c.to_numpy() for c in cells], np.float32 if kinds == {pa.float32()} else np.float64
         )
-        return Encoded(X, np.arange(len(X)), squares) if math.isfinite(squares) else None
+        return Encoded(X, np.arange(len(X))) if math.isfinite(squares) else None
 
     def _settled(
         self, numbers: NDArray[np.float64], column: Number, cells: Any, keep: NDArray[np.bool_]
