@@ -45,6 +45,7 @@ def learn(
     order: str = "cycle",
     scale: bool = True,
     time_limit: float | None = None,
+    max_iter: int | None = None,
     test_size: float = 0.2,
     test: str | os.PathLike[str] | None = None,
     cv: int | None = None,
@@ -73,8 +74,10 @@ def learn(
     ignore, number, category, text : str or sequences of str
         Columns to leave out, to take as numbers, as categories, as words.
     algorithm : {"auto", "pla", "pocket", "fewest", "average"}
-        "auto": PLA if a line is right everywhere, else the pocket, then of two labels a search.
-        "average": the mean of PLA's weights over all visits of 100 cycles.
+        "auto": PLA if a line is right everywhere; else, for two labels, the pocket and then a
+        search, and for more, the pocket or the average, whichever makes fewer mistakes. Never
+        worse on the training rows than always predicting the most frequent label.
+        "average": the mean of PLA's weights over all visits of 100 epochs.
     order : str
         In which PLA visits the examples.
     scale : bool
@@ -82,6 +85,9 @@ def learn(
     time_limit : float, optional
         Seconds for all that comes after reading; the best so far is kept. Five if not given, and
         no limit for a file larger than memory, which is read in passes.
+    max_iter : int, optional
+        The most epochs of learning: 1000 if not given, and 100 for "average". The pocket makes at
+        most 1000 corrections, whichever ends first.
     test_size : float
         The share of rows held out to measure accuracy; 0 for none.
     test : path, optional
@@ -122,6 +128,8 @@ def learn(
     checks.whole_number("random_state", random_state, 0)
     if time_limit is not None:
         checks.positive_number("time_limit", time_limit)
+    if max_iter is not None:
+        checks.whole_number("max_iter", max_iter, 1)
     if cv is not None:
         checks.whole_number("cv", cv, 2)
     if not 0 <= test_size < 1:
@@ -135,7 +143,7 @@ def learn(
         texts=_several(text),
         missing=missing,
     )
-    how = How(algorithm, order, scale, time_limit, random_state)
+    how = How(algorithm, order, scale, time_limit, random_state, max_iter)
     try:
         share = None if test_size == SHARE else test_size
         testing = Testing(share, None if test is None else os.fspath(test), cv)

@@ -20,7 +20,7 @@ from rosenblatt.errors import DataError, UsageError, UserError, as_option
 from rosenblatt.evidence.accuracy import NOT_ASKED_FOR, Accuracy, Tester, Testing, Trial
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import contradicted, separability_of
-from rosenblatt.evidence.verdicts import Separability, Verdict
+from rosenblatt.evidence.verdicts import TIME_OVER, Separability, Verdict
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import Hypothesis, Strength, mistakes_of, strengths
 from rosenblatt.model import Model
@@ -29,7 +29,7 @@ from rosenblatt.read.data import Data
 from rosenblatt.read.plan import Wishes
 from rosenblatt.read.source import numbered
 from rosenblatt.strategy import How, Outcome, learn_line
-from rosenblatt.words import card, column_called, counted, line_called, listed, no_fewer
+from rosenblatt.words import card, column_called, counted, line_called, listed, no_fewer, percent
 
 SECONDS = 5.0
 # Of the time: for the verdict; of what is left then, for the line where there is a trial too.
@@ -154,6 +154,32 @@ class Result:
         }
         return [stage for stage, ended in stages.items() if ended]
 
+    @property
+    def worse_than_baseline(self) -> list[str]:
+        """Where always predicting the most frequent label is right more often.
+
+        "learning": on the training rows; "test": on the rows of the held-out test.
+        """
+        return list(self._warnings())
+
+    def _warnings(self) -> dict[str, str]:
+        """Return a sentence for each comparison with the baseline that the model loses."""
+        o, found = self.outcome, {}
+        if o.mistakes is not None and o.baseline is not None and o.mistakes > o.baseline.mistakes:
+            label, rows = self.labels[o.baseline.place], o.run.rows
+            made = counted(o.mistakes, "mistake")
+            found["learning"] = (
+                f"worse than always predicting {label}: {made} on the {rows:,} training rows, the "
+                f"constant makes {o.baseline.mistakes:,}; the pocket and auto are never worse"
+            )
+        if self.trial is not None and (total := self.trial.total).share < total.baseline:
+            label = self.labels[total.sizes.index(max(total.sizes))]
+            found["test"] = (
+                f"worse than always predicting {label}: {percent(total.share)} right on "
+                f"{counted(total.total, 'test row')}, the constant {percent(total.baseline)}"
+            )
+        return found
+
     def save(self, path: str | Path) -> None:
         """Write the model as JSON, whole or not at all; `rosenblatt.load` reads it.
 
@@ -202,11 +228,16 @@ class Result:
 
     def facts(self) -> list[tuple[str, str]]:
         """What a report tells, in order."""
-        facts = self._story()
-        if self.trial is not None:
-            facts.append(("tested", self.trial.sentence()))
-            facts.append(("worth", self.trial.total.worth(self.labels)[0]))
-        return facts
+        return [*self._warned(), *self._story(), *self._tested()]
+
+    def _tested(self) -> list[tuple[str, str]]:
+        if self.trial is None:
+            return []
+        worth = self.trial.total.worth(self.labels)[0]
+        return [("tested", self.trial.sentence()), ("worth", worth)]
+
+    def _warned(self) -> list[tuple[str, str]]:
+        return [("warning", sentence) for sentence in self._warnings().values()]
 
     def _story(self) -> list[tuple[str, str]]:
         facts = [("verdict", self.decided.sentence)]
@@ -230,6 +261,8 @@ class Result:
             "corrections": o.run.corrections,
             "bound": o.bound,
             "mistakes": o.mistakes,
+            "baseline_mistakes": None if o.baseline is None else o.baseline.mistakes,
+            "worse_than_baseline": self.worse_than_baseline,
             "lower_bound": o.lower_bound,
             "optimal": self.optimal,
             "proved_by": self._proved or None,
@@ -273,7 +306,7 @@ class Result:
 
     def __str__(self) -> str:
         notes = [("", note) for note in self.data.notes]
-        facts = [("read", str(self.data)), *notes, *self._story()]
+        facts = [("read", str(self.data)), *notes, *self._warned(), *self._story()]
         if self.trial is not None:
             facts += self.trial.told(self.data.plan.answers)
         elif self.untested not in ("", NOT_ASKED_FOR):
@@ -284,8 +317,8 @@ class Result:
         return f"<Result: {self.verdict}; {self.found()}>"
 
     def _repr_html_(self) -> str:
-        first, *rest = self.facts()
-        return card(first[1], rest)
+        (_, verdict), *rest = self._story()
+        return card(verdict, [*self._warned(), *rest, *self._tested()])
 
 
 def solve(
@@ -346,6 +379,8 @@ def _learnt(data: Data, how: How, time: tuple[Deadline, bool], watcher: Watcher)
         watcher.step("learnt", step)
     result = Result(data, how, decided, outcome)
     watcher.step("found", result.found())
+    for what, sentence in result._warned():
+        watcher.step(what, sentence)
     return result
 
 
@@ -368,14 +403,20 @@ def _tried(
     watcher: Watcher,
 ) -> Result:
     """The result with the accuracy on rows not learnt from; Ctrl-C leaves it out."""
-    how = replace(result.how, bounded=False)
-    if how.algorithm == "auto" and result.decided.separator is not None:
+    how, separable = replace(result.how, bounded=False), result.decided.separator is not None
+    if how.algorithm == "auto" and separable:
         how = replace(how, algorithm="pla")
 
     def learner(examples: Examples, share: Deadline) -> tuple[Hypothesis, bool]:
         outcome = learn_line(examples, how, None, watcher, share)
         if outcome.interrupted:
             raise KeyboardInterrupt
+        if outcome.algorithm == "PLA" and outcome.mistakes and separable:
+            # As for all rows: where the budget of PLA ends first, the proof's line is taken.
+            answer = separability_of(examples, widest=False, deadline=share)
+            if answer and answer.weights is not None:
+                return Hypothesis.of(np.asarray(answer.weights)), False
+            return outcome.hypothesis, answer.reason == TIME_OVER
         return outcome.hypothesis, outcome.cut_short
 
     tester = Tester(result.data, wishes, learner, result.how.rng, deadline)
@@ -392,7 +433,10 @@ def _tried(
         watcher.step(what, text)
     for sentence in () if trial.unseen is None else trial.unseen.sentences():
         watcher.note(sentence)
-    return replace(result, trial=trial)
+    result = replace(result, trial=trial)
+    if "test" in (warnings := result._warnings()):
+        watcher.step("warning", warnings["test"])
+    return result
 
 
 def quick_verdict(data: Data, deadline: Deadline) -> Verdict:

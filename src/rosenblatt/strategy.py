@@ -1,5 +1,7 @@
 """Which algorithm learns: PLA where a line is right everywhere, else the pocket and a search.
 
+Of more than two labels, the better of the pocket and the average takes the place of the search.
+
 Rows in memory and rows read in passes are learnt from alike. Those in passes are visited in file
 order; there the widest margin and the search for the fewest mistakes are left out, for they would
 need all rows at once.
@@ -14,11 +16,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 import rosenblatt.algorithms as algorithms
 import rosenblatt.clock as clock
 import rosenblatt.engine as engine
-from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import Progress, Run
 from rosenblatt.algorithms.pocket import Pocket, PocketPlan
 from rosenblatt.blocks import Blocks, InOrder, first_of
@@ -37,11 +39,15 @@ if TYPE_CHECKING:
 ALGORITHMS = ("auto", "pla", "pocket", "fewest", "average")
 FOREVER = 2**62
 MANY_FEATURES = 1000  # weights of all labels together
-AVERAGED_CYCLES = 100  # more hardly change a mean
+# Budgets that do not depend on the clock, so that results repeat on every machine.
+EPOCHS = 1000
+AVERAGED_EPOCHS = 100  # more hardly change a mean
 POCKET_CORRECTIONS = 1000
-# Of the time: for the pocket before a search, for PLA before the widest margin.
-POCKET_SHARE, PLA_SHARE = 0.3, 0.7
+# Of the time: for the pocket before a search, for PLA before the widest margin, for the pocket
+# before the average.
+POCKET_SHARE, PLA_SHARE, HALF = 0.3, 0.7, 0.5
 ENDED = " when the time limit ended it"
+LIMIT = ", the limit"
 
 
 @dataclass(frozen=True)
@@ -53,13 +59,21 @@ class How:
     scale: bool = True
     time_limit: float | None = None  # seconds; None: five, and in passes no limit
     seed: int = 0
-    cycles: int = 1000  # the most passes of learning over a file
+    epochs: int | None = None  # None: 1000, of an average 100; the pocket has its own budget
     bounded: bool = True  # whether R²/rho² is asked for, too
 
     @property
     def rng(self) -> np.random.Generator:
         """A new source of chance, the same every time."""
         return np.random.default_rng(self.seed)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The most frequent label, and how many mistakes always predicting it makes."""
+
+    place: int  # among the labels
+    mistakes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +88,7 @@ class Outcome:
     run: Run  # of PLA or the pocket …
     played: tuple[str, str]  # … and which of them it was, in what order …
     learnt_from: Examples | None  # … on these values; None where they were read in passes
+    baseline: Baseline | None  # on the training rows; None where their mistakes are not known
     widest: Separability | None = None  # what is known of these values
     bound: float | None = None  # the most corrections PLA could need on them
     lower_bound: int = 0  # no line makes fewer mistakes than this …
@@ -110,8 +125,8 @@ def learn_line(
     if algorithm == "auto" and separator is not None:
         algorithm = "pla"
     elif algorithm == "auto":
-        searched = isinstance(blocks, Examples) and not isinstance(blocks, JointExamples)
-        algorithm = "fewest" if searched else "pocket"
+        in_memory = "better" if isinstance(blocks, JointExamples) else "fewest"
+        algorithm = in_memory if isinstance(blocks, Examples) else "pocket"
     return LEARNERS[algorithm](task, separator)
 
 
@@ -148,6 +163,18 @@ class Task:
         """The mistakes of a hypothesis in the values of the data, in exact arithmetic."""
         return mistakes_of(self.blocks, hypothesis)
 
+    def compare(self, hypothesis: Hypothesis) -> tuple[int, Baseline]:
+        """Count the mistakes of a hypothesis, and in the same pass those of the baseline."""
+
+        def work(block: Examples, first: int) -> tuple[int, NDArray[np.intp]]:
+            labels = np.bincount(block.places, minlength=len(block.labels))
+            return len(hypothesis.mistakes(block)), labels
+
+        parts = list(self.blocks.each(work))
+        labels = np.sum([labels for _, labels in parts], axis=0)
+        place = int(labels.argmax())
+        return sum(part[0] for part in parts), Baseline(place, int(labels.sum() - labels[place]))
+
 
 def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
     held = task.scaled if isinstance(task.scaled, Examples) else None
@@ -156,10 +183,9 @@ def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
         done = _pla(task, share)
     told = f"PLA made {counted(done.corrections, 'correction')} in {_cycles(done, held)}"
     hypothesis, algorithm, bound, answer = task.folded(done.hypothesis), "PLA", None, None
-    if done.mistakes is None:
-        mistakes = None
-    else:
-        mistakes = task.count(hypothesis)
+    mistakes, baseline = None, None
+    if done.mistakes is not None:
+        mistakes, baseline = task.compare(hypothesis)
         if mistakes and held is not None and done.mistakes == 0:
             hypothesis, mistakes = _mended(task, hypothesis, mistakes)
     if held is not None:
@@ -172,9 +198,8 @@ def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
         steps += (f"PLA had {counted(mistakes, 'mistake')} left; took the proof's line instead",)
         hypothesis, mistakes, algorithm = separator, task.count(separator), "widest margin"
     played = ("pla", task.how.order)
-    return Outcome(
-        hypothesis, algorithm, mistakes, done.reason, steps, done, played, held, answer, bound
-    )
+    known = baseline, answer, bound
+    return Outcome(hypothesis, algorithm, mistakes, done.reason, steps, done, played, held, *known)
 
 
 def _cycles(done: Run, held: Examples | None) -> str:
@@ -182,14 +207,13 @@ def _cycles(done: Run, held: Examples | None) -> str:
         told = counted(done.cycles, "cycle")
     else:
         told = f"{counted(done.cycles, 'pass', 'passes')} over {counted(done.rows, 'row')}"
-    return told + (ENDED if done.reason == "time_limit" else "")
+    return told + {"time_limit": ENDED, "max_iter": LIMIT}.get(done.reason, "")
 
 
-def _pla(task: Task, deadline: Deadline, cycles: int = FOREVER, average: bool = False) -> Run:
-    """A run of PLA that ends in time, or when a person ends it."""
+def _pla(task: Task, deadline: Deadline, epochs: int = EPOCHS, average: bool = False) -> Run:
+    """Run PLA for its epochs, or until time is over or a person ends it."""
     rule = algorithms.Rule(task.how.order, rng=task.how.rng, average=average)
-    cycles = cycles if isinstance(task.scaled, Examples) else task.how.cycles
-    budget = algorithms.Budget(cycles, seconds=deadline.left)
+    budget = algorithms.Budget(task.how.epochs or epochs, seconds=deadline.left)
     try:
         return algorithms.pla(task.scaled, rule, budget)
     except algorithms.Interrupted as stop:
@@ -245,29 +269,32 @@ def _bound(task: Task, scaled: Examples, known: Iterable[Hypothesis | None]) -> 
 def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
     held = task.scaled if isinstance(task.scaled, Examples) else None
     done, order = _pocket(task)
-    # What a pocket must beat: one answer for all rows.
-    lines = [task.folded(done.hypothesis).w]
-    lines += _one_answer(lines[0])
-    flat = first_of(task.blocks).flat
-    judge = Judge(task.blocks, threads=engine.cores())
-    counts = judge.counts(np.stack([flat(line) for line in lines]))
-    best = int(counts.argmin())
-    mistakes = int(counts[best])
+    line = task.folded(done.hypothesis)
+    mistakes, baseline = task.compare(line)
     told = f"the pocket kept {counted(mistakes, 'mistake')} after "
     told += counted(done.corrections, "correction")
     if held is None:
         told += f" in {_cycles(done, held)}"
     elif done.reason == "time_limit":
         told += ENDED
-    line = replace(done.hypothesis, w=lines[best])
-    return Outcome(line, "pocket", mistakes, done.reason, (told,), done, ("pocket", order), held)
+    steps: tuple[str, ...] = (told,)
+    if mistakes > baseline.mistakes:
+        label = first_of(task.blocks).label_names[baseline.place]
+        least = counted(baseline.mistakes, "mistake")
+        steps += (f"always predicting {label} makes {least}; took that instead",)
+        line, mistakes = replace(line, w=_constant(line.w, baseline.place)), baseline.mistakes
+    played = ("pocket", order)
+    return Outcome(line, "pocket", mistakes, done.reason, steps, done, played, held, baseline)
 
 
-def _one_answer(like: Floats) -> list[Floats]:
-    """Weights that give all rows one answer, for each answer."""
+def _constant(like: Floats, place: int) -> Floats:
+    """Return weights that predict the label at this place for every row."""
+    w = np.zeros_like(like)
     if like.ndim == 1:
-        return [np.eye(1, len(like))[0] * sign for sign in (-1.0, 1.0)]
-    return [np.outer(label, np.eye(1, like.shape[1])) for label in np.eye(len(like))]
+        w[0] = 1.0 if place else -1.0
+    else:
+        w[place, 0] = 1.0
+    return w
 
 
 def _by_average(task: Task, separator: Hypothesis | None) -> Outcome:
@@ -275,23 +302,44 @@ def _by_average(task: Task, separator: Hypothesis | None) -> Outcome:
     held = task.scaled
     assert isinstance(held, Examples)
     with task.watcher.patience("running PLA"):
-        done = _pla(task, task.deadline, AVERAGED_CYCLES, average=True)
+        done = _pla(task, task.deadline, AVERAGED_EPOCHS, average=True)
     assert done.mean is not None
     hypothesis = task.folded(done.mean.hypothesis)
-    mistakes = task.count(hypothesis)
+    mistakes, baseline = task.compare(hypothesis)
     made = f"{counted(done.corrections, 'correction')} in {_cycles(done, held)}"
     told = f"PLA made {made}; the mean of its weights makes {counted(mistakes, 'mistake')}"
     played = ("pla", task.how.order)
-    return Outcome(hypothesis, "average", mistakes, done.reason, (told,), done, played, held)
+    known = (told,), done, played, held, baseline
+    return Outcome(hypothesis, "average", mistakes, done.reason, *known)
+
+
+def _by_better(task: Task, separator: Hypothesis | None) -> Outcome:
+    """Return the pocket or the average, whichever makes fewer mistakes on the training rows.
+
+    Neither is better everywhere: of ten labels the pocket's updates are too few, and where rows
+    are noisy an average may be worse than the most frequent label.
+    """
+    first = _by_pocket(replace(task, deadline=task.deadline.share(HALF)), separator)
+    if first.interrupted or not first.mistakes:
+        return first
+    try:
+        second = _by_average(task, separator)
+    except KeyboardInterrupt:
+        return replace(first, reason="interrupted")
+    assert second.mistakes is not None
+    best = second if second.mistakes < first.mistakes else first
+    reasons = (second.reason, first.reason)
+    ended = [reason for reason in ("interrupted", "time_limit") if reason in reasons]
+    return replace(best, reason=(*ended, best.reason)[0], steps=(*first.steps, *second.steps))
 
 
 def _pocket(task: Task) -> tuple[Run, str]:
     """A run of the pocket and the order of its visits: by chance, or that of the file."""
     held = isinstance(task.scaled, Examples)
-    order, cycles = ("random", FOREVER) if held else ("cycle", task.how.cycles)
+    order, epochs = ("random", FOREVER) if held else ("cycle", EPOCHS)
     seconds = None if math.isinf(task.deadline.left) else task.deadline.left
     rule = algorithms.Rule(order, rng=task.how.rng)
-    budget = algorithms.Budget(cycles, POCKET_CORRECTIONS, seconds)
+    budget = algorithms.Budget(task.how.epochs or epochs, POCKET_CORRECTIONS, seconds)
     with task.watcher.counting(seconds) as tell:
 
         def watch(number: int, so_far: Progress, pocket: Pocket) -> None:
@@ -343,4 +391,5 @@ LEARNERS: dict[str, Callable[[Task, Hypothesis | None], Outcome]] = {
     "pocket": _by_pocket,
     "fewest": _by_search,
     "average": _by_average,
+    "better": _by_better,
 }

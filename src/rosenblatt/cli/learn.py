@@ -57,8 +57,8 @@ BAR = 24  # characters of the longest bar
     type=click.Choice(ALGORITHMS),
     default="auto",
     show_default=True,
-    help="auto: PLA if a line is right everywhere, else the pocket, then of two labels a search; "
-    "average: the mean of PLA's weights.",
+    help="auto: PLA if a line is right everywhere; else, for two labels, the pocket and a search, "
+    "for more, the better of pocket and average. average: the mean of PLA's weights.",
 )
 @click.option(
     "--order",
@@ -108,9 +108,9 @@ BAR = 24  # characters of the longest bar
 @click.option(
     "--cycles",
     type=click.IntRange(min=1),
-    default=1000,
-    show_default=True,
-    help="The most passes of learning over a file larger than memory.",
+    metavar="N",
+    help="Maximum number of epochs, in memory as in passes over a file (default: 1000, average "
+    "100). The pocket makes at most 1000 corrections, whichever ends first.",
 )
 @convert_option
 @reading_options

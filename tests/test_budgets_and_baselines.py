@@ -1,0 +1,167 @@
+"""Learning has a budget that no clock changes, and says where a constant would do better."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn import datasets
+from sklearn.exceptions import ConvergenceWarning
+
+import rosenblatt as rb
+from rosenblatt.cli import run
+
+MINUTES = 120.0  # a time limit that no run here reaches
+
+
+def noisy(n=300, d=2, seed=3, shares=(0.25, 0.3, 0.45)):
+    """Labels that have nothing to do with the features."""
+    rng = np.random.default_rng(seed)
+    labels = np.array(["a", "b", "c"])[: len(shares)]
+    return rng.normal(size=(n, d)), rng.choice(labels, n, p=shares)
+
+
+def flipped(name):
+    """A set of scikit-learn with one label in five replaced by another one."""
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    rng, k = np.random.default_rng(0), len(np.unique(y))
+    flip = rng.random(len(y)) < 0.2
+    return X, np.where(flip, (y + rng.integers(1, k, len(y))) % k, y)
+
+
+def csv_of(path, X, y):
+    rows = [",".join([*map(repr, x), label]) for x, label in zip(X.tolist(), y, strict=True)]
+    names = [f"x{j}" for j in range(X.shape[1])]
+    path.write_text("\n".join([",".join([*names, "answer"]), *rows]) + "\n")
+    return str(path)
+
+
+@pytest.fixture
+def command(capfd, tmp_path, monkeypatch):
+    """Run `learn` in this process: the object of --json, and the lines for a person."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        capfd.readouterr()
+        given = ["learn", *map(str, arguments)]
+        assert run([*given, "--json"]) == 0
+        told = json.loads(capfd.readouterr().out)
+        assert run([*given, "--top", "0"]) == 0
+        return told, capfd.readouterr().out.splitlines()
+
+    return call
+
+
+@pytest.mark.parametrize("shares", [(0.4, 0.6), (0.25, 0.3, 0.45)], ids=["two", "three"])
+@pytest.mark.parametrize("order", ["cycle", "random", "first"])
+def test_pla_is_the_run_of_the_estimator_and_no_clock_ends_it(shares, order):
+    X, y = noisy(n=60, shares=shares)
+    how = {"algorithm": "pla", "order": order, "scale": False, "time_limit": MINUTES}
+    found = rb.learn(X, y, test_size=0, random_state=5, **how)
+    with pytest.warns(ConvergenceWarning):
+        same = rb.Perceptron(order=order, random_state=5).fit(X, y)
+    assert found.cut_short == []
+    assert found.outcome.run.cycles == 1000
+    assert np.array_equal(found.model.weights_, same.weights_)
+
+
+def test_what_ended_for_its_budget_says_so():
+    found = rb.learn(*noisy(), algorithm="pla", test_size=0, time_limit=MINUTES)
+    assert any("1,000" in step and "limit" in step for step in found.outcome.steps)
+
+
+@pytest.mark.parametrize("algorithm", ["pla", "average", "pocket"])
+def test_epochs_are_limited_in_memory_as_in_passes(command, tmp_path, algorithm):
+    X, y = noisy(n=200)
+    file = csv_of(tmp_path / "noisy.csv", X, y)
+    given = {"algorithm": algorithm, "test_size": 0, "time_limit": MINUTES}
+    assert rb.learn(X, y, max_iter=3, **given).outcome.run.cycles == 3
+    options = [file, "--algorithm", algorithm, "--cycles", "3", "--time-limit", MINUTES]
+    told = command(*options, "--test-size", "0")[0]
+    assert told["corrections"] == rb.learn(X, y, max_iter=3, **given).outcome.run.corrections
+    if algorithm != "average":
+        told = command(*options, "--stream")[0]
+        assert told["cycles"] == 3
+
+
+def test_epochs_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="max_iter"):
+        rb.learn(*noisy(n=20), max_iter=0)
+
+
+def test_where_pla_is_cut_short_by_epochs_the_held_out_line_comes_from_the_proof_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = X @ [1.0, -2.0, 0.5] > 0.1
+    found = rb.learn(X, y, max_iter=1, time_limit=MINUTES)
+    assert found.verdict == "separable"
+    assert found.mistakes == 0
+    assert found.outcome.algorithm == "widest margin"
+    assert found.accuracy.share > 0.95
+
+
+@pytest.mark.parametrize("algorithm", ["pla", "average"])
+def test_a_model_worse_than_the_most_frequent_label_is_flagged(algorithm, tmp_path):
+    X, y = noisy()
+    found = rb.learn(X, y, algorithm=algorithm, time_limit=MINUTES)
+    constant = int((y != "c").sum())
+    assert found.mistakes > constant
+    assert found.worse_than_baseline[0] == "learning"
+    second = str(found).splitlines()[1]
+    assert second.startswith("warning")
+    assert all(said in second for said in ("always predicting c", f"{constant:,}"))
+    assert found.to_json()["baseline_mistakes"] == constant
+    assert "always predicting c" in found._repr_html_()
+    found.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert page.index("always predicting c") < page.index("<h2>")
+
+
+@pytest.mark.parametrize("passes", [[], ["--stream"]], ids=["memory", "passes"])
+def test_the_command_line_flags_it_as_well(command, tmp_path, passes):
+    file = csv_of(tmp_path / "noisy.csv", *noisy())
+    options = [file, "--algorithm", "pla", "--time-limit", MINUTES, *passes]
+    told, lines = command(*options)
+    assert told["mistakes"] > told["baseline_mistakes"]
+    assert "learning" in told["worse_than_baseline"]
+    names = [line.split()[0] for line in lines]
+    assert names[names.index("found") + 1] == "warning"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_flag_is_true_of_the_training_rows_and_of_the_test_rows(seed):
+    X, y = noisy(n=60, seed=seed)
+    for algorithm in ("auto", "pla", "average", "pocket"):
+        found = rb.learn(X, y, algorithm=algorithm, time_limit=MINUTES)
+        constant = len(y) - max(np.unique(y, return_counts=True)[1])
+        assert ("learning" in found.worse_than_baseline) == (found.mistakes > constant)
+        worse = found.accuracy.share < found.accuracy.baseline
+        assert ("test" in found.worse_than_baseline) == worse
+        assert str(found).count("\nwarning ") == len(found.worse_than_baseline)
+
+
+@pytest.mark.parametrize("shares", [(0.02, 0.98), (0.01, 0.01, 0.98)], ids=["two", "three"])
+@pytest.mark.parametrize("passes", [[], ["--stream"]], ids=["memory", "passes"])
+def test_auto_is_never_worse_than_the_most_frequent_label(command, tmp_path, shares, passes):
+    X, y = noisy(n=400, shares=shares, seed=1)
+    y[:3] = ["a", "b", "c"][: len(shares)] * (3 // len(shares)) + ["b"] * (3 % len(shares))
+    X[5:] = np.round(X[5:])  # equal rows of different labels
+    told, _ = command(csv_of(tmp_path / "rare.csv", X, y), "--time-limit", MINUTES, *passes)
+    assert told["mistakes"] <= told["baseline_mistakes"]
+    assert "learning" not in told["worse_than_baseline"]
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "digits"])
+def test_of_more_labels_auto_is_the_better_of_pocket_and_average(name):
+    X, y = flipped(name)
+    mistakes = {
+        # Of ten labels the verdict takes its share of the time in any case.
+        algorithm: rb.learn(X, y, algorithm=algorithm, test_size=0, time_limit=10).mistakes
+        for algorithm in ("auto", "pocket", "average")
+    }
+    assert mistakes["auto"] == min(mistakes["pocket"], mistakes["average"])
+
+
+def test_a_model_that_is_better_than_the_baseline_is_not_flagged():
+    found = rb.learn(*datasets.load_iris(return_X_y=True), time_limit=MINUTES)
+    assert found.worse_than_baseline == []
+    assert "warning" not in str(found)
