@@ -3,7 +3,6 @@ import json
 import math
 import pickle
 import tracemalloc
-from decimal import Decimal
 from fractions import Fraction
 
 import lecture_online as lecture
@@ -439,7 +438,7 @@ BAD_ROWS = [
     ({"a": 1j}, r"1j is not a number"),
     ({"a": 10**400}, r"infinity"),
     ({"a": 2**53 + 1, "b": 1.0}, r"feature 'a': 9007199254740993 is not"),
-    ({"a": Decimal(1), "b": 1.0}, r"Decimal\('1'\) is not a number"),
+    ({"a": [1], "b": 1.0}, r"\[1\] is not a number"),
     ({"a": np.array(1.0), "b": 1.0}, r"array\(1\.\) is not a number"),
     ([[1.0]], r"2 dimension"),
     (3.0, r"0 dimension"),

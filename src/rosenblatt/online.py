@@ -16,9 +16,9 @@ import rosenblatt.files as files
 import rosenblatt.kernels as kernels
 from rosenblatt.algorithms.memory import ASK, NOTHING, X0, DictRow, NotNumbersError, StreamMemory
 from rosenblatt.errors import shortened
-from rosenblatt.examples import as_table, joint_rows
+from rosenblatt.examples import joint_rows
 from rosenblatt.hypothesis import ZEROS
-from rosenblatt.kernels import LONGEST_SQUARED, MISTAKES, RECENT, SEEN
+from rosenblatt.kernels import MISTAKES, RECENT, SEEN
 from rosenblatt.rows import Block, BlockAnswers, Labels, plain_row
 from rosenblatt.tables import LARGE
 from rosenblatt.words import counted
@@ -223,16 +223,10 @@ class OnlinePerceptron:
         try:
             row.step = self._steps[y]
         except (KeyError, TypeError):
-            labels = self._labels.learn(y)
-            if not sum(v * v for v in row.x.values()) < LONGEST_SQUARED:
-                raise _too_long() from None
-            self._meet(labels)
+            self._meet(self._labels.learn(y))
             row = self._take(row.x)
             row.copy, row.step = None, self._steps[y]
-        try:
-            self._memory.learn_row(row, self._zero, self._places[y] if self._many else None)
-        except NotNumbersError:
-            raise _too_long() from None
+        self._memory.learn_row(row, self._zero, self._places[y] if self._many else None)
         row.x = NOTHING  # what is given is not kept
 
     def predict_many(self, X: Any) -> NDArray[Any]:
@@ -244,7 +238,7 @@ class OnlinePerceptron:
             The rows; columns without names are named 0, 1, … by their place.
         """
         block = Block.of(X, self._memory)
-        as_table(block.table)  # which refuses what is not finite
+        block.check()
         rows: Any = block.rows(self._x0, np.zeros(block.n))
         if self._many:
             rows = joint_rows(rows, np.full(block.n, kernels.NONE, np.int32), len(self.labels))
@@ -419,10 +413,6 @@ class OnlinePerceptron:
             block.check()
             raise
         return labels, signs
-
-
-def _too_long() -> ValueError:
-    return ValueError("x is longer than 1e100; scale the features first.")
 
 
 def _between(name: str, value: Any, least: float, most: float) -> float:

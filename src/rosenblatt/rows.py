@@ -6,6 +6,7 @@ import math
 import numbers
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from rosenblatt.tables import (
 )
 from rosenblatt.words import counted
 
+NUMBERS = numbers.Real | np.bool_ | Decimal
 NOT_A_LABEL = "is not one of the labels"
 
 
@@ -46,9 +48,11 @@ def plain_row(x: Any, memory: StreamMemory | None = None) -> dict[Hashable, floa
         items = list(enumerate(_one_dimension(x, memory)))
     row = {}
     for name, value in items:
-        if not isinstance(value, numbers.Real | np.bool_):
+        if not isinstance(value, NUMBERS) or isinstance(value, np.timedelta64):
             raise ValueError(f"x, feature {name!r}: {value!r} is not a number.")
         row[name] = _finite(value, name)
+    if not sum(v * v for v in row.values()) < LONGEST_SQUARED:
+        raise ValueError("x is longer than 1e100; scale the features first.")
     return row
 
 
@@ -124,7 +128,10 @@ class Block:
         names = X.names if isinstance(X, Named) else _columns(X)
         if isinstance(X, Named):
             X = X.X
-        table = floats(X)
+        try:
+            table = floats(X)
+        except TypeError as error:  # of a cell that holds an object; one row of it is refused alike
+            raise ValueError(str(error)) from None
         if names is None:
             _check_places(memory)
         elif len(set(names)) < len(names):
@@ -137,7 +144,7 @@ class Block:
     def check(self) -> None:
         """Refuse the block if any number is bad, saying which."""
         table = self.table
-        if sum_of_squares(numbers_in(table).astype(np.float64, copy=False)) < LONGEST_SQUARED:
+        if sum_of_squares(numbers_in(table)) < LONGEST_SQUARED:
             return
         as_table(table)  # which refuses what is not finite
         for n in range(self.n):

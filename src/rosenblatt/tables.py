@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import numbers
 import re
+from collections.abc import Iterable
+from datetime import date, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -23,6 +25,7 @@ BUILD_ANEW = "build the matrix anew, for example from rows, columns and values w
 LARGE = 2.0**53  # from here on whole numbers may be rounded
 PROMISED = "a number that a double holds exactly"
 WRITTEN = re.compile(r"\s*[+-]?(\d+)(?:[.,]0*)?\s*")
+MOMENTS = date | time | timedelta | np.datetime64 | np.timedelta64
 DIGITS = 400  # longer ones are not finite as doubles
 
 
@@ -122,13 +125,31 @@ def _as_array(X: Any) -> NDArray[Any]:
             "one dict at a time with learn_one and predict_one."
         )
     if hasattr(X, "column_names") and hasattr(X, "column"):
-        return np.column_stack([_arrow_column(X.column(i)) for i in range(X.num_columns)])
+        columns = [_arrow_column(X.column(i)) for i in range(X.num_columns)]
+        _refuse_moments([column.dtype for column in columns], column_names(X))
+        return np.column_stack(columns)
     if hasattr(X, "to_numpy"):
+        _refuse_moments(getattr(X, "dtypes", ()), column_names(X))
         return np.asarray(X.to_numpy())
     try:
         return np.asarray(X)
     except ValueError as error:
         raise ValueError(f"X is not a table: {error}") from None
+
+
+def _refuse_moments(types: Iterable[Any], names: Names) -> None:
+    """Refuse columns of dates and times, which polars would turn into a number of days."""
+    for column, kind in enumerate(types):
+        temporal = getattr(kind, "is_temporal", None)  # polars
+        if temporal() if temporal else getattr(kind, "kind", "") in ("m", "M"):
+            raise _moment(f"X, column {_column_called(column, names)}")
+
+
+def _moment(where: str) -> ValueError:
+    return ValueError(
+        f"{where}: a date or a time is not a number. Turn it into one first (days since some day, "
+        "say), or leave the column out."
+    )
 
 
 def _arrow_column(column: Any) -> NDArray[Any]:
@@ -169,12 +190,14 @@ def _asfloats(array: NDArray[Any], names: Names) -> Any:
         raise ValueError("Complex data not supported: X has complex numbers; give real ones.")
     if array.dtype.kind == "O":
         return _cells_as_floats(array, names)
+    if array.dtype.kind in "mM":
+        raise _moment("X")
     at = next((i for i, cell in enumerate(array.flat) if not _looks_like_a_number(cell)), 0)
     raise _text(array.flat[at], place(array, at), names)
 
 
 def _cells_as_floats(array: NDArray[Any], names: Names) -> Any:
-    if not any(isinstance(cell, str | bytes | complex) for cell in array.flat):
+    if not any(isinstance(cell, str | bytes | complex | MOMENTS) for cell in array.flat):
         try:
             return _unrounded(array, array.astype(np.float64), names)
         except (TypeError, ValueError, OverflowError):
@@ -194,6 +217,8 @@ def _cell_as_float(array: NDArray[Any], at: int, cell: Any, names: Names) -> flo
         raise _text(cells[bad], (bad, column), names)
     if isinstance(cell, complex | np.complexfloating):
         raise ValueError(f"{where}: {cell!r} is complex. Complex data not supported.")
+    if isinstance(cell, MOMENTS):
+        raise _moment(where)
     try:
         return math.nan if missing(cell) else float(cell)
     except OverflowError:
@@ -259,8 +284,11 @@ def place(table: Any, at: int) -> tuple[int, int]:
 
 def _cell_called(at: tuple[int, int], names: Names) -> str:
     row, column = at
-    called = column if names is None else f'"{names[column]}"'
-    return f"X, row {row}, column {called}"
+    return f"X, row {row}, column {_column_called(column, names)}"
+
+
+def _column_called(column: int, names: Names) -> str:
+    return str(column) if names is None else f'"{names[column]}"'
 
 
 # Sparse matrices as they were built, by hand too. Compiled code follows their indices without

@@ -18,11 +18,10 @@ from rosenblatt.cli.console import Complaints, tell
 from rosenblatt.cli.outlet import Outlet
 from rosenblatt.errors import DataError
 from rosenblatt.files import CheckpointFolder
-from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read.ahead import ahead
 from rosenblatt.read.chunks import LineStream, Place, RowStream
-from rosenblatt.read.feed import TOO_LARGE, Batch, feed_to_json
+from rosenblatt.read.feed import Batch, feed_to_json
 from rosenblatt.read.kinds import Kinds, encoded, kinds_told
 from rosenblatt.rows import BlockAnswers, Labels, Named, plain_row
 
@@ -168,8 +167,6 @@ def _sift_rows(batch: Batch, labels: Labels, encode: Callable[[Any], dict[Hashab
     for at, x, y in batch.rows:
         try:
             row = encode(x)
-            if not sum(v * v for v in row.values()) < LONGEST_SQUARED:
-                raise ValueError(TOO_LARGE)
             labels = labels if y is None else labels.learn(y)
             rows.append((at, row, y))
         except ValueError as error:
