@@ -86,3 +86,15 @@ def test_without_river_the_extra_to_install_is_named():
     code = "import sys; sys.modules['river'] = None; import rosenblatt.river"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'rosenblatt[river]'" in done.stderr
+
+
+@pytest.mark.parametrize("labels", [None, ("a", "b", "c")], ids=["two", "three"])
+def test_probabilities_are_refused_with_what_to_do_instead(labels):
+    model = preprocessing.StandardScaler() | Perceptron(labels=labels)
+    model.learn_one({"a": 1.0}, "a")
+    with pytest.raises(NotImplementedError, match=r"predict_one.*LogisticRegression"):
+        model.predict_proba_one({"a": 1.0})
+    with pytest.raises(NotImplementedError, match=r"predict_many.*LogisticRegression"):
+        Perceptron(labels=labels).predict_proba_many([[1.0]])
+    with pytest.raises(NotImplementedError, match="Accuracy"):
+        evaluate.progressive_val_score(datasets.Phishing().take(5), Perceptron(), metrics.ROCAUC())

@@ -17,11 +17,17 @@ except ImportError as error:  # pragma: no cover (tested in a process of its own
     ) from error
 
 
+NO_PROBABILITIES = (
+    "a perceptron has no probabilities. Use predict_one or predict_many, and a metric of labels "
+    "such as metrics.Accuracy; for probabilities use river.linear_model.LogisticRegression."
+)
+
+
 class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
     """The online perceptron, with River's interface.
 
-    It gives the predictions of `rosenblatt.OnlinePerceptron`. A perceptron has no
-    probabilities, so there is no `predict_proba_one`. Unlike River's own, `learn_many` learns
+    It gives the predictions of `rosenblatt.OnlinePerceptron`. A perceptron has no probabilities,
+    so `predict_proba_one` and `predict_proba_many` refuse. Unlike River's own, `learn_many` learns
     row after row and gives the same state as `learn_one`.
 
     Parameters
@@ -121,6 +127,26 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
             A frame of features.
         """
         return _series(self.online.predict_many(X) if len(X) else np.empty(0, dtype=object), X)
+
+    def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
+        """Refuse, because a perceptron has no probabilities.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features.
+        """
+        raise NotImplementedError(NO_PROBABILITIES)
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """Refuse, because a perceptron has no probabilities.
+
+        Parameters
+        ----------
+        X
+            A frame of features.
+        """
+        raise NotImplementedError(NO_PROBABILITIES)
 
 
 def _series(answers: Any, X: Any) -> Any:

@@ -28,7 +28,7 @@ from rosenblatt.read.chunks import Place, open_stream
 from rosenblatt.read.feed import feed_from_json, feed_of, label_of
 from rosenblatt.read.plan import Wishes
 from rosenblatt.rows import NOT_A_LABEL
-from rosenblatt.words import counted
+from rosenblatt.words import column_called, counted, listed
 
 EVERY = 100_000
 ABOVE_0 = NumberRange(min=0, min_open=True)
@@ -73,10 +73,12 @@ def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
     """Predict each line of DATA as it comes, then learn its answer.
 
     DATA is JSON lines, CSV or LIBSVM, compressed or not, or Parquet; - is standard input. A line
-    without an answer is only predicted. Predictions go to standard output in order, one a line,
-    empty before any label is known; a bad line has none. Two labels are learnt as they come; more
-    are learnt together, with weights for each, if --labels names them: a third one that it does
-    not name makes a bad line. A label in "" is text, also where it looks like a number.
+    without an answer is only predicted. If no line of the first chunk has the target, its name is
+    taken as misspelt, which is an error; a chunk is about 4 MB of a file, and at least 1000 lines
+    of a pipe. Predictions go to standard output in order, one a line, empty before any label is
+    known; a bad line has none. Two labels are learnt as they come; more are learnt together, with
+    weights for each, if --labels names them: a third one that it does not name makes a bad line. A
+    label in "" is text, also where it looks like a number.
 
     The first value of a column says what it is: a number, a category, whose values become
     features column=value, or, from four words on, text, whose words become column=word.
@@ -241,13 +243,19 @@ def labels_given(text: str) -> list[Any]:
 
 
 def _refuse_nothing(streamer: Streamer) -> None:
-    """A stream without a line that can be read is an error, unless its lines are yet to come."""
-    name, tally = streamer.stream.name, streamer.tally
+    """Refuse a stream of which nothing could be read or learnt, unless lines are yet to come."""
+    name, tally, feed = streamer.stream.name, streamer.tally, streamer.feed
     if tally.predicted == 0 and tally.bad:
         lines = counted(tally.bad, "line")
         raise DataError(f"{name}: nothing could be read, all of its {lines} left out.")
     if tally.predicted == 0 and streamer.folder is None:
         raise DataError(f"{name} has no rows.")
+    if streamer.model.n_seen == 0 and streamer.folder is None:
+        rows, where = counted(tally.predicted, "row"), ""
+        if target := getattr(feed, "target", ""):
+            there = f"; there are {listed(list(streamer.kinds), most=8)}" if streamer.kinds else ""
+            where = f" in {column_called(target)}{there}"
+        raise DataError(f"{name}: nothing was learnt, for none of its {rows} has a label{where}.")
 
 
 def _whole(kept: Any) -> Any:

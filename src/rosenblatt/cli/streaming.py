@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from rosenblatt.cli.console import Complaints, tell
 from rosenblatt.cli.outlet import Outlet
-from rosenblatt.errors import DataError
+from rosenblatt.errors import DataError, UsageError
 from rosenblatt.files import CheckpointFolder
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read.ahead import ahead
 from rosenblatt.read.chunks import LineStream, Place, RowStream
-from rosenblatt.read.feed import Batch, feed_to_json
+from rosenblatt.read.feed import FIRST_LINES, Batch, JsonFeed, feed_to_json
 from rosenblatt.read.kinds import Kinds, encoded, kinds_told
 from rosenblatt.rows import BlockAnswers, Labels, Named, plain_row
 
@@ -66,6 +66,8 @@ class Streamer:
             if self.strict and sifted.bad:
                 self._stop_at(sifted)
             self._take(sifted, kinds)
+            if not self.model.n_seen and self.tally.place.lines >= FIRST_LINES:
+                self._check_target(batch)
             if self.every and self.tally.place.lines % self.every == 0:
                 self.checkpoint()
         self.checkpoint(ended=True)
@@ -119,6 +121,16 @@ class Streamer:
         rows = len(batch.rows) + (0 if batch.table is None else len(batch.table.X))
         old = self.tally
         self.tally = Reached(batch.chunk.end, old.predicted + rows, old.bad + len(batch.bad))
+
+    def _check_target(self, batch: Batch) -> None:
+        """Refuse a misspelt target of a pipe, whose first lines were too few to tell."""
+        if isinstance(self.feed, JsonFeed) and batch.chunk.begin.lines < FIRST_LINES:
+            try:
+                self.feed.check_target(batch.chunk.lines)  # type: ignore[union-attr]
+            except UsageError:
+                if self.folder is not None:  # there is nothing in it to go on from
+                    self.folder.file.unlink(missing_ok=True)
+                raise
 
     def _stop_at(self, batch: Batch) -> None:
         """Learn what comes before a bad line, keep it, and stop."""

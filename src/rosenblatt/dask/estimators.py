@@ -252,7 +252,9 @@ class Perceptron(OnCluster, PlaParameters):
     The run halts when a whole round has no mistake, which happens after a bounded number of rounds
     where the examples are separable. With one partition, and an order without randomness, it is the
     run of `rosenblatt.Perceptron`, bit for bit. The first parameters are those of
-    `rosenblatt.Perceptron`; random orders draw from (seed, round, partition).
+    `rosenblatt.Perceptron`; random orders draw from (seed, round, partition). As there, and unlike
+    in `rosenblatt.learn`, columns are not scaled: where they are of very different sizes, divide
+    each by its standard deviation first.
 
     Parameters
     ----------
@@ -311,7 +313,8 @@ class PocketPerceptron(OnCluster, PocketParameters):
 
     Every round counts the mistakes of the w it began with, on all partitions, in the tasks that
     also train; so each w(round) is judged at almost no cost. The first parameters are those of
-    `rosenblatt.PocketPerceptron`.
+    `rosenblatt.PocketPerceptron`. As there, and unlike in `rosenblatt.learn`, columns are not scaled:
+    where they are of very different sizes, divide each by its standard deviation first.
 
     Parameters
     ----------

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from rosenblatt.read.columns import ENTRY, OWN, as_numbers, is_moment, is_text
 from rosenblatt.read.csv import MISSING, Dialect
 from rosenblatt.read.encoding import in_rows
 from rosenblatt.read.kinds import FLAGS, Kinds, features, kind_of, kinds_told
+from rosenblatt.read.libsvm import LABEL
 from rosenblatt.read.plan import Wishes, check_readable, find_column, find_columns, forced_kinds
 from rosenblatt.read.source import Layout, format_of
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, missing
@@ -147,16 +149,21 @@ class JsonFeed:
         """The rows of a chunk, one by one."""
         return replace(_read_rows(chunk, self._row), raw=True)
 
+    def check_target(self, lines: Iterable[bytes]) -> None:
+        """Refuse a target that none of these lines has, and name the keys that there are."""
+        keys: dict[str, None] = {}
+        for line in lines:
+            with suppress(ValueError):
+                x = _json_object(line)
+                if self.target in x:
+                    return
+                keys.update(dict.fromkeys(x))
+        if keys:
+            there = listed(list(keys), most=8)
+            raise UsageError(f'--target: there is no column "{self.target}"; there are {there}.')
+
     def _row(self, line: bytes) -> tuple[dict[Hashable, Any], Any]:
-        if jsonlines.too_deep(line):
-            raise ValueError(f"it is nested more than {jsonlines.DEEPEST} deep")
-        try:
-            x = json.loads(line)
-        except ValueError as error:
-            why = error.msg if isinstance(error, json.JSONDecodeError) else one_line(error)[:-1]
-            raise ValueError(f"it is not JSON ({why})") from None
-        if not isinstance(x, dict):
-            raise ValueError("it is not a JSON object")
+        x = _json_object(line)
         y = x.pop(self.target, None)
         if isinstance(y, list | dict):
             raise ValueError(f"{y!r} is not a label")
@@ -164,6 +171,19 @@ class JsonFeed:
         for name in self.ignore:
             left.pop(name, None)
         return left, y
+
+
+def _json_object(line: bytes) -> dict[Any, Any]:
+    if jsonlines.too_deep(line):
+        raise ValueError(f"it is nested more than {jsonlines.DEEPEST} deep")
+    try:
+        x = json.loads(line)
+    except ValueError as error:
+        why = error.msg if isinstance(error, json.JSONDecodeError) else one_line(error)[:-1]
+        raise ValueError(f"it is not JSON ({why})") from None
+    if not isinstance(x, dict):
+        raise ValueError("it is not a JSON object")
+    return x
 
 
 @dataclass(frozen=True)
@@ -443,10 +463,16 @@ def feed_of(source: LineStream | RowStream, layout: Layout, wishes: Wishes) -> H
     if kind == "LIBSVM":
         if forced:
             raise UsageError("--number, --category and --text are for columns with names.")
+        if wishes.target is not None:
+            find_column([LABEL], wishes.target, "--target")
         return HowRead(LibsvmFeed(), {}, Place(), [])
     if kind == "JSON lines":
         target = wishes.target or _target(_first_keys(source.head()), None, source.name)
-        return HowRead(JsonFeed(target, wishes.ignore), forced_kinds(forced, wishes), Place(), [])
+        feed, lines = JsonFeed(target, wishes.ignore), source.head().splitlines()
+        # Of a pipe, or a file that is followed, the first chunk may be a line or two.
+        if (source.regular and not source.follow) or len(lines) >= FIRST_LINES:
+            feed.check_target(lines)
+        return HowRead(feed, forced_kinds(forced, wishes), Place(), [])
     if kind != "CSV":
         usable = "give JSON lines, CSV, LIBSVM or Parquet"
         raise UsageError(f"a stream of {kind} cannot be read; {usable}.")
@@ -548,10 +574,6 @@ def _features(names: list[str], target: str, ignore: Sequence[str]) -> tuple[str
 def _first_keys(head: bytes) -> list[str]:
     """The keys of the first line that is a JSON object."""
     for line in head.splitlines():
-        try:
-            found = None if jsonlines.too_deep(line) else json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(found, dict):
-            return list(found)
+        with suppress(ValueError):
+            return list(_json_object(line))
     return []
