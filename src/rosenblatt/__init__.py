@@ -75,7 +75,10 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'rosenblatt' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    from rosenblatt.interrupts import held
+
+    with held():  # NumPy and Numba cannot be imported again after half an import
+        value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -1,5 +1,15 @@
-"""`python -m rosenblatt`: the command line."""
+"""The program: `rosenblatt`, or `python -m rosenblatt`."""
 
-from rosenblatt.cli import main
+from rosenblatt import interrupts
 
-main()
+
+def main() -> None:
+    """Listen for Ctrl-C before anything else is imported, then run the command line."""
+    interrupts.listen()
+    from rosenblatt.cli import main
+
+    main()
+
+
+if __name__ == "__main__":
+    main()

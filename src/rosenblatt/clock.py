@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
+from rosenblatt.interrupts import held
 from rosenblatt.words import counted, no_fewer
 
 CHEAP = 2**20  # multiplications: a millisecond. What so few of them tell is told in any case.
@@ -51,6 +52,13 @@ def standing_still() -> Iterator[None]:
             _stopped.holders -= 1
             if _stopped.holders == 0:
                 _stopped.seconds += time.monotonic() - _stopped.since
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Import or compile here: no limit counts it, and Ctrl-C waits for its end."""
+    with held(), standing_still():
+        yield
 
 
 class Stopwatch:

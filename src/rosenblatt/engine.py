@@ -81,7 +81,7 @@ class Kernel:
             if self.work is not None and self._is_little(self.work(*arguments)):
                 return self._plain(arguments)
             # A time limit is for work: compiling, once per environment, is not part of it.
-            with _told_when_slow(self.function.__name__), clock.standing_still():
+            with clock.loading(), _told_when_slow(self.function.__name__):
                 self._compile(arguments)
             self.ready.add(kind)
         return self.jitted(*arguments)
@@ -471,7 +471,7 @@ _blas_limit: list[Any] = []
 
 @functools.cache
 def _blas() -> Any:
-    with clock.standing_still():  # loading is no work
+    with clock.loading():
         import scipy.linalg  # noqa: F401  (compiled kernels multiply with SciPy's BLAS, not NumPy's)
         import threadpoolctl
 

@@ -365,6 +365,8 @@ def _learnt(data: Data, how: How, time: tuple[Deadline, bool], watcher: Watcher)
     (deadline, has_trial), begun = time, clock.now()
     decided = quick_verdict(data, deadline.share(VERDICT_SHARE))
     watcher.step("verdict", decided.sentence)
+    if decided.answer.reason.startswith("interrupted"):
+        raise KeyboardInterrupt
     if decided.name == "quasi-separable" and isinstance(data.blocks, Examples):
         decided = replace(decided, more=_infinite(data.blocks))
         if decided.more:

@@ -375,7 +375,7 @@ def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
 
 def _searched(task: Task) -> FewestMistakesResult:
     # Here, for it brings SciPy's optimisers with it, which PLA has no use for.
-    with clock.standing_still():
+    with clock.loading():
         from rosenblatt.algorithms.fewest import Search
         from rosenblatt.evidence.optimum import fewest_of
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import click
 
-from rosenblatt import __version__
+from rosenblatt import __version__, interrupts
 from rosenblatt.errors import UserError
+from rosenblatt.interrupts import INTERRUPTED as INTERRUPTED
 from rosenblatt.words import json_line, shown
 
 # Verb -> what it does, as `rosenblatt --help` lists it. Nothing is imported to say so.
@@ -27,7 +28,6 @@ VERBS = {
     "experiment": "Learn many random targets, as exercise 1.4 does.",
     "watch": "Show the line turning, correction by correction, on a page.",
 }
-INTERRUPTED = 130
 READER_GONE = 141  # as a shell says that SIGPIPE ended a program
 # Exit code of an error -> what --json calls it.
 KINDS = {
@@ -123,11 +123,12 @@ def _open_streams() -> None:
 
 def main() -> None:
     """Run the program and end the process with its exit code."""
+    interrupts.listen()
     _open_streams()
     code = run(sys.argv[1:])
     if code == READER_GONE:
         os._exit(code)  # a thread about to write would make an orderly end an abort
-    sys.exit(code)
+    interrupts.exit_with(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -146,7 +147,9 @@ def _run(arguments: list[str]) -> int:
     given = arguments[: arguments.index("--")] if "--" in arguments else arguments
     told = functools.partial(_tell, "--json" in given)
     try:
-        return int(rosenblatt.main(arguments, "rosenblatt", standalone_mode=False) or 0)
+        with interrupts.stoppable():
+            code = int(rosenblatt.main(arguments, "rosenblatt", standalone_mode=False) or 0)
+        return INTERRUPTED if interrupts.asked() else code
     except click.UsageError as trouble:
         verb = trouble.ctx.command_path if trouble.ctx else "rosenblatt"
         return told(f"{_sentence(trouble.format_message())} See {verb} --help.", 64)

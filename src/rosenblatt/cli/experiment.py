@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
+from rosenblatt import interrupts
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli.console import Voice, bar
 from rosenblatt.cli.options import NumberRange, json_option, verb
@@ -68,6 +69,7 @@ def experiment(plot: str | None, as_json: bool, **given: Any) -> int:
     voice.show(f"corrections in {counted(len(done.updates), 'run')}")
     voice.show(histogram(done.updates))
     if save is not None:
+        interrupts.finish()
         save(done, given["examples"])
         voice.step("wrote", str(plot))
     voice.result({**given, **summary, "plot": plot})

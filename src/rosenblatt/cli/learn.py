@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from rich.table import Table
 from rich.text import Text
 
+from rosenblatt import interrupts
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli import INTERRUPTED
 from rosenblatt.cli.console import Voice, bar, bare_table
@@ -161,7 +162,7 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     if not result.held:
         del written["report"]
     voice.result({**result.to_json(), **written})
-    return INTERRUPTED if result.outcome.interrupted else 0
+    return INTERRUPTED if result.outcome.interrupted or result.untested == "interrupted" else 0
 
 
 def _is_default(option: str) -> bool:
@@ -185,6 +186,7 @@ def _check_files(reads: dict[str, str | None], written: dict[str, str | None]) -
 def _write(voice: Voice, result: Result, to: dict[str, Any], data: str) -> str | None:
     """Write the model, the report, the proof; the file of the proof, if there is one."""
     model, page, proof = to.values()
+    interrupts.finish()
     result.save(model)
     voice.step("wrote", f"{model}: answer new rows with rosenblatt predict {model} FILE")
     if page is not None:

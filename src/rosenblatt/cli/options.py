@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from rosenblatt import interrupts
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
 from rosenblatt.errors import OpenError, UsageError
@@ -197,7 +198,9 @@ def write_proof(voice: Voice, path: str | None, data: str, plan: Any, proof: Any
         if path is not None:
             voice.note("nothing is proved: there is no proof to write.")
         return None
-    write_text(path, proof_to_json(plan, proof))
+    text = proof_to_json(plan, proof)
+    interrupts.finish()
+    write_text(path, text)
     again = " --again" if getattr(proof, "walk", "") else ""
     voice.step("wrote", f"{path}: check it with rosenblatt verify {path} {data}{again}")
     return path

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from rosenblatt import interrupts
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import json_option, layout_options, verb
 from rosenblatt.errors import UsageError
@@ -67,6 +68,7 @@ def predict(
         for batch in tally.of(batches):
             write(batch)
             progress(tally.rows)
+        interrupts.finish()
     if output is not None:
         voice.step("wrote", f"{output}: {tally.sentence()}")
     tally.tell(voice)

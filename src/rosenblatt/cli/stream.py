@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from rosenblatt import interrupts
 from rosenblatt.cli.console import Status, Voice, tell
 from rosenblatt.cli.options import (
     NumberRange,
@@ -203,6 +204,7 @@ def _outlets(
             seals[name] = outlet.check(kept[name], kept["ended"])
         elif given["resume"]:
             outlet.refuse_unless_empty()
+    interrupts.finish()  # from here on Ctrl-C stops the stream in order, see `stopping_gently`
     for outlet in there.values():
         outlet.create()
     for name, outlet in there.items():

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt import interrupts
 from rosenblatt.cli.console import Complaints, tell
 from rosenblatt.cli.outlet import Outlet
 from rosenblatt.errors import DataError, UsageError
@@ -252,6 +253,8 @@ def stopping_gently(streamer: Streamer) -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     for number in before:
         signal.signal(number, streamer.stop)
+    if interrupts.asked():
+        streamer.stopped_by = signal.SIGINT
     try:
         yield
     finally:

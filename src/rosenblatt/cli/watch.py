@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from rosenblatt import interrupts
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import (
     Reading,
@@ -65,6 +66,7 @@ def watch(
         own = rows.to_json()
     page = page_html(own)
     path = _temporary_file() if save is None else save
+    interrupts.finish()
     write_text(path, page)
     size = len(page.encode())
     voice.step("page", f"{path}, {size / 1000:,.0f} kB: opens in any browser")

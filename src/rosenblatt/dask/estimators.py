@@ -313,8 +313,8 @@ class PocketPerceptron(OnCluster, PocketParameters):
 
     Every round counts the mistakes of the w it began with, on all partitions, in the tasks that
     also train; so each w(round) is judged at almost no cost. The first parameters are those of
-    `rosenblatt.PocketPerceptron`. As there, and unlike in `rosenblatt.learn`, columns are not scaled:
-    where they are of very different sizes, divide each by its standard deviation first.
+    `rosenblatt.PocketPerceptron`. As there, and unlike in `rosenblatt.learn`, columns are not
+    scaled: where they are of very different sizes, divide each by its standard deviation first.
 
     Parameters
     ----------

@@ -186,6 +186,8 @@ def infinite_columns(examples: Examples) -> list[str]:
     names = examples.names or tuple(f"x{j}" for j in range(1, examples.d + 1))
     table = as_design(examples.X, names, bool(examples.x0))
     s = separation_of(question_of(table, examples.y, "binomial", True), lambda *_: None)
+    if s.reason.startswith("interrupted"):
+        raise KeyboardInterrupt
     infinite = [str(n) for n, why in s.reasons.items() if why in INFINITE]
     return [name for name in infinite if name != INTERCEPT]
 

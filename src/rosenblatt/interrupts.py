@@ -1,0 +1,154 @@
+"""Handle Ctrl-C: hear it at any moment, act on it only where nothing is left half done.
+
+KeyboardInterrupt breaks an import or a compilation in the middle, and what was half imported can
+never be imported again in that process. `held` makes it wait, in Python as in the program. The
+program has a handler of its own, which also waits for any import by looking at the stack.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+INTERRUPTED = 130  # exit code, as a shell reports SIGINT
+AGAIN = 0  # in place of a signal number: an interrupt that had to wait, not another one
+RETRY_SECONDS = 0.02  # until the handler looks again whether an import is over
+SAME_SECONDS = 0.5  # two signals this close are one Ctrl-C: a terminal and a wrapper both send it
+SHOW_CURSOR = b"\x1b[?25h"
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Make Ctrl-C wait until the end of this block."""
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        yield  # ignored, fatal, or not heard in this thread
+        return
+    came = []
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        try:
+            before(number, frame)
+        except KeyboardInterrupt:
+            came.append(number)
+
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            before(AGAIN, None)
+
+
+class _Program:
+    """Ctrl-C in a process that is the command line; it raises KeyboardInterrupt at most once."""
+
+    def __init__(self) -> None:
+        self.asked_at: float | None = None
+        self.phase = "starting"  # then "working", the only one to be stopped, and "finishing"
+        self.raised = False
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """Raise KeyboardInterrupt now or, during an import, later; a second Ctrl-C ends it all."""
+        if number == signal.SIGINT:
+            if self.asked_at is None:
+                self.asked_at = time.monotonic()
+            elif time.monotonic() - self.asked_at > SAME_SECONDS:
+                _end_at_once()
+        if self.phase != "working" or self.raised:
+            return
+        if _imports(frame) and hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, RETRY_SECONDS)
+            return
+        self.raised = True
+        raise KeyboardInterrupt
+
+    def retry(self, number: int, frame: FrameType | None) -> None:
+        """Handle an interrupt that had to wait."""
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler):
+            handler(AGAIN, frame)
+
+    def take_unraisable(self, lost: Any) -> None:
+        """Raise KeyboardInterrupt again where a callback or a finalizer could not pass it on."""
+        if not issubclass(lost.exc_type, KeyboardInterrupt):
+            sys.__unraisablehook__(lost)
+            return
+        self.raised = False
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, RETRY_SECONDS)
+
+
+_program = _Program()
+
+
+def listen() -> None:
+    """Let the program handle Ctrl-C from here on, unless it was started to ignore it."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return
+    signal.signal(signal.SIGINT, _program.handle)
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, _program.retry)
+    sys.unraisablehook = _program.take_unraisable
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Let Ctrl-C stop this block, and take any error after it for its consequence."""
+    _program.phase = "working"
+    try:
+        if asked():
+            raise KeyboardInterrupt
+        yield
+    except Exception as trouble:
+        if asked() and _program.phase == "working":
+            raise KeyboardInterrupt from trouble
+        raise
+    finally:
+        finish()
+
+
+def finish() -> None:
+    """Let Ctrl-C stop nothing from here on: results are being written."""
+    _program.phase = "finishing"
+
+
+def asked() -> bool:
+    """Whether Ctrl-C was pressed in this program."""
+    return _program.asked_at is not None
+
+
+def forget() -> None:
+    """Take Ctrl-C for the ordinary end of what ran until now."""
+    _program.asked_at = None
+
+
+def exit_with(code: int) -> None:
+    """End the process with this exit code, at once if Ctrl-C comes while Python shuts down."""
+    if signal.getsignal(signal.SIGINT) == _program.handle:
+        signal.signal(signal.SIGINT, lambda number, frame: os._exit(code))
+    sys.exit(code)
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether a module is being imported in this frame or in one that called it."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _end_at_once() -> None:
+    if os.isatty(2):
+        os.write(2, SHOW_CURSOR)  # a progress bar hides it
+    os.write(2, b"rosenblatt: interrupted again; ended at once.\n")
+    os._exit(INTERRUPTED)
