@@ -49,26 +49,26 @@ def held() -> Iterator[None]:
 
 
 class _Program:
-    """Ctrl-C in a process that is the command line; it raises KeyboardInterrupt at most once."""
+    """Ctrl-C in a process that is the command line."""
 
     def __init__(self) -> None:
         self.asked_at: float | None = None
         self.phase = "starting"  # then "working", the only one to be stopped, and "finishing"
-        self.raised = False
 
     def handle(self, number: int, frame: FrameType | None) -> None:
         """Raise KeyboardInterrupt now or, during an import, later; a second Ctrl-C ends it all."""
         if number == signal.SIGINT:
-            if self.asked_at is None:
-                self.asked_at = time.monotonic()
-            elif time.monotonic() - self.asked_at > SAME_SECONDS:
-                _end_at_once()
-        if self.phase != "working" or self.raised:
+            now = time.monotonic()
+            if self.asked_at is not None:
+                if now - self.asked_at > SAME_SECONDS:
+                    _end_at_once()
+                return
+            self.asked_at = now
+        if self.phase != "working":
             return
         if _imports(frame) and hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, RETRY_SECONDS)
             return
-        self.raised = True
         raise KeyboardInterrupt
 
     def retry(self, number: int, frame: FrameType | None) -> None:
@@ -82,7 +82,6 @@ class _Program:
         if not issubclass(lost.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(lost)
             return
-        self.raised = False
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, RETRY_SECONDS)
 
