@@ -7,6 +7,7 @@ program has a handler of its own, which also waits for any import by looking at 
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -97,6 +98,8 @@ def listen() -> None:
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, _program.retry)
     sys.unraisablehook = _program.take_unraisable
+    # Python's last steps would let it end the process with another exit code than the one given.
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
