@@ -53,8 +53,8 @@ def had_not_begun(code, out, err):
     """Whether Python itself was still starting, which no program can do anything about."""
     files = re.findall(r'File "(.+?)", line', err)
     ours = [file for file in files if file.startswith(SOURCES)]
-    ended = code == -signal.SIGINT or (code == 1 and err.startswith("Fatal Python error: init"))
-    return ended and not out and set(ours) <= set(FIRST_FILES)
+    died = code == -signal.SIGINT or (code == 1 and err.endswith("KeyboardInterrupt\n"))
+    return died and not out and set(ours) <= set(FIRST_FILES)
 
 
 @pytest.fixture(scope="module")
