@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rosenblatt.engine as engine
+from rosenblatt.errors import RowError
 from rosenblatt.tables import refuse_masked
 from rosenblatt.words import counted
 
@@ -102,9 +103,8 @@ def row_weights(weights: Any, n: int) -> NDArray[np.float64]:
         )
     bad = np.flatnonzero(~(np.isfinite(s) & (s >= 0)))
     if len(bad):
-        raise ValueError(
-            f"sample_weight of row {bad[0]} is {s[bad[0]]}; weights are numbers from 0 up."
-        )
+        told = f" is {s[bad[0]]}; weights are numbers from 0 up."
+        raise RowError("sample_weight of ", int(bad[0]), told)
     return np.ascontiguousarray(s)
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
+from typing import Any, Self
 
+from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.words import shown
 
 BEGINNING, END = 1200, 300  # of what is said; the end has the advice
@@ -80,6 +84,69 @@ def cannot_write(path: str | PathLike[str], trouble: OSError) -> WriteError:
         NotADirectoryError: "its folder is a file",
     }.get(type(trouble), trouble.strerror or str(trouble))
     return WriteError(f"cannot write {path}: {why}.")
+
+
+class FileRowError(DataError):
+    """A row of a file that cannot be used, by its place in the file, counted from 1.
+
+    That is how a person finds it there, so Python says so in words: "row 17 of the file".
+    """
+
+    def __init__(self, name: str, row: int, rest: str) -> None:
+        super().__init__(name, row, rest)
+        self.name, self.row, self.rest = name, row, rest
+
+    def worded(self, of_file: str = "") -> str:
+        """Return the sentence; `of_file` follows the number of the row."""
+        return shown(readable(f"{self.name}, row {self.row}{of_file}{self.rest}"))
+
+    def __str__(self) -> str:
+        return self.worded()
+
+
+class RowError(ValueError):
+    """What is wrong with rows, which it knows by their positions; an interface names them.
+
+    As it is, it counts from 0, as Python does.
+
+    Examples
+    --------
+    >>> bad = RowError("y, ", 3, ": there is no answer.")
+    >>> print(bad, bad.worded(RowNames(first=1)))
+    y, row 3: there is no answer. y, row 4: there is no answer.
+    """
+
+    def __init__(self, before: str, rows: int | Sequence[int] = (), after: str = "") -> None:
+        super().__init__(before, rows, after)
+        self.before, self.after = before, after
+        self.rows = tuple(map(int, rows)) if isinstance(rows, Sequence) else (int(rows),)
+
+    def worded(self, names: RowNames = FROM_ZERO) -> str:
+        """Return the sentence with the rows named."""
+        return f"{self.before}{names.listed(self.rows) if self.rows else ''}{self.after}"
+
+    def moved(self, positions: Any) -> Self:
+        """Return the error about the rows at these positions of the data."""
+        return type(self)(self.before, [int(positions[n]) for n in self.rows], self.after)
+
+    def after_words(self, before: str) -> Self:
+        """Return the error with words before its own."""
+        return type(self)(f"{before}{self.before}", self.rows, self.after)
+
+    def __str__(self) -> str:
+        return self.worded()
+
+
+@contextmanager
+def with_index_labels(X: Any) -> Iterator[None]:
+    """Name the rows in an error by the labels of X's own index too, where it has one."""
+    try:
+        yield
+    except RowError as bad:
+        names = RowNames.of(X)
+        if names.index is None or not bad.rows:
+            raise
+        raise type(bad)(bad.worded(names)) from None
 
 
 FINITE = "a finite number"

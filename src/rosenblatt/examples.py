@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import rosenblatt.checks as checks
 import rosenblatt.engine as engine
 import rosenblatt.kernels as kernels
+from rosenblatt.errors import RowError, with_index_labels
 from rosenblatt.tables import (
     as_column,
     column_names,
@@ -84,14 +85,15 @@ class Examples:
         if not math.isfinite(x0):
             raise ValueError(f"x0, the intercept_scaling, is {x0}; give a finite number.")
         table, names = floats(X), column_names(X)
-        if one_class and labels is None:
-            labels = one_or_two_labels(y)
-        kind, answers, labels = cls._read(y, labels)
-        check_lengths(table.shape[0], len(answers))
-        examples = kind(table, answers, labels, names, float(x0))
-        if not looked_at and examples._seem_plain():
-            return replace(examples, assumed_plain=True)
-        return examples.look()
+        with with_index_labels(X):
+            if one_class and labels is None:
+                labels = one_or_two_labels(y)
+            kind, answers, labels = cls._read(y, labels)
+            check_lengths(table.shape[0], len(answers))
+            examples = kind(table, answers, labels, names, float(x0))
+            if not looked_at and examples._seem_plain():
+                return replace(examples, assumed_plain=True)
+            return examples.look()
 
     @classmethod
     def _read(
@@ -461,7 +463,8 @@ def as_table(X: Any) -> Any:
     """Check X and return it as a C-contiguous float array or a CSR matrix."""
     table = floats(X)
     if not math.isfinite(sum_of_squares(numbers_in(table))):
-        refuse_non_finite(table, column_names(X))
+        with with_index_labels(X):
+            refuse_non_finite(table, column_names(X))
     return table
 
 
@@ -583,10 +586,10 @@ def _signs_of(answers: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[np.i
     return result, None if is_either.all() else int(is_either.argmin())
 
 
-def _not_a_class(answers: NDArray[Any], row: int, labels: NDArray[Any]) -> ValueError:
+def _not_a_class(answers: NDArray[Any], row: int, labels: NDArray[Any]) -> RowError:
     shown = listed([repr(label) for label in labels.tolist()])
     (answer,) = answers[[row]].tolist()
-    return ValueError(f"y, row {row}: {answer!r} is not one of the classes {shown}.")
+    return RowError("y, ", row, f": {answer!r} is not one of the classes {shown}.")
 
 
 def _one_dimension(y: Any) -> NDArray[Any]:
@@ -612,7 +615,7 @@ def _one_dimension(y: Any) -> NDArray[Any]:
         bad = np.array([], dtype=np.intp)
     if len(bad):
         what = "NaN" if missing(answers[bad[0]]) else "infinity"
-        raise ValueError(f"Input y contains {what} in row {bad[0]}; each row needs an answer.")
+        raise RowError(f"Input y contains {what} in ", int(bad[0]), "; each row needs an answer.")
     return answers
 
 

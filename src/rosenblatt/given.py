@@ -16,7 +16,7 @@ import pyarrow as pa
 
 import rosenblatt.checks as checks
 from rosenblatt.algorithms import ORDERS
-from rosenblatt.errors import BadCellError, DataError, UsageError, UserError
+from rosenblatt.errors import BadCellError, DataError, FileRowError, UsageError, UserError
 from rosenblatt.evidence.accuracy import SHARE, Testing
 from rosenblatt.examples import Examples, JointExamples, check_lengths
 from rosenblatt.read import Layout, Source
@@ -25,6 +25,7 @@ from rosenblatt.read.convert import opened
 from rosenblatt.read.data import Data, Footprint, of_table, read_data
 from rosenblatt.read.encoding import POLICIES, Answers, Encoding, spelled
 from rosenblatt.read.plan import Plan, Wishes, check_labels
+from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.solve import Result, refuse_passes, solve
 from rosenblatt.strategy import ALGORITHMS, How
 from rosenblatt.words import column_called, listed
@@ -149,6 +150,8 @@ def learn(
         testing = Testing(share, None if test is None else os.fspath(test), cv)
         data = _given(X, y, wishes, (how, testing))
         return solve(data, (Layout(), wishes), how, testing)
+    except FileRowError as trouble:
+        raise DataError(_in_python(trouble.worded(" of the file"))) from None
     except UserError as trouble:
         raise type(trouble)(_in_python(str(trouble))) from None
 
@@ -179,9 +182,9 @@ def _given(X: Any, y: Any, wishes: Wishes, asked: tuple[How, Testing]) -> Data:
             raise UsageError("X is a file: name the column of its answers with target=.")
         source = Source.find(os.fspath(X))
         if not Footprint.of(source, Layout()).too_large:
-            return read_data(source, Layout(), wishes)
+            return replace(read_data(source, Layout(), wishes), numbering=FROM_ZERO)
         refuse_passes(*asked)
-        return opened(source, Layout(), wishes, convert=False)
+        return replace(opened(source, Layout(), wishes, convert=False), numbering=FROM_ZERO)
     if not hasattr(X, "column_names") and not hasattr(X, "columns"):
         return _of_arrays(X, y, wishes)
     table = arrow_table(X)
@@ -193,9 +196,9 @@ def _given(X: Any, y: Any, wishes: Wishes, asked: tuple[How, Testing]) -> Data:
         check_lengths(table.num_rows, len(answers))
         table, wishes = table.append_column(name, answers), replace(wishes, target=name)
     try:
-        return replace(of_table(table, wishes, "X"), first=0)
+        return replace(of_table(table, wishes, "X"), numbering=RowNames.of(X))
     except BadCellError as bad:
-        where = f"X, row {bad.row}, {column_called(bad.column)}"
+        where = f"X, {RowNames.of(X).listed([bad.row])}, {column_called(bad.column)}"
         advice = 'Give missing="drop", missing="mean", or ignore or category with that column.'
         raise DataError(f"{where}: {bad.what}. {advice}") from None
 
@@ -210,7 +213,7 @@ def _of_arrays(X: Any, y: Any, wishes: Wishes) -> Data:
         labels = examples.labels.tolist()
         check_labels(labels, examples.n, "y", "the answers as text")
         made = Plan(Encoding(columns), Answers("", tuple(labels)))
-        return Data("X", examples, np.arange(examples.n), made, None, first=0)
+        return Data("X", examples, np.arange(examples.n), made, None, numbering=RowNames.of(X))
     negative, positive = examples.labels.tolist()
     if wishes.positive == spelled(negative):
         examples = replace(examples, y=-examples.y, labels=examples.labels[::-1])
@@ -218,7 +221,7 @@ def _of_arrays(X: Any, y: Any, wishes: Wishes) -> Data:
     elif wishes.positive not in (None, spelled(positive)):
         raise UsageError(f"positive is {wishes.positive}; the answers are {negative}, {positive}.")
     made = Plan(Encoding(columns), Answers("", (negative, positive)))
-    return Data("X", examples, np.arange(examples.n), made, None, first=0)
+    return Data("X", examples, np.arange(examples.n), made, None, numbering=RowNames.of(X))
 
 
 def _against_the_rest(examples: JointExamples, positive: str) -> Examples:

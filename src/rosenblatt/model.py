@@ -38,6 +38,7 @@ from rosenblatt.read.columns import (
 from rosenblatt.read.encoding import POLICIES, Answers, Encoding
 from rosenblatt.read.plan import Plan
 from rosenblatt.read.regression import RegressionPlan
+from rosenblatt.rownames import RowNames
 from rosenblatt.tables import column_names, places_named
 from rosenblatt.words import card, column_called, listed
 
@@ -169,11 +170,12 @@ class Model:
         try:
             found = self.encoding.encode(table, "X")
         except BadCellError as bad:
-            where = f"X, row {bad.row}, {column_called(bad.column)}"
+            where = f"X, {RowNames.of(frame).listed([bad.row])}, {column_called(bad.column)}"
             raise DataError(f"{where}: {bad.what}.") from None
         if len(found.rows) < table.num_rows:
-            missing = np.setdiff1d(np.arange(table.num_rows), found.rows)[0]
-            raise DataError(f"X, row {missing}: a number is missing; drop the row first.")
+            missing = np.setdiff1d(np.arange(table.num_rows), found.rows)[:1].tolist()
+            where = f"X, {RowNames.of(frame).listed(missing)}"
+            raise DataError(f"{where}: a number is missing; drop the row first.")
         return found.X
 
     def save(self, path: str | Path) -> None:

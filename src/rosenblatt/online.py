@@ -15,7 +15,7 @@ import rosenblatt.checks as checks
 import rosenblatt.files as files
 import rosenblatt.kernels as kernels
 from rosenblatt.algorithms.memory import ASK, NOTHING, X0, DictRow, NotNumbersError, StreamMemory
-from rosenblatt.errors import shortened
+from rosenblatt.errors import shortened, with_index_labels
 from rosenblatt.examples import joint_rows
 from rosenblatt.hypothesis import ZEROS
 from rosenblatt.kernels import MISTAKES, RECENT, SEEN
@@ -238,7 +238,8 @@ class OnlinePerceptron:
             The rows; columns without names are named 0, 1, … by their place.
         """
         block = Block.of(X, self._memory)
-        block.check()
+        with with_index_labels(X):
+            block.check()
         rows: Any = block.rows(self._x0, np.zeros(block.n))
         if self._many:
             rows = joint_rows(rows, np.full(block.n, kernels.NONE, np.int32), len(self.labels))
@@ -388,12 +389,13 @@ class OnlinePerceptron:
     def _learn_block(self, X: Any, y: Any, every: bool) -> list[tuple[Labels, NDArray[Any]]]:
         """Predict and learn a block in parts: the labels and the predictions of each."""
         block = Block.of(X, self._memory)
-        answers = BlockAnswers.of(y, block.n, every)
-        plan = answers.plan(self._labels)
-        if len(plan) > 1:
-            block.check()  # before the first part is learnt
-        self._row.copy = None
-        return [self._learn_part(block, answers, *part) for part in plan]
+        with with_index_labels(X):
+            answers = BlockAnswers.of(y, block.n, every)
+            plan = answers.plan(self._labels)
+            if len(plan) > 1:
+                block.check()  # before the first part is learnt
+            self._row.copy = None
+            return [self._learn_part(block, answers, *part) for part in plan]
 
     def _learn_part(
         self, block: Block, answers: BlockAnswers, begin: int, end: int, labels: Labels

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import rosenblatt.kernels as kernels
 from rosenblatt.algorithms.memory import Names, StreamMemory
+from rosenblatt.errors import RowError
 from rosenblatt.examples import as_table, kernel_rows, sum_of_squares
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.tables import (
@@ -150,7 +151,7 @@ class Block:
         for n in range(self.n):
             row = table[n] if isinstance(table, np.ndarray) else table[[n]].data
             if not sum_of_squares(row.astype(np.float64)) < LONGEST_SQUARED:
-                raise ValueError(f"X, row {n} is longer than 1e100; scale the features first.")
+                raise RowError("X, ", n, " is longer than 1e100; scale the features first.")
 
     @property
     def n(self) -> int:
@@ -278,7 +279,7 @@ class BlockAnswers:
         missing = _missing(values)
         if every and missing is not None:
             row = int(np.flatnonzero(missing)[0])
-            raise ValueError(f"y, row {row}: there is no answer; each row needs one.")
+            raise RowError("y, ", row, ": there is no answer; each row needs one.")
         return cls(values, missing)
 
     def plan(self, labels: Labels) -> list[tuple[int, int, Labels]]:
@@ -291,7 +292,7 @@ class BlockAnswers:
             try:
                 labels = labels.learn(self.values[row])
             except ValueError as error:
-                raise ValueError(f"y, row {row}: {error}") from None
+                raise RowError("y, ", row, f": {error}") from None
             cuts.append((row, labels))
         ends = [row for row, _ in cuts[1:]] + [len(self.values)]
         return [(at, end, known) for (at, known), end in zip(cuts, ends, strict=True) if at < end]

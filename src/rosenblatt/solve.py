@@ -16,7 +16,7 @@ import numpy as np
 
 import rosenblatt.clock as clock
 from rosenblatt.clock import NEVER, Deadline, Silent, Stopwatch, Watcher
-from rosenblatt.errors import DataError, UsageError, UserError, as_option
+from rosenblatt.errors import DataError, RowError, UsageError, UserError, as_option
 from rosenblatt.evidence.accuracy import NOT_ASKED_FOR, Accuracy, Tester, Testing, Trial
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import contradicted, separability_of
@@ -81,10 +81,12 @@ class Result:
     def separability(self) -> Separability:
         """What the verdict is known by, with its `proof`, in the values of the data.
 
-        Its margin and bound are those of the line that proves it. Whether that margin is the
-        widest, as `rosenblatt.separability` finds it, its `widest` says.
+        Rows are those of the data, also where some were dropped; the proof is about those that
+        are left, and numbers them alone. Its margin and bound are those of the line that proves
+        it. Whether that margin is the widest, as `rosenblatt.separability` finds it, its `widest`
+        says.
         """
-        return self.decided.answer
+        return self.decided.answer.of_data()
 
     @property
     def hypothesis(self) -> Hypothesis:
@@ -109,7 +111,7 @@ class Result:
     @property
     def proof(self) -> Proof | None:
         """What shows the lower bound, or where that is 0, the verdict; None if nothing does."""
-        return self.outcome.proof or self.separability.proof
+        return self.outcome.proof or self.decided.answer.proof
 
     @property
     def _proved(self) -> str:
@@ -240,7 +242,7 @@ class Result:
         return [("warning", sentence) for sentence in self._warnings().values()]
 
     def _story(self) -> list[tuple[str, str]]:
-        facts = [("verdict", self.decided.sentence)]
+        facts = [("verdict", self.decided.answer.sentence)]
         facts += [("", self.decided.more)] if self.decided.more else []
         facts += [("learnt", step) for step in self.outcome.steps]
         return [*facts, ("found", self.found())]
@@ -256,7 +258,7 @@ class Result:
             "target": answers.column,
             "target_guessed": bool(self.data.plan.guessed),
             **({"labels": list(answers.names)} if self.many else dict(pair)),
-            "verdict": self.decided.to_json(),
+            "verdict": self.decided.answer.to_json(),
             "algorithm": o.algorithm,
             "corrections": o.run.corrections,
             "bound": o.bound,
@@ -356,6 +358,9 @@ def about(data: Data) -> Iterator[None]:
         yield
     except UserError:
         raise
+    except RowError as trouble:
+        told = trouble.worded(data.row_names(trouble.rows))
+        raise DataError(f"{data.name}: {told}") from None
     except ValueError as trouble:  # of numbers too large to learn from
         raise DataError(f"{data.name}: {trouble}") from None
 
@@ -364,7 +369,7 @@ def _learnt(data: Data, how: How, time: tuple[Deadline, bool], watcher: Watcher)
     """The verdict and the line; a trial needs as much time as the line."""
     (deadline, has_trial), begun = time, clock.now()
     decided = quick_verdict(data, deadline.share(VERDICT_SHARE))
-    watcher.step("verdict", decided.sentence)
+    watcher.step("verdict", decided.answer.sentence)
     if decided.answer.reason.startswith("interrupted"):
         raise KeyboardInterrupt
     if decided.name == "quasi-separable" and isinstance(data.blocks, Examples):
@@ -449,7 +454,7 @@ def quick_verdict(data: Data, deadline: Deadline) -> Verdict:
     two = isinstance(data.blocks, Examples) and not isinstance(data.blocks, JointExamples)
     answer = contradicted(data.examples) if two else None
     if answer is not None:
-        return Verdict(answer, data.rows, first=data.first)
+        return Verdict(replace(answer, row_names=data.row_names()))
     decided = verdict_of(data, widest=False, deadline=deadline)
     if not decided.answer or decided.answer.weights is None:
         return decided
@@ -461,13 +466,9 @@ def quick_verdict(data: Data, deadline: Deadline) -> Verdict:
 def verdict_of(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Verdict:
     """Ask whether a line can answer every row, in the values of the data."""
     answer = separability_of(data.blocks, widest=widest, deadline=deadline)
-    if data.rows is not None:
-        return Verdict(answer, data.rows, first=data.first)
     support = answer.support if answer.support.ndim == 1 else answer.support[:, 0]
-    blocking = answer.blocking[0].rows if answer.blocking else ()
-    if answer.rivals is not None:
-        blocking = tuple(answer.rivals.pair(row)[0] for row in blocking)
-    return Verdict(answer, data.places([*support.tolist(), *blocking]))
+    blocking = (n for part in answer.blocking for n in part.rows)
+    return Verdict(replace(answer, row_names=data.row_names([*support.tolist(), *blocking])))
 
 
 def refuse_passes(how: How, testing: Testing, report: bool = False) -> None:

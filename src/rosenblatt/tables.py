@@ -18,13 +18,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.errors import shortened
+from rosenblatt.errors import RowError, shortened, with_index_labels
 from rosenblatt.words import counted
 
 BUILD_ANEW = "build the matrix anew, for example from rows, columns and values with coo_array."
 LARGE = 2.0**53  # from here on whole numbers may be rounded
 PROMISED = "a number that a double holds exactly"
 WRITTEN = re.compile(r"\s*[+-]?(\d+)(?:[.,]0*)?\s*")
+MOMENT = (
+    "a date or a time is not a number. Convert it first (to days since some date, for example), or "
+    "leave the column out."
+)
 MOMENTS = date | time | timedelta | np.datetime64 | np.timedelta64
 DIGITS = 400  # longer ones are not finite as doubles
 
@@ -55,10 +59,11 @@ def floats(X: Any) -> Any:
     array = X if isinstance(X, np.ndarray) else _as_array(X)
     _check_shape(array.shape, array.ndim)
     names = column_names(X)
-    if array is not X and array.dtype.kind == "f":
-        _refuse_rounded(X, array, names)
-    if array.dtype.char not in "fd" or not array.dtype.isnative:
-        array = _asfloats(array, names)
+    with with_index_labels(X):
+        if array is not X and array.dtype.kind == "f":
+            _refuse_rounded(X, array, names)
+        if array.dtype.char not in "fd" or not array.dtype.isnative:
+            array = _asfloats(array, names)
     return np.ascontiguousarray(array)
 
 
@@ -93,11 +98,13 @@ def _unrounded(given: Any, table: Any, names: Names) -> Any:
     return table
 
 
-def _rounded(cell: Any, at: tuple[int, int], names: Names) -> ValueError:
+def _rounded(cell: Any, at: tuple[int, int], names: Names) -> RowError:
     shown = shortened(str(cell), most=40)
-    return ValueError(
-        f"{_cell_called(at, names)}: {shown} is not {PROMISED}. Subtract the least of the column "
-        "from all of it first, or leave the column out."
+    return _bad_cell(
+        at,
+        names,
+        f"{shown} is not {PROMISED}. Subtract the least of the column from all of it first, or "
+        "leave the column out.",
     )
 
 
@@ -142,14 +149,7 @@ def _refuse_moments(types: Iterable[Any], names: Names) -> None:
     for column, kind in enumerate(types):
         temporal = getattr(kind, "is_temporal", None)  # polars
         if temporal() if temporal else getattr(kind, "kind", "") in ("m", "M"):
-            raise _moment(f"X, column {_column_called(column, names)}")
-
-
-def _moment(where: str) -> ValueError:
-    return ValueError(
-        f"{where}: a date or a time is not a number. Turn it into one first (days since some day, "
-        "say), or leave the column out."
-    )
+            raise ValueError(f"X, column {_column_called(column, names)}: {MOMENT}")
 
 
 def _arrow_column(column: Any) -> NDArray[Any]:
@@ -191,7 +191,7 @@ def _asfloats(array: NDArray[Any], names: Names) -> Any:
     if array.dtype.kind == "O":
         return _cells_as_floats(array, names)
     if array.dtype.kind in "mM":
-        raise _moment("X")
+        raise ValueError(f"X: {MOMENT}")
     at = next((i for i, cell in enumerate(array.flat) if not _looks_like_a_number(cell)), 0)
     raise _text(array.flat[at], place(array, at), names)
 
@@ -210,21 +210,21 @@ def _cells_as_floats(array: NDArray[Any], names: Names) -> Any:
 
 def _cell_as_float(array: NDArray[Any], at: int, cell: Any, names: Names) -> float:
     row, column = place(array, at)
-    where = _cell_called((row, column), names)
     if isinstance(cell, str | bytes):
         cells = array[:, column]
         bad = next((r for r, c in enumerate(cells) if not _looks_like_a_number(c)), row)
         raise _text(cells[bad], (bad, column), names)
     if isinstance(cell, complex | np.complexfloating):
-        raise ValueError(f"{where}: {cell!r} is complex. Complex data not supported.")
+        raise _bad_cell((row, column), names, f"{cell!r} is complex. Complex data not supported.")
     if isinstance(cell, MOMENTS):
-        raise _moment(where)
+        raise _bad_cell((row, column), names, MOMENT)
     try:
         return math.nan if missing(cell) else float(cell)
     except OverflowError:
         return math.inf if cell > 0 else -math.inf
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{where}: {error}; argument must be a string or number.") from None
+        told = _bad_cell((row, column), names, f"{error}; argument must be a string or number.")
+        raise TypeError(str(told)) from None
 
 
 def missing(cell: Any) -> bool:
@@ -245,13 +245,11 @@ def _looks_like_a_number(cell: Any) -> bool:
     return True
 
 
-def _text(cell: Any, at: tuple[int, int], names: Names) -> ValueError:
+def _text(cell: Any, at: tuple[int, int], names: Names) -> RowError:
     shown = cell.item() if isinstance(cell, np.generic) else cell
     what = "is text" if _looks_like_a_number(cell) else "is not a number"
-    return ValueError(
-        f"{_cell_called(at, names)}: {shown!r} {what}. Turn text into numbers first (one-hot or "
-        "word counts)."
-    )
+    advice = "Turn text into numbers first (one-hot or word counts)."
+    return _bad_cell(at, names, f"{shown!r} {what}. {advice}")
 
 
 def refuse_non_finite(table: Any, names: Names) -> None:
@@ -260,11 +258,10 @@ def refuse_non_finite(table: Any, names: Names) -> None:
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad) == 0:
         return
-    where = _cell_called(place(table, int(bad[0])), names)
     what = "NaN" if math.isnan(numbers[bad[0]]) else "infinity (inf)"
-    raise ValueError(
-        f"{where}: {what} is not a number that can be learnt from. Drop the row or fill in a value."
-    )
+    advice = "Drop the row or fill in a value."
+    at = place(table, int(bad[0]))
+    raise _bad_cell(at, names, f"{what} is not a number that can be learnt from. {advice}")
 
 
 def numbers_in(table: Any) -> NDArray[Any]:
@@ -282,9 +279,9 @@ def place(table: Any, at: int) -> tuple[int, int]:
     return row, int(table.indices[at])
 
 
-def _cell_called(at: tuple[int, int], names: Names) -> str:
+def _bad_cell(at: tuple[int, int], names: Names, what: str) -> RowError:
     row, column = at
-    return f"X, row {row}, column {_column_called(column, names)}"
+    return RowError("X, ", row, f", column {_column_called(column, names)}: {what}")
 
 
 def _column_called(column: int, names: Names) -> str:
@@ -352,10 +349,8 @@ def _check_compressed(X: Any, kind: str) -> None:
     outside = _first_outside(indices[: indptr[-1]], size)
     if outside is not None:
         at = int(np.searchsorted(indptr, outside, side="right")) - 1
-        raise ValueError(
-            f"X, {line} {at}: its index {indices[outside]} is outside the {size} {what}; "
-            + BUILD_ANEW
-        )
+        told = f": its index {indices[outside]} is outside the {size} {what}; {BUILD_ANEW}"
+        raise RowError("X, ", at, told) if line == "row" else ValueError(f"X, {line} {at}{told}")
 
 
 def _whole_numbers(places: Any, what: str) -> None:

@@ -234,33 +234,6 @@ def proof_size(numbers: int, sets: int, branches: int) -> str:
     return ", ".join(told) or "a walk through all cells"
 
 
-def rows_named(rows: Iterable[Any], most: int = 6) -> str:
-    """Rows as a sentence names them.
-
-    Examples
-    --------
-    >>> rows_named([17, 203, 411]), rows_named([17])
-    ('rows 17, 203 and 411', 'row 17')
-    """
-    names = [str(row) for row in rows]
-    return f"row{'' if len(names) == 1 else 's'} {listed(names, most=most)}"
-
-
-def cannot_be_right(rows: Sequence[Any], rest: int, most: int = 6) -> str:
-    """Why no line answers these rows, or all of them together.
-
-    Examples
-    --------
-    >>> cannot_be_right([1, 4], 0), cannot_be_right([3], 0)
-    ('rows 1 and 4 cannot all be right', 'row 3 is all zeros, and never right')
-    """
-    if rest:
-        return "all rows together cannot be right"
-    if len(rows) == 1:
-        return f"row {rows[0]} is all zeros, and never right"
-    return f"{rows_named(rows, most)} cannot all be right"
-
-
 def no_fewer(than: str = "", proved: str = "", *, many: bool = False) -> str:
     """That no line makes fewer mistakes, or fewer than a bound, and what proves it.
 

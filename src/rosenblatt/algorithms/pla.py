@@ -18,6 +18,7 @@ import rosenblatt.clock as clock
 import rosenblatt.engine as engine
 from rosenblatt.blocks import Blocks, Work, first_of
 from rosenblatt.clock import Deadline
+from rosenblatt.errors import RowError
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.tables import place
@@ -110,7 +111,7 @@ class Run:
         return self.record
 
 
-class WeightsOverflowError(ValueError):
+class WeightsOverflowError(RowError):
     """The weights grew past the largest float, or met something that is no number."""
 
 
@@ -600,8 +601,9 @@ def _overflow(block: Examples, first: int, eta: float) -> WeightsOverflowError:
     longest = eta * (1.0 if block.weights is None else float(block.weights.max()))
     steps = "" if longest == 1 else f", and a correction adds up to {longest:.3g} times a row"
     return WeightsOverflowError(
-        "learning overflowed: the weights grew past the largest float. "
-        f"X, row {first + row}, column {column} is {flat[at]:.3g}{steps}; scale the columns first."
+        "learning overflowed: the weights grew past the largest float. X, ",
+        first + row,
+        f", column {column} is {flat[at]:.3g}{steps}; scale the columns first.",
     )
 
 

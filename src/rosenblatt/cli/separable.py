@@ -20,7 +20,7 @@ from rosenblatt.cli.options import (
     verb,
     write_proof,
 )
-from rosenblatt.evidence.verdicts import Verdict
+from rosenblatt.evidence.verdicts import Verdict, verdict_lines
 from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
 from rosenblatt.read.convert import opened
@@ -57,8 +57,9 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
     with about(found):
         verdict = verdict_of(found)
     blocking = blocking_rows(verdict, found)
-    voice.step("verdict", verdict.sentence)
-    for line in verdict.explained():
+    first, *more = verdict_lines(verdict.answer)
+    voice.step("verdict", first)
+    for line in () if blocking else more:  # or a table tells it
         voice.step("", line)
     if verdict.name == "quasi-separable" and verdict.answer.rivals is None:
         voice.note("a regression of these answers has infinite estimates; see separation --help.")
@@ -70,8 +71,8 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
     voice.result(
         {
             "data": source.name,
-            "rows": verdict.rows.count if found.rows is None else len(found.rows),
-            **verdict.to_json(),
+            "rows": len(verdict.answer.row_names.positions),
+            **verdict.answer.to_json(),
             "blocking": blocking,
             "proof": written,
         }
@@ -81,11 +82,13 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
 
 def blocking_rows(verdict: Verdict, found: Data) -> list[dict[str, Any]]:
     """The rows that cannot all be right, largest share first, with their places in the file."""
-    shares = [(*verdict.pair(row), share) for row, share in verdict.blocking()]
-    places = verdict.rows if found.rows is None else found.places(n for n, *_ in shares)
+    answer = verdict.answer
+    shares = answer.shares(answer.blocking[0]) if answer.blocking else []
+    names = answer.row_names
+    places = names.positions if found.rows is None else found.places(n for n, *_ in shares)
     return [
         {
-            "row": places[n] + 1,
+            "row": names.number(n),
             "line": found.line(n),
             **({} if rival is None else {"against": rival}),
             "share": share,

@@ -17,7 +17,7 @@ from rosenblatt.cli.options import (
     verb,
     write_proof,
 )
-from rosenblatt.errors import DataError
+from rosenblatt.errors import DataError, RowError
 from rosenblatt.evidence.cone import FINITE, SHORT
 from rosenblatt.evidence.families import FAMILIES
 from rosenblatt.evidence.separation import Separation, advice, spelled, summary, which_rows
@@ -65,7 +65,8 @@ def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
             sample_weight=found.weights,
         )
     except ValueError as trouble:
-        told = re.sub(r"family='(\w+)'", r"--family \1", str(trouble))
+        told = trouble.worded(found.row_names) if isinstance(trouble, RowError) else str(trouble)
+        told = re.sub(r"family='(\w+)'", r"--family \1", told)
         raise DataError(f"{source.name}: {told}") from None
     _show(voice, s, found)
     written = write_proof(voice, proof, data, found.plan, s.proof)
@@ -85,7 +86,7 @@ def _show(voice: Voice, s: Separation, found: Regression) -> None:
     if len(shown) > SHOWN:
         voice.show(f"… and {counted(len(shown) - SHOWN, 'coefficient')} more, all in --json.")
     if s:
-        rows = [str(found.rows[n] + 1) for n in s.rows.tolist()]
+        rows = [found.row_names.called(n) for n in s.rows.tolist()]
         voice.show(f"{which_rows(s)}, counted from 1: {listed(rows, most=12)}.")
     for line in advice(s):
         voice.show(line)
@@ -108,7 +109,7 @@ def to_json(s: Separation, found: Regression) -> dict[str, Any]:
             }
             for name, estimate in s.coefficients.items()
         ],
-        "separated": [int(found.rows[n]) + 1 for n in s.rows.tolist()],
+        "separated": [found.row_names.number(n) for n in s.rows.tolist()],
         "overlapping": s.n_overlapping if s.reasons else None,
         "drop": list(s.drop),
     }

@@ -18,7 +18,7 @@ from rosenblatt.cli.options import (
     too_large,
     verb,
 )
-from rosenblatt.errors import UsageError
+from rosenblatt.errors import RowError, UsageError
 from rosenblatt.evidence.parts import ProofError
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separationproof import SeparationProof
@@ -109,7 +109,10 @@ def _check_examples(
     voice.step("proof", claimed.size)
     said |= {**about.to_json(), "size": claimed.size}
     with voice.patience("checking the proof"):
-        claimed.check_examples(found.blocks, again=True)
+        try:
+            claimed.check_examples(found.blocks, again=True)
+        except ProofError as wrong:
+            raise ProofError(wrong.worded(found.row_names(wrong.rows))) from None
     return f"{about.sentence}: {claim_words(claimed.claim, many=bool(claimed.labels))}"
 
 
@@ -132,6 +135,8 @@ def _check_regression(
         raise ProofError(f"it is about {counted(plan.rows, 'row')}.")
     try:
         claimed.check(found.frame, found.answers, found.weights)
+    except RowError as wrong:
+        raise ProofError(wrong.worded(found.row_names)) from None
     except ValueError as wrong:
         raise ProofError(str(wrong)) from None
     return source.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import rosenblatt.algorithms as algorithms
@@ -11,10 +11,12 @@ import rosenblatt.engine as engine
 from rosenblatt.algorithms.fewest import Search
 from rosenblatt.algorithms.pocket import FOREVER, Pocket, PocketPlan, PocketRun
 from rosenblatt.clock import Teller
+from rosenblatt.errors import with_index_labels
 from rosenblatt.estimators.perceptron import LinearClassifier
 from rosenblatt.evidence.optimum import FewestMistakesResult, fewest_of
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.rownames import RowNames
 
 
 @dataclass(eq=False, repr=False)
@@ -236,10 +238,12 @@ def fewest_mistakes(
     seconds = checks.positive_number("time_limit", time_limit)
     examples = Examples.from_arrays(X, checks.column_or_1d(y), x0=1.0 if fit_intercept else 0.0)
     if sample_weight is not None:
-        examples = examples.weighted(sample_weight)
+        with with_index_labels(X):
+            examples = examples.weighted(sample_weight)
     with Teller(0, seconds, "steps") as teller:
         rng, threads = checks.generator(random_state), checks.threads(n_jobs)
-        return fewest_of(examples, Search(seconds, threads, rng, teller.tell))
+        result = fewest_of(examples, Search(seconds, threads, rng, teller.tell))
+    return replace(result, row_names=RowNames.of(X))
 
 
 @dataclass(eq=False, repr=False)
@@ -325,7 +329,7 @@ class FewestMistakes(LinearClassifier):
         examples = self._examples(X, y, sample_weight)
         with Teller(self.verbose, seconds, "steps") as teller:
             result = fewest_of(examples, Search(seconds, threads, rng, teller.tell))
-        self._remember(X, examples, result)
+        self._remember(X, examples, replace(result, row_names=RowNames.of(X)))
         if result.stop_reason == "interrupted":
             raise KeyboardInterrupt(f"interrupted; {result}")
         return self

@@ -18,6 +18,7 @@ import rosenblatt.checks as checks
 import rosenblatt.engine as engine
 from rosenblatt.algorithms.pla import CYCLES, Progress
 from rosenblatt.clock import StatusLine
+from rosenblatt.errors import with_index_labels
 from rosenblatt.examples import Examples, JointExamples, as_table
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.words import counted, out_of_budget
@@ -154,7 +155,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.class_weight is not None:
             counts = np.bincount(examples.places, minlength=len(known)) if labels is None else None
             each = checks.class_weights(self.class_weight, known, counts)
-        return examples.weighted(sample_weight, each, stream=labels is not None)
+        with with_index_labels(X):
+            return examples.weighted(sample_weight, each, stream=labels is not None)
 
     def _last_weights(self, examples: Examples) -> NDArray[np.float64]:
         """The last w of the last fit, as these examples have it."""

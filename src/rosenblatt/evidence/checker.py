@@ -44,7 +44,7 @@ from rosenblatt.evidence.integers import (
     sum_of_rows,
     unit_of,
 )
-from rosenblatt.evidence.parts import VERDICTS, Part, ProofError, Vector, claimed
+from rosenblatt.evidence.parts import VERDICTS, Part, ProofError, Vector, claimed, no_such_row
 from rosenblatt.examples import Examples, Pick, Picked
 from rosenblatt.words import counted
 
@@ -284,7 +284,9 @@ class Evidence:
             if sure != need:
                 raise cannot_prove(proof)
         elif wrong := proof.tree.fault([part.rows for part in proof.parts], costs, need):
-            raise ProofError(f"the tree does not hold: {wrong}.")
+            raise ProofError(
+                f"the tree does not hold: {wrong.before}", wrong.rows, f"{wrong.after}."
+            )
 
     def _costs(self) -> dict[int, int]:
         """What each row costs that can be named: where some are alike, the first of them."""
@@ -365,9 +367,7 @@ def check_products(
         if len(wrong):
             sign = "negative" if signs[wrong[0]] < 0 else "zero"
             n = first + start + int(wrong[0])
-            error = ProofError(f"row {n}: w·z is {sign}, not positive.")
-            error.row = n
-            raise error
+            raise ProofError("", n, f": w·z is {sign}, not positive.")
         positive |= bool((signs > 0).any())
     return positive
 
@@ -390,17 +390,17 @@ def _check_numbers(proof: Proof, n_rows: int) -> None:
         seen = seen if proof.tree is None else set()
         for n in part.rows:
             if not 0 <= n < n_rows:
-                raise ProofError(f"row {quoted(n)}: the data have no such row.")
+                raise no_such_row(n)
             if n in seen:
-                raise ProofError(f"row {n} is used twice.")
+                raise ProofError("", n, " is used twice.")
             if n in others:
-                raise ProofError(f"row {n} is alike to one before it, which stands for it.")
+                raise ProofError("", n, " is alike to one before it, which stands for it.")
             seen.add(n)
         if len(part.rows) != len(part.multipliers) or not part.rows:
             raise ProofError("a set of multipliers has one for each of its rows, and has rows.")
         for n, m in zip(part.rows, part.multipliers, strict=True):
             if m <= 0:
-                raise ProofError(f"row {n}: its multiplier is not a positive integer.")
+                raise ProofError("", n, ": its multiplier is not a positive integer.")
         if part.rest < 0 or (part.rest and len(proof.parts) > 1):
             raise ProofError("the multiplier of the rest is not a positive integer, or 0.")
 
@@ -412,9 +412,9 @@ def _check_alike(groups: Sequence[Vector], n_rows: int) -> None:
         if len(group) < 2 or list(group) != sorted(set(group)):
             raise ProofError("rows that are alike are two or more, each once and in order.")
         if group[0] < 0 or group[-1] >= n_rows:
-            raise ProofError(f"row {quoted(group[0])} or another: the data have no such row.")
+            raise no_such_row(group[0] if group[0] < 0 else group[-1])
         if twice := seen.intersection(group):
-            raise ProofError(f"row {min(twice)} is in two groups of rows that are alike.")
+            raise ProofError("", min(twice), " is in two groups of rows that are alike.")
         seen.update(group)
 
 
@@ -429,7 +429,7 @@ def _check_equal(groups: Sequence[Vector], listed: Picked) -> None:
     if not same.all():
         at = int(same.argmin())
         first, other = listed.numbers[models[at]], listed.numbers[rows[at]]
-        raise ProofError(f"rows {first} and {other} are not alike.")
+        raise ProofError("", (int(first), int(other)), " are not alike.")
 
 
 def check_sum(part: Part, listed: Picked, rest: Total, called: Callable[[int], str]) -> None:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.blocks import AgainstRivals
 from rosenblatt.checks import one_of, row_weights
+from rosenblatt.errors import RowError, with_index_labels
 from rosenblatt.examples import (
     Examples,
     JointExamples,
@@ -97,8 +98,9 @@ def question(
 ) -> Question:
     """Ask about X and y, or where there is no y about a model of statsmodels."""
     if y is not None:
-        design = design_of(X, fit_intercept)
-        return question_of(design, y, family or "binomial", fit_intercept, sample_weight)
+        with with_index_labels(X):
+            design = design_of(X, fit_intercept)
+            return question_of(design, y, family or "binomial", fit_intercept, sample_weight)
     model = getattr(X, "model", X)
     if not (hasattr(model, "exog") and hasattr(model, "endog")):
         raise TypeError(
@@ -132,12 +134,17 @@ def question_of(
             raise ValueError("every sample_weight is zero; give a positive weight to some rows.")
     answers = _answers(y, n)[kept]
     X = X if len(kept) == n else X[kept]
+    try:
+        if family == "multinomial":
+            rows, owners, labels = _against_rivals(X, answers)
+        else:
+            sign, pinned = (_binomial if family == "binomial" else _poisson)(answers)
+    except RowError as bad:
+        raise bad.moved(kept) from None
     if family == "multinomial":
-        rows, owners, labels = _against_rivals(X, answers)
         pairs = tuple((label, name) for label in labels[1:] for name in names)
         constraints = Constraints(rows, np.zeros(rows.n, dtype=bool))
         return Question(family, fit_intercept, constraints, kept[owners], pairs)
-    sign, pinned = (_binomial if family == "binomial" else _poisson)(answers)
     constraints = Constraints(Examples(X, sign, SIGNS, None, 0.0), pinned)
     return Question(family, fit_intercept, constraints, kept, names)
 
@@ -174,9 +181,8 @@ def _poisson(answers: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
     counts = _numbers(answers, "poisson")
     bad = np.flatnonzero(counts < 0)
     if len(bad):
-        raise ValueError(
-            f"y, row {bad[0]}: {counts[bad[0]]:g} is not a count; give numbers from 0 up."
-        )
+        told = f": {counts[bad[0]]:g} is not a count; give numbers from 0 up."
+        raise RowError("y, ", int(bad[0]), told)
     return np.where(counts > 0, 1, -1).astype(np.int8), counts > 0
 
 
@@ -187,7 +193,8 @@ def _numbers(answers: NDArray[Any], family: str) -> NDArray[np.float64]:
         raise ValueError(f"y is not numbers, which family {family!r} needs.") from None
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):
-        raise ValueError(f"y, row {bad[0]}: {numbers[bad[0]]} is not a number; drop the row.")
+        told = f": {numbers[bad[0]]} is not a number; drop the row."
+        raise RowError("y, ", int(bad[0]), told)
     return numbers
 
 
@@ -272,9 +279,8 @@ def _levels(name: str, column: Any) -> tuple[NDArray[np.intp], list[str]]:
 
     if column.null_count:
         row = int(np.flatnonzero(pc.is_null(column).to_numpy(zero_copy_only=False))[0])
-        raise ValueError(
-            f"X, row {row}, {column_called(name)}: there is nothing; drop the row or fill it in."
-        )
+        told = f", {column_called(name)}: there is nothing; drop the row or fill it in."
+        raise RowError("X, ", row, told)
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     declared = pa.types.is_dictionary(column.type)

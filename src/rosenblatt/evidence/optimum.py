@@ -28,7 +28,8 @@ from rosenblatt.evidence.parts import Part
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import FEW_NUMBERS, separability_of
 from rosenblatt.examples import Examples
-from rosenblatt.words import card, counted, no_fewer, rows_named
+from rosenblatt.rownames import FROM_ZERO, RowNames
+from rosenblatt.words import card, counted, no_fewer
 
 Floats = NDArray[np.float64]
 
@@ -62,13 +63,15 @@ class FewestMistakesResult:
         `proof.check(X, y, sample_weight)`. Where only going through all lines showed the
         optimum, the proof says so, and `proof.check(X, y, again=True)` goes through them again.
     wrong : array of int
-        The rows answered wrongly.
+        The rows answered wrongly, counted from 0.
     stop_reason : str
         "no mistakes", "optimal", "time_limit" or "interrupted"; "floats" where lines that
         make fewer exist, and none was found whose scores are right when floats add them up.
     history : tuple of (seconds, mistakes, lower bound)
         How the gap between the two became narrower, and last, when all was done. Compiling is
         not counted. `OptimumDisplay` draws it.
+    row_names : RowNames
+        What the rows are called in sentences.
 
     Examples
     --------
@@ -88,6 +91,7 @@ class FewestMistakesResult:
     wrong: NDArray[np.intp]
     stop_reason: str
     history: tuple[tuple[float, float, float], ...] = ()
+    row_names: RowNames = FROM_ZERO
 
     def __str__(self) -> str:
         made = counted(_said(self.mistakes), "mistake")
@@ -105,7 +109,7 @@ class FewestMistakesResult:
 
     def _repr_html_(self) -> str:
         first = str(self)
-        facts = [("wrong", rows_named(self.wrong))] if len(self.wrong) else []
+        facts = [("wrong", self.row_names.listed(self.wrong.tolist()))] if len(self.wrong) else []
         if self.proof is not None:
             facts.append(("to check it", self.proof.how))
         return card(first[0].upper() + first[1:], facts)

@@ -10,7 +10,8 @@ from fractions import Fraction
 from typing import Any, Self
 
 import rosenblatt.strictjson as strictjson
-from rosenblatt.errors import quoted, readable
+from rosenblatt.errors import RowError, quoted, readable
+from rosenblatt.rownames import FROM_ZERO, RowNames
 
 VERDICTS = ("separable", "quasi-separable", "inseparable")
 CLAIMED = re.compile(
@@ -25,13 +26,17 @@ OTHER_DATA = (
 Vector = tuple[int, ...]
 
 
-class ProofError(ValueError):
+class ProofError(RowError):
     """A proof does not hold for the data; the message names the row or sum that fails."""
 
-    row: int | None = None  # where a product fails
+    def worded(self, names: RowNames = FROM_ZERO) -> str:
+        """Return the sentence with the rows named."""
+        return readable(super().worded(names))
 
-    def __str__(self) -> str:
-        return readable(super().__str__())
+
+def no_such_row(n: Any) -> ProofError:
+    """Refuse a row that a proof names and the data do not have."""
+    return ProofError(f"the proof names row {quoted(n)}, counted from 0: there is no such row.")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rosenblatt.blocks import Blocks, against_rivals, first_of
 from rosenblatt.costs import Costs
-from rosenblatt.errors import quoted
+from rosenblatt.errors import quoted, with_index_labels
 from rosenblatt.evidence.checker import (
     Evidence,
     Prices,
@@ -31,12 +31,13 @@ from rosenblatt.evidence.parts import (
 )
 from rosenblatt.evidence.tree import Tree
 from rosenblatt.examples import Examples, JointExamples, of_labels
+from rosenblatt.rownames import FROM_ZERO
 from rosenblatt.words import card, counted, proof_size
 
 FORMATS = ("rosenblatt proof 1", "rosenblatt proof 2")  # the second may have what the first lacks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Proof(SealedProof):
     """What is claimed of a data set, and the integers that prove it.
 
@@ -52,7 +53,8 @@ class Proof(SealedProof):
     weights : tuple of int
         A positive multiple of the tall w (w0 first where there is an x0), or empty.
     parts : tuple of Part
-        Sets of rows, each with its multipliers; disjoint where there is no tree.
+        Sets of rows, each with its multipliers; disjoint where there is no tree. With more than
+        two labels they number rows against rivals; `rows` are those of the data.
     tree : Tree or None
         Which of these sets cost what in which case, for a claim about mistakes.
     alike : tuple of tuple of int
@@ -144,12 +146,13 @@ class Proof(SealedProof):
         check_kinds(self)
         if sample_weight is not None and not self.prices:
             raise ProofError("this is no proof about sample weights: check it without them.")
-        if self.labels:
-            return self._check_labels(JointExamples.from_arrays(X, y, x0=self.x0))
-        examples = Examples.from_arrays(X, y, x0=self.x0, one_class=True)
-        if sample_weight is not None:
-            examples = examples.weighted(sample_weight, stream=True)
-        return self.check_examples(examples, again=again)
+        with with_index_labels(X):
+            if self.labels:
+                return self._check_labels(JointExamples.from_arrays(X, y, x0=self.x0))
+            examples = Examples.from_arrays(X, y, x0=self.x0, one_class=True)
+            if sample_weight is not None:
+                examples = examples.weighted(sample_weight, stream=True)
+            return self.check_examples(examples, again=again)
 
     def _check_labels(self, examples: Blocks) -> bool:
         """Check a proof about more than two labels.
@@ -167,11 +170,10 @@ class Proof(SealedProof):
         try:
             return replace(self, x0=0.0, labels=0).check_examples(rows)
         except ProofError as wrong:
-            if wrong.row is None:
-                raise
-            called = rows.named([wrong.row]).called(wrong.row)
-            told = str(wrong).replace(f"row {wrong.row}:", f"row {called}:")
-            raise ProofError(told) from None
+            pairs = [rows.named(wrong.rows).pair(m) for m in wrong.rows]
+            against = "".join(f" against {first.labels[r]}" for _, r in pairs if len(pairs) == 1)
+            owners = [n for n, _ in pairs]
+            raise ProofError(wrong.before, owners, f"{against}{wrong.after}") from None
 
     def check_examples(self, examples: Blocks, *, again: bool = False) -> bool:
         """Check the proof against the rows of blocks in exact arithmetic, in two passes."""
@@ -226,6 +228,16 @@ class Proof(SealedProof):
         )
         check_kinds(proof)
         return proof
+
+    @property
+    def rows(self) -> Vector:
+        """The rows of the data that its multipliers are on, counted from 0, each once."""
+        others = self.labels - 1 if self.labels else 1
+        return tuple(sorted({n // others for part in self.parts for n in part.rows}))
+
+    def __repr__(self) -> str:
+        named = f" on {FROM_ZERO.listed(self.rows)}" if self.rows else ""
+        return f"<Proof: {self.claim}; {self.size}{named}>"
 
     def _repr_html_(self) -> str:
         facts = [("claim", self.claim), ("about the data", f"{self.data[:16]}…")]

@@ -73,9 +73,10 @@ from rosenblatt.evidence.signed import (
     scaled_radius,
     whole_of,
 )
-from rosenblatt.evidence.verdicts import TIME_OVER, Separability
+from rosenblatt.evidence.verdicts import TIME_OVER, Conflict, Separability
 from rosenblatt.examples import Examples, JointExamples, Picked, of_labels, picked
 from rosenblatt.hypothesis import Hypothesis, Scaling
+from rosenblatt.rownames import RowNames
 from rosenblatt.words import counted
 
 FEW_NUMBERS = 2**13  # so few are decided about whatever the time
@@ -128,13 +129,15 @@ def separability(
     >>> round(s.bound, 1)
     85.0
     >>> rb.separability([[0.0], [1.0], [2.0]], [0, 1, 0])
-    <Separability: inseparable; rows 0, 1 and 2 cannot all be right>
+    <Separability: inseparable: no line answers every row, proved in exact arithmetic; rows 0, 1
+    and 2 cannot all be right>
     >>> s = rb.separability([[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "c"])
-    >>> s.verdict, [s.rivals.called(n) for n in s.blocking[0].rows]
-    ('quasi-separable', ['0 against b', '1 against a', '2 against b'])
+    >>> s.verdict, s.blocking[0].rows
+    ('quasi-separable', (0, 1, 2))
     """
     x0 = float(intercept_scaling) if fit_intercept else 0.0
-    return separability_of(JointExamples.from_arrays(X, y, x0=x0, one_class=True), widest=widest)
+    examples = JointExamples.from_arrays(X, y, x0=x0, one_class=True)
+    return replace(separability_of(examples, widest=widest), row_names=RowNames.of(X))
 
 
 def separability_of_labels(
@@ -189,6 +192,7 @@ def _of_labels(
         radius=radius,
         upper=upper,
         support=pairs,
+        blocking=tuple(Conflict.of(part, known) for part in found.blocking),
         proof=None if proof is None else replace(proof, x0=examples.x0, labels=examples.k),
         scaled=None,
         rivals=known,
@@ -496,9 +500,9 @@ class _Search:
             evidence = Evidence.of(proof, self, self.answered, tuple(also))
             evidence.check()
         except ProofError as wrong:
-            if wrong.row is None or self.whole or wrong.row in self.working.numbers:
+            if not wrong.rows or self.whole or set(wrong.rows) & set(self.working.numbers.tolist()):
                 raise
-            self.working = self.working.joined([take(self, [wrong.row])])
+            self.working = self.working.joined([take(self, wrong.rows)])
             self.passes += 1
             return None, math.inf
         radius = max(radius for radius, *_ in evidence.also) if separable else 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from rosenblatt.evidence.nearest import Telling, Watch
 from rosenblatt.evidence.parts import ProofError, Vector
 from rosenblatt.evidence.separationproof import SeparationProof, data_of, kind_of
 from rosenblatt.examples import Examples
+from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.words import card, counted, listed, shown
 
 MANY_COLUMNS = 400  # from so many on crossed effects are looked for first
@@ -70,6 +71,8 @@ class Separation:
         What `proof.check(X, y)` confirms; None where undecided.
     reason : str
         Why it is undecided, or not all is known.
+    row_names : RowNames
+        What the rows are called in sentences.
     """
 
     kind: str
@@ -83,6 +86,7 @@ class Separation:
     drop: tuple[str, ...] = ()
     proof: SeparationProof | None = None
     reason: str = ""
+    row_names: RowNames = FROM_ZERO
 
     def __bool__(self) -> bool:
         return self.kind in ("quasi-complete", "complete")
@@ -143,7 +147,7 @@ def separation(
     asked = question(X, y, family, fit_intercept, sample_weight)
     with Telling() as telling:
         try:
-            return separation_of(asked, telling.tell)
+            return replace(separation_of(asked, telling.tell), row_names=RowNames.of(X))
         except KeyboardInterrupt:
             reason = f"interrupted after {counted(telling.passes, 'pass', 'passes')} over the data"
             return _undecided(asked, reason)
@@ -265,8 +269,12 @@ def told(s: Separation) -> str:
         lines.append(f"{spelled(name):<{wide}}  {SHORT[why]:<8}  {why}")
     lines += _unlisted(s)
     if s:
-        lines += ["", f"{which_rows(s)}: {listed([str(n) for n in s.rows.tolist()], most=12)}."]
+        lines += ["", f"{which_rows(s)}: {_rows(s)}."]
     return "\n".join(lines + advice(s))
+
+
+def _rows(s: Separation) -> str:
+    return s.row_names.listed(s.rows.tolist(), 12).split(" ", 1)[1]
 
 
 def listing(s: Separation) -> list[Name]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.errors import quoted
+from rosenblatt.errors import quoted, with_index_labels
 from rosenblatt.evidence.checker import check_sum, fingerprint
 from rosenblatt.evidence.families import Question, question
 from rosenblatt.evidence.integers import merged, product_signs, sum_of_rows
@@ -27,6 +27,7 @@ from rosenblatt.evidence.parts import (
     Vector,
     hexadecimal,
     integers_of,
+    no_such_row,
 )
 from rosenblatt.examples import Examples, Picked
 from rosenblatt.words import card
@@ -87,17 +88,21 @@ class SeparationProof(SealedProof):
         asked = question(X, y, self.family, self.fit_intercept, sample_weight)
         if data_of(asked) != self.data:
             raise ProofError(OTHER_DATA)
-        self.check_evidence(asked)
+        with with_index_labels(X):
+            self.check_evidence(asked)
         return True
 
     def check_evidence(self, asked: Question) -> NDArray[np.bool_]:
         """Check the evidence alone; which of the signed rows are separated."""
         examples, pinned = merged(asked.constraints.examples), asked.constraints.pinned
-        separated = _separated(self.direction, examples)
-        if (separated & pinned).any():
-            row = int(asked.owners[np.flatnonzero(separated & pinned)[0]])
-            raise ProofError(f"row {row}: the direction is not zero where the row pins it.")
-        _check_multipliers(self.part, separated, pinned)
+        try:
+            separated = _separated(self.direction, examples)
+            if (separated & pinned).any():
+                n = int((separated & pinned).argmax())
+                raise ProofError("", n, ": the direction is not zero where the row pins it.")
+            _check_multipliers(self.part, separated, pinned)
+        except ProofError as wrong:  # about a signed row
+            raise wrong.moved(asked.owners) from None
         listed = np.zeros(examples.n, dtype=bool)
         listed[list(self.part.rows)] = True
         rest = sum_of_rows(examples, without=separated | pinned | listed)
@@ -168,7 +173,7 @@ def _separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
     signs = np.concatenate([some for _, some in product_signs(direction, examples)])
     negative = np.flatnonzero(signs < 0)
     if len(negative):
-        raise ProofError(f"signed row {negative[0]}: the direction is negative there.")
+        raise ProofError("", int(negative[0]), ": the direction is negative there.")
     return np.asarray(signs > 0)
 
 
@@ -176,17 +181,17 @@ def _check_multipliers(part: Part, separated: NDArray[np.bool_], pinned: NDArray
     """Each row that overlaps has one multiplier, positive unless the row is pinned."""
     for n in part.rows:
         if type(n) is not int or not 0 <= n < len(separated):
-            raise ProofError(f"row {quoted(n)}: the data have no such row.")
+            raise no_such_row(n)
     if len(part.rows) != len(part.multipliers) or len(set(part.rows)) < len(part.rows):
         raise ProofError("there is not one multiplier for each row listed.")
     if type(part.rest) is not int or part.rest < 0:
         raise ProofError("the multiplier of the rest is not a whole number from 0 up.")
     for n, m in zip(part.rows, part.multipliers, strict=True):
         if type(m) is not int or (m <= 0 and not pinned[n]):
-            raise ProofError(f"signed row {n}: its multiplier is not a positive whole number.")
+            raise ProofError("", n, ": its multiplier is not a positive whole number.")
         if separated[n]:
-            raise ProofError(f"signed row {n} is separated and has a multiplier.")
+            raise ProofError("", n, " is separated and has a multiplier.")
     covered = separated | pinned
     covered[list(part.rows)] = True
     if part.rest == 0 and not covered.all():
-        raise ProofError(f"signed row {int(covered.argmin())} overlaps and has no multiplier.")
+        raise ProofError("", int(covered.argmin()), " overlaps and has no multiplier.")

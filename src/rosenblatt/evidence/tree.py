@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.errors import quoted
+from rosenblatt.errors import RowError, quoted
 from rosenblatt.words import counted
 
 FITS = 2**62  # sums and products below it are exact in 64 bits
@@ -56,9 +56,8 @@ class Tree:
 
     >>> sets, costs = [(0, 1), (0, 2), (1, 2)], {0: 1, 1: 1, 2: 1}
     >>> Tree((-1,), (Weighting(2, (0, 1, 2), (1, 1, 1)),)).fault(sets, costs, 2)
-    ''
-    >>> Tree((-1,), (Weighting(1, (0, 1), (1, 1)),)).fault(sets, costs, 2)
-    'node 0, a leaf: the sets of row 0 weigh 2 in all, and it costs 1'
+    >>> print(Tree((-1,), (Weighting(1, (0, 1), (1, 1)),)).fault(sets, costs, 2))
+    node 0, a leaf: the sets of row 0 weigh 2 in all, and it costs 1
     """
 
     nodes: Numbers
@@ -92,31 +91,34 @@ class Tree:
         for w in self.weightings:
             yield from (("over", (w.over,)), ("sets", w.sets), ("shares", w.shares))
 
-    def fault(self, sets: Sequence[Numbers], costs: Mapping[int, int], need: int) -> str:
-        """Why it does not prove that mistakes cost `need`, or nothing.
+    def fault(
+        self, sets: Sequence[Numbers], costs: Mapping[int, int], need: int
+    ) -> RowError | None:
+        """Return why it does not prove that mistakes cost `need`, or None if it does.
 
         Rows that may be named are those that have costs; no set has a row twice.
         """
         for j, weighting in enumerate(self.weightings):
-            if wrong := weighting.fault(len(sets)):
-                return f"weighting {j:,}: {wrong}"
+            if fault := weighting.fault(len(sets)):
+                return RowError(f"weighting {j:,}: {fault}")
         way, asked = _Way(sets, costs), list[int]()
         for at, node in enumerate(self.nodes):
             if node >= 0:
                 if wrong := way.give_up(node):
-                    return f"node {at:,}: {wrong}"
+                    return wrong.after_words(f"node {at:,}: ")
                 asked.append(node)
                 continue
             if -1 - node >= len(self.weightings):
-                return f"node {at:,}, a leaf: the tree has no weighting {quoted(-1 - node)}"
+                none = f"the tree has no weighting {quoted(-1 - node)}"
+                return RowError(f"node {at:,}, a leaf: {none}")
             if wrong := way.end(self.weightings[-1 - node], need):
-                return f"node {at:,}, a leaf: {wrong}"
+                return wrong.after_words(f"node {at:,}, a leaf: ")
             while asked and way.turn(asked[-1]):
                 asked.pop()
             if not asked:
                 more = len(self.nodes) - at - 1
-                return f"{counted(more, 'node')} after its end" if more else ""
-        return "it ends where a subtree is missing"
+                return RowError(f"{counted(more, 'node')} after its end") if more else None
+        return RowError("it ends where a subtree is missing")
 
 
 class _Way:
@@ -137,15 +139,15 @@ class _Way:
         ends = np.cumsum(np.bincount(self.rows, minlength=len(self.costs)))
         self.sets_of = np.split(owners, ends[:-1])
 
-    def give_up(self, n: int) -> str:
-        """Take row n for a mistake; says why that cannot be asked."""
+    def give_up(self, n: int) -> RowError | None:
+        """Take row n for a mistake; return why that cannot be asked."""
         place = self.places.get(n)
         if place is None:
-            return f"row {quoted(n)} cannot be asked about"
+            return RowError(f"row {quoted(n)} of the proof cannot be asked about")
         if self.state[place] != OPEN:
-            return f"row {n} was asked about before"
+            return RowError("", n, " was asked about before")
         self._change(place, GONE, 1)
-        return ""
+        return None
 
     def turn(self, n: int) -> bool:
         """Take row n, which was a mistake, for right; or, where that was done, have it open again.
@@ -165,18 +167,18 @@ class _Way:
         self.spent += step * self.costs[place]
         self.hits[self.sets_of[place]] += step
 
-    def end(self, weighting: Weighting, need: int) -> str:
-        """Why these weights do not prove here that mistakes cost `need`, or nothing."""
+    def end(self, weighting: Weighting, need: int) -> RowError | None:
+        """Return why these weights do not prove here that mistakes cost `need`, or None."""
         total, heavy = self._weigh(weighting)
         over = weighting.over
         if heavy is not None:
             place, load = heavy
-            told = f"weigh {_told(load, over)} in all, and it costs {quoted(self.costs[place])}"
-            return f"the sets of row {self.names[place]} {told}"
+            told = f" weigh {_told(load, over)} in all, and it costs {quoted(self.costs[place])}"
+            return RowError("the sets of ", self.names[place], told)
         if self.spent - (-total // over) >= need:
-            return ""
+            return None
         told = f"{quoted(self.spent)} and the sets {_told(total, over)}"
-        return f"the rows given up cost {told}, together less than {quoted(need)}"
+        return RowError(f"the rows given up cost {told}, together less than {quoted(need)}")
 
     def _weigh(self, weighting: Weighting) -> tuple[int, tuple[int, int] | None]:
         """The sum of all shares on sets not hit, and an open row that has too much, if any."""

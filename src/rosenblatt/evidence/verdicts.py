@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,22 +18,36 @@ from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.signed import GAP, bound_of, gap_of
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.encoding import spelled
-from rosenblatt.words import (
-    cannot_be_right,
-    card,
-    corrections,
-    counted,
-    finite,
-    listed,
-    rows_named,
-    verdict_sentence,
-    whole,
-)
+from rosenblatt.rownames import FROM_ZERO, RowNames
+from rosenblatt.words import card, counted, finite, listed, verdict_sentence, whole
 
-MOST_ROWS = 8  # rows named in a sentence
+MOST_ROWS = 6  # rows named in a sentence
 MOST_SETS = 3  # blocking sets told
 TIME_OVER = "the time limit ended the search for a proof"
 NO_ROWS = np.empty(0, dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class Conflict(Part):
+    """Rows of more than two labels that no weights classify all correctly.
+
+    `rows` are rows of the data, each once and in order; `multipliers` are what each has against
+    all competing classes together.
+    """
+
+    pairs: tuple[tuple[int, int, int], ...] = ()  # row, place of the competing class, multiplier
+
+    @classmethod
+    def of(cls, part: Part, rivals: AgainstRivals) -> Conflict:
+        """Take a part of rows against rivals, as a proof has it, as rows of the data."""
+        found = zip(map(rivals.pair, part.rows), part.multipliers, strict=True)
+        pairs = tuple((n, r, m) for (n, r), m in found)
+        others = rivals.examples.k - 1
+        sums: dict[int, int] = {}
+        for n, _, m in pairs:
+            sums[n] = sums.get(n, others * part.rest) + m - part.rest
+        rows = tuple(sorted(sums))
+        return cls(rows, tuple(sums[n] for n in rows), others * part.rest, pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +75,9 @@ class Separability:
         The rows on the margin; of more than two labels pairs, a row and the place in the order
         of labels of the rival that it is on the margin to.
     blocking : tuple of Part
-        Sets of rows that cannot all be right, fewest rows first; of more than two labels the rows
-        are those of `rivals`.
+        Sets of rows that cannot all be right, fewest rows first. Their `rows` are rows of the
+        data, counted from 0; with more than two labels each stands there once, and `pairs` has
+        the competing classes.
     passes : int
         How often all the data were gone through.
     proof : Proof, optional
@@ -71,7 +87,10 @@ class Separability:
     scaled : Guarantee, optional
         What R and rho of the same line would be if each column were divided by its largest entry.
     rivals : AgainstRivals, optional
-        Where there are more than two labels: the examples as rows against rivals.
+        Where there are more than two labels: the examples as rows against rivals, by which the
+        proof numbers them.
+    row_names : RowNames
+        What the rows are called in sentences.
     """
 
     verdict: str
@@ -86,6 +105,7 @@ class Separability:
     reason: str = ""
     scaled: Guarantee | None = None
     rivals: AgainstRivals | None = None
+    row_names: RowNames = FROM_ZERO
 
     def __bool__(self) -> bool:
         return self.verdict == "separable"
@@ -116,115 +136,173 @@ class Separability:
         """
         return self.gap is not None and self.gap <= GAP
 
+    @property
+    def sentence(self) -> str:
+        """The verdict and what shows it, as one sentence."""
+        return next(verdict_lines(self))
+
     def explain(self) -> str:
-        """What was found and why, in plain sentences, one on each line."""
-        told = {"separable": self._of_the_margin, "undecided": self._of_the_bounds}
-        more = told.get(self.verdict, self._of_the_blocking)()
-        family = ', family="multinomial"' if self.rivals else ""
-        first = (line.format(more=family) for line in _FIRST[self.verdict])
-        return "\n".join((*first, *more))
-
-    def _of_the_margin(self) -> Iterator[str]:
-        if self.margin is None:
-            return
-        width = f"rho = {self.margin:.6g}; the longest example has R = {self.radius:.6g}"
-        yield f"The widest margin is {'' if self.widest else 'at least '}{width}."
-        if not self.widest and self.upper is not None and math.isfinite(self.upper):
-            yield f"No margin is wider than {self.upper:.6g} (relative gap {self.gap:.2g})."
-        before, after = self.bound, None if self.scaled is None else self.scaled.bound
-        if before is None or math.isinf(before):
-            yield "R²/rho², the most corrections that PLA can need, is past all floats."
-        else:
-            yield f"PLA from w = 0 needs at most R²/rho² = {counted(whole(before), 'correction')}."
-        if self.weights is None:
-            yield (
-                "No floats were found that separate exactly; the whole numbers of proof.weights do."
+        """Say what was found and why, in plain sentences, one on each line."""
+        lines = [f"{line[0].upper()}{line[1:]}." for line in verdict_lines(self)]
+        if self.verdict == "quasi-separable":
+            family = ', family="multinomial"' if self.rivals else ""
+            lines.insert(
+                1,
+                "Some estimates of a logistic regression are infinite: "
+                f"rb.separation(X, y{family}) says which.",
             )
-        yield f"On the margin: {rows_named(self._names_of_support(), MOST_ROWS)}."
-        if before is not None and after is not None and math.isfinite(after):
-            way = "lower" if after < before else "raise"
-            change = f"{way} the bound of this line to {whole(after):,}"
-            if abs(after - before) < 0.01 * before:
-                change = "leave the bound of this line much as it is"
-            yield f"Dividing each column by its largest entry would {change}."
+        return "\n".join(lines)
 
-    def _of_the_bounds(self) -> Iterator[str]:
-        yield f"Undecided: {self.reason}."
-        if self.margin is not None:
-            yield f"Floats suggest a margin of {self.margin:.6g}, not proved."
-        if self.upper is not None:
-            yield f"No margin is wider than {self.upper:.6g}."
+    def shares(self, part: Part) -> list[tuple[int, str | None, float]]:
+        """Return the rows of a conflict, largest share first, and the shares of the sum that is 0.
 
-    def _of_the_blocking(self) -> Iterator[str]:
-        """What the multipliers of some rows say, in shares that sum to 1."""
-        for part in self.blocking[:MOST_SETS]:
-            total = sum(part.multipliers) + part.rest
-            pairs = sorted(zip(part.rows, part.multipliers, strict=True), key=lambda pair: -pair[1])
-            shares = [f"{m / total:.2g} of row {self._called(n)}" for n, m in pairs]
-            sentence = self._blocked_by(part)
-            if len(part.rows) > 1:
-                times = "" if self.rivals else ", each times its answer"
-                sentence += f": {listed(shares, most=MOST_ROWS)}{times}, sum to nothing"
-            yield sentence[0].upper() + sentence[1:] + "."
+        With more than two labels a row stands there once for each competing class, which is
+        named; with two labels that is None.
+        """
+        total = sum(part.multipliers) + part.rest
+        terms: list[tuple[int, str | None, int]]
+        if isinstance(part, Conflict):
+            terms = [(n, self._label(r), m) for n, r, m in part.pairs]
+        else:
+            terms = [(n, None, m) for n, m in zip(part.rows, part.multipliers, strict=True)]
+        return [(n, rival, m / total) for n, rival, m in sorted(terms, key=lambda term: -term[2])]
 
-    def _called(self, n: int) -> str:
-        return str(n) if self.rivals is None else self.rivals.called(n)
-
-    def _names_of_support(self) -> list[str]:
+    def on_margin(self) -> list[tuple[int, str | None]]:
+        """Return the rows on the margin; with more than two labels, and to which class."""
         if self.rivals is None:
-            return list(map(str, self.support))
-        labels = self.rivals.examples.labels
-        return [f"{n} against {labels[r]}" for n, r in self.support]
+            return [(n, None) for n in sorted(self.support.tolist())]
+        return [(n, self._label(r)) for n, r in self.support.tolist()]
 
-    def _blocked_by(self, part: Part) -> str:
-        named = list(map(self._called, part.rows[: MOST_ROWS + 1])) if self.rivals else part.rows
-        more = part.rows[len(named) :]
-        return cannot_be_right([*named, *more], part.rest, MOST_ROWS)
+    def to_json(self) -> dict[str, Any]:
+        """Return the verdict as JSON, with rows numbered as the interface does."""
+        number = self.row_names.number
+        return {
+            "verdict": self.verdict,
+            "margin": self.margin,
+            "widest": None if self.margin is None else self.widest,
+            "radius": self.radius,
+            "bound": finite(self.bound),
+            "on_margin": [
+                number(n) if rival is None else {"row": number(n), "against": rival}
+                for n, rival in self.on_margin()
+            ],
+        }
+
+    def of_data(self) -> Separability:
+        """Return it with the rows of the data in place of those that were kept of them."""
+        at = self.row_names.positions
+        if at is None:
+            return self
+        support = self.support.copy()
+        numbers = support if support.ndim == 1 else support[:, 0]
+        numbers[:] = [at[n] for n in numbers]
+        parts = list[Part]()
+        for part in self.blocking:
+            rows = tuple(int(at[n]) for n in part.rows)
+            if isinstance(part, Conflict):
+                pairs = tuple((int(at[n]), r, m) for n, r, m in part.pairs)
+                parts.append(replace(part, rows=rows, pairs=pairs))
+            else:
+                parts.append(replace(part, rows=rows))
+        names = replace(self.row_names, positions=None)
+        return replace(self, support=support, blocking=tuple(parts), row_names=names)
+
+    def _label(self, place: int) -> str:
+        assert self.rivals is not None
+        return spelled(self.rivals.examples.labels[place].item())
 
     def __repr__(self) -> str:
-        why = self.reason if self.verdict == "undecided" else ""
-        if self.bound is not None:
-            needs = corrections(self.bound)
-            least = "" if self.widest else "at least "
-            why = f"margin {least}{self.margin:.4g}, R {self.radius:.4g}, PLA needs {needs}"
-        if not why:
-            why = self._blocked_by(self.blocking[0])
-        return f"<Separability: {self.verdict}; {why}>"
+        lines = islice(verdict_lines(self), 3 if self else 1)
+        return f"<Separability: {'; '.join(lines)}>"
 
     def _repr_html_(self) -> str:
         first, *rest = self.explain().split("\n")
         facts = [("", line) for line in rest]
         if self.proof is not None:
-            facts.append(("", "Proved in exact arithmetic: proof.check(X, y) checks it again."))
+            facts.append(("", "proof.check(X, y) checks it again."))
         return card(first, facts)
 
 
-_FIRST: dict[str, tuple[str, ...]] = {
-    "separable": ("Separable: some w answers every example rightly.",),
-    "quasi-separable": (
-        "Quasi-separable: no w answers every example rightly,",
-        "but some w is wrong about none: it is right about some and exactly zero on the others.",
-        "Some estimates of a logistic regression are infinite: "
-        "rb.separation(X, y{more}) says which.",
-    ),
-    "inseparable": ("Inseparable: no w answers every example rightly, and PLA would never end.",),
-    "not separable": (
-        "Not separable: no w answers every example rightly, and PLA would never end.",
-        "Whether some w is wrong about none was not looked for.",
-    ),
-    "undecided": (),
-}
+def verdict_lines(s: Separability) -> Iterator[str]:
+    """Word a verdict: one sentence with what shows it, then a line for each fact behind it.
+
+    Every interface takes its words from here. Lines begin in lower case and have no period.
+    """
+    many, names = s.rivals is not None, s.row_names
+    told = verdict_sentence(s.verdict, reason=s.reason, many=many)
+    if s.verdict == "undecided":
+        yield told
+        if s.margin is not None:
+            yield f"floats suggest a margin of {s.margin:.6g}, not proved"
+        if s.upper is not None:
+            yield f"no margin is wider than {s.upper:.6g}"
+    elif s:
+        yield told
+        yield from _of_the_margin(s)
+    else:
+        yield f"{told}; {_conflict(s.blocking[0], names)}" if s.blocking else told
+        if s.verdict != "quasi-separable":
+            yield "PLA would never end"
+        if s.verdict == "not separable":
+            yield "whether some w is wrong about none was not looked for"
+        for k, part in enumerate(s.blocking[:MOST_SETS]):
+            if len(part.rows) == 1:  # all zeros, which the sentence says
+                continue
+            times = "" if many else ", each times its answer"
+            shares = [
+                f"{share:.2g} of row {_called(n, rival, names)}"
+                for n, rival, share in s.shares(part)[: MOST_ROWS + 1]
+            ]
+            more = [""] * (len(s.shares(part)) - len(shares))
+            first = f"{_conflict(part, names)}: " if k else ""
+            yield f"{first}{listed(shares + more, most=MOST_ROWS)}{times}, sum to zero"
+
+
+def _of_the_margin(s: Separability) -> Iterator[str]:
+    if s.margin is None:
+        return
+    width = f"rho = {s.margin:.6g}, the longest row has R = {s.radius:.6g}"
+    yield f"the widest margin is {'' if s.widest else 'at least '}{width}"
+    before, after = s.bound, None if s.scaled is None else s.scaled.bound
+    if before is None or math.isinf(before):
+        yield "R²/rho², the most corrections that PLA can need, is past all floats"
+    else:
+        yield f"PLA from w = 0 needs at most R²/rho² = {counted(whole(before), 'correction')}"
+    if not s.widest and s.upper is not None and math.isfinite(s.upper):
+        yield f"no margin is wider than {s.upper:.6g} (relative gap {s.gap:.2g})"
+    if s.weights is None:
+        yield "no floats were found that separate exactly; the whole numbers of proof.weights do"
+    if len(s.support):
+        rows = [_called(n, rival, s.row_names) for n, rival in s.on_margin()]
+        yield f"on the margin: row{'' if len(rows) == 1 else 's'} {listed(rows, most=MOST_ROWS)}"
+    if before is not None and after is not None and math.isfinite(after):
+        way = "lower" if after < before else "raise"
+        change = f"{way} the bound of this line to {whole(after):,}"
+        if abs(after - before) < 0.01 * before:
+            change = "leave the bound of this line much as it is"
+        yield f"dividing each column by its largest entry would {change}"
+
+
+def _called(n: int, rival: str | None, names: RowNames) -> str:
+    return names.called(n) if rival is None else f"{names.called(n)} against {rival}"
+
+
+def _conflict(part: Part, names: RowNames) -> str:
+    """Say which rows no line classifies all correctly."""
+    if part.rest:
+        return "all rows together cannot be right"
+    if len(part.rows) == 1:
+        return f"{names.listed(part.rows)} is all zeros, and never right"
+    return f"{names.listed(sorted(part.rows), MOST_ROWS)} cannot all be right"
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """The same about the rows of a file: can a line answer every one?"""
+    """What was decided about the rows of a table, and what it is good for in learning."""
 
-    answer: Separability
-    rows: Any  # the row of the file, from 0, of each example: an array, or indexed like one
+    answer: Separability  # which names rows as the interface does
     separator: Hypothesis | None = None  # a line without mistakes, where one is known
     more: str = ""  # what it means for a regression
-    first: int = 1  # what the first row is called
 
     @property
     def name(self) -> str:
@@ -245,86 +323,3 @@ class Verdict:
         if self.answer.proof is None or self.answer.rivals is not None:
             return 1
         return len(self.answer.proof.parts)
-
-    @property
-    def sentence(self) -> str:
-        """The verdict and its reason."""
-        many = self.answer.rivals is not None
-        told = verdict_sentence(self.name, reason=self.answer.reason, many=many)
-        if not self.answer.blocking or self.name == "undecided":
-            return told
-        part = self.answer.blocking[0]
-        blocking = self._called(map(self.pair, sorted(part.rows)))
-        return f"{told}; {cannot_be_right(blocking, part.rest)}"
-
-    def explained(self) -> Iterator[str]:
-        """More about it, a line each: margin and bound, or nothing beyond the sentence."""
-        a = self.answer
-        if not a or a.margin is None:
-            return
-        width = f"rho = {a.margin:.6g}, the longest row has R = {a.radius:.6g}"
-        yield f"the widest margin is {'' if a.widest else 'at least '}{width}"
-        if (bound := finite(a.bound)) is not None:
-            yield f"PLA needs at most R²/rho² = {counted(whole(bound), 'correction')}"
-        if len(a.support):
-            yield f"on the margin: {rows_named(self._called(self._on_margin()))}"
-        if a.scaled is not None and a.scaled.bound and a.bound and a.scaled.bound < a.bound / 10:
-            yield (
-                "with each column divided by its largest value this line's bound would be "
-                f"{whole(a.scaled.bound):,}"
-            )
-
-    def blocking(self) -> list[tuple[int, float]]:
-        """Examples that cannot all be right and their shares of the sum that is zero.
-
-        Of more than two labels they are examples against rivals, which `pair` tells apart.
-        """
-        if not self.answer.blocking:
-            return []
-        part = self.answer.blocking[0]
-        total = sum(part.multipliers) + part.rest
-        pairs = sorted(zip(part.rows, part.multipliers, strict=True), key=lambda pair: -pair[1])
-        return [(n, m / total) for n, m in pairs]
-
-    def pair(self, row: int) -> tuple[int, str | None]:
-        """An example, and where it stands against one of more than two labels, that label."""
-        if self.answer.rivals is None:
-            return row, None
-        n, r = self.answer.rivals.pair(row)
-        return n, self._label(r)
-
-    def _on_margin(self) -> list[tuple[int, str | None]]:
-        """The same of what is on the margin."""
-        support = self.answer.support.tolist()
-        if self.answer.rivals is None:
-            return [(n, None) for n in sorted(support)]
-        return [(n, self._label(r)) for n, r in support]
-
-    def to_json(self) -> dict[str, Any]:
-        """The verdict as JSON."""
-        a = self.answer
-        return {
-            "verdict": self.name,
-            "margin": a.margin,
-            "widest": None if a.margin is None else a.widest,
-            "radius": a.radius,
-            "bound": finite(a.bound),
-            "on_margin": [
-                self._number(n) if rival is None else {"row": self._number(n), "against": rival}
-                for n, rival in self._on_margin()
-            ],
-        }
-
-    def _called(self, pairs: Iterable[tuple[int, str | None]]) -> list[Any]:
-        """Rows as a person counts them, of more than two labels against which of them."""
-        return [
-            self._number(n) if rival is None else f"{self._number(n)} against {rival}"
-            for n, rival in pairs
-        ]
-
-    def _number(self, n: int) -> int:
-        return int(self.rows[n]) + self.first
-
-    def _label(self, place: int) -> str:
-        assert self.answer.rivals is not None
-        return spelled(self.answer.rivals.examples.labels[place].item())

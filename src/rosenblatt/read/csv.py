@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from rosenblatt.errors import BadCellError, DataError, UsageError, one_line
+from rosenblatt.errors import BadCellError, DataError, FileRowError, UsageError, one_line
 from rosenblatt.read.ahead import ahead
 from rosenblatt.read.columns import decoded
 from rosenblatt.read.source import (
@@ -508,14 +508,16 @@ def _ragged(source: Source, dialect: Dialect) -> DataError:
     if not found:
         return DataError(f"{source.name}: not all rows have the same number of cells.")
     number = found[0].number
-    where = f", row {number - dialect.begin}" if number else ""
     odd = utf8 and _is_odd(found[0])
     advice = " It is not UTF-8 text: give --encoding latin-1, say." if odd else ""
-    return DataError(
-        f"{source.name}{where}: {counted(found[0].actual_columns, 'cell')} where the other rows "
-        f"have {found[0].expected_columns}. Mend the row, or give --separator if another is meant."
+    told = (
+        f": {counted(found[0].actual_columns, 'cell')} where the other rows have "
+        f"{found[0].expected_columns}. Mend the row, or give --separator if another is meant."
         f"{advice}"
     )
+    if not number:
+        return DataError(f"{source.name}{told}")
+    return FileRowError(source.name, number - dialect.begin, told)
 
 
 def _is_odd(row: Any) -> bool:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rosenblatt.blocks import Blocks, InOrder
-from rosenblatt.errors import FINITE, UTF8, BadCellError, DataError, as_option
+from rosenblatt.errors import FINITE, UTF8, BadCellError, DataError, FileRowError, as_option
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.read import columnar, csv, jsonlines, libsvm
 from rosenblatt.read.ahead import ahead, side_by_side
@@ -30,6 +30,7 @@ from rosenblatt.read.plan import (
 )
 from rosenblatt.read.source import Layout, Source, format_of, free_memory, twice
 from rosenblatt.read.survey import Rows
+from rosenblatt.rownames import FROM_ONE, RowNames
 from rosenblatt.tables import PROMISED
 from rosenblatt.words import column_called, counted, listed
 
@@ -245,6 +246,9 @@ class Places:
             return self.found[int(numbers)][0]
         return np.array([self.found[int(n)][0] for n in numbers], dtype=np.intp)
 
+    def __len__(self) -> int:
+        return self.count
+
     def cells(self, number: int) -> dict[str, Any]:
         """What is in the row of an example, by the names of the columns."""
         return self.found[number][1]
@@ -260,7 +264,7 @@ class Data:
     plan: Plan
     table: Any  # as Arrow has it where it is held (None: there were arrays), else a FileTable
     header: bool | None = None  # is there a line of names; None where rows are no lines
-    first: int = 1  # what the first row is called: 1 in a file, 0 in Python
+    numbering: RowNames = FROM_ONE  # what the rows of the table are called
 
     @classmethod
     def in_passes(cls, table: FileTable, made: Plan) -> Data:
@@ -325,6 +329,11 @@ class Data:
                 found[n] = (start + row, batch.slice(row, 1).to_pylist()[0])
             first, start = first + len(rows), start + batch.num_rows
         return Places(found, first)
+
+    def row_names(self, numbers: Iterable[int] = ()) -> RowNames:
+        """Name examples by their rows in the table; where it is read in passes, these alone."""
+        positions = self.places(numbers) if self.rows is None else self.rows
+        return replace(self.numbering, positions=positions)
 
     def line(self, n: int) -> int | None:
         """The line of the file, counted from 1, of example n."""
@@ -526,8 +535,8 @@ def told_where(
             advice = ""
         elif advice is None or bad.promised in (FINITE, UTF8):
             advice = _advice(bad)
-        where = f"{source.name}, row {row + 1}, {column_called(bad.column)}"
-        raise DataError(f"{where}: {bad.what}. {advice}".rstrip()) from None
+        told = f", {column_called(bad.column)}: {bad.what}. {advice}".rstrip()
+        raise FileRowError(source.name, row + 1, told) from None
 
 
 def _advice(bad: BadCellError) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow.json import ReadOptions, read_json
 
-from rosenblatt.errors import DataError, one_line
+from rosenblatt.errors import DataError, FileRowError, one_line
 from rosenblatt.read.source import Layout, Source, WholeLines
 from rosenblatt.tables import DIGITS, first_changed, large
 from rosenblatt.words import column_called
@@ -145,13 +145,13 @@ def _parsed(source: Source, lines: bytes, done: int) -> Any:
     at = None if _surely_flat(lines) else _first_too_deep(lines)
     if at is not None:
         row = _row(done, lines.split(b"\n")[:at])
-        raise DataError(f"{source.name}, row {row}: it is nested more than {DEEPEST} deep.")
+        raise FileRowError(source.name, row, f": it is nested more than {DEEPEST} deep.")
     try:
         lines.decode()
         table = _unrounded(_read(lines), lines)
     except UnicodeDecodeError as trouble:
         row = _row(done, lines[: trouble.start].split(b"\n")[:-1])
-        raise DataError(f"{source.name}, row {row}: not UTF-8 text.") from None
+        raise FileRowError(source.name, row, ": not UTF-8 text.") from None
     except pa.ArrowException as trouble:
         raise _explained(source, trouble, done) from None
     return table.combine_chunks().to_batches()[0]
@@ -189,7 +189,9 @@ def _explained(source: Source, trouble: BaseException, done: int) -> DataError:
     text = one_line(trouble).removeprefix("JSON parse error: ")
     row = re.search(r" in row (\d+)", text)
     field = re.search(r"Column\(/([^)]*)\) ", text)
-    where = f", row {done + int(row[1]) + 1}" if row else ""
-    where += f", {column_called(field[1])}" if field else ""
+    where = f", {column_called(field[1])}" if field else ""
     what = re.sub(r" in row \d+|Column\([^)]*\) ", "", text).rstrip(".")
-    return DataError(f"{source.name}{where}: {what}. Each line must be one JSON object.")
+    told = f"{where}: {what}. Each line must be one JSON object."
+    if row is None:
+        return DataError(f"{source.name}{told}")
+    return FileRowError(source.name, done + int(row[1]) + 1, told)

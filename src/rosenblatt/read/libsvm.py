@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rosenblatt.errors import DataError
+from rosenblatt.errors import FileRowError
 from rosenblatt.read.columns import nulled
 from rosenblatt.read.csv import BLOCK, Types
 from rosenblatt.read.source import Layout, Source, WholeLines
@@ -31,7 +31,7 @@ def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
             end = max(lines.rfind(mark, 0, bad.start) for mark in (b"\n", b"\r"))
             before = lines[: end + 1].decode()
             row = done + _split(before).num_rows + 1
-            raise DataError(f"{source.name}, row {row}: not UTF-8 text.") from None
+            raise FileRowError(source.name, row, ": not UTF-8 text.") from None
         if batch.num_rows:
             yield batch
             done += batch.num_rows

@@ -31,6 +31,7 @@ from rosenblatt.read.libsvm import ENTRIES, LABEL
 from rosenblatt.read.plan import Wishes, columns_of, find_column, surveyed
 from rosenblatt.read.source import Layout, Source
 from rosenblatt.read.survey import Rows
+from rosenblatt.rownames import RowNames
 from rosenblatt.words import column_called, counted, listed
 
 WIDEST = 4096  # columns that the lines of a LIBSVM file are written out to
@@ -67,6 +68,11 @@ class Regression:
     others: tuple[str, ...]  # columns that are not used
     gaps: int  # rows that are left out, for something is missing
     notes: tuple[str, ...] = ()
+
+    @property
+    def row_names(self) -> RowNames:
+        """What the rows are called: by their places in the file, counted from 1."""
+        return RowNames(1, positions=self.rows)
 
 
 def read_regression(

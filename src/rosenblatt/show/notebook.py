@@ -13,6 +13,7 @@ import numpy as np
 import rosenblatt.algorithms as algorithms
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import JointExamples
+from rosenblatt.rownames import RowNames
 from rosenblatt.show.fitted import story_of
 from rosenblatt.show.page.assets import colours, player_script, widget_style
 from rosenblatt.show.regions import Polygon
@@ -59,7 +60,7 @@ def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
     """
     kind = _kind()
     story = _learnt(X, y) if clf is None else story_of(clf, X, y)
-    json, cuts = excerpt(story)
+    json, cuts = excerpt(story, names=RowNames.of(X))
     scene = scene_of(story.examples, story.run.hypothesis)
     return kind(story=json, cuts=tuple(cuts), still=svg_of(scene), told=scene.facts.sentence())
 

@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.evidence.verdicts import Separability
+from rosenblatt.evidence.verdicts import Separability, verdict_lines
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.files import write_text
 from rosenblatt.hypothesis import Hypothesis, Strength, strengths, thresholds_of
 from rosenblatt.pipelines import final
+from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.show.fitted import examples_of, hypothesis_of, story_of
 from rosenblatt.show.page.assets import player_script, player_style
 from rosenblatt.show.scene import DRAWABLE, Scene, clearances, scene_of
@@ -32,13 +33,10 @@ from rosenblatt.words import (
     PROVES,
     PROVES_OF_LABELS,
     confused,
-    corrections,
     counted,
-    finite,
     listed,
     rule_sentence,
     shown,
-    verdict_sentence,
     whole,
 )
 
@@ -105,14 +103,14 @@ class Report:
         result : Result
             All that it tells.
         """
-        data, o, answer = result.data, result.outcome, result.separability
+        data, o, answer = result.data, result.outcome, result.decided.answer
         assert o.learnt_from is not None
         # Multipliers that sum to 0 do so on scaled columns too; a line does not stay the same.
         blocked = None if answer or answer.proof is None else replace(answer, weights=None)
         story = Story(o.learnt_from, o.run, o.widest or blocked, *o.played)
         labels = listed(result.labels, joint="or")
         title = f"Answering {data.plan.answers.column or 'rows'}: {labels}"
-        known = answer, story, data.rows, result.accuracy
+        known = answer, story, data.row_names(), result.accuracy
         return _page(Findings(title, result.facts(), data.examples, result.hypothesis, *known))
 
 
@@ -145,13 +143,12 @@ def report(clf: Any, X: Any, y: Any) -> Report:
     <Report: ... kB of HTML; save(path) writes it>
     """
     examples, h = examples_of(clf, X, y), hypothesis_of(clf)
-    verdict = separability_of(examples)
-    many = isinstance(examples, JointExamples)
-    told = verdict_sentence(verdict.verdict, "example", verdict.reason, many=many)
-    if (bound := finite(verdict.bound)) is not None:
-        told += f"; PLA needs {corrections(bound)}"
+    names = RowNames.of(X)
+    verdict = replace(separability_of(examples), row_names=names)
     mistakes = counted(len(h.mistakes(examples)), "mistake")
-    facts = [("verdict", told), ("found", f"{mistakes} on {counted(examples.n, 'example')}")]
+    first, *more = verdict_lines(verdict)
+    proved = [("verdict", first), *(("", line) for line in more)]
+    facts = [*proved, ("found", f"{mistakes} on {counted(examples.n, 'example')}")]
     last, story = final(clf), None
     if hasattr(last, "result_"):
         facts.append(("searched", str(last.result_)))
@@ -159,11 +156,11 @@ def report(clf: Any, X: Any, y: Any) -> Report:
         try:
             story = story_of(clf, X, y, verdict)
             made = counted(len(last.trace_), "correction")
-            facts.insert(1, ("learnt", f"{made} by {type(last).__name__}"))
+            facts.insert(len(proved), ("learnt", f"{made} by {type(last).__name__}"))
         except ValueError as why:
             facts.append(("the run", f"is not shown: {why}"))
     labels = listed(examples.label_names, joint="or")
-    return _page(Findings(f"Answering {labels}", facts, examples, h, verdict, story))
+    return _page(Findings(f"Answering {labels}", facts, examples, h, verdict, story, names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +173,7 @@ class Findings:
     hypothesis: Hypothesis
     verdict: Separability | None = None
     story: Story | None = None  # the run, on the values it learnt from
-    rows: NDArray[np.intp] | None = None  # what the examples are called in the data, from 0
+    names: RowNames = FROM_ZERO  # what the examples are called
     accuracy: Accuracy | None = None  # on rows that were not learnt from
 
 
@@ -253,7 +250,7 @@ def _played(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
     if found.story is None or not DRAWABLE[0] < found.story.examples.largest < DRAWABLE[1]:
         return None, []
     try:
-        story, cuts = excerpt(found.story, numbers=found.rows)
+        story, cuts = excerpt(found.story, names=found.names)
     except ValueError:  # labels that are too many, or in no plane
         return None, []
     return story, [*_changed(found.story, found.examples), *cuts, *_projected(found.story)]
@@ -315,7 +312,7 @@ def _mistakes(
         n = int(wrong[k])
         row, tall = examples.X[[n]], examples.tall_row(n)
         yield {
-            "number": 1 + (n if found.rows is None else int(found.rows[n])),
+            "number": found.names.called(n),
             "label": labels[int(examples.places[n])],
             "answered": _answered(h, row, examples.places[n], labels),
             "off": float(off[k]),

@@ -36,6 +36,8 @@ squeeze               null, or the two inequalities of the proof along the trace
                       `_squeeze_json`
 numbers, total        absent, or where some examples are left out (see `excerpt`): packed u4,
                       what each is called in the data, counted from 0; how many there are
+first, called         absent, or what the first row is called (1 where absent); absent, or what
+                      each example is called, where a frame has an index of its own
 ====================  ============================================================================
 
 A packed array is ``{"f8": text}`` or ``{"u4": text}``: little-endian numbers in base64, so that
@@ -59,8 +61,9 @@ from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pocket import Pocket
 from rosenblatt.evidence.guarantee import Squeeze, held_by_floats, squeeze
 from rosenblatt.evidence.parts import Part
-from rosenblatt.evidence.verdicts import Separability
+from rosenblatt.evidence.verdicts import Conflict, Separability
 from rosenblatt.examples import Examples
+from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.show.scene import View, sample, view_of
 from rosenblatt.trace import Trace
 from rosenblatt.words import counted, finite
@@ -273,8 +276,9 @@ def _pairs_json(verdict: Separability) -> dict[str, Any]:
         pairs, shares = verdict.support.reshape(-1, 2).tolist(), []
     else:
         total = sum(part.multipliers)
-        pairs = [list(verdict.rivals.pair(m)) for m in part.rows[:MOST_PAIRED]]
-        shares = [m / total for m in part.multipliers[:MOST_PAIRED]]
+        assert isinstance(part, Conflict)
+        pairs = [[n, r] for n, r, _ in part.pairs[:MOST_PAIRED]]
+        shares = [m / total for *_, m in part.pairs[:MOST_PAIRED]]
     return {"support": [], "pairs": pairs[:MOST_PAIRED], "shares": shares}
 
 
@@ -315,12 +319,11 @@ class Capacity:
 
 
 def excerpt(
-    story: Story, most: Capacity = Capacity(), numbers: Rows | None = None
+    story: Story, most: Capacity = Capacity(), names: RowNames = FROM_ZERO
 ) -> tuple[dict[str, Any], list[str]]:
-    """The story as the player takes it, cut to size, and a sentence for each cut.
+    """Return the story as the player takes it, cut to size, and a sentence for each cut.
 
-    Mistakes are always counted on all examples, and examples keep their numbers: those of the
-    data where these are given, else their own, counted from 0.
+    Mistakes are always counted on all examples, and examples keep their names.
 
     Examples
     --------
@@ -344,16 +347,20 @@ def excerpt(
     if len(rows) < examples.n:
         drawn = f"{len(rows):,} of {examples.n:,} examples are drawn"
         cuts.append(f"{drawn}, all that are corrected among them.")
+    numbers = names.positions
     named = rows if numbers is None else numbers[rows]
+    verdict = story.verdict and replace(story.verdict, row_names=names)
     short = replace(
         story,
         examples=examples.some(rows),
         run=_cut(story.run, trace, rows),
-        verdict=None if story.verdict is None else _renumbered(story.verdict, rows, examples.n),
+        verdict=None if verdict is None else _renumbered(verdict, rows, examples.n),
         whole=examples,
         numbers=None if numbers is None and len(rows) == examples.n else named,
     )
-    json = short.to_json()
+    json = {**short.to_json(), "first": names.first}
+    if names.index is not None:
+        json["called"] = [names.called(n) for n in rows.tolist()]
     if json["verdict"] is not None and json["verdict"]["pairs"] is not None:
         places = {int(row): k for k, row in enumerate(rows)}
         json["verdict"]["pairs"] = [[places[n], r] for n, r in json["verdict"]["pairs"]]
@@ -412,4 +419,6 @@ def _renumbered(verdict: Separability, rows: Rows, n: int) -> Separability:
         if not part.rest and all(row in place for row in part.rows)
     ]
     support = np.array([place[int(r)] for r in verdict.support if int(r) in place], dtype=np.intp)
-    return replace(verdict, support=support, blocking=tuple(parts))
+    at = verdict.row_names.positions
+    names = replace(verdict.row_names, positions=rows if at is None else at[rows])
+    return replace(verdict, support=support, blocking=tuple(parts), row_names=names)

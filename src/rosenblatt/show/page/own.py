@@ -13,6 +13,7 @@ from rosenblatt.errors import DataError, as_option
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.read.data import Data
+from rosenblatt.rownames import RowNames
 from rosenblatt.show.scene import MOST_DRAWN
 from rosenblatt.show.story import verdict_json
 from rosenblatt.words import counted
@@ -30,11 +31,13 @@ class OwnData:
     name: str
     examples: Examples  # dense
     rows: int  # that the file has
+    row_names: RowNames  # what the examples are called in the file
 
     @classmethod
     def of(cls, data: Data, most: int = MOST_NUMBERS) -> OwnData:
         """All rows of a file, or some drawn at random where they are too many."""
         examples, rows, labels = data.examples, data.examples.n, len(data.examples.labels)
+        names = data.row_names()
         if labels > MOST_DRAWN or (labels > 2 and examples.d < 2):
             last = as_option(data.plan.answers.spellings[-1])
             raise DataError(
@@ -50,12 +53,12 @@ class OwnData:
             )
         if rows > room:
             kept = np.sort(np.random.default_rng(0).choice(rows, room, replace=False))
-            examples = examples.some(kept)
+            examples, names = examples.some(kept), replace(names, positions=data.rows[kept])
         X = examples.X if isinstance(examples.X, np.ndarray) else examples.X.toarray()
         X = np.ascontiguousarray(X, dtype=np.float64)
         if not (np.abs(X) <= LARGEST).all():
             raise DataError(f"{data.name} has numbers past 1e100, which cannot be drawn.")
-        return cls(PurePath(data.name).name, replace(examples, X=X), rows)
+        return cls(PurePath(data.name).name, replace(examples, X=X), rows, names)
 
     def to_json(self) -> dict[str, Any]:
         """What the page needs: names, numbers, answers, and the verdict about all features."""
@@ -76,4 +79,4 @@ class OwnData:
         if len(self.examples.labels) > 2:
             return None
         found = separability_of(self.examples, deadline=Deadline.after(PATIENCE))
-        return verdict_json(found, self.examples)
+        return verdict_json(replace(found, row_names=self.row_names), self.examples)

@@ -66,9 +66,10 @@ export class Story {
     return this.rivals ? this.rivals[t - 1] : null;
   }
 
-  // Return the number of example n in the data, counted from 1.
+  // Return the name of example n: its number in the data, counted from 1 unless the data say otherwise.
   name(n) {
-    return (this.numbers ? this.numbers[n] : n) + 1;
+    const { called, first = 1 } = this.json;
+    return called ? called[n] : (this.numbers ? this.numbers[n] : n) + first;
   }
 
   // Return the example of update t; null at the start.
