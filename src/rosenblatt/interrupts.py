@@ -128,11 +128,6 @@ def asked() -> bool:
     return _program.asked_at is not None
 
 
-def forget() -> None:
-    """Take Ctrl-C for the ordinary end of what ran until now."""
-    _program.asked_at = None
-
-
 def exit_with(code: int) -> None:
     """End the process with this exit code, at once if Ctrl-C comes while Python shuts down."""
     if signal.getsignal(signal.SIGINT) == _program.handle:

@@ -170,7 +170,7 @@ def test_what_blocks_is_told_with_its_rival():
     assert found.verdict == "quasi-separable"  # c is apart from the others
     assert 'rb.separation(X, y, family="multinomial")' in found.explain()
     assert "0.5 of row 1 against a" in found.explain()
-    assert "rows 0 against b, 1 against a and 2 against b cannot all be right" in repr(found)
+    assert "rows 0, 1 and 2 cannot all be right" in repr(found)
     with pytest.warns(UserWarning, match=r"Ask rosenblatt.separability\(X, y\)"):
         rb.Perceptron(max_iter=50).fit(X, y)
 

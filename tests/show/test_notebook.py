@@ -56,7 +56,7 @@ def test_values_have_cards(separable, noisy):
     decided = rb.separability(X, y)
     promise = rb.guarantee(X, y, decided.weights)
     assert f"{clf.n_updates_}" in text_of(clf.trace_)
-    assert text_of(decided).startswith("Separable: some w answers every example rightly.")
+    assert text_of(decided).startswith("Separable: a line answers every row")
     assert f"at most {int(promise.bound)} corrections" in text_of(promise)
     assert "hold at every t" in text_of(rb.squeeze(clf.trace_, decided.weights))
     assert "separable" in text_of(decided.proof)

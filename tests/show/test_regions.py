@@ -206,7 +206,7 @@ def test_of_many_examples_those_that_block_are_drawn():
     found = rb.separability(X, y)
     named = [(int(numbers[n]), r) for n, r in story["verdict"]["pairs"]]
     part = next(part for part in found.blocking if not part.rest)
-    assert named == [found.rivals.pair(m) for m in part.rows]
+    assert named == [(n, r) for n, r, _ in part.pairs]
 
 
 @pytest.mark.parametrize("d", [1, 2, 4])

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import rosenblatt.checks as checks
 import rosenblatt.engine as engine
 from rosenblatt.blocks import Work
-from rosenblatt.errors import UserError
+from rosenblatt.errors import RowError, UserError
 from rosenblatt.examples import Examples, one_or_two_labels, signs
 from rosenblatt.tables import as_column, column_names, floats, refuse_masked
 from rosenblatt.words import counted, listed
@@ -163,10 +163,8 @@ def _run_task(examples: Examples, name: str, function: Callable[..., T], *argume
     try:
         with engine.at_most(1):  # Dask runs one task per thread
             return function(examples, *arguments)
-    except ValueError as error:
-        if type(error) is not ValueError:
-            raise
-        raise ValueError(f"{name}: {error}") from None
+    except RowError as error:
+        raise error.after_words(f"{name}: ") from None
 
 
 def _apply_work(examples: Examples, first: int, work: Work[T]) -> T:

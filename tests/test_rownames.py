@@ -1,0 +1,178 @@
+"""Rows are named one way in Python: by positions from 0, with the labels of a frame's own index."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+import rosenblatt as rb
+
+IRIS = load_iris()
+# A row with a missing number, then XOR.
+FRAME = pd.DataFrame(
+    {"a": [None, 0.0, 0.0, 1.0, 1.0], "b": [5.0, 0.0, 1.0, 0.0, 1.0], "y": list("nnyyn")}
+)
+LABELED = FRAME.set_axis(["r00", "a17", "b02", "c03", "d04"])
+XOR, CALM = LABELED.iloc[1:], 1e6
+NUMBERED = re.compile(r"rows? (\d+)(?: \((.+?)\))?")
+
+
+def test_a_path_is_counted_from_0_as_a_frame_is(tmp_path):
+    FRAME.to_csv(tmp_path / "xor.csv", index=False)
+    found = [
+        rb.learn(given, target="y", missing="drop", time_limit=CALM)
+        for given in (FRAME, tmp_path / "xor.csv")
+    ]
+    for result in found:
+        assert "rows 1, 2, 3 and 4 cannot all be right" in str(result)
+        assert result.separability.blocking[0].rows == (1, 2, 3, 4)
+        assert "row 4" in result.separability.explain()
+
+
+def test_rows_on_the_margin_are_those_of_the_data_given(tmp_path):
+    frame = pd.DataFrame({"x": [None, 0.0, 1.0, 3.0, 4.0], "y": list("nnnyy")})
+    frame.to_csv(tmp_path / "line.csv", index=False)
+    for given in (frame, tmp_path / "line.csv"):
+        result = rb.learn(given, target="y", missing="drop", time_limit=CALM)
+        kept = result.separability.support
+        assert 0 not in kept.tolist()
+        assert result.to_json()["verdict"]["on_margin"] == sorted(kept.tolist())
+
+
+def test_an_index_of_its_own_stands_beside_the_positions():
+    X, y = XOR[["a", "b"]], XOR["y"]
+    named = 'rows 0 ("a17"), 1 ("b02"), 2 ("c03") and 3 ("d04")'
+    s = rb.separability(X, y)
+    assert s.blocking[0].rows == (0, 1, 2, 3)
+    for told in (repr(s), s.explain(), str(rb.learn(X, y)), str(rb.learn(XOR, "y"))):
+        assert named in told
+    for result in (rb.fewest_mistakes(X, y), rb.FewestMistakes().fit(X, y).result_):
+        (wrong,) = result.wrong.tolist()
+        assert f"row {wrong} (&quot;{X.index[wrong]}&quot;)" in result._repr_html_()
+    separated = pd.DataFrame({"x": [1.0, 2.0, 3.0, 3.0, 4.0]}, index=list("vwxyz"))
+    s = rb.separation(separated, [0, 0, 0, 1, 1])
+    assert s.rows.tolist() == [0, 1, 4]
+    assert '0 ("v"), 1 ("w") and 4 ("z")' in str(s)
+
+
+@pytest.mark.parametrize(
+    ("index", "told"),
+    [
+        (range(4), "rows 0, 1, 2 and 3 "),
+        ([0, 1, 2, 3], "rows 0, 1, 2 and 3 "),
+        ([9, 8, 7, 6], "rows 0 (9), 1 (8), 2 (7) and 3 (6) "),
+        (range(1, 5), "rows 0 (1), 1 (2), 2 (3) and 3 (4) "),
+        (
+            pd.MultiIndex.from_product([["k", "l"], [1, 2]]),
+            'rows 0 ("k", 1), 1 ("k", 2), 2 ("l", 1) and 3 ("l", 2) ',
+        ),
+    ],
+    ids=["default", "as positions", "shuffled", "from 1", "levels"],
+)
+def test_only_an_index_of_its_own_is_told(index, told):
+    frame = FRAME.iloc[1:].set_axis(index)
+    assert told in repr(rb.separability(frame[["a", "b"]], frame["y"]))
+
+
+def bad(**cells):
+    frame = LABELED.iloc[1:].copy()
+    for column, value in cells.items():
+        frame[column] = frame[column].astype(object)
+        frame.iloc[2, frame.columns.get_loc(column)] = value
+    return frame[["a", "b"]], frame["y"]
+
+
+WEIGHTS = [1.0, 1.0, -1.0, 1.0]
+REFUSED = {
+    "NaN": lambda: rb.separability(*bad(a=np.nan)),
+    "text": lambda: rb.Perceptron().fit(*bad(a="no number")),
+    "infinity": lambda: rb.fewest_mistakes(*bad(a=np.inf)),
+    "rounded": lambda: rb.Perceptron().fit(*bad(a=2**53 + 1)),
+    "no answer": lambda: rb.Perceptron().fit(*bad(y=None)),
+    "a frame of learn": lambda: rb.learn(*bad(a=np.nan)),
+    "a weight": lambda: rb.Perceptron().fit(*bad(), sample_weight=WEIGHTS),
+    "a weight of a search": lambda: rb.fewest_mistakes(*bad(), sample_weight=WEIGHTS),
+    "a weight of a regression": lambda: rb.separation(*bad(), sample_weight=WEIGHTS),
+    "a count": lambda: rb.separation(bad()[0], [1, 1, -1, 1], family="poisson"),
+    "a block": lambda: rb.OnlinePerceptron().learn_many(*bad(a=np.nan)),
+    "a block's answer": lambda: rb.OnlinePerceptron().learn_many(*bad(y=None)),
+    "predicting": lambda: rb.learn(XOR, "y").model.predict(bad(a=np.nan)[0]),
+}
+
+
+@pytest.mark.parametrize("call", REFUSED.values(), ids=REFUSED)
+def test_an_error_names_the_position_and_the_label(call):
+    with pytest.raises(ValueError, match="row 2") as refused:
+        call()
+    assert NUMBERED.search(str(refused.value)).groups() == ("2", '"c03"')
+
+
+def test_rows_of_weight_0_are_counted_too():
+    with pytest.raises(ValueError, match=r"y, row 3: -1"):
+        rb.separation(
+            [[1.0], [2.0], [3.0], [4.0]],
+            [1, 0, 2, -1],
+            family="poisson",
+            sample_weight=[0, 1, 1, 1],
+        )
+
+
+def test_an_error_about_a_file_says_that_the_row_is_the_file_s(tmp_path):
+    FRAME.iloc[::-1].to_csv(tmp_path / "xor.csv", index=False)
+    with pytest.raises(ValueError, match=r'row 5 of the file, column "a": '):
+        rb.learn(tmp_path / "xor.csv", target="y")
+    (tmp_path / "xor.jsonl").write_text('{"a": 1, "y": 0}\n{"a": \n')
+    with pytest.raises(ValueError, match="row 2 of the file"):
+        rb.learn(tmp_path / "xor.jsonl", target="y")
+
+
+def test_the_conflict_of_three_labels_is_of_rows_of_the_data():
+    X, y = IRIS.data, IRIS.target
+    s = rb.separability(X, y)
+    rows = s.blocking[0].rows
+    assert list(rows) == sorted(set(rows))
+    assert max(rows) < len(X)
+    assert not rb.separability(X[list(rows)], y[list(rows)])
+    assert len(s.blocking[0].multipliers) == len(rows)
+    assert s.proof.rows == rows
+    for told in (repr(s), repr(s.proof), s.sentence):
+        assert [int(n) for n in re.findall(r"\d+", told.split("rows ")[-1])] == list(rows)
+    again = rb.Proof.from_json(s.proof.to_json())
+    assert again == s.proof
+    assert again.check(X, y)
+
+
+def test_each_row_of_a_conflict_has_its_competing_classes():
+    s = rb.separability([[0.0], [1.0], [2.0], [9.0]], ["a", "b", "a", "c"])
+    (conflict,) = s.blocking
+    assert conflict.rows == (0, 1, 2)
+    assert [(n, r) for n, r, _ in conflict.pairs] == [(0, 1), (1, 0), (2, 1)]
+    sums = {n: sum(m for k, _, m in conflict.pairs if k == n) for n in conflict.rows}
+    assert tuple(sums.values()) == conflict.multipliers
+
+
+def test_a_proof_that_fails_names_rows_of_the_data():
+    X, y = pd.DataFrame({"x": [0.0, 1.0, 5.0]}, index=list("abc")), [0, 0, 1]
+    proof = rb.separability(X, y).proof
+    with pytest.raises(rb.ProofError, match=r'row 2 \("c"\)'):
+        replace(proof, weights=(-1, 0)).check(X, y)
+    X, y = [[0.0, 1.0], [5.0, 1.0], [1.0, 9.0]], ["a", "b", "c"]
+    proof = rb.separability(X, y).proof
+    assert proof.claim == "separable"
+    with pytest.raises(rb.ProofError, match="row 0 against b"):
+        replace(proof, weights=(0,) * len(proof.weights)).check(X, y)
+
+
+def test_one_verdict_has_one_wording():
+    X, y = XOR[["a", "b"]], XOR["y"]
+    s, result = rb.separability(X, y), rb.learn(X, y)
+    told = s.sentence
+    assert told in repr(s)
+    assert result.facts()[0] == ("verdict", told)
+    assert told[1:] in s.explain()
+    page = rb.report(rb.PocketPerceptron(random_state=0).fit(X, y), X, y).html
+    for html in (s._repr_html_(), result._repr_html_(), page):
+        assert told[1:] in html.replace("&quot;", '"').replace("&#34;", '"')
