@@ -170,7 +170,8 @@ def test_a_run_of_pla_ends_in_time(monkeypatch):
     ("mistakes", "bound", "told"),
     [
         (12, 0, "12 mistakes so far, 50 steps a second, 3 s left"),
-        (12, 5, "12 mistakes so far, no line makes fewer than 5, 50 steps a second, 3 s left"),
+        (150, 4, "150 mistakes so far, 50 steps a second, 3 s left"),
+        (12, 7, "12 mistakes so far, no line makes fewer than 7, 50 steps a second, 3 s left"),
         (
             0.5,
             0.25,

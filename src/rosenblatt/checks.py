@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rosenblatt.engine as engine
-from rosenblatt.errors import RowError
+from rosenblatt.errors import RowError, quoted
 from rosenblatt.tables import refuse_masked
 from rosenblatt.words import counted
 
@@ -57,14 +57,14 @@ def one_of(name: str, value: Any, choices: Iterable[str]) -> str:
     choices = tuple(choices)
     if value not in choices:
         shown = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} is {value!r}; give one of {shown}.")
+        raise ValueError(f"{name} is {quoted(value)}; give one of {shown}.")
     return str(value)
 
 
 def flag(name: str, value: Any) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} is {value!r}; give True or False.")
+        raise ValueError(f"{name} is {quoted(value)}; give True or False.")
 
 
 def class_weights(
@@ -75,15 +75,18 @@ def class_weights(
         return np.asarray(counts.sum() / (float(len(labels)) * counts))
     if not isinstance(given, dict):
         hint = "'balanced' needs all the data; " if given == "balanced" else ""
-        raise ValueError(f"class_weight is {given!r}; {hint}give weights as {{label: weight}}.")
+        raise ValueError(
+            f"class_weight is {quoted(given)}; {hint}give weights as {{label: weight}}."
+        )
     strange = [key for key in given if key not in labels]
     if strange:
-        raise ValueError(f"class_weight names {strange[0]!r}; the classes are {labels}.")
+        raise ValueError(f"class_weight names {quoted(strange[0])}; the classes are {labels}.")
     each = np.array([_number(given.get(label, 1.0)) for label in labels])
     for label, weight in zip(labels, each, strict=True):
         if not 0 <= weight < math.inf:
             raise ValueError(
-                f"class_weight of {label!r} is {given[label]!r}; give a number from 0 up."
+                f"class_weight of {quoted(label)} is {quoted(given[label])}; give a number from 0 "
+                "up."
             )
     return each
 
@@ -119,7 +122,7 @@ def positive_number(name: str, value: Any) -> float:
         isinstance(value, numbers.Real) and not isinstance(value, bool)
     )
     if not number or not 0 < float(value) < math.inf:
-        raise ValueError(f"{name} is {value!r}; give a number above 0.")
+        raise ValueError(f"{name} is {quoted(value)}; give a number above 0.")
     return float(value)
 
 
@@ -129,7 +132,7 @@ def whole_number(name: str, value: Any, least: int) -> int:
         isinstance(value, numbers.Integral) and not isinstance(value, bool)
     )
     if not whole or int(value) < least:
-        raise ValueError(f"{name} is {value!r}; give a whole number from {least} up.")
+        raise ValueError(f"{name} is {quoted(value)}; give a whole number from {least} up.")
     return int(value)
 
 

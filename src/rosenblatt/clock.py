@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from rosenblatt.interrupts import held
-from rosenblatt.words import counted, no_fewer
+from rosenblatt.words import counted, is_near, no_fewer
 
 CHEAP = 2**20  # multiplications: a millisecond. What so few of them tell is told in any case.
 SILENT_SECONDS = 2.0  # before a terminal hears of a run
@@ -193,7 +193,8 @@ class Teller(StatusLine):
         if bound >= mistakes > 0:
             line += f", {no_fewer()}, "
         else:
-            line += f" so far, {no_fewer(f'{bound:,.10g}')}, " if bound else " so far, "
+            than = f"{no_fewer(f'{bound:,.10g}')}, " if bound and is_near(bound, mistakes) else ""
+            line += f" so far, {than}"
         line += f"{steps / elapsed:,.0f} {self.unit} a second"
         if self.seconds is None:
             return f"{line}, {elapsed:.0f} s"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any, Self
 
 from rosenblatt.rownames import FROM_ZERO, RowNames
-from rosenblatt.words import shown
+from rosenblatt.words import NUMBERED, QUOTED, shortened, shown
 
 BEGINNING, END = 1200, 300  # of what is said; the end has the advice
+ENDS = (".", ",", ":")  # of a part of a sentence
 
 
 def readable(text: str) -> str:
@@ -157,26 +160,45 @@ class BadCellError(Exception):
     """A cell that does not hold what was promised; rows are counted from 0 here."""
 
     def __init__(self, row: int, column: str, text: str | None, promised: str = "a number") -> None:
-        super().__init__(f"row {row}, column {column}: {text!r} is not {promised}")
+        super().__init__(f"row {row}, column {column}: {quoted(text)} is not {promised}")
         self.row, self.column, self.text, self.promised = row, column, text, promised
 
     @property
     def what(self) -> str:
         """What is wrong with the cell, in words."""
-        return f'"{self.text}" is not {self.promised}' if self.text else "there is nothing"
+        if not self.text:
+            return "there is nothing"
+        return f'"{shortened(self.text)}" is not {self.promised}'
 
 
-def as_option(name: str) -> str:
-    """A column as an option takes it: by its number where it has no name.
+def as_argument(text: str) -> str:
+    """Quote a file name, a label or any other text for the shell.
+
+    Text that ends like a part of a sentence is quoted, too.
 
     Examples
     --------
-    >>> as_option("salary"), as_option("years in job"), as_option("column 3")
-    ('salary', '"years in job"', '3')
+    >>> print(as_argument("a.csv"), as_argument("a b.csv"), as_argument("Dr."))
+    a.csv 'a b.csv' 'Dr.'
     """
-    if name.startswith("column "):
+    return f"'{text}'" if text.endswith(ENDS) and shlex.quote(text) == text else shlex.quote(text)
+
+
+def as_option(name: str, what: str = "COLUMN") -> str:
+    """Return a column, or a label, as an option takes it; `what` it is where it is too long.
+
+    A column without a name is given by its number.
+
+    Examples
+    --------
+    >>> print(as_option("salary"), as_option("years in job"), as_option("column 3"))
+    salary 'years in job' 3
+    >>> print(as_option("x" * 1000, "LABEL"))
+    LABEL
+    """
+    if what == "COLUMN" and NUMBERED.fullmatch(name):
         return name.removeprefix("column ")
-    return f'"{name}"' if " " in name or not name else name
+    return as_argument(name) if len(name) <= QUOTED else what
 
 
 def quoted(value: object) -> str:
@@ -190,22 +212,13 @@ def quoted(value: object) -> str:
     # Python refuses to write whole numbers of thousands of digits in decimals.
     if isinstance(value, int) and value.bit_length() > 1000:
         return shortened(hex(value))
-    return shortened(repr(value))
-
-
-def shortened(text: str, most: int = 80) -> str:
-    """What somebody wrote, fit to stand in a sentence: on one line, its end left out.
-
-    Examples
-    --------
-    >>> shortened("two" + chr(10) + "lines"), shortened("a" * 100, most=5)
-    ('two lines', 'aaaaa …')
-    """
-    text = "".join(c if c.isprintable() else " " for c in text[: most + 1])
-    return f"{text[:most]} …" if len(text) > most else text
+    if isinstance(value, str) and len(value) > QUOTED:
+        return f"{value[:QUOTED]!r} …"
+    return shortened(repr(value), QUOTED + 2)
 
 
 def one_line(trouble: BaseException) -> str:
-    """A library's complaint as one line without its own location."""
+    """A library's complaint as one line without its own location, cells in quotes shortened."""
     text = " ".join(str(trouble).split())
+    text = re.sub(rf"'([^']{{{QUOTED}}})[^']+'", r"'\1 …'", text)
     return (text[:200] + " …" if len(text) > 200 else text).rstrip(".") + "."

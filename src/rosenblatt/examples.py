@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import rosenblatt.checks as checks
 import rosenblatt.engine as engine
 import rosenblatt.kernels as kernels
-from rosenblatt.errors import RowError, with_index_labels
+from rosenblatt.errors import RowError, quoted, with_index_labels
 from rosenblatt.tables import (
     as_column,
     column_names,
@@ -587,9 +587,9 @@ def _signs_of(answers: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[np.i
 
 
 def _not_a_class(answers: NDArray[Any], row: int, labels: NDArray[Any]) -> RowError:
-    shown = listed([repr(label) for label in labels.tolist()])
+    shown = listed([quoted(label) for label in labels.tolist()])
     (answer,) = answers[[row]].tolist()
-    return RowError("y, ", row, f": {answer!r} is not one of the classes {shown}.")
+    return RowError("y, ", row, f": {quoted(answer)} is not one of the classes {shown}.")
 
 
 def _one_dimension(y: Any) -> NDArray[Any]:
@@ -628,7 +628,7 @@ def _two_labels(answers: NDArray[Any]) -> NDArray[Any]:
             pair = some[[0, other]]
             return _distinct(pair) if pair.dtype.kind == "O" else np.sort(pair)
     raise ValueError(
-        f"y has only one class, {answers[:1].tolist()[0]!r}; "
+        f"y has only one class, {quoted(answers[:1].tolist()[0])}; "
         "learning needs examples of two classes."
     )
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 import rosenblatt.checks as checks
-from rosenblatt.errors import shortened
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.model import Model
 from rosenblatt.online import OnlinePerceptron
@@ -17,6 +16,7 @@ from rosenblatt.pipelines import final, is_ours
 from rosenblatt.read.columns import Category, Column, Number
 from rosenblatt.read.encoding import Encoding
 from rosenblatt.solve import Result
+from rosenblatt.words import shortened
 
 OPSETS, IR_VERSION = {"": 15, "ai.onnx.ml": 2}, 8  # the oldest IR version that has these
 DOUBLE, INT64 = 11, 7  # as ONNX numbers them

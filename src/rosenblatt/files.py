@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 import rosenblatt.strictjson as strictjson
-from rosenblatt.errors import DataError, OpenError, UsageError, WriteError, cannot_write, shortened
+from rosenblatt.errors import DataError, OpenError, UsageError, WriteError, cannot_write, quoted
 
 STANDARD = "-"  # standard input among what is read, standard output among what is written
 HALF_WRITTEN = ".rosenblatt-tmp"  # the end of the name of a file that is not whole yet
@@ -183,10 +183,10 @@ def read_sealed(path: Where, kind: str) -> Any:
     if whole.get("kind") != kind:
         if what := strictjson.file_called(whole):
             raise DataError(f"{path} is {what}.")
-        raise DataError(f"{path} holds a {shortened(repr(whole.get('kind')))}, not a {kind!r}.")
+        raise DataError(f"{path} holds a {quoted(whole.get('kind'))}, not a {kind!r}.")
     if whole.get("version") != VERSION:
         raise DataError(
-            f"{path} has version {shortened(repr(whole.get('version')))} and this program reads "
+            f"{path} has version {quoted(whole.get('version'))} and this program reads "
             f"version {VERSION}; use the program that wrote it."
         )
     text = data.data.decode().partition(BEFORE_CONTENT)[2].rstrip().removesuffix("}")

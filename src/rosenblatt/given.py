@@ -5,8 +5,10 @@ The same as `rosenblatt learn`, whose sentences it tells with keywords in place 
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +18,7 @@ import pyarrow as pa
 
 import rosenblatt.checks as checks
 from rosenblatt.algorithms import ORDERS
-from rosenblatt.errors import BadCellError, DataError, FileRowError, UsageError, UserError
+from rosenblatt.errors import BadCellError, DataError, FileRowError, UsageError, UserError, quoted
 from rosenblatt.evidence.accuracy import SHARE, Testing
 from rosenblatt.examples import Examples, JointExamples, check_lengths
 from rosenblatt.read import Layout, Source
@@ -28,7 +30,7 @@ from rosenblatt.read.plan import Plan, Wishes, check_labels
 from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.solve import Result, refuse_passes, solve
 from rosenblatt.strategy import ALGORITHMS, How
-from rosenblatt.words import column_called, listed
+from rosenblatt.words import column_called, listed, shortened
 
 
 def learn(
@@ -165,14 +167,19 @@ def _in_python(sentence: str) -> str:
 
     Examples
     --------
-    >>> _in_python('Give --missing drop, --category "years in job", or --target for another.')
+    >>> _in_python("Give --missing drop, --category 'years in job', or --target for another.")
     'Give missing="drop", category="years in job", or target= for another.'
     >>> _in_python("Give one of --test-size and --cv.")
     'Give one of test_size= and cv=.'
     """
-    value = r'(?!(?:and|or|for) )(?:"([^"]*)"|([^\s",;]*[^\s",;.:]))'
+    quoted_value = r"""'[^']*'(?:"'"'[^']*')*"""  # as shlex.quote writes it
+    value = rf"""(?!(?:and|or|for) )({quoted_value}|[^\s'";]*[^\s'",;.:])"""
     sentence = re.sub(r"(?<=--test)-(?=size\b)", "_", sentence)
-    sentence = re.sub(rf"--([a-z_]+) {value}", r'\1="\2\3"', sentence)
+    sentence = re.sub(
+        rf"--([a-z_]+) {value}",
+        lambda met: f"{met[1]}={json.dumps(*shlex.split(met[2]), ensure_ascii=False)}",
+        sentence,
+    )
     return re.sub(r"--([a-z_]+)\b", r"\1=", sentence)
 
 
@@ -219,7 +226,10 @@ def _of_arrays(X: Any, y: Any, wishes: Wishes) -> Data:
         examples = replace(examples, y=-examples.y, labels=examples.labels[::-1])
         negative, positive = positive, negative
     elif wishes.positive not in (None, spelled(positive)):
-        raise UsageError(f"positive is {wishes.positive}; the answers are {negative}, {positive}.")
+        raise UsageError(
+            f"positive is {shortened(wishes.positive)}; the answers are {quoted(negative)}, "
+            f"{quoted(positive)}."
+        )
     made = Plan(Encoding(columns), Answers("", (negative, positive)))
     return Data("X", examples, np.arange(examples.n), made, None, numbering=RowNames.of(X))
 
@@ -228,6 +238,7 @@ def _against_the_rest(examples: JointExamples, positive: str) -> Examples:
     """One of more than two labels as yes, all others as no."""
     names = [spelled(label) for label in examples.labels.tolist()]
     if positive not in names:
-        raise UsageError(f"positive is {positive}; the answers are {listed(names)}.")
+        there = listed([shortened(one) for one in names])
+        raise UsageError(f"positive is {shortened(positive)}; the answers are {there}.")
     y = np.where(examples.y == names.index(positive), 1, -1).astype(np.int8)
     return Examples(examples.X, y, np.array([f"not {positive}", positive]), examples.names)

@@ -15,13 +15,13 @@ import rosenblatt.checks as checks
 import rosenblatt.files as files
 import rosenblatt.kernels as kernels
 from rosenblatt.algorithms.memory import ASK, NOTHING, X0, DictRow, NotNumbersError, StreamMemory
-from rosenblatt.errors import shortened, with_index_labels
+from rosenblatt.errors import quoted, with_index_labels
 from rosenblatt.examples import joint_rows
 from rosenblatt.hypothesis import ZEROS
 from rosenblatt.kernels import MISTAKES, RECENT, SEEN
 from rosenblatt.rows import Block, BlockAnswers, Labels, plain_row
 from rosenblatt.tables import LARGE
-from rosenblatt.words import counted
+from rosenblatt.words import counted, shortened
 
 KIND = "online perceptron"
 # What a state has of them; its labels stand beside.
@@ -298,7 +298,7 @@ class OnlinePerceptron:
         for name in (*state["features"], *state["labels"]):
             if type(name) not in (str, int, float, bool):
                 raise ValueError(
-                    f"{name!r} cannot be saved: features and labels must be named by text or "
+                    f"{quoted(name)} cannot be saved: features and labels must be named by text or "
                     "numbers to be kept in a file."
                 )
         files.write_sealed(path, KIND, state)
@@ -338,7 +338,7 @@ class OnlinePerceptron:
                 raise ValueError("its labels are not different ones in order")
             model._take_labels(labels)
         except (KeyError, TypeError, AttributeError, OverflowError) as error:
-            why = shortened(repr(error))
+            why = quoted(error)
             raise ValueError(f"{source} is not an online perceptron: {why}.") from None
         except ValueError as error:
             why = shortened(str(error), most=200)

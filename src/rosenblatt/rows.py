@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import rosenblatt.kernels as kernels
 from rosenblatt.algorithms.memory import Names, StreamMemory
-from rosenblatt.errors import RowError
+from rosenblatt.errors import RowError, quoted
 from rosenblatt.examples import as_table, kernel_rows, sum_of_squares
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.tables import (
@@ -50,7 +50,7 @@ def plain_row(x: Any, memory: StreamMemory | None = None) -> dict[Hashable, floa
     row = {}
     for name, value in items:
         if not isinstance(value, NUMBERS) or isinstance(value, np.timedelta64):
-            raise ValueError(f"x, feature {name!r}: {value!r} is not a number.")
+            raise ValueError(f"x, feature {quoted(name)}: {quoted(value)} is not a number.")
         row[name] = _finite(value, name)
     if not sum(v * v for v in row.values()) < LONGEST_SQUARED:
         raise ValueError("x is longer than 1e100; scale the features first.")
@@ -73,16 +73,18 @@ def _finite(value: Any, name: Hashable) -> float:
     if not math.isfinite(number):
         what = "NaN" if math.isnan(number) else "infinity"
         raise ValueError(
-            f"x, feature {name!r}: {what} is not a number that can be learnt from. "
+            f"x, feature {quoted(name)}: {what} is not a number that can be learnt from. "
             "Leave the feature out or fill in a value."
         )
     if abs(number) >= LARGE and is_changed(value, number):
         raise ValueError(
-            f"x, feature {name!r}: {value} is not {PROMISED}. Subtract a number from the feature "
-            "in every example first, or leave it out."
+            f"x, feature {quoted(name)}: {quoted(value)} is not {PROMISED}. Subtract a number from "
+            "the feature in every example first, or leave it out."
         )
     if not number * number < LONGEST_SQUARED:
-        raise ValueError(f"x, feature {name!r}: {number:g} is too large; scale the features first.")
+        raise ValueError(
+            f"x, feature {quoted(name)}: {number:g} is too large; scale the features first."
+        )
     return number
 
 
@@ -201,7 +203,9 @@ class Labels:
         except TypeError:
             different = set()
         if isinstance(given, str) or len(different) < 2 or len(different) < len(plain):
-            raise ValueError(f"labels is {given!r}; give two different labels or more, or None.")
+            raise ValueError(
+                f"labels is {quoted(given)}; give two different labels or more, or None."
+            )
         for label in plain[1:]:
             cls(tuple(plain[:1])).learn(label)  # refuses what has no order
         return cls(tuple(sorted(plain)))
@@ -223,16 +227,16 @@ class Labels:
         if label in self.met:
             return self
         if self.both:
-            *first, last = map(repr, self.met)
-            raise ValueError(f"{label!r} {NOT_A_LABEL} {', '.join(first)} and {last}.")
+            *first, last = map(quoted, self.met)
+            raise ValueError(f"{quoted(label)} {NOT_A_LABEL} {', '.join(first)} and {last}.")
         if not self.met:
             return Labels((label,))
         try:
             return Labels(tuple(sorted((*self.met, label))))
         except TypeError:
             raise ValueError(
-                f"the labels {self.met[0]!r} and {label!r} are of different kinds and have no "
-                "order; make them both text or both numbers."
+                f"the labels {quoted(self.met[0])} and {quoted(label)} are of different kinds and "
+                "have no order; make them both text or both numbers."
             ) from None
 
     def named(self, answers: NDArray[np.int8]) -> NDArray[Any]:
@@ -252,9 +256,11 @@ def _plain_label(label: Any) -> Any:
     try:
         hash(label)
     except TypeError:
-        raise ValueError(f"{label!r} is not a label; give text, a number or a bool.") from None
+        raise ValueError(
+            f"{quoted(label)} is not a label; give text, a number or a bool."
+        ) from None
     if missing(label) or (isinstance(label, float) and math.isinf(label)):
-        raise ValueError(f"{label!r} is not a label; an example to learn needs its answer.")
+        raise ValueError(f"{quoted(label)} is not a label; an example to learn needs its answer.")
     return label
 
 

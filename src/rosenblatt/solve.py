@@ -29,7 +29,16 @@ from rosenblatt.read.data import Data
 from rosenblatt.read.plan import Wishes
 from rosenblatt.read.source import numbered
 from rosenblatt.strategy import How, Outcome, learn_line
-from rosenblatt.words import card, column_called, counted, line_called, listed, no_fewer, percent
+from rosenblatt.words import (
+    card,
+    column_called,
+    counted,
+    is_near,
+    line_called,
+    listed,
+    no_fewer,
+    percent,
+)
 
 SECONDS = 5.0
 # Of the time: for the verdict; of what is left then, for the line where there is a trial too.
@@ -223,7 +232,7 @@ class Result:
         if self.mistakes == 0:
             return f"{line} that answer{'' if self.many else 's'} all {rows}"
         told = f"{line} with {counted(self.mistakes, 'mistake')} on {rows}"
-        if not self.lower_bound:
+        if not self.lower_bound or not is_near(self.lower_bound, self.mistakes):
             return told
         than = "" if self.optimal else f"{self.lower_bound:,}"
         return f"{told}; {no_fewer(than, self._proved, many=self.many)}"
@@ -484,7 +493,9 @@ def refuse_labels(data: Data, how: How) -> None:
     if not answers.many:
         return
     there = f"{column_called(answers.column) if answers.column else 'y'} has {len(answers.names):,}"
-    against = f"--positive {as_option(answers.spellings[-1])}, say, to learn it against the rest"
+    against = (
+        f"--positive {as_option(answers.spellings[-1], 'LABEL')}, say, to learn it against the rest"
+    )
     if how.algorithm == "fewest":
         raise UsageError(
             f"--algorithm fewest is for two labels, and {there}. Give {against}, or --algorithm "

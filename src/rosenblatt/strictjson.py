@@ -19,7 +19,8 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
-from rosenblatt.errors import DataError, OpenError, cannot_open, shortened
+from rosenblatt.errors import DataError, OpenError, cannot_open, quoted
+from rosenblatt.words import shortened
 
 LARGEST = 1 << 30  # bytes of a file
 FROM_A_PIPE = 1 << 25  # bytes of what has no size that could be asked for
@@ -248,7 +249,7 @@ class Parts:
             raise DataError(f"{self.name} is {what}.")
         if value.get("format") != expected:
             raise DataError(
-                f"{self.name} has format {shortened(repr(value.get('format')))}; "
+                f"{self.name} has format {quoted(value.get('format'))}; "
                 f"this version of rosenblatt reads format {expected}."
             )
         return value

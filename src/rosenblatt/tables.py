@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.errors import RowError, shortened, with_index_labels
-from rosenblatt.words import counted
+from rosenblatt.errors import RowError, quoted, with_index_labels
+from rosenblatt.words import counted, shortened
 
 BUILD_ANEW = "build the matrix anew, for example from rows, columns and values with coo_array."
 LARGE = 2.0**53  # from here on whole numbers may be rounded
@@ -99,7 +99,7 @@ def _unrounded(given: Any, table: Any, names: Names) -> Any:
 
 
 def _rounded(cell: Any, at: tuple[int, int], names: Names) -> RowError:
-    shown = shortened(str(cell), most=40)
+    shown = shortened(str(cell))
     return _bad_cell(
         at,
         names,
@@ -215,7 +215,9 @@ def _cell_as_float(array: NDArray[Any], at: int, cell: Any, names: Names) -> flo
         bad = next((r for r, c in enumerate(cells) if not _looks_like_a_number(c)), row)
         raise _text(cells[bad], (bad, column), names)
     if isinstance(cell, complex | np.complexfloating):
-        raise _bad_cell((row, column), names, f"{cell!r} is complex. Complex data not supported.")
+        raise _bad_cell(
+            (row, column), names, f"{quoted(cell)} is complex. Complex data not supported."
+        )
     if isinstance(cell, MOMENTS):
         raise _bad_cell((row, column), names, MOMENT)
     try:

@@ -21,6 +21,8 @@ UNSEEN = re.compile(
     "\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f\ud800-\udfff]"
 )
+NUMBERED = re.compile(r"column \d+")  # the name of a column in a file without a header
+QUOTED = 60  # letters of a cell or a name that a sentence quotes
 LONGEST_LABEL = 24  # letters, in a table
 PROVED = ", proved in exact arithmetic"
 CLAIMS = {
@@ -102,6 +104,19 @@ def percent(share: float) -> str:
     ('97.3 %', '100 %')
     """
     return "100 %" if share == 1 else f"{100 * share:.1f} %"
+
+
+def shortened(text: str, most: int = QUOTED) -> str:
+    r"""Return text fit for quotation in a sentence: on one line, and cut where it is long.
+
+    Every message that quotes a cell, a line, a label or a name does it by this function.
+
+    Examples
+    --------
+    >>> print(shortened("two" + chr(10) + "lines"), shortened("a" * 100, most=5))
+    two\nlines aaaaa …
+    """
+    return shown(text if len(text) <= most else f"{text[:most]} …")
 
 
 def listed(words: list[str], joint: str = "and", most: int = 6) -> str:
@@ -232,6 +247,17 @@ def proof_size(numbers: int, sets: int, branches: int) -> str:
     told += [counted(sets, "blocking set")] if sets else []
     told += [counted(branches, "branch", "branches")] if branches else []
     return ", ".join(told) or "a walk through all cells"
+
+
+def is_near(bound: float, mistakes: float) -> bool:
+    """Check whether a lower bound is near enough to the mistakes made to be worth a sentence.
+
+    Examples
+    --------
+    >>> is_near(36, 38), is_near(4, 150)
+    (True, False)
+    """
+    return 2 * bound >= mistakes
 
 
 def no_fewer(than: str = "", proved: str = "", *, many: bool = False) -> str:
@@ -436,7 +462,7 @@ def column_called(name: str) -> str:
 
     Examples
     --------
-    >>> column_called("salary"), column_called("column 3")
-    ('column "salary"', 'column 3')
+    >>> column_called("salary"), column_called("column 3"), column_called("column of marks")
+    ('column "salary"', 'column 3', 'column "column of marks"')
     """
-    return name if name.startswith("column ") else f'column "{name}"'
+    return name if NUMBERED.fullmatch(name) else f'column "{shortened(name)}"'

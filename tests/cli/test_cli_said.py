@@ -1,6 +1,7 @@
 """What is said in cases that are seldom met: too many, too few, or not what was meant."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -101,3 +102,114 @@ def test_of_very_many_rows_the_page_carries_some(told, tmp_path, monkeypatch):
     (tmp_path / "large.csv").write_text("a,b,kind\n1e150,1,yes\n1,2,no\n")
     code, _, err = told("watch", "large.csv", "--target", "kind")
     assert (code, "numbers past 1e100, which cannot be drawn" in err) == (65, True)
+
+
+TWO_TEXTS = "title,text,y\n" + "".join(
+    f"{'great' if i % 2 else 'poor'} thing{i} now,{'poor' if i % 3 else 'great'} day{i},{i % 2}\n"
+    for i in range(12)
+)
+
+
+def test_words_of_two_columns_are_told_apart_wherever_they_are_named(told, answer, tmp_path):
+    (tmp_path / "d.csv").write_text(TWO_TEXTS)
+    texts = ("--text", "title", "--text", "text", "--target", "y", "--test-size", "0")
+    names = [one["feature"] for one in answer("learn", "d.csv", *texts, "--report")["weights"]]
+    assert {"title: great", "text: great", "title: poor", "text: poor"} <= set(names)
+    assert len(set(names)) == len(names)
+    page = (tmp_path / "report.html").read_text()
+    assert "title: great" in page
+    model = rb.load("model.json")
+    assert set(model.feature_names_) == set(names)
+    file = json.loads((tmp_path / "model.json").read_text())  # a word is a key of its column there
+    assert all("great" in column["weights"] for column in file["columns"])
+    out = told("predict", "model.json", "d.csv", "--explain")[1]
+    assert "title: great (" in out
+
+
+LONG = "x" * 1400
+LABELS = ["learn", "--target", "y"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "given"),
+    [
+        ("latin.csv", f"a,y\n{LONG}\xe9,no\n2,yes\n".encode("latin-1"), ["learn"]),
+        ("number.csv", f"a,y\n1,no\n{LONG},yes\n3,no\n".encode(), ["learn", "--number", "a"]),
+        ("label.csv", f"a,y\n1,{LONG}\n2,{LONG}\n".encode(), LABELS),
+        ("name.csv", f"{LONG},y\n1,no\n,yes\n3,no\n".encode(), LABELS),
+        (
+            "labels.csv",
+            b"a,y\n" + b"".join(b"%d,%d%b\n" % (i, i, LONG.encode()) for i in range(9)),
+            LABELS,
+        ),
+        ("row.csv", f"a,y\n1,no\n2,yes,{LONG}\n".encode(), ["learn"]),
+        ("row.jsonl", b'{"a": 1, "y": 0}\n{"a": ' + LONG.encode() + b"}\n", ["learn"]),
+        ("entry.svm", f"1 1:2\n0 1:{LONG}\n".encode(), ["learn"]),
+        ("stream.csv", f"a,y\n1,no\n{LONG},yes\n3,no\n".encode(), ["stream"]),
+        ("stream.jsonl", f'{{"a": 1, "y": 0}}\n{{"a": "{LONG}", "y": 1}}\n'.encode(), ["stream"]),
+        ("stream.svm", f"1 1:2\n0 1:{LONG}\n".encode(), ["stream"]),
+        ("count.csv", f"a,y\n1,2\n2,{LONG}\n3,4\n".encode(), ["separation", "--target", "y"]),
+    ],
+)
+def test_a_message_quotes_the_beginning_of_a_long_cell(told, tmp_path, name, content, given):
+    (tmp_path / name).write_bytes(content)
+    verb, *options = given
+    _, _, err = told(verb, name, *options)
+    assert err
+    assert "x" * 61 not in err
+    assert max(map(len, err.splitlines())) < 600
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "written"),
+    [
+        ("plain.csv", "a,y\n1,no\n1e400,yes\n3,no\n", "1e400"),
+        ("comma.csv", "a;y\n1,5;no\n-1,5e400;yes\n3,5;no\n", "-1,5e400"),
+        ("groups.csv", "a;y\n1,5;no\n9.007.199.254.740.993;yes\n3,5;no\n", "9.007.199.254.740.993"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["learn", "separable", "separation"])
+def test_a_number_that_cannot_be_held_is_quoted_as_it_is_written(
+    told, tmp_path, verb, name, cells, written
+):
+    (tmp_path / name).write_text(cells)
+    code, _, err = told(verb, name, "--target", "y")
+    assert code == 65
+    assert f'{name}, row 2, column "a": "{written}" is not' in err
+
+
+def test_a_suggested_command_works_as_it_is_printed(told, flowers, tmp_path):
+    (tmp_path / "a b's.csv").write_text((tmp_path / flowers).read_text())
+    _, out, _ = told("separable", "a b's.csv", "--target", "kind", "--proof", "p $1.json")
+    program, *command = shlex.split(out.split("check it with ")[1].splitlines()[0])
+    assert (program, told(*command)[0]) == ("rosenblatt", 0)
+    out = told("learn", "a b's.csv", "-o", "the model.json", "--test-size", "0")[1]
+    _, verb, model, _ = shlex.split(out.split("new rows with ")[1].splitlines()[0])
+    assert told(verb, model, "a b's.csv")[0] == 0
+
+
+@pytest.mark.parametrize("name", ["years in job", "it's", "Dr.", "a,b", "$HOME", "column of marks"])
+def test_a_column_is_named_so_that_the_option_takes_it(told, tmp_path, name):
+    rows = "".join(f'"{i if i != 2 else "?"}","{i % 2}"\n' for i in range(12))
+    (tmp_path / "d.csv").write_text(f'"{name}","y"\n{rows}')
+    code, _, err = told("learn", "d.csv", "--target", "y")
+    assert (code, f'column "{name}"' in err) == (65, True)
+    advice = err[err.index("--category ") :].strip().removesuffix(".")
+    assert told("learn", "d.csv", "--target", "y", *shlex.split(advice))[0] == 0
+    with pytest.raises(ValueError, match="is not a number") as refused:
+        rb.learn("d.csv", target="y")
+    assert f'category="{name}"' in str(refused.value)
+
+
+def test_a_bound_far_below_the_mistakes_is_left_to_json(told, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{a:.3f},{b:.3f},{y}"
+        for a, b, y in zip(*rng.normal(size=(2, 400)), rng.integers(2, size=400), strict=True)
+    ]
+    (tmp_path / "noise.csv").write_text("\n".join(["a,b,y", *rows, ""]))
+    given = ("learn", "noise.csv", "--target", "y", "--algorithm", "pocket", "--test-size", "0")
+    out = told(*given)[1]
+    found = json.loads(told(*given, "--json")[1])
+    assert 0 < found["lower_bound"] < found["mistakes"] / 2
+    assert f"{found['mistakes']} mistakes on 400 rows\n" in out

@@ -189,3 +189,11 @@ def test_each_file_may_have_answers_of_its_own(client, tmp_path, coded):
     assert s.proof.check(words[["age", "salary"]], words["answer"])
     model = Perceptron(max_iter=50, client=client).fit(paths, "answer")
     assert model.classes_.tolist() == ["no", "yes"]
+
+
+def test_a_parquet_file_that_is_missing_or_cut_is_named_with_the_reason(client, tmp_path):
+    with pytest.raises(OSError, match=r"cannot open .*nothing: there is no such file"):
+        Perceptron().fit(str(tmp_path / "nothing"), "answer")
+    (tmp_path / "cut.parquet").write_bytes(b"PAR1cut")
+    with pytest.raises(ValueError, match=r"cut\.parquet is not a whole Parquet file"):
+        Perceptron().fit([str(tmp_path / "cut.parquet")], "answer")

@@ -64,12 +64,63 @@ def test_the_only_column_with_two_values_holds_the_answers(data):
     found = data("a,b,y\n1,x,0\n2,y,1\n3,z,0\n")
     assert found.plan.answers.column == "y"
     assert found.plan.guessed
-    with pytest.raises(DataError, match='column "city", column "member" and column "y" have two'):
+    with pytest.raises(DataError, match='in column "y", column "city" or column "member"'):
         data(ROWS)
     with pytest.raises(DataError, match="no column has exactly two values"):
         data("a,b\n1,2\n2,3\n3,4\n")
     with pytest.raises(DataError, match='there is one column alone, column "a;b;y"'):
         data("a;b;y\n1;2;no\n2;3;yes\n3;4;no\n", Layout(separator=","))
+
+
+@pytest.mark.parametrize(
+    ("names", "cells", "order"),
+    [
+        # A usual name comes before the last column, whatever its case.
+        ("a,Class,c", "{two},{three},{two}", ["Class", "c", "a"]),
+        ("a,b,c", "{two},{two},{three}", ["c", "a", "b"]),
+        # A last column that is measured holds no labels; the first one may.
+        ("a,b,c,d", "{three},{two},{two},{measured}", ["a", "b", "c"]),
+        ("a,b,c,d", "{measured},{two},{two},{measured}", ["b", "c"]),
+        ("y,b,c,d", "{measured},{two},{two},{three}", ["d", "b", "c"]),
+    ],
+)
+def test_of_several_columns_the_likeliest_target_is_suggested(data, names, cells, order):
+    rows = [cells.format(two=i % 2, three=i % 3, measured=i / 7) for i in range(30)]
+    with pytest.raises(DataError) as told:
+        data("\n".join([names, *rows, ""]))
+    message = str(told.value)
+    assert f"--target {order[0]}." in message
+    places = [message.find(f'column "{name}"') for name in order]
+    assert places[0] > -1
+    assert places == sorted(places)
+    assert message.count('column "') == len(order)
+
+
+def test_the_suggested_target_is_accepted(data):
+    rows = "".join(f"{i % 2},{i % 2},{i / 7},{'abc'[i % 3]}\n" for i in range(30))
+    with pytest.raises(DataError, match="--target 4") as told:
+        data(rows)
+    suggested = str(told.value).split("--target ")[1].rstrip(".")
+    assert data(rows, target=suggested).plan.answers.names == ("a", "b", "c")
+
+
+def test_features_of_columns_of_text_have_names_of_their_own(data):
+    rows = [f"{i},great day number{i},bad or great{i % 4},{i % 2}" for i in range(8)]
+    text = "\n".join(["id,title,text,y", *rows, ""])
+    names = data(text, target="y", texts=("title", "text"), ignore=("id",)).examples.names
+    assert {"title: great", "text: bad", "text: great3"} <= set(names)
+    assert len(set(names)) == len(names)
+    alone = data(text, target="y", texts=("title",), ignore=("id", "text")).examples.names
+    assert "great" in alone
+
+
+def test_a_word_that_is_also_a_column_is_named_with_its_column():
+    note = Words("note", ("age", "free"))
+    assert Encoding((Number("salary"), note)).features == ("salary", "age", "free")
+    names = Encoding((Number("age"), note)).features
+    assert names == ("age", "note: age", "note: free")
+    both = Encoding((Category("color", ("red",)), Number("color=red"))).features
+    assert len(set(both)) == 2
 
 
 def test_the_larger_label_is_yes_unless_said(data):

@@ -26,7 +26,7 @@ from rosenblatt.cli.options import (
     verb,
     write_proof,
 )
-from rosenblatt.errors import UsageError
+from rosenblatt.errors import UsageError, as_argument
 from rosenblatt.evidence.accuracy import Testing
 from rosenblatt.files import keep_apart, keep_others
 from rosenblatt.hypothesis import Strength, thresholds_of
@@ -188,7 +188,9 @@ def _write(voice: Voice, result: Result, to: dict[str, Any], data: str) -> str |
     model, page, proof = to.values()
     interrupts.finish()
     result.save(model)
-    voice.step("wrote", f"{model}: answer new rows with rosenblatt predict {model} FILE")
+    voice.step(
+        "wrote", f"{model}: answer new rows with rosenblatt predict {as_argument(model)} FILE"
+    )
     if page is not None:
         result.report(page)
         voice.step("wrote", page)

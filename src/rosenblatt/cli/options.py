@@ -13,7 +13,7 @@ import click
 from rosenblatt import interrupts
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
-from rosenblatt.errors import OpenError, UsageError
+from rosenblatt.errors import OpenError, UsageError, as_argument
 from rosenblatt.files import write_text
 from rosenblatt.read.columns import ENGLISH, Vocabulary
 from rosenblatt.read.convert import SUFFIX
@@ -202,7 +202,10 @@ def write_proof(voice: Voice, path: str | None, data: str, plan: Any, proof: Any
     interrupts.finish()
     write_text(path, text)
     again = " --again" if getattr(proof, "walk", "") else ""
-    voice.step("wrote", f"{path}: check it with rosenblatt verify {path} {data}{again}")
+    voice.step(
+        "wrote",
+        f"{path}: check it with rosenblatt verify {as_argument(path)} {as_argument(data)}{again}",
+    )
     return path
 
 

@@ -21,7 +21,7 @@ from rosenblatt.cli.options import (
 )
 from rosenblatt.cli.outlet import Outlet, Seal
 from rosenblatt.cli.streaming import Reached, Streamer, stopping_gently
-from rosenblatt.errors import DataError, UsageError, shortened
+from rosenblatt.errors import DataError, UsageError, as_argument
 from rosenblatt.files import CheckpointFolder, keep_apart
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read import Layout
@@ -29,7 +29,7 @@ from rosenblatt.read.chunks import Place, open_stream
 from rosenblatt.read.feed import feed_from_json, feed_of, label_of
 from rosenblatt.read.plan import Wishes
 from rosenblatt.rows import NOT_A_LABEL
-from rosenblatt.words import column_called, counted, listed
+from rosenblatt.words import column_called, counted, listed, shortened
 
 EVERY = 100_000
 ABOVE_0 = NumberRange(min=0, min_open=True)
@@ -181,7 +181,7 @@ def _given(name: str, value: Any) -> str:
     """An option as a person gave it."""
     if isinstance(value, bool):
         return f"with {name if value else name.replace('--', '--no-')}"
-    return f"without {name}" if value is None else f"with {name} {value}"
+    return f"without {name}" if value is None else f"with {name} {as_argument(str(value))}"
 
 
 def _outlets(

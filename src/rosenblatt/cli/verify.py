@@ -18,7 +18,7 @@ from rosenblatt.cli.options import (
     too_large,
     verb,
 )
-from rosenblatt.errors import RowError, UsageError
+from rosenblatt.errors import RowError, UsageError, as_option
 from rosenblatt.evidence.parts import ProofError
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separationproof import SeparationProof
@@ -30,7 +30,7 @@ from rosenblatt.read.columns import Category, Column, Entries, Flag, Number, Wor
 from rosenblatt.read.data import Data, names_in, read_data, read_in_passes
 from rosenblatt.read.plan import Plan, Wishes, find_column
 from rosenblatt.read.regression import read_regression_as
-from rosenblatt.words import claim_words, column_called, counted, listed
+from rosenblatt.words import claim_words, column_called, counted, listed, shortened
 
 NAMED = 10  # rows that are left out, by their numbers
 FEW = 6  # columns that a sentence names one by one
@@ -149,7 +149,7 @@ def _asked(voice: Voice, reading: Reading, plan: Plan | None, source: Source) ->
     names, target = names_in(source, reading.layout), reading.wishes.target
     if target is not None and find_column(names, target, "--target") != plan.answers.column:
         raise UsageError(
-            f"--target {target}: the proof is about the answers in "
+            f"--target {as_option(target)}: the proof is about the answers in "
             f"{column_called(plan.answers.column)}."
         )
     if replace(reading.wishes, target=None) != Wishes():
@@ -297,4 +297,4 @@ def _taken_as(column: Column) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    return listed([n if n.startswith("column ") else f'"{n}"' for n in names], most=MOST)
+    return listed([n if n.startswith("column ") else f'"{shortened(n)}"' for n in names], most=MOST)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.blocks import AgainstRivals
 from rosenblatt.checks import one_of, row_weights
-from rosenblatt.errors import RowError, with_index_labels
+from rosenblatt.errors import RowError, quoted, with_index_labels
 from rosenblatt.examples import (
     Examples,
     JointExamples,
@@ -125,7 +125,9 @@ def question_of(
     X, names = design
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(f"two columns of the regression are called {twice!r}; rename one of them.")
+        raise ValueError(
+            f"two columns of the regression are called {quoted(twice)}; rename one of them."
+        )
     n = X.shape[0]
     kept = np.arange(n)
     if sample_weight is not None:
@@ -168,7 +170,7 @@ def _binomial(answers: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
             return sign, (shares > 0) & (shares < 1)
     labels, _ = labels_of(answers)
     if len(labels) > 2:
-        some = listed([repr(label) for label in labels.tolist()], most=3)
+        some = listed([quoted(label) for label in labels.tolist()], most=3)
         raise ValueError(
             f"y has {len(labels)} different answers ({some}); the family 'binomial' takes two "
             "labels, or shares from 0 to 1. Give family='multinomial' or family='poisson'."
@@ -202,7 +204,9 @@ def _against_rivals(X: Any, answers: NDArray[Any]) -> tuple[Examples, NDArray[np
     """A row for each row and rival label, the row that each is of, and the labels."""
     labels, codes = labels_of(answers)
     if len(labels) < 2:
-        raise ValueError(f"y has only one label, {labels[0]!r}; a multinomial needs two or more.")
+        raise ValueError(
+            f"y has only one label, {quoted(labels[0])}; a multinomial needs two or more."
+        )
     joint = JointExamples(X, codes.astype(np.int32), labels, None, 0.0)
     owners = np.repeat(np.arange(len(codes)), len(labels) - 1)
     return AgainstRivals(joint, reduced=True).written(), owners, labels.tolist()

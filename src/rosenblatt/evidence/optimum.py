@@ -29,7 +29,7 @@ from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import FEW_NUMBERS, separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.rownames import FROM_ZERO, RowNames
-from rosenblatt.words import card, counted, no_fewer
+from rosenblatt.words import card, counted, is_near, no_fewer
 
 Floats = NDArray[np.float64]
 
@@ -105,6 +105,8 @@ class FewestMistakesResult:
             return f"{made}; a line can make {fewest}, but no floats were found that do"
         if self.lower_bound == 0:
             return f"{made}; whether a line can make none is not known"
+        if not is_near(self.lower_bound, self.mistakes):
+            return f"{made}; whether a line can make fewer is not known"
         return f"{made}; {no_fewer(_said(self.lower_bound), proved)}"
 
     def _repr_html_(self) -> str:

@@ -14,7 +14,7 @@ from rosenblatt.read.columns import Category, Column, Entries, Number, Vocabular
 from rosenblatt.read.encoding import Answers, check_there, spelled
 from rosenblatt.read.plan import Plan, Wishes, as_planned
 from rosenblatt.read.source import Source
-from rosenblatt.words import column_called, counted, listed
+from rosenblatt.words import column_called, counted, listed, shortened
 
 CLOSE = 1e-9  # of a mean or a spread: other machines add up in another order
 
@@ -45,7 +45,11 @@ def agreed(claimed: Plan, found: Plan) -> Plan:
         columns.append(_column(said, by_name[said.name], filled))
         if isinstance(said, Words):
             every = len(by_name[said.name].features)
-            words = "" if len(said.values) == every else f": {listed(list(said.values), most=12)}"
+            words = (
+                ""
+                if len(said.values) == every
+                else f": {listed([shortened(one) for one in said.values], most=12)}"
+            )
             of_all = f"{len(said.values):,} of its {counted(every, 'word')}"
             notes.append(f"{column_called(said.name)}: {of_all} counted{words}")
     encoding = replace(found.encoding, columns=tuple(columns))
@@ -83,7 +87,7 @@ def _number(said: Number, found: Number) -> Number:
 def _check_known(values: Sequence[str], known: Sequence[str], who: str, otherwise: str) -> None:
     strange = sorted(set(values) - set(known))
     if strange:
-        shown = listed([f'"{value}"' for value in strange], most=3)
+        shown = listed([f'"{shortened(value)}"' for value in strange], most=3)
         raise DisagreeError(f"{who} {shown}, which {otherwise}.")
 
 
@@ -93,8 +97,10 @@ def _answers(said: Answers, found: Answers) -> Answers:
         return found  # yes and all the rest: asked for by what yes is called
     there = {spelled(label): label for label in found.names}
     if set(said.spellings) != set(there):
+        ours, others = (
+            listed([shortened(one) for one in some]) for some in (there, said.spellings)
+        )
         raise DisagreeError(
-            f"{column_called(found.column)} has the answers {listed(list(there))}, not "
-            f"{listed(said.spellings)} as the proof says."
+            f"{column_called(found.column)} has the answers {ours}, not {others} as the proof says."
         )
     return Answers(found.column, tuple(there[spelling] for spelling in said.spellings))

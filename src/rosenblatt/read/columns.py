@@ -82,7 +82,7 @@ class Number(Column):
         infinite = np.flatnonzero(np.isinf(numbers))
         if len(infinite):
             row = int(infinite[0])
-            raise BadCellError(row, self.name, f"{numbers[row]}", FINITE)
+            raise BadCellError(row, self.name, text_in(cells, row) or f"{numbers[row]}", FINITE)
         return numbers.reshape(-1, 1)
 
 

@@ -32,7 +32,7 @@ from rosenblatt.read.source import Layout, Source, format_of, free_memory, twice
 from rosenblatt.read.survey import Rows
 from rosenblatt.rownames import FROM_ONE, RowNames
 from rosenblatt.tables import PROMISED
-from rosenblatt.words import column_called, counted, listed
+from rosenblatt.words import column_called, counted, listed, shortened
 
 # What a kind of column is called where that is not its own name, one and many.
 KINDS = {
@@ -291,7 +291,7 @@ class Data:
             kinds[column.kind] = kinds.get(column.kind, 0) + count
         parts = ", ".join(counted(n, *KINDS.get(kind, (kind,))) for kind, n in kinds.items())
         answers = plan.answers
-        pair = listed(answers.spellings, joint="or")
+        pair = listed([shortened(one) for one in answers.spellings], joint="or")
         if answers.column:
             pair = f"in {column_called(answers.column)} ({pair})"
         guessed = f", the only one with {plan.guessed}" if plan.guessed else ""
@@ -401,14 +401,14 @@ def _labels_left(data: Data) -> Plan:
         if len(met) == len(answers.names):
             return data.plan
     if len(met) < 2:
-        told = listed([answers.spellings[place] for place in met]) or "none"
+        told = listed([shortened(answers.spellings[place]) for place in met]) or "none"
         raise DataError(
             f"{data.name}, {column_called(answers.column)}: {counted(len(met), 'different answer')}"
             f" ({told}) once rows with missing values are out; there must be two or more. Give "
             "--missing mean, or --ignore for the columns that are mostly missing."
         )
     names = tuple(name for place, name in enumerate(answers.names) if place in met)
-    gone = [name for place, name in enumerate(answers.spellings) if place not in met]
+    gone = [shortened(name) for place, name in enumerate(answers.spellings) if place not in met]
     note = f"no row of {listed(gone)} is left: not learnt as {'labels' if gone[1:] else 'a label'}"
     answers = Answers(answers.column, names)
     return replace(data.plan, answers=answers, notes=(*data.plan.notes, note))
@@ -527,7 +527,8 @@ def told_where(
         yield
     except BadCellError as bad:
         row, is_csv = start + bad.row, format_of(source, layout) == "CSV"
-        if bad.text is None and is_csv:
+        # A cell that became a number is quoted as it is written, not as it was understood.
+        if is_csv and (bad.text is None or bad.promised in (FINITE, PROMISED)):
             bad.text = csv.cell_text(source, layout, row, bad.column)
         if bad.promised == UTF8 and is_csv:
             advice = "Give --encoding latin-1, say."

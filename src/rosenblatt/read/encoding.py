@@ -33,7 +33,7 @@ from rosenblatt.read.columns import (
     refused,
     text_in,
 )
-from rosenblatt.words import column_called, counted, listed
+from rosenblatt.words import column_called, counted, listed, shortened
 
 WIDE = 256  # from this many features on, columns that are mostly zeros stay sparse
 POLICIES = ("error", "drop", "mean")
@@ -58,8 +58,31 @@ class Encoding:
 
     @functools.cached_property
     def features(self) -> tuple[str, ...]:
-        """The names of all numbers, in order."""
-        return tuple(name for column in self.columns for name in column.features)
+        """Return the names of all numbers, in order; no name comes twice.
+
+        A word is named by itself where that is clear: where there is one column of text and no
+        other column has a feature of that name. Else it is named with its column, "title: great".
+
+        Examples
+        --------
+        >>> Encoding((Words("title", ("great",)), Words("text", ("bad", "great")))).features
+        ('title: great', 'text: bad', 'text: great')
+        >>> Encoding((Words("title", ("age", "great")),)).features
+        ('age', 'great')
+        """
+        texts = [column for column in self.columns if isinstance(column, Words)]
+        names = [name for column in self.columns for name in column.features]
+        if len(texts) > 1 or (texts and len(set(names)) < len(names)):
+            names = [
+                f"{column.name}: {name}" if isinstance(column, Words) else name
+                for column in self.columns
+                for name in column.features
+            ]
+        met: Counter[str] = Counter()
+        for i, name in enumerate(names):  # a number "color=red" beside a category "color", say
+            met[name] += 1
+            names[i] = name if met[name] == 1 else f"{name} ({met[name]})"
+        return tuple(names)
 
     @property
     def is_sparse(self) -> bool:
@@ -199,8 +222,8 @@ class Answers:
     def promised(self) -> str:
         """What each cell is."""
         if self.many:
-            return f"one of the labels {listed(self.spellings)}"
-        return '"{}" or "{}"'.format(*self.names)
+            return f"one of the labels {listed([shortened(one) for one in self.spellings])}"
+        return '"{}" or "{}"'.format(*map(shortened, self.spellings))
 
     def to_json(self) -> dict[str, Any]:
         """The column and its labels, as a model tells them; "others" where no is all the rest."""
@@ -351,7 +374,9 @@ class Unseen:
         for name, rows in self.rows.items():
             if rows:
                 values = self.values[name].most_common()
-                named = [(f'"{value}"' if value else "(missing)", n) for value, n in values]
+                named = [
+                    (f'"{shortened(value)}"' if value else "(missing)", n) for value, n in values
+                ]
                 told = listed([f"{value} ({count:,})" for value, count in named])
                 have = "has" if rows == 1 else "have"
                 yield (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt.errors import UsageError, one_line, shortened
+from rosenblatt.errors import UsageError, one_line, quoted
 from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.read import csv, jsonlines
 from rosenblatt.read.chunks import Chunk, LineStream, Place, RowChunk, RowStream
@@ -23,14 +24,20 @@ from rosenblatt.read.csv import MISSING, Dialect
 from rosenblatt.read.encoding import in_rows
 from rosenblatt.read.kinds import FLAGS, Kinds, features, kind_of, kinds_told
 from rosenblatt.read.libsvm import LABEL
-from rosenblatt.read.plan import Wishes, check_readable, find_column, find_columns, forced_kinds
+from rosenblatt.read.plan import (
+    USUAL_TARGETS,
+    Wishes,
+    check_readable,
+    find_column,
+    find_columns,
+    forced_kinds,
+)
 from rosenblatt.read.source import Layout, format_of
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, missing
-from rosenblatt.words import column_called, counted, listed
+from rosenblatt.words import column_called, counted, listed, shortened
 
 TOO_LARGE = "its numbers are too large; scale them first"
 LETTERS = 200  # of a complaint
-USUAL_TARGETS = ("label", "y", "target", "class")
 FIRST_LINES = 1000  # in which a first value of each column is looked for
 FEW_LINES = 32  # are parsed one by one
 MANY_LINES = 1024  # are looked at before they are parsed
@@ -166,7 +173,7 @@ class JsonFeed:
         x = _json_object(line)
         y = x.pop(self.target, None)
         if isinstance(y, list | dict):
-            raise ValueError(f"{y!r} is not a label")
+            raise ValueError(f"{quoted(y)} is not a label")
         left = {name: value for name, value in x.items() if value is not None}
         for name in self.ignore:
             left.pop(name, None)
@@ -206,10 +213,12 @@ class LibsvmFeed:
             if index == "qid":
                 continue
             if not re.match(ENTRY, word) or int(index) in x:
-                raise ValueError(f'"{word}" is not {OWN}')
+                raise ValueError(f'"{shortened(word)}" is not {OWN}')
             x[int(index)] = float(value)
+            if math.isinf(x[int(index)]):
+                raise ValueError(f'"{shortened(word)}" is not a finite number')
             if is_changed_text(value):
-                raise ValueError(f"{value} is not {PROMISED}")
+                raise ValueError(f"{shortened(value)} is not {PROMISED}")
         return x, y
 
 
@@ -290,7 +299,7 @@ class CsvFeed:
         if column is None:
             return said
         said = re.sub(r"^invalid value '(.*)'\.?$", r'"\1" is not a number', said[column.end() :])
-        return f'column "{self.names[int(column[1])]}": {said}'
+        return f"{column_called(self.names[int(column[1])])}: {said}"
 
 
 @dataclass(frozen=True)
@@ -384,7 +393,7 @@ def _usable(feed: CsvFeed | ArrowFeed, batch: Batch, table: Table) -> Batch:
         name = str(batch.names[int(odd[0])])
         cell = feed.written(batch.chunk, np.array([at])).column(name)[0].as_py()
         text = "" if cell is None else str(cell).strip()
-        what = f'"{text}" is not a finite number' if text else "there is nothing"
+        what = f'"{shortened(text)}" is not a finite number' if text else "there is nothing"
         why[at] = f"{column_called(name)}: {what}"
     return batch.without(why, table=table.kept(fine))
 
@@ -400,7 +409,9 @@ def _rounded(feed: CsvFeed | ArrowFeed, batch: Batch, table: Table) -> dict[int,
         name = str(batch.names[j])
         cell = given.column(name)[int(np.searchsorted(some, row))].as_py()
         if is_changed(cell, float(table.X[row, j])):
-            why[int(table.lines[row])] = f'column "{name}": {cell} is not {PROMISED}'
+            why[int(table.lines[row])] = (
+                f"{column_called(name)}: {shortened(str(cell))} is not {PROMISED}"
+            )
     return why
 
 

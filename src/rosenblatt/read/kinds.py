@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rosenblatt.errors import quoted
 from rosenblatt.read.columns import NUMBER, Vocabulary
 from rosenblatt.read.csv import MISSING
 from rosenblatt.tables import PROMISED, is_changed_text
-from rosenblatt.words import column_called, listed
+from rosenblatt.words import column_called, listed, shortened
 
 Kinds = Mapping[str, str]  # column -> "number", "flag", "category" or "text"
 LONG = 4  # words: a first value of as many is text, of fewer a category
@@ -61,7 +62,7 @@ def encoded(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], Kinds]:
 def _number(name: str, text: str) -> Any:
     """A number that is written as text; other text is left to be refused."""
     if is_changed_text(text):
-        raise ValueError(f"feature {name!r}: {text} is not {PROMISED}")
+        raise ValueError(f"feature {quoted(name)}: {shortened(text)} is not {PROMISED}")
     return float(text) if IS_NUMBER.match(text) else text
 
 
@@ -80,7 +81,9 @@ def features(name: str, kind: str, value: Any) -> Iterator[tuple[str, float]]:
         return
     if kind == "flag":
         if text.lower() not in FLAGS:
-            raise ValueError(f'column "{name}": "{text}" is neither true nor false')
+            raise ValueError(
+                f'{column_called(name)}: "{shortened(text)}" is neither true nor false'
+            )
         yield name, FLAGS[text.lower()]
     elif kind == "category":
         yield f"{name}={text}", 1.0
@@ -97,7 +100,7 @@ def _spelled(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, list | dict):
-        raise ValueError(f"{value!r} is neither text nor a number")
+        raise ValueError(f"{quoted(value)} is neither text nor a number")
     return "" if value is None else str(value).strip()
 
 

@@ -34,9 +34,10 @@ from rosenblatt.read.encoding import Answers, Encoding, spelled
 from rosenblatt.read.libsvm import ENTRIES, LABEL
 from rosenblatt.read.survey import MANY, Rows, Survey
 from rosenblatt.tables import LARGE
-from rosenblatt.words import column_called, counted, listed
+from rosenblatt.words import column_called, counted, listed, shortened
 
 HANDFUL = 5  # so few labels may all be rare
+USUAL_TARGETS = ("label", "y", "target", "class", "outcome")  # names of the column of answers
 FEW = 50  # text with at most this many different values is a category
 MOSTLY = 0.9  # text of which this share are numbers is a column of numbers with mistakes in it
 MOST_WORDS = 1 << 24  # a model holds a weight for each
@@ -211,7 +212,8 @@ def find_column(names: Sequence[str], given: str, option: str) -> str:
         number = int(given)
     except ValueError:
         raise UsageError(
-            f'{option}: there is no column "{given}"; there are {listed(list(names), most=8)}.'
+            f"{option}: there is no {column_called(given)}; there are "
+            f"{listed([shortened(one) for one in names], most=8)}."
         ) from None
     if not 1 <= abs(number) <= len(names):
         there = f"there {'is' if len(names) == 1 else 'are'} {counted(len(names), 'column')}"
@@ -242,15 +244,41 @@ def _target(
             f"{name}: there is one column alone, {column_called(names[0])}. Say what stands "
             "between the cells of a row with --separator."
         )
-    if not few:
+    likely = _likely_targets(seen, few)
+    if not likely:
         raise DataError(
             f"{name}: no column has exactly two values. Say which holds the answers with --target."
         )
-    have = "two values" if two else "a few values"
+    why = "several columns have" if few else "no column has exactly"
     raise DataError(
-        f"{name}: {listed([column_called(n) for n in few])} have {have} each. "
-        f"Say which holds the answers, for example --target {as_option(few[-1])}."
+        f"{name}: {why} {'two values' if two or not few else 'a few values'}. The answers may be "
+        f"in {listed([column_called(n) for n in likely], joint='or')}: say where they are, for "
+        f"example --target {as_option(likely[0])}."
     )
+
+
+def _likely_targets(seen: dict[str, Survey], few: list[str]) -> list[str]:
+    """Return the columns that may hold the answers, the likeliest first.
+
+    A column with a usual name comes first, then the last and the first column of the table, where
+    their values could be labels, then those with few values.
+    """
+    ends = list(seen)[-1:] + list(seen)[:1]
+    usual = [n for n in seen if n.strip().casefold() in USUAL_TARGETS]
+    likely = [n for n in (*usual, *ends) if _could_be_labels(seen[n])]
+    return list(dict.fromkeys((*likely, *few)))
+
+
+def _could_be_labels(survey: Survey) -> bool:
+    """Check whether a column would be accepted as answers, and has few of them."""
+    labels = _in_order(survey)
+    if not 2 <= len(labels) <= FEW:
+        return False
+    try:
+        check_labels(labels, survey.rows, "", "")
+    except DataError:
+        return len(labels) == 2
+    return True
 
 
 def _of_few_words(names: list[str], seen: dict[str, Survey], wishes: Wishes) -> list[str]:
@@ -301,7 +329,8 @@ def _not_learnable(labels: list[Any], many: bool, where: str) -> DataError:
     if many:
         told = f"{where}: more than {MANY:,} different answers, too many to learn."
     elif labels:
-        told = f"{where}: 1 different answer ({spelled(labels[0])}); there must be two or more."
+        only = shortened(spelled(labels[0]))
+        told = f"{where}: 1 different answer ({only}); there must be two or more."
     else:
         told = f"{where}: no answers; there must be two or more."
     return DataError(f"{told} Give --target for another column.")
@@ -309,11 +338,11 @@ def _not_learnable(labels: list[Any], many: bool, where: str) -> DataError:
 
 def check_labels(labels: list[Any], rows: int, where: str, otherwise: str) -> None:
     """Refuse more than two labels that were hardly meant as such; `otherwise` takes them."""
-    shown = listed([spelled(label) for label in labels], most=4)
+    shown = listed([shortened(spelled(label)) for label in labels], most=4)
     told = f"{where}: {counted(len(labels), 'different answer')} ({shown})"
     alike = _alike(labels)
     if alike:
-        pair = listed([f'"{label}"' for label in alike])
+        pair = listed([f'"{shortened(label)}"' for label in alike])
         raise DataError(
             f"{told}. {pair} differ only in case or blanks: write them alike, or give {otherwise} "
             "to learn them as they are."
@@ -324,10 +353,11 @@ def check_labels(labels: list[Any], rows: int, where: str, otherwise: str) -> No
     rare = len(labels) > HANDFUL and 2 * len(labels) > rows  # most of them come once
     if parts or rare or (numbers and len(labels) > FEW):
         what = "measured rather than named" if numbers else "names rather than labels"
+        last = as_option(spelled(labels[-1]), "LABEL")
         raise DataError(
             f"{told} in {counted(rows, 'row')}, which look {what}. Give --target for another "
-            f"column, --positive {as_option(spelled(labels[-1]))}, say, to learn it against the "
-            f"rest, or {otherwise} to learn all {len(labels):,} labels."
+            f"column, --positive {last}, say, to learn it against the rest, or "
+            f"{otherwise} to learn all {len(labels):,} labels."
         )
 
 
@@ -345,8 +375,8 @@ def _meant(given: str, labels: list[Any], column: str) -> Any:
     matching = exact or [label for label in labels if _means(given, label)]
     if len(matching) != 1:
         raise UsageError(
-            f"--positive {given} is not an answer in {column_called(column)}; "
-            f"the answers are {listed([spelled(label) for label in labels])}."
+            f"--positive {as_option(given, 'LABEL')} is not an answer in {column_called(column)}; "
+            f"the answers are {listed([shortened(spelled(label)) for label in labels])}."
         )
     return matching[0]
 
@@ -368,9 +398,11 @@ def forced_kinds(names: Sequence[str], wishes: Wishes) -> dict[str, str]:
         ("category", wishes.categories),
         ("text", wishes.texts),
     ):
-        for one, column in zip(given, find_columns(names, given, f"--{kind}"), strict=True):
+        for column in find_columns(names, given, f"--{kind}"):
             if forced.setdefault(column, kind) != kind:
-                raise UsageError(f"--{forced[column]} and --{kind} both name {one}.")
+                raise UsageError(
+                    f"--{forced[column]} and --{kind} both name {column_called(column)}."
+                )
     return forced
 
 
@@ -432,9 +464,10 @@ def _looks(seen: dict[str, Survey], kinds: dict[str, str], forced: dict[str, str
     told = {"category": "categories", "text": "words", "id": "ids"}
     for n, survey in seen.items():
         if n not in forced and kinds[n] in told and _looks_like_numbers(survey):
+            example = shortened(survey.styles.example or "")
             yield (
-                f'{column_called(n)} looks like numbers ("{survey.styles.example}") but is taken '
-                f"as {told[kinds[n]]}; --number {as_option(n)} reads them"
+                f'{column_called(n)} looks like numbers ("{example}") but is taken as '
+                f"{told[kinds[n]]}; --number {as_option(n)} reads them"
             )
 
 

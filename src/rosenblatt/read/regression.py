@@ -123,7 +123,7 @@ def _weighing(columns: tuple[Column, ...], target: str, weights: str, name: str)
     for column in columns:
         if column.name == weights and isinstance(column, Number):
             return column
-    raise DataError(f"{name}: --weights {weights} is not a column of numbers.")
+    raise DataError(f"{name}: --weights {as_option(weights)} is not a column of numbers.")
 
 
 def _written_out(table: Any, name: str) -> Any:

@@ -39,7 +39,7 @@ class OwnData:
         examples, rows, labels = data.examples, data.examples.n, len(data.examples.labels)
         names = data.row_names()
         if labels > MOST_DRAWN or (labels > 2 and examples.d < 2):
-            last = as_option(data.plan.answers.spellings[-1])
+            last = as_option(data.plan.answers.spellings[-1], "LABEL")
             raise DataError(
                 f"{data.name} has {counted(labels, 'label')} and {counted(examples.d, 'feature')}, "
                 f"and the page draws up to {MOST_DRAWN} labels by two features; give "
