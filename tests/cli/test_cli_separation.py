@@ -42,7 +42,7 @@ def test_as_json(answer, trial):
         (["--target", "died", "--text", "ward"], "--text"),
         (
             ["--target", "dose", "--missing", "drop"],
-            "Give --family multinomial or --family poisson",
+            "for counts of events give --family poisson",
         ),
         (["--target", "died", "--family", "poisson", "--missing", "drop"], "not numbers"),
         (["--target", "died", "--weights", "ward", "--missing", "drop"], "not a column of numbers"),

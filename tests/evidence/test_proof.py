@@ -251,3 +251,71 @@ def test_weights_that_are_missing_or_too_many_are_told_of():
         replace(proof, claim="separable").check(X, y)
     with pytest.raises(rb.ProofError, match=r"'inseparable'.? has no weights, and this one has"):
         replace(proof, weights=(1, 1)).check(X, y)
+
+
+X_OF_PROOFS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [3.0, 2.5], [2.0, 4.0]])
+COUNTS = np.array([0, 2, 0, 1, 3, 0])
+
+
+def every_kind_of_proof():
+    """Yield a name, the proof, its y and its sample weights."""
+    X, weights = X_OF_PROOFS, np.array([1.0, 2.0, 1.0, 3.0, 1.0, 1.0])
+    answers = {
+        "separable": [0, 0, 0, 0, 1, 1],
+        "quasi-separable": [0, 0, 0, 1, 1, 1],
+        "inseparable": [0, 1, 1, 0, 1, 0],
+        "separable labels": ["a", "a", "b", "b", "b", "c"],
+        "inseparable labels": ["a", "b", "b", "a", "c", "c"],
+    }
+    for name, y in answers.items():
+        yield name, rb.separability(X, y).proof, np.array(y), None
+    xor = np.array(answers["inseparable"])
+    yield "mistakes", rb.fewest_mistakes(X, xor).proof, xor, None
+    yield "weighed", rb.fewest_mistakes(X, xor, sample_weight=weights).proof, xor, weights
+    yield "binomial", rb.separation(X, xor).proof, xor, None
+    yield "poisson", rb.separation(X, COUNTS, family="poisson").proof, COUNTS, None
+    labels = np.array(answers["inseparable labels"])
+    yield "multinomial", rb.separation(X, labels, family="multinomial").proof, labels, None
+
+
+PROOFS = {name: rest for name, *rest in every_kind_of_proof()}
+
+
+def other_data(y, weights):
+    """Yield what is wrong, and an X, a y and weights that no proof of this kind is about."""
+    X, n = X_OF_PROOFS, len(X_OF_PROOFS)
+    yield "a number", np.where(X == 4.0, 5.0, X), y, weights
+    yield "NaN", np.where(X == 4.0, np.nan, X), y, weights
+    yield "infinity", np.where(X == 4.0, np.inf, X), y, weights
+    yield "a row less", X[:-1], y[:-1], None if weights is None else weights[:-1]
+    yield "a row more", np.vstack([X, X[:1]]), np.append(y, y[0]), weights
+    yield "no rows", X[:0], y[:0], None
+    yield "a column less", X[:, :1], y, weights
+    yield "a column more", np.hstack([X, X[:, :1]]), y, weights
+    yield "one dimension", X[:, 0], y, weights
+    yield "y too short", X, y[:-1], weights
+    yield "y of two columns", X, np.stack([y, y], axis=1), weights
+    yield "two labels", X, np.arange(n) % 2, weights
+    yield "three labels", X, np.array(["a", "b", "c"] * 2), weights
+    yield "four labels", X, np.array(["a", "b", "c", "d", "a", "b"]), weights
+    yield "one label", X, np.zeros(n, dtype=int), weights
+    yield "measured", X, np.linspace(-1.5, 1.7, n), weights
+    yield "a missing answer", X, np.array([0, 1, None, 1, 0, 1], dtype=object), weights
+    yield "mixed kinds", X, np.array([0, "a", 1, "b", 0, 1], dtype=object), weights
+    yield "weights too few", X, y, np.ones(n - 1)
+    yield "weights below 0", X, y, -np.ones(n)
+    yield "weights NaN", X, y, np.full(n, np.nan)
+
+
+@pytest.mark.parametrize("name", PROOFS)
+def test_data_that_a_proof_is_not_about_raise_prooferror(name):
+    proof, y, weights = PROOFS[name]
+    assert proof.check(X_OF_PROOFS, y, weights)
+    for what, X, other, some in other_data(y, weights):
+        with pytest.raises(rb.ProofError):
+            print(what, proof.check(X, other, some))
+
+
+def test_answers_that_are_not_given_are_a_typeerror():
+    with pytest.raises(TypeError, match="give X and y"):
+        PROOFS["binomial"][0].check(X_OF_PROOFS)

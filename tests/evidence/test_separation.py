@@ -469,8 +469,8 @@ def test_a_proof_is_about_its_data():
         ([1, 1], {"family": "multinomial"}, "only one label"),
         ([1, math.nan], {"family": "multinomial"}, "NaN in row 1"),
         (["a", None], {"family": "multinomial"}, "NaN in row 1"),
-        ([2.0, 0.5, 1.0], {}, "3 different answers .* Give family='multinomial' or"),
-        ([0], {}, "one answer a row"),
+        ([2.0, 0.5, 1.0], {}, "3 different answers .* share of successes .* family='poisson'"),
+        ([0], {}, "one answer per row"),
         ([0, 1], {"sample_weight": [0, 0]}, "every sample_weight is zero"),
     ],
 )
@@ -629,3 +629,37 @@ def test_no_size_of_numbers_makes_it_fail(kind):
         assert s.proof.check(X, y)
         assert str(s)
         tried("separations of hostile numbers")
+
+
+@pytest.mark.parametrize(
+    ("y", "advised", "not_advised"),
+    [
+        ([20, 8, 4, 13, 1, 5], ("share of successes", "poisson"), ("multinomial",)),
+        ([2.5, 0.5, 1.0, 7.0, 3.0, 0.0], ("share of successes", "poisson"), ("multinomial",)),
+        ([0, 1, 2, 0, 1, 2], ("share of successes", "poisson", "multinomial"), ()),
+        (["a", "b", "c", "a", "b", "c"], ("multinomial",), ("poisson", "share of")),
+        ([-1, 0, 1, -1, 0, 1], ("multinomial",), ("poisson", "share of")),
+        ([-1.5, 0.2, 1.1, -1.4, 0.6, 1.2], (), ("poisson", "share of", "multinomial")),
+        (np.ones((6, 2)), ("share of successes",), ("multinomial",)),
+    ],
+)
+def test_answers_that_are_not_binomial_are_refused_with_what_works(y, advised, not_advised):
+    X = np.arange(6.0).reshape(-1, 1)
+    with pytest.raises(ValueError, match="y has") as refused:
+        rb.separation(X, y)
+    told = str(refused.value)
+    assert all(word in told for word in advised), told
+    assert not any(word in told for word in not_advised), told
+    for family in ("poisson", "multinomial"):
+        if family in advised:
+            rb.separation(X, y, family=family)
+
+
+def test_shares_of_successes_are_separated_as_the_rows_they_stand_for():
+    successes, failures = np.array([3, 0, 2, 4]), np.array([0, 2, 1, 0])
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    shares = rb.separation(X, successes / (successes + failures))
+    rows = np.repeat(np.arange(4), successes + failures)
+    y = np.concatenate([[1] * a + [0] * b for a, b in zip(successes, failures, strict=True)])
+    assert dict(shares.coefficients) == dict(rb.separation(X[rows], y).coefficients)
+    assert shares.kind == "quasi-complete"

@@ -18,7 +18,7 @@ from rosenblatt.cli.options import (
     too_large,
     verb,
 )
-from rosenblatt.errors import RowError, UsageError, as_option
+from rosenblatt.errors import UsageError, as_option
 from rosenblatt.evidence.parts import ProofError
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separationproof import SeparationProof
@@ -135,10 +135,8 @@ def _check_regression(
         raise ProofError(f"it is about {counted(plan.rows, 'row')}.")
     try:
         claimed.check(found.frame, found.answers, found.weights)
-    except RowError as wrong:
+    except ProofError as wrong:
         raise ProofError(wrong.worded(found.row_names)) from None
-    except ValueError as wrong:
-        raise ProofError(str(wrong)) from None
     return source.name
 
 

@@ -37,6 +37,10 @@ from rosenblatt.words import column_called, listed
 
 FAMILIES = ("binomial", "poisson", "multinomial")
 SIGNS = np.array([-1, 1])
+SHARES = (
+    "For successes and failures give the share of successes in each row, successes / (successes + "
+    "failures)"
+)
 INTERCEPT = "(intercept)"
 MANY_DUMMIES = 64  # from so many on they are kept sparse
 # Classes of statsmodels that say all by their name -> our families.
@@ -156,7 +160,8 @@ def _answers(y: Any, n: int) -> NDArray[Any]:
     if answers.ndim == 2 and 1 in answers.shape:
         answers = answers.ravel()
     if answers.shape != (n,):
-        raise ValueError(f"X has {n} rows and y has shape {answers.shape}; give one answer a row.")
+        advice = SHARES if answers.shape == (n, 2) else "Give one answer per row"
+        raise ValueError(f"X has {n} rows and y has shape {answers.shape}. {advice}.")
     if answers.dtype == object and all(isinstance(a, Real) for a in answers):
         return np.array(answers.tolist())  # numbers, or booleans
     return answers
@@ -173,10 +178,24 @@ def _binomial(answers: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
         some = listed([quoted(label) for label in labels.tolist()], most=3)
         raise ValueError(
             f"y has {len(labels)} different answers ({some}); the family 'binomial' takes two "
-            "labels, or shares from 0 to 1. Give family='multinomial' or family='poisson'."
+            f"labels, or shares from 0 to 1. {_other_family(answers, len(labels))}"
         )
     sign, _ = signs(answers, one_or_two_labels(answers))
     return sign, np.zeros(len(sign), dtype=bool)
+
+
+def _other_family(answers: NDArray[Any], labels: int) -> str:
+    """Say what to give in place of two labels: shares, or the family that suits the answers."""
+    classes = "family='multinomial'"
+    if answers.dtype.kind not in "fiu":
+        return f"Give {classes}."
+    whole, several = bool((answers == np.round(answers)).all()), 2 * labels <= len(answers)
+    if (answers < 0).any():
+        if whole and several:
+            return f"Give {classes} if the numbers stand for classes."
+        return "No other family takes numbers below 0 that are measured."
+    advice = f"{SHARES}; for counts of events give family='poisson'"
+    return f"{advice}; for classes give {classes}." if whole and several else f"{advice}."
 
 
 def _poisson(answers: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
 import rosenblatt.strictjson as strictjson
-from rosenblatt.errors import RowError, quoted, readable
+from rosenblatt.errors import RowError, UserError, quoted, readable
 from rosenblatt.rownames import FROM_ZERO, RowNames
 
 VERDICTS = ("separable", "quasi-separable", "inseparable")
@@ -37,6 +38,26 @@ class ProofError(RowError):
 def no_such_row(n: Any) -> ProofError:
     """Refuse a row that a proof names and the data do not have."""
     return ProofError(f"the proof names row {quoted(n)}, counted from 0: there is no such row.")
+
+
+ABOUT = "this is a proof about other data"
+
+
+@contextmanager
+def refuse_other_data() -> Iterator[None]:
+    """Turn a ValueError about data into a ProofError: the proof is about other data.
+
+    Whatever is wrong with the numbers, the answers, the weights or their shapes, a proof that was
+    made cannot be about them. Arguments of a wrong type stay TypeErrors.
+    """
+    try:
+        yield
+    except (ProofError, UserError):
+        raise
+    except RowError as wrong:
+        raise ProofError(f"{ABOUT}: {wrong.before}", wrong.rows, wrong.after) from None
+    except ValueError as wrong:
+        raise ProofError(f"{ABOUT}: {wrong}") from None
 
 
 @dataclass(frozen=True)

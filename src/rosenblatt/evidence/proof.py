@@ -28,6 +28,7 @@ from rosenblatt.evidence.parts import (
     claim_of_weight,
     hexadecimal,
     integers_of,
+    refuse_other_data,
 )
 from rosenblatt.evidence.tree import Tree
 from rosenblatt.examples import Examples, JointExamples, of_labels
@@ -141,17 +142,27 @@ class Proof(SealedProof):
         Returns
         -------
         bool
-            True; a proof that does not hold raises ProofError.
+            True.
+
+        Raises
+        ------
+        ProofError
+            If the proof does not hold for these data: its evidence fails, or they are not the
+            data it is about. Those may have another number of rows or columns, other numbers,
+            labels or weights, or may be data that no proof is about: y of another length than X,
+            NaN or infinity, labels of different kinds.
         """
         check_kinds(self)
         if sample_weight is not None and not self.prices:
             raise ProofError("this is no proof about sample weights: check it without them.")
         with with_index_labels(X):
-            if self.labels:
-                return self._check_labels(JointExamples.from_arrays(X, y, x0=self.x0))
-            examples = Examples.from_arrays(X, y, x0=self.x0, one_class=True)
-            if sample_weight is not None:
-                examples = examples.weighted(sample_weight, stream=True)
+            with refuse_other_data():
+                if self.labels:
+                    examples = JointExamples.from_arrays(X, y, x0=self.x0)
+                else:
+                    examples = Examples.from_arrays(X, y, x0=self.x0, one_class=True)
+                if sample_weight is not None:
+                    examples = examples.weighted(sample_weight, stream=True)
             return self.check_examples(examples, again=again)
 
     def _check_labels(self, examples: Blocks) -> bool:

@@ -28,6 +28,7 @@ from rosenblatt.evidence.parts import (
     hexadecimal,
     integers_of,
     no_such_row,
+    refuse_other_data,
 )
 from rosenblatt.examples import Examples, Picked
 from rosenblatt.words import card
@@ -74,7 +75,7 @@ class SeparationProof(SealedProof):
     part: Part
 
     def check(self, X: Any, y: Any = None, sample_weight: Any = None) -> bool:
-        """Check the proof against the data in exact arithmetic; raise ProofError if it fails.
+        """Check the proof against the data in exact arithmetic.
 
         Parameters
         ----------
@@ -84,8 +85,23 @@ class SeparationProof(SealedProof):
             The answers, as the family has them; a model brings its own.
         sample_weight : sequence of n numbers, optional
             As they were given when the proof was made.
+
+        Returns
+        -------
+        bool
+            True.
+
+        Raises
+        ------
+        ProofError
+            If the proof does not hold for these data: its evidence fails, or they are not the
+            data it is about. Those may have another number of rows or columns, other numbers,
+            answers or weights, or may be data that the family does not take.
+        TypeError
+            If there is no y and X is no model.
         """
-        asked = question(X, y, self.family, self.fit_intercept, sample_weight)
+        with refuse_other_data():
+            asked = question(X, y, self.family, self.fit_intercept, sample_weight)
         if data_of(asked) != self.data:
             raise ProofError(OTHER_DATA)
         with with_index_labels(X):
