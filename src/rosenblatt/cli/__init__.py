@@ -26,7 +26,7 @@ VERBS = {
     "verify": "Check a proof against a file, in exact arithmetic.",
     "stream": "Predict each line of a stream as it comes, then learn it.",
     "experiment": "Learn many random targets, as exercise 1.4 does.",
-    "watch": "Show the line turning, correction by correction, on a page.",
+    "watch": "Write a page that shows every update of the line, and open it.",
 }
 READER_GONE = 141  # as a shell says that SIGPIPE ended a program
 # Exit code of an error -> what --json calls it.

@@ -33,8 +33,12 @@ PAGE_MARK = b"<title>rosenblatt: watch the line turn</title>"  # by which it is 
     "rosenblatt watch --save page.html",
 )
 @click.argument("data", type=click.Path(), required=False)
-@click.option("--save", type=click.Path(dir_okay=False), help="File to write the page to.")
-@click.option("--browser/--no-browser", default=True, help="Whether to open the page.")
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False),
+    help="File to write the page to (default: a temporary file).",
+)
+@click.option("--browser/--no-browser", default=True, help="Whether to open the page in a browser.")
 @reading_options
 @json_option
 def watch(
@@ -72,7 +76,7 @@ def watch(
     voice.step("page", f"{path}, {size / 1000:,.0f} kB: opens in any browser")
     if browser and not as_json and not _open(path):
         there = shlex.quote(f"{socket.gethostname()}:{os.path.abspath(path)}")
-        voice.step("", f"no browser here: on a machine that has one, scp {there} . and open it")
+        voice.step("", f"no browser found; on another machine: scp {there} . and open the copy")
     voice.result({"page": path, "bytes": size, "data": None if own is None else own["name"]})
     return 0
 
