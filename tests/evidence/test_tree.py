@@ -96,7 +96,7 @@ WRONG_TREES = {
     ),
     "a row that is not there": (
         proof_of(Tree((5, -1, -2), ASKED.weightings)),
-        "node 0: row 5 cannot be asked about",
+        "node 0: row 5 .* cannot be asked about",
     ),
     "no such weighting": (
         proof_of(Tree((2, -1, -3), ASKED.weightings)),
@@ -219,7 +219,7 @@ def test_rows_that_are_alike_cost_together():
     refused(replace(proof, alike=ALIKE[:1]), "the sets of row 1 weigh 2 in all", *MANY)
     for n in (5, 7):
         asked = Tree((n, -1, -1), DEAR.weightings)
-        refused(replace(proof, tree=asked), f"row {n} cannot be asked about", *MANY)
+        refused(replace(proof, tree=asked), f"row {n} .* cannot be asked about", *MANY)
     refused(replace(proof, claim="at least 3 mistakes"), "together less than 3", *MANY)
 
 
@@ -495,7 +495,7 @@ def test_the_checker_agrees_with_an_obvious_one_about_any_tree(times_over):
             more = int(rng.random() < 0.2)
             expected = trees.holds(other, sets, costs, need + more)
             big = Tree(other.nodes, tuple(scaled(w, times_over) for w in other.weightings))
-            assert (big.fault(sets, costs, need + more) == "") == expected
+            assert (big.fault(sets, costs, need + more) is None) == expected
             right, wrong = right + expected, wrong + (not expected)
     assert min(right, wrong) > 100
     tried("trees, beside an obvious checker in fractions", right + wrong)

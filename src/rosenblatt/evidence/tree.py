@@ -143,7 +143,7 @@ class _Way:
         """Take row n for a mistake; return why that cannot be asked."""
         place = self.places.get(n)
         if place is None:
-            return RowError(f"row {quoted(n)} of the proof cannot be asked about")
+            return RowError(f"row {quoted(n)} of the proof, counted from 0, cannot be asked about")
         if self.state[place] != OPEN:
             return RowError("", n, " was asked about before")
         self._change(place, GONE, 1)
