@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,16 @@ def agree(result, told, lines):
         assert result.accuracy.baseline == told["accuracy"]["baseline"]
         assert result.accuracy.balanced == told["accuracy"]["balanced"]
     ours = str(result).splitlines()[1:]  # what was read has another name
-    assert ours == [line for line in lines[1:] if not line.startswith("wrote")]
+    theirs = [line for line in lines[1:] if not line.startswith("wrote")]
+    assert ours == [NAMED.sub(counted_from_0, line) for line in theirs]
+
+
+NAMED = re.compile(r"(?<=; rows ).*(?= cannot all be right)")
+
+
+def counted_from_0(named):
+    """Rows as Python counts them, from 0, where the command line counts from 1."""
+    return re.sub(r"\d+(?! more)\b", lambda row: str(int(row[0]) - 1), named[0])
 
 
 def test_the_built_in_examples_are_learnt_as_by_the_command_line(program):
@@ -75,12 +85,10 @@ def test_xor_costs_one_mistake_however_it_is_given(program, tmp_path):
     rows = "".join(f"{a},{b},{c}\n" for (a, b), c in zip(XOR, y, strict=True))
     (tmp_path / "xor.csv").write_text("x1,x2,y\n" + rows)
     told, lines = program("xor.csv", "--target", "y")
-    # Rows of a file are counted from 1, in Python from 0.
-    in_python = [line.replace("rows 1, 2, 3 and 4", "rows 0, 1, 2 and 3") for line in lines]
-    assert in_python != lines
-    frame = pd.DataFrame(XOR, columns=["x1", "x2"], index=list("abcd"))
+    assert any("rows 1, 2, 3 and 4 cannot" in line for line in lines)
+    frame = pd.DataFrame(XOR, columns=["x1", "x2"])
     for X in (XOR, np.array(XOR, float), frame):
-        agree(rb.learn(X, y, time_limit=CALM), told, in_python)
+        agree(rb.learn(X, y, time_limit=CALM), told, lines)
     # Sparse columns are not centred, so that another line comes out.
     result = rb.learn(sparse.csr_matrix(np.array(XOR, float)), y, time_limit=CALM)
     assert (result.verdict, result.mistakes, result.lower_bound) == ("inseparable", 1, 1)
