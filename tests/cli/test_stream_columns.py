@@ -99,7 +99,7 @@ def test_options_say_what_a_column_is(told, tmp_path, form):
     assert names <= {"zip=10", "zip=11", "zip=12", "note=one two three four"}
     assert names & {"zip=10", "zip=11", "zip=12"}
     code, _, err = told("stream", path, "--category", "zip", "--text", "zip")
-    assert (code, "both name zip" in err) == (64, True)
+    assert (code, 'both name column "zip"' in err) == (64, True)
 
 
 def test_a_missing_category_adds_nothing_and_a_late_one_is_found(told, tmp_path):
