@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt import engine
+from rosenblatt import engine, replay, scoring
+from rosenblatt.algorithms import stream
 
 in_new_processes = pytest.mark.slow_without_jit  # each compiles there
 
@@ -127,10 +128,10 @@ import sys
 import numpy as np
 from rosenblatt import engine, kernels
 
-def length(w, times):
-    return times * kernels.squared_length(w)
+def largest(w, times):
+    return times * kernels.largest(w)
 
-print(engine.__file__, engine.Kernel(length)(np.ones(3), 1))
+print(engine.__file__, engine.Kernel(largest)(np.ones(3), 3))
 """
 
 
@@ -145,15 +146,17 @@ def test_an_edit_to_the_slides_recompiles_kernels_of_other_files(tmp_path):
         done = subprocess.run(
             [sys.executable, "mine.py"], env=env, cwd=tmp_path, stdout=-1, text=True
         )
-        file, length = done.stdout.split()
+        file, largest = done.stdout.split()
         assert Path(file).parent == package
-        return float(length), {p: p.stat().st_mtime_ns for p in cache.rglob("*.nbc")}
+        return float(largest), {p: p.stat().st_mtime_ns for p in cache.rglob("*.nbc")}
 
     first, kept = run()
     assert (first, bool(kept)) == (3.0, True)
     assert run() == (3.0, kept)
     source = (package / "kernels.py").read_text()
-    (package / "kernels.py").write_text(source.replace("q += w[i] * w[i]", "q += 2 * w[i] * w[i]"))
+    (package / "kernels.py").write_text(
+        source.replace("max(v, abs(w[i]))", "max(v, 2 * abs(w[i]))")
+    )
     assert run()[0] == 6.0
 
 
@@ -198,12 +201,12 @@ def test_what_is_no_job_of_its_own_is_compiled_at_once():
 def in_python(monkeypatch):
     """Do work as it is done where nothing is compiled yet, with warnings as errors."""
 
-    def do(work, *names):
+    def do(work, *kernels):
         with monkeypatch.context() as patch, engine.plain_at_first():
-            for name in names:
-                patch.setattr(getattr(engine, name), "ready", set())
+            for kernel in kernels:
+                patch.setattr(kernel, "ready", set())
             result = work()
-            assert not any(getattr(engine, name).ready for name in names)
+            assert not any(kernel.ready for kernel in kernels)
         return result
 
     return do
@@ -213,7 +216,7 @@ def test_plain_python_makes_the_same_corrections(in_python):
     rng = np.random.default_rng(1)
     X = np.round(8 * rng.normal(size=(60, 3)))
     fit = lambda: rb.Perceptron().fit(X, X @ [1, -2, 3] > 0.5)  # noqa: E731
-    plain, compiled = in_python(fit, "pla", "look"), fit()
+    plain, compiled = in_python(fit, engine.pla, scoring.run_look), fit()
     assert plain.trace_.examples.tolist() == compiled.trace_.examples.tolist()
     assert plain.weights_.tolist() == compiled.weights_.tolist()
 
@@ -224,7 +227,7 @@ def test_a_pocket_is_the_same_in_plain_python(in_python, labels, rows):
     rng = np.random.default_rng(3)
     X, y = np.round(8 * rng.normal(size=(rows, 9))), rng.integers(labels, size=rows)
     fit = lambda: rb.PocketPerceptron(60, random_state=0).fit(X, y)  # noqa: E731
-    plain, compiled = in_python(fit, "pla_random", "keep", "pocket"), fit()
+    plain, compiled = in_python(fit, engine.pla_random, replay.run_keep, engine.pocket), fit()
     assert plain.trace_.examples.tolist() == compiled.trace_.examples.tolist()
     assert plain.history_ == compiled.history_
     assert plain.weights_.tolist() == compiled.weights_.tolist()
@@ -240,12 +243,12 @@ def test_a_stream_is_the_same_to_the_last_bit_in_plain_python(in_python, labels)
         said = model.predict_then_learn(X, y)
         return said.tolist(), model.state()
 
-    name = "online" if labels == 2 else "online_joint"
-    assert in_python(learn, name) == learn()
+    kernel = stream.run_online if labels == 2 else stream.run_online_joint
+    assert in_python(learn, kernel) == learn()
 
 
 def test_overflow_in_plain_python_is_as_silent_as_it_is_compiled(in_python):
     X, w = np.full((3, 2), 1e200), np.full(3, 1e200)
     D, s = engine.kernels.Dense(X, 1.0, np.empty(0)), np.empty(3)
-    in_python(lambda: engine.scores(D, w, s), "scores")
+    in_python(lambda: scoring.run_scores(D, w, s), scoring.run_scores)
     assert np.isinf(s).all()

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rosenblatt")
 
-SHARED = ("kernels.py", "engine.py")  # an edit to these compiles every kernel again
+SHARED = ("kernels.py", "scoring.py", "engine.py")  # an edit to these compiles every kernel again
 
 # Sums may be reordered; NaN and infinity keep their meaning, so that overflow is seen.
 REORDER = {"reassoc", "contract", "nsz"}
@@ -58,7 +58,7 @@ ROW = 4  # multiplications that Python could make while it comes to a row
 
 
 class Kernel:
-    """A function of `kernels`, compiled when it is first called with rows of some format.
+    """A kernel, compiled when it is first called with rows of some format.
 
     `bind` is called before that, to tell Numba of helpers that are not in `kernels`; `work` says
     about how many multiplications it makes of some arguments, see `plain_at_first`.
@@ -212,12 +212,12 @@ def helpers(*functions: Callable[..., Any], **options: Any) -> None:
         register_jitable(**NO_WAY_IN, **options)(function)
 
 
-def _sparse(rows: Any) -> bool:
+def is_sparse(rows: Any) -> bool:
     """Whether rows of this type are sparse."""
     return _kind_of(rows) is kernels.Sparse
 
 
-def _joint(rows: Any) -> bool:
+def is_joint(rows: Any) -> bool:
     """Whether rows of this type have more than two labels."""
     return _kind_of(rows) is kernels.Joint
 
@@ -233,15 +233,6 @@ def _score_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
     return s + t
 
 
-def _measure_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
-    s, t, q, r = w[0] * D.x0, 0.0, D.x0 * D.x0, 0.0
-    for j in range(D.indptr[n], D.indptr[n + 1]):
-        v = np.float64(D.data[j])
-        s, t = t, s + w[1 + D.indices[j]] * v
-        q, r = r, q + v * v
-    return s + t, q + r
-
-
 @functools.cache
 def _bind_primitives() -> None:
     """Tell Numba which primitive serves which row format, and to compile the small helpers."""
@@ -253,21 +244,17 @@ def _bind_primitives() -> None:
     # No reordering in `add`: a fused multiply-add would make a replay differ in the last bit.
     add = {k.Dense: k.add_dense, k.Plane: k.add_dense, k.Sparse: k.add_sparse}
     chosen(k.add, lambda D: add.get(_kind_of(D)), **INSIDE)
-    chosen(k.add, lambda D: k.add_joint if _joint(D) else None)
-    chosen(k.step, lambda D: _joint_step if _joint(D) else lambda D, n: D.step[n], **INSIDE)
-    chosen(k.mistake, lambda D: k.mistake_joint if _joint(D) else k.mistake_of_two, **INSIDE)
+    chosen(k.add, lambda D: k.add_joint if is_joint(D) else None)
+    chosen(k.step, lambda D: _joint_step if is_joint(D) else lambda D, n: D.step[n], **INSIDE)
+    chosen(k.mistake, lambda D: k.mistake_joint if is_joint(D) else k.mistake_of_two, **INSIDE)
     score_all = {k.Dense: k.score_all_dense, k.Sparse: k.score_all_sparse}
     chosen(k.score_all, lambda D: score_all.get(_kind_of(D.types[0])), **REORDERED)
     plane = {k.Plane: k.score_all_dense}
     chosen(k.score_all, lambda D: plane.get(_kind_of(D.types[0])))
-    chosen(k.size, lambda D: (lambda D: len(D.label)) if _joint(D) else lambda D: len(D.step))
-    chosen(k.ahead, lambda D: k.ahead_joint if _joint(D) else k.ahead_of_two)
-    chosen(k.block, lambda D: k.block_sparse if _sparse(D.types[0]) else k.block_dense)
-    chosen(k.measure, lambda D: None if _sparse(D) else k.measure_dense, **REORDERING)
-    chosen(k.measure, lambda D: _measure_in_two_sums if _sparse(D) else None)
-    chosen(k.squares, lambda D: k.squares_sparse if _sparse(D) else k.squares_dense)
+    chosen(k.size, lambda D: (lambda D: len(D.label)) if is_joint(D) else lambda D: len(D.step))
+    chosen(k.ahead, lambda D: k.ahead_joint if is_joint(D) else k.ahead_of_two)
+    chosen(k.block, lambda D: k.block_sparse if is_sparse(D.types[0]) else k.block_dense)
     helpers(k.rival, k.sign, k.mistaken, k.wrong, k.mistakes, k.largest)
-    helpers(k.squared_length, **REORDERING)
 
 
 def _joint_step(D, n):  # type: ignore[no-untyped-def]
@@ -321,9 +308,9 @@ def _bind_orders() -> None:
 
     @overload(kernels.next_mistake, jit_options=INSIDE)
     def next_mistake(D, order, zero, w, k):  # type: ignore[no-untyped-def]
-        if _joint(D) or not isinstance(order, types.RangeType):
+        if is_joint(D) or not isinstance(order, types.RangeType):
             return kernels.next_mistake
-        return counting_ahead if _sparse(D) else counting
+        return counting_ahead if is_sparse(D) else counting
 
 
 @functools.cache
@@ -349,23 +336,6 @@ def bring() -> Any:
         return types.void(array, place), emit
 
     return bring
-
-
-@functools.cache
-def _bind_stream() -> None:
-    """Tell Numba of what only the kernels of a stream call."""
-    k = kernels
-    # A stream gives the same bits one dict or one block at a time: no reordering here either.
-    chosen(k.in_order, lambda D: k.score_sparse if _sparse(D) else k.score_dense)
-    chosen(k.errs, lambda D: k.errs_joint if _joint(D) else k.errs_of_two)
-    # With more labels parts of vectors are taken, whose references are counted.
-    chosen(k.learn, lambda D: None if _joint(D) else k.learn, **INSIDE)
-    chosen(k.learn, lambda D: k.learn if _joint(D) else None)
-    chosen(k.watch_row, lambda D: None if _joint(D) else k.watch_row, **INSIDE)
-    chosen(k.watch_row, lambda D: k.watch_row if _joint(D) else None)
-    helpers(k.beaten, k.highest, k.end_window)
-    helpers(k.asked, **INSIDE)
-    chosen(k.put, lambda w: k.put_array)
 
 
 def cores() -> int:
@@ -497,27 +467,16 @@ def _told_when_slow(name: str) -> Iterator[None]:
         timer.cancel()
 
 
-def _measuring_pass(D: Any, *others: Any) -> int:
-    """The same where rows are measured too, number by number as floats."""
-    return 4 * one_pass(D)
-
-
-_STREAMS = ("online", "predict", "online_joint", "predict_joint")
-_BOUND = dict.fromkeys(_STREAMS, _bind_stream)
 _WORK: dict[str, Callable[..., int]] = {
-    **dict.fromkeys(("scores", "scores_joint", "predict", "predict_joint"), one_pass),
-    **dict.fromkeys(("look", "look_joint", "online", "online_joint"), _measuring_pass),
     "pla": lambda D, order, zero, w, trace, ends: len(ends) * one_pass(D),
     "pla_random": lambda D, order, chance, *others: len(chance) * one_pass(D) // len(order),
-    "replay": lambda D, trace, w: len(trace) * (len(w) + ROW),
-    "keep": lambda D, trace, w, W: len(trace) * (len(w) + ROW),
 }
 
 
 def __getattr__(name: str) -> Kernel:
-    """Every kernel under its own name, compiled when it is first called."""
+    """Return a kernel of the slides by its name, compiled when it is first called."""
     function = getattr(kernels, name, None)
     if name.startswith("_") or not callable(function):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    kernel = globals()[name] = Kernel(function, _BOUND.get(name), _WORK.get(name))
+    kernel = globals()[name] = Kernel(function, work=_WORK.get(name))
     return kernel

@@ -18,6 +18,7 @@ import rosenblatt.checks as checks
 import rosenblatt.engine as engine
 import rosenblatt.kernels as kernels
 from rosenblatt.errors import RowError, quoted, with_index_labels
+from rosenblatt.scoring import run_scores
 from rosenblatt.tables import (
     as_column,
     column_names,
@@ -545,7 +546,7 @@ def products(
     result = np.empty(X.shape[0])
 
     def part(rows: slice) -> None:
-        engine.scores(kernel_rows(X, x0, NO_STEPS, rows), w, result[rows])
+        run_scores(kernel_rows(X, x0, NO_STEPS, rows), w, result[rows])
         if signs is not None:
             result[rows] *= signs[rows]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import rosenblatt.engine as engine
 import rosenblatt.kernels as kernels
+import rosenblatt.scoring as scoring
 from rosenblatt.blocks import Blocks
 from rosenblatt.engine import in_threads
 from rosenblatt.examples import (
@@ -115,8 +115,8 @@ class Hypothesis:
             return np.arange(examples.n)
         share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
         seen = self._look(examples, share)
-        rows = np.flatnonzero(seen != kernels.RIGHT)
-        doubtful = np.flatnonzero(seen[rows] == kernels.DOUBTFUL)
+        rows = np.flatnonzero(seen != scoring.RIGHT)
+        doubtful = np.flatnonzero(seen[rows] == scoring.DOUBTFUL)
         if len(doubtful):
             wrong = np.ones(len(rows), dtype=bool)
             for i in range(0, len(doubtful), ROWS):
@@ -158,7 +158,7 @@ class Hypothesis:
 
         def part(rows: slice) -> None:
             D, y = kernel_rows(examples.X, self.x0, NO_STEPS, rows), examples.y[rows]
-            engine.look(D, self._plain, y, self.zero, share, SMALLEST, seen[rows])
+            scoring.run_look(D, self._plain, y, self.zero, share, SMALLEST, seen[rows])
 
         in_threads(part, examples.n, examples.numbers.size)
         return seen
@@ -260,7 +260,7 @@ class JointHypothesis(Hypothesis):
         flat = (w if isinstance(X, np.ndarray) else w.T).flatten()
 
         def part(rows: slice) -> None:
-            engine.scores_joint(self._joint(X, rows), flat, result[rows])
+            scoring.run_scores_joint(self._joint(X, rows), flat, result[rows])
 
         in_threads(part, X.shape[0], X.size * len(w))
         return result
@@ -291,7 +291,7 @@ class JointHypothesis(Hypothesis):
 
         def part(rows: slice) -> None:
             D = self._joint(examples.X, rows, examples.y[rows])
-            engine.look_joint(D, w, self.zero, share, SMALLEST, seen[rows])
+            scoring.run_look_joint(D, w, self.zero, share, SMALLEST, seen[rows])
 
         in_threads(part, examples.n, examples.numbers.size * len(self.w))
         return seen

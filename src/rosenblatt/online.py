@@ -15,10 +15,10 @@ import rosenblatt.checks as checks
 import rosenblatt.files as files
 import rosenblatt.kernels as kernels
 from rosenblatt.algorithms.memory import ASK, NOTHING, X0, DictRow, NotNumbersError, StreamMemory
+from rosenblatt.algorithms.stream import MISTAKES, RECENT, SEEN
 from rosenblatt.errors import quoted, with_index_labels
 from rosenblatt.examples import joint_rows
 from rosenblatt.hypothesis import ZEROS
-from rosenblatt.kernels import MISTAKES, RECENT, SEEN
 from rosenblatt.rows import Block, BlockAnswers, Labels, plain_row
 from rosenblatt.tables import LARGE
 from rosenblatt.words import counted, shortened

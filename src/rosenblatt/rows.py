@@ -16,7 +16,7 @@ import rosenblatt.kernels as kernels
 from rosenblatt.algorithms.memory import Names, StreamMemory
 from rosenblatt.errors import RowError, quoted
 from rosenblatt.examples import as_table, kernel_rows, sum_of_squares
-from rosenblatt.kernels import LONGEST_SQUARED
+from rosenblatt.scoring import LONGEST_SQUARED
 from rosenblatt.tables import (
     LARGE,
     PROMISED,

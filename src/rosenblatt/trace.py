@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import rosenblatt.engine as engine
 from rosenblatt.examples import Examples
+from rosenblatt.replay import run_replay
 from rosenblatt.words import bars, card, counted
 
 
@@ -99,7 +99,7 @@ class Trace:
         unit, made = origin.examples.unit, origin.examples.corrections(self.examples, self.rivals)
         rows, w, done = origin.examples.rows(origin.eta), origin.start / unit, 0
         for t in at:
-            engine.replay(rows, made[done:t], w)
+            run_replay(rows, made[done:t], w)
             done = t
             yield w * unit
 

@@ -242,7 +242,7 @@ class CandidateWeights:
     ) -> None:
         """Add the mistakes of each on a few rows."""
         S = _product(examples.X, rows, self.W)
-        engine.judge(S, self.w0, examples.y[rows], sizes, self.slack, wrong, doubtful)
+        run_judge(S, self.w0, examples.y[rows], sizes, self.slack, wrong, doubtful)
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,7 +277,7 @@ class JointCandidates(CandidateWeights):
     ) -> None:
         """Add the mistakes of each on a few rows."""
         S, y = _product(examples.X, rows, self.W), examples.y[rows]
-        engine.judge_joint(S, self.w0, self.which, y, sizes, self.slack, wrong, doubtful)
+        run_judge_joint(S, self.w0, self.which, y, sizes, self.slack, wrong, doubtful)
 
 
 def _product(X: Any, rows: Any, W: Floats) -> Floats:
@@ -298,3 +298,42 @@ def _hardest_first(examples: Examples, w: Floats) -> Rows:
     with np.errstate(over="ignore", invalid="ignore"):
         rank = (np.nan_to_num(v / (np.abs(v).mean() + SMALLEST)) + 4) * RANKS / 8
     return np.argsort(np.clip(rank, 0, RANKS - 1).astype(np.uint8), kind="stable")
+
+
+# The compiled loops.
+
+
+def judge(S, w0, y, s, slack, wrong, doubtful):
+    """Weigh the mistakes of many w on a few rows, leaving aside scores that rounding may decide.
+
+    S[n, b] + w0[b] is the score of row n by the b-th w; between -slack[b] and slack[b] its sign
+    is in doubt.
+    """
+    for n in range(len(y)):
+        for b in range(len(w0)):
+            v = y[n] * (S[n, b] + w0[b])
+            wrong[b] += s[n] * (v < -slack[b])
+            doubtful[b] += 1 - (v < -slack[b]) - (v > slack[b])
+
+
+def judge_joint(S, w0, which, y, s, slack, wrong, doubtful):
+    """Weigh the mistakes of many w of K labels on a few rows, as `judge` does.
+
+    S[n, j] + w0[j] is the score of row n by one label's weights; which[b, k] is the j of label k
+    in the b-th w.
+    """
+    for n in range(len(y)):
+        for b in range(len(which)):
+            best = -np.inf
+            for k in range(which.shape[1]):
+                if k != y[n]:
+                    j = which[b, k]
+                    best = max(best, S[n, j] + w0[j])
+            j = which[b, y[n]]
+            v = S[n, j] + w0[j] - best
+            wrong[b] += s[n] * (v < -slack[b])
+            doubtful[b] += 1 - (v < -slack[b]) - (v > slack[b])
+
+
+run_judge = engine.Kernel(judge)
+run_judge_joint = engine.Kernel(judge_joint)

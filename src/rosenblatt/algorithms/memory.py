@@ -1,7 +1,7 @@
 """What an online perceptron remembers of a stream, by feature name or in columns.
 
 One example at a time is fastest with a dict for each vector; blocks need arrays. The memory
-changes shape when the calls do. The rule is written once, in `kernels`: it is compiled for blocks,
+changes shape when the calls do. The rule is written once, in `stream`: it is compiled for blocks,
 and is plain Python for one dict at a time. Products are added in the order of the row's entries,
 or by a way whose sign is surely that of this sum, so both give the same bits.
 """
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import rosenblatt.engine as engine
+import rosenblatt.algorithms.stream as stream
 import rosenblatt.kernels as kernels
-from rosenblatt.kernels import (
+from rosenblatt.algorithms.stream import (
     AT,
     AVERAGED,
     HELD,
@@ -31,6 +31,7 @@ from rosenblatt.kernels import (
     RUN,
     SEEN,
 )
+from rosenblatt.scoring import LONGEST_SQUARED
 
 Vector = dict[Hashable, float]
 Names = range | tuple[Hashable, ...]
@@ -40,7 +41,7 @@ Rows = kernels.Dense | kernels.Sparse | kernels.Joint
 X0: tuple[()] = ()
 NOTHING: Vector = {}
 NO_LABEL, NO_ROOM = (kernels.NONE,), np.empty(0)
-ASK = {"last": kernels.LAST, "average": kernels.AVERAGE, "pocket": kernels.BEST}
+ASK = {"last": stream.LAST, "average": stream.AVERAGE, "pocket": stream.BEST}
 
 
 class NotNumbersError(ValueError):
@@ -110,8 +111,8 @@ class SideBySide:
         self.constant, self.squares = w0 * x0, length * length
         # Rounding, here and in the sum in order together, is less than n + 26 times 2^-53 of
         # ‖w‖² + ‖x‖² + |w0·x0|: lengths are right to an ulp. The share is more than that.
-        self.share = kernels.ORDER_SHARE * (len(w) + 3)
-        self.near = self.share * abs(self.constant) + kernels.ORDER_LEAST
+        self.share = stream.ORDER_SHARE * (len(w) + 3)
+        self.near = self.share * abs(self.constant) + stream.ORDER_LEAST
 
 
 class StreamMemory:
@@ -121,7 +122,7 @@ class StreamMemory:
         self, window: int, average: bool = False, pocket: bool = False, labels: int = 2
     ) -> None:
         self.kept = AVERAGED * average + POCKETED * pocket
-        # As `kernels.Memory` has them; of more than two labels, one for each of those.
+        # As `stream.Memory` has them; of more than two labels, one for each of those.
         vectors = ("w", *("pocket", "rival", "runner") * pocket, *("u",) * average)
         self.labels = labels
         if labels > 2:
@@ -176,7 +177,7 @@ class StreamMemory:
 
     def asked(self, row: DictRow, ask: str) -> float:
         """The score of one dict by the weights that predict."""
-        s: float = kernels.asked(  # type: ignore[no-untyped-call]
+        s: float = stream.asked(  # type: ignore[no-untyped-call]
             row, 0, ASK[ask], self.V, self.counts, row.s
         )
         return s
@@ -184,7 +185,7 @@ class StreamMemory:
     def highest(self, row: DictRow, zero: int, ask: str) -> int:
         """The place of the label, of more than two, that one dict is given."""
         D = kernels.Joint(row, NO_LABEL, self.labels, NO_ROOM)  # type: ignore[arg-type]
-        found: tuple[int, float] = kernels.highest(  # type: ignore[no-untyped-call]
+        found: tuple[int, float] = stream.highest(  # type: ignore[no-untyped-call]
             D, 0, zero, ASK[ask], self.grouped(), self.counts, kernels.NONE
         )
         return found[0]
@@ -204,10 +205,10 @@ class StreamMemory:
         else:
             D = kernels.Joint(row, (place,), self.labels, NO_ROOM)  # type: ignore[arg-type]
             V = self.grouped()
-            mistake = kernels.beaten(D, 0, zero, V, self.counts)  # type: ignore[no-untyped-call]
+            mistake = stream.beaten(D, 0, zero, V, self.counts)  # type: ignore[no-untyped-call]
         if mistake >= 0:
             self.beside.w = NOTHING  # w will be another
-        kernels.learn(  # type: ignore[no-untyped-call]
+        stream.learn(  # type: ignore[no-untyped-call]
             D, 0, zero, mistake, V, self.kept, self.counts, self.window
         )
 
@@ -217,11 +218,11 @@ class StreamMemory:
         q = constant
         for value in row.x.values():
             q += value * value
-        if type(q) is not float or not q < kernels.LONGEST_SQUARED:
+        if type(q) is not float or not q < LONGEST_SQUARED:
             raise NotNumbersError
         self.squared_radius = max(self.squared_radius, q)
         rest = max(self.squared_radius - constant, 0.0)
-        self.surely_shorter = kernels.SURELY_SHORTER * math.sqrt(rest)
+        self.surely_shorter = stream.SURELY_SHORTER * math.sqrt(rest)
 
     def learn_block(self, rows: Rows, layout: Names, zero: int, ask: str) -> NDArray[Any]:
         """Predict each row of a block, then learn it where its step is not 0; the predictions.
@@ -229,7 +230,7 @@ class StreamMemory:
         The memory changes at once, when all rows are learnt; a bad row raises and changes nothing.
         """
         answers, copy = _answers(rows), self._in_columns(layout, rows)
-        learn = engine.online_joint if isinstance(rows, kernels.Joint) else engine.online
+        learn = stream.run_online_joint if isinstance(rows, kernels.Joint) else stream.run_online
         if learn(rows, zero, ASK[ask], copy, answers) < len(answers):
             raise NotNumbersError
         self.array, self.counts = self._by_vector(copy.vectors, rows), copy.counts.tolist()
@@ -241,11 +242,13 @@ class StreamMemory:
     def predict_block(self, rows: Rows, layout: Names, zero: int, ask: str) -> NDArray[Any]:
         """What the chosen weights say of each row."""
         answers = _answers(rows)
-        predict = engine.predict_joint if isinstance(rows, kernels.Joint) else engine.predict
+        predict = (
+            stream.run_predict_joint if isinstance(rows, kernels.Joint) else stream.run_predict
+        )
         predict(rows, zero, ASK[ask], self._in_columns(layout, rows), answers)
         return answers
 
-    def _in_columns(self, layout: Names, rows: Rows) -> kernels.Memory:
+    def _in_columns(self, layout: Names, rows: Rows) -> stream.Memory:
         """A copy of everything in arrays: x0 first, then the columns of a block, then others."""
         if self.array is None or self.layout != layout:
             columns = dict.fromkeys((X0, *layout))
@@ -259,7 +262,7 @@ class StreamMemory:
             if isinstance(rows.rows, kernels.Sparse):
                 vectors = vectors.transpose(0, 2, 1)
             vectors = vectors.reshape(len(vectors), -1)
-        return kernels.Memory(
+        return stream.Memory(
             vectors,
             self.kept,
             np.frombuffer(self.window, dtype=np.uint8).copy(),

@@ -21,6 +21,7 @@ from rosenblatt.clock import Deadline
 from rosenblatt.errors import RowError
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.replay import run_lag, run_replay
 from rosenblatt.tables import place
 from rosenblatt.trace import Origin, Trace
 from rosenblatt.words import counted
@@ -485,7 +486,7 @@ class Walk:
             call = call.cut(t)
         if t < made:
             call = call._replace(w=self.so_far.w.copy())
-            engine.replay(block.rows(self.rule.eta), call.corrected, call.w)
+            run_replay(block.rows(self.rule.eta), call.corrected, call.w)
         if not np.isfinite(self._in_data_units(call.w)).all():
             raise _overflow(block, first, self.rule.eta)
         # A call may use a small part of the space it was given: keep only that part.
@@ -539,7 +540,7 @@ class Walk:
             row = wrong[self.rng.integers(count) if chance else 0]
             made = self.hypothesis().correction(block, int(row))
             trace, w = np.array([made], dtype=block.row_type), self.so_far.w.copy()
-            engine.replay(block.rows(self.rule.eta), trace, w)
+            run_replay(block.rows(self.rule.eta), trace, w)
             ends = np.ones(int(ends_cycle), dtype=np.int64)
             self.record(Call(w, trace, ends, not ends_cycle, np.arange(2)), block, first)
 
@@ -571,7 +572,7 @@ class Walk:
                 missed = np.bincount(made, missed)  # what was corrected often is added once
                 made = np.flatnonzero(missed).astype(made.dtype)
                 missed = missed[made]
-            engine.lag(self.rows, made, missed / so_far.visits, late)
+            run_lag(self.rows, made, missed / so_far.visits, late)
         return Mean(self.hypothesis(self._in_data_units(so_far.w - late)), so_far.visits)
 
     def reason(self, mistakes: float | None) -> Reason:

@@ -28,6 +28,7 @@ from rosenblatt.algorithms.pla import (
 from rosenblatt.blocks import Blocks
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import UNIT_ROUNDOFF, Hypothesis
+from rosenblatt.replay import run_keep
 
 FOREVER = 2**62
 LONG_RUN = 64  # cycles: nobody is right by chance for so long
@@ -243,7 +244,7 @@ class PocketWalk(Walk):
     def _keep(self, rows: Any, corrected: Ints, w: Floats) -> None:
         """Keep the weights that corrections lead to, until there are enough to judge together."""
         W = np.empty((len(corrected), len(w)))
-        engine.keep(rows, corrected, w, W)
+        run_keep(rows, corrected, w, W)
         with np.errstate(over="ignore"):  # weights past all floats are wrong on every row
             self.kept.append(W * self.unit)
         if self.in_memory or self.at_once <= 0:

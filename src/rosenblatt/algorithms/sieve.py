@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 import rosenblatt.engine as engine
 import rosenblatt.kernels as kernels
+import rosenblatt.scoring as scoring
 from rosenblatt.engine import Kernel, in_threads
 from rosenblatt.examples import Examples, kernel_rows
 from rosenblatt.hypothesis import UNIT_ROUNDOFF
@@ -266,7 +267,7 @@ def _units(W: Floats) -> Pairs:
 def survey(D, w, rows, stretch, cosines):
     """stretch[n] = y·SCALE/‖x‖, and how row n stands to w; both 0 where ‖x‖ is extreme."""
     for n in rows:
-        s, q = kernels.measure(D, n, w)
+        s, q = scoring.measure(D, n, w)
         plain = PLAIN[0] < q < PLAIN[1]
         stretch[n] = D.step[n] * SCALE / np.sqrt(q) if plain else 0.0
         cosines[n] = s * stretch[n] if plain else 0.0
@@ -578,7 +579,7 @@ def bind() -> None:
     engine.overload(tell)(lambda D, packed, places, w, near: tell)
 
 
-run_survey = Kernel(survey)
+run_survey = Kernel(survey, scoring.bind)
 run_hardest_first = Kernel(hardest_first)
 run_pack = Kernel(pack, bind)
 run_sift = Kernel(sift, bind)

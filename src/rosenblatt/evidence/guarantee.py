@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import rosenblatt.engine as engine
 from rosenblatt.blocks import AgainstRivals
 from rosenblatt.evidence.integers import merged, not_below
 from rosenblatt.evidence.signed import (
@@ -23,6 +22,7 @@ from rosenblatt.evidence.signed import (
     whole_of,
 )
 from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.replay import run_along
 from rosenblatt.trace import Trace
 from rosenblatt.words import card, corrections, counted
 
@@ -250,7 +250,7 @@ def squeeze(trace: Trace, weights: Any) -> Squeeze:
     inner, squared = np.zeros(len(t)), np.zeros(len(t))
     start, w = origin.start / examples.unit, examples.flat(w)
     made = examples.corrections(trace.examples, trace.rivals)
-    engine.along(examples.rows(origin.eta), made, start.copy(), w, inner, squared)
+    run_along(examples.rows(origin.eta), made, start.copy(), w, inner, squared)
     inner, squared = inner * examples.unit, squared * examples.unit * examples.unit
     size = math.hypot(*w.tolist())
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -22,10 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import rosenblatt.kernels as kernels
+import rosenblatt.scoring as scoring
 from rosenblatt.clock import StatusLine
 from rosenblatt.engine import REORDER, Kernel, helpers, one_pass
 from rosenblatt.evidence.signed import GAP, Floats, Rows, Signed, gap_of
-from rosenblatt.kernels import add, score, squared_length
+from rosenblatt.kernels import add, score
+from rosenblatt.scoring import squared_length
 from rosenblatt.words import counted
 
 PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
@@ -393,6 +395,7 @@ def upper(L, k, b):
 @functools.cache
 def bind() -> None:
     """Tell Numba to compile the helpers of this file."""
+    scoring.bind()
     helpers(lower, upper, fastmath=REORDER)
     helpers(dismiss, best, rebuild, adjust, admit, worst)
 

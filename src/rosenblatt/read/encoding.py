@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-import rosenblatt.kernels as kernels
+import rosenblatt.scoring as scoring
 from rosenblatt.engine import Kernel
 from rosenblatt.errors import BadCellError, DataError
 from rosenblatt.examples import SINGLE_SQUARES, sum_of_squares
@@ -448,8 +448,8 @@ def transpose(c, x, d, N):  # type: ignore[no-untyped-def]
             i += one
             k += S
     for j in range(d):
-        q += kernels.squared_length(c[j * S : j * S + np.uint64(N)])  # type: ignore[no-untyped-call]
+        q += scoring.squared_length(c[j * S : j * S + np.uint64(N)])  # type: ignore[no-untyped-call]
     return q
 
 
-transposed = Kernel(transpose, work=lambda c, x, d, N: 2 * len(x))
+transposed = Kernel(transpose, scoring.bind, work=lambda c, x, d, N: 2 * len(x))

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rosenblatt.errors import UsageError, one_line, quoted
-from rosenblatt.kernels import LONGEST_SQUARED
 from rosenblatt.read import csv, jsonlines
 from rosenblatt.read.chunks import Chunk, LineStream, Place, RowChunk, RowStream
 from rosenblatt.read.columns import ENTRY, OWN, as_numbers, is_moment, is_text
@@ -33,6 +32,7 @@ from rosenblatt.read.plan import (
     forced_kinds,
 )
 from rosenblatt.read.source import Layout, format_of
+from rosenblatt.scoring import LONGEST_SQUARED
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, missing
 from rosenblatt.words import column_called, counted, listed, shortened
 

@@ -55,7 +55,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import rosenblatt.engine as engine
 from rosenblatt.algorithms import PocketRun, Run
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pocket import Pocket
@@ -63,6 +62,7 @@ from rosenblatt.evidence.guarantee import Squeeze, held_by_floats, squeeze
 from rosenblatt.evidence.parts import Part
 from rosenblatt.evidence.verdicts import Conflict, Separability
 from rosenblatt.examples import Examples
+from rosenblatt.replay import run_keep
 from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.show.scene import View, sample, view_of
 from rosenblatt.trace import Trace
@@ -238,7 +238,7 @@ def weights_along(trace: Trace) -> Floats:
     W = np.empty((len(trace) + 1, examples.size))
     W[0] = origin.start / unit
     made = examples.corrections(trace.examples, trace.rivals)
-    engine.keep(examples.rows(origin.eta), made, W[0].copy(), W[1:])
+    run_keep(examples.rows(origin.eta), made, W[0].copy(), W[1:])
     return W * unit
 
 
