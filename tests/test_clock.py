@@ -1,5 +1,6 @@
 """Time limits go by a clock of work: compiling stops it, and what is cheap does not look at it."""
 
+import itertools
 import threading
 import time
 
@@ -30,6 +31,13 @@ def hand(monkeypatch):
     return wait
 
 
+@pytest.fixture
+def ticking(monkeypatch):
+    """A clock that goes on by a millisecond with each look at it, and only then."""
+    looks = itertools.count()
+    monkeypatch.setattr("time.monotonic", lambda: next(looks) / 1000)
+
+
 def test_a_deadline_counts_work_only(hand):
     deadline = Deadline.after(10.0)
     hand(4.0)
@@ -56,6 +64,17 @@ def test_shares_are_parts_of_what_is_left(hand):
     assert (half.left, deadline.left) == pytest.approx((2.0, 6.0))
     assert NEVER.share(0.5) is NEVER
     assert not NEVER.over
+
+
+def test_a_step_that_cannot_be_interrupted_begins_in_time_and_fits(hand):
+    deadline = Deadline.after(10.0).share(0.3, late=0.8)
+    deadline.check_step(7.9)
+    with pytest.raises(OutOfTimeError):
+        deadline.check_step(8.1)
+    hand(3.5)
+    with pytest.raises(OutOfTimeError):
+        deadline.check_step(0.1)
+    NEVER.share(0.3, late=0.8).check_step(1e9)
 
 
 def test_the_clock_stands_still_while_any_thread_holds_it():
@@ -114,6 +133,22 @@ def test_a_small_set_is_decided_whatever_the_time():
         assert late.proof == calm.proof
         blocks = InOrder(lambda: [examples])  # noqa: B023
         assert separability_of(blocks, deadline=OVER).verdict == calm.verdict
+
+
+def test_a_system_that_takes_too_long_to_solve_is_not_begun(ticking):
+    """Solving in fractions cannot be interrupted: how long it takes is estimated before."""
+    examples = inseparable(400, 60)
+    assert separability_of(examples, deadline=Deadline.after(60.0)).verdict == "inseparable"
+    late = separability_of(examples, deadline=Deadline.after(0.2))
+    assert late.verdict == "undecided"
+    assert "time limit" in late.explain()
+
+
+def test_learning_says_that_the_limit_cut_the_proof_short(ticking):
+    examples = inseparable(400, 60)
+    result = rb.learn(examples.X, examples.y, time_limit=0.3)
+    assert result.verdict == "undecided"
+    assert "verdict" in result.cut_short
 
 
 def test_what_was_proved_before_the_time_was_over_is_told(monkeypatch):

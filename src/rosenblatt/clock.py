@@ -98,6 +98,7 @@ class Deadline:
     """
 
     end: float = math.inf
+    late: float = -math.inf  # until when a last step may go on that began before the end
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
@@ -114,13 +115,22 @@ class Deadline:
         """Whether the time is over."""
         return self.end <= now()
 
-    def share(self, part: float) -> Deadline:
-        """A deadline after a part of the time that is left."""
-        return self if self.end == math.inf else Deadline.after(part * self.left)
+    def share(self, part: float, late: float = 0.0) -> Deadline:
+        """A deadline after a part of the time that is left; a last step may take a larger part."""
+        if self.end == math.inf:
+            return self
+        at, left = now(), self.left
+        return Deadline(at + part * left, at + max(part, late) * left)
 
     def check(self) -> None:
         """Raise OutOfTimeError if the time is over."""
         if self.over:
+            raise OutOfTimeError
+
+    def check_step(self, seconds: float) -> None:
+        """Raise OutOfTimeError if a step of so many seconds, not to be interrupted, is too long."""
+        self.check()
+        if max(self.end, self.late) < now() + seconds:
             raise OutOfTimeError
 
 

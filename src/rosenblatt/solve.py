@@ -41,8 +41,9 @@ from rosenblatt.words import (
 )
 
 SECONDS = 5.0
-# Of the time: for the verdict; of what is left then, for the line where there is a trial too.
-VERDICT_SHARE, LINE_SHARE = 0.3, 0.5
+# Of the time: for the verdict, and until when its proof may be solved for, which cannot be
+# interrupted; of what is left then, for the line where there is a trial too.
+VERDICT_SHARE, PROOF_SHARE, LINE_SHARE = 0.3, 0.8, 0.5
 AS_LONG_AGAIN = 5.0  # seconds that PLA gets in passes at least where the answer is known already
 WORTH_SAYING = 1.0  # seconds
 FEW_NUMBERS = 2**20  # in so few it is soon known which columns make a regression infinite
@@ -377,7 +378,7 @@ def about(data: Data) -> Iterator[None]:
 def _learnt(data: Data, how: How, time: tuple[Deadline, bool], watcher: Watcher) -> Result:
     """The verdict and the line; a trial needs as much time as the line."""
     (deadline, has_trial), begun = time, clock.now()
-    decided = quick_verdict(data, deadline.share(VERDICT_SHARE))
+    decided = quick_verdict(data, deadline.share(VERDICT_SHARE, PROOF_SHARE))
     watcher.step("verdict", decided.answer.sentence)
     if decided.answer.reason.startswith("interrupted"):
         raise KeyboardInterrupt

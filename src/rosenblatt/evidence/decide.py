@@ -291,6 +291,11 @@ def divide(signed: Signed, carried: Sequence[Alternative]) -> Signed:
 def quotient_by(signed: Signed, rows: Sequence[int]) -> Quotient:
     """What is left of the weights that are zero on some rows."""
     Z = signed.exact_whole(rows)
+    independent = independent_columns(Z)
+    if len(independent) == Z.ncols():  # nothing is left
+        everything = np.arange(Z.ncols())
+        return Quotient(everything, everything[:0], flint.fmpq_mat(Z.ncols(), 0))
+    signed.check_time(rows[: len(independent)], sides=Z.ncols() - len(independent))
     reduced, rank = Z.rref()
     table = reduced.tolist()[:rank]
     pivots = [next(j for j, v in enumerate(row) if v != 0) for row in table]
@@ -303,7 +308,7 @@ def _all_of(signed: Signed, carried: Sequence[Alternative]) -> Part:
     """The multipliers of all rounds; if their rows do not span everything, all rows have one."""
     found = joined(signed, carried)
     Z = signed.exact_whole(found.rows)
-    if Z.rank() < Z.ncols() and len(found.rows) < signed.examples.n:
+    if len(independent_columns(Z)) < Z.ncols() and len(found.rows) < signed.examples.n:
         return with_the_rest(signed, found, sum_of_rows(signed.examples, without=found.rows))
     return part_of(signed, found)
 
@@ -318,6 +323,7 @@ def joined(signed: Signed, carried: Sequence[Alternative], free: int = 0) -> Alt
     if len(carried) == 1:
         return carried[0]
     rows = [n for found in carried for n in found.rows]
+    signed.check_time(rows, sides=len(carried))
     given = [m for found in carried for m in found.multipliers]
     keep = independent_columns(signed.exact_whole(rows).transpose())
     others = sorted(set(range(len(rows))) - set(keep))
@@ -362,6 +368,7 @@ def with_the_rest(signed: Signed, found: Alternative, rest: Total, free: int = 0
     sums, unit = rest
     powers = (np.frexp(signed.scale.columns)[1] - 1 + unit - 53).tolist()
     total = [power(v, e) for v, e in zip(sums, powers, strict=True)]
+    signed.check_time(found.rows)
     keep = independent_columns(signed.exact_whole(found.rows).transpose())
     basis = signed.exact_whole([found.rows[i] for i in keep])
     (shares,) = _in_terms_of(basis, flint.fmpq_mat(1, len(total), total))

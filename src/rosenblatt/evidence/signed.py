@@ -20,7 +20,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.clock import NEVER, Deadline
+from rosenblatt.clock import NEVER, Deadline, now
 from rosenblatt.engine import REORDER, Kernel, helpers, in_threads, one_pass
 from rosenblatt.evidence.integers import (
     AT_ONCE,
@@ -51,6 +51,9 @@ PRIME = 2**61 - 1
 MANY = 1024  # rows among which equal ones are looked for, to look at each kind once
 BATCH = 64  # rows looked at exactly at a time
 EXACT_STEPS = 500  # of a walk in fractions, before it is given up
+SOON = 32  # rows: a system of so few is solved without a look at the clock
+LIFTING = 1.0  # products with the matrix that a lifting step takes as long as: it is most of it
+HANDLING = 4  # times the seconds in which rows become fractions: what else is done with them
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,6 +326,31 @@ class Signed:
             entries[i] = power(m, e)
         return flint.fmpq_mat(int(n), int(d), entries)
 
+    def check_time(self, rows: Sequence[int], *, sides: int = 1, width: int = 1) -> None:
+        """Raise OutOfTimeError if a system of these rows cannot be solved by the deadline.
+
+        Solving cannot be interrupted, so its time is estimated from a few of the rows. Dixon's
+        lifting finds as many bits as numerator and denominator have, 61 with each product of the
+        k × k matrix and a vector: that product is timed. `sides` counts the right-hand sides, and
+        entries of the matrix are `width` times as long as those of the rows.
+        """
+        k = len(rows)
+        if self.deadline.end == math.inf or k <= SOON:
+            return
+        begun = now()
+        Z, _ = self.exact(rows[:SOON]).numer_denom()
+        made = now() - begun
+        vector = flint.fmpz_mat(Z.ncols(), 1, [PRIME] * Z.ncols())
+        times = []
+        for _ in range(3):
+            begun = now()
+            Z * vector
+            times.append(now() - begun)
+        product = min(times) * k / SOON
+        bits = width * (max(abs(v) for v in Z.entries()).bit_length() + math.log2(k) / 2)
+        lifting = LIFTING * product * width * sides * (2 * k * bits / 61)
+        self.deadline.check_step(HANDLING * made * k / SOON + lifting)
+
     def scaled_whole(self, w: Sequence[flint.fmpq]) -> list[flint.fmpq]:
         """Exact weights with nothing divided away, for the scaled rows."""
         if self.quotient is None:
@@ -424,9 +452,10 @@ class Alternative:
 
 def zero_sum(signed: Signed, rows: Sequence[int]) -> Alternative | None:
     """Positive multipliers on these very rows with Σ λ z = 0, if they are there to be had."""
-    Z = signed.exact(rows)
-    if len(rows) > Z.ncols() + 1:
+    if len(rows) > signed.dimension + 1:
         return None
+    signed.check_time(rows)
+    Z = signed.exact(rows)
     taller = _with_ones(Z)
     equations = independent_columns(taller)
     if len(equations) < len(rows):
@@ -435,9 +464,9 @@ def zero_sum(signed: Signed, rows: Sequence[int]) -> Alternative | None:
     square = flint.fmpq_mat([[row[j] for row in table] for j in equations])
     wanted = flint.fmpq_mat(len(rows), 1, [int(j == 0) for j in equations])
     multipliers = solved(square, wanted)
-    if (multipliers.transpose() * Z) != flint.fmpq_mat(1, Z.ncols()):
+    if any(m.p <= 0 for m in multipliers.entries()):
         return None
-    if min(multipliers.entries()) <= 0:
+    if (multipliers.transpose() * Z) != flint.fmpq_mat(1, Z.ncols()):
         return None
     return Alternative(rows=[int(n) for n in rows], multipliers=multipliers.entries())
 
@@ -451,6 +480,7 @@ class ExactWalk:
 
     def __init__(self, signed: Signed, rows: Sequence[int], multipliers: Floats) -> None:
         self.signed = signed
+        signed.check_time(rows, width=2)
         keep = independent_columns(_with_ones(signed.exact(rows)).transpose())
         self.rows = [int(rows[i]) for i in keep]
         self.Z = signed.exact(self.rows).tolist()
@@ -479,6 +509,7 @@ class ExactWalk:
         """Move to the multipliers of the members that leave least over; those at zero go."""
         while True:
             self.signed.deadline.check()
+            self.signed.check_time(self.rows, width=2)
             taller, k = _with_ones(flint.fmpq_mat(self.Z)), len(self.rows)
             ones = flint.fmpq_mat(k, 1, [1] * k)
             best = list(solved(taller * taller.transpose(), ones).entries())
