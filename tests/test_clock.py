@@ -151,6 +151,37 @@ def test_learning_says_that_the_limit_cut_the_proof_short(ticking):
     assert "verdict" in result.cut_short
 
 
+def test_a_first_pass_ends_when_the_time_is_over():
+    looked_at = []
+
+    def blocks():
+        for seed in range(20):
+            looked_at.append(seed)
+            yield inseparable(seed=seed)
+
+    late = separability_of(InOrder(blocks), deadline=OVER)
+    assert late.verdict == "undecided"
+    assert "time limit" in late.explain()
+    assert len(looked_at) == 2
+
+
+def test_many_rows_are_not_tested_when_the_time_is_over():
+    examples = inseparable(60_000, 20)
+    result = rb.learn(examples.X, examples.y, time_limit=1e-9)
+    assert result.accuracy is None
+    assert "test" in result.cut_short
+    assert "time limit" in result.untested
+
+
+def test_few_numbers_take_no_time_only_if_their_integers_are_short(ticking):
+    """Exact work on few numbers is free, but not where their exponents are far apart."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 10)) * 10.0 ** rng.integers(-90, 90, size=(200, 10))
+    far_apart = Examples.from_arrays(X, rng.integers(0, 2, size=200))
+    assert separability_of(far_apart, deadline=OVER).verdict == "undecided"
+    assert rb.fewest_mistakes(X, far_apart.y, time_limit=1e-9).stop_reason == "time_limit"
+
+
 def test_what_was_proved_before_the_time_was_over_is_told(monkeypatch):
     """Rows that block one another are found; whether they span all others is not."""
     examples = inseparable()

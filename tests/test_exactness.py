@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rosenblatt as rb
@@ -127,3 +127,38 @@ def test_weights_of_another_length_never_reach_a_kernel():
         algorithms.pla(examples, start=np.zeros(6))
     with pytest.raises(ValueError, match="5 weights cannot score 3 features"):
         Hypothesis(np.ones(6)).scores(np.eye(3))
+
+
+HOSTILE = st.builds(
+    lambda m, e: float(np.clip(np.ldexp(m, e), -1.7e308, 1.7e308)),
+    st.integers(-(2**12), 2**12),
+    st.sampled_from([-1085, -1074, -1030, -500, 0, 500, 1000, 1011]),
+)
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(1, 3).flatmap(
+        lambda d: st.lists(
+            st.tuples(st.lists(HOSTILE, min_size=d, max_size=d), st.booleans()),
+            min_size=2,
+            max_size=8,
+        )
+    ),
+    st.booleans(),
+)
+@example([([1.7e308], False), ([1.6e308], True), ([-1.7e308], True)], True)
+@example([([5e-324], False), ([1e-323], True), ([0.0], True)], True)
+def test_fewest_mistakes_counts_exact_scores_and_what_is_predicted(rows, fit_intercept):
+    """A row is wrong by its score in fractions, or because `predict` rounds it over."""
+    X, y = np.array([x for x, _ in rows]), np.array([yes for _, yes in rows])
+    if y.all() or not y.any():
+        y[0] = not y[0]
+    model = rb.FewestMistakes(time_limit=0.01, fit_intercept=fit_intercept, n_jobs=1)
+    model.fit(X, y)
+    tall = np.column_stack((np.ones(len(X)), X)) if fit_intercept else X
+    signed = [exact(model.weights_, x) * (1 if yes else -1) for x, yes in zip(tall, y, strict=True)]
+    truly = {n for n, score in enumerate(signed) if score <= 0}
+    predicted = set(np.flatnonzero(model.predict(X) != y).tolist())
+    assert set(model.result_.wrong.tolist()) == truly | predicted
+    assert model.n_mistakes_ == len(truly | predicted) >= len(truly) >= model.lower_bound_

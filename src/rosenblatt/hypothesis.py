@@ -450,7 +450,9 @@ class Scaling:
     def scaled(self, X: Any) -> Any:
         """Rows of a checked table, scaled."""
         if isinstance(X, np.ndarray):
-            return np.ascontiguousarray((X - self.centre) / self.width)
+            result = np.subtract(X, self.centre, dtype=np.float64, order="C")
+            result /= self.width
+            return result
         result = X.copy()
         result.data = result.data / self.width[result.indices]
         return result

@@ -17,7 +17,7 @@ import numpy as np
 import rosenblatt.clock as clock
 from rosenblatt.clock import NEVER, Deadline, Silent, Stopwatch, Watcher
 from rosenblatt.errors import DataError, RowError, UsageError, UserError, as_option
-from rosenblatt.evidence.accuracy import NOT_ASKED_FOR, Accuracy, Tester, Testing, Trial
+from rosenblatt.evidence.accuracy import NO_TIME, NOT_ASKED_FOR, Accuracy, Tester, Testing, Trial
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import contradicted, separability_of
 from rosenblatt.evidence.verdicts import TIME_OVER, Separability, Verdict
@@ -162,7 +162,8 @@ class Result:
         stages = {
             "verdict": self.decided.cut_short,
             "learning": self.outcome.cut_short,
-            "test": self.trial is not None and self.trial.cut_short > 0,
+            "test": self.untested == NO_TIME
+            or (self.trial is not None and self.trial.cut_short > 0),
         }
         return [stage for stage, ended in stages.items() if ended]
 

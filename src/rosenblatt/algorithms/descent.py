@@ -193,7 +193,8 @@ class Walker:
         """Offer the best weights met; the middle of their cell where rounding spoils them."""
         w = self.w
         if not gap.offer(self.landscape.tall(w)):
-            gap.offer(self.landscape.tall(centred(self.landscape.board, w, self.rng)))
+            middle = centred(self.landscape.board, w, self.rng, lambda: gap.deadline.over)
+            gap.offer(self.landscape.tall(middle))
 
     def _portion(self, w: Floats, temperatures: tuple[float, float]) -> None:
         improved = np.zeros_like(w)
@@ -223,10 +224,17 @@ def logistic(board: Board, until: Deadline = NEVER) -> Floats:
     return w if w.any() else np.ones_like(w)
 
 
-def centred(board: Board, w: Floats, rng: np.random.Generator) -> Floats:
-    """The middle of the piece w is on, line after line: the mistakes stay, doubts go."""
+def centred(
+    board: Board, w: Floats, rng: np.random.Generator, over: Callable[[], bool] = lambda: False
+) -> Floats:
+    """Move to the middle of the piece w is on, line after line, until time is over.
+
+    The mistakes stay, doubts go.
+    """
     s = board.rows @ w
     for _ in range(CENTRE_STEPS):
+        if over():
+            break
         v, g = _aimed(board, rng)
         with np.errstate(over="ignore"):
             crossings = -s[g != 0] / g[g != 0]

@@ -199,8 +199,13 @@ def fewest_mistakes(
     Of few features (two and up to 50,000 rows, three and 5,000, four and 2,000, five and 500) the
     answer mostly is the optimum itself, in the plane of up to 200 rows whatever the time.
     Elsewhere the search uses the time it is given and stops early when nothing better is
-    possible. A mistake is y·(w·x) ≤ 0, counted exactly; sample weights are added and compared as
-    the fractions they are. On Ctrl-C the best so far is returned.
+    possible. On Ctrl-C the best so far is returned.
+
+    A mistake is a row with y·(w·x) ≤ 0 in exact arithmetic, or one that `predict` answers wrongly
+    because floats round its score to the other side, as can happen where products nearly cancel
+    or lie near the largest or smallest float. So `mistakes` is the exact number for `weights`
+    unless rounding misleads `predict`, and then it is larger, never smaller. `lower_bound` is
+    about exact scores alone. Sample weights are added and compared as the fractions they are.
 
     Parameters
     ----------
@@ -281,7 +286,8 @@ class FewestMistakes(LinearClassifier):
     weights_ : array of shape (d + 1,)
         Tall w, w0 first; without intercept, of shape (d,).
     n_mistakes_ : int or float
-        Mistakes on the examples; with weights, the weight of the rows answered wrongly.
+        Mistakes on the examples, counted as `fewest_mistakes` does; with weights, the weight of
+        the rows answered wrongly.
     lower_bound_ : int or float
         No line makes fewer.
     optimal_ : bool

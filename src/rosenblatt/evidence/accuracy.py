@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.clock import Deadline
+from rosenblatt.clock import CHEAP, Deadline
 from rosenblatt.errors import UsageError
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import Hypothesis
@@ -34,6 +34,7 @@ SHARE = 0.2  # of the rows held out where nobody said another
 ENOUGH = 10  # fewer rows than this are not worth holding some out
 
 NOT_ASKED_FOR = "no rows were to be held out"
+NO_TIME = "the time limit left no time for a test"
 IN_PASSES = "in passes over a file no rows are held out; give --test FILE (in Python test=FILE)"
 
 Rows = NDArray[np.intp]
@@ -327,6 +328,8 @@ class Tester:
             return NOT_ASKED_FOR
         if not isinstance(self.data.blocks, Examples):
             return IN_PASSES
+        if self._too_late:
+            return NO_TIME
         y = self.data.examples.y
         if asked.folds is not None:
             parts, every = folds(y, asked.folds, self.rng), np.arange(len(y))
@@ -338,6 +341,11 @@ class Tester:
             return "with rows held out, only one answer would be left to learn from"
         return self._trial("held out", [(learnt, tested)])
 
+    @property
+    def _too_late(self) -> bool:
+        """Whether the time is over; few rows are learnt from whatever the time."""
+        return self.deadline.over and self.data.examples.numbers.size > CHEAP
+
     def _on_file(self, other: Data, line: Hypothesis, rows: int) -> Trial:
         each = other.blocks.each(lambda block, first: Accuracy.of(line, block))
         total = functools.reduce(operator.add, each)
@@ -346,10 +354,12 @@ class Tester:
             unseen.take(batch)
         return Trial("file", (total,), rows, unseen)
 
-    def _trial(self, kind: str, splits: list[tuple[Any, Any]]) -> Trial:
+    def _trial(self, kind: str, splits: list[tuple[Any, Any]]) -> Trial | str:
         """Learn and test on each split; what one leaves of its share is there for the others."""
         accuracies, cut_short = [], 0
         for k, (learnt, tested) in enumerate(splits):
+            if self._too_late:
+                return NO_TIME
             share = self.deadline.share(1 / (len(splits) - k))
             train, test = self._split(learnt, tested)
             line, ended = self.learner(train, share)

@@ -33,6 +33,7 @@ KIND = 0.05  # of the rows that are left: so many equal ones are taken out at on
 AT_ONCE = 2**18  # rows whose kinds are looked for: arrays of so many are not made anew each time
 FEW_PAIRS = 8  # of alike rows with different answers that are told
 MOST_PAIRS = 2**15  # of alike rows with different answers in a proof: to check more takes long
+USUAL_BITS = 64  # by which exponents of numbers differ at most as a rule
 HALF = np.uint64(32)
 
 Total = tuple[list[int], int]  # a number for each column, and their unit
@@ -128,6 +129,19 @@ def unit_of(examples: Examples) -> int:
     numbers = (X if isinstance(X, np.ndarray) else X.data for _, X, _ in batches(examples))
     constant = smallest_exponent(np.array([examples.x0]))
     return min([constant, *map(smallest_exponent, numbers)])
+
+
+def soon_done(examples: Examples, most: int) -> bool:
+    """Return whether exact work on so few numbers takes no time.
+
+    Where exponents are far apart the integers are long, and the time grows with their square.
+    """
+    numbers = len(examples.kept) * dimension_of(examples)
+    if not 0 < numbers <= most:
+        return False
+    largest = max(examples.largest, abs(examples.x0))
+    spread = math.frexp(largest)[1] - unit_of(examples)
+    return numbers * max(1, spread // USUAL_BITS) ** 2 <= most
 
 
 def exact_products(

@@ -20,6 +20,7 @@ from rosenblatt.evidence.integers import (
     dimension_of,
     merged,
     row_codes,
+    soon_done,
 )
 from rosenblatt.evidence.parts import Part
 from rosenblatt.evidence.proof import Proof
@@ -102,7 +103,9 @@ class Ledger:
         self.costs = Costs.of(examples)
         self.prices = self.costs.each
         self.sure = 0  # what disjoint parts cost every w
-        self.free = FREE // (examples.n * dimension_of(examples))  # questions that take no time
+        self.free = 0  # questions that take no time
+        if soon_done(examples, FREE):
+            self.free = FREE // (examples.n * dimension_of(examples))
         self.w = w
         self.wrong = Hypothesis(w, examples.x0).mistakes(examples)
         self.cost = self.costs.total(self.wrong)

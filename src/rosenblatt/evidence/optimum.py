@@ -22,7 +22,7 @@ from rosenblatt.algorithms.fewest import Engine, Gap, Search, starts
 from rosenblatt.clock import NEVER, Deadline, Stopwatch
 from rosenblatt.evidence.checker import WALK
 from rosenblatt.evidence.covers import cover, coverable, offer_right
-from rosenblatt.evidence.integers import exact_products, merged
+from rosenblatt.evidence.integers import exact_products, merged, soon_done
 from rosenblatt.evidence.lowerbound import lower_bound
 from rosenblatt.evidence.parts import Part
 from rosenblatt.evidence.proof import Proof
@@ -52,7 +52,8 @@ class FewestMistakesResult:
     weights : array
         Tall w, w0 first; without intercept there is no w0.
     mistakes : int or float
-        Exactly what `weights` get wrong; with sample weights, the weight of those rows.
+        The rows that `weights` get wrong by their exact scores or by the rounded scores that
+        predictions are made of; with sample weights, the weight of those rows.
     lower_bound : int or float
         No weights make fewer.
     optimal : bool
@@ -163,7 +164,7 @@ def few_points(gap: Gap) -> None:
 
 def few_numbers(gap: Gap) -> None:
     """Cover the blocking sets of very few rows."""
-    if 0 < len(gap.examples.kept) * (gap.examples.d + 1) <= TINY:
+    if soon_done(gap.examples, TINY):
         cover(gap, NEVER, FREE_NODES)
 
 
@@ -213,7 +214,7 @@ def _search(gap: Gap, threads: int) -> None:
 
 def disjoint_sets(gap: Gap) -> None:
     """Look for disjoint sets of rows that block one another, where rows are many."""
-    if not coverable(gap.examples):
+    if not coverable(gap.examples) and gap.goes_on:
         _disjoint(gap, gap.deadline.share(BOUND_SHARE))
 
 
@@ -292,7 +293,7 @@ def _right(examples: Examples, w: list[Fraction]) -> NDArray[np.intp]:
 
 
 def _few(examples: Examples) -> bool:
-    return len(examples.kept) * (examples.d + 1) <= FEW_NUMBERS
+    return soon_done(examples, FEW_NUMBERS)
 
 
 def _widen(gap: Gap) -> None:

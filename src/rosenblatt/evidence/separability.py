@@ -57,6 +57,7 @@ from rosenblatt.evidence.integers import (
     paired,
     rank_at_least,
     row_codes,
+    soon_done,
     sum_of_rows,
 )
 from rosenblatt.evidence.nearest import Point, Telling, worst_of_parts
@@ -239,7 +240,7 @@ def separability_of(
     """Decide about the rows of blocks, in memory or elsewhere; their weights play no part.
 
     The verdict is the same wherever the rows are. Where they are not in memory, the rows said to
-    be on the margin, or to block, are some of those. Time is not looked at in the first pass, nor
+    be on the margin, or to block, are some of those. Time is not looked at in the first block, nor
     where rows are few. Where some are known to separate, the margin alone is asked.
     """
     weights: Vector = ()
@@ -254,7 +255,10 @@ def _decided(blocks: Blocks, widest: bool, deadline: Deadline, known: Vector = (
     """Decide about rows of two labels; tall weights that separate may be known."""
     with Telling() as telling:
         search = _Search(blocks, widest, telling, known)
-        search.begin(deadline)
+        try:
+            search.begin(deadline)
+        except OutOfTimeError:
+            return search.undecided(TIME_OVER, None)
         try:
             while (answer := search.step()) is None:
                 pass
@@ -294,6 +298,7 @@ class _Search:
         self.blocks: Blocks = blocks if self.whole is None else self.whole
         self.widest, self.telling, self.known = widest, telling, known
         self.deadline = NEVER
+        self.look = Look(0.0, np.empty(0), False)
         self.passes = self.waits = 0
         self.nearest = math.inf  # the least upper bound on margins so far
         self.blocking: tuple[Part, ...] = ()
@@ -305,8 +310,11 @@ class _Search:
             self.look, self.answered = look_at(self.whole), answers_of(self.whole, 0)
         else:
             self.passes = 1
-            looks, answers, samples = [], [], []
+            looks: list[Look] = []
+            answers, samples = [], []
             for look, answered, sample in self.each(first_look):
+                if looks:  # one block is looked at whatever the time
+                    deadline.check()
                 looks.append(look)
                 answers.append(answered)
                 samples.append(sample)
@@ -319,11 +327,14 @@ class _Search:
         # A power of two that no row is longer than: scores in it neither overflow nor vanish.
         radius = min(self.look.radius, sys.float_info.max)
         self.unit = math.ldexp(1.0, max(-1000, min(math.frexp(radius)[1], 1023)))
-        self.deadline = self._in_time(self.answered.n, deadline)
+        few = self.answered.n * self.dimension <= FEW_NUMBERS
+        rows = self.working.examples if self.whole is None else self.whole
+        self.deadline = self._in_time(rows, deadline) if few else deadline
 
-    def _in_time(self, rows: int, deadline: Deadline) -> Deadline:
-        """When to give up deciding about so many rows: never, where they are few."""
-        return NEVER if rows * self.dimension <= FEW_NUMBERS else deadline
+    def _in_time(self, rows: Examples, deadline: Deadline) -> Deadline:
+        """When to give up deciding about some rows: never, where they are few."""
+        rows = replace(rows, weights=None)
+        return NEVER if soon_done(rows, FEW_NUMBERS) else deadline
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """One pass; over blocks elsewhere, the part that there is time for and OutOfTimeError."""
@@ -336,7 +347,7 @@ class _Search:
         """Decide about the working set; None where rows joined it that the answer fails on."""
         rows = self.working.examples if self.whole is None else self.whole
         look = look_at(rows) if self.whole is None else self.look
-        deadline = self._in_time(rows.n, self.deadline)
+        deadline = self._in_time(rows, self.deadline)
         plain = Signed(rows, Scale.plain(look), passes=self.passes, deadline=deadline)
         self.scale = float(plain.scale.columns[0])
         self.telling.point = None
