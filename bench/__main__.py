@@ -26,7 +26,7 @@ from bench.promises import PROMISES
 HERE = Path(__file__).parent
 PARTS = (
     "pla", "separability", "separation", "pocket", "fewest", "cli", "online",
-    "page", "big", "dask", "growth", "quality", "family",
+    "page", "big", "dask", "growth", "quality", "family", "limits",
 )  # fmt: skip
 PATIENCE = 1800.0  # seconds a part may take before it is ended and the others go on
 
