@@ -22,13 +22,20 @@ from numpy.typing import NDArray
 from rosenblatt.errors import DataError, OpenError, UsageError, cannot_open
 from rosenblatt.read.columnar import damaged, parquet_file
 from rosenblatt.read.columns import usual
-from rosenblatt.read.source import UNREADABLE, Layout, Source, WholeLines, format_of
+from rosenblatt.read.source import (
+    UNREADABLE,
+    Layout,
+    Source,
+    TextCheck,
+    WholeLines,
+    format_of,
+    is_binary,
+)
 
 CHUNK = 1 << 22  # read at a time, if there is as much: with less, handing on costs more
 ROWS = 1 << 16  # learnt at a time: with fewer, handing them on costs more than learning
 BATCH = 1 << 18  # rows of Parquet decoded at a time, if they are not wide
 BATCH_BYTES = 1 << 26
-LONGEST_LINE = 1 << 28
 PIPE = 1 << 20  # bytes that a pipe may hold
 NEWLINE = ord("\n")
 POLL_SECONDS = 0.1
@@ -197,6 +204,7 @@ class LineStream:
         self.packed: Source | None = None
         if self.regular and path != "-" and (source := Source.find(path)).compression is not None:
             self.packed, self.blocks = source, source.blocks(CHUNK)
+        self.check = TextCheck(self.name)
         self.first = b""
         self.tail = b""
         self.returns: bool | None = None  # whether lines end with \r alone; None: not known yet
@@ -208,7 +216,7 @@ class LineStream:
 
     def head(self) -> bytes:
         """The first whole lines, which are read again by `chunks`."""
-        while b"\n" not in self.first and self.more():
+        while b"\n" not in self.first and not is_binary(self.first) and self.more():
             pass
         if self.growing and self.first and b"\n" not in self.first:
             raise DataError(f"{self.name} ends within its first line; nothing can be read yet.")
@@ -274,9 +282,6 @@ class LineStream:
         while block or (block := self._read()):
             yield block
             block = b""
-            if sum(map(len, self.lines.rest)) > LONGEST_LINE:
-                line = self.place.lines + 1
-                raise DataError(f"{self.name}, line {line} is longer than can be read.")
 
     def passed(self, chunk: Chunk) -> None:
         """Note that a chunk has been dealt with, so that the place after it can be sealed."""
@@ -287,7 +292,7 @@ class LineStream:
 
     def _read(self, now: bool = False) -> bytes:
         """The next bytes; where lines end with a carriage return alone, they get a newline."""
-        block = self._bytes(now) if self.packed is None else next(self.blocks, b"")
+        block = self.check(self._bytes(now) if self.packed is None else next(self.blocks, b""))
         if self.returns is None and (end := re.search(rb"\r(?=[^\n])|\n", block)):
             self.returns = end[0] == b"\r"
         return block.replace(b"\r", b"\n") if self.returns else block

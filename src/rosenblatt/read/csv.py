@@ -21,6 +21,8 @@ from rosenblatt.read.ahead import ahead
 from rosenblatt.read.columns import decoded
 from rosenblatt.read.source import (
     HEAD,
+    LONGEST_LINE,
+    MOST_COLUMNS,
     UNREADABLE,
     Begun,
     Layout,
@@ -28,6 +30,7 @@ from rosenblatt.read.source import (
     WholeLines,
     batch_bytes,
     numbered,
+    too_wide,
     twice,
 )
 from rosenblatt.tables import LARGE, is_changed_text
@@ -47,6 +50,7 @@ MISSING = (
 )
 LIKE_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+|\d+,\d+)([eE][+-]?\d+)?\s*$"  # commas too
 
+QUOTES = "Look for a quotation mark that is not closed."
 AS_ASCII = bytes(min(byte, 127) for byte in range(256))  # for counting cells in any text
 
 
@@ -113,12 +117,13 @@ def find_dialect(source: Begun, layout: Layout) -> Dialect:
 def _dialect(name: str, head: bytes, said: tuple[Any, ...]) -> Dialect:
     encoding, separator, header, decimal, names = said
     encoding = encoding_of(head, encoding)
-    text = head.removeprefix(codecs.BOM_UTF8)
-    text = text if encoding == "utf-8" else text.decode(encoding, "replace").encode()
+    text = head if encoding == "utf-8" else head.decode(encoding, "replace").encode()
     if not text.strip():
         raise DataError(f"{name} is empty.")
     cut = _cut(text) if separator is None else _cut_by(text, separator)
     cells = cut.cells
+    if cells is None and (width := _width(text, cut.separator, cut.quote)) > MOST_COLUMNS:
+        raise too_wide(name, width)
     if cells is None:  # lines differ: the first one alone
         line = next(part for part in text.splitlines() if part.strip())
         cells = cells_of(line + b"\n", cut.separator, cut.quote)
@@ -230,6 +235,8 @@ def cells_of(text: bytes, separator: str, quote: str | None) -> Any:
     if separator == BLANKS:
         text = squeezed(text)
     names = numbered(_width(text, separator, quote))
+    if len(names) > MOST_COLUMNS:
+        return None
     try:
         return csv.read_csv(
             pa.BufferReader(text),
@@ -304,22 +311,28 @@ def squeezed(text: bytes) -> bytes:
     return re.sub(rb"[ \t]+", b"\t", text)
 
 
-class Squeezed(io.RawIOBase):
-    """Blocks of bytes with their blanks squeezed, whole lines at a time, as PyArrow reads them."""
+class BlockFile(io.RawIOBase):
+    """Blocks of bytes as a file that PyArrow reads."""
 
     def __init__(self, blocks: Iterable[bytes]) -> None:
-        self.lines, self.ready = map(squeezed, WholeLines(blocks)), b""
+        self.blocks, self.ready = filter(None, blocks), memoryview(b"")
 
     def readable(self) -> bool:
         """PyArrow asks."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer with squeezed bytes."""
-        self.ready = self.ready or next(filter(None, self.lines), b"")
-        size = min(len(buffer), len(self.ready))
-        buffer[:size], self.ready = self.ready[:size], self.ready[size:]
-        return size
+        """Fill a buffer, all of it while there are bytes: what PyArrow gets at once is a block."""
+        done = 0
+        while done < len(buffer) and (self.ready or self._take()):
+            size = min(len(buffer) - done, len(self.ready))
+            buffer[done : done + size], self.ready = self.ready[:size], self.ready[size:]
+            done += size
+        return done
+
+    def _take(self) -> bool:
+        self.ready = memoryview(next(self.blocks, b""))
+        return bool(self.ready)
 
 
 def read_whole(source: Source, layout: Layout) -> Any:
@@ -329,15 +342,17 @@ def read_whole(source: Source, layout: Layout) -> Any:
     def written(name: str) -> Any:
         return pa.chunked_array([batch.column(0) for batch in _as_text(source, dialect, [name])])
 
-    try:
+    def read(size: int) -> Iterator[Any]:
         with _text(source, dialect) as stream:
-            table = csv.read_csv(
+            yield csv.read_csv(
                 stream,
-                dialect.read_options(block_size=_block(dialect, WHOLE_BLOCK)),
+                dialect.read_options(block_size=size),
                 dialect.parse_options(),
                 dialect.convert_options(layout.types),
             )
-        return _unrounded(table, written)
+
+    try:
+        return _unrounded(next(_in_blocks(read, _block(dialect, WHOLE_BLOCK))), written)
     except UNREADABLE as trouble:
         _find_bad_cell(source, dialect, layout.types, 0)
         raise _explained(source, dialect, trouble) from None
@@ -401,19 +416,43 @@ def _as_text(source: Source, dialect: Dialect, columns: list[str]) -> Iterator[A
 
 
 def _batches(source: Source, dialect: Dialect, types: Any, **convert: Any) -> Iterator[Any]:
-    with _text(source, dialect) as stream:
-        yield from csv.open_csv(
-            stream,
-            dialect.read_options(block_size=_block(dialect, BLOCK), use_threads=False),
-            dialect.parse_options(),
-            dialect.convert_options(types, **convert),
-        )
+    def read(size: int) -> Iterator[Any]:
+        with _text(source, dialect) as stream:
+            yield from csv.open_csv(
+                stream,
+                dialect.read_options(block_size=size, use_threads=False),
+                dialect.parse_options(),
+                dialect.convert_options(types, **convert),
+            )
+
+    return _in_blocks(read, _block(dialect, BLOCK))
+
+
+def _in_blocks(read: Callable[[int], Iterator[Any]], usual: int) -> Iterator[Any]:
+    """Yield what is read in blocks of the usual size, or from a line on that is longer, in larger.
+
+    PyArrow refuses a line that does not end in the block after the one that it begins in.
+    """
+    done = 0
+    try:
+        for rows in read(usual):
+            yield rows
+            done += rows.num_rows
+    except pa.ArrowInvalid as trouble:
+        if "straddling" not in str(trouble):
+            raise
+        for rows in read(max(usual, 2 * LONGEST_LINE)):
+            skipped = min(done, rows.num_rows)
+            done -= skipped
+            if skipped < rows.num_rows:
+                yield rows.slice(skipped)
 
 
 def _text(source: Source, dialect: Dialect) -> Any:
+    blocks: Iterable[bytes] = source.text()
     if dialect.separator == BLANKS:
-        return pa.PythonFile(Squeezed(source.blocks()), "r")
-    return source.open()
+        blocks = map(squeezed, WholeLines(blocks))
+    return pa.PythonFile(BlockFile(blocks), "r")
 
 
 def _block(dialect: Dialect, usual: int) -> int:
@@ -484,8 +523,8 @@ def _explained(source: Source, dialect: Dialect, trouble: BaseException) -> Data
         return _ragged(source, dialect)
     if isinstance(trouble, UnicodeError):
         return DataError(f"{source.name} is not text in the encoding {dialect.encoding}.")
-    if "straddling" in text:
-        return DataError(f"{source.name}: a line is longer than can be read.")
+    if "straddling" in text:  # lines within quotes
+        return DataError(f"{source.name}: a row is longer than {LONGEST_LINE >> 20} MB. {QUOTES}")
     return DataError(f"{source.name} cannot be read: {one_line(trouble)}")
 
 
@@ -502,7 +541,8 @@ def _ragged(source: Source, dialect: Dialect) -> DataError:
     options = dialect.parse_options(invalid_row_handler=remember)
     try:
         with _text(source, dialect) as stream:
-            csv.read_csv(stream, dialect.read_options(use_threads=False), options)
+            size = max(_block(dialect, WHOLE_BLOCK), 2 * LONGEST_LINE)
+            csv.read_csv(stream, dialect.read_options(block_size=size, use_threads=False), options)
     except UNREADABLE:
         pass
     if not found:

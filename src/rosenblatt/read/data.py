@@ -28,7 +28,15 @@ from rosenblatt.read.plan import (
     plan_of,
     plan_table,
 )
-from rosenblatt.read.source import Layout, Source, format_of, free_memory, twice
+from rosenblatt.read.source import (
+    MOST_COLUMNS,
+    Layout,
+    Source,
+    format_of,
+    free_memory,
+    too_wide,
+    twice,
+)
 from rosenblatt.read.survey import Rows
 from rosenblatt.rownames import FROM_ONE, RowNames
 from rosenblatt.tables import PROMISED
@@ -120,11 +128,13 @@ def names_in(source: Source, layout: Layout) -> list[str]:
 
 
 def _check_names(source: Source, schema: Any) -> None:
-    """Refuse columns that cannot be told apart."""
+    """Refuse columns that cannot be told apart, and too many of them."""
     try:
         names = schema.names
     except UnicodeError:
         raise DataError(f"{source.name}: a column name is not UTF-8 text.") from None
+    if len(names) > MOST_COLUMNS:
+        raise too_wide(source.name, len(names))
     again = twice(names)
     if again is not None:
         raise DataError(f'{source.name}: the column name "{again}" comes twice.')

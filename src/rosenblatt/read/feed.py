@@ -161,7 +161,7 @@ class JsonFeed:
         keys: dict[str, None] = {}
         for line in lines:
             with suppress(ValueError):
-                x = _json_object(line)
+                x = jsonlines.parse_object(line)
                 if self.target in x:
                     return
                 keys.update(dict.fromkeys(x))
@@ -170,27 +170,14 @@ class JsonFeed:
             raise UsageError(f'--target: there is no column "{self.target}"; there are {there}.')
 
     def _row(self, line: bytes) -> tuple[dict[Hashable, Any], Any]:
-        x = _json_object(line)
+        x = jsonlines.parse_object(line)
         y = x.pop(self.target, None)
         if isinstance(y, list | dict):
             raise ValueError(f"{quoted(y)} is not a label")
-        left = {name: value for name, value in x.items() if value is not None}
+        left: dict[Hashable, Any] = {name: v for name, v in x.items() if v is not None}
         for name in self.ignore:
             left.pop(name, None)
         return left, y
-
-
-def _json_object(line: bytes) -> dict[Any, Any]:
-    if jsonlines.too_deep(line):
-        raise ValueError(f"it is nested more than {jsonlines.DEEPEST} deep")
-    try:
-        x = json.loads(line)
-    except ValueError as error:
-        why = error.msg if isinstance(error, json.JSONDecodeError) else one_line(error)[:-1]
-        raise ValueError(f"it is not JSON ({why})") from None
-    if not isinstance(x, dict):
-        raise ValueError("it is not a JSON object")
-    return x
 
 
 @dataclass(frozen=True)
@@ -586,5 +573,5 @@ def _first_keys(head: bytes) -> list[str]:
     """The keys of the first line that is a JSON object."""
     for line in head.splitlines():
         with suppress(ValueError):
-            return list(_json_object(line))
+            return list(jsonlines.parse_object(line))
     return []

@@ -24,9 +24,9 @@ LINE = r"^(?:\+?(?P<label>[^\s:]+)(?:\s+|$))?(?:qid:\d+(?:\s+|$))?(?P<entries>.*
 def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches of labels and entries, both as text."""
     done = 0
-    for lines in WholeLines(source.blocks(BLOCK)):
+    for lines in WholeLines(source.text(BLOCK)):
         try:
-            batch = _split(lines.decode("utf-8-sig"))
+            batch = _split(lines.decode())
         except UnicodeDecodeError as bad:
             end = max(lines.rfind(mark, 0, bad.start) for mark in (b"\n", b"\r"))
             before = lines[: end + 1].decode()

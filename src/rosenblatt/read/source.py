@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import lzma
 import os
 import re
@@ -18,13 +19,15 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from rosenblatt.errors import DataError, UsageError, cannot_open, one_line
 from rosenblatt.words import listed
 
 HEAD = 1 << 20  # bytes looked at to recognise a format
-LONGEST_HEAD = 1 << 28
+# What is refused beyond, as docs/limits.md says: bytes of a line of text, columns of a table.
+LONGEST_LINE, MOST_COLUMNS = 1 << 24, 250_000
 UNPACKED = 4  # how much larger compressed text is, about
 # PyArrow raises its own kinds next to the usual ones.
 PACKING = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, NotImplementedError)
@@ -130,6 +133,10 @@ class Source:
             except UNREADABLE as trouble:
                 raise DataError(f"{self.name} is damaged: {one_line(trouble)}") from None
 
+    def text(self, size: int = HEAD) -> Iterator[bytes]:
+        """Yield the blocks of a text file, checked as they are read."""
+        return map(TextCheck(self.name), self.blocks(size))
+
     def count_lines(self) -> int:
         """How many lines there are, the last one with or without its end."""
         count, last = 0, b"\n"
@@ -139,17 +146,50 @@ class Source:
         return count + (last != b"\n")
 
     def head(self) -> bytes:
-        """The first bytes, cut at the end of a line where the file goes on.
+        """Return the first bytes, cut at the end of a line where the file goes on.
 
         More are read where lines are so long that they would be fewer than three.
         """
-        data = more = b""
-        for more in self.blocks():
-            data += more
-            if len(more) < HEAD or len(data) >= LONGEST_HEAD or data.count(b"\n") >= 3:
+        check, parts, lines, size = TextCheck(self.name), list[bytes](), 0, 0
+        for block in self.blocks():
+            if not parts and is_binary(block):
+                return block
+            parts.append(check(block))
+            lines, size = lines + block.count(b"\n"), len(block)
+            if size < HEAD or lines >= 3:
                 break
+        data = b"".join(parts)
         end = data.rfind(b"\n")
-        return data[: end + 1] if len(more) == HEAD and end >= 0 else data
+        return data[: end + 1] if size == HEAD and end >= 0 else data
+
+
+class TextCheck:
+    """Checks blocks of text as they are read: no byte-order mark of UTF-8, no endless line."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.begun = False
+        self.open = 0  # bytes of the line whose end has not been read
+        self.lines = 0  # that have ended
+
+    def __call__(self, block: bytes) -> bytes:
+        """Return the block; refuse a line that is too long as soon as that is known."""
+        if not self.begun:
+            block, self.begun = block.removeprefix(codecs.BOM_UTF8), bool(block)
+        for at in range(0, len(block), LONGEST_LINE):  # in a part there is no such line
+            self._check(block[at : at + LONGEST_LINE])
+        return block
+
+    def _check(self, part: bytes) -> None:
+        mark = b"\n" if b"\n" in part else b"\r"
+        first, last = part.find(mark), part.rfind(mark)
+        if self.open + (len(part) if first < 0 else first) > LONGEST_LINE:
+            raise DataError(
+                f"{self.name}, line {self.lines + 1}: it is longer than {LONGEST_LINE >> 20} MB. "
+                "Check how the lines end, or save the table as Parquet."
+            )
+        self.open = len(part) - last - 1 + (self.open if last < 0 else 0)
+        self.lines += int(np.count_nonzero(np.frombuffer(part, np.uint8) == ord(mark)))
 
 
 class WholeLines:
@@ -169,6 +209,12 @@ class WholeLines:
         last, self.rest = b"".join(self.rest), []
         if last:
             yield last
+
+
+def too_wide(name: str, columns: int) -> DataError:
+    """Return the refusal of a table that has too many columns."""
+    advice = "Look at how its rows end, or write what is not zero as LIBSVM"
+    return DataError(f"{name} has {columns:,} columns, more than {MOST_COLUMNS:,}. {advice}.")
 
 
 def twice(names: Iterable[str]) -> str | None:
@@ -216,6 +262,8 @@ MAGIC = {
     b"\xff\xff\xff\xff": "Arrow",
     b"\x93NUMPY": "NumPy",
 }
+# A byte-order mark of another encoding than UTF-8, and nothing behind it.
+NOTHING = rb"(?:\xff\xfe|\xfe\xff|\x00\x00\xfe\xff)[\x00\s]*\Z"
 # A first line that can be nothing but LIBSVM.
 ENTRIES = re.compile(rb"^\s*[+-]?[\w.,+-]*(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#.*)?$")
 
@@ -346,6 +394,7 @@ PATTERNS = {
     rb".{257}ustar": "a tar archive" + UNPACK,
     rb"(?i)\s*<(!doctype html|html)\b": "a web page; save its table as CSV and give that file",
     rb"\s*<\?xml\b": "an XML document; " + AS_CSV,
+    NOTHING: "empty",
     rb"\s*\[\s*\{": "one JSON array; write one object a line instead, as jq -c '.[]' does",
 }
 OFFICE = {
@@ -389,6 +438,12 @@ def what_is(head: bytes) -> str | None:
         if re.match(pattern, head, re.DOTALL):
             return kind
     return None
+
+
+def is_binary(head: bytes) -> bool:
+    """Return whether a file that begins so is surely not a table written as text."""
+    is_known = head.startswith(tuple(MAGIC)) or compression_of(head) is not None
+    return is_known or what_is(head) is not None
 
 
 def office_document(archive: zipfile.ZipFile) -> str | None:
