@@ -1,19 +1,24 @@
 """Tables of many columns, as genes have them: read whole, in time that grows as their width."""
 
+import cProfile
+import pstats
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rosenblatt.errors import DataError
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.agree import wishes_of
-from rosenblatt.read.columns import Number
+from rosenblatt.read.columns import DECIMALS, Number, Parsed, Styles
 from rosenblatt.read.csv import Dialect
-from rosenblatt.read.data import read_batches, read_data, read_whole
-from rosenblatt.read.encoding import Answers, Encoding
+from rosenblatt.read.data import read_batches, read_data, read_schema, read_whole
+from rosenblatt.read.encoding import Answers, Encoding, in_rows
 from rosenblatt.read.plan import Plan, Wishes, check_named
 from rosenblatt.read.source import twice
 
@@ -89,3 +94,40 @@ def test_a_name_that_comes_twice_among_many_is_named(wide, tmp_path):
     path.write_text(header.replace("group", header.split(",")[77]) + "\n" + rest)
     with pytest.raises(DataError, match=r'header: the name "gene 77 .*" comes twice'):
         read_whole(Source.find(str(path)))
+
+
+def calls_of(name, work):
+    """How often a function is called by some work."""
+    profile = cProfile.Profile()
+    profile.runcall(work)
+    stats = pstats.Stats(profile).stats
+    return sum(count for (_, _, function), (count, *_) in stats.items() if name in function)
+
+
+@pytest.mark.parametrize("cell", ["7", "0.5", "red", "?", "c3"])
+def test_the_types_of_columns_are_found_without_converting_each_by_itself(cell, tmp_path):
+    line = ",".join([cell] * 500)
+    (tmp_path / "d.csv").write_text(f"{line}\n" * 3)
+    source, layout = Source.find(str(tmp_path / "d.csv")), Layout(header=False)
+    assert calls_of("read_csv", lambda: read_schema(source, layout)) < 50
+    assert read_schema(source, layout) == read_whole(source, layout).schema
+
+
+def test_few_rows_of_many_columns_take_little_more_memory_than_their_numbers():
+    columns = [np.arange(8.0)] * 10_000
+    in_rows(columns)  # compiled
+    tracemalloc.start()
+    X = in_rows(columns).X
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.array_equal(X, np.tile(np.arange(8.0)[:, np.newaxis], 10_000))
+    assert peak < 4 * X.nbytes
+
+
+@given(st.text(alphabet="0123456789.,eE+-$%€ '\u00a0USDEURx", max_size=8))
+def test_what_is_a_number_in_some_style_begins_like_one(text):
+    texts = pa.array([text.strip()])
+    is_number = any(Parsed(texts, decimal).fits[0] for decimal in DECIMALS)
+    styles = Styles()
+    assert styles.add(texts, np.ones(1, dtype=int), np.zeros(1, dtype=bool)) == is_number
+    assert styles.looks == is_number

@@ -409,6 +409,9 @@ def _pattern(decimal: str, thousands: str) -> str:
     )
 
 
+# How any number begins. PyArrow compiles a pattern in every call: those below cost each column as
+# much as some thousand cells do.
+MAYBE_NUMBER = r"^(?:[^0-9A-Za-z]|USD|EUR|GBP|CHF|JPY)*[0-9]"
 PATTERNS = {".": _pattern(r"\.", ","), ",": _pattern(",", r"\.")}
 
 
@@ -462,6 +465,8 @@ class Styles:
 
         Says whether any of them is a number in some way.
         """
+        if not pc.any(pc.match_substring_regex(texts, MAYBE_NUMBER)).as_py():
+            return False
         parsed = {decimal: Parsed(texts, decimal) for decimal in DECIMALS}
         dot, comma = parsed["."].fits, parsed[","].fits
         looks = dot | comma

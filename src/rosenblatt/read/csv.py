@@ -577,6 +577,7 @@ CHAIN = (
 )
 
 
+FIRST = 100  # cells of a column, of which the first that is not missing mostly tells its type
 LONG = r"\d{16}"  # whole numbers that may be rounded have so many digits at least
 
 
@@ -584,6 +585,27 @@ def rounds(texts: Any) -> bool:
     """Whether, as doubles, cells would be other whole numbers than are written there."""
     long = texts.filter(pc.match_substring_regex(texts, LONG))
     return any(map(is_changed_text, pc.unique(long).to_pylist()))
+
+
+def _first_written(cells: Any) -> str | None:
+    """Return the first of some cells that is not missing, without blanks around it."""
+    texts = (text.strip() for text in cells.slice(0, FIRST).drop_null().to_pylist())
+    return next((text for text in texts if text not in MISSING), None)
+
+
+def _rules_out(text: str | None, kind: Any) -> bool:
+    """Return whether a cell is surely not of a type, without PyArrow, which is slower to ask."""
+    if text is None:
+        return False
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return "-" not in text
+    if pa.types.is_time(kind):
+        return ":" not in text
+    if pa.types.is_boolean(kind):
+        return text.lower() not in ("0", "1", "false", "true")
+    if pa.types.is_null(kind):
+        return True
+    return text.lstrip("+-")[:1] not in "0123456789.,iInN"  # also infinities
 
 
 class Types:
@@ -611,8 +633,12 @@ class Types:
         for name, cells in texts.items():
             if pa.float64() in self.fitting[name] and rounds(cells):
                 self.fitting[name].remove(pa.float64())
+        firsts = {name: _first_written(cells) for name, cells in texts.items()}
         for kind in CHAIN[:-1]:  # text is text
             asked = {n: cells for n, cells in texts.items() if kind in self.fitting[n]}
+            for name in [n for n in asked if _rules_out(firsts[n], kind)]:
+                self.fitting[name].remove(kind)
+                del asked[name]
             if asked and not self._fit(asked, kind):
                 for name in [n for n in asked if not self._fit({n: asked[n]}, kind)]:
                     self.fitting[name].remove(kind)

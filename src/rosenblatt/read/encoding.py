@@ -420,7 +420,7 @@ def in_rows(columns: Sequence[NDArray[Any]], dtype: Any = np.float64) -> InRows:
         X = np.stack(columns, axis=1, dtype=dtype, casting="unsafe")
         return InRows(X, sum_of_squares(X))
     X, squares = np.empty((n, d), dtype), 0.0
-    rows = max(FEWEST, ENTRIES // d // FEWEST * FEWEST)
+    rows = min(n, max(FEWEST, ENTRIES // d // FEWEST * FEWEST))
     together = np.empty((d, rows + APART), dtype)
     for begin in range(0, n, rows):
         part = together[:, : min(rows, n - begin)]
