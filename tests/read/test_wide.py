@@ -113,6 +113,15 @@ def test_the_types_of_columns_are_found_without_converting_each_by_itself(cell, 
     assert read_schema(source, layout) == read_whole(source, layout).schema
 
 
+def test_columns_of_large_numbers_are_read_as_text_together(tmp_path):
+    (tmp_path / "d.csv").write_text(f"{','.join(['1.5e17'] * 300)}\n" * 3)
+    source, layout = Source.find(str(tmp_path / "d.csv")), Layout(header=False)
+    known = replace(layout, types={f"column {i}": pa.float64() for i in range(1, 301)})
+    assert calls_of("open_csv", lambda: read_whole(source, layout)) <= 1
+    assert calls_of("open_csv", lambda: list(read_batches(source, known))) <= 2
+    assert set(read_whole(source, layout).schema.types) == {pa.float64()}
+
+
 def test_few_rows_of_many_columns_take_little_more_memory_than_their_numbers():
     columns = [np.arange(8.0)] * 10_000
     in_rows(columns)  # compiled

@@ -339,8 +339,8 @@ def read_whole(source: Source, layout: Layout) -> Any:
     """All rows, each column with the type that fits all of its cells, or the one that is known."""
     dialect = find_dialect(source, layout)
 
-    def written(name: str) -> Any:
-        return pa.chunked_array([batch.column(0) for batch in _as_text(source, dialect, [name])])
+    def written(names: list[str]) -> Any:
+        return pa.Table.from_batches(list(_as_text(source, dialect, names)))
 
     def read(size: int) -> Iterator[Any]:
         with _text(source, dialect) as stream:
@@ -362,12 +362,12 @@ def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches; columns without a known type stay text."""
     dialect = find_dialect(source, layout)
     types = {name: layout.types.get(name, pa.string()) for name in dialect.names}
-    beside: dict[str, Iterator[tuple[int, Any]]] = {}  # readers of the same blocks as text
+    beside: list[Iterator[tuple[int, Any]]] = []  # one reader of the same blocks as text, if any
 
-    def written(number: int, name: str) -> Any:
-        if name not in beside:
-            beside[name] = enumerate(_as_text(source, dialect, [name]))
-        return next(batch.column(0) for at, batch in beside[name] if at == number)
+    def written(number: int, names: list[str]) -> Any:
+        if not beside:
+            beside.append(enumerate(_as_text(source, dialect, names)))
+        return next(batch for at, batch in beside[0] if at == number)
 
     done = 0
     try:
@@ -461,21 +461,27 @@ def _block(dialect: Dialect, usual: int) -> int:
     return min(max(usual, many, 2 * dialect.line), LONGEST_BLOCK)
 
 
-def _unrounded(rows: Any, written: Callable[[str], Any]) -> Any:
+def _unrounded(rows: Any, written: Callable[[list[str]], Any]) -> Any:
     """Rows in which doubles stand for no other whole numbers than were written.
 
     Where some would, the column is as it is written, and whoever takes it as numbers can tell
-    which cell it is; `written` gives the text of a column.
+    which cell it is; `written` gives the text of all columns of doubles, in one go.
     """
-    for i, (name, kind) in enumerate(zip(rows.schema.names, rows.schema.types, strict=True)):
-        if pa.types.is_float64(kind):
-            parts = rows.column(i).chunks if isinstance(rows, pa.Table) else [rows.column(i)]
-            numbers = (part.to_numpy(zero_copy_only=False) for part in parts)
-            if any(np.fmax.reduce(np.abs(some), initial=0.0) >= LARGE for some in numbers):
-                texts = written(name)
-                if rounds(texts):
-                    rows = rows.set_column(i, pa.field(name, pa.string()), texts)
-    return rows
+    kinds = zip(rows.schema.names, rows.schema.types, strict=True)
+    doubles = [name for name, kind in kinds if pa.types.is_float64(kind)]
+    suspects = [name for name in doubles if _has_large(rows.column(name))]
+    if not suspects:
+        return rows
+    texts = written(doubles)
+    columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+    columns |= {name: texts.column(name) for name in suspects if rounds(texts.column(name))}
+    return type(rows).from_arrays(list(columns.values()), list(columns))
+
+
+def _has_large(column: Any) -> bool:
+    parts = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    numbers = (part.to_numpy(zero_copy_only=False) for part in parts)
+    return any(np.fmax.reduce(np.abs(some), initial=0.0) >= LARGE for some in numbers)
 
 
 def _find_bad_cell(source: Source, dialect: Dialect, types: Any, done: int) -> None:
