@@ -24,7 +24,8 @@ MODULES = """
 import { Chance } from "./chance.js";
 import { fewest } from "./fewest.js";
 import { learn } from "./learn.js";
-import { againstRivals, checkProof, proofText } from "./proof.js";
+import { againstRivals, checkProof } from "./proof.js";
+import { proofText } from "./prooftext.js";
 
 const last = (search) => {
   for (;;) {

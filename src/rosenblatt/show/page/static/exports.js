@@ -1,7 +1,8 @@
 // Exports: the picture as PNG or SVG, the examples as CSV, the run as Python code, the proof, and the
 // page itself.
 import { ZEROS } from "./learn.js";
-import { againstRivals, proofText } from "./proof.js";
+import { againstRivals } from "./proof.js";
+import { proofText } from "./prooftext.js";
 
 const SIZE = 900;
 

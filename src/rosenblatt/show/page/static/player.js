@@ -146,7 +146,7 @@ class Player {
     if (prefersReducedMotion()) return;
     const begin = performance.now();
     const turn = (now) => {
-      this.part = Math.min(1, (now - begin) / SWING);
+      this.part = Math.min(1, Math.max(0, now - begin) / SWING);
       this.draw();
       if (this.part < 1) this.request = requestAnimationFrame(turn);
     };
@@ -159,17 +159,14 @@ class Player {
     if (this.t >= this.story.T) this.show(0);
     this.playing = true;
     showPlaying(this.parts.play, this.playing);
-    const begun = { t: this.t, now: performance.now() };
+    const [first, begin, still] = [this.t, performance.now(), prefersReducedMotion()];
     const turn = (now) => {
       if (!this.playing) return;
-      const passed =
-        begun.t + ((now - begun.now) / 1000) * this.speed + (prefersReducedMotion() ? 0 : 1);
+      const seconds = Math.max(0, now - begin) / 1000; // a frame may have begun before `begin`
+      const passed = first + seconds * this.speed + (still ? 0 : 1);
       const t = Math.min(this.story.T, Math.floor(passed));
       // The line turns in the first half of the time of an update and rests in the second.
-      this.part =
-        prefersReducedMotion() || this.speed > 10
-          ? 1
-          : Math.min(1, 2 * (passed - Math.floor(passed)));
+      this.part = still || this.speed > 10 ? 1 : Math.min(1, 2 * (passed - Math.floor(passed)));
       if (passed > this.story.T + 1) this.part = 1;
       const moved = t !== this.t;
       this.t = t;
