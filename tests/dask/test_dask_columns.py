@@ -195,5 +195,5 @@ def test_a_parquet_file_that_is_missing_or_cut_is_named_with_the_reason(client, 
     with pytest.raises(OSError, match=r"cannot open .*nothing: there is no such file"):
         Perceptron().fit(str(tmp_path / "nothing"), "answer")
     (tmp_path / "cut.parquet").write_bytes(b"PAR1cut")
-    with pytest.raises(ValueError, match=r"cut\.parquet is not a whole Parquet file"):
+    with pytest.raises(ValueError, match=r"cut\.parquet cannot be read as Parquet"):
         Perceptron().fit([str(tmp_path / "cut.parquet")], "answer")

@@ -89,3 +89,11 @@ def test_parquet_files_and_a_killed_worker_give_the_same_verdict(client, tmp_pat
     assert calm.verdict == hurt.verdict == "inseparable"
     assert hurt.proof == calm.proof
     assert hurt.proof.check(X, y)
+
+
+def test_a_proof_about_other_labels_raises_proof_error(client):
+    X, y = separable()
+    proof = rb.separability(X, y).proof
+    parted = da.from_array(X, chunks=(300, 3))
+    with pytest.raises(rb.ProofError):
+        check_proof(proof, parted, np.arange(len(y)) % 3, client=client)

@@ -31,6 +31,7 @@ from rosenblatt.dask.partitions import (
 from rosenblatt.estimators.inseparable import PocketParameters
 from rosenblatt.estimators.perceptron import LinearClassifier, PlaParameters
 from rosenblatt.evidence.checker import check_kinds
+from rosenblatt.evidence.parts import refuse_other_data
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability
@@ -431,7 +432,9 @@ def check_proof(
         True; a proof that does not hold raises ProofError.
     """
     check_kinds(proof)  # before anything is asked of the cluster
-    return proof.check_examples(_load(X, y, proof.x0, client, timeout))
+    with refuse_other_data():
+        partitions = _load(X, y, proof.x0, client, timeout)
+    return proof.check_examples(partitions)
 
 
 def _load(X: Any, y: Any, x0: float, client: Any, timeout: float) -> Partitions:

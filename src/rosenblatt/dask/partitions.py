@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import rosenblatt.checks as checks
 import rosenblatt.engine as engine
 from rosenblatt.blocks import Work
-from rosenblatt.errors import RowError, UserError
+from rosenblatt.errors import DataError, RowError, UserError, cannot_open, one_line
 from rosenblatt.examples import Examples, one_or_two_labels, signs
 from rosenblatt.tables import as_column, column_names, floats, refuse_masked
 from rosenblatt.words import counted, listed
@@ -216,10 +216,13 @@ def read_frame(X: Any) -> Any:
         return X
     import dask.dataframe as dd
 
+    names = [fspath(path) for path in paths]
     try:
-        return dd.read_parquet([fspath(path) for path in paths] if paths is X else fspath(X))
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{X} cannot be read as Parquet: {error}") from None
+        return dd.read_parquet(names if paths is X else names[0])
+    except OSError as error:
+        raise cannot_open(listed(names), error) from None
+    except ValueError as error:  # PyArrow's, among others
+        raise DataError(f"{listed(names)} cannot be read as Parquet: {one_line(error)}") from None
 
 
 def is_frame(X: Any) -> bool:
