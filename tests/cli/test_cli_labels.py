@@ -97,7 +97,7 @@ def test_the_python_function_finds_the_same(told, iris, tmp_path):
     assert np.array_equal(arrays.model.weights_, result.model.weights_)
     named = "rows 68, 77, 83, 119, 127 and 133 cannot all be right"  # in Python from 0
     assert all(named in str(one) for one in (arrays, result))
-    assert "versicolor" in arrays._repr_html_()
+    assert "always answering setosa" in arrays._repr_html_()
 
 
 def test_separable_labels_are_separated_and_bounded(told, tmp_path):
