@@ -112,7 +112,7 @@ def test_one_process_at_a_time_uses_a_folder(tmp_path):
             pass
     with CheckpointFolder(tmp_path / "kept") as folder:
         assert folder.read(resume=True) == {"n": 1}
-        with pytest.raises(UsageError, match="--resume"):
+        with pytest.raises(UsageError, match="resume=True"):
             folder.read(resume=False)
 
 

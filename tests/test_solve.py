@@ -295,10 +295,10 @@ def test_rows_without_one_answer_each_are_refused_in_one_sentence(kind):
 
 
 def test_too_many_folds_are_refused_in_one_sentence():
-    told = "^100 folds need 100 rows of the rarer answer, which has 3; give a smaller cv=.$"
+    told = "^100 folds need 100 rows of the rarer label, which has 3; give a smaller cv=.$"
     with pytest.raises(ValueError, match=told):
         rb.learn(np.arange(12.0)[:, None], [0] * 9 + [1] * 3, cv=100)
-    with pytest.raises(ValueError, match="give one of test_size=, test= and cv=: each"):
+    with pytest.raises(ValueError, match="give only one of test_size=, test= and cv=: each"):
         rb.learn(XOR, [0, 0, 0, 1], cv=2, test_size=0.5)
 
 

@@ -412,7 +412,7 @@ def test_one_label_left_once_rows_are_dropped_is_refused(tmp_path):
     (tmp_path / "d.csv").write_text(text)
     source, wishes = Source.find(str(tmp_path / "d.csv")), Wishes("kind", missing="drop")
     for read in (read_data, read_in_passes):
-        with pytest.raises(UserError, match=r"1 different answer \(a\) once rows with missing"):
+        with pytest.raises(UserError, match=r"1 different label \(a\) once rows with missing"):
             read(source, Layout(), wishes)
     with pytest.raises(UserError, match='Give missing="mean"'):
         rb.learn(tmp_path / "d.csv", target="kind", missing="drop")

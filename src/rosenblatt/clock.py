@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from rosenblatt.interrupts import held
+from rosenblatt.messages import Message
 from rosenblatt.words import counted, is_near, no_fewer
 
 CHEAP = 2**20  # multiplications: a millisecond. What so few of them tell is told in any case.
@@ -214,11 +215,11 @@ class Teller(StatusLine):
 class Watcher(Protocol):
     """Told what is done while it is done; a face has one that speaks."""
 
-    def step(self, what: str, text: str) -> None:
+    def step(self, what: str, text: str | Message) -> None:
         """Take a line about a step that is done."""
         return
 
-    def note(self, text: str) -> None:
+    def note(self, text: str | Message) -> None:
         """Take something a person should know that is not a result."""
         return
 

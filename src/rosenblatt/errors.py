@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any, Self
 
+from rosenblatt.messages import Message, Parameter, Part
 from rosenblatt.rownames import FROM_ZERO, RowNames
-from rosenblatt.words import NUMBERED, QUOTED, shortened, shown
+from rosenblatt.words import QUOTED, shortened, shown
 
 BEGINNING, END = 1200, 300  # of what is said; the end has the advice
-ENDS = (".", ",", ":")  # of a part of a sentence
 
 
 def readable(text: str) -> str:
@@ -30,15 +29,30 @@ def readable(text: str) -> str:
 
 
 class UserError(Exception):
-    """One sentence for a person, and the code the program ends with.
+    """An error for a person to read: its message, and the exit code of the program.
 
-    It may name what stands in a file; a terminal gets that shown and never obeys it.
+    The message is given in parts, text and parameters. `str` spells the parameters as Python
+    keywords; an interface with other names for them calls `spelled`. Control characters that come
+    from a file are escaped.
+
+    Examples
+    --------
+    >>> print(UsageError("give ", Parameter("test_size"), " or ", Parameter("cv", "5"), "."))
+    give test_size= or cv="5".
     """
 
     exit_code = 70
 
+    def __init__(self, *parts: Part) -> None:
+        self.message = Message(*parts)
+        super().__init__(self.message)
+
+    def spelled(self, spell: Callable[[Parameter], str]) -> str:
+        """Return the message with each parameter as `spell` writes it."""
+        return shown(readable(self.message.spelled(spell)))
+
     def __str__(self) -> str:
-        return shown(readable(super().__str__()))
+        return self.spelled(str)
 
 
 class UsageError(UserError, ValueError):
@@ -90,21 +104,15 @@ def cannot_write(path: str | PathLike[str], trouble: OSError) -> WriteError:
 
 
 class FileRowError(DataError):
-    """A row of a file that cannot be used, by its place in the file, counted from 1.
+    """A row of a file that cannot be used, by its position in the file, counted from 1.
 
-    That is how a person finds it there, so Python says so in words: "row 17 of the file".
+    That is how a person finds it there. Python counts from 0, so it says "row 17 of the file".
     """
 
-    def __init__(self, name: str, row: int, rest: str) -> None:
-        super().__init__(name, row, rest)
-        self.name, self.row, self.rest = name, row, rest
-
-    def worded(self, of_file: str = "") -> str:
-        """Return the sentence; `of_file` follows the number of the row."""
-        return shown(readable(f"{self.name}, row {self.row}{of_file}{self.rest}"))
-
-    def __str__(self) -> str:
-        return self.worded()
+    def __init__(self, name: str, row: int, rest: str | Message) -> None:
+        super().__init__(f"{name}, row {row}", rest)
+        self.args = name, row, rest
+        self.of_file = Message(f"{name}, row {row} of the file", rest)
 
 
 class RowError(ValueError):
@@ -169,36 +177,6 @@ class BadCellError(Exception):
         if not self.text:
             return "there is nothing"
         return f'"{shortened(self.text)}" is not {self.promised}'
-
-
-def as_argument(text: str) -> str:
-    """Quote a file name, a label or any other text for the shell.
-
-    Text that ends like a part of a sentence is quoted, too.
-
-    Examples
-    --------
-    >>> print(as_argument("a.csv"), as_argument("a b.csv"), as_argument("Dr."))
-    a.csv 'a b.csv' 'Dr.'
-    """
-    return f"'{text}'" if text.endswith(ENDS) and shlex.quote(text) == text else shlex.quote(text)
-
-
-def as_option(name: str, what: str = "COLUMN") -> str:
-    """Return a column, or a label, as an option takes it; `what` it is where it is too long.
-
-    A column without a name is given by its number.
-
-    Examples
-    --------
-    >>> print(as_option("salary"), as_option("years in job"), as_option("column 3"))
-    salary 'years in job' 3
-    >>> print(as_option("x" * 1000, "LABEL"))
-    LABEL
-    """
-    if what == "COLUMN" and NUMBERED.fullmatch(name):
-        return name.removeprefix("column ")
-    return as_argument(name) if len(name) <= QUOTED else what
 
 
 def quoted(value: object) -> str:

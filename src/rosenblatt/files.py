@@ -22,6 +22,7 @@ from typing import IO, Any, Self
 
 import rosenblatt.strictjson as strictjson
 from rosenblatt.errors import DataError, OpenError, UsageError, WriteError, cannot_write, quoted
+from rosenblatt.messages import Parameter
 
 STANDARD = "-"  # standard input among what is read, standard output among what is written
 HALF_WRITTEN = ".rosenblatt-tmp"  # the end of the name of a file that is not whole yet
@@ -254,7 +255,8 @@ class CheckpointFolder:
             return None
         if not resume:
             raise UsageError(
-                f"{self.path} holds the checkpoint of an earlier stream; give --resume to go on "
-                "with it, or another folder."
+                f"{self.path} holds the checkpoint of an earlier stream; give ",
+                Parameter("resume", True),
+                " to continue it, or another folder.",
             )
         return read_sealed(self.file, self.KIND)

@@ -1,16 +1,14 @@
 """What a person gives in Python, a file, a frame or arrays, and `learn`, which takes it.
 
-The same as `rosenblatt learn`, whose sentences it tells with keywords in place of options.
+It does the same as `rosenblatt learn`.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from rosenblatt.algorithms import ORDERS
 from rosenblatt.errors import BadCellError, DataError, FileRowError, UsageError, UserError, quoted
 from rosenblatt.evidence.accuracy import SHARE, Testing
 from rosenblatt.examples import Examples, JointExamples, check_lengths
+from rosenblatt.messages import Message, Parameter, Part
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Number, arrow_table
 from rosenblatt.read.convert import opened
@@ -152,35 +151,26 @@ def learn(
         testing = Testing(share, None if test is None else os.fspath(test), cv)
         data = _given(X, y, wishes, (how, testing))
         return solve(data, (Layout(), wishes), how, testing)
-    except FileRowError as trouble:
-        raise DataError(_in_python(trouble.worded(" of the file"))) from None
-    except UserError as trouble:
-        raise type(trouble)(_in_python(str(trouble))) from None
+    except FileRowError as error:
+        raise DataError(error.of_file, *_file_advice(error.message)) from None
+    except UserError as error:
+        advice = _file_advice(error.message)
+        if not advice:
+            raise
+        raise type(error)(error.message, *advice) from None
 
 
 def _several(names: str | Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _in_python(sentence: str) -> str:
-    """A sentence for the command line with its options as keywords.
-
-    Examples
-    --------
-    >>> _in_python("Give --missing drop, --category 'years in job', or --target for another.")
-    'Give missing="drop", category="years in job", or target= for another.'
-    >>> _in_python("Give one of --test-size and --cv.")
-    'Give one of test_size= and cv=.'
-    """
-    quoted_value = r"""'[^']*'(?:"'"'[^']*')*"""  # as shlex.quote writes it
-    value = rf"""(?!(?:and|or|for) )({quoted_value}|[^\s'";]*[^\s'",;.:])"""
-    sentence = re.sub(r"(?<=--test)-(?=size\b)", "_", sentence)
-    sentence = re.sub(
-        rf"--([a-z_]+) {value}",
-        lambda met: f"{met[1]}={json.dumps(*shlex.split(met[2]), ensure_ascii=False)}",
-        sentence,
-    )
-    return re.sub(r"--([a-z_]+)\b", r"\1=", sentence)
+def _file_advice(message: Message) -> list[Part]:
+    """Say what to do instead where a message names an option on files that `learn` lacks."""
+    missing = [name for name in message.parameters if name not in signature(learn).parameters]
+    if not missing:
+        return []
+    instead = ": read the file as a data frame and give that."
+    return [" rosenblatt.learn does not take ", Parameter(missing[0]), instead]
 
 
 def _given(X: Any, y: Any, wishes: Wishes, asked: tuple[How, Testing]) -> Data:

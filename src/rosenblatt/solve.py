@@ -16,13 +16,14 @@ import numpy as np
 
 import rosenblatt.clock as clock
 from rosenblatt.clock import NEVER, Deadline, Silent, Stopwatch, Watcher
-from rosenblatt.errors import DataError, RowError, UsageError, UserError, as_option
+from rosenblatt.errors import DataError, RowError, UsageError, UserError
 from rosenblatt.evidence.accuracy import NO_TIME, NOT_ASKED_FOR, Accuracy, Tester, Testing, Trial
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import contradicted, separability_of
 from rosenblatt.evidence.verdicts import TIME_OVER, Separability, Verdict
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import Hypothesis, Strength, mistakes_of, strengths
+from rosenblatt.messages import Message, Parameter, with_label
 from rosenblatt.model import Model
 from rosenblatt.read import Layout
 from rosenblatt.read.data import Data
@@ -47,9 +48,10 @@ VERDICT_SHARE, PROOF_SHARE, LINE_SHARE = 0.3, 0.8, 0.5
 AS_LONG_AGAIN = 5.0  # seconds that PLA gets in passes at least where the answer is known already
 WORTH_SAYING = 1.0  # seconds
 FEW_NUMBERS = 2**20  # in so few it is soon known which columns make a regression infinite
-NOT_IN_PASSES = (
-    "in passes over a file there is PLA or the pocket, in file order, and no --test-size, --cv or "
-    "--report; give --test FILE to measure accuracy."
+NOT_IN_PASSES = Message(
+    "passes over a file run PLA or the pocket, in file order, without ",
+    *(Parameter("test_size"), ", ", Parameter("cv"), " or a report; give "),
+    *(Parameter("test", example="FILE"), " to measure accuracy."),
 )
 
 
@@ -71,7 +73,7 @@ class Result:
         The line and how it was learnt.
     trial : Trial, optional
         How well lines learnt in the same way answered rows that they had not seen.
-    untested : str
+    untested : str or Message
         Why there is no trial.
     """
 
@@ -80,7 +82,7 @@ class Result:
     decided: Verdict
     outcome: Outcome
     trial: Trial | None = None
-    untested: str = ""
+    untested: str | Message = ""
 
     @property
     def verdict(self) -> str:
@@ -282,7 +284,7 @@ class Result:
             "interrupted": o.interrupted,
             "cut_short": self.cut_short,
             "accuracy": None if self.trial is None else self.trial.to_json(),
-            **({"not_tested": self.untested} if self.untested else {}),
+            **({"not_tested": str(self.untested)} if self.untested else {}),
             "threshold": (0.0 - o.hypothesis.w[..., 0] * o.hypothesis.x0).tolist(),
             "weights": [asdict(strength) for strength in self.strengths()],
             **({} if self.held else {"examples": o.run.rows, **self._passed()}),
@@ -318,12 +320,12 @@ class Result:
         }
 
     def __str__(self) -> str:
-        notes = [("", note) for note in self.data.notes]
+        notes = [("", str(note)) for note in self.data.notes]
         facts = [("read", str(self.data)), *notes, *self._warned(), *self._story()]
         if self.trial is not None:
             facts += self.trial.told(self.data.plan.answers)
         elif self.untested not in ("", NOT_ASKED_FOR):
-            facts.append(("tested", f"not: {self.untested}"))
+            facts.append(("tested", f"not: {self.untested!s}"))
         return "\n".join(f"{what:<9} {text}" for what, text in facts)
 
     def __repr__(self) -> str:
@@ -443,9 +445,9 @@ def _tried(
     except KeyboardInterrupt:
         watcher.note("interrupted: the model is kept, its accuracy was not measured.")
         return replace(result, untested="interrupted")
-    if isinstance(trial, str):
+    if isinstance(trial, str | Message):
         if trial != NOT_ASKED_FOR:
-            watcher.step("tested", f"not: {trial}")
+            watcher.step("tested", Message("not: ", trial))
         return replace(result, untested=trial)
     for what, text in trial.told(result.data.plan.answers):
         watcher.step(what, text)
@@ -495,11 +497,10 @@ def refuse_labels(data: Data, how: How) -> None:
     if not answers.many:
         return
     there = f"{column_called(answers.column) if answers.column else 'y'} has {len(answers.names):,}"
-    against = (
-        f"--positive {as_option(answers.spellings[-1], 'LABEL')}, say, to learn it against the rest"
-    )
     if how.algorithm == "fewest":
         raise UsageError(
-            f"--algorithm fewest is for two labels, and {there}. Give {against}, or --algorithm "
-            "pocket."
+            *(Parameter("algorithm", "fewest"), f" is for two labels, and {there}. Give "),
+            with_label("positive", answers.spellings[-1]),
+            ", for example, to learn it against the rest, or ",
+            *(Parameter("algorithm", "pocket"), "."),
         )

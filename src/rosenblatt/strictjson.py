@@ -40,7 +40,7 @@ FILES = (  # of this program, by what they say they are
     ("rosenblatt", "proof", "a proof; rosenblatt verify reads it"),
     ("rosenblatt", "separation", "a proof of a separation; rosenblatt verify reads it"),
     ("kind", "online perceptron", "a model of a stream; rb.OnlinePerceptron.load reads it"),
-    ("kind", "stream checkpoint", "a stream's checkpoint; rosenblatt stream --resume reads it"),
+    ("kind", "stream checkpoint", "a checkpoint of rosenblatt stream, which resumes from it"),
 )
 
 STEPS = np.zeros(256, dtype=np.int8)

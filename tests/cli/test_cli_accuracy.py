@@ -126,11 +126,11 @@ def test_the_report_has_the_table(loans, told):
         (("--test", "bare.csv"), 'bare.csv has no column "approved"'),
         (("--stream", "--test", "bare.csv"), 'bare.csv has no column "approved"'),
         (("--stream", "--test", "nofile.csv"), "cannot open nofile.csv"),
-        (("--cv", "50"), "50 folds need 50 rows of the rarer answer, which has"),
-        (("--cv", "3", "--test", "test.csv"), "give one of --test-size, --test and --cv"),
-        (("--cv", "3", "--test-size", "0.5"), "give one of --test-size, --test and --cv"),
-        (("--test", "test.csv", "--test-size", "0.5"), "give one of --test-size"),
-        (("--stream", "--test-size", "0.3"), "no --test-size, --cv or --report"),
+        (("--cv", "50"), "50 folds need 50 rows of the rarer label, which has"),
+        (("--cv", "3", "--test", "test.csv"), "give only one of --test-size, --test and --cv"),
+        (("--cv", "3", "--test-size", "0.5"), "give only one of --test-size, --test and --cv"),
+        (("--test", "test.csv", "--test-size", "0.5"), "give only one of --test-size"),
+        (("--stream", "--test-size", "0.3"), "without --test-size, --cv or a report"),
         (("--time-limit", "nan"), "--time-limit"),
         (("--time-limit", "inf"), "--time-limit': inf is not a finite number"),
     ],
@@ -155,5 +155,5 @@ def test_passes_say_that_nothing_was_tested(loans, told, answer):
     assert line not in told(*LEARN, "--stream", "--test-size", "0")[1]
     found = answer(*LEARN, "--stream")
     assert found["accuracy"] is None
-    assert "no rows are held out" in found["not_tested"]
+    assert "no rows are held out; give --test FILE" in found["not_tested"]
     assert "not_tested" not in answer(*LEARN)

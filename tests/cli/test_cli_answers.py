@@ -76,7 +76,7 @@ def refusal(told, folder, text, *options):
 
 def test_an_answer_that_is_not_there_is_refused_and_those_that_are_there_are_named(told, tmp_path):
     said = refusal(told, tmp_path, SPECIES, "--target", "species", "--positive", "rose")
-    assert "--positive rose is not an answer" in said
+    assert "--positive rose is not a label" in said
     assert "setosa, versicolor and virginica" in said
 
 
@@ -96,7 +96,7 @@ def test_answers_that_differ_only_in_case_or_blanks_are_told(told, tmp_path, lab
 
 
 def test_a_count_of_one_is_singular(told, tmp_path):
-    assert "1 different answer (7);" in refusal(told, tmp_path, "x,y\n1,7\n2,7\n", "--target", "y")
+    assert "1 different label (7);" in refusal(told, tmp_path, "x,y\n1,7\n2,7\n", "--target", "y")
     assert "there is 1 column, counted" in refusal(told, tmp_path, "y\n1\n2\n", "--target", "5")
 
 

@@ -190,7 +190,7 @@ def test_the_search_is_for_two_labels_and_says_so(told, iris):
     assert code == 64
     assert (
         '--algorithm fewest is for two labels, and column "kind" has 3. Give --positive virginica, '
-        "say, to learn it against the rest, or --algorithm pocket." in err
+        "for example, to learn it against the rest, or --algorithm pocket." in err
     )
     with pytest.raises(rb.errors.UsageError, match='algorithm="fewest" is for two labels, and y'):
         rb.learn(IRIS.data, IRIS.target, algorithm="fewest")
@@ -202,9 +202,9 @@ def test_measurements_taken_for_labels_are_refused(told, tmp_path):
     code, _, err = told("learn", data, "--target", "price")
     assert code == 65
     assert (
-        "200 different answers (7, 10, 13, 16 and 196 more) in 200 rows, which look "
-        "measured rather than named. Give --target for another column, --positive 604, say, to "
-        "learn it against the rest, or --category price to learn all 200 labels." in err
+        "200 different labels (7, 10, 13, 16 and 196 more) in 200 rows, which look "
+        "measured rather than named. Give --target for another column, --positive 604, for "
+        "example, to learn it against the rest, or --category price to learn all 200 labels." in err
     )
     assert "measured rather than named" in told("learn", data, "--target", "share")[2]
     infinite = put(tmp_path, "i.svm", "0 1:1\n1 1:2\n1e999 1:3\n")
@@ -230,7 +230,7 @@ def test_a_label_seen_once_is_learnt_and_not_tested(told, tmp_path):
     assert "without 1 label of no rows" in out
     assert told("learn", data, "--target", "y", "--cv", "3")[0] == 0
     code, _, err = told("learn", data, "--target", "y", "--cv", "11")
-    assert (code, "rows of the second most frequent answer, which has 10;" in err) == (64, True)
+    assert (code, "rows of the second most frequent label, which has 10;" in err) == (64, True)
 
 
 def test_a_label_that_is_missing_is_refused_or_left_out(told, tmp_path):

@@ -350,4 +350,4 @@ def test_a_column_that_is_not_there_is_refused_before_the_rows_are_read(
     for option in ("--target", "--ignore", "--number", "--category", "--text"):
         code, _, err = told("separable", "d.csv", option, "z")
         assert code == 64
-        assert f'{option}: there is no column "z"; there are x and y' in err
+        assert f'{option} z: there is no column "z"; the columns are x and y' in err

@@ -303,8 +303,16 @@ def test_troubles_have_their_exit_codes(program, tmp_path):
         ([path, "--resume"], 64, "--checkpoint"),
         ([path, "--every", "3"], 64, "--checkpoint"),
         (["-", "--follow"], 64, "--follow"),
-        ([path, "--target", "size"], 64, '--target: there is no column "size"; there are'),
-        ([path, "--ignore", "size"], 64, '--ignore: there is no column "size"; there are'),
+        (
+            [path, "--target", "size"],
+            64,
+            '--target size: there is no column "size"; the columns are',
+        ),
+        (
+            [path, "--ignore", "size"],
+            64,
+            '--ignore size: there is no column "size"; the columns are',
+        ),
         ([path, "--margin", "0"], 64, "--margin"),
         ([path, "--eta", "nan"], 64, "'--eta': nan is not a finite number"),
         ([path, "--window", "0"], 64, "window"),

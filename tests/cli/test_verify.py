@@ -344,7 +344,7 @@ def test_an_older_file_and_another_target_are_refused_with_what_to_do(tmp_path, 
     assert run(["verify", str(proof), str(path), "--target", "y"]) == 0
     capfd.readouterr()
     assert run(["verify", str(proof), str(path), "--target", "member"]) == 64
-    assert 'the answers in column "y"' in capfd.readouterr().err
+    assert 'the labels in column "y"' in capfd.readouterr().err
     value = json.loads(proof.read_text())
     value["format"] = 1
     value["seal"] = seal_of(value)

@@ -469,7 +469,7 @@ def test_a_proof_is_about_its_data():
         ([1, 1], {"family": "multinomial"}, "only one label"),
         ([1, math.nan], {"family": "multinomial"}, "NaN in row 1"),
         (["a", None], {"family": "multinomial"}, "NaN in row 1"),
-        ([2.0, 0.5, 1.0], {}, "3 different answers .* share of successes .* family='poisson'"),
+        ([2.0, 0.5, 1.0], {}, '3 different labels .* share of successes .* family="poisson"'),
         ([0], {}, "one answer per row"),
         ([0, 1], {"sample_weight": [0, 0]}, "every sample_weight is zero"),
     ],

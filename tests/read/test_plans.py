@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt.errors import BadCellError, DataError, UsageError
+from rosenblatt.messages import Parameter
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Category, Entries, Flag, Number, Vocabulary, Words, cells_with
 from rosenblatt.read.data import read_as, read_data
@@ -45,7 +46,7 @@ def test_kinds_can_be_said(data):
     kinds = {c.name: c.kind for c in found.plan.encoding.columns}
     assert kinds == {"age": "category", "city": "words"}
     assert "age=20" in found.examples.names
-    with pytest.raises(UsageError, match="--number and --category both name"):
+    with pytest.raises(UsageError, match="number= and category= both name"):
         data(ROWS, target="y", numbers=("age",), categories=("1",))
 
 
@@ -56,7 +57,9 @@ def test_columns_are_named_or_counted_from_one(data):
         data(ROWS, target="6")
     with pytest.raises(UsageError, match="counted from 1"):
         data(ROWS, target="0")
-    with pytest.raises(UsageError, match='no column "z"; there are age, city'):
+    with pytest.raises(
+        UsageError, match='target="z": there is no column "z"; the columns are age, city'
+    ):
         data(ROWS, target="z")
 
 
@@ -68,7 +71,7 @@ def test_the_only_column_with_two_values_holds_the_answers(data):
         data(ROWS)
     with pytest.raises(DataError, match="no column has exactly two values"):
         data("a,b\n1,2\n2,3\n3,4\n")
-    with pytest.raises(DataError, match='there is one column alone, column "a;b;y"'):
+    with pytest.raises(DataError, match=r'only one column, column "a;b;y".* separator='):
         data("a;b;y\n1;2;no\n2;3;yes\n3;4;no\n", Layout(separator=","))
 
 
@@ -89,7 +92,7 @@ def test_of_several_columns_the_likeliest_target_is_suggested(data, names, cells
     with pytest.raises(DataError) as told:
         data("\n".join([names, *rows, ""]))
     message = str(told.value)
-    assert f"--target {order[0]}." in message
+    assert f'target="{order[0]}"' in message
     places = [message.find(f'column "{name}"') for name in order]
     assert places[0] > -1
     assert places == sorted(places)
@@ -98,9 +101,9 @@ def test_of_several_columns_the_likeliest_target_is_suggested(data, names, cells
 
 def test_the_suggested_target_is_accepted(data):
     rows = "".join(f"{i % 2},{i % 2},{i / 7},{'abc'[i % 3]}\n" for i in range(30))
-    with pytest.raises(DataError, match="--target 4") as told:
+    with pytest.raises(DataError, match='target="4"') as told:
         data(rows)
-    suggested = str(told.value).split("--target ")[1].rstrip(".")
+    (suggested,) = (p.value for p in told.value.message.parts if isinstance(p, Parameter))
     assert data(rows, target=suggested).plan.answers.names == ("a", "b", "c")
 
 
@@ -128,12 +131,12 @@ def test_the_larger_label_is_yes_unless_said(data):
     assert data(text, target="y").plan.answers == Answers("y", (2, 4))
     assert data(text, target="y", positive="2").plan.answers == Answers("y", (4, 2))
     assert data(text, target="y", positive="2.0").examples.y.tolist() == [1, -1, 1]
-    with pytest.raises(UsageError, match="--positive 7 is not an answer"):
+    with pytest.raises(UsageError, match='positive="7" is not a label'):
         data(text, target="y", positive="7")
 
 
 def test_a_target_without_two_values_is_refused(data):
-    with pytest.raises(DataError, match=r"1 different answer \(1\); there must be two or more"):
+    with pytest.raises(DataError, match=r"1 different label \(1\); there must be two or more"):
         data("x,y\n0,1\n1,1\n2,1\n", target="y")
 
 
@@ -147,7 +150,7 @@ def test_the_sentence_of_the_style_guide(data, tmp_path):
         data(SALARIES, name="credit.csv")
     assert str(trouble.value) == (
         f'{tmp_path}/credit.csv, row 17, column "salary": "n/a" is not a number. '
-        "Give --missing drop, --missing mean, or --category salary."
+        'Give missing="drop", missing="mean", or category="salary".'
     )
 
 
@@ -161,7 +164,7 @@ def test_cells_that_are_no_numbers(data, cell):
 
 
 def test_a_missing_number_of_json_lines_is_nothing(data):
-    with pytest.raises(DataError, match=r'row 2, column "a": there is nothing\. Give --missing'):
+    with pytest.raises(DataError, match=r'row 2, column "a": there is nothing\. Give missing='):
         data('{"a": 1, "y": 0}\n{"a": null, "y": 1}\n', name="d.jsonl", target="y")
 
 
@@ -177,7 +180,7 @@ def test_missing_numbers_are_dropped_or_filled_with_the_mean(data):
 def test_a_missing_answer(data):
     text = "x,y\n" + "".join(f"{i},{['no', 'yes', ''][i % 3]}\n" for i in range(9))
     with pytest.raises(
-        DataError, match=r'row 3, column "y": there is nothing. Give --missing drop'
+        DataError, match=r'row 3, column "y": there is nothing. Give missing="drop"'
     ):
         data(text, target="y")
     assert data(text, target="y", missing="drop").examples.n == 6
@@ -190,7 +193,7 @@ def test_a_missing_category_is_a_category(data):
 
 def test_dates_are_refused_with_advice(data):
     text = "d,x,y\n2024-01-01,1,0\n2024-01-02,2,1\n2024-01-03,3,0\n"
-    with pytest.raises(DataError, match=r"dates or times.*--ignore d, or --category d"):
+    with pytest.raises(DataError, match=r'dates or times.*ignore="d", or category="d"'):
         data(text)
     assert data(text, ignore=("d",)).examples.d == 1
     assert data(text, categories=("d",)).examples.d == 4
@@ -199,7 +202,7 @@ def test_dates_are_refused_with_advice(data):
 def test_wrong_encoding_names_the_row(tmp_path):
     (tmp_path / "d.csv").write_bytes("c,y\nabc,0\nabd,1\né,0\n".encode("latin-1"))
     with pytest.raises(
-        DataError, match=r'row 3, column "c": "�" is not UTF-8 text. Give --encoding'
+        DataError, match=r'row 3, column "c": "�" is not UTF-8 text. Give encoding='
     ):
         read_data(Source.find(str(tmp_path / "d.csv")), Layout(), Wishes(target="y"))
 
@@ -216,7 +219,7 @@ def test_an_empty_column_is_left_out_and_told(data):
 
 
 def test_nothing_to_learn_from(data):
-    with pytest.raises(DataError, match="nothing is left to learn from"):
+    with pytest.raises(DataError, match="no column is left besides the labels"):
         data("y\n0\n1\n0\n", target="y")
 
 

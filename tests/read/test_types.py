@@ -98,7 +98,7 @@ def test_bytes_that_are_no_text_are_told_with_their_row_and_advice_that_helps(re
     columns = {"x": cells, "a": NUMBERS, "y": ANSWERS}
     for suffix in ("arrow", "parquet"):
         with pytest.raises(
-            DataError, match=r'row 2, column "x": "ab�" is not UTF-8 text. Give --i'
+            DataError, match=r'row 2, column "x": "ab�" is not UTF-8 text. Give ignore="x"'
         ):
             read(columns, suffix, target="y")
         assert read(columns, suffix, target="y", ignore=("x",)).encoding.features == ("a",)
@@ -108,7 +108,7 @@ def test_bytes_that_are_no_text_are_told_with_their_row_and_advice_that_helps(re
 def test_dates_are_categories_where_that_is_said(read, suffix):
     days = [datetime.date(2024, 5, 1 + i % 3) for i in range(N)]
     columns = {"d": days, "a": NUMBERS, "y": ANSWERS}
-    with pytest.raises(DataError, match=r"dates or times.*Give --ignore d, or --category d"):
+    with pytest.raises(DataError, match=r'dates or times.*Give ignore="d", or category="d"'):
         read(columns, suffix, target="y")
     made = read(columns, suffix, target="y", categories=("d",))
     assert made.encoding.columns[0].values == ("2024-05-01", "2024-05-02", "2024-05-03")
@@ -118,7 +118,7 @@ def test_dates_are_categories_where_that_is_said(read, suffix):
 
 def test_lengths_of_time_are_refused_without_advice_that_does_not_help(read):
     lengths = [datetime.timedelta(i) for i in range(N)]
-    with pytest.raises(DataError, match=r"lengths of time, .*Give --ignore x\.$"):
+    with pytest.raises(DataError, match=r'lengths of time, .*Give ignore="x"\.$'):
         read({"x": lengths, "a": NUMBERS, "y": ANSWERS}, target="y")
 
 
@@ -136,7 +136,7 @@ def test_decimals_are_labels_as_all_of_them_tell(read):
 )
 def test_a_missing_number_is_nothing_and_a_word_is_quoted(read, suffix, cell, what):
     numbers = pa.array([*map(str, range(N - 1)), cell])
-    with pytest.raises(DataError, match=rf'row {N}, column "a": {what}\. Give --missing drop'):
+    with pytest.raises(DataError, match=rf'row {N}, column "a": {what}\. Give missing="drop"'):
         read({"a": numbers, "y": ANSWERS}, suffix, target="y", numbers=("a",))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from rosenblatt import __version__, interrupts
+from rosenblatt.cli.spelling import option
 from rosenblatt.errors import UserError
 from rosenblatt.interrupts import INTERRUPTED as INTERRUPTED
 from rosenblatt.words import json_line, shown
@@ -156,7 +157,7 @@ def _run(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return told("interrupted; nothing was written.", INTERRUPTED)
     except UserError as trouble:
-        return told(str(trouble), trouble.exit_code)
+        return told(trouble.spelled(option), trouble.exit_code)
     except (ReaderGoneError, BrokenPipeError):
         raise
     except OSError as trouble:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rosenblatt.cli.spelling import with_options
+from rosenblatt.messages import Message
 from rosenblatt.words import counted, json_line, shown
 
 if TYPE_CHECKING:
@@ -35,16 +37,16 @@ class Voice:
         self.notes = _console(stderr=True)
         self.quiet = as_json and not sys.stderr.isatty()
 
-    def step(self, what: str, text: str) -> None:
+    def step(self, what: str, text: str | Message) -> None:
         """One line about a step that is done."""
         if self.quiet:
             return
         from rich.text import Text
 
-        line = Text.assemble((f"{what:<9} ", "bold cyan"), shown(text))
+        line = Text.assemble((f"{what:<9} ", "bold cyan"), shown(with_options(text)))
         self.out.print(line, soft_wrap=True)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str | Message) -> None:
         """Something a person should know; not a result."""
         tell(text)
 
@@ -120,9 +122,9 @@ class _Shown:
             yield part if part.control else Segment(shown(part.text, "\n"), part.style)
 
 
-def tell(text: str) -> None:
-    """One sentence on stderr."""
-    click.echo(f"rosenblatt: {shown(text)}", err=True)
+def tell(text: str | Message) -> None:
+    """Write one sentence to stderr."""
+    click.echo(f"rosenblatt: {shown(with_options(text))}", err=True)
 
 
 class Complaints:

@@ -26,10 +26,12 @@ from rosenblatt.cli.options import (
     verb,
     write_proof,
 )
-from rosenblatt.errors import UsageError, as_argument
+from rosenblatt.cli.spelling import as_argument, with_options
+from rosenblatt.errors import UsageError
 from rosenblatt.evidence.accuracy import Testing
 from rosenblatt.files import keep_apart, keep_others
 from rosenblatt.hypothesis import Strength, thresholds_of
+from rosenblatt.messages import Message
 from rosenblatt.model import MARK
 from rosenblatt.read import Source
 from rosenblatt.read.convert import opened
@@ -155,13 +157,14 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
             found = _read(source, noise, reading, how.seed)
     voice.step("read", str(found))
     for note in found.notes:
-        voice.note(f"{note}.")
+        voice.note(Message(note, "."))
     result = solve(found, wishes, how, testing, voice)
     written["proof"] = _write(voice, result, written, str(data))
     _show(voice, result, given["top"])
     if not result.held:
         del written["report"]
-    voice.result({**result.to_json(), **written})
+    not_tested = {"not_tested": with_options(result.untested)} if result.untested else {}
+    voice.result({**result.to_json(), **not_tested, **written})
     return INTERRUPTED if result.outcome.interrupted or result.untested == "interrupted" else 0
 
 

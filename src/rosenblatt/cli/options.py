@@ -13,8 +13,10 @@ import click
 from rosenblatt import interrupts
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
-from rosenblatt.errors import OpenError, UsageError, as_argument
+from rosenblatt.cli.spelling import as_argument
+from rosenblatt.errors import OpenError, UsageError
 from rosenblatt.files import write_text
+from rosenblatt.messages import Message
 from rosenblatt.read.columns import ENGLISH, Vocabulary
 from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.data import Footprint
@@ -145,7 +147,7 @@ def tell_plan(voice: Voice, plan: Plan) -> None:
         where = column_called(plan.answers.column)
         voice.note(f"{where} taken as the answers: only it has {plan.guessed}.")
     for note in plan.notes:
-        voice.note(f"{note}.")
+        voice.note(Message(note, "."))
 
 
 def layout_options(function: F) -> F:

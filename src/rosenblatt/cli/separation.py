@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import click
@@ -23,6 +22,7 @@ from rosenblatt.evidence.families import FAMILIES
 from rosenblatt.evidence.separation import Separation, advice, spelled, summary, which_rows
 from rosenblatt.evidence.separation import separation as ask
 from rosenblatt.files import keep_apart
+from rosenblatt.messages import Message
 from rosenblatt.read import Source
 from rosenblatt.read.regression import Regression, read_regression
 from rosenblatt.words import counted, listed
@@ -55,7 +55,7 @@ def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
     found = read_regression(source, reading.layout, reading.wishes, given["weights"])
     voice.step("read", f"{source.name}: {found.plan}")
     for note in found.notes:
-        voice.note(f"{note}.")
+        voice.note(Message(note, "."))
     try:
         s = ask(
             found.frame,
@@ -64,10 +64,10 @@ def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
             fit_intercept=given["intercept"],
             sample_weight=found.weights,
         )
-    except ValueError as trouble:
-        told = trouble.worded(found.row_names) if isinstance(trouble, RowError) else str(trouble)
-        told = re.sub(r"family='(\w+)'", r"--family \1", told)
-        raise DataError(f"{source.name}: {told}") from None
+    except RowError as error:
+        raise DataError(f"{source.name}: {error.worded(found.row_names)}") from None
+    except ValueError as error:
+        raise DataError(f"{source.name}: ", *error.args) from None
     _show(voice, s, found)
     written = write_proof(voice, proof, data, found.plan, s.proof)
     voice.result({"data": source.name, **to_json(s, found), "proof": written})

@@ -20,8 +20,9 @@ from rosenblatt.cli.options import (
     verb,
 )
 from rosenblatt.cli.outlet import Outlet, Seal
+from rosenblatt.cli.spelling import as_argument
 from rosenblatt.cli.streaming import Reached, Streamer, stopping_gently
-from rosenblatt.errors import DataError, UsageError, as_argument
+from rosenblatt.errors import DataError, UsageError
 from rosenblatt.files import CheckpointFolder, keep_apart
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read import Layout

@@ -18,11 +18,13 @@ from rosenblatt.cli.options import (
     too_large,
     verb,
 )
-from rosenblatt.errors import UsageError, as_option
+from rosenblatt.cli.spelling import with_options
+from rosenblatt.errors import UsageError
 from rosenblatt.evidence.parts import ProofError
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import keep_apart
+from rosenblatt.messages import with_column
 from rosenblatt.model import plan_and_proof
 from rosenblatt.read import Source
 from rosenblatt.read.agree import DisagreeError, agreed, wishes_of
@@ -145,10 +147,10 @@ def _asked(voice: Voice, reading: Reading, plan: Plan | None, source: Source) ->
     if plan is None:
         return reading
     names, target = names_in(source, reading.layout), reading.wishes.target
-    if target is not None and find_column(names, target, "--target") != plan.answers.column:
+    if target is not None and find_column(names, target, "target") != plan.answers.column:
         raise UsageError(
-            f"--target {as_option(target)}: the proof is about the answers in "
-            f"{column_called(plan.answers.column)}."
+            with_column("target", target),
+            f": the proof is about the labels in {column_called(plan.answers.column)}.",
         )
     if replace(reading.wishes, target=None) != Wishes():
         voice.note("the columns are taken as the proof says, whatever the options say.")
@@ -237,7 +239,7 @@ class About:
             yield first, f"{kind}: {_listed(some)}"
             first = ""
         for note in self.plan.notes:
-            yield "", note
+            yield "", with_options(note)
         for column in self.filled:
             missing = counted(column.cells, "missing number")
             yield "", f"{column_called(column.name)}: {column.mean:g}, its mean, for {missing}"
@@ -271,7 +273,7 @@ class About:
             ],
             "columns_left_out": self.columns_left_out,
             "answers": {key: value for key, value in answers.items() if key != "others"},
-            "notes": list(self.plan.notes),
+            "notes": [with_options(note) for note in self.plan.notes],
         }
 
 

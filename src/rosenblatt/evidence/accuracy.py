@@ -16,6 +16,7 @@ from rosenblatt.clock import CHEAP, Deadline
 from rosenblatt.errors import UsageError
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.messages import Message, Parameter
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.data import Data, read_as, split
 from rosenblatt.read.encoding import Answers, Unseen, check_there
@@ -35,7 +36,9 @@ ENOUGH = 10  # fewer rows than this are not worth holding some out
 
 NOT_ASKED_FOR = "no rows were to be held out"
 NO_TIME = "the time limit left no time for a test"
-IN_PASSES = "in passes over a file no rows are held out; give --test FILE (in Python test=FILE)"
+IN_PASSES = Message(
+    "in passes over a file no rows are held out; give ", Parameter("test", example="FILE")
+)
 
 Rows = NDArray[np.intp]
 Learner = Callable[[Examples, Deadline], tuple[Hypothesis, bool]]  # the line, was it cut short?
@@ -202,8 +205,8 @@ class Testing:
     def __post_init__(self) -> None:
         if bool(self.said) + (self.file is not None) + (self.folds is not None) > 1:
             raise UsageError(
-                "give one of --test-size, --test and --cv: each measures accuracy in a way of its "
-                "own."
+                *("give only one of ", Parameter("test_size"), ", ", Parameter("test"), " and "),
+                *(Parameter("cv"), ": each is a different way to measure accuracy."),
             )
 
     @property
@@ -232,10 +235,11 @@ class Testing:
         if folds <= (fewest := _second(examples)):
             return
         rarer = "second most frequent" if isinstance(examples, JointExamples) else "rarer"
-        advice = "give a smaller --cv" if fewest > 1 else "leave out --cv"
         raise UsageError(
-            f"{folds:,} folds need {folds:,} rows of the {rarer} answer, which has {fewest:,}; "
-            f"{advice}."
+            f"{folds:,} folds need {folds:,} rows of the {rarer} label, which has {fewest:,}; "
+            f"{'give a smaller' if fewest > 1 else 'leave out'} ",
+            Parameter("cv"),
+            ".",
         )
 
 
@@ -317,7 +321,7 @@ class Tester:
     rng: np.random.Generator
     deadline: Deadline
 
-    def run(self, asked: Testing, line: Hypothesis, rows: int) -> Trial | str:
+    def run(self, asked: Testing, line: Hypothesis, rows: int) -> Trial | str | Message:
         """The trial asked for: on a file, in folds, or on rows held out; or why there is none.
 
         The line was learnt from so many rows; of rows in passes none are held out.

@@ -230,7 +230,7 @@ class Evidence:
         if proof.walk:
             raise ProofError(
                 "a walk through all cells showed this: only another walk confirms it. Give "
-                "again=True, or rosenblatt verify --again."
+                "again=True."
             )
         for part in proof.parts:
             check_sum(part, self.listed, self.rest, self._called)

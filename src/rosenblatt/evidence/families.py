@@ -32,6 +32,7 @@ from rosenblatt.examples import (
     one_or_two_labels,
     signs,
 )
+from rosenblatt.messages import Message, Parameter
 from rosenblatt.tables import as_column, column_names
 from rosenblatt.words import column_called, listed
 
@@ -177,25 +178,29 @@ def _binomial(answers: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
     if len(labels) > 2:
         some = listed([quoted(label) for label in labels.tolist()], most=3)
         raise ValueError(
-            f"y has {len(labels)} different answers ({some}); the family 'binomial' takes two "
-            f"labels, or shares from 0 to 1. {_other_family(answers, len(labels))}"
+            Message(
+                f"y has {len(labels)} different labels ({some}); the family 'binomial' takes two "
+                "labels, or shares from 0 to 1. ",
+                _other_family(answers, len(labels)),
+            )
         )
     sign, _ = signs(answers, one_or_two_labels(answers))
     return sign, np.zeros(len(sign), dtype=bool)
 
 
-def _other_family(answers: NDArray[Any], labels: int) -> str:
+def _other_family(answers: NDArray[Any], labels: int) -> Message:
     """Say what to give in place of two labels: shares, or the family that suits the answers."""
-    classes = "family='multinomial'"
+    classes = Parameter("family", "multinomial")
     if answers.dtype.kind not in "fiu":
-        return f"Give {classes}."
+        return Message("Give ", classes, ".")
     whole, several = bool((answers == np.round(answers)).all()), 2 * labels <= len(answers)
     if (answers < 0).any():
         if whole and several:
-            return f"Give {classes} if the numbers stand for classes."
-        return "No other family takes numbers below 0 that are measured."
-    advice = f"{SHARES}; for counts of events give family='poisson'"
-    return f"{advice}; for classes give {classes}." if whole and several else f"{advice}."
+            return Message("Give ", classes, " if the numbers stand for classes.")
+        return Message("No other family takes numbers below 0 that are measured.")
+    also = ("; for classes give ", classes) if whole and several else ()
+    poisson = Parameter("family", "poisson")
+    return Message(f"{SHARES}; for counts of events give ", poisson, *also, ".")
 
 
 def _poisson(answers: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:

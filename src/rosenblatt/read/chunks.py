@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.errors import DataError, OpenError, UsageError, cannot_open
+from rosenblatt.messages import Parameter
 from rosenblatt.read.columnar import damaged, parquet_file
 from rosenblatt.read.columns import usual
 from rosenblatt.read.source import (
@@ -314,7 +315,9 @@ def open_stream(data: str, layout: Layout, follow: bool, growing: bool) -> LineS
     """The stream as lines, or as rows of a Parquet file."""
     source = LineStream(data, follow, growing)
     if follow and source.packed is not None:
-        raise UsageError(f"--follow is for a file that grows, and {data} is compressed.")
+        raise UsageError(
+            Parameter("follow", True), f" is for a file that grows, and {data} is compressed."
+        )
     if format_of(source, layout) != "Parquet":
         return source
     if source.packed is not None:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from rosenblatt.errors import BadCellError, DataError, FileRowError, UsageError, one_line
+from rosenblatt.messages import Message, Parameter
 from rosenblatt.read.ahead import ahead
 from rosenblatt.read.columns import decoded
 from rosenblatt.read.source import (
@@ -156,7 +157,7 @@ def encoding_of(head: bytes, said: str | None) -> str:
     try:
         return codecs.lookup(said).name
     except LookupError:
-        raise UsageError(f"--encoding {said} is not an encoding that is known.") from None
+        raise UsageError(Parameter("encoding", said), " is not a known text encoding.") from None
 
 
 class Cut(NamedTuple):
@@ -294,7 +295,9 @@ def _names(source: str, cells: Any) -> tuple[str, ...]:
         names = tuple(first.decode().strip() for first in firsts)
     except UnicodeDecodeError:
         raise DataError(
-            f"{source}, header: the names are not UTF-8 text. Give --encoding latin-1, say."
+            f"{source}, header: the column names are not UTF-8 text. Give ",
+            Parameter("encoding", "latin-1"),
+            ", for example.",
         ) from None
     names = tuple(name or f"column {i}" for i, name in enumerate(names, 1))
     again = twice(names)
@@ -555,15 +558,18 @@ def _ragged(source: Source, dialect: Dialect) -> DataError:
         return DataError(f"{source.name}: not all rows have the same number of cells.")
     number = found[0].number
     odd = utf8 and _is_odd(found[0])
-    advice = " It is not UTF-8 text: give --encoding latin-1, say." if odd else ""
-    told = (
+    rest = Message(
         f": {counted(found[0].actual_columns, 'cell')} where the other rows have "
-        f"{found[0].expected_columns}. Mend the row, or give --separator if another is meant."
-        f"{advice}"
+        f"{found[0].expected_columns}. Fix the row, or give ",
+        Parameter("separator"),
+        " if another character separates the cells.",
     )
+    if odd:
+        advice = Parameter("encoding", "latin-1")
+        rest = Message(rest, " It is not UTF-8 text: give ", advice, ", for example.")
     if not number:
-        return DataError(f"{source.name}{told}")
-    return FileRowError(source.name, number - dialect.begin, told)
+        return DataError(source.name, rest)
+    return FileRowError(source.name, number - dialect.begin, rest)
 
 
 def _is_odd(row: Any) -> bool:

@@ -12,8 +12,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rosenblatt.blocks import Blocks, InOrder
-from rosenblatt.errors import FINITE, UTF8, BadCellError, DataError, FileRowError, as_option
+from rosenblatt.errors import FINITE, UTF8, BadCellError, DataError, FileRowError
 from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.messages import Message, Parameter, with_column
 from rosenblatt.read import columnar, csv, jsonlines, libsvm
 from rosenblatt.read.ahead import ahead, side_by_side
 from rosenblatt.read.columns import usual
@@ -48,6 +49,13 @@ KINDS = {
     "words": ("word", "words"),
     "entries": ("entry", "entries"),
 }
+KEEP_ROWS = Message(
+    "Give ",
+    Parameter("missing", "mean"),
+    ", or ",
+    Parameter("ignore"),
+    " with the columns that are mostly missing.",
+)
 NO_ROW_LEFT = "no row is left once rows with missing values are out"
 COPIES = 3  # of the numbers: as they are read, as rows, and scaled
 Numbers = NDArray[np.intp]
@@ -310,8 +318,8 @@ class Data:
         return f"{self.name}{how} {parts}; answers {pair}{guessed}"
 
     @property
-    def notes(self) -> list[str]:
-        """What else a person should know of what was read."""
+    def notes(self) -> list[str | Message]:
+        """Return what else a person should know about the rows and columns."""
         held = self.rows is not None and self.table is not None
         left_out = self.table.num_rows - len(self.rows) if held else 0
         told = f"{counted(left_out, 'row')} left out: something is missing there"
@@ -413,9 +421,9 @@ def _labels_left(data: Data) -> Plan:
     if len(met) < 2:
         told = listed([shortened(answers.spellings[place]) for place in met]) or "none"
         raise DataError(
-            f"{data.name}, {column_called(answers.column)}: {counted(len(met), 'different answer')}"
-            f" ({told}) once rows with missing values are out; there must be two or more. Give "
-            "--missing mean, or --ignore for the columns that are mostly missing."
+            f"{data.name}, {column_called(answers.column)}: {counted(len(met), 'different label')}"
+            f" ({told}) once rows with missing values are out; there must be two or more. ",
+            KEEP_ROWS,
         )
     names = tuple(name for place, name in enumerate(answers.names) if place in met)
     gone = [shortened(name) for place, name in enumerate(answers.spellings) if place not in met]
@@ -503,8 +511,7 @@ def _held(source: Source, layout: Layout, table: Any, made: Plan) -> Data:
 
 
 def _no_row_left(source: Source) -> DataError:
-    advice = "Give --missing mean, or --ignore for the columns that are mostly missing."
-    return DataError(f"{source.name}: {NO_ROW_LEFT}. {advice}")
+    return DataError(f"{source.name}: {NO_ROW_LEFT}. ", KEEP_ROWS)
 
 
 def _wishes_for(source: Source, layout: Layout, wishes: Wishes) -> Wishes:
@@ -523,14 +530,14 @@ def with_types(source: Source, layout: Layout, wishes: Wishes) -> Layout:
         return layout
     names = csv.find_dialect(source, layout).names
     check_named(names, wishes)
-    wished = find_columns(names, wishes.categories, "--category")
-    wished += find_columns(names, wishes.texts, "--text")
+    wished = find_columns(names, wishes.categories, "category")
+    wished += find_columns(names, wishes.texts, "text")
     return replace(layout, types=dict.fromkeys(wished, pa.string()))
 
 
 @contextmanager
 def told_where(
-    source: Source, layout: Layout, start: int = 0, advice: str | None = None
+    source: Source, layout: Layout, start: int = 0, advice: str | Message | None = None
 ) -> Iterator[None]:
     """Turn a bad cell into a sentence with the file, the row and what is written there."""
     try:
@@ -541,28 +548,28 @@ def told_where(
         if is_csv and (bad.text is None or bad.promised in (FINITE, PROMISED)):
             bad.text = csv.cell_text(source, layout, row, bad.column)
         if bad.promised == UTF8 and is_csv:
-            advice = "Give --encoding latin-1, say."
+            advice = Message("Give ", Parameter("encoding", "latin-1"), ", for example.")
         elif advice is not None and bad.promised == PROMISED:
             advice = ""
         elif advice is None or bad.promised in (FINITE, UTF8):
             advice = _advice(bad)
-        told = f", {column_called(bad.column)}: {bad.what}. {advice}".rstrip()
-        raise FileRowError(source.name, row + 1, told) from None
+        what = f", {column_called(bad.column)}: {bad.what}."
+        rest = Message(what, " ", advice) if advice else what
+        raise FileRowError(source.name, row + 1, rest) from None
 
 
-def _advice(bad: BadCellError) -> str:
-    column = as_option(bad.column)
+def _advice(bad: BadCellError) -> str | Message:
+    ignore, category = (with_column(name, bad.column) for name in ("ignore", "category"))
+    drop, mean = (Parameter("missing", policy) for policy in ("drop", "mean"))
     if bad.promised == PROMISED:
-        return (
-            f"Give --ignore {column}, or --category {column}, or subtract the least of the column "
-            "from all of it first."
-        )
-    if bad.promised == FINITE:  # which is not missing, so that no --missing helps
-        return f"Mend it, or give --ignore {column}."
+        subtract = ", or subtract the minimum of the column from all of its values first."
+        return Message("Give ", ignore, ", or ", category, subtract)
+    if bad.promised == FINITE:  # a value that is there, so that no policy for missing ones helps
+        return Message("Fix the value, or give ", ignore, ".")
     if bad.promised == UTF8:
-        return f"Give --ignore {column}."
+        return Message("Give ", ignore, ".")
     if bad.promised == "an answer":
-        return "Give --missing drop."
+        return Message("Give ", drop, ".")
     if bad.promised.startswith("a number"):
-        return f"Give --missing drop, --missing mean, or --category {column}."
+        return Message("Give ", drop, ", ", mean, ", or ", category, ".")
     return ""

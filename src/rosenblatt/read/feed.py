@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rosenblatt.errors import UsageError, one_line, quoted
+from rosenblatt.messages import Message, Parameter, with_column
 from rosenblatt.read import csv, jsonlines
 from rosenblatt.read.chunks import Chunk, LineStream, Place, RowChunk, RowStream
 from rosenblatt.read.columns import ENTRY, OWN, as_numbers, is_moment, is_text
@@ -167,7 +168,10 @@ class JsonFeed:
                 keys.update(dict.fromkeys(x))
         if keys:
             there = listed(list(keys), most=8)
-            raise UsageError(f'--target: there is no column "{self.target}"; there are {there}.')
+            raise UsageError(
+                with_column("target", self.target),
+                f": there is no {column_called(self.target)}; the columns are {there}.",
+            )
 
     def _row(self, line: bytes) -> tuple[dict[Hashable, Any], Any]:
         x = jsonlines.parse_object(line)
@@ -447,7 +451,7 @@ class HowRead(NamedTuple):
     feed: Any
     kinds: Kinds
     begin: Place
-    notes: list[str]
+    notes: list[str | Message]
 
 
 def feed_of(source: LineStream | RowStream, layout: Layout, wishes: Wishes) -> HowRead:
@@ -460,9 +464,12 @@ def feed_of(source: LineStream | RowStream, layout: Layout, wishes: Wishes) -> H
     forced = (*wishes.numbers, *wishes.categories, *wishes.texts)
     if kind == "LIBSVM":
         if forced:
-            raise UsageError("--number, --category and --text are for columns with names.")
+            raise UsageError(
+                *(Parameter("number"), ", ", Parameter("category"), " and ", Parameter("text")),
+                " are for columns with names, which a LIBSVM file does not have.",
+            )
         if wishes.target is not None:
-            find_column([LABEL], wishes.target, "--target")
+            find_column([LABEL], wishes.target, "target")
         return HowRead(LibsvmFeed(), {}, Place(), [])
     if kind == "JSON lines":
         target = wishes.target or _target(_first_keys(source.head()), None, source.name)
@@ -479,11 +486,12 @@ def feed_of(source: LineStream | RowStream, layout: Layout, wishes: Wishes) -> H
 
 def _csv(source: LineStream, layout: Layout, wishes: Wishes) -> HowRead:
     dialect = csv.find_dialect(source, layout)
-    names, target, notes = list(dialect.names), wishes.target, []
+    names, target = list(dialect.names), wishes.target
+    notes: list[str | Message] = []
     if target is None and not set(USUAL_TARGETS) & set(names):
         target = names[-1]
-        told = f'the answers are taken from the last column, "{target}"'
-        notes = [f"{told}; --target chooses another."]
+        taken = f'the labels are taken from the last column, "{target}"; '
+        notes = [Message(taken, Parameter("target"), " chooses another.")]
     target = _target(names, target, source.name)
     columns = _features(names, target, wishes.ignore)
     how = (dialect.separator, dialect.quote, dialect.decimal)
@@ -554,15 +562,19 @@ def _arrow(source: RowStream, wishes: Wishes) -> HowRead:
 def _target(names: list[str], wished: str | None, where: str) -> str:
     """The column of answers: as wished, or one with a usual name."""
     if wished is not None:
-        return find_column(names, wished, "--target")
+        return find_column(names, wished, "target")
     usual = [name for name in USUAL_TARGETS if name in names]
     if not usual:
-        raise UsageError(f"say which column of {where} has the answers: --target NAME.")
+        raise UsageError(
+            f"it is not known which column of {where} has the labels; give ",
+            Parameter("target", example="COLUMN"),
+            ".",
+        )
     return usual[0]
 
 
 def _features(names: list[str], target: str, ignore: Sequence[str]) -> tuple[str, ...]:
-    left_out = set(find_columns(names, ignore, "--ignore"))
+    left_out = set(find_columns(names, ignore, "ignore"))
     features = tuple(name for name in names if name != target and name not in left_out)
     if not features:
         raise UsageError("no column is left to learn from.")

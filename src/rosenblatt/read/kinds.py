@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rosenblatt.errors import quoted
+from rosenblatt.messages import Message, Parameter
 from rosenblatt.read.columns import NUMBER, Vocabulary
 from rosenblatt.read.csv import MISSING
 from rosenblatt.tables import PROMISED, is_changed_text
@@ -104,12 +105,15 @@ def _spelled(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def kinds_told(kinds: Kinds) -> list[str]:
-    """A sentence on the columns that are taken as something else than numbers, if there are any."""
+def kinds_told(kinds: Kinds) -> list[str | Message]:
+    """Return a sentence on the columns that are not taken as numbers, if there are any."""
     parts = []
     for kind, said in SAID.items():
         names = [column_called(name) for name, k in kinds.items() if k == kind]
         if names:
             parts.append(f"{listed(names)} as {said}")
-    choose = "--number, --category and --text choose otherwise"
-    return [f"taken by the first value: {'; '.join(parts)}; {choose}."] if parts else []
+    if not parts:
+        return []
+    kinds_of_columns = Parameter("number"), ", ", Parameter("category"), " and ", Parameter("text")
+    taken = f"judged by the first value: {'; '.join(parts)}; "
+    return [Message(taken, *kinds_of_columns, " choose otherwise.")]

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rosenblatt.errors import BadCellError, DataError, UsageError, as_option
+from rosenblatt.errors import BadCellError, DataError, UsageError
+from rosenblatt.messages import Message, Parameter, with_column, with_label
 from rosenblatt.read.columns import (
     DECIMALS,
     Category,
@@ -68,7 +69,7 @@ class Plan:
     encoding: Encoding
     answers: Answers
     guessed: str = ""  # what only the column of answers has, where nobody said which it is
-    notes: tuple[str, ...] = ()
+    notes: tuple[str | Message, ...] = ()
 
 
 def as_planned(wishes: Wishes, made: Plan) -> Wishes:
@@ -113,10 +114,10 @@ def encoding_of(table: Any, wishes: Wishes, name: str) -> Encoding:
 
 def columns_of(
     rows: Rows, features: dict[str, Survey], wishes: Wishes, name: str
-) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+) -> tuple[tuple[Column, ...], tuple[str | Message, ...]]:
     """What the columns besides the answers are, and what else to tell a person."""
     empty = {n: survey for n, survey in features.items() if survey.is_empty}
-    notes = tuple(_without(empty, "nothing in it"))
+    notes: tuple[str | Message, ...] = tuple(_without(empty, "nothing in it"))
     used = {n: survey for n, survey in features.items() if n not in empty}
     forced = forced_kinds(rows.names, wishes)
     kinds, styles = _kinds(used, forced, wishes, name)
@@ -133,8 +134,8 @@ def columns_of(
         if kind != "id" and n not in wordless
     )
     if not any(c.features for c in columns):
-        why = f"; {_left_out(ids)}" if ids else ""
-        raise DataError(f"{name}: nothing is left to learn from besides the answers{why}.")
+        why = Message("; ", _left_out(ids)) if ids else ""
+        raise DataError(f"{name}: no column is left besides the labels", why, ".")
     return columns, notes
 
 
@@ -146,10 +147,10 @@ def _without(columns: Collection[str], why: str) -> Iterator[str]:
 
 def surveyed(rows: Rows, wishes: Wishes, name: str) -> dict[str, Survey]:
     """What is in each column that is not ignored."""
-    ignored = set(find_columns(rows.names, wishes.ignore, "--ignore"))
+    ignored = set(find_columns(rows.names, wishes.ignore, "ignore"))
     if wishes.known is not None:
         ignored |= set(rows.names).difference(column.name for column in wishes.known)
-    target = wishes.target and find_column(rows.names, wishes.target, "--target")
+    target = wishes.target and find_column(rows.names, wishes.target, "target")
     forced, entries = forced_kinds(rows.names, wishes), None
     if rows.names == [LABEL, ENTRIES]:  # the lines of a LIBSVM file
         kind = rows.schema.types[-1]
@@ -198,33 +199,34 @@ def _told_apart(kind: Any, forced: str | None) -> int | None:
 
 def check_named(names: Sequence[str], wishes: Wishes) -> None:
     """Refuse wishes for columns that are not there."""
-    find_columns(names, wishes.ignore, "--ignore")
+    find_columns(names, wishes.ignore, "ignore")
     if wishes.target is not None:
-        find_column(names, wishes.target, "--target")
+        find_column(names, wishes.target, "target")
     forced_kinds(names, wishes)
 
 
-def find_column(names: Sequence[str], given: str, option: str) -> str:
-    """A column by its name, or by its number counted from 1, or -1 for the last."""
+def find_column(names: Sequence[str], given: str, parameter: str) -> str:
+    """Find the column that a parameter names, or numbers from 1, or from the end with -1."""
     if given in names:
         return given
     try:
         number = int(given)
     except ValueError:
         raise UsageError(
-            f"{option}: there is no {column_called(given)}; there are "
-            f"{listed([shortened(one) for one in names], most=8)}."
+            with_column(parameter, given),
+            f": there is no {column_called(given)}; the columns are "
+            f"{listed([shortened(one) for one in names], most=8)}.",
         ) from None
     if not 1 <= abs(number) <= len(names):
         there = f"there {'is' if len(names) == 1 else 'are'} {counted(len(names), 'column')}"
-        raise UsageError(f"{option} {number}: {there}, counted from 1.")
+        raise UsageError(Parameter(parameter, str(number)), f": {there}, counted from 1.")
     return names[number - 1 if number > 0 else number]
 
 
-def find_columns(names: Sequence[str], given: Sequence[str], option: str) -> list[str]:
-    """The same for several: all the columns may be named, and there may be very many."""
+def find_columns(names: Sequence[str], given: Sequence[str], parameter: str) -> list[str]:
+    """Find the columns that a parameter names, of which there may be very many."""
     there = set(names)
-    return [one if one in there else find_column(names, one, option) for one in given]
+    return [one if one in there else find_column(names, one, parameter) for one in given]
 
 
 def _target(
@@ -232,7 +234,7 @@ def _target(
 ) -> tuple[str, str]:
     """The column of answers, and what only it has where it was guessed."""
     if wishes.target is not None:
-        return find_column(names, wishes.target, "--target"), ""
+        return find_column(names, wishes.target, "target"), ""
     if any(survey.entries for survey in seen.values()):
         return LABEL, ""
     two = [n for n, s in seen.items() if s.labels is not None and len(s.labels.values) == 2]
@@ -241,19 +243,24 @@ def _target(
         return few[0], "two values" if two else "a few words"
     if len(names) == 1:
         raise DataError(
-            f"{name}: there is one column alone, {column_called(names[0])}. Say what stands "
-            "between the cells of a row with --separator."
+            f"{name} has only one column, {column_called(names[0])}. If another character "
+            "separates the cells, give ",
+            Parameter("separator"),
+            ".",
         )
     likely = _likely_targets(seen, few)
     if not likely:
         raise DataError(
-            f"{name}: no column has exactly two values. Say which holds the answers with --target."
+            f"{name}: no column has exactly two values. Give ",
+            Parameter("target"),
+            ", the column of labels.",
         )
     why = "several columns have" if few else "no column has exactly"
     raise DataError(
-        f"{name}: {why} {'two values' if two or not few else 'a few values'}. The answers may be "
-        f"in {listed([column_called(n) for n in likely], joint='or')}: say where they are, for "
-        f"example --target {as_option(likely[0])}."
+        f"{name}: {why} {'two values' if two or not few else 'a few values'}. The labels may be "
+        f"in {listed([column_called(n) for n in likely], joint='or')}: give ",
+        with_column("target", likely[0]),
+        ", for example.",
     )
 
 
@@ -305,7 +312,7 @@ def _answers(survey: Survey, column: str, wished: tuple[str | None, bool], name:
         raise _not_learnable(labels, many, where)
     if positive is None:
         if len(labels) > 2 and not as_they_are:
-            check_labels(labels, survey.rows, where, f"--category {as_option(column)}")
+            check_labels(labels, survey.rows, where, with_column("category", column))
         return Answers(column, tuple(labels))
     meant = _meant(positive, labels, column)
     if len(labels) > 2:
@@ -327,25 +334,26 @@ def _in_order(survey: Survey) -> list[Any]:
 def _not_learnable(labels: list[Any], many: bool, where: str) -> DataError:
     """Say how many different answers there are."""
     if many:
-        told = f"{where}: more than {MANY:,} different answers, too many to learn."
+        told = f"{where}: more than {MANY:,} different labels, too many to learn."
     elif labels:
         only = shortened(spelled(labels[0]))
-        told = f"{where}: 1 different answer ({only}); there must be two or more."
+        told = f"{where}: 1 different label ({only}); there must be two or more."
     else:
-        told = f"{where}: no answers; there must be two or more."
-    return DataError(f"{told} Give --target for another column.")
+        told = f"{where}: no labels; there must be two or more."
+    return DataError(f"{told} Give ", Parameter("target"), " for another column.")
 
 
-def check_labels(labels: list[Any], rows: int, where: str, otherwise: str) -> None:
-    """Refuse more than two labels that were hardly meant as such; `otherwise` takes them."""
+def check_labels(labels: list[Any], rows: int, where: str, otherwise: str | Parameter) -> None:
+    """Refuse three or more values that do not look like labels; `otherwise` accepts them."""
     shown = listed([shortened(spelled(label)) for label in labels], most=4)
-    told = f"{where}: {counted(len(labels), 'different answer')} ({shown})"
+    told = f"{where}: {counted(len(labels), 'different label')} ({shown})"
     alike = _alike(labels)
     if alike:
         pair = listed([f'"{shortened(label)}"' for label in alike])
         raise DataError(
-            f"{told}. {pair} differ only in case or blanks: write them alike, or give {otherwise} "
-            "to learn them as they are."
+            f"{told}. {pair} differ only in case or blanks: write them alike, or give ",
+            otherwise,
+            " to keep them as different labels.",
         )
     number = int | float | np.integer | np.floating
     numbers = isinstance(labels[0], number) and not isinstance(labels[0], bool)
@@ -353,11 +361,11 @@ def check_labels(labels: list[Any], rows: int, where: str, otherwise: str) -> No
     rare = len(labels) > HANDFUL and 2 * len(labels) > rows  # most of them come once
     if parts or rare or (numbers and len(labels) > FEW):
         what = "measured rather than named" if numbers else "names rather than labels"
-        last = as_option(spelled(labels[-1]), "LABEL")
         raise DataError(
-            f"{told} in {counted(rows, 'row')}, which look {what}. Give --target for another "
-            f"column, --positive {last}, say, to learn it against the rest, or "
-            f"{otherwise} to learn all {len(labels):,} labels."
+            f"{told} in {counted(rows, 'row')}, which look {what}. Give ",
+            *(Parameter("target"), " for another column, "),
+            *(with_label("positive", spelled(labels[-1])), ", for example, to learn it against "),
+            *("the rest, or ", otherwise, f" to learn all {len(labels):,} labels."),
         )
 
 
@@ -370,13 +378,14 @@ def _alike(labels: list[Any]) -> list[Any]:
 
 
 def _meant(given: str, labels: list[Any], column: str) -> Any:
-    """The answer that --positive names: as it is written, or else but for its case."""
+    """Find the label that a person means: as it is written, or else but for its case."""
     exact = [label for label in labels if spelled(label) == given.strip()]
     matching = exact or [label for label in labels if _means(given, label)]
     if len(matching) != 1:
         raise UsageError(
-            f"--positive {as_option(given, 'LABEL')} is not an answer in {column_called(column)}; "
-            f"the answers are {listed([shortened(spelled(label)) for label in labels])}."
+            with_label("positive", given),
+            f" is not a label in {column_called(column)}; the labels are "
+            f"{listed([shortened(spelled(label)) for label in labels])}.",
         )
     return matching[0]
 
@@ -398,10 +407,13 @@ def forced_kinds(names: Sequence[str], wishes: Wishes) -> dict[str, str]:
         ("category", wishes.categories),
         ("text", wishes.texts),
     ):
-        for column in find_columns(names, given, f"--{kind}"):
+        for column in find_columns(names, given, kind):
             if forced.setdefault(column, kind) != kind:
                 raise UsageError(
-                    f"--{forced[column]} and --{kind} both name {column_called(column)}."
+                    Parameter(forced[column]),
+                    " and ",
+                    Parameter(kind),
+                    f" both name {column_called(column)}; give one of them.",
                 )
     return forced
 
@@ -459,27 +471,29 @@ def _may_be_commas(survey: Survey) -> bool:
     return survey.styles.commas >= MOSTLY * survey.meant
 
 
-def _looks(seen: dict[str, Survey], kinds: dict[str, str], forced: dict[str, str]) -> Iterator[str]:
-    """What to tell of columns that look like numbers and are not taken as such."""
+def _looks(
+    seen: dict[str, Survey], kinds: dict[str, str], forced: dict[str, str]
+) -> Iterator[Message]:
+    """Note the columns that look like numbers and are not taken as numbers."""
     told = {"category": "categories", "text": "words", "id": "ids"}
     for n, survey in seen.items():
         if n not in forced and kinds[n] in told and _looks_like_numbers(survey):
             example = shortened(survey.styles.example or "")
-            yield (
-                f'{column_called(n)} looks like numbers ("{example}") but is taken as '
-                f"{told[kinds[n]]}; --number {as_option(n)} reads them"
-            )
+            taken = f'{column_called(n)} looks like numbers ("{example}") but is taken as '
+            number = with_column("number", n)
+            yield Message(f"{taken}{told[kinds[n]]}; ", number, " reads it as numbers")
 
 
 def _looks_like_numbers(survey: Survey) -> bool:
     return survey.styles.looks >= MOSTLY * max(1, survey.meant)
 
 
-def _left_out(ids: list[str]) -> str:
-    them = "it" if len(ids) == 1 else "one"
-    return (
+def _left_out(ids: list[str]) -> Message:
+    return Message(
         f"{listed([column_called(n) for n in ids])} left out: different in every row, as names "
-        f"and ids are; --category {as_option(ids[0])} takes {them} all the same"
+        "and ids are; ",
+        with_column("category", ids[0]),
+        f" keeps {'it' if len(ids) == 1 else 'the first'}",
     )
 
 
@@ -524,7 +538,9 @@ def _words(rows: Rows, columns: list[str], wishes: Wishes, name: str) -> dict[st
             if len(count) > MOST_WORDS:
                 raise DataError(
                     f"{name}, {column_called(n)}: more than {MOST_WORDS:,} different words, too "
-                    f"many to keep a weight for each. Give --ignore {as_option(n)}."
+                    "many to keep a weight for each. Give ",
+                    with_column("ignore", n),
+                    ".",
                 )
     return {n: wishes.vocabulary.of(count) for n, count in counts.items()}
 
@@ -532,9 +548,8 @@ def _words(rows: Rows, columns: list[str], wishes: Wishes, name: str) -> dict[st
 def check_readable(kind: Any, name: str, column: str) -> None:
     """Refuse a column that holds nothing to learn from."""
     if strange := refused(kind):
-        option = as_option(column)
-        also = f", or --category {option}" if is_moment(kind) else ""
+        also = (", or ", with_column("category", column)) if is_moment(kind) else ()
         raise DataError(
-            f"{name}, {column_called(column)}: {strange}, which are neither numbers nor words. "
-            f"Give --ignore {option}{also}."
+            f"{name}, {column_called(column)}: {strange}, which are neither numbers nor words. ",
+            *("Give ", with_column("ignore", column), *also, "."),
         )

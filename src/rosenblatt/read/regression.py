@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt.errors import BadCellError, DataError, UsageError, as_option
+from rosenblatt.errors import BadCellError, DataError, UsageError
+from rosenblatt.messages import Message, Parameter, with_column
 from rosenblatt.read.columns import (
     Category,
     Column,
@@ -67,7 +68,7 @@ class Regression:
     rows: NDArray[np.intp]  # the row of the file, from 0, that each of them was
     others: tuple[str, ...]  # columns that are not used
     gaps: int  # rows that are left out, for something is missing
-    notes: tuple[str, ...] = ()
+    notes: tuple[str | Message, ...] = ()
 
     @property
     def row_names(self) -> RowNames:
@@ -80,24 +81,24 @@ def read_regression(
 ) -> Regression:
     """Read a file as a regression; what its columns are is found out as for learning."""
     name = source.name
-    with told_where(source, layout, advice="Give --missing drop."):
+    with told_where(source, layout, advice=Message("Give ", Parameter("missing", "drop"), ".")):
         table = read_whole(source, with_types(source, layout, wishes))
         if wishes.target is None and table.column_names == [LABEL, ENTRIES]:
             wishes = replace(wishes, target=LABEL)
         if wishes.target is None:
-            raise UsageError("give --target, the column of answers.")
+            raise UsageError("give ", Parameter("target"), ", the column of labels.")
         table = _written_out(table, name)
         rows = Rows.of(table)
         seen = surveyed(rows, wishes, name)
-        target = find_column(table.column_names, wishes.target, "--target")
+        target = find_column(table.column_names, wishes.target, "target")
         features = {n: survey for n, survey in seen.items() if n != target}
         columns, notes = columns_of(rows, features, wishes, name)
         for column in columns:
             if isinstance(column, Words):
-                option = as_option(column.name)
                 raise DataError(
-                    f"{name}, {column_called(column.name)} is neither numbers nor categories. "
-                    f"Give --ignore {option}, or --category {option}."
+                    f"{name}, {column_called(column.name)} is neither numbers nor categories. ",
+                    *("Give ", with_column("ignore", column.name), ", or "),
+                    *(with_column("category", column.name), "."),
                 )
         weighing = None if weights is None else _weighing(columns, target, weights, name)
         left = tuple(column for column in columns if column is not weighing)
@@ -119,11 +120,16 @@ def _weighing(columns: tuple[Column, ...], target: str, weights: str, name: str)
     names = [column.name for column in columns]
     if weights not in (target, *names):
         there = listed([column_called(n) for n in names], most=8)
-        raise UsageError(f"--weights: there is no {column_called(weights)} among {there}.")
+        raise UsageError(
+            with_column("sample_weight", weights),
+            f": there is no {column_called(weights)}; the columns are {there}.",
+        )
     for column in columns:
         if column.name == weights and isinstance(column, Number):
             return column
-    raise DataError(f"{name}: --weights {as_option(weights)} is not a column of numbers.")
+    raise DataError(
+        f"{name}: ", with_column("sample_weight", weights), " is not a column of numbers."
+    )
 
 
 def _written_out(table: Any, name: str) -> Any:

@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from rosenblatt.errors import DataError, UsageError, cannot_open, one_line
+from rosenblatt.messages import Parameter
 from rosenblatt.words import listed
 
 HEAD = 1 << 20  # bytes looked at to recognise a format
@@ -289,7 +290,9 @@ def format_of(source: Begun, layout: Layout = Layout()) -> str:
         suffix = "." + layout.format.lower().lstrip(".")
         if suffix not in FORMATS:
             names = ", ".join(suffix.lstrip(".") for suffix in FORMATS)
-            raise UsageError(f"--format {layout.format} is not known; give one of {names}.")
+            raise UsageError(
+                Parameter("format", layout.format), f" is not a known format; give one of {names}."
+            )
         return FORMATS[suffix]
     head = source.head()
     for magic, name in MAGIC.items():

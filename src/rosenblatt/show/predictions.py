@@ -21,6 +21,7 @@ from rosenblatt.errors import BadCellError, UsageError
 from rosenblatt.evidence.accuracy import Accuracy, told_accuracy
 from rosenblatt.files import replacing
 from rosenblatt.hypothesis import JointHypothesis
+from rosenblatt.messages import Message, Parameter
 from rosenblatt.model import Model
 from rosenblatt.read.columns import Number, is_bytes
 from rosenblatt.read.data import read_alike, told_where
@@ -30,7 +31,7 @@ from rosenblatt.words import as_written, column_called, counted, json_text, list
 
 FEW = 1 << 14  # rows that are answered at a time
 MOST = 3  # reasons
-ADVICE = "Give --missing empty, or --missing mean."
+ADVICE = Message("Give ", Parameter("missing", "empty"), ", or ", Parameter("missing", "mean"), ".")
 ENDS = {
     ".csv": "csv",
     ".parquet": "parquet",
@@ -51,13 +52,19 @@ def open_writer(path: str | None, to: str | None) -> Iterator[Callable[[Any], No
     is_file = path is not None and path != "-"
     kind = to or (ENDS.get(Path(path).suffix.lower()) if is_file and path else "csv")
     if kind is None:
-        raise UsageError(f"--output {path}: the name does not tell the format; give --to csv, say.")
+        raise UsageError(
+            f"{path}: the name does not tell the format; give ",
+            Parameter("to", "csv"),
+            ", for example.",
+        )
     if is_file and path is not None:
         with replacing(path) as beside, open(beside, "wb") as file, _writing(kind, file) as write:
             yield write
         return
     if kind == "parquet" and sys.stdout.isatty():
-        raise UsageError("Parquet is not for a terminal; give -o FILE.")
+        raise UsageError(
+            "Parquet is not for a terminal; give ", Parameter("output", example="FILE"), "."
+        )
     with _writing(kind, _Terminal() if sys.stdout.isatty() else sys.stdout.buffer) as write:
         yield write
 

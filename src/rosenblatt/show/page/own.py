@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.clock import Deadline
-from rosenblatt.errors import DataError, as_option
+from rosenblatt.errors import DataError
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
+from rosenblatt.messages import Parameter, with_label
 from rosenblatt.read.data import Data
 from rosenblatt.rownames import RowNames
 from rosenblatt.show.scene import MOST_DRAWN
@@ -39,17 +40,19 @@ class OwnData:
         examples, rows, labels = data.examples, data.examples.n, len(data.examples.labels)
         names = data.row_names()
         if labels > MOST_DRAWN or (labels > 2 and examples.d < 2):
-            last = as_option(data.plan.answers.spellings[-1], "LABEL")
             raise DataError(
                 f"{data.name} has {counted(labels, 'label')} and {counted(examples.d, 'feature')}, "
-                f"and the page draws up to {MOST_DRAWN} labels by two features; give "
-                f"--positive {last}, say, to see it against the rest."
+                f"and the page draws up to {MOST_DRAWN} labels by two features; give ",
+                with_label("positive", data.plan.answers.spellings[-1]),
+                ", for example, to see it against the rest.",
             )
         room = min(MOST_ROWS, most // max(1, examples.d))
         if room < min(rows, 10):
             raise DataError(
                 f"{data.name} has {counted(examples.d, 'feature')}, which is more than the page "
-                "can carry; leave out columns with --ignore."
+                "can show; leave out columns with ",
+                Parameter("ignore"),
+                ".",
             )
         if rows > room:
             kept = np.sort(np.random.default_rng(0).choice(rows, room, replace=False))

@@ -470,7 +470,7 @@ def experiment_saver(path: str) -> Callable[[Experiment, int], None]:
     figure = Figure(figsize=(8, 3.2), layout="constrained")
     kind = Path(path).suffix.lstrip(".").lower() or "png"
     if kind not in figure.canvas.get_supported_filetypes():
-        raise UsageError(f"--plot {path}: cannot draw .{kind} files; give .png, .svg or .pdf.")
+        raise UsageError(f"{path}: cannot draw .{kind} files; give .png, .svg or .pdf.")
 
     def save(result: Experiment, n: int) -> None:
         title = f"{counted(len(result.updates), 'run')}, N = {n}"
