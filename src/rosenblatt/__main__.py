@@ -1,6 +1,6 @@
 """The program: `rosenblatt`, or `python -m rosenblatt`."""
 
-from rosenblatt import interrupts
+import rosenblatt.interrupts as interrupts
 
 
 def main() -> None:

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from rosenblatt.words import listed, shown
 
 LONGEST = 40  # letters of an index label
@@ -70,11 +68,10 @@ FROM_ONE = RowNames(first=1)  # on the command line
 
 
 def _is_default(index: Any) -> bool:
-    """Whether the labels of an index are the positions of its rows."""
+    """Return whether the labels of an index are the positions of its rows."""
     if getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1:
         return True
-    labels = np.asarray(index)
-    return labels.dtype.kind in "iu" and np.array_equal(labels, np.arange(len(labels)))
+    return index.dtype.kind in "iu" and index.tolist() == list(range(len(index)))
 
 
 def _spelled(label: Any) -> str:

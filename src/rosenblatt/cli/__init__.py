@@ -12,7 +12,8 @@ from typing import Any
 
 import click
 
-from rosenblatt import __version__, interrupts
+import rosenblatt.interrupts as interrupts
+from rosenblatt import __version__
 from rosenblatt.cli.spelling import option
 from rosenblatt.errors import UserError
 from rosenblatt.interrupts import INTERRUPTED as INTERRUPTED

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from rosenblatt import interrupts
+import rosenblatt.interrupts as interrupts
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli.console import Voice, bar
 from rosenblatt.cli.options import NumberRange, json_option, verb

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from rich.table import Table
 from rich.text import Text
 
-from rosenblatt import interrupts
+import rosenblatt.interrupts as interrupts
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli import INTERRUPTED
 from rosenblatt.cli.console import Voice, bar, bare_table

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from rosenblatt import interrupts
+import rosenblatt.interrupts as interrupts
 from rosenblatt.cli import VERBS
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.spelling import as_argument

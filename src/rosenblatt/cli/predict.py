@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rosenblatt import interrupts
+import rosenblatt.interrupts as interrupts
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import json_option, layout_options, verb
 from rosenblatt.errors import UsageError

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rosenblatt import interrupts
+import rosenblatt.interrupts as interrupts
 from rosenblatt.cli.console import Status, Voice, tell
 from rosenblatt.cli.options import (
     NumberRange,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt import interrupts
+import rosenblatt.interrupts as interrupts
 from rosenblatt.cli.console import Complaints, tell
 from rosenblatt.cli.outlet import Outlet
 from rosenblatt.errors import DataError, UsageError

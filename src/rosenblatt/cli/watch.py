@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from rosenblatt import interrupts
+import rosenblatt.interrupts as interrupts
 from rosenblatt.cli.console import Voice
 from rosenblatt.cli.options import (
     Reading,
