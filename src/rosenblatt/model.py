@@ -461,7 +461,7 @@ def plan_and_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | Sep
         if kind == "proof" and value.get("format") == 1:
             raise DataError(
                 f"{path} is of an older format, in which the columns were not under the seal. "
-                "Make the proof again from the data."
+                "Make it again with rosenblatt separable, or rosenblatt.separability in Python."
             )
         parts = ColumnParts(path, "separation" if kind == "separation" else "proof")
         parts.of_format(value, SEPARATION_FORMAT if kind == "separation" else PROOF_FORMAT)

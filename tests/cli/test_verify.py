@@ -350,7 +350,7 @@ def test_an_older_file_and_another_target_are_refused_with_what_to_do(tmp_path, 
     value["seal"] = seal_of(value)
     proof.write_text(json.dumps(value))
     assert run(["verify", str(proof), str(path)]) == 65
-    assert "Make it anew with rosenblatt separable" in capfd.readouterr().err
+    assert "Make it again with rosenblatt separable" in capfd.readouterr().err
 
 
 def test_a_model_never_has_the_answers_as_a_feature(tmp_path):
