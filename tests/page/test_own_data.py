@@ -30,7 +30,9 @@ def test_a_long_file_is_sampled_and_a_wide_one_refused(own):
     few = OwnData.of(data, most=30)
     assert (few.examples.n, few.rows) == (10, 40)
     huge = Examples(np.zeros((15, 1500)), np.ones(15, dtype=np.int8), np.array([0, 1]))
-    with pytest.raises(Exception, match=r"more than the page can show; leave out columns with ignore="):
+    with pytest.raises(
+        Exception, match=r"more than the page can show; leave out columns with ignore="
+    ):
         OwnData.of(Data("wide.csv", huge, np.arange(15), None, None), most=2**13)
 
 
