@@ -5,7 +5,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis, Scaling
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.scaling import Scaling
 
 numbers = st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-6)
 

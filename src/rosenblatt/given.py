@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 import rosenblatt.checks as checks
+from rosenblatt.accuracy import SHARE, Testing
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.errors import BadCellError, DataError, FileRowError, UsageError, UserError, quoted
-from rosenblatt.evidence.accuracy import SHARE, Testing
 from rosenblatt.examples import Examples, JointExamples, check_lengths
 from rosenblatt.messages import Message, Parameter, Part
 from rosenblatt.read import Layout, Source

@@ -15,20 +15,21 @@ from typing import Any
 import numpy as np
 
 import rosenblatt.clock as clock
+from rosenblatt.accuracy import NO_TIME, NOT_ASKED_FOR, Accuracy, Tester, Testing, Trial
 from rosenblatt.clock import NEVER, Deadline, Silent, Stopwatch, Watcher
 from rosenblatt.errors import DataError, RowError, UsageError, UserError
-from rosenblatt.evidence.accuracy import NO_TIME, NOT_ASKED_FOR, Accuracy, Tester, Testing, Trial
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import contradicted, separability_of
 from rosenblatt.evidence.verdicts import TIME_OVER, Separability, Verdict
 from rosenblatt.examples import Examples, JointExamples
-from rosenblatt.hypothesis import Hypothesis, Strength, mistakes_of, strengths
+from rosenblatt.hypothesis import Hypothesis, mistakes_of
 from rosenblatt.messages import Message, Parameter, with_label
 from rosenblatt.model import Model
 from rosenblatt.read import Layout
 from rosenblatt.read.data import Data
 from rosenblatt.read.plan import Wishes
 from rosenblatt.read.source import numbered
+from rosenblatt.scaling import Strength, strengths
 from rosenblatt.strategy import How, Outcome, learn_line
 from rosenblatt.words import (
     card,

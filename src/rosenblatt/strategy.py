@@ -30,7 +30,8 @@ from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability
 from rosenblatt.examples import Examples, JointExamples, of_labels
-from rosenblatt.hypothesis import Floats, Hypothesis, Scaling, mistakes_of
+from rosenblatt.hypothesis import Floats, Hypothesis, mistakes_of
+from rosenblatt.scaling import Scaling
 from rosenblatt.words import counted, finite, whole
 
 if TYPE_CHECKING:

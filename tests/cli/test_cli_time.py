@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rosenblatt import solve as product
-from rosenblatt.evidence.accuracy import Accuracy, Trial
+from rosenblatt.accuracy import Accuracy, Trial
 
 
 def write(path, X, y):

@@ -16,7 +16,6 @@ import rosenblatt as rb
 from rosenblatt import algorithms
 from rosenblatt.blocks import InOrder
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.hypothesis import Scaling
 from rosenblatt.read import (
     Layout,
     Source,
@@ -30,6 +29,7 @@ from rosenblatt.read import (
 from rosenblatt.read.convert import converted
 from rosenblatt.read.data import Data, read_data, read_in_passes
 from rosenblatt.read.plan import Wishes
+from rosenblatt.scaling import Scaling
 
 FORMS = ["csv", "jsonl", "libsvm", "parquet", "feather", "npy", "fortran.npy", "float32.npy"]
 N, D = 700, 4

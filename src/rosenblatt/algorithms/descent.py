@@ -27,7 +27,8 @@ from rosenblatt.algorithms.fewest import Gap
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.engine import REORDER, UNCOUNTED, Kernel, helpers
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis, Scaling, Spread
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.scaling import Scaling, Spread
 
 Floats = NDArray[np.float64]
 

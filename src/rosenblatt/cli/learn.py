@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 import rosenblatt.interrupts as interrupts
+from rosenblatt.accuracy import Testing
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli import INTERRUPTED
 from rosenblatt.cli.console import Voice, bar, bare_table
@@ -28,15 +29,14 @@ from rosenblatt.cli.options import (
 )
 from rosenblatt.cli.spelling import as_argument, with_options
 from rosenblatt.errors import UsageError
-from rosenblatt.evidence.accuracy import Testing
 from rosenblatt.files import keep_apart, keep_others
-from rosenblatt.hypothesis import Strength, thresholds_of
 from rosenblatt.messages import Message
 from rosenblatt.model import MARK
 from rosenblatt.read import Source
 from rosenblatt.read.convert import opened
 from rosenblatt.read.credit import credit
 from rosenblatt.read.data import Data, of_table, read_data
+from rosenblatt.scaling import Strength, thresholds_of
 from rosenblatt.solve import (
     SECONDS,
     Result,

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.adapters import read_statsmodels
 from rosenblatt.blocks import AgainstRivals
 from rosenblatt.checks import one_of, row_weights
 from rosenblatt.errors import RowError, quoted, with_index_labels
@@ -44,22 +44,6 @@ SHARES = (
 )
 INTERCEPT = "(intercept)"
 MANY_DUMMIES = 64  # from so many on they are kept sparse
-# Classes of statsmodels that say all by their name -> our families.
-MODELS = {
-    "Logit": "binomial",
-    "Probit": "binomial",
-    "MNLogit": "multinomial",
-    "Poisson": "poisson",
-    "GeneralizedPoisson": "poisson",
-    "NegativeBinomial": "poisson",
-    "NegativeBinomialP": "poisson",
-}
-# Families of a GLM and their links. With a log link a share of 0 is all that runs away. Gaussian
-# and inverse Gaussian answers above 0 do not hold a mean back, so they are not here.
-RISING = ("Logit", "Probit", "CLogLog", "LogLog", "Cauchy", "CDFLink")
-COUNTS = ("Binomial", "Poisson", "NegativeBinomial", "Tweedie", "Gamma")
-LINKS = dict.fromkeys(product(["Binomial"], RISING), "binomial")
-LINKS |= dict.fromkeys(product(COUNTS, ["Log"]), "poisson")
 
 Name = str | tuple[Any, str]
 Mask = NDArray[np.bool_]
@@ -106,20 +90,10 @@ def question(
         with with_index_labels(X):
             design = design_of(X, fit_intercept)
             return question_of(design, y, family or "binomial", fit_intercept, sample_weight)
-    model = getattr(X, "model", X)
-    if not (hasattr(model, "exog") and hasattr(model, "endog")):
-        raise TypeError(
-            "give X and y, or one model or result of statsmodels: "
-            f"{type(model).__name__} has no exog and endog."
-        )
-    table = as_table(np.asarray(model.exog, dtype=np.float64))
-    names = [str(name) for name in list(getattr(model, "exog_names", []))[: table.shape[1]]]
-    names += [f"x{j}" for j in range(len(names) + 1, table.shape[1] + 1)]
+    model = read_statsmodels(X, family)
     if sample_weight is None:
-        sample_weight = _model_weights(model)
-    family = family or _model_family(model)
-    answers = _model_answers(model, family)
-    return question_of(Design(table, tuple(names)), answers, family, False, sample_weight)
+        sample_weight = model.weights
+    return question_of(Design(model.X, model.names), model.y, model.family, False, sample_weight)
 
 
 def question_of(
@@ -330,40 +304,3 @@ def _dummies(codes: NDArray[np.intp], count: int, first: int) -> Any:
     entries = np.ones(n), codes.astype(np.int32), np.arange(n + 1, dtype=np.int32)
     table = sparse.csr_array(entries, shape=(n, count))[:, first:]
     return table if count > MANY_DUMMIES else table.toarray()
-
-
-def _model_family(model: Any) -> str:
-    own = getattr(model, "family", None)
-    if own is None:
-        name = type(model).__name__
-        found = MODELS.get(name)
-    else:
-        name, link = type(own).__name__, type(getattr(own, "link", None)).__name__
-        # Older releases have these links in small letters too.
-        known = {link.casefold(): link for _, link in LINKS}
-        found = LINKS.get((name, known.get(link.casefold(), link)))
-        name = f"{name} with the link {link}"
-    if found is None:
-        raise ValueError(
-            f"whether estimates of {name} can be infinite is not known here; "
-            "give family='binomial', 'poisson' or 'multinomial'."
-        )
-    return found
-
-
-def _model_weights(model: Any) -> Any:
-    given = [getattr(model, name, None) for name in ("freq_weights", "var_weights")]
-    weights = [np.asarray(w, dtype=np.float64) > 0 for w in given if w is not None]
-    return np.logical_and.reduce(weights).astype(np.float64) if weights else None
-
-
-def _model_answers(model: Any, family: str) -> Any:
-    answers = np.asarray(model.endog)
-    spelled = getattr(model, "_ynames_map", None)
-    if family != "multinomial" or not spelled:
-        return answers
-    # Labels in the order in which the model has them: its first is the reference.
-    labels = [spelled[key] for key in sorted(spelled)]
-    if sorted(labels) != labels or answers.ndim != 1:
-        return answers
-    return np.array(labels)[answers.astype(np.intp)]

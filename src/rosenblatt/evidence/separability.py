@@ -76,8 +76,9 @@ from rosenblatt.evidence.signed import (
 )
 from rosenblatt.evidence.verdicts import TIME_OVER, Conflict, Separability
 from rosenblatt.examples import Examples, JointExamples, Picked, of_labels, picked
-from rosenblatt.hypothesis import Hypothesis, Scaling
+from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.rownames import RowNames
+from rosenblatt.scaling import Scaling
 from rosenblatt.words import counted
 
 FEW_NUMBERS = 2**13  # so few are decided about whatever the time

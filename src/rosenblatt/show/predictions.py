@@ -16,9 +16,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 
+from rosenblatt.accuracy import Accuracy, told_accuracy
 from rosenblatt.clock import Watcher
 from rosenblatt.errors import BadCellError, UsageError
-from rosenblatt.evidence.accuracy import Accuracy, told_accuracy
 from rosenblatt.files import replacing
 from rosenblatt.hypothesis import JointHypothesis
 from rosenblatt.messages import Message, Parameter

@@ -21,9 +21,10 @@ from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability, verdict_lines
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.files import write_text
-from rosenblatt.hypothesis import Hypothesis, Strength, strengths, thresholds_of
+from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final
 from rosenblatt.rownames import FROM_ZERO, RowNames
+from rosenblatt.scaling import Strength, strengths, thresholds_of
 from rosenblatt.show.fitted import examples_of, hypothesis_of, story_of
 from rosenblatt.show.page.assets import player_script, player_style
 from rosenblatt.show.scene import DRAWABLE, Scene, clearances, scene_of
@@ -41,7 +42,7 @@ from rosenblatt.words import (
 )
 
 if TYPE_CHECKING:
-    from rosenblatt.evidence.accuracy import Accuracy
+    from rosenblatt.accuracy import Accuracy
     from rosenblatt.solve import Result
 
 GENERATOR = '<meta name="generator" content="rosenblatt">'  # by which it is known as ours

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rosenblatt.evidence.accuracy import Accuracy, folds, held_out
+from rosenblatt.accuracy import Accuracy, folds, held_out
 
 answers = st.lists(st.sampled_from([-1, 1]), min_size=8, max_size=80).filter(
     lambda y: min(y.count(-1), y.count(1)) >= 3
