@@ -327,7 +327,12 @@ class Tester:
         The line was learnt from so many rows; of rows in passes none are held out.
         """
         if asked.rows is not None:
-            return self._on_file(asked.rows, line, rows)
+            each = asked.rows.blocks.each(lambda block, first: Accuracy.of(line, block))
+            total = functools.reduce(operator.add, each)
+            unseen = Unseen(self.data.plan.encoding)
+            for batch, _ in asked.rows.taken() if unseen.columns else ():
+                unseen.take(batch)
+            return Trial("file", (total,), rows, unseen)
         if asked.folds is None and asked.share == 0:
             return NOT_ASKED_FOR
         if not isinstance(self.data.blocks, Examples):
@@ -350,14 +355,6 @@ class Tester:
         """Whether the time is over; few rows are learnt from whatever the time."""
         return self.deadline.over and self.data.examples.numbers.size > CHEAP
 
-    def _on_file(self, other: Data, line: Hypothesis, rows: int) -> Trial:
-        each = other.blocks.each(lambda block, first: Accuracy.of(line, block))
-        total = functools.reduce(operator.add, each)
-        unseen = Unseen(self.data.plan.encoding)
-        for batch, _ in other.taken() if unseen.columns else ():
-            unseen.take(batch)
-        return Trial("file", (total,), rows, unseen)
-
     def _trial(self, kind: str, splits: list[tuple[Any, Any]]) -> Trial | str:
         """Learn and test on each split; what one leaves of its share is there for the others."""
         accuracies, cut_short = [], 0
@@ -365,17 +362,12 @@ class Tester:
             if self._too_late:
                 return NO_TIME
             share = self.deadline.share(1 / (len(splits) - k))
-            train, test = self._split(learnt, tested)
+            if self.data.table is not None:
+                train, test = split(self.data, self.wishes, learnt, tested)
+            else:  # arrays of numbers: there is nothing to learn of columns
+                train, test = self.data.examples.some(learnt), self.data.examples.some(tested)
             line, ended = self.learner(train, share)
             accuracies.append(Accuracy.of(line, test))
             cut_short += ended
         most = max(len(learnt) for learnt, _ in splits)
         return Trial(kind, tuple(accuracies), most, cut_short=cut_short)
-
-    def _split(
-        self, learnt: NDArray[np.intp], tested: NDArray[np.intp]
-    ) -> tuple[Examples, Examples]:
-        if self.data.table is not None:
-            return split(self.data, self.wishes, learnt, tested)
-        whole = self.data.examples  # arrays of numbers: there is nothing to learn of columns
-        return whole.some(learnt), whole.some(tested)

@@ -93,7 +93,11 @@ class Hypothesis:
         lost = np.flatnonzero(~(np.abs(s) > SMALLEST) | np.isinf(s))
         for i in range(0, len(lost), ROWS):
             rows = lost[i : i + ROWS]
-            s[rows] = self._found_again(X[rows], s[rows])
+            some, near = X[rows], np.where(np.isfinite(s[rows]), s[rows], 0.0)
+            if np.isfinite(self.w).all() and np.isfinite(numbers_in(some)).all():
+                for k in np.flatnonzero(self._unsure(some, near, 0.0)):
+                    row = some[k] if isinstance(some, np.ndarray) else some[[k]].toarray()[0]
+                    s[rows[k]] = _exact_score(self.w, np.append(self.x0, row))
         return s
 
     def answers(self, X: Any) -> NDArray[np.int8]:
@@ -159,15 +163,6 @@ class Hypothesis:
 
         in_threads(part, examples.n, examples.numbers.size)
         return seen
-
-    def _found_again(self, X: Any, s: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The scores of a few rows, exactly where they vanished or overflowed."""
-        if not np.isfinite(self.w).all() or not np.isfinite(numbers_in(X)).all():
-            return s
-        for k in np.flatnonzero(self._unsure(X, np.where(np.isfinite(s), s, 0.0), 0.0)):
-            row = X[k] if isinstance(X, np.ndarray) else X[[k]].toarray()[0]
-            s[k] = _exact_score(self.w, np.append(self.x0, row))
-        return s
 
     def _settled(
         self, examples: Examples, rows: NDArray[np.intp], share: float

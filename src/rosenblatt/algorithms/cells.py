@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rosenblatt.engine as engine
-from rosenblatt.algorithms.faces import Directions, Vector, Weights, dot, rounded, unit_floats
+from rosenblatt.algorithms.faces import Directions, Vector, dot, rounded, unit_floats
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.simplices import (
     FOUND,
@@ -170,17 +170,16 @@ class Best:
     def look(self, pivots: tuple[int, ...]) -> None:
         """Look at the faces of some pivots in whole numbers."""
         found = self.directions.arrangement.cheapest(pivots, self.below)
-        if found is not None:
-            with self.lock:
-                if found[0] < self.below:
-                    self._take(*found)
-
-    def _take(self, cost: int, w: Weights) -> None:
-        self.fewest, self.exact = cost + self.directions.always, self.directions.weights(w)
-        inside = rounded(self.exact)
-        if (count := self.costs.total(self.judge.wrong(inside))) < self.cost:
-            self.cost, self.w = count, inside
-            self.found(inside)
+        if found is None:
+            return
+        cost, w = found
+        with self.lock:
+            if cost < self.below:
+                self.fewest, self.exact = cost + self.directions.always, self.directions.weights(w)
+                inside = rounded(self.exact)
+                if (count := self.costs.total(self.judge.wrong(inside))) < self.cost:
+                    self.cost, self.w = count, inside
+                    self.found(inside)
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +290,8 @@ class CellWalk:
         flat = Flat.whole(self.rows)
         pivots = self._first_pivots(flat) if self.cut else self._try(flat)
         if dimension == 3:
-            self._each(_portions(pivots), lambda some: self._turn(flat, some))
+            some = [pivots[k : k + AT_ONCE] for k in range(0, len(pivots), AT_ONCE)]
+            self._each(some, lambda few: self._turn(flat, few))
         else:
             self._each(pivots, lambda n: self._fix(flat, n))
         return not self.halt[0]
@@ -387,8 +387,3 @@ class CellWalk:
             if bounds[k] >= self.limit or self.halt[0]:
                 break
             self.best.look((*flat.pivots, pivots[k]))
-
-
-def _portions(pivots: list[int]) -> Iterator[list[int]]:
-    for begin in range(0, len(pivots), AT_ONCE):
-        yield pivots[begin : begin + AT_ONCE]

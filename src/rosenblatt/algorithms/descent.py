@@ -186,7 +186,14 @@ class Walker:
         for i in range(portions):
             if not gap.goes_on or until.over:
                 break
-            self._portion(w, (hot * ratio**i, hot * ratio ** (i + 1)))
+            improved = np.zeros_like(w)
+            temperatures = hot * ratio**i, hot * ratio ** (i + 1)
+            schedule = (self.cost, *temperatures, self.portion, self.few)
+            cost = run_anneal(
+                self.landscape.board, self.line, w, improved, schedule, self.reaches, self.rng
+            )
+            if cost < self.cost:
+                self.cost, self.w = cost, improved
             gap.tell(self.portion)
         return self.cost < before
 
@@ -196,15 +203,6 @@ class Walker:
         if not gap.offer(self.landscape.tall(w)):
             middle = centred(self.landscape.board, w, self.rng, lambda: gap.deadline.over)
             gap.offer(self.landscape.tall(middle))
-
-    def _portion(self, w: Floats, temperatures: tuple[float, float]) -> None:
-        improved = np.zeros_like(w)
-        schedule = (self.cost, *temperatures, self.portion, self.few)
-        cost = run_anneal(
-            self.landscape.board, self.line, w, improved, schedule, self.reaches, self.rng
-        )
-        if cost < self.cost:
-            self.cost, self.w = cost, improved
 
 
 def logistic(board: Board, until: Deadline = NEVER) -> Floats:

@@ -145,18 +145,13 @@ def starts(gap: Gap) -> None:
             for answer in (1.0, -1.0):
                 gap.offer(np.concatenate(([answer], np.zeros(examples.d))))
         budget = Budget(FOREVER, POCKET_CORRECTIONS, POCKET_SHARE * gap.deadline.left)
-        run = pocket(_usual(examples), Rule("random", rng=gap.rng), budget)
+        if examples.weights is not None:
+            # Steps of a pocket are as long as the weights, which are brought to usual size.
+            exponent = int(np.frexp(examples.weights.max())[1])
+            if abs(exponent) >= EXTREME:
+                examples = replace(examples, weights=np.ldexp(examples.weights, -exponent))
+        run = pocket(examples, Rule("random", rng=gap.rng), budget)
         gap.offer(run.hypothesis.w)
         gap.interrupted = run.reason == "interrupted"
     except WeightsOverflowError:
         pass  # a start the less: what follows does not add rows up
-
-
-def _usual(examples: Examples) -> Examples:
-    """The examples with weights of usual size: a pocket takes steps as long as they are."""
-    if examples.weights is None:
-        return examples
-    exponent = int(np.frexp(examples.weights.max())[1])
-    if abs(exponent) < EXTREME:
-        return examples
-    return replace(examples, weights=np.ldexp(examples.weights, -exponent))

@@ -436,7 +436,10 @@ class Walk:
     def _visit(self, order: Order | None, most: int, block: Examples, first: int) -> bool:
         """Go through the rows of a block, some at a time; false where the budget ended before."""
         rows = block.rows(self.rule.eta) if self.rows is None else self.rows
-        self._fits(block)
+        if not self.in_memory and block.unit != 1.0:
+            raise ValueError("the numbers are extreme; scale the columns to learn in batches.")
+        if block.d != self.d:
+            raise ValueError(f"a batch has {block.d} columns where the first had {self.d}.")
         order = block.in_order if order is None else order
         visits = max(1, WORK_PER_CALL // block.entries_per_row)
         whole = self.in_memory and 0 < len(order) <= visits  # a call goes through all rows
@@ -459,13 +462,6 @@ class Walk:
             call = Call(w, trace[:t], ends[:c] if whole else NO_ENDS, not whole, when)
             self.record(call, block, first)
         return self.corrections_left > 0
-
-    def _fits(self, block: Examples) -> None:
-        """Refuse a block whose weights would not be those of the others."""
-        if not self.in_memory and block.unit != 1.0:
-            raise ValueError("the numbers are extreme; scale the columns to learn in batches.")
-        if block.d != self.d:
-            raise ValueError(f"a batch has {block.d} columns where the first had {self.d}.")
 
     def room(self, corrections: int) -> tuple[Floats, Ints, int]:
         """A copy of w to work on, space for the corrections of a call, and its visits."""

@@ -116,7 +116,12 @@ class Ledger:
         yield from self._contradictions(free)
         if self.examples.d > MOST_FEATURES or self.sure >= self.cost:
             return
-        near, worst = self._near_and_worst()
+        s = self.examples.signed_scores(self.examples.tall(self.w))
+        worst = self.wrong[np.argsort(s[self.wrong])]
+        s = np.abs(s)
+        s[self.wrong] = s[self.prices == 0] = np.inf  # of the others, those nearest to the line
+        count = min(NEAREST, int(np.isfinite(s).sum()))
+        near = np.sort(np.argpartition(s, max(count - 1, 0))[:count])
         for m in worst[free[worst]].tolist():
             if not free[m]:
                 continue
@@ -155,15 +160,6 @@ class Ledger:
                 groups.append(tuple(taken.tolist()))
             part = Part(tuple(sorted(group[0] for group in groups)), (1, 1))
             yield Sure(part, sure, tuple(group for group in groups if len(group) > 1))
-
-    def _near_and_worst(self) -> tuple[Rows, Rows]:
-        """The rows answered rightly that are nearest to the line; the wrong ones, worst first."""
-        s = self.examples.signed_scores(self.examples.tall(self.w))
-        worst = self.wrong[np.argsort(s[self.wrong])]
-        s = np.abs(s)
-        s[self.wrong] = s[self.prices == 0] = np.inf
-        count = min(NEAREST, int(np.isfinite(s).sum()))
-        return np.sort(np.argpartition(s, max(count - 1, 0))[:count]), worst
 
     def ask(self, rows: Rows) -> Part | Floats | None:
         """Some of these rows that block one another, or weights that answer them all."""

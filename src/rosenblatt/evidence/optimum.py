@@ -149,7 +149,7 @@ def few_rows(gap: Gap) -> None:
         return
     answer = offer_right(gap, examples.kept, 0)
     if answer is True:
-        gap.know(0, _nothing, exhausted=True)
+        gap.know(0, lambda: None, exhausted=True)  # there is nothing to prove
     if isinstance(answer, Part):
         cheapest = int(gap.costs.each[list(answer.rows)].min())
         gap.know(cheapest, lambda: Proof.of_mistakes(examples, cheapest, (answer,)))
@@ -230,10 +230,6 @@ ENGINES: tuple[Engine, ...] = (
     disjoint_sets,
     descend,
 )
-
-
-def _nothing() -> None:
-    """No proof: there is nothing to prove."""
 
 
 def _disjoint(gap: Gap, deadline: Deadline) -> None:

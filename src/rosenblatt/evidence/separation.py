@@ -269,12 +269,9 @@ def told(s: Separation) -> str:
         lines.append(f"{spelled(name):<{wide}}  {SHORT[why]:<8}  {why}")
     lines += _unlisted(s)
     if s:
-        lines += ["", f"{which_rows(s)}: {_rows(s)}."]
+        rows = s.row_names.listed(s.rows.tolist(), 12).split(" ", 1)[1]
+        lines += ["", f"{which_rows(s)}: {rows}."]
     return "\n".join(lines + advice(s))
-
-
-def _rows(s: Separation) -> str:
-    return s.row_names.listed(s.rows.tolist(), 12).split(" ", 1)[1]
 
 
 def listing(s: Separation) -> list[Name]:

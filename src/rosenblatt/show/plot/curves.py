@@ -107,34 +107,28 @@ class GuaranteeDisplay:
     def _draw_squeeze(self, ax: Any) -> None:
         s, last = self.squeezed, len(self.squeezed.squared) - 1
         bound = self.promise.bound
-        t = _moments(last)
-        least, most = np.maximum(s.inner_least, 0) ** 2, s.squared_most
+        shown = _moments(last)
         title = counted(last, "correction")
         if bound is not None and not s.squared[0]:
             title += f"; at most R²/ρ² = {whole(bound):,}" if np.isfinite(bound) else ""
-            t, least, most = self._until(bound)
+            # Both bounds from the first correction to where they meet, and a little beyond.
+            end = max(last, 1.25 * bound if np.isfinite(bound) else last, 2.0)
+            t: NDArray[Any] = np.geomspace(1.0, end, 200)
+            first = min(last, 1)
+            least, most = (t * s.inner_least[first]) ** 2, t * s.squared_most[first]
             ax.axvline(bound, color=PALE, linewidth=0.9, linestyle=(0, (1, 2)))
         else:
-            least, most = least[t], most[t]
+            t, least, most = shown, np.maximum(s.inner_least[shown], 0) ** 2, s.squared_most[shown]
         tidy(ax, ("corrections t", "‖w(t)‖²"), title)
         ax.set(xscale="log", yscale="log")
         ax.fill_between(t, np.minimum(least, most), most, color="#f1f1f1", linewidth=0)
         ax.plot(t, most, color=NO, linewidth=1.4)
         ax.plot(t, least, color=YES, linewidth=1.4, linestyle="--")
-        shown = _moments(last)
         dots = "o" if last <= 40 else None
         ax.plot(shown, s.squared[shown], color=INK, linewidth=1.8, marker=dots, markersize=3)
         _name(ax, "t·R²", (t, most), NO, (-4, 6))
         _name(ax, "t²·ρ²", (t, least), YES, (4, -10))
         _name(ax, "‖w(t)‖²", (shown[-1:], s.squared[shown[-1:]]), INK, (-5, 5))
-
-    def _until(self, bound: float) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Both bounds from the first correction to where they meet, and a little beyond."""
-        s, last = self.squeezed, len(self.squeezed.squared) - 1
-        end = max(last, 1.25 * bound if np.isfinite(bound) else last, 2.0)
-        t = np.geomspace(1.0, end, 200)
-        first = min(last, 1)
-        return t, (t * s.inner_least[first]) ** 2, t * s.squared_most[first]
 
     def _draw_cosine(self, ax: Any) -> None:
         s, last = self.squeezed, len(self.squeezed.cosine) - 1
@@ -365,16 +359,12 @@ class OptimumDisplay:
         self.ax_.fill_between(seconds, bound, step="post", color=YES_SIDE, linewidth=0)
         self.ax_.set_xlim(0, seconds[-1])
         self.ax_.set_ylim(0, ROOM * max(best[-1], 1))
+        at = {"xycoords": self.ax_.get_yaxis_transform(), "textcoords": "offset points"}
         for height, colour in {bound[-1]: YES, best[-1]: INK}.items():
-            self._number(height, colour)
+            text: dict[str, Any] = {"color": colour, "fontsize": 9, "va": "center"}
+            self.ax_.annotate(f"{height:,g}", (1.0, height), (4, 0), **at, **text)
         legend_of(self.ax_, given=ax is not None)
         return self
-
-    def _number(self, height: float, colour: str) -> None:
-        """What a step ends at, beside its end."""
-        look: dict[str, Any] = {"color": colour, "fontsize": 9, "va": "center"}
-        at = {"xycoords": self.ax_.get_yaxis_transform(), "textcoords": "offset points"}
-        self.ax_.annotate(f"{height:,g}", (1.0, height), (4, 0), **at, **look)
 
 
 class ExperimentDisplay:
@@ -446,21 +436,17 @@ class ExperimentDisplay:
 
 def _bars(ax: Any, values: NDArray[Any], colour: str, told: str) -> None:
     """Bars up to the 99th percentile; what lies beyond is told, not drawn."""
-    edges = _edges(values)
+    low, high = float(values.min()), float(np.percentile(values, 99, method="higher"))
+    if np.issubdtype(values.dtype, np.integer):  # ranges of as many whole numbers each
+        step = max(1, -(-int(high + 1 - low) // BINS))
+        edges = np.arange(low, high + 1 + step, step) - 0.5
+    else:
+        edges = np.histogram_bin_edges(values, BINS, (low, high))
     ax.hist(values, bins=edges, color=colour, edgecolor="white", linewidth=0.5)
     beyond = int((values > edges[-1]).sum())
     if beyond:
         told += f"\n{beyond:,} more, up to {values.max():,.3g}"
     ax.annotate(told, (0.98, 0.95), xycoords="axes fraction", ha="right", va="top", fontsize=9)
-
-
-def _edges(values: NDArray[Any]) -> NDArray[np.float64]:
-    """About thirty ranges; whole numbers get ranges of as many whole numbers each."""
-    low, high = float(values.min()), float(np.percentile(values, 99, method="higher"))
-    if np.issubdtype(values.dtype, np.integer):
-        step = max(1, -(-int(high + 1 - low) // BINS))
-        return np.arange(low, high + 1 + step, step) - 0.5
-    return np.histogram_bin_edges(values, BINS, (low, high))
 
 
 def experiment_saver(path: str) -> Callable[[Experiment, int], None]:
