@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.clock import CHEAP, Deadline
 from rosenblatt.errors import UsageError
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.messages import Message, Parameter
 from rosenblatt.read import Layout, Source
@@ -234,7 +234,7 @@ class Testing:
     def _check_folds(self, folds: int, examples: Examples) -> None:
         if folds <= (fewest := _second(examples)):
             return
-        rarer = "second most frequent" if isinstance(examples, JointExamples) else "rarer"
+        rarer = "rarer" if len(examples.labels) == 2 else "second most frequent"
         raise UsageError(
             f"{folds:,} folds need {folds:,} rows of the {rarer} label, which has {fewest:,}; "
             f"{'give a smaller' if fewest > 1 else 'leave out'} ",

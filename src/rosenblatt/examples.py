@@ -424,23 +424,24 @@ class Picked:
             return self
         parts = [self, *others]
         numbers, at = np.unique(np.concatenate([p.numbers for p in parts]), return_index=True)
-        return Picked(numbers, _stacked([p.examples for p in parts]).some(at))
+        blocks = [p.examples for p in parts]
+        X, y = stack_tables([b.X for b in blocks]), np.concatenate([b.y for b in blocks])
+        weights = [b.weights for b in blocks if b.weights is not None]
+        costs = np.concatenate(weights) if weights else None
+        return Picked(numbers, replace(blocks[0], X=X, y=y, weights=costs).some(at))
 
     def some(self, at: Any) -> Picked:
         """Some of them, by their places here or by a mask."""
         return Picked(self.numbers[at], self.examples.some(at))
 
 
-def _stacked(parts: Sequence[Examples]) -> Examples:
-    y = np.concatenate([part.y for part in parts])
-    weights = [part.weights for part in parts if part.weights is not None]
-    if parts[0].is_sparse:
-        from scipy import sparse
+def stack_tables(tables: Sequence[Any]) -> Any:
+    """Put tables of one kind, all dense or all sparse, below one another."""
+    if isinstance(tables[0], np.ndarray):
+        return np.concatenate(tables)
+    from scipy import sparse
 
-        X = sparse.vstack([part.X for part in parts], format="csr")
-    else:
-        X = np.concatenate([part.X for part in parts])
-    return replace(parts[0], X=X, y=y, weights=np.concatenate(weights) if weights else None)
+    return sparse.vstack(tables, format="csr")
 
 
 def picked(block: Examples, first: int, at: NDArray[np.intp]) -> Picked:

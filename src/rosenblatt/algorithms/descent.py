@@ -113,19 +113,14 @@ class Landscape:
         self.whole = len(kept) <= most
         rows = kept if self.whole else np.sort(gap.rng.choice(kept, most, replace=False))
         self.scaling = scaling_of(examples)
-        self.board = self._board(rows)
-        self.start = logistic(self.board, until=until)
-
-    def _board(self, rows: NDArray[np.intp]) -> Board:
-        """These rows as a board; rows that are alike are put together."""
-        A = signed(self.examples, self.scaling, rows)
-        weights = self.examples.weights
-        costs = np.ones(len(rows)) if weights is None else weights[rows]
+        costs = np.ones(len(rows)) if examples.weights is None else examples.weights[rows]
         costs = costs / costs.max()  # or sums of them could overflow
-        different, where = np.unique(A, axis=0, return_inverse=True)
-        A = np.ascontiguousarray(different)
+        # Rows that are alike are put together.
+        A, where = np.unique(signed(examples, self.scaling, rows), axis=0, return_inverse=True)
+        A = np.ascontiguousarray(A)
         costs = np.asarray(np.bincount(where.ravel(), weights=costs))
-        return Board(A, np.ascontiguousarray(A.T), costs / costs.mean())
+        self.board = Board(A, np.ascontiguousarray(A.T), costs / costs.mean())
+        self.start = logistic(self.board, until=until)
 
     def tall(self, v: Floats) -> Floats:
         """Weights of the board as weights with a w0 slot."""

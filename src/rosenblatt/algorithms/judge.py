@@ -130,14 +130,11 @@ class Judge:
 
     def _survivors(self, W: Floats, best: float, sift: bool = True) -> list[Survivor]:
         """The candidates that may make fewer mistakes than `best`."""
-        if not isinstance(self.blocks, Examples):
-            return self._through(W, best)
-        if sift and self.sieve is not None:
-            return self.sieve.survivors(W, best)
-        return _looked(self.blocks, W, best, self.threads)
-
-    def _through(self, W: Floats, best: float) -> list[Survivor]:
-        """Go through many blocks once, leaving out on the way what has `best` mistakes."""
+        if isinstance(self.blocks, Examples):
+            if sift and self.sieve is not None:
+                return self.sieve.survivors(W, best)
+            return _looked(self.blocks, W, best, self.threads)
+        # Many blocks are gone through once, leaving out on the way what has `best` mistakes.
         work = Counts(W, self.zero, self.threads, np.arange(len(W)))
         mistakes, whole = np.zeros(len(W)), True
         for which, counts in self.blocks.each(work):

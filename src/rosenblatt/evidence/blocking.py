@@ -108,6 +108,8 @@ class Finder:
         Each round begins at prices changed by chance; rows of sets that were found cost more in
         those that follow.
         """
+        from scipy.linalg import solve_triangular
+
         m = self.A.shape[1]
         rounds = int(np.clip(WORK // self.A.size, *ROUNDS))
         found, sizes = np.empty((MOST_SETS, m), dtype=np.intp), np.zeros(MOST_SETS, dtype=np.intp)
@@ -116,21 +118,16 @@ class Finder:
         plan = (given, given + 1e-6, np.zeros(len(given)), chances, limit)
         vertices = (self.vertex, Vertex(*(part.copy() for part in self.vertex)))
         count, end = search_on(self.A, vertices, self.room, plan, found, sizes, line)
-        if end != FOUND:
-            self.start()
         sets = {
             tuple(sorted(self.there[found[i, : sizes[i]]].tolist())): None for i in range(count)
         }
-        return Found(list(sets), self._tall(line) if end == FOUND else None)
-
-    def _tall(self, line: Floats) -> Floats:
-        """The dual as weights with a w0 slot."""
-        from scipy.linalg import solve_triangular
-
-        v = np.zeros(self.width)
+        if end != FOUND:
+            self.start()
+            return Found(list(sets), None)
+        v = np.zeros(self.width)  # the dual, which tall gives a w0 slot
         if len(self.columns):
             v[self.columns] = solve_triangular(self.triangle, line[:-1])
-        return tall(self.examples, self.scaling, v)
+        return Found(list(sets), tall(self.examples, self.scaling, v))
 
 
 @dataclass(frozen=True, eq=False)

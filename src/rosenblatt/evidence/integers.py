@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine import Kernel, in_threads, one_pass
 from rosenblatt.examples import Examples
-from rosenblatt.tables import refuse_non_finite
+from rosenblatt.tables import numbers_in, refuse_non_finite
 
 BATCH = 2**16  # numbers in a batch of rows: they stay in the cache
 PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)  # a remainder's square fits in 64 bits
@@ -126,7 +126,7 @@ def smallest_exponent(numbers: NDArray[np.float64]) -> int:
 
 def unit_of(examples: Examples) -> int:
     """The largest unit in which every number of the data is an integer."""
-    numbers = (X if isinstance(X, np.ndarray) else X.data for _, X, _ in batches(examples))
+    numbers = (numbers_in(X) for _, X, _ in batches(examples))
     constant = smallest_exponent(np.array([examples.x0]))
     return min([constant, *map(smallest_exponent, numbers)])
 
@@ -190,7 +190,7 @@ def _settled(
     smallest float. Where a number overflows the comparison is false, and integers decide.
     """
     share = 4 * (len(w) + 2) * 2.0**-53
-    numbers = (X if isinstance(X, np.ndarray) else X.data).ravel()
+    numbers = numbers_in(X)
     with np.errstate(all="ignore"):
         s = y * _scores(X, w, x0)
         if _never_rounded(numbers, x0, most * len(w)):
@@ -323,8 +323,7 @@ def _zero_modulo(
 
 def primes_enough(weights: Sequence[int], examples: Examples, rows: Rows) -> tuple[int, ...]:
     """Primes whose product is above any |w·z| of some rows: zero modulo all of them is zero."""
-    X = examples.X[rows]
-    numbers = np.append(X if isinstance(X, np.ndarray) else X.data, examples.x0)
+    numbers = np.append(numbers_in(examples.X[rows]), examples.x0)
     spread = int(np.frexp(np.abs(numbers).max())[1]) - smallest_exponent(numbers)
     size = max(map(abs, weights)).bit_length() + len(weights).bit_length()
     return _primes((54 + max(spread, 0) + size) // 30 + 1)

@@ -26,6 +26,7 @@ import rosenblatt.scoring as scoring
 from rosenblatt.clock import StatusLine
 from rosenblatt.engine import REORDER, Kernel, helpers, one_pass
 from rosenblatt.evidence.signed import GAP, Floats, Rows, Signed, gap_of
+from rosenblatt.examples import stack_tables
 from rosenblatt.kernels import add, score
 from rosenblatt.scoring import squared_length
 from rosenblatt.words import counted
@@ -161,7 +162,7 @@ class WorkingSet:
         if len(self.rows) + len(new) > self.most + self.k:
             self._leave_out(s)
         Z = self.signed.take(new)
-        self.Z = Z if self.Z is None else _stack(self.Z, Z)
+        self.Z = Z if self.Z is None else stack_tables((self.Z, Z))
         self.rows = np.concatenate((self.rows, new))
         self.lengths = np.concatenate((self.lengths, np.sqrt((Z * Z).sum(axis=1))))
         return True
@@ -219,14 +220,6 @@ def worst_of_parts(s: Floats, parts: int) -> Rows:
     if whole * width < len(s):
         return np.append(least, whole * width + s[whole * width :].argmin())
     return least
-
-
-def _stack(top: Any, bottom: Any) -> Any:
-    if isinstance(top, np.ndarray):
-        return np.concatenate((top, bottom))
-    from scipy import sparse
-
-    return sparse.vstack((top, bottom), format="csr")
 
 
 # The compiled loops. `c` is an active set of k members.
