@@ -15,10 +15,10 @@ from rosenblatt.evidence.cone import (
     INFINITE,
     SHORT,
     UNKNOWN,
+    Crossed,
     blame,
     partition,
 )
-from rosenblatt.evidence.crossed import Crossed
 from rosenblatt.evidence.families import (
     INTERCEPT,
     Name,
