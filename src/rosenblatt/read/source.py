@@ -27,6 +27,7 @@ from rosenblatt.messages import Parameter
 from rosenblatt.words import listed
 
 HEAD = 1 << 20  # bytes looked at to recognise a format
+FIRST = 1000  # bytes in which a null byte tells that a file is not text
 # What is refused beyond, as docs/limits.md says: bytes of a line of text, columns of a table.
 LONGEST_LINE, MOST_COLUMNS = 1 << 24, 250_000
 UNPACKED = 4  # how much larger compressed text is, about
@@ -153,11 +154,10 @@ class Source:
         """
         check, parts, lines, size = TextCheck(self.name), list[bytes](), 0, 0
         for block in self.blocks():
-            if not parts and is_binary(block):
-                return block
-            parts.append(check(block))
+            binary = not parts and is_binary(block)
+            parts.append(block if binary else check(block))
             lines, size = lines + block.count(b"\n"), len(block)
-            if size < HEAD or lines >= 3:
+            if binary or size < HEAD or lines >= 3:
                 break
         data = b"".join(parts)
         end = data.rfind(b"\n")
@@ -263,8 +263,8 @@ MAGIC = {
     b"\xff\xff\xff\xff": "Arrow",
     b"\x93NUMPY": "NumPy",
 }
-# A byte-order mark of another encoding than UTF-8, and nothing behind it.
-NOTHING = rb"(?:\xff\xfe|\xfe\xff|\x00\x00\xfe\xff)[\x00\s]*\Z"
+# Byte-order marks: a file that begins with one is text, though it may hold null bytes.
+MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 # A first line that can be nothing but LIBSVM.
 ENTRIES = re.compile(rb"^\s*[+-]?[\w.,+-]*(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#.*)?$")
 
@@ -298,16 +298,16 @@ def format_of(source: Begun, layout: Layout = Layout()) -> str:
     for magic, name in MAGIC.items():
         if head.startswith(magic):
             return name
-    foreign = what_is(head)
-    if foreign is None and (packed := compression_of(head)) is not None:
+    if (packed := compression_of(head)) is not None:
         how = f"unpack them first, as {UNPACKS[packed]} does"
         raise DataError(f"{source.name} holds {packed} data; {how}.")
-    if foreign is not None:
-        raise DataError(f"{source.name} is {foreign}.")
+    if layout.encoding is None and is_binary(head):
+        kinds = "a text table (CSV, JSON lines, LIBSVM), Parquet, Arrow or NumPy file"
+        raise DataError(f"{source.name} is not {kinds}. Save the table as CSV and give that file.")
     if source.suffix in FORMATS:
         return FORMATS[source.suffix]
     first = next((line for line in head.splitlines() if line.strip()), b"").strip()
-    if first.startswith(b"{"):
+    if re.match(rb"\s*(\[\s*)?\{", head):  # one JSON array, too: its reader says what is wrong
         return "JSON lines"
     return "LIBSVM" if ENTRIES.match(first) else "CSV"
 
@@ -337,16 +337,25 @@ def compression_of(first: bytes) -> str | None:
     return next((name for magic, name in PACKED.items() if first.startswith(magic)), None)
 
 
+def is_binary(head: bytes) -> bool:
+    """Return whether a file that begins so is not a table written as text.
+
+    Examples
+    --------
+    >>> is_binary(b"PAR1"), is_binary(b"GIF89a" + bytes(1)), is_binary(b"age,approved")
+    (True, True, False)
+    """
+    is_known = head.startswith(tuple(MAGIC)) or compression_of(head) is not None
+    return is_known or (b"\0" in head[:FIRST] and not head.startswith((b"{", *MARKS)))
+
+
 def table_in(path: str, name: str) -> str:
     """The file of a zip that holds its one table; refuses what has none or several."""
     try:
         with zipfile.ZipFile(path) as archive:
             inside = [one for one in archive.infolist() if not _is_beside(one.filename)]
-            office = office_document(archive)
     except (*UNREADABLE, ValueError) as trouble:
         raise DataError(f"{name} is not a whole zip file: {str(trouble).rstrip('.')}.") from None
-    if office is not None:
-        raise DataError(f"{name} is {office}.")
     tables = inside
     if len(inside) != 1:
         tables = [one for one in inside if PurePosixPath(one.filename).suffix.lower() in FORMATS]
@@ -363,104 +372,6 @@ def _is_beside(name: str) -> bool:
     parts = PurePosixPath(name).parts
     hidden = not parts or parts[-1].startswith(".") or parts[-1] == "Thumbs.db"
     return name.endswith("/") or hidden or parts[0] == "__MACOSX"
-
-
-AS_CSV = "save it as CSV and give that file"
-SHEET = "; save the sheet that is meant as CSV and give that file"
-PICTURE = "; give a table of numbers, one row a picture"
-UNPACK = "; unpack it first"
-R_DATA = "an R data file; write its table with write.csv and give that file"
-FOREIGN = {
-    b"%PDF-": "a PDF document; copy its table into a CSV file and give that",
-    b"\x89PNG\r\n": "a PNG picture" + PICTURE,
-    b"\xff\xd8\xff": "a JPEG picture" + PICTURE,
-    b"GIF8": "a GIF picture" + PICTURE,
-    b"II*\x00": "a TIFF picture" + PICTURE,
-    b"MM\x00*": "a TIFF picture" + PICTURE,
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old Excel or Word file; " + AS_CSV,
-    b"{\\rtf": "a rich text document; " + AS_CSV,
-    b"SQLite format 3\x00": "an SQLite database; export the table that is meant as CSV",
-    b"\x89HDF\r\n": "an HDF5 file; export the table that is meant as CSV or Parquet",
-    b"MATLAB 5.0 MAT-file": "a MATLAB file; export the table that is meant as CSV",
-    b"MATLAB 7": "a MATLAB file; export the table that is meant as CSV",
-    b"$FL2": "an SPSS file; " + AS_CSV,
-    b"<stata_dta>": "a Stata file; " + AS_CSV,
-    b"RDX2\n": R_DATA,
-    b"RDX3\n": R_DATA,
-    b"7z\xbc\xaf\x27\x1c": "a 7z archive" + UNPACK,
-    b"Rar!\x1a\x07": "a RAR archive" + UNPACK,
-}
-PATTERNS = {
-    rb"\x80[\x02-\x05]": "a pickle, which runs whatever is in it and is not read; " + AS_CSV,
-    rb"RIFF....WEBP": "a WebP picture" + PICTURE,
-    rb"BM....\x00\x00\x00\x00": "a BMP picture" + PICTURE,
-    rb".{257}ustar": "a tar archive" + UNPACK,
-    rb"(?i)\s*<(!doctype html|html)\b": "a web page; save its table as CSV and give that file",
-    rb"\s*<\?xml\b": "an XML document; " + AS_CSV,
-    NOTHING: "empty",
-    rb"\s*\[\s*\{": "one JSON array; write one object a line instead, as jq -c '.[]' does",
-}
-OFFICE = {
-    "xl/": "an Excel workbook" + SHEET,
-    "word/": "a Word document; " + AS_CSV,
-    "ppt/": "a PowerPoint presentation; " + AS_CSV,
-}
-OPEN_DOCUMENT = {
-    b"spreadsheet": "an OpenDocument spreadsheet" + SHEET,
-    b"text": "an OpenDocument text; " + AS_CSV,
-}
-
-
-# In a pipe only the beginning of a zip file can be seen: the names of files, each before its bytes.
-IN_A_PIPE = {
-    **{
-        rb"(?=PK\x03\x04).*?PK\x03\x04.{26}" + folder.encode(): kind
-        for folder, kind in OFFICE.items()
-    },
-    **{
-        rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\." + word: kind
-        for word, kind in OPEN_DOCUMENT.items()
-    },
-}
-
-
-def what_is(head: bytes) -> str | None:
-    """What a file is that begins so, and what to do; None where it may be a table.
-
-    Examples
-    --------
-    >>> what_is(b"%PDF-1.7")
-    'a PDF document; copy its table into a CSV file and give that'
-    >>> what_is(b"age,approved") is None
-    True
-    """
-    for magic, kind in FOREIGN.items():
-        if head.startswith(magic):
-            return kind
-    for pattern, kind in {**PATTERNS, **IN_A_PIPE}.items():
-        if re.match(pattern, head, re.DOTALL):
-            return kind
-    return None
-
-
-def is_binary(head: bytes) -> bool:
-    """Return whether a file that begins so is surely not a table written as text."""
-    is_known = head.startswith(tuple(MAGIC)) or compression_of(head) is not None
-    return is_known or what_is(head) is not None
-
-
-def office_document(archive: zipfile.ZipFile) -> str | None:
-    """The kind of document that a zip file is, as office programs and others write them."""
-    names = archive.namelist()
-    if "[Content_Types].xml" in names:
-        return next(
-            (kind for folder, kind in OFFICE.items() if any(n.startswith(folder) for n in names)),
-            "an office document; " + AS_CSV,
-        )
-    if names[:1] == ["mimetype"]:
-        kind = archive.read("mimetype")[:100]
-        return next((told for word, told in OPEN_DOCUMENT.items() if word in kind), None)
-    return None
 
 
 CGROUP = Path("/sys/fs/cgroup")
