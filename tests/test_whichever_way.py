@@ -25,7 +25,6 @@ from rosenblatt.errors import UserError
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.read import Layout, Source, columnar, csv, jsonlines, libsvm, survey
 from rosenblatt.read.convert import converted
-from rosenblatt.read.csv import CHAIN, MISSING, Types
 from rosenblatt.read.data import FileTable, planned, read_data, read_in_passes
 from rosenblatt.read.plan import Wishes, plan_table
 
@@ -40,8 +39,6 @@ CELLS = (
     *("2020-01-01", "12:30", "2020-01-01T10:00:00Z", 'q"q', "p,p", "l\nl", "free prize now"),
     *("123456789", "9007199254740993", "-12345678901234567890", "null"),
 )
-# A whole number that no double is stays text, which PyArrow alone would round.
-EXACT = [cell for cell in CELLS if not re.fullmatch(r"-?\d{16,}", cell)]
 NAMES = ("a", "b b", 'c"c', "d,d", "é", "e;", "G", "1", "label", "entries", "column 3", "y=", "nan")
 
 
@@ -315,33 +312,6 @@ def test_every_way_gives_one_verdict_and_proofs_that_check_each_other(
     for proof in (ours.proof, theirs.proof, sparse.proof):
         assert proof.check(csr_array(dense(whole.X)), whole.y)
     tried(f"hostile tables decided in every way: {ours.verdict}")
-
-
-@given(st.lists(st.sampled_from(EXACT), min_size=1, max_size=4), st.sampled_from(".,"))
-def test_types_found_batch_by_batch_are_those_that_pyarrow_finds_at_once(cells, decimal):
-    options = {
-        "null_values": list(MISSING),
-        "strings_can_be_null": False,
-        "decimal_point": decimal,
-    }
-    whole = pa.csv.read_csv(
-        pa.BufferReader("".join(quoted([cell, "x"]) for cell in cells).encode()),
-        pa.csv.ReadOptions(column_names=["c", "d"]),
-        pa.csv.ParseOptions(newlines_in_values=True),
-        pa.csv.ConvertOptions(**options),
-    )
-    types = Types(["c"], options)
-    for cell in cells:
-        types.add(pa.record_batch({"c": pa.array([cell.encode()])}))
-    assert types.found() == {"c": whole.schema.field("c").type}
-    assert types.found()["c"] in CHAIN
-
-
-def test_bytes_that_are_no_text_are_found_in_any_batch():
-    types = Types(["c"], {})
-    for cell in (b"1", b"\xff", b"2"):
-        types.add(pa.record_batch({"c": pa.array([cell])}))
-    assert types.found() == {"c": pa.binary()}
 
 
 @example([5e-324, 0.0], [])

@@ -28,13 +28,14 @@ NAMES = ["d", "d.csv", "d.tsv", "d.dat", "d.jsonl", "d.svm"]
 @pytest.mark.parametrize("text", ["", "\n", "\r\n", "\n \n\n"])
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_byte_order_mark_and_nothing_else_is_empty(name, packed, text, encoding, tmp_path):
+def test_a_byte_order_mark_and_nothing_else_is_refused(name, packed, text, encoding, tmp_path):
     content = MARKS[encoding] + text.encode(encoding)
     path = tmp_path / (name + ".gz" * packed)
     path.write_bytes(gzip.compress(content) if packed else content)
     source = Source.find(str(path))
+    must_be_utf_8 = encoding != "utf-8" and name in ("d.jsonl", "d.svm")
     for read in (read_whole, read_schema, lambda source: list(read_batches(source))):
-        with pytest.raises(DataError, match="is empty"):
+        with pytest.raises(DataError, match="not UTF-8 text" if must_be_utf_8 else "is empty"):
             read(source)
 
 

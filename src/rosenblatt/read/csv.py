@@ -11,15 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
 from rosenblatt.errors import BadCellError, DataError, FileRowError, UsageError, one_line
 from rosenblatt.messages import Message, Parameter
-from rosenblatt.read.ahead import ahead
-from rosenblatt.read.columns import decoded
+from rosenblatt.read.ahead import ahead, side_by_side
 from rosenblatt.read.source import (
     HEAD,
     LONGEST_LINE,
@@ -34,7 +32,7 @@ from rosenblatt.read.source import (
     too_wide,
     twice,
 )
-from rosenblatt.tables import LARGE, is_changed_text
+from rosenblatt.read.types import MISSING, Types, convert_promised, typed
 from rosenblatt.words import counted
 
 BLOCK = 4 << 20  # bytes of text in a record batch
@@ -44,11 +42,6 @@ LINES = 64  # in a block at the least: each one costs a little for every column
 
 SEPARATORS = (",", "\t", ";", "|")
 BLANKS = " "
-# What PyArrow takes as missing, and the question mark of the UCI collection.
-MISSING = (
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
-    *("1.#QNAN", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "?"),
-)
 LIKE_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+|\d+,\d+)([eE][+-]?\d+)?\s*$"  # commas too
 
 QUOTES = "Look for a quotation mark that is not closed."
@@ -94,16 +87,9 @@ class Dialect:
         """The types of columns, of those that there are."""
         names = set(self.names)
         known = {name: kind for name, kind in types.items() if name in names}
-        return csv.ConvertOptions(column_types=known, **{**self.cells, **more})
-
-    @property
-    def cells(self) -> dict[str, Any]:
-        """How cells are converted, whatever the type."""
-        return {
-            "null_values": list(MISSING),
-            "strings_can_be_null": False,
-            "decimal_point": self.decimal,
-        }
+        return csv.ConvertOptions(
+            column_types=known, null_values=list(MISSING), decimal_point=self.decimal, **more
+        )
 
 
 def find_dialect(source: Begun, layout: Layout) -> Dialect:
@@ -342,51 +328,64 @@ def read_whole(source: Source, layout: Layout) -> Any:
     """All rows, each column with the type that fits all of its cells, or the one that is known."""
     dialect = find_dialect(source, layout)
 
-    def written(names: list[str]) -> Any:
-        return pa.Table.from_batches(list(_as_text(source, dialect, names)))
-
     def read(size: int) -> Iterator[Any]:
         with _text(source, dialect) as stream:
             yield csv.read_csv(
                 stream,
                 dialect.read_options(block_size=size),
                 dialect.parse_options(),
-                dialect.convert_options(layout.types),
+                dialect.convert_options(dict.fromkeys(dialect.names, pa.binary())),
             )
 
     try:
-        return _unrounded(next(_in_blocks(read, _block(dialect, WHOLE_BLOCK))), written)
+        table = next(_in_blocks(read, _block(dialect, WHOLE_BLOCK)))
     except UNREADABLE as trouble:
-        _find_bad_cell(source, dialect, layout.types, 0)
         raise _explained(source, dialect, trouble) from None
+    names = set(dialect.names)
+    known = _convert(table, {n: k for n, k in layout.types.items() if n in names}, dialect)
+
+    def convert(name: str) -> Any:
+        return known[name] if name in known else typed(table.column(name), dialect.decimal)
+
+    columns = side_by_side(convert, dialect.names)
+    return pa.Table.from_arrays(list(columns), list(dialect.names))
 
 
 def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Record batches; columns without a known type stay text."""
     dialect = find_dialect(source, layout)
     types = {name: layout.types.get(name, pa.string()) for name in dialect.names}
-    beside: list[Iterator[tuple[int, Any]]] = []  # one reader of the same blocks as text, if any
-
-    def written(number: int, names: list[str]) -> Any:
-        if not beside:
-            beside.append(enumerate(_as_text(source, dialect, names)))
-        return next(batch for at, batch in beside[0] if at == number)
-
     done = 0
     try:
-        for number, batch in enumerate(_batches(source, dialect, types)):
-            yield _unrounded(batch, functools.partial(written, number))
+        for batch in _batches(source, dialect, dialect.names):
+            columns = _convert(batch, types, dialect, done)
+            yield pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
             done += batch.num_rows
     except UNREADABLE as trouble:
-        _find_bad_cell(source, dialect, types, done)
         raise _explained(source, dialect, trouble) from None
+
+
+def _convert(
+    rows: Any, types: Mapping[str, Any], dialect: Dialect, start: int = 0
+) -> dict[str, Any]:
+    """Convert columns of text; raise BadCellError for the first row that is not as promised."""
+    columns, bad = {}, []
+    for name, kind in types.items():
+        try:
+            columns[name] = convert_promised(rows.column(name), kind, dialect.decimal, name)
+        except BadCellError as trouble:
+            trouble.row += start
+            bad.append(trouble)
+    if bad:
+        raise min(bad, key=lambda cell: cell.row)
+    return columns
 
 
 def read_schema(source: Source, layout: Layout) -> Any:
     """The columns and types of all rows, as `read_whole` has them, in little memory."""
     dialect = find_dialect(source, layout)
     known = {name: kind for name, kind in layout.types.items() if name in set(dialect.names)}
-    types = Types([name for name in dialect.names if name not in known], dialect.cells)
+    types = Types([name for name in dialect.names if name not in known], dialect.decimal)
     as_bytes = dict.fromkeys(types.fitting, pa.binary())
     for batch in ahead(read_batches(source, replace(layout, types={**as_bytes, **known}))):
         types.add(batch)
@@ -406,26 +405,24 @@ def parse_lines(dialect: Dialect, data: bytes, types: Any, **convert: Any) -> An
 
 def cell_text(source: Source, layout: Layout, row: int, column: str) -> str | None:
     """A cell as it is written, row counted from 0."""
-    for batch in _as_text(source, find_dialect(source, layout), [column]):
+    for batch in _batches(source, find_dialect(source, layout), [column]):
         if row < batch.num_rows:
-            return str(batch.column(0)[row].as_py())
+            return str(batch.column(0)[row].as_py().decode(errors="replace"))
         row -= batch.num_rows
     return None
 
 
-def _as_text(source: Source, dialect: Dialect, columns: list[str]) -> Iterator[Any]:
-    types = dict.fromkeys(columns, pa.string())
-    return _batches(source, dialect, types, include_columns=columns)
+def _batches(source: Source, dialect: Dialect, columns: Sequence[str]) -> Iterator[Any]:
+    """Yield some columns of a file as bytes."""
+    types = dict.fromkeys(columns, pa.binary())
 
-
-def _batches(source: Source, dialect: Dialect, types: Any, **convert: Any) -> Iterator[Any]:
     def read(size: int) -> Iterator[Any]:
         with _text(source, dialect) as stream:
             yield from csv.open_csv(
                 stream,
                 dialect.read_options(block_size=size, use_threads=False),
                 dialect.parse_options(),
-                dialect.convert_options(types, **convert),
+                dialect.convert_options(types, include_columns=list(columns)),
             )
 
     return _in_blocks(read, _block(dialect, BLOCK))
@@ -462,65 +459,6 @@ def _block(dialect: Dialect, usual: int) -> int:
     """The bytes of a block: more than usual where lines are long, as far as memory allows."""
     many = min(LINES * dialect.line, 16 * batch_bytes())
     return min(max(usual, many, 2 * dialect.line), LONGEST_BLOCK)
-
-
-def _unrounded(rows: Any, written: Callable[[list[str]], Any]) -> Any:
-    """Rows in which doubles stand for no other whole numbers than were written.
-
-    Where some would, the column is as it is written, and whoever takes it as numbers can tell
-    which cell it is; `written` gives the text of all columns of doubles, in one go.
-    """
-    kinds = zip(rows.schema.names, rows.schema.types, strict=True)
-    doubles = [name for name, kind in kinds if pa.types.is_float64(kind)]
-    suspects = [name for name in doubles if _has_large(rows.column(name))]
-    if not suspects:
-        return rows
-    texts = written(doubles)
-    columns = dict(zip(rows.schema.names, rows.columns, strict=True))
-    columns |= {name: texts.column(name) for name in suspects if rounds(texts.column(name))}
-    return type(rows).from_arrays(list(columns.values()), list(columns))
-
-
-def _has_large(column: Any) -> bool:
-    parts = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    numbers = (part.to_numpy(zero_copy_only=False) for part in parts)
-    return any(np.fmax.reduce(np.abs(some), initial=0.0) >= LARGE for some in numbers)
-
-
-def _find_bad_cell(source: Source, dialect: Dialect, types: Any, done: int) -> None:
-    """Raise BadCellError for the first cell after `done` rows that is not of its promised type."""
-    promised = [n for n in dialect.names if types.get(n, pa.binary()) != pa.binary()]
-    if not promised:
-        return
-    as_bytes = dict.fromkeys(promised, pa.binary())
-    try:
-        start = 0
-        for batch in _batches(source, dialect, as_bytes, include_columns=promised):
-            if start + batch.num_rows > done:
-                bad = [_bad_cell(batch.column(n), types[n], n, start) for n in promised]
-                first = min(filter(None, bad), key=lambda cell: cell.row, default=None)
-                if first is not None:
-                    raise first
-            start += batch.num_rows
-    except UNREADABLE:
-        return
-
-
-def _bad_cell(cells: Any, kind: Any, name: str, start: int) -> BadCellError | None:
-    try:
-        cells = decoded(cells, name)
-        cells.cast(kind)
-    except BadCellError as bad:
-        bad.row += start
-        return bad
-    except pa.ArrowInvalid:
-        for n, cell in enumerate(cells):
-            text = cell.as_py().strip()
-            try:
-                text in MISSING or pa.scalar(text).cast(kind)
-            except pa.ArrowInvalid:
-                return BadCellError(start + n, name, text)
-    return None
 
 
 def _explained(source: Source, dialect: Dialect, trouble: BaseException) -> DataError:
@@ -579,103 +517,3 @@ def _is_odd(row: Any) -> bool:
     except UnicodeDecodeError:
         return True
     return False
-
-
-# In the order in which PyArrow tries them; what fits none of them is bytes.
-CHAIN = (
-    *(pa.null(), pa.int64(), pa.bool_(), pa.date32(), pa.time32("s")),
-    *(pa.timestamp("s"), pa.timestamp("ns"), pa.timestamp("s", "UTC"), pa.timestamp("ns", "UTC")),
-    *(pa.float64(), pa.string()),
-)
-
-
-FIRST = 100  # cells of a column, of which the first that is not missing mostly tells its type
-LONG = r"\d{16}"  # whole numbers that may be rounded have so many digits at least
-
-
-def rounds(texts: Any) -> bool:
-    """Whether, as doubles, cells would be other whole numbers than are written there."""
-    long = texts.filter(pc.match_substring_regex(texts, LONG))
-    return any(map(is_changed_text, pc.unique(long).to_pylist()))
-
-
-def _first_written(cells: Any) -> str | None:
-    """Return the first of some cells that is not missing, without blanks around it."""
-    texts = (text.strip() for text in cells.slice(0, FIRST).drop_null().to_pylist())
-    return next((text for text in texts if text not in MISSING), None)
-
-
-def _rules_out(text: str | None, kind: Any) -> bool:
-    """Return whether a cell is surely not of a type, without PyArrow, which is slower to ask."""
-    if text is None:
-        return False
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return "-" not in text
-    if pa.types.is_time(kind):
-        return ":" not in text
-    if pa.types.is_boolean(kind):
-        return text.lower() not in ("0", "1", "false", "true")
-    if pa.types.is_null(kind):
-        return True
-    return text.lstrip("+-")[:1] not in "0123456789.,iInN"  # also infinities
-
-
-class Types:
-    """Which types fit all cells so far of each column; the first of the chain is taken.
-
-    PyArrow takes the first type of a list that every cell fits. Which types all cells so far fit
-    can be told batch by batch; each batch is asked by PyArrow's own conversion.
-    """
-
-    def __init__(
-        self, names: Sequence[str], convert: dict[str, Any], chain: Sequence[Any] = CHAIN
-    ) -> None:
-        self.convert = convert
-        self.fitting = {name: list(chain) for name in names}
-
-    def add(self, batch: Any) -> None:
-        """Look at a batch of bytes."""
-        texts = {}
-        for name, fitting in self.fitting.items():
-            if fitting:
-                try:
-                    texts[name] = batch.column(name).cast(pa.string())
-                except pa.ArrowInvalid:
-                    self.fitting[name] = []
-        for name, cells in texts.items():
-            if pa.float64() in self.fitting[name] and rounds(cells):
-                self.fitting[name].remove(pa.float64())
-        firsts = {name: _first_written(cells) for name, cells in texts.items()}
-        for kind in CHAIN[:-1]:  # text is text
-            asked = {n: cells for n, cells in texts.items() if kind in self.fitting[n]}
-            for name in [n for n in asked if _rules_out(firsts[n], kind)]:
-                self.fitting[name].remove(kind)
-                del asked[name]
-            if asked and not self._fit(asked, kind):
-                for name in [n for n in asked if not self._fit({n: asked[n]}, kind)]:
-                    self.fitting[name].remove(kind)
-
-    def found(self) -> dict[str, Any]:
-        """The type of each column."""
-        return {
-            name: fitting[0] if fitting else pa.binary() for name, fitting in self.fitting.items()
-        }
-
-    def _fit(self, texts: dict[str, Any], kind: Any) -> bool:
-        lines = pa.BufferOutputStream()
-        names = [str(i) for i in range(len(texts))]
-        table = pa.Table.from_arrays(list(texts.values()), names)
-        csv.write_csv(
-            table, lines, csv.WriteOptions(include_header=False, quoting_style="all_valid")
-        )
-        data = lines.getvalue()
-        try:
-            csv.read_csv(
-                pa.BufferReader(data),
-                csv.ReadOptions(column_names=names, block_size=len(data) + 1),
-                csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-                csv.ConvertOptions(column_types=dict.fromkeys(names, kind), **self.convert),
-            )
-        except pa.ArrowInvalid:
-            return False
-        return True

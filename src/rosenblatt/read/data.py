@@ -77,7 +77,7 @@ READERS = {
     "Parquet": Reader(columnar.parquet_batches),
     "Arrow": Reader(columnar.arrow_batches),
     "JSON lines": Reader(jsonlines.read_batches, jsonlines.unify, jsonlines.conform),
-    "LIBSVM": Reader(libsvm.read_batches, libsvm.unify, lambda _, rows, schema: rows.cast(schema)),
+    "LIBSVM": Reader(libsvm.read_batches, libsvm.unify, libsvm.conform),
     "NumPy": Reader(columnar.npy_batches),
 }
 

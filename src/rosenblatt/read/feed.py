@@ -20,7 +20,7 @@ from rosenblatt.messages import Message, Parameter, with_column
 from rosenblatt.read import csv, jsonlines
 from rosenblatt.read.chunks import Chunk, LineStream, Place, RowChunk, RowStream
 from rosenblatt.read.columns import ENTRY, OWN, as_numbers, is_moment, is_text
-from rosenblatt.read.csv import MISSING, Dialect
+from rosenblatt.read.csv import Dialect
 from rosenblatt.read.encoding import in_rows
 from rosenblatt.read.kinds import FLAGS, Kinds, features, kind_of, kinds_told
 from rosenblatt.read.libsvm import LABEL
@@ -33,6 +33,7 @@ from rosenblatt.read.plan import (
     forced_kinds,
 )
 from rosenblatt.read.source import Layout, format_of
+from rosenblatt.read.types import MISSING
 from rosenblatt.scoring import LONGEST_SQUARED
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, missing
 from rosenblatt.words import column_called, counted, listed, shortened

@@ -10,7 +10,7 @@ from typing import Any
 from rosenblatt.errors import quoted
 from rosenblatt.messages import Message, Parameter
 from rosenblatt.read.columns import NUMBER, Vocabulary
-from rosenblatt.read.csv import MISSING
+from rosenblatt.read.types import MISSING
 from rosenblatt.tables import PROMISED, is_changed_text
 from rosenblatt.words import column_called, listed, shortened
 

@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from rosenblatt.errors import FileRowError
 from rosenblatt.read.columns import nulled
-from rosenblatt.read.csv import BLOCK, Types
+from rosenblatt.read.csv import BLOCK
 from rosenblatt.read.source import Layout, Source, WholeLines
+from rosenblatt.read.types import Types, convert
 
 LABEL, ENTRIES = "label", "entries"
 LINE = r"^(?:\+?(?P<label>[^\s:]+)(?:\s+|$))?(?:qid:\d+(?:\s+|$))?(?P<entries>.*)$"
@@ -49,7 +50,13 @@ def _split(text: str) -> Any:
 
 def unify(source: Source, batches: Iterable[Any]) -> Any:
     """The schema of all rows: labels are numbers where all of them are."""
-    types = Types([LABEL], {"null_values": [""]}, (pa.int64(), pa.float64(), pa.string()))
+    types = Types([LABEL], kinds=(pa.int64(), pa.float64(), pa.string()))
     for batch in batches:
         types.add(batch)
     return pa.schema({**types.found(), ENTRIES: pa.string()})
+
+
+def conform(source: Source, batch: Any, schema: Any) -> Any:
+    """Return a batch with labels of the type that all rows have."""
+    labels = convert(batch.column(LABEL), schema.field(LABEL).type)
+    return pa.RecordBatch.from_arrays([labels, batch.column(ENTRIES)], schema=schema)

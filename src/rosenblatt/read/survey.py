@@ -24,8 +24,8 @@ from rosenblatt.read.columns import (
     refused,
     split_entries,
 )
-from rosenblatt.read.csv import MISSING
 from rosenblatt.read.encoding import plain_labels
+from rosenblatt.read.types import MISSING
 
 RUN = 1 << 16  # numbers are added up so many at a time, counted from the first row
 CACHED = 1 << 13  # and of these so many, for which memory is at hand
