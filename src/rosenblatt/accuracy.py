@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.clock import CHEAP, Deadline
+from rosenblatt.clock import Deadline
 from rosenblatt.errors import UsageError
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
@@ -353,7 +353,7 @@ class Tester:
     @property
     def _too_late(self) -> bool:
         """Whether the time is over; few rows are learnt from whatever the time."""
-        return self.deadline.over and self.data.examples.numbers.size > CHEAP
+        return self.deadline.over_for(self.data.examples.numbers.size)
 
     def _trial(self, kind: str, splits: list[tuple[Any, Any]]) -> Trial | str:
         """Learn and test on each split; what one leaves of its share is there for the others."""

@@ -116,6 +116,10 @@ class Deadline:
         """Whether the time is over."""
         return self.end <= now()
 
+    def over_for(self, numbers: int) -> bool:
+        """Return whether it is too late to work on a number of numbers; few are always worked on."""
+        return numbers > CHEAP and self.over
+
     def share(self, part: float, late: float = 0.0) -> Deadline:
         """A deadline after a part of the time that is left; a last step may take a larger part."""
         if self.end == math.inf:

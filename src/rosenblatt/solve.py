@@ -390,10 +390,10 @@ def _learnt(data: Data, how: How, time: tuple[Deadline, bool], watcher: Watcher)
         decided = replace(decided, more=_infinite(data.blocks))
         if decided.more:
             watcher.step("", decided.more)
-    share = deadline.share(LINE_SHARE if has_trial else 1.0)
     if deadline is NEVER and decided.separator is not None and how.algorithm == "auto":
-        share = Deadline.after(max(AS_LONG_AGAIN, clock.now() - begun))
-    outcome = learn_line(data.blocks, how, decided.separator, watcher, share)
+        deadline = Deadline.after(max(AS_LONG_AGAIN, clock.now() - begun))
+    share = LINE_SHARE if has_trial else 1.0
+    outcome = learn_line(data.blocks, how, decided.separator, watcher, deadline, share)
     if decided.fewest > outcome.lower_bound:
         outcome = replace(outcome, lower_bound=decided.fewest, proof=decided.answer.proof)
     for step in outcome.steps:

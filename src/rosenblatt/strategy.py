@@ -112,16 +112,20 @@ def learn_line(
     separator: Hypothesis | None,
     watcher: Watcher,
     deadline: Deadline,
+    share: float = 1.0,
 ) -> Outcome:
     """Learn by the algorithm asked for, or by the one that suits.
 
-    A separator is a line without mistakes, where one is known.
+    A separator is a line without mistakes, where one is known. Learning gets a share of the time
+    that scaling leaves. Where it leaves none, many rows are not scaled, and nothing is learnt
+    from them: the most frequent label is predicted, or the separator is used.
     """
-    if how.scale:
-        scaling = Scaling.of(blocks)
-        task = Task(blocks, _scaled(blocks, scaling), scaling, how, watcher, deadline)
-    else:
-        task = Task(blocks, blocks, None, how, watcher, deadline)
+    scaled, scaling = blocks, None
+    if how.scale and not _too_late(blocks, deadline):
+        found = Scaling.of(blocks)
+        if not _too_late(blocks, deadline):
+            scaled, scaling = _scaled(blocks, found), found
+    task = Task(blocks, scaled, scaling, how, watcher, deadline.share(share))
     algorithm = how.algorithm
     if algorithm == "auto" and separator is not None:
         algorithm = "pla"
@@ -129,6 +133,11 @@ def learn_line(
         in_memory = "better" if isinstance(blocks, JointExamples) else "fewest"
         algorithm = in_memory if isinstance(blocks, Examples) else "pocket"
     return LEARNERS[algorithm](task, separator)
+
+
+def _too_late(blocks: Blocks, deadline: Deadline) -> bool:
+    """Return whether there is no time for another pass over rows in memory; few take none."""
+    return isinstance(blocks, Examples) and deadline.over_for(blocks.numbers.size)
 
 
 def _scaled(blocks: Blocks, scaling: Scaling) -> Blocks:
@@ -323,6 +332,8 @@ def _by_better(task: Task, separator: Hypothesis | None) -> Outcome:
     first = _by_pocket(replace(task, deadline=task.deadline.share(HALF)), separator)
     if first.interrupted or not first.mistakes:
         return first
+    if _too_late(task.blocks, task.deadline):
+        return replace(first, reason="time_limit")
     try:
         second = _by_average(task, separator)
     except KeyboardInterrupt:
@@ -355,6 +366,8 @@ def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
     first = _by_pocket(replace(task, deadline=task.deadline.share(POCKET_SHARE)), separator)
     if first.interrupted or not first.mistakes:
         return first
+    if _too_late(task.blocks, task.deadline):
+        return replace(first, reason="time_limit")
     try:
         found = _searched(task)
     except KeyboardInterrupt:

@@ -175,6 +175,8 @@ class PocketWalk(Walk):
             start,
             None if told is None else lambda so_far: told(number, so_far, self.pocket),
         )
+        # Where there was time to begin, the first corrections are judged, however long that takes.
+        too_late = self.deadline.over_for(self.n * self.entries)
         self.plan, self.number = plan, number
         self.stop: Reason | None = None
         self.pocket = Pocket(self.start, ())
@@ -187,6 +189,8 @@ class PocketWalk(Walk):
             self.pocket = Pocket(self.start, ((0, self.judge.alone(self.start)),))
             self.kept, self.t = [], 1
             self.confirmed = self.pocket.mistakes == 0
+            if too_late:
+                self.stop = "time_limit"
             # All ways of summing two scores in doubles differ by less, times the largest w.
             small = self.examples.weights is None and self.examples.numbers.size <= SMALL
             self.small = small and not engine.for_one_job()

@@ -120,7 +120,8 @@ def _quick_try(signed: Signed) -> Vector:
     if not (examples.is_sparse or examples.d >= MANY_FEATURES):
         return ()
     try:
-        run = algorithms.pla(examples, budget=algorithms.Budget(cycles=QUICK_CYCLES))
+        budget = algorithms.Budget(QUICK_CYCLES, seconds=signed.deadline.left)
+        run = algorithms.pla(examples, budget=budget)
     except algorithms.WeightsOverflowError:
         return ()
     signed.passes += run.cycles + 1
