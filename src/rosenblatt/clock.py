@@ -117,7 +117,7 @@ class Deadline:
         return self.end <= now()
 
     def over_for(self, numbers: int) -> bool:
-        """Return whether it is too late to work on a number of numbers; few are always worked on."""
+        """Return whether it is too late to work on many numbers; for few it never is."""
         return numbers > CHEAP and self.over
 
     def share(self, part: float, late: float = 0.0) -> Deadline:

@@ -263,6 +263,12 @@ class JointHypothesis(Hypothesis):
             return np.asarray(s.shape[1] - 1 - s[:, ::-1].argmax(axis=1))
         return np.asarray(s.argmax(axis=1))
 
+    @functools.cached_property
+    def _kinds(self) -> NDArray[np.intp]:
+        """The first label with the same weights, for each label."""
+        rows = [(w + 0.0).tobytes() for w in self.w]  # −0 becomes 0
+        return np.array([rows.index(row) for row in rows])
+
     def lead(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
         """How far a label is ahead of its best rival in each row of scores, and who that is."""
         others, rows = s.copy(), np.arange(len(y))
@@ -296,7 +302,7 @@ class JointHypothesis(Hypothesis):
         wrong, ahead, r = self._wrong(self._products(X, self._plain), y)
         lost = (ahead == 0) | ~np.isfinite(ahead)
         if self.zero == 0:  # the same weights score the same, which is a mistake
-            lost &= (self.w[y] != self.w[r]).any(axis=1)
+            lost &= self._kinds[y] != self._kinds[r]
         unsure = self._unsure(X, np.where(lost, 0.0, ahead), 2 * share)
         for k in np.flatnonzero((~wrong | lost) & unsure):
             wrong[k] = self._wrong(self._exact_scores(X, k), y[[k]])[0][0]
