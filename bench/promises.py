@@ -168,12 +168,12 @@ FAMILY = (
 )  # fmt: skip
 
 LIMITS = (
-    Promise("limits.learn-3000x400", 23, "rb.learn(time_limit=1), 3,000 × 400 at random: the slowest of 3, against twice the limit and 0.5 s", most(1)),
-    Promise("limits.learn-3000x600", 23, "rb.learn(time_limit=3), 3,000 × 600 at random: the slowest of 3, against twice the limit and 0.5 s", most(1)),
-    Promise("limits.learn-200000x50", 23, "rb.learn(time_limit=1), 200,000 × 50 at random: the slowest of 3, against twice the limit and 0.5 s", most(1)),
-    Promise("limits.learn-labels-2000x200", 23, "rb.learn(time_limit=1), 2,000 × 200 with 3 labels at random: the slowest of 3, against twice the limit and 0.5 s", most(1)),
-    Promise("limits.learn-labels-200000x50", 23, "rb.learn(time_limit=1), 200,000 × 50 with 3 labels at random: the slowest of 3, against twice the limit and 0.5 s", most(1)),
-    Promise("limits.fewest-3000x400", 23, "rb.fewest_mistakes(time_limit=1), 3,000 × 400 at random: the slowest of 3, against twice the limit and 0.5 s", most(1)),
+    Promise("limits.learn-3000x400", 29, "rb.learn(time_limit=1), 3,000 × 400 at random: the slowest of 3, against twice the limit and 0.5 s", most(1)),
+    Promise("limits.learn-3000x600", 29, "rb.learn(time_limit=3), 3,000 × 600 at random: the slowest of 3, against twice the limit and 0.5 s", most(1)),
+    Promise("limits.learn-200000x50", 29, "rb.learn(time_limit=1), 200,000 × 50 at random: the slowest of 3, against twice the limit and 0.5 s", most(1)),
+    Promise("limits.learn-labels-2000x200", 29, "rb.learn(time_limit=1), 2,000 × 200 with 3 labels at random: the slowest of 3, against twice the limit and 0.5 s", most(1)),
+    Promise("limits.learn-labels-200000x50", 29, "rb.learn(time_limit=1), 200,000 × 50 with 3 labels at random: the slowest of 3, against twice the limit and 0.5 s", most(1)),
+    Promise("limits.fewest-3000x400", 29, "rb.fewest_mistakes(time_limit=1), 3,000 × 400 at random: the slowest of 3, against twice the limit and 0.5 s", most(1)),
 )  # fmt: skip
 
 PROMISES = {

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import rosenblatt as rb
 from rosenblatt import algorithms, clock
@@ -171,6 +172,35 @@ def test_many_rows_are_not_tested_when_the_time_is_over():
     assert result.accuracy is None
     assert "test" in result.cut_short
     assert "time limit" in result.untested
+
+
+def test_many_rows_are_not_learnt_from_when_the_time_is_over():
+    """They are neither scaled nor searched: the most frequent label is predicted."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60_000, 20)), np.arange(60_000) % 3 > 0
+    for labels in (y, np.where(X[:, 0] > 1, 2, y)):
+        result = rb.learn(X, labels, time_limit=1e-9)
+        assert result.cut_short == ["verdict", "learning", "test"]
+        assert result.outcome.run.corrections == 0
+        assert result.mistakes == len(y) - np.bincount(labels).max()
+
+
+def test_a_pocket_begun_in_time_judges_its_first_corrections():
+    examples = inseparable(60_000, 20)
+    late = algorithms.pocket(examples, budget=algorithms.Budget(2**62, 100, 0.0))
+    assert (late.reason, late.corrections) == ("time_limit", 0)
+    begun = algorithms.pocket(examples, budget=algorithms.Budget(2**62, 100, 1e-2))
+    assert begun.corrections > 0
+
+
+def test_a_quick_try_on_sparse_rows_ends_in_time():
+    rng = np.random.default_rng(0)
+    noise = sparse.random_array((60_000, 2000), density=0.01, format="csr", rng=rng)
+    y = rng.integers(0, 2, size=60_000)
+    narrow = 0.03 * (y[:, None] - 0.5)  # separates, but takes PLA several cycles
+    examples = Examples.from_arrays(sparse.hstack((narrow, noise), format="csr"), y)
+    assert separability_of(examples, widest=False).verdict == "separable"
+    assert separability_of(examples, widest=False, deadline=OVER).verdict == "undecided"
 
 
 def test_few_numbers_take_no_time_only_if_their_integers_are_short(ticking):
