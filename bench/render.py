@@ -50,9 +50,10 @@ def _of_one(parts: dict[str, Any]) -> list[str]:
 
 
 def _circumstances(results: dict[str, Any]) -> list[str]:
-    """Machine and versions, once where all parts share them."""
+    """Machine and versions of the parts that ran, once where all share them."""
     kinds: dict[str, list[str]] = {}
-    for name, told in results.items():
+    measured = {name: told for name, told in results.items() if told["date"]} or results
+    for name, told in measured.items():
         versions = ", ".join(
             f"{package} {version}" for package, version in told["versions"].items()
         )
