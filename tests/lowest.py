@@ -4,9 +4,13 @@ import re
 import tomllib
 from pathlib import Path
 
-project = tomllib.loads(Path("pyproject.toml").read_text())
-groups = project["dependency-groups"]
-for requirement in [*project["project"]["dependencies"], *groups["test"]]:
-    if isinstance(requirement, str):
-        name, extras, version = re.match(r"([\w.-]+)(\[.*\])?>=([\d.]+)", requirement).groups()
+
+def main():
+    project = tomllib.loads(Path("pyproject.toml").read_text())
+    for requirement in [*project["project"]["dependencies"], *project["dependency-groups"]["test"]]:
+        name, version = re.match(r"([\w.-]+)(?:\[.*\])?>=([\d.]+)", requirement).groups()
         print(f"{name}=={version}.*" if version.count(".") == 1 else f"{name}=={version}")
+
+
+if __name__ == "__main__":
+    main()

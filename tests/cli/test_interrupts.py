@@ -305,7 +305,7 @@ for finish in (lambda: None, interrupts.finish):
             raise OSError("disk full")
     except (KeyboardInterrupt, OSError) as trouble:
         print(type(trouble).__name__)
-    interrupts.forget()
+    interrupts._program.asked_at = None
 """
     done = in_python(PROGRAM + code, tmp_path)
     assert done.stdout.split() == ["KeyboardInterrupt", "OSError"], done.stderr

@@ -33,10 +33,13 @@ def client():
         yield client
 
 
+def in_partitions(X, y):
+    return da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
+
+
 @pytest.fixture(scope="module")
 def data():
-    X, y = with_margin(np.random.default_rng(3), 400, 4, 0.04)
-    return da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
+    return in_partitions(*with_margin(np.random.default_rng(3), 400, 4, 0.04))
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +70,8 @@ def deadly(block):
     return block
 
 
-def test_a_partition_that_kills_its_workers_ends_the_run(client, data):
-    X, y = data
+def test_a_partition_that_kills_its_workers_ends_the_run(client):
+    X, y = in_partitions(*with_margin(np.random.default_rng(4), 400, 4, 0.04))
     X = X.map_blocks(deadly, dtype=X.dtype, meta=X._meta)
     with pytest.raises(ClusterError):
         Perceptron(client=client, timeout=LIMIT).fit(X, y)
@@ -84,14 +87,12 @@ def test_a_run_without_workers_ends_after_its_timeout(data, tmp_path):
             Perceptron(client=client, timeout=0.5).fit(*data)
 
 
-def test_a_killed_scheduler_ends_the_run_and_resume_gives_the_same_bits(
-    client, data, undisturbed, tmp_path
-):
+def test_a_killed_scheduler_ends_the_run_and_resume_gives_the_same_bits(client, tmp_path):
     file = tmp_path / "rounds.json"
     clf = Perceptron(checkpoint=file, checkpoint_every=3, timeout=LIMIT, max_iter=10**6)
-    X, y = data[0].compute(), data[1].compute()
-    y = np.where(np.arange(len(y)) == 7, -y, y)  # not separable: the run ends by the kill alone
-    parts = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
+    X, y = with_margin(np.random.default_rng(5), 400, 4, 0.04)
+    y[7] *= -1  # not separable: only the kill ends the run
+    parts = in_partitions(X, y)
     soon = dask.config.set({"distributed.comm.timeouts.connect": "3s"})
     with soon, Subprocesses(tmp_path) as cluster:
         lost = Client(scheduler_file=cluster.file, set_as_default=False, timeout=LIMIT)

@@ -39,15 +39,16 @@ def damaged(line, tokens):
                 yield line[:at] + token + line[max(at, end) :]
 
 
-path, times = Path(sys.argv[1]), int(sys.argv[2])
-lines = set(damaged(REST, TOKENS))
-if times > 1:
-    lines |= set(damaged(NESTED, TOKENS))
-for line in sorted(lines):
-    print(line, file=sys.stderr, flush=True)
-    for content in (line, line + 40 * REST, REST + line):
-        path.write_bytes(content)
-        with suppress(DataError):
-            read_whole(Source.find(str(path)))
-        JsonFeed("y").read(Chunk(content, Place()))
-print(3 * len(lines))
+if __name__ == "__main__":
+    path, times = Path(sys.argv[1]), int(sys.argv[2])
+    lines = set(damaged(REST, TOKENS))
+    if times > 1:
+        lines |= set(damaged(NESTED, TOKENS))
+    for line in sorted(lines):
+        print(line, file=sys.stderr, flush=True)
+        for content in (line, line + 40 * REST, REST + line):
+            path.write_bytes(content)
+            with suppress(DataError):
+                read_whole(Source.find(str(path)))
+            JsonFeed("y").read(Chunk(content, Place()))
+    print(3 * len(lines))

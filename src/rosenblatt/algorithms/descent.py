@@ -54,6 +54,7 @@ BOARD_SHARE = 0.6  # of the time, where a board is only a sample of the rows
 COLD = 1e-3  # a temperature at which only the fewest mistakes are chosen
 SAMPLE = 10_000  # rows among which those near the line are looked for
 NEAR = 64
+LARGEST = 1e100  # on the board, where only rounding would be left of products beyond it
 WIDE = 1000  # columns, beyond which one of them changes too little
 
 
@@ -144,8 +145,10 @@ def tall(examples: Examples, scaling: Scaling, v: Floats) -> Floats:
 
 def signed(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
     """Some rows, tall with x0 = 1 (0 without intercept), scaled, dense, times their answers."""
-    X = scaling.scaled(examples.X[rows])
+    with np.errstate(over="ignore", invalid="ignore"):
+        X = scaling.scaled(examples.X[rows])
     X = X.toarray() if examples.is_sparse else X
+    X = np.clip(np.nan_to_num(X), -LARGEST, LARGEST)
     ones = np.full((len(X), 1), 1.0 if examples.x0 else 0.0)
     return np.asarray(np.hstack((ones, X)) * examples.y[rows, None])
 

@@ -158,7 +158,8 @@ def few_rows(gap: Gap) -> None:
 def few_points(gap: Gap) -> None:
     """Go through all lines in the plane, where these are few."""
     examples = gap.examples
-    if examples.d + bool(examples.x0) <= 3 and len(examples.kept) <= FEW_POINTS:
+    in_plane = examples.d + bool(examples.x0) <= 3
+    if in_plane and len(examples.kept) <= FEW_POINTS and _few(examples):
         _all_lines(gap, NEVER)
 
 
