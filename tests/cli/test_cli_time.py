@@ -8,6 +8,7 @@ import pytest
 
 from rosenblatt import solve as product
 from rosenblatt.accuracy import Accuracy, Trial
+from rosenblatt.clock import Deadline
 
 
 def write(path, X, y):
@@ -31,7 +32,9 @@ def stages(monkeypatch):
 
     def timed(name, stage):
         def called(*arguments):
-            left[name].append(round(arguments[-1].left, 9))
+            share = arguments[-1] if isinstance(arguments[-1], float) else 1.0
+            deadline = next(one for one in arguments if isinstance(one, Deadline)).share(share)
+            left[name].append(round(deadline.left, 9))
             result = stage(*arguments)
             at[0] += 2.0
             return result
