@@ -187,8 +187,6 @@ def quoted(value: object) -> str:
     >>> quoted("no number"), quoted(1 << 40_000)[:9]
     ("'no number'", '0x1000000')
     """
-    if getattr(value, "ndim", None) == 0:  # a scalar of NumPy, as Python writes the number
-        value = value.item()  # type: ignore[attr-defined]
     # Python refuses to write whole numbers of thousands of digits in decimals.
     if isinstance(value, int) and value.bit_length() > 1000:
         return shortened(hex(value))

@@ -77,8 +77,9 @@ def _finite(value: Any, name: Hashable) -> float:
             "Leave the feature out or fill in a value."
         )
     if abs(number) >= LARGE and is_changed(value, number):
+        plain = value.item() if isinstance(value, np.generic) else value
         raise ValueError(
-            f"x, feature {quoted(name)}: {quoted(value)} is not {PROMISED}. Subtract a number from "
+            f"x, feature {quoted(name)}: {quoted(plain)} is not {PROMISED}. Subtract a number from "
             "the feature in every example first, or leave it out."
         )
     if not number * number < LONGEST_SQUARED:

@@ -116,8 +116,8 @@ class Landscape:
         self.scaling = scaling_of(examples)
         costs = np.ones(len(rows)) if examples.weights is None else examples.weights[rows]
         costs = costs / costs.max()  # or sums of them could overflow
-        # Rows that are alike are put together.
-        A, where = np.unique(signed(examples, self.scaling, rows), axis=0, return_inverse=True)
+        A = np.nan_to_num(signed(examples, self.scaling, rows)).clip(-LARGEST, LARGEST)
+        A, where = np.unique(A, axis=0, return_inverse=True)  # equal rows are put together
         A = np.ascontiguousarray(A)
         costs = np.asarray(np.bincount(where.ravel(), weights=costs))
         self.board = Board(A, np.ascontiguousarray(A.T), costs / costs.mean())
@@ -148,7 +148,6 @@ def signed(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         X = scaling.scaled(examples.X[rows])
     X = X.toarray() if examples.is_sparse else X
-    X = np.clip(np.nan_to_num(X), -LARGEST, LARGEST)
     ones = np.full((len(X), 1), 1.0 if examples.x0 else 0.0)
     return np.asarray(np.hstack((ones, X)) * examples.y[rows, None])
 
