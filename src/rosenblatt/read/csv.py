@@ -332,7 +332,8 @@ def read_whole(source: Source, layout: Layout) -> Any:
         with _text(source, dialect) as stream:
             yield csv.read_csv(
                 stream,
-                dialect.read_options(block_size=size),
+                # By one thread: PyArrow 20 can wait forever for a file of Python if a line is bad.
+                dialect.read_options(block_size=size, use_threads=False),
                 dialect.parse_options(),
                 dialect.convert_options(dict.fromkeys(dialect.names, pa.binary())),
             )
