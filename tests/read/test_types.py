@@ -88,7 +88,7 @@ def test_a_file_and_a_frame_of_polars_are_read(tmp_path):
     frame.write_ipc(tmp_path / "d.arrow")
     wishes = Wishes(target="y")
     file = read_data(Source.find(str(tmp_path / "d.arrow")), Layout(), wishes)
-    given = of_table(pa.table(frame), wishes, "X")
+    given = of_table(frame.to_arrow(), wishes, "X")
     assert file.plan.encoding == given.plan.encoding
     assert file.examples.names == ("x=blue", "x=green", "x=red", "a", "c=blue", "c=green", "c=red")
 

@@ -135,7 +135,7 @@ def _mapped(source: Source) -> Any:
 
 
 def _small(batch: Any) -> Iterator[Any]:
-    rows = _rows(batch.nbytes / max(1, batch.num_rows))
+    rows = _rows(batch.get_total_buffer_size() / max(1, batch.num_rows))
     for start in range(0, batch.num_rows, rows):
         yield batch.slice(start, rows)
 
