@@ -61,9 +61,9 @@ def test_breast_cancer_asks_what_to_do_with_question_marks(told, answer, data):
 
 
 def test_pima(answer, data):
-    got = answer("learn", data / "pima-indians-diabetes.csv", "--time-limit", 2)
+    got = answer("learn", data / "pima-indians-diabetes.csv", "--time-limit", 8)
     assert got["target"] == "column 9"
-    assert got["mistakes"] < 200  # 166 by logistic regression; a busy machine gets less far
+    assert got["mistakes"] < 170
 
 
 def test_heart_is_libsvm(answer, told, data):
