@@ -1,7 +1,7 @@
-"""Learn whom a bank gives credit to, from a CSV file, and answer a new applicant.
+"""Train a credit approval model on a CSV file, and predict for a new applicant.
 
 Run it as `python examples/credit.py [FILE.csv]`. Without a file it writes the built-in examples
-of credit approval, one answer in twenty turned around, and learns those.
+of credit approval, with one label in twenty flipped, and trains on them.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """The pictures of a lecture, made from your own points or from ours.
 
 Run it as `python examples/lecture.py [FOLDER]`; it needs matplotlib (the extra `plot`). It writes
-what the four steps of the lecture need: the hypothesis, the corrections one by one and as an
-animation, the guarantee, and the pocket on noisy answers. For the live page: `rosenblatt watch`.
+what the four steps of the lecture need: the hypothesis, the updates one by one and as an
+animation, the guarantee, and the pocket on noisy labels. For the live page: `rosenblatt watch`.
 """
 
 import sys
@@ -17,7 +17,7 @@ mpl.use("Agg")
 
 
 def points(noise=0.0, n=40):
-    """Points on both sides of a line with room between; some answers turned around."""
+    """Return points on both sides of a line, with a gap between; some labels are flipped."""
     rng = np.random.default_rng(6)
     X = rng.uniform(-1, 1, (n, 2))
     score = X @ [1.0, -1.5] - 0.1
@@ -32,8 +32,8 @@ def main(folder="lecture"):
     pla = rb.Perceptron().fit(X, y)
     trace = rb.TraceDisplay.from_estimator(pla, X, y)
     rb.BoundaryDisplay.from_estimator(pla, X, y).figure_.savefig(place / "1-hypothesis.png")
-    trace.figure_.savefig(place / "2-corrections.png")
-    trace.animate(place / "2-corrections.gif")
+    trace.figure_.savefig(place / "2-updates.png")
+    trace.animate(place / "2-updates.gif")
     rb.GuaranteeDisplay.from_estimator(pla, X, y).figure_.savefig(place / "3-guarantee.png")
     X, y = points(noise=0.15, n=100)
     pocket = rb.PocketPerceptron(max_updates=300, random_state=0).fit(X, y)

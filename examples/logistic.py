@@ -26,8 +26,8 @@ def ask(name, X, y):
     print(f"  {MEANS[found.verdict]}")
     if found.proof is not None:
         print(f"  the proof holds in exact arithmetic: {found.proof.check(X, y)}")
-    if found.blocking:
-        rows = found.blocking[0].rows
+    if found.conflicts:
+        rows = found.conflicts[0].rows
         print(f"  {len(rows)} rows that cannot all be right: {', '.join(map(str, rows))}")
 
 

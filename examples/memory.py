@@ -1,7 +1,7 @@
 """Learn from a Parquet file a batch at a time, in memory that does not grow with the file.
 
 Run it as `python examples/memory.py [ROWS]`. It writes the file, learns from it in passes and,
-where it can, compares with everything in memory: the corrections are the same.
+where it can, compares with training in memory: the updates are the same.
 """
 
 import resource
@@ -47,7 +47,7 @@ def main(rows=1_000_000):
         table = pa.parquet.read_table(file)
         X = np.column_stack([table[name].to_numpy() for name in NAMES])
         clf = rb.Perceptron().fit(X, table["answer"].to_numpy())
-        print(f"all in memory: {clf.n_updates_} corrections in {clf.n_iter_} cycles")
+        print(f"all in memory: {clf.n_updates_} updates in {clf.n_iter_} epochs")
         same = np.allclose(clf.weights_, rb.load(model).weights_)
         print(f"the same weights: {same}")
 

@@ -46,7 +46,7 @@ def main():
     print(f"{X.shape[0]:,} messages, {X.shape[1]:,} words")
     print(rb.separability(X, learn_kinds, widest=False).explain().splitlines()[0])
     clf = rb.Perceptron().fit(X, learn_kinds)
-    print(f"{clf.n_updates_} corrections in {clf.n_iter_} cycles")
+    print(f"{clf.n_updates_} updates in {clf.n_iter_} epochs")
     right = clf.score(words.transform(test), test_kinds)
     print(f"{right:.1%} right on {len(test):,} messages held out")
     names = words.get_feature_names_out()

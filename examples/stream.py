@@ -27,14 +27,14 @@ def stream(clicks, folder, *options):
     return [
         *(sys.executable, "-m", "rosenblatt", "stream", str(clicks), "--target", "bought"),
         *("--checkpoint", str(folder / "state"), "--every", "1000", "--quiet"),
-        *("-o", str(folder / "answers.txt"), "--save", str(folder / "model.json"), *options),
+        *("-o", str(folder / "predicted.txt"), "--save", str(folder / "model.json"), *options),
     ]
 
 
-def kill_when(answers, lines, process):
-    """Kill -9 as soon as so many predictions are on disk; whether it was still running."""
+def kill_when(predictions, lines, process):
+    """Kill a process once it has written some predictions; return whether it was running."""
     while process.poll() is None:
-        if answers.exists() and answers.read_bytes().count(b"\n") >= lines:
+        if predictions.exists() and predictions.read_bytes().count(b"\n") >= lines:
             process.send_signal(signal.SIGKILL)
             return process.wait() != 0
         time.sleep(0.01)
@@ -50,12 +50,12 @@ def main(rows=200_000):
 
         subprocess.run(stream(clicks, whole), check=True)
         first = subprocess.Popen(stream(clicks, killed))
-        stopped = kill_when(killed / "answers.txt", rows // 4, first)
-        had = (killed / "answers.txt").read_bytes().count(b"\n")
+        stopped = kill_when(killed / "predicted.txt", rows // 4, first)
+        had = (killed / "predicted.txt").read_bytes().count(b"\n")
         print(f"killed after {had:,} predictions of {rows:,}" if stopped else "too quick to kill")
         subprocess.run(stream(clicks, killed, "--resume"), check=True)
 
-        for file in ("answers.txt", "model.json"):
+        for file in ("predicted.txt", "model.json"):
             same = (whole / file).read_bytes() == (killed / file).read_bytes()
             print(f"{file}: {'the same bytes' if same else 'DIFFERENT'}")
             if not same:

@@ -76,3 +76,17 @@ def data():
     if not folder:
         pytest.skip("ROSENBLATT_DATA is not set to the folder of published data sets")
     return Path(folder)
+
+
+@pytest.fixture
+def golden():
+    """Compare a text with its file in tests/golden; ROSENBLATT_GOLDEN=update rewrites the file."""
+
+    def compare(name, text):
+        path = Path(__file__).parent / "golden" / name
+        if os.environ.get("ROSENBLATT_GOLDEN") == "update":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8"), f"tests/golden/{name} differs"
+
+    return compare

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rosenblatt.accuracy import Accuracy, folds, held_out
+from rosenblatt.accuracy import Accuracy, stratified_folds, stratified_split
 
 answers = st.lists(st.sampled_from([-1, 1]), min_size=8, max_size=80).filter(
     lambda y: min(y.count(-1), y.count(1)) >= 3
@@ -13,7 +13,7 @@ answers = st.lists(st.sampled_from([-1, 1]), min_size=8, max_size=80).filter(
 @given(answers, st.integers(2, 3), st.integers(0, 9))
 def test_folds_hold_every_row_once_and_answers_evenly(y, count, seed):
     y = np.array(y, dtype=np.int8)
-    parts = folds(y, count, np.random.default_rng(seed))
+    parts = stratified_folds(y, count, np.random.default_rng(seed))
     assert sorted(np.concatenate(parts).tolist()) == list(range(len(y)))
     for sign in (-1, 1):
         sizes = [int((y[part] == sign).sum()) for part in parts]
@@ -23,7 +23,7 @@ def test_folds_hold_every_row_once_and_answers_evenly(y, count, seed):
 @given(answers, st.floats(0.05, 0.9), st.integers(0, 9))
 def test_held_out_rows_are_not_learnt_from(y, share, seed):
     y = np.array(y, dtype=np.int8)
-    learnt, tested = held_out(y, share, np.random.default_rng(seed))
+    learnt, tested = stratified_split(y, share, np.random.default_rng(seed))
     assert sorted([*learnt.tolist(), *tested.tolist()]) == list(range(len(y)))
     assert set(y[tested]) == {-1, 1}
 
@@ -48,7 +48,7 @@ def test_baseline_balanced_and_confusion_are_scikit_learn_s(pairs):
     from sklearn.metrics import balanced_accuracy_score, confusion_matrix
 
     y, answers = np.array(pairs, dtype=np.int8).T
-    found = Accuracy.of_answers(y, answers, 2)
+    found = Accuracy.of_predictions(y, answers, 2)
     assert found.confusion == tuple(
         map(tuple, confusion_matrix(y, answers, labels=[-1, 1]).tolist())
     )
@@ -63,7 +63,7 @@ def test_baseline_balanced_and_confusion_are_scikit_learn_s(pairs):
 @given(signs, st.integers(0, 20))
 def test_accuracies_of_parts_add_up(pairs, cut):
     y, answers = np.array(pairs, dtype=np.int8).T
-    parts = Accuracy.of_answers(y[:cut], answers[:cut], 2) + Accuracy.of_answers(
+    parts = Accuracy.of_predictions(y[:cut], answers[:cut], 2) + Accuracy.of_predictions(
         y[cut:], answers[cut:], 2
     )
-    assert parts == Accuracy.of_answers(y, answers, 2)
+    assert parts == Accuracy.of_predictions(y, answers, 2)

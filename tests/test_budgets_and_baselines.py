@@ -60,13 +60,13 @@ def test_pla_is_the_run_of_the_estimator_and_no_clock_ends_it(shares, order):
     with pytest.warns(ConvergenceWarning):
         same = rb.Perceptron(order=order, random_state=5).fit(X, y)
     assert found.cut_short == []
-    assert found.outcome.run.cycles == 1000
+    assert found.outcome.run.epochs == 1000
     assert np.array_equal(found.model.weights_, same.weights_)
 
 
 def test_what_ended_for_its_budget_says_so():
     found = rb.learn(*noisy(), algorithm="pla", test_size=0, time_limit=MINUTES)
-    assert any("1,000" in step and "limit" in step for step in found.outcome.steps)
+    assert any("1,000" in step and "maximum" in step for step in found.outcome.steps)
 
 
 @pytest.mark.parametrize("algorithm", ["pla", "average", "pocket"])
@@ -74,13 +74,13 @@ def test_epochs_are_limited_in_memory_as_in_passes(command, tmp_path, algorithm)
     X, y = noisy(n=200)
     file = csv_of(tmp_path / "noisy.csv", X, y)
     given = {"algorithm": algorithm, "test_size": 0, "time_limit": MINUTES}
-    assert rb.learn(X, y, max_iter=3, **given).outcome.run.cycles == 3
-    options = [file, "--algorithm", algorithm, "--cycles", "3", "--time-limit", MINUTES]
+    assert rb.learn(X, y, max_iter=3, **given).outcome.run.epochs == 3
+    options = [file, "--algorithm", algorithm, "--max-iter", "3", "--time-limit", MINUTES]
     told = command(*options, "--test-size", "0")[0]
-    assert told["corrections"] == rb.learn(X, y, max_iter=3, **given).outcome.run.corrections
+    assert told["updates"] == rb.learn(X, y, max_iter=3, **given).outcome.run.updates
     if algorithm != "average":
         told = command(*options, "--stream")[0]
-        assert told["cycles"] == 3
+        assert told["epochs"] == 3
 
 
 def test_epochs_that_are_none_are_refused():
@@ -150,15 +150,19 @@ def test_auto_is_never_worse_than_the_most_frequent_label(command, tmp_path, sha
     assert "learning" not in told["worse_than_baseline"]
 
 
-@pytest.mark.parametrize("name", ["iris", "wine", "digits"])
-def test_of_more_labels_auto_is_the_better_of_pocket_and_average(name):
+@pytest.mark.parametrize(
+    "name", ["iris", "wine", pytest.param("digits", marks=pytest.mark.slow_without_jit)]
+)
+def test_with_more_than_two_labels_auto_is_the_better_of_pocket_and_average(name):
     X, y = flipped(name)
+    if name == "digits":  # fewer rows and columns, so that no step reaches the time limit
+        X, y = X[:200, 18:30], y[:200]
     mistakes = {
-        # Of ten labels the verdict takes its share of the time in any case.
-        algorithm: rb.learn(X, y, algorithm=algorithm, test_size=0, time_limit=10).mistakes
+        algorithm: rb.learn(X, y, algorithm=algorithm, test_size=0, time_limit=MINUTES).mistakes
         for algorithm in ("auto", "pocket", "average")
     }
     assert mistakes["auto"] == min(mistakes["pocket"], mistakes["average"])
+    assert (mistakes["average"] < mistakes["pocket"]) == (name == "digits")
 
 
 def test_a_model_that_is_better_than_the_baseline_is_not_flagged():

@@ -8,7 +8,7 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt.errors import DataError, OpenError, UsageError, WriteError
-from rosenblatt.files import CheckpointFolder, read_sealed, write_sealed
+from rosenblatt.files import CheckpointFolder, read_checksummed, write_checksummed
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def saved(tmp_path):
 
 def test_numbers_come_back_to_the_last_bit(tmp_path):
     numbers = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, -0.0, 2**53 + 1]
-    write_sealed(tmp_path / "file", "numbers", numbers)
-    again = read_sealed(tmp_path / "file", "numbers")
+    write_checksummed(tmp_path / "file", "numbers", numbers)
+    again = read_checksummed(tmp_path / "file", "numbers")
     assert [math.copysign(1, v) for v in again] == [math.copysign(1, v) for v in numbers]
     assert again == numbers
 
@@ -33,7 +33,7 @@ def test_a_file_cut_short_anywhere_is_refused(saved):
     whole = saved.read_bytes()
     for length in range(0, len(whole) - 2, 7):
         saved.write_bytes(whole[:length])
-        with pytest.raises(DataError, match=r"not whole|not a file of rosenblatt"):
+        with pytest.raises(DataError, match=r"incomplete or damaged|not a file of rosenblatt"):
             rb.OnlinePerceptron.load(saved)
 
 
@@ -85,8 +85,8 @@ BROKEN = {
 
 @pytest.mark.parametrize(("part", "value"), [(k, v) for k, vs in BROKEN.items() for v in vs])
 def test_a_state_that_cannot_be_is_refused_even_when_it_is_sealed(saved, part, value):
-    state = read_sealed(saved, "online perceptron")
-    write_sealed(saved, "online perceptron", {**state, part: value})
+    state = read_checksummed(saved, "online perceptron")
+    write_checksummed(saved, "online perceptron", {**state, part: value})
     with pytest.raises(ValueError, match="is not an online perceptron"):
         rb.OnlinePerceptron.load(saved)
 

@@ -14,7 +14,7 @@ from rosenblatt.blocks import InOrder
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.engine import Kernel
 from rosenblatt.evidence import separability as room
-from rosenblatt.evidence.separability import contradicted, separability_of
+from rosenblatt.evidence.separability import find_contradictions, separability_of
 from rosenblatt.examples import Examples
 
 OVER = Deadline(-np.inf)
@@ -43,9 +43,9 @@ def test_a_deadline_counts_work_only(hand):
     deadline = Deadline.after(10.0)
     hand(4.0)
     watch = clock.Stopwatch()
-    with clock.standing_still():
+    with clock.pause_clock():
         hand(60.0)
-        with clock.standing_still():  # as a second thread would
+        with clock.pause_clock():  # as a second thread would
             hand(30.0)
         assert deadline.left == pytest.approx(6.0)
     assert watch.not_counted == pytest.approx(90.0)
@@ -83,14 +83,14 @@ def test_the_clock_stands_still_while_any_thread_holds_it():
     inside, leave = threading.Event(), threading.Event()
 
     def hold():
-        with clock.standing_still():
+        with clock.pause_clock():
             inside.set()
             leave.wait()
 
     holder = threading.Thread(target=hold)
     holder.start()
     inside.wait()
-    with clock.standing_still():
+    with clock.pause_clock():
         pass
     first = clock.now()
     time.sleep(0.01)
@@ -171,7 +171,7 @@ def test_many_rows_are_not_tested_when_the_time_is_over():
     result = rb.learn(examples.X, examples.y, time_limit=1e-9)
     assert result.accuracy is None
     assert "test" in result.cut_short
-    assert "time limit" in result.untested
+    assert "time limit" in result.not_tested
 
 
 def test_many_rows_are_not_learnt_from_when_the_time_is_over():
@@ -181,16 +181,16 @@ def test_many_rows_are_not_learnt_from_when_the_time_is_over():
     for labels in (y, np.where(X[:, 0] > 1, 2, y)):
         result = rb.learn(X, labels, time_limit=1e-9)
         assert result.cut_short == ["verdict", "learning", "test"]
-        assert result.outcome.run.corrections == 0
+        assert result.outcome.run.updates == 0
         assert result.mistakes == len(y) - np.bincount(labels).max()
 
 
 def test_a_pocket_begun_in_time_judges_its_first_corrections():
     examples = inseparable(60_000, 20)
     late = algorithms.pocket(examples, budget=algorithms.Budget(2**62, 100, 0.0))
-    assert (late.reason, late.corrections) == ("time_limit", 0)
+    assert (late.reason, late.updates) == ("time_limit", 0)
     begun = algorithms.pocket(examples, budget=algorithms.Budget(2**62, 100, 1e-2))
-    assert begun.corrections > 0
+    assert begun.updates > 0
 
 
 def test_a_quick_try_on_sparse_rows_ends_in_time():
@@ -217,32 +217,32 @@ def test_what_was_proved_before_the_time_was_over_is_told(monkeypatch):
     examples = inseparable()
     stopped = []
 
-    def divide(signed, carried):
+    def divide_out(signed, carried):
         stopped.append(len(carried))
         OVER.check()
 
-    monkeypatch.setattr("rosenblatt.evidence.decide.divide", divide)
+    monkeypatch.setattr("rosenblatt.evidence.decision.divide_out", divide_out)
     answer = separability_of(examples)
     assert stopped == [1]
     assert answer.verdict == "not separable"
     assert answer.proof.claim == "at least 1 mistake"
     assert answer.proof.check_examples(examples)
-    assert "not looked for" in answer.explain()
+    assert "not checked for quasi-separability" in repr(answer)
     in_passes = separability_of(InOrder(lambda: [examples]))
     assert in_passes.verdict == "not separable"
-    assert in_passes.blocking
+    assert in_passes.conflicts
 
 
 def test_contradictory_rows_settle_it_without_a_solver(monkeypatch):
     X, y = inseparable().X, inseparable().y
     twice = Examples.from_arrays(np.vstack([X, X[[3, 3, 9]]]), [*y, -y[3], -y[3], -y[9]])
     monkeypatch.setattr(room, "decide", None)
-    answer = contradicted(twice)
+    answer = find_contradictions(twice)
     assert answer.verdict == "not separable"
-    assert {part.rows for part in answer.blocking} == {(3, len(X)), (9, len(X) + 2)}
+    assert {part.rows for part in answer.conflicts} == {(3, len(X)), (9, len(X) + 2)}
     assert answer.proof.claim == "at least 2 mistakes"
     assert answer.proof.check_examples(twice)
-    assert contradicted(inseparable()) is None
+    assert find_contradictions(inseparable()) is None
 
 
 def test_few_rows_are_learnt_from_whatever_the_time(hurried):
@@ -265,19 +265,19 @@ def test_a_run_of_pla_ends_in_time(monkeypatch):
 @pytest.mark.parametrize(
     ("mistakes", "bound", "told"),
     [
-        (12, 0, "12 mistakes so far, 50 steps a second, 3 s left"),
-        (150, 4, "150 mistakes so far, 50 steps a second, 3 s left"),
-        (12, 7, "12 mistakes so far, no line makes fewer than 7, 50 steps a second, 3 s left"),
+        (12, 0, "12 mistakes so far, 50 steps per second, 3 s left"),
+        (150, 4, "150 mistakes so far, 50 steps per second, 3 s left"),
+        (12, 7, "12 mistakes so far, no line makes fewer than 7, 50 steps per second, 3 s left"),
         (
             0.5,
             0.25,
-            "0.5 mistakes so far, no line makes fewer than 0.25, 50 steps a second, 3 s left",
+            "0.5 mistakes so far, no line makes fewer than 0.25, 50 steps per second, 3 s left",
         ),
-        (12, 12, "12 mistakes, no line makes fewer, 50 steps a second, 3 s left"),
+        (12, 12, "12 mistakes, no line makes fewer, 50 steps per second, 3 s left"),
     ],
 )
 def test_a_line_tells_the_best_and_the_bound_so_far(hand, capsys, mistakes, bound, told):
-    with clock.Teller(1, 5.0, "steps") as teller:
+    with clock.MistakeProgress(1, 5.0, "steps") as teller:
         hand(2.0)
-        teller.tell(mistakes, 100, bound)
+        teller.report(mistakes, 100, bound)
     assert capsys.readouterr().err == f"rosenblatt: {told}\n"

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt import engine, replay, scoring
-from rosenblatt.algorithms import stream
+from rosenblatt import engine, scoring, trace
+from rosenblatt.online import rule
 
 in_new_processes = pytest.mark.slow_without_jit  # each compiles there
 
@@ -110,8 +110,11 @@ def test_a_damaged_cache_is_no_obstacle(tmp_path, filled_cache, expected, part, 
     for file in cache.rglob(f"*.{part}"):
         half = file.read_bytes()[: file.stat().st_size // 2]
         file.write_bytes({"garbage": b"not a kernel", "empty": b"", "cut": half}[spoil])
+    damaged = {file: file.read_bytes() for file in cache.rglob(f"*.{part}")}
     _, trace = learn_in_new_process(cache, NUMBA_CACHE_DIR=cache)
     assert trace == expected
+    # What was needed is compiled into the cache again, not in memory for each process.
+    assert any(not f.exists() or f.read_bytes() != was for f, was in damaged.items())
 
 
 @pytest.fixture(scope="module")
@@ -126,10 +129,10 @@ def filled_cache(tmp_path_factory):
 MINE = """
 import sys
 import numpy as np
-from rosenblatt import engine, kernels
+from rosenblatt import engine, rowformats
 
 def largest(w, times):
-    return times * kernels.largest(w)
+    return times * rowformats.largest(w)
 
 print(engine.__file__, engine.Kernel(largest)(np.ones(3), 3))
 """
@@ -153,8 +156,8 @@ def test_an_edit_to_the_slides_recompiles_kernels_of_other_files(tmp_path):
     first, kept = run()
     assert (first, bool(kept)) == (3.0, True)
     assert run() == (3.0, kept)
-    source = (package / "kernels.py").read_text()
-    (package / "kernels.py").write_text(
+    source = (package / "rowformats.py").read_text()
+    (package / "rowformats.py").write_text(
         source.replace("max(v, abs(w[i]))", "max(v, 2 * abs(w[i]))")
     )
     assert run()[0] == 6.0
@@ -227,7 +230,7 @@ def test_a_pocket_is_the_same_in_plain_python(in_python, labels, rows):
     rng = np.random.default_rng(3)
     X, y = np.round(8 * rng.normal(size=(rows, 9))), rng.integers(labels, size=rows)
     fit = lambda: rb.PocketPerceptron(60, random_state=0).fit(X, y)  # noqa: E731
-    plain, compiled = in_python(fit, engine.pla_random, replay.run_keep, engine.pocket), fit()
+    plain, compiled = in_python(fit, engine.pla_random, trace.run_keep, engine.pocket), fit()
     assert plain.trace_.examples.tolist() == compiled.trace_.examples.tolist()
     assert plain.history_ == compiled.history_
     assert plain.weights_.tolist() == compiled.weights_.tolist()
@@ -243,12 +246,12 @@ def test_a_stream_is_the_same_to_the_last_bit_in_plain_python(in_python, labels)
         said = model.predict_then_learn(X, y)
         return said.tolist(), model.state()
 
-    kernel = stream.run_online if labels == 2 else stream.run_online_joint
+    kernel = rule.run_online if labels == 2 else rule.run_online_joint
     assert in_python(learn, kernel) == learn()
 
 
 def test_overflow_in_plain_python_is_as_silent_as_it_is_compiled(in_python):
     X, w = np.full((3, 2), 1e200), np.full(3, 1e200)
-    D, s = engine.kernels.Dense(X, 1.0, np.empty(0)), np.empty(3)
+    D, s = engine.rowformats.Dense(X, 1.0, np.empty(0)), np.empty(3)
     in_python(lambda: scoring.run_scores(D, w, s), scoring.run_scores)
     assert np.isinf(s).all()

@@ -101,7 +101,7 @@ def test_mistakes_are_counted_as_fractions_count_them(seed, zero, scale):
         if answer * y[n] <= 0:
             assert n in found
         elif n in found:  # right, but the number a person sees is not
-            s = Hypothesis(w, scale, zero).sides(examples.X[n : n + 1])[0]
+            s = Hypothesis(w, scale, zero).safe_scores(examples.X[n : n + 1])[0]
             assert s * y[n] <= 0
 
 
@@ -112,7 +112,7 @@ def test_many_rows_at_exactly_zero_cost_no_more_than_others(monkeypatch):
     y = X[:, 0] > 0
     settled = []
     monkeypatch.setattr(
-        "rosenblatt.hypothesis._exact_sign", lambda *given: settled.append(given) or 1.0
+        "rosenblatt.hypothesis._exact_total", lambda *given: settled.append(given) or (1, 0)
     )
     clf = rb.Perceptron(zero="negative", fit_intercept=False)
     clf.fit(scipy.sparse.csr_array(X), y, coef_init=[1.0] + [0.0] * 19)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import rosenblatt as rb
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.columns import Entries, Number
-from rosenblatt.read.encoding import Answers, Encoding
+from rosenblatt.read.encoding import Encoding, TargetColumn
 
 onnx = pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -46,9 +46,9 @@ def line(w, zero=0):
     """A model of tall weights, or of some for each label."""
     w = np.array(w, dtype=np.float64)
     names = tuple(Number(f"x{i}") for i in range(1, w.shape[-1]))
-    answers = Answers("", ("no", "yes"))
+    answers = TargetColumn("", ("no", "yes"))
     if w.ndim == 2:
-        answers = Answers("", tuple(f"label {k}" for k in range(len(w))))
+        answers = TargetColumn("", tuple(f"label {k}" for k in range(len(w))))
     return rb.Model(Encoding(names), Hypothesis.of(w, 1.0, zero), answers)
 
 
@@ -175,7 +175,7 @@ def test_what_learn_gives_of_three_kinds_answers_the_same():
 def test_means_stand_in_for_missing_numbers_in_arrays_too():
     columns = (Number("a", mean=2.0), Number("b", mean=-3.0))
     hypothesis = Hypothesis(np.array([0.0, 1.0, 1.0]))
-    model = rb.Model(Encoding(columns, "mean"), hypothesis, Answers("", ("no", "yes")))
+    model = rb.Model(Encoding(columns, "mean"), hypothesis, TargetColumn("", ("no", "yes")))
     X = np.array([[np.nan, 1.0], [2.5, np.nan], [4.0, np.nan]])
     labels, scores = run(rb.to_onnx(model), X)
     assert labels.tolist() == ["yes", "no", "yes"]
@@ -191,7 +191,9 @@ def test_words_and_entries_are_given_as_numbers(tmp_path):
     labels, _ = run(rb.to_onnx(model), None, text=counts.astype(np.float64))
     assert labels.tolist() == model.predict(counts).tolist() == [s.split(",")[1] for s in lines]
     entries = Encoding((Entries("entries", 1, 2), Number("more")))
-    model = rb.Model(entries, line([1.0, 1.0, -2.0, 4.0]).hypothesis, Answers("", ("no", "yes")))
+    model = rb.Model(
+        entries, line([1.0, 1.0, -2.0, 4.0]).hypothesis, TargetColumn("", ("no", "yes"))
+    )
     given = {"entries": GRID[:3], "more": np.array([0.0, 1.0, 2.0])}
     X = np.column_stack([*given.values()])
     assert run(rb.to_onnx(model), None, **given)[1].tolist() == model.decision_function(X).tolist()

@@ -38,10 +38,10 @@ def test_what_is_read_is_not_written_over_by_any_of_its_names(here, data, output
 )
 def test_two_outputs_are_not_one_file_though_it_is_not_there_yet(here, one, other):
     (here / "no" / "such").mkdir(parents=True)
-    with pytest.raises(UsageError, match=r"is what -o .* writes to"):
+    with pytest.raises(UsageError, match=r"is the output of -o "):
         keep_apart({}, {"-o": one, "--rejects": other})
     (here / "dangling").symlink_to(one)
-    with pytest.raises(UsageError, match=r"is what -o .* writes to"):
+    with pytest.raises(UsageError, match=r"is the output of -o "):
         keep_apart({}, {"-o": one, "--rejects": "dangling"})
 
 
@@ -104,7 +104,7 @@ def test_only_ones_own_is_replaced_under_a_name_nobody_gave(here):
     (here / "ours").write_text("<mark>" + "x" * 9000)
     keep_others("ours", b"<mark>", "a report", "move it")
     keep_others("nothing", b"<mark>", "a report", "move it")
-    with pytest.raises(UsageError, match=r"hard is there and is not a report .*; move it\."):
+    with pytest.raises(UsageError, match=r"^hard exists .*; move it\.$"):
         keep_others("hard", b"<mark>", "a report", "move it")
 
 

@@ -116,7 +116,7 @@ def test_a_name_twice_is_found_in_one_look():
 
     pairs = [(Counted(f"k{i}"), i) for i in range(2000)] + [(Counted("k3"), 0)]
     with pytest.raises(strictjson.NotJsonError, match='"k3" twice'):
-        strictjson._once(pairs)
+        strictjson._parse_object(pairs)
     assert Counted.asked < 100
 
 
@@ -174,7 +174,7 @@ def test_pipes_and_devices(tmp_path, monkeypatch):
     os.mkfifo(pipe)
     monkeypatch.setattr(strictjson, "PIPE_SECONDS", 0.05)
     for load in (rb.load, rb.OnlinePerceptron.load):
-        with pytest.raises(UserError, match="nothing is written to"):
+        with pytest.raises(UserError, match="a pipe to which nothing is written"):
             load(pipe)
         with pytest.raises(UserError, match="larger than"):
             load("/dev/zero")
@@ -229,7 +229,7 @@ def test_every_checkpoint_made_by_hand_is_refused_in_one_sentence(tmp_path):
     run += [str(tmp_path / "out"), "--checkpoint", str(folder)]
     subprocess.run(run, check=True, capture_output=True)
     file = folder / "checkpoint.json"
-    content = files.read_sealed(file, "stream checkpoint")
+    content = files.read_checksummed(file, "stream checkpoint")
     from rosenblatt.cli import run as program
 
     for spoiled in (
@@ -254,7 +254,7 @@ def test_a_state_of_dask_made_by_hand_is_refused_in_one_sentence(tmp_path):
     path, plan = tmp_path / "rounds.json", Plan(Rule(), Budget())
     saved = Checkpoint(path, 1, {"columns": 2, "x0": 1.0})
     saved.write(plan, State(np.zeros(3)))
-    whole = files.read_sealed(path, KIND)
+    whole = files.read_checksummed(path, KIND)
     assert saved.read(plan)[1].w.tolist() == [0.0, 0.0, 0.0]
     state = whole["state"]
     for spoiled in (

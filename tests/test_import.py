@@ -25,6 +25,7 @@ PUBLIC = {
     "Result",
     "Separability",
     "Separation",
+    "SeparationDisplay",
     "SeparationProof",
     "Squeeze",
     "Trace",

@@ -211,7 +211,7 @@ def test_the_joint_rule_of_two_labels_is_the_binary_run(examples, order, zero):
         two.hypothesis.w.tolist(),
     ]
     assert np.allclose(joint.mean.hypothesis.w[1], two.mean.hypothesis.w, atol=1e-12)
-    assert (joint.mistakes, joint.cycles) == (two.mistakes, two.cycles)
+    assert (joint.mistakes, joint.epochs) == (two.mistakes, two.epochs)
 
 
 # The pocket.
@@ -295,7 +295,7 @@ def test_no_exact_mistake_is_overlooked(close, zero, seed):
     }
     found = set(h.mistakes(examples).tolist())
     assert wrong <= found
-    computed = h.answers(examples.X)
+    computed = h.predict_codes(examples.X)
     assert all(n in wrong or computed[n] != y[n] or zero == "mistake" for n in found)
 
 
@@ -422,7 +422,7 @@ def test_a_model_file_with_a_weight_missing_is_refused(tmp_path):
     [
         (lambda clf, X, y: clf.fit(X, y, coef_init=[1, 2]), "coef_init has 2 numbers; give 3 × 1"),
         (lambda clf, X, y: clf.partial_fit(X, [0, 1, 3], classes=[0, 1, 2]), "row 2: .*3.* is not"),
-        (lambda clf, X, y: clf.partial_fit(X, y, classes=[1]), "give two labels or more"),
+        (lambda clf, X, y: clf.partial_fit(X, y, classes=[1]), "classes is"),
         (lambda clf, X, y: clf.fit(X, [0.5, 1.5, 2.25]), "Unknown label type"),
         (lambda clf, X, y: rb.FewestMistakes().fit(X, y), "Only binary classification"),
     ],

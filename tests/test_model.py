@@ -14,7 +14,7 @@ from rosenblatt.errors import DataError, OpenError, WriteError
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.model import Model
 from rosenblatt.read.columns import Category, Entries, Flag, Number, Words
-from rosenblatt.read.encoding import Answers, Encoding
+from rosenblatt.read.encoding import Encoding, TargetColumn
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 names = st.text(st.characters(codec="utf-8"), max_size=6)
@@ -24,7 +24,7 @@ def model_of(columns, weights, labels=("no", "yes")):
     return Model(
         Encoding(tuple(columns)),
         Hypothesis(np.array(weights)),
-        Answers("y", tuple(labels)),
+        TargetColumn("y", tuple(labels)),
         {"a": 1},
     )
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rosenblatt as rb
-from rosenblatt.algorithms.memory import X0, DictRow, StreamMemory
+from rosenblatt.online.memory import X0, DictRow, StreamMemory
 
 ZEROS = st.sampled_from(["mistake", "negative", "positive"])
 KEPT = {"average": True, "pocket": True, "window": 5}
@@ -175,7 +175,7 @@ def test_a_score_by_lengths_has_the_sign_of_the_sum_in_order(d, ratio):
         memory.V[0].update({X0: float(w0), **dict(enumerate(w.tolist()))})
         row.x = dict(enumerate(x.tolist()))
         row.length = math.hypot(*x)
-        side, score = memory.side(row, tuple(x.tolist())), row.score(memory.V[0])
+        side, score = memory.score_sign(row, tuple(x.tolist())), row.score(memory.V[0])
         assert np.sign(side) == np.sign(score)
         plain += side != score
     assert plain > 0
@@ -421,7 +421,7 @@ def test_a_model_can_be_pickled():
 
 def test_only_names_that_json_knows_can_be_saved(tmp_path):
     model = learnt([({(1, 2): 1.0}, 1)])
-    with pytest.raises(ValueError, match="must be named by text or numbers"):
+    with pytest.raises(ValueError, match=r"\(1, 2\)"):
         model.save(tmp_path / "model.json")
     assert not list(tmp_path.iterdir())
 
@@ -430,13 +430,13 @@ def test_only_names_that_json_knows_can_be_saved(tmp_path):
 
 GOOD = [({"a": 1.0, "b": 2.0}, "yes"), ({"a": -1.0}, "no")]
 BAD_ROWS = [
-    ({"a": math.nan}, r"feature 'a': NaN"),
-    ({"b": math.inf}, r"feature 'b': infinity"),
-    ({"c": -math.inf}, r"feature 'c': infinity"),
+    ({"a": math.nan}, r"feature 'a' is NaN"),
+    ({"b": math.inf}, r"feature 'b' is inf"),
+    ({"c": -math.inf}, r"feature 'c' is inf"),
     ({"a": "high"}, r"feature 'a': 'high' is not a number"),
     ({"new": None}, r"feature 'new': None is not a number"),
     ({"a": 1j}, r"1j is not a number"),
-    ({"a": 10**400}, r"infinity"),
+    ({"a": 10**400}, r"infinit"),
     ({"a": 2**53 + 1, "b": 1.0}, r"feature 'a': 9007199254740993 is not"),
     ({"a": [1], "b": 1.0}, r"\[1\] is not a number"),
     ({"a": np.array(1.0), "b": 1.0}, r"array\(1\.\) is not a number"),
@@ -482,7 +482,7 @@ def test_a_bad_label_changes_nothing(y, sentence):
 def test_labels_of_two_kinds_have_no_order():
     model = learnt([({"a": 1.0}, 1)])
     before = bits(model)
-    with pytest.raises(ValueError, match="different kinds"):
+    with pytest.raises(ValueError, match="1 and 'one'"):
         model.learn_one({"a": 1.0}, "one")
     assert bits(model) == before
 
@@ -492,7 +492,7 @@ BAD_BLOCKS = [
     ([[1.0], [math.inf]], ["yes", "no"], "row 1, column 0"),
     ([[1.0], [1e120]], ["yes", "no"], "row 1 is longer"),
     ([[1.0], [2.0]], ["yes", "maybe"], "y, row 1: 'maybe'"),
-    ([[1.0], [2.0]], ["yes", None], "y, row 1: there is no answer"),
+    ([[1.0], [2.0]], ["yes", None], "y, row 1"),
     ([[1.0], [2.0]], ["yes"], "2 rows"),
     ([1.0, 2.0], ["yes", "no"], "2D"),
     (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), ["yes"], "same name"),

@@ -90,16 +90,16 @@ def test_a_line_that_rounding_would_move_over_a_row_is_refused():
     near = rng.integers(0, 4, 60)
     X = np.column_stack([1e17 + 16.0 * near, rng.uniform(0, 4, 60)])
     pipe = fitted(StandardScaler(), rb.Perceptron(), X=X, y=near + X[:, 1] > 4)
-    with pytest.raises(ValueError, match=r"could change \d+ of 60 answers by rounding; keep the"):
+    with pytest.raises(ValueError, match=r"\d+ of 60"):
         Model.of(pipe)
 
 
 @pytest.mark.parametrize(
     ("step", "told"),
     [
-        (PolynomialFeatures(), "PolynomialFeatures cannot be kept in a model file"),
+        (PolynomialFeatures(), "PolynomialFeatures"),
         (MinMaxScaler(clip=True), "MinMaxScaler clips"),
-        (make_column_transformer((StandardScaler(), ["age"])), "ColumnTransformer cannot be kept"),
+        (make_column_transformer((StandardScaler(), ["age"])), "ColumnTransformer"),
     ],
     ids=["polynomial", "clip", "columns"],
 )

@@ -27,8 +27,8 @@ def test_a_path_is_counted_from_0_as_a_frame_is(tmp_path):
         for given in (FRAME, tmp_path / "xor.csv")
     ]
     for result in found:
-        assert "rows 1, 2, 3 and 4 cannot all be right" in str(result)
-        assert result.separability.blocking[0].rows == (1, 2, 3, 4)
+        assert "rows 1, 2, 3 and 4 all correctly" in str(result)
+        assert result.separability.conflicts[0].rows == (1, 2, 3, 4)
         assert "row 4" in result.separability.explain()
 
 
@@ -46,7 +46,7 @@ def test_an_index_of_its_own_stands_beside_the_positions():
     X, y = XOR[["a", "b"]], XOR["y"]
     named = 'rows 0 ("a17"), 1 ("b02"), 2 ("c03") and 3 ("d04")'
     s = rb.separability(X, y)
-    assert s.blocking[0].rows == (0, 1, 2, 3)
+    assert s.conflicts[0].rows == (0, 1, 2, 3)
     for told in (repr(s), s.explain(), str(rb.learn(X, y)), str(rb.learn(XOR, "y"))):
         assert named in told
     for result in (rb.fewest_mistakes(X, y), rb.FewestMistakes().fit(X, y).result_):
@@ -132,11 +132,11 @@ def test_an_error_about_a_file_says_that_the_row_is_the_file_s(tmp_path):
 def test_the_conflict_of_three_labels_is_of_rows_of_the_data():
     X, y = IRIS.data, IRIS.target
     s = rb.separability(X, y)
-    rows = s.blocking[0].rows
+    rows = s.conflicts[0].rows
     assert list(rows) == sorted(set(rows))
     assert max(rows) < len(X)
     assert not rb.separability(X[list(rows)], y[list(rows)])
-    assert len(s.blocking[0].multipliers) == len(rows)
+    assert len(s.conflicts[0].multipliers) == len(rows)
     assert s.proof.rows == rows
     for told in (repr(s), repr(s.proof), s.sentence):
         assert [int(n) for n in re.findall(r"\d+", told.split("rows ")[-1])] == list(rows)
@@ -147,7 +147,7 @@ def test_the_conflict_of_three_labels_is_of_rows_of_the_data():
 
 def test_each_row_of_a_conflict_has_its_competing_classes():
     s = rb.separability([[0.0], [1.0], [2.0], [9.0]], ["a", "b", "a", "c"])
-    (conflict,) = s.blocking
+    (conflict,) = s.conflicts
     assert conflict.rows == (0, 1, 2)
     assert [(n, r) for n, r, _ in conflict.pairs] == [(0, 1), (1, 0), (2, 1)]
     sums = {n: sum(m for k, _, m in conflict.pairs if k == n) for n in conflict.rows}

@@ -13,7 +13,7 @@ EXAMPLES = ROOT / "examples"
 SCRIPTS = {
     "credit": ((), "The first five rows"),
     "drift": ((), ""),
-    "lecture": (("slides",), "2-corrections.gif"),
+    "lecture": (("slides",), "2-updates.gif"),
     "logistic": ((), "the first ten: inseparable"),
     "memory": ((4000,), "the same weights: True"),
     "separation": ((), "The proof holds in exact arithmetic: True"),

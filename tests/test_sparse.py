@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import rosenblatt as rb
-from rosenblatt.tables import floats
+from rosenblatt.tables import to_floats
 
 rng = np.random.default_rng(5)
 DENSE = np.round(rng.normal(size=(12, 6)) * (rng.random((12, 6)) < 0.5), 2)
@@ -77,7 +77,7 @@ def test_the_row_and_the_index_outside_are_named():
     X = sparse.csr_array(DENSE)
     X.indices[X.indptr[7]] = 9
     with pytest.raises(ValueError, match="X, row 7: its index 9 is outside the 6 columns"):
-        floats(X)
+        to_floats(X)
 
 
 FITTED = rb.Perceptron().fit(DENSE, ANSWERS)
@@ -154,7 +154,7 @@ def test_whatever_indices_are_drawn_are_either_inside_or_refused(data):
     X.indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
     inside = bool(((indices >= 0) & (indices < d)).all())
     try:
-        assert (floats(X).toarray().sum(axis=1) == counts).all()
+        assert (to_floats(X).toarray().sum(axis=1) == counts).all()
         assert inside
     except ValueError:
         assert not inside
@@ -178,7 +178,7 @@ MASKED = np.ma.masked_array(np.where(ANSWERS == "yes", 1, 0), mask=np.arange(12)
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 def test_masked_answers_and_weights_are_refused_as_masked_rows_are(learn):
-    with pytest.raises(ValueError, match=r"(y|sample_weight) is masked"):
+    with pytest.raises(ValueError, match=r"(y|sample_weight) has masked values"):
         learn(MASKED)
 
 

@@ -60,7 +60,7 @@ def rows_of(parts):
 def test_threads_that_are_busy_with_something_else_are_not_waited_for(monkeypatch):
     monkeypatch.setattr(engine, "WORTH_A_THREAD", 10)
     free, parts = threading.Event(), []
-    busy = [engine._helpers().submit(free.wait, 20) for _ in range(engine.cores())]
+    busy = [engine._thread_pool().submit(free.wait, 20) for _ in range(engine.cores())]
     monkeypatch.setattr(engine, "cores", lambda: 2)
     try:
         engine.in_threads(parts.append, 100, 1000)

@@ -14,7 +14,7 @@ PUBLISHED_WEIGHTS = (-3.0, 3.0841436, -1.583081, 2.391305, 4.5287635)
 
 
 def examples(chosen, file):
-    """Features and answers of one of the course's files."""
+    """Return features and labels of one of the course's files."""
     table = np.loadtxt(chosen.data / file)
     return np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(int)
 
@@ -24,7 +24,7 @@ def pla(**parameters):
 
 
 def random_cycles(chosen, eta):
-    """The corrections of many runs, each in a random order of its own."""
+    """Return the updates of many runs, each in its own random order."""
     X, y = examples(chosen, SEPARABLE)
     seeds = range(chosen.seed, chosen.seed + chosen.runs)
     runs = [pla(order="random-cycle", random_state=s, eta0=eta).fit(X, y) for s in seeds]
@@ -34,18 +34,18 @@ def random_cycles(chosen, eta):
 def question_15(chosen):
     X, y = examples(chosen, SEPARABLE)
     clf = pla().fit(X, y)
-    yield Line.exact("naive cycle: corrections", 45, clf.n_updates_)
+    yield Line.exact("naive cycle: updates", 45, clf.n_updates_)
     same = np.allclose(clf.weights_, PUBLISHED_WEIGHTS, rtol=1e-6)
     said = [" ".join(f"{v:.4g}" for v in w) for w in (PUBLISHED_WEIGHTS, clf.weights_)]
     yield Line("naive cycle: w", *said, agrees=same)
     over = pla(order="first").fit(X, y)
-    yield Line.exact("starting over after each correction", 60, over.n_updates_)
+    yield Line.exact("starting over after each update", 60, over.n_updates_)
     ones = pla().fit(X, y, coef_init=np.ones(4), intercept_init=1)
     yield Line.exact("from w(0) = all ones", 21, ones.n_updates_)
 
 
 def question_16(chosen):
-    yield Line.mean("random cycle: mean corrections", 40.1, 0.26, random_cycles(chosen, 1.0))
+    yield Line.mean("random cycle: mean updates", 40.1, 0.26, random_cycles(chosen, 1.0))
 
 
 def question_17(chosen):
@@ -55,23 +55,23 @@ def question_17(chosen):
     yield Line("eta changes any run", "no", "no" if same else "yes", same)
 
 
-def errors_on_fresh(chosen, corrections, last=False):
+def errors_on_fresh(chosen, updates, last=False):
     """The test error of the pocket, or of w(T), in many runs."""
     X, y = examples(chosen, NOISY)
-    fresh, answers = examples(chosen, FRESH)
+    fresh, labels = examples(chosen, FRESH)
     errors = np.empty(chosen.runs)
     for run in range(chosen.runs):
         clf = rb.PocketPerceptron(
-            max_updates=corrections, zero="negative", random_state=chosen.seed + run
+            max_updates=updates, zero="negative", random_state=chosen.seed + run
         ).fit(X, y)
         w = clf.last_weights_ if last else clf.weights_
-        errors[run] = np.mean(np.where(fresh @ w[1:] + w[0] > 0, 1, -1) != answers)
+        errors[run] = np.mean(np.where(fresh @ w[1:] + w[0] > 0, 1, -1) != labels)
     return errors
 
 
 def question_18(chosen):
     errors = errors_on_fresh(chosen, 50)
-    yield Line.mean("pocket of 50 corrections: test error", 0.133, 0.002, errors)
+    yield Line.mean("pocket of 50 updates: test error", 0.133, 0.002, errors)
 
 
 def question_19(chosen):
@@ -81,7 +81,7 @@ def question_19(chosen):
 
 def question_20(chosen):
     errors = errors_on_fresh(chosen, 100)
-    yield Line.mean("pocket of 100 corrections: test error", 0.116, 0.0015, errors)
+    yield Line.mean("pocket of 100 updates: test error", 0.116, 0.0015, errors)
 
 
 QUESTIONS = {

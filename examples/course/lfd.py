@@ -16,9 +16,9 @@ def runs(n_examples, count, seed):
     return rb.experiment(n_examples, count, random_state=seed)
 
 
-def corrections(chosen, n_examples, choices, answer, median):
+def updates(chosen, n_examples, choices, answer, median):
     updates = runs(n_examples, chosen.runs, chosen.seed).updates
-    what = f"N = {n_examples}: corrections"
+    what = f"N = {n_examples}: updates"
     yield Line.choice(f"{what}, mean", answer, choices, updates.mean())
     yield Line.median(f"{what}, median", median, updates)
 
@@ -32,8 +32,8 @@ def disagreement(chosen, n_examples, choices, answer, measured):
 
 
 QUESTIONS = {
-    7: lambda chosen: corrections(chosen, 10, (1, 15, 300, 5000, 10000), 15, 5),
+    7: lambda chosen: updates(chosen, 10, (1, 15, 300, 5000, 10000), 15, 5),
     8: lambda chosen: disagreement(chosen, 10, (0.001, 0.01, 0.1, 0.5, 0.8), 0.1, 0.109),
-    9: lambda chosen: corrections(chosen, 100, (50, 100, 500, 1000, 5000), 100, 60),
+    9: lambda chosen: updates(chosen, 100, (50, 100, 500, 1000, 5000), 100, 60),
     10: lambda chosen: disagreement(chosen, 100, (0.001, 0.01, 0.1, 0.5, 0.8), 0.01, 0.0134),
 }

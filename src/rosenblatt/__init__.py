@@ -1,6 +1,6 @@
-"""Learn to answer yes or no with perceptrons, and know what the answer is worth.
+"""Perceptrons with proofs: train linear classifiers and decide linear separability exactly.
 
-Importing this costs nothing: each name is loaded when it is first used.
+Each public name is imported when it is first used, so that importing the package is cheap.
 """
 
 from importlib import import_module
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# Room -> the public names that it defines.
-_ROOMS = {
+# Module -> the public names that it defines.
+_PUBLIC_NAMES = {
     "estimators": "fewest_mistakes FewestMistakes Perceptron PocketPerceptron",
     "evidence.guarantee": "guarantee Guarantee squeeze Squeeze",
-    "evidence.parts": "ProofError",
+    "evidence.certificate": "ProofError",
     "evidence.proof": "Proof",
     "evidence.separability": "separability",
     "evidence.separation": "separation Separation",
@@ -25,25 +25,30 @@ _ROOMS = {
     "online": "OnlinePerceptron",
     "show.notebook": "widget",
     "show.plot.curves": "ExperimentDisplay GuaranteeDisplay OptimumDisplay PocketDisplay",
+    "show.plot.forest": "SeparationDisplay",
     "show.plot.pictures": "BoundaryDisplay TraceDisplay",
     "show.report": "report Report",
     "solve": "Result",
     "trace": "Trace",
 }
-_HOMES = {name: f"rosenblatt.{room}" for room, names in _ROOMS.items() for name in names.split()}
+_MODULES = {
+    name: f"rosenblatt.{module}"
+    for module, names in _PUBLIC_NAMES.items()
+    for name in names.split()
+}
 
-__all__ = ["__version__", *_HOMES]
+__all__ = ["__version__", *_MODULES]
 
 if TYPE_CHECKING:
     from rosenblatt.estimators import FewestMistakes as FewestMistakes
     from rosenblatt.estimators import Perceptron as Perceptron
     from rosenblatt.estimators import PocketPerceptron as PocketPerceptron
     from rosenblatt.estimators import fewest_mistakes as fewest_mistakes
+    from rosenblatt.evidence.certificate import ProofError as ProofError
     from rosenblatt.evidence.guarantee import Guarantee as Guarantee
     from rosenblatt.evidence.guarantee import Squeeze as Squeeze
     from rosenblatt.evidence.guarantee import guarantee as guarantee
     from rosenblatt.evidence.guarantee import squeeze as squeeze
-    from rosenblatt.evidence.parts import ProofError as ProofError
     from rosenblatt.evidence.proof import Proof as Proof
     from rosenblatt.evidence.separability import separability as separability
     from rosenblatt.evidence.separation import Separation as Separation
@@ -64,6 +69,7 @@ if TYPE_CHECKING:
     from rosenblatt.show.plot.curves import GuaranteeDisplay as GuaranteeDisplay
     from rosenblatt.show.plot.curves import OptimumDisplay as OptimumDisplay
     from rosenblatt.show.plot.curves import PocketDisplay as PocketDisplay
+    from rosenblatt.show.plot.forest import SeparationDisplay as SeparationDisplay
     from rosenblatt.show.plot.pictures import BoundaryDisplay as BoundaryDisplay
     from rosenblatt.show.plot.pictures import TraceDisplay as TraceDisplay
     from rosenblatt.show.report import Report as Report
@@ -73,12 +79,12 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'rosenblatt' has no attribute {name!r}")
-    from rosenblatt.interrupts import held
+    from rosenblatt.interrupts import delay_interrupts
 
-    with held():  # NumPy and Numba cannot be imported again after half an import
-        value = getattr(import_module(_HOMES[name]), name)
+    with delay_interrupts():  # NumPy and Numba cannot be imported again after an interrupted import
+        value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

@@ -1,11 +1,11 @@
-"""The program: `rosenblatt`, or `python -m rosenblatt`."""
+"""Entry point of `rosenblatt` and `python -m rosenblatt`."""
 
 import rosenblatt.interrupts as interrupts
 
 
 def main() -> None:
-    """Listen for Ctrl-C before anything else is imported, then run the command line."""
-    interrupts.listen()
+    """Handle Ctrl-C before anything else is imported, then run the command line."""
+    interrupts.install_handler()
     from rosenblatt.cli import main
 
     main()

@@ -1,4 +1,8 @@
-"""Accuracy on rows that were not learnt from: how it is measured, and how sure it is."""
+"""Measure accuracy on rows that a model was not trained on, with a confidence interval.
+
+The formulas are written out because importing scikit-learn's metrics or scipy.stats takes longer
+than the rest of `learn` on a small file. The tests compare the results with both.
+"""
 
 from __future__ import annotations
 
@@ -18,46 +22,46 @@ from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.messages import Message, Parameter
 from rosenblatt.read import Layout, Source
-from rosenblatt.read.data import Data, read_as, split
-from rosenblatt.read.encoding import Answers, Unseen, check_there
-from rosenblatt.read.plan import Wishes
-from rosenblatt.words import (
-    accuracy_sentence,
-    confusion_table,
-    counted,
-    line_called,
+from rosenblatt.read.data import Data, read_with_plan, split
+from rosenblatt.read.encoding import TargetColumn, UnseenCategories, check_columns_present
+from rosenblatt.read.plan import ColumnOptions
+from rosenblatt.text import (
+    describe_accuracy,
+    describe_baseline,
+    format_confusion,
     percent,
-    worth_sentence,
+    plural,
 )
 
-Z95 = 1.959963984540054
-SHARE = 0.2  # of the rows held out where nobody said another
-ENOUGH = 10  # fewer rows than this are not worth holding some out
+Z95 = 1.959963984540054  # the 97.5 % quantile of the normal distribution
+TEST_SIZE = 0.2
+MIN_ROWS = 10  # with fewer rows, none are held out
 
-NOT_ASKED_FOR = "no rows were to be held out"
-NO_TIME = "the time limit left no time for a test"
+NOT_REQUESTED = "the held-out test is turned off"
+NO_TIME = "the time limit left no time for a held-out test"
 IN_PASSES = Message(
-    "in passes over a file no rows are held out; give ", Parameter("test", example="FILE")
+    "rows read in passes cannot be held out; give ", Parameter("test", example="FILE")
 )
 
 Rows = NDArray[np.intp]
-Learner = Callable[[Examples, Deadline], tuple[Hypothesis, bool]]  # the line, was it cut short?
+# Trains a linear classifier; returns it and whether the deadline ended its training.
+Trainer = Callable[[Examples, Deadline], tuple[Hypothesis, bool]]
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How rows were answered, class by class.
+    """Confusion matrix of predictions, and the measures computed from it.
 
     Parameters
     ----------
     confusion : tuple of tuples of int
-        A line for each class, its rows by the class they were answered with, both in the order
-        of the labels: for two, ((no as no, no as yes), (yes as no, yes as yes)).
+        Confusion matrix: a row for each true label, a column for each predicted one, both in
+        the order of the labels.
 
     Examples
     --------
     >>> found = Accuracy(((12, 3), (2, 33)))
-    >>> found.right, found.total, found.share, found.baseline
+    >>> found.correct, found.rows, found.share, found.baseline
     (45, 50, 0.9, 0.7)
     >>> round(found.balanced, 3), [round(end, 3) for end in found.interval]
     (0.871, [0.786, 0.957])
@@ -67,24 +71,25 @@ class Accuracy:
 
     @classmethod
     def of(cls, hypothesis: Hypothesis, examples: Examples) -> Accuracy:
-        """The accuracy of a hypothesis on some examples."""
-        return cls.of_answers(examples.y, hypothesis.answers(examples.X), len(examples.labels))
+        """Compute the accuracy of a hypothesis on examples."""
+        return cls.of_predictions(examples.y, hypothesis.predict_codes(examples.X), examples.k)
 
     @classmethod
-    def of_answers(cls, y: NDArray[Any], answers: NDArray[Any], k: int) -> Accuracy:
-        """The accuracy of answers: of two labels -1 and +1, of k places among them.
+    def of_predictions(cls, y: NDArray[Any], predicted: NDArray[Any], k: int) -> Accuracy:
+        """Compute the accuracy of predictions for k labels.
 
-        A row without an answer, 0 of two labels and -1 of more, is not counted.
+        Two labels are coded -1 and +1, more than two by their positions. Rows without a label
+        (0 for two labels, -1 for more) are not counted.
         """
-        none = 0 if k == 2 else -1
-        there = (y != none) & (answers != none)
-        pairs = np.maximum(y[there], 0).astype(np.intp) * k + np.maximum(answers[there], 0)
+        no_label = 0 if k == 2 else -1
+        known = (y != no_label) & (predicted != no_label)
+        pairs = np.maximum(y[known], 0).astype(np.intp) * k + np.maximum(predicted[known], 0)
         counts = np.bincount(pairs, minlength=k * k).reshape(k, k)
         return cls(tuple(map(tuple, counts.tolist())))
 
     @classmethod
-    def none(cls, k: int) -> Accuracy:
-        """No rows of k labels."""
+    def empty(cls, k: int) -> Accuracy:
+        """Return the accuracy on no rows, with k labels."""
         return cls(((0,) * k,) * k)
 
     def __add__(self, other: Accuracy) -> Accuracy:
@@ -92,118 +97,121 @@ class Accuracy:
         return Accuracy(tuple(tuple(map(sum, zip(*pair, strict=True))) for pair in pairs))
 
     @property
-    def right(self) -> int:
-        """Rows answered rightly."""
-        return sum(line[k] for k, line in enumerate(self.confusion))
+    def correct(self) -> int:
+        """Number of rows classified correctly."""
+        return sum(row[k] for k, row in enumerate(self.confusion))
 
     @property
-    def total(self) -> int:
-        """Rows answered."""
+    def rows(self) -> int:
+        """Number of rows classified."""
         return sum(self.sizes)
 
     @property
     def sizes(self) -> list[int]:
-        """The rows of each class."""
-        return [sum(line) for line in self.confusion]
+        """Number of rows of each label."""
+        return [sum(row) for row in self.confusion]
 
     @property
     def share(self) -> float:
-        """The share of rows answered rightly."""
-        return self.right / self.total
+        """Share of rows classified correctly."""
+        return self.correct / self.rows
 
     @property
     def baseline(self) -> float:
-        """The share of the larger class: what one answer for all rows would reach."""
-        return max(self.sizes) / self.total
+        """Accuracy of always predicting the most frequent label."""
+        return max(self.sizes) / self.rows
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval for the share among all rows like these."""
-        n, p = self.total, self.share
+        """Wilson's 95 % confidence interval for the accuracy."""
+        n, p = self.rows, self.share
         middle = (p + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
         half = Z95 * math.sqrt(p * (1 - p) / n + Z95**2 / (4 * n**2)) / (1 + Z95**2 / n)
         return max(0.0, middle - half), min(1.0, middle + half)
 
     @property
     def balanced(self) -> float | None:
-        """The mean of the shares right in each class, or None where one of two has no rows.
+        """Balanced accuracy: the mean recall of the labels that have rows.
 
-        Of more than two, those without rows are left out.
+        None if there are two labels and one of them has no rows.
         """
         if len(self.sizes) == 2 and not all(self.sizes):
             return None
         pairs = zip(self.confusion, self.sizes, strict=True)
-        shares = [line[k] / size for k, (line, size) in enumerate(pairs) if size]
-        return sum(shares) / len(shares)
-
-    @property
-    def untested(self) -> int:
-        """How many classes have no rows."""
-        return self.sizes.count(0)
+        recalls = [row[k] / size for k, (row, size) in enumerate(pairs) if size]
+        return sum(recalls) / len(recalls)
 
     def sentence(self, where: str) -> str:
-        """The share and how sure it is."""
-        return accuracy_sentence(self.share, self.interval, where)
+        """Describe the accuracy and its confidence interval in words."""
+        return describe_accuracy(self.share, self.interval, where)
 
-    def worth(self, labels: Sequence[str]) -> list[str]:
-        """What it is worth: the baseline and the balanced accuracy, then the table by class."""
-        larger = labels[max(range(len(labels)), key=self.sizes.__getitem__)]
-        first = worth_sentence(self.baseline, larger, self.balanced, self.untested)
-        return [first, *confusion_table(self.confusion, labels)]
+    def comparison(self, labels: Sequence[str]) -> list[str]:
+        """Describe the baseline and the balanced accuracy, then the confusion matrix."""
+        frequent = labels[self.sizes.index(max(self.sizes))]
+        baseline = describe_baseline(self.baseline, frequent, self.balanced, self.sizes.count(0))
+        return [baseline, *format_confusion(self.confusion, labels)]
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as JSON."""
+        """Return the accuracy and the confusion matrix as JSON values."""
         return {
-            "rows": self.total,
-            "right": self.right,
+            "rows": self.rows,
+            "right": self.correct,
             "accuracy": self.share,
             "interval": list(self.interval),
             "baseline": self.baseline,
             "balanced": self.balanced,
-            "confusion": [list(line) for line in self.confusion],
+            "confusion": [list(row) for row in self.confusion],
         }
 
 
-def folds(y: NDArray[Any], count: int, rng: np.random.Generator) -> list[Rows]:
-    """Rows dealt into so many folds, all answers as evenly as they go.
+def accuracy_lines(
+    sentence: str, accuracy: Accuracy, target: TargetColumn
+) -> list[tuple[str, str]]:
+    """Return the lines that report an accuracy, as pairs of heading and text."""
+    return [("tested", sentence), *(("", line) for line in accuracy.comparison(target.spellings))]
+
+
+def stratified_folds(y: NDArray[Any], count: int, rng: np.random.Generator) -> list[Rows]:
+    """Split rows into folds with the labels spread as evenly as possible.
 
     Examples
     --------
     >>> y = np.array([1, 1, 1, 1, -1, -1], dtype=np.int8)
-    >>> [sorted(y[fold].tolist()) for fold in folds(y, 2, np.random.default_rng(0))]
+    >>> [sorted(y[fold].tolist()) for fold in stratified_folds(y, 2, np.random.default_rng(0))]
     [[-1, 1, 1], [-1, 1, 1]]
     """
-    dealt = np.concatenate(
-        [rng.permutation(np.flatnonzero(y == answer)) for answer in np.unique(y)]
-    )
-    return [np.sort(dealt[k::count]) for k in range(count)]
+    by_label = [rng.permutation(np.flatnonzero(y == label)) for label in np.unique(y)]
+    ordered = np.concatenate(by_label)
+    return [np.sort(ordered[k::count]) for k in range(count)]
 
 
-def held_out(y: NDArray[Any], share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Rows to learn from and rows to test on: a share of each answer, at least one row of it.
+def stratified_split(y: NDArray[Any], share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """Split rows into training and test rows, with a share of each label.
 
-    Of more than two answers, one row of each is learnt from in any case.
+    With two labels, at least one row of each is a test row. With more than two, at least one row
+    of each stays a training row, so a label with a single row is not tested.
     """
-    test, answers = [], np.unique(y)
-    for answer in answers:
-        rows = rng.permutation(np.flatnonzero(y == answer))
-        most = len(rows) if len(answers) == 2 else len(rows) - 1
+    test, labels = [], np.unique(y)
+    for label in labels:
+        rows = rng.permutation(np.flatnonzero(y == label))
+        most = len(rows) if len(labels) == 2 else len(rows) - 1
         test.append(rows[: min(most, max(1, round(share * len(rows))))])
     tested = np.sort(np.concatenate(test))
     return np.setdiff1d(np.arange(len(y)), tested), tested
 
 
 @dataclass(frozen=True)
-class Testing:
-    """Where the rows come from that were not learnt from: one of these, or none."""
+class EvaluationOptions:
+    """Options that choose the rows to measure accuracy on."""
 
-    said: float | None = None  # the share of the rows held out, where a person gave one
-    file: str | None = None
-    folds: int | None = None
-    rows: Data | None = None  # of the file, once it is read
+    test_size: float | None = None  # share of the rows to hold out; None for the default
+    test: str | None = None  # path of a file with test rows
+    cv: int | None = None  # number of folds
+    data: Data | None = None  # rows of the test file, once it is read
+    seed: int = 0
 
     def __post_init__(self) -> None:
-        if bool(self.said) + (self.file is not None) + (self.folds is not None) > 1:
+        if bool(self.test_size) + (self.test is not None) + (self.cv is not None) > 1:
             raise UsageError(
                 *("give only one of ", Parameter("test_size"), ", ", Parameter("test"), " and "),
                 *(Parameter("cv"), ": each is a different way to measure accuracy."),
@@ -211,92 +219,80 @@ class Testing:
 
     @property
     def share(self) -> float:
-        """Of the rows, how many are held out."""
-        return SHARE if self.said is None else self.said
+        """Share of the rows to hold out."""
+        return TEST_SIZE if self.test_size is None else self.test_size
 
     @property
-    def learns(self) -> bool:
-        """Whether other lines are learnt to measure accuracy."""
-        return self.file is None and (self.folds is not None or self.share > 0)
+    def trains(self) -> bool:
+        """Whether more models must be trained to measure accuracy."""
+        return self.test is None and (self.cv is not None or self.share > 0)
 
-    def ready(self, data: Data, layout: Layout) -> Testing:
-        """The same with its file read; what cannot be done is refused before a line is learnt."""
-        held = isinstance(data.blocks, Examples)
-        if self.folds is not None and held:
-            self._check_folds(self.folds, data.examples)
-        if self.file is None:
-            return self
-        rows = read_as(Source.find(self.file), layout, data.plan, held)
+    def prepare(self, data: Data, layout: Layout, seed: int) -> EvaluationOptions:
+        """Read the test file, and raise UsageError if the test is impossible."""
+        second = _count_second_label(data.examples) if data.blocks.in_memory else 0
+        if self.cv is not None and data.blocks.in_memory and self.cv > second:
+            rarer = "second most frequent" if data.blocks.multiclass else "rarer"
+            raise UsageError(
+                f"{self.cv:,} folds need {self.cv:,} rows of the {rarer} label, which has "
+                f"{second:,}; {'give a smaller' if second > 1 else 'leave out'} ",
+                *(Parameter("cv"), "."),
+            )
+        if self.test is None:
+            return replace(self, seed=seed)
+        rows = read_with_plan(Source.find(self.test), layout, data.plan, data.blocks.in_memory)
         needed = [column.name for column in data.plan.encoding.columns]
-        check_there(rows.names, [*needed, data.plan.answers.column], rows.name)
-        return replace(self, rows=rows)
-
-    def _check_folds(self, folds: int, examples: Examples) -> None:
-        if folds <= (fewest := _second(examples)):
-            return
-        rarer = "rarer" if len(examples.labels) == 2 else "second most frequent"
-        raise UsageError(
-            f"{folds:,} folds need {folds:,} rows of the {rarer} label, which has {fewest:,}; "
-            f"{'give a smaller' if fewest > 1 else 'leave out'} ",
-            Parameter("cv"),
-            ".",
-        )
+        check_columns_present(rows.names, [*needed, data.plan.target.column], rows.name)
+        return replace(self, data=rows)
 
 
-def _second(examples: Examples) -> int:
-    """The rows of the second most frequent answer.
-
-    With more than two labels one may be rare: two that are not are enough.
-    """
-    counts = np.bincount(examples.places, minlength=len(examples.labels))
-    return int(np.sort(counts)[-2])
+def _count_second_label(examples: Examples) -> int:
+    """Return the number of rows of the second most frequent label."""
+    return int(np.sort(examples.count_labels())[-2])
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One accuracy, or one for each fold."""
+class Evaluation:
+    """Measured accuracy of one model, or of one model for each fold."""
 
-    kind: str  # where the rows came from: "held out", "file" or "folds"
-    accuracies: tuple[Accuracy, ...]  # of each line tried
-    learnt_from: int  # how many rows the lines tried had learnt from
-    unseen: Unseen | None = None  # values in a test file that were never learnt from
-    cut_short: int = 0  # how many of the lines the time limit ended the learning of
+    kind: str  # source of the test rows: "held out", "file" or "folds"
+    accuracies: tuple[Accuracy, ...]  # one for each model
+    training_rows: int
+    unseen: UnseenCategories | None = None  # categories in a test file that no training row has
+    cut_short: int = 0  # number of models whose training the time limit ended
 
     @property
-    def total(self) -> Accuracy:
-        """All rows answered together."""
+    def accuracy(self) -> Accuracy:
+        """Accuracy on all rows together."""
         return functools.reduce(operator.add, self.accuracies)
 
     def sentence(self) -> str:
-        """The result in words."""
-        total = self.total
+        """Describe the accuracy and the rows it was measured on."""
+        accuracy = self.accuracy
         if self.kind == "folds":
             shares = np.array([one.share for one in self.accuracies])
-            told = (
-                f"{percent(float(shares.mean()))} right on average in {len(shares)} folds "
+            text = (
+                f"mean accuracy {percent(float(shares.mean()))} in {len(shares)} folds "
                 f"(standard deviation {100 * shares.std(ddof=1):.1f})"
             )
-            many = f"{self.cut_short} of them" if self.cut_short < len(shares) else "each"
-            return f"{told}; the time limit ended learning in {many}" if self.cut_short else told
-        rows = counted(total.total, "row")
-        where = f"{rows} of the test file" if self.kind == "file" else f"{rows} held out"
-        told = total.sentence(where)
-        if self.kind == "held out":
-            line = line_called(len(total.confusion) > 2)
-            told += f", by {line} learnt from the other {self.learnt_from:,}"
-            told += " until the time limit" if self.cut_short else ""
-        return told
+            which = f"{self.cut_short} of them" if self.cut_short < len(shares) else "each"
+            return f"{text}; the time limit ended training in {which}" if self.cut_short else text
+        rows = plural(accuracy.rows, "row")
+        if self.kind == "file":
+            return accuracy.sentence(f"{rows} of the test file")
+        rows = f"{accuracy.rows:,} held-out row{'' if accuracy.rows == 1 else 's'}"
+        text = f"{accuracy.sentence(rows)}, trained on the other {self.training_rows:,}"
+        return text + (" until the time limit" if self.cut_short else "")
 
-    def told(self, answers: Answers) -> list[tuple[str, str]]:
-        """The result and, under it, what it is worth."""
-        return told_accuracy(self.sentence(), self.total, answers)
+    def lines(self, target: TargetColumn) -> list[tuple[str, str]]:
+        """Return the lines that report the accuracy, as pairs of heading and text."""
+        return accuracy_lines(self.sentence(), self.accuracy, target)
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON."""
+        """Return the evaluation as JSON values."""
         value = {
             "measured on": self.kind,
-            **self.total.to_json(),
-            "learnt_from": self.learnt_from,
+            **self.accuracy.to_json(),
+            "learnt_from": self.training_rows,
         }
         if self.unseen is not None:
             value["unseen"] = self.unseen.to_json()
@@ -305,69 +301,55 @@ class Trial:
         return value
 
 
-def told_accuracy(sentence: str, accuracy: Accuracy, answers: Answers) -> list[tuple[str, str]]:
-    """An accuracy and, under it, what it is worth: lines with their names."""
-    beside = accuracy.worth(answers.spellings)
-    return [("tested", sentence), *(("", line) for line in beside)]
+def evaluate(
+    options: EvaluationOptions,
+    data: Data,
+    column_options: ColumnOptions,
+    model: tuple[Hypothesis, int],
+    train: Trainer,
+    deadline: Deadline,
+) -> Evaluation | str | Message:
+    """Measure accuracy on a test file, in folds or on held-out rows.
 
-
-@dataclass(frozen=True, eq=False)
-class Tester:
-    """Tries lines on rows they were not learnt from, each in its share of the time."""
-
-    data: Data
-    wishes: Wishes
-    learner: Learner
-    rng: np.random.Generator
-    deadline: Deadline
-
-    def run(self, asked: Testing, line: Hypothesis, rows: int) -> Trial | str | Message:
-        """The trial asked for: on a file, in folds, or on rows held out; or why there is none.
-
-        The line was learnt from so many rows; of rows in passes none are held out.
-        """
-        if asked.rows is not None:
-            each = asked.rows.blocks.each(lambda block, first: Accuracy.of(line, block))
-            total = functools.reduce(operator.add, each)
-            unseen = Unseen(self.data.plan.encoding)
-            for batch, _ in asked.rows.taken() if unseen.columns else ():
-                unseen.take(batch)
-            return Trial("file", (total,), rows, unseen)
-        if asked.folds is None and asked.share == 0:
-            return NOT_ASKED_FOR
-        if not isinstance(self.data.blocks, Examples):
-            return IN_PASSES
-        if self._too_late:
+    A test file is classified by `model`, a hypothesis with its number of training rows. Otherwise
+    `train` fits new models on the other rows, each in an equal share of the time that is left.
+    If accuracy cannot be measured, the reason is returned.
+    """
+    if options.data is not None:
+        hypothesis, rows = model
+        parts = options.data.blocks.each(lambda block, first: Accuracy.of(hypothesis, block))
+        unseen = UnseenCategories(data.plan.encoding)
+        for batch, _ in options.data.row_batches() if unseen.columns else ():
+            unseen.take(batch)
+        return Evaluation("file", (functools.reduce(operator.add, parts),), rows, unseen)
+    if options.cv is None and options.share == 0:
+        return NOT_REQUESTED
+    if not data.blocks.in_memory:
+        return IN_PASSES
+    size, y = data.examples.numbers.size, data.examples.y
+    rng = np.random.default_rng(options.seed)
+    if deadline.over_for(size):
+        return NO_TIME
+    if options.cv is not None:
+        folds = stratified_folds(y, options.cv, rng)
+        kind, splits = "folds", [(np.setdiff1d(np.arange(len(y)), fold), fold) for fold in folds]
+    elif len(y) < MIN_ROWS:
+        return f"{plural(len(y), 'row')} are too few for a held-out test (at least {MIN_ROWS})"
+    else:
+        kind, splits = "held out", [stratified_split(y, options.share, rng)]
+        if _count_second_label(data.examples) < 2 or len(np.unique(y[splits[0][0]])) < 2:
+            return "a held-out test would leave only one label to train on"
+    accuracies, cut_short = [], 0
+    for k, (trained, tested) in enumerate(splits):
+        if deadline.over_for(size):
             return NO_TIME
-        y = self.data.examples.y
-        if asked.folds is not None:
-            parts, every = folds(y, asked.folds, self.rng), np.arange(len(y))
-            return self._trial("folds", [(np.setdiff1d(every, fold), fold) for fold in parts])
-        if len(y) < ENOUGH:
-            return f"of fewer than {ENOUGH} rows none are held out"
-        learnt, tested = held_out(y, asked.share, self.rng)
-        if _second(self.data.examples) < 2 or len(np.unique(y[learnt])) < 2:
-            return "with rows held out, only one answer would be left to learn from"
-        return self._trial("held out", [(learnt, tested)])
-
-    @property
-    def _too_late(self) -> bool:
-        """Whether the time is over; few rows are learnt from whatever the time."""
-        return self.deadline.over_for(self.data.examples.numbers.size)
-
-    def _trial(self, kind: str, splits: list[tuple[Any, Any]]) -> Trial | str:
-        """Learn and test on each split; what one leaves of its share is there for the others."""
-        accuracies, cut_short = [], 0
-        for k, (learnt, tested) in enumerate(splits):
-            if self._too_late:
-                return NO_TIME
-            share = self.deadline.share(1 / (len(splits) - k))
-            if self.data.table is not None:
-                train, test = split(self.data, self.wishes, learnt, tested)
-            else:  # arrays of numbers: there is nothing to learn of columns
-                train, test = self.data.examples.some(learnt), self.data.examples.some(tested)
-            line, ended = self.learner(train, share)
-            accuracies.append(Accuracy.of(line, test))
-            cut_short += ended
-        most = max(len(learnt) for learnt, _ in splits)
-        return Trial(kind, tuple(accuracies), most, cut_short=cut_short)
+        share = deadline.share(1 / (len(splits) - k))
+        if data.table is not None:
+            training, test = split(data, column_options, trained, tested)
+        else:  # arrays of numbers need no encoding fitted on the training rows
+            training, test = data.examples.some(trained), data.examples.some(tested)
+        hypothesis, stopped_early = train(training, share)
+        accuracies.append(Accuracy.of(hypothesis, test))
+        cut_short += stopped_early
+    training_rows = max(len(trained) for trained, _ in splits)
+    return Evaluation(kind, tuple(accuracies), training_rows, cut_short=cut_short)

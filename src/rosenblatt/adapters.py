@@ -1,4 +1,4 @@
-"""Adapters: what the models of other libraries tell about their regression."""
+"""Adapters: read a regression from the models of other libraries."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rosenblatt.examples import as_table
+from rosenblatt.text import plural
 
-# Classes of statsmodels that say all by their name -> our families.
+# Classes of statsmodels whose name determines the family.
 MODELS = {
     "Logit": "binomial",
     "Probit": "binomial",
     "MNLogit": "multinomial",
+    "OrderedModel": "ordinal",
+    "PHReg": "cox",
+    "ConditionalLogit": "conditional",
     "Poisson": "poisson",
     "GeneralizedPoisson": "poisson",
     "NegativeBinomial": "poisson",
@@ -27,38 +31,138 @@ LINKS = dict.fromkeys(product(["Binomial"], RISING), "binomial")
 LINKS |= dict.fromkeys(product(COUNTS, ["Log"]), "poisson")
 
 
-class Model(NamedTuple):
-    """The regression of a model: its table, labels or numbers, and which rows count."""
+UNFITTED = "the estimates of {} are not fitted here; fit the model without the rows .rows."
 
-    X: Any
+
+class Model(NamedTuple):
+    """The regression of a model: its table and target, or its formula and data."""
+
+    X: Any  # a table of numbers, or the data of a formula
     names: tuple[str, ...]  # of the columns, the intercept being one of them
     y: Any
     family: str
-    weights: Any  # 0.0 for a row that does not count, 1.0 for others; None if all count
+    weights: Any = None  # 0.0 for a row that does not count; None if all are 1
+    groups: Any = None
+    formula: str | None = None
+    rows: Any = None  # the row of the data, from 0, that each row was, where some were left out
+    offset: Any = None  # added to the linear predictor; None if it is 0
+    efron: bool = False  # how ties of a Cox regression are treated; otherwise as Breslow
+    unfitted: str = ""  # why its estimates are not fitted here
+    note: str = ""
 
 
-def read_statsmodels(model: Any, family: str | None = None) -> Model:
-    """Read the regression from a model or result of statsmodels, in the family given or its own."""
+def read_model(model: Any, family: str | None = None) -> Model:
+    """Read the regression from a fitted or unfitted model, in the family given or its own."""
+    if type(model).__module__.startswith("pyfixest."):
+        return _read_pyfixest(model, family)
     model = getattr(model, "model", model)
     if not (hasattr(model, "exog") and hasattr(model, "endog")):
         raise TypeError(
-            "give X and y, or one model or result of statsmodels: "
-            f"{type(model).__name__} has no exog and endog."
+            "give X and y, a formula and a frame, or a model or result of statsmodels or "
+            f"pyfixest: {type(model).__name__} has no exog and endog."
         )
     X = as_table(np.asarray(model.exog, dtype=np.float64))
     names = [str(name) for name in list(getattr(model, "exog_names", []))[: X.shape[1]]]
     names += [f"x{j}" for j in range(len(names) + 1, X.shape[1] + 1)]
     given = [getattr(model, name, None) for name in ("freq_weights", "var_weights")]
-    counts = [np.asarray(w, dtype=np.float64) > 0 for w in given if w is not None]
-    weights = np.logical_and.reduce(counts).astype(np.float64) if counts else None
+    counts = [np.asarray(w, dtype=np.float64) for w in given if w is not None]
+    if type(getattr(model, "family", None)).__name__ == "Binomial":
+        trials = np.asarray(getattr(model, "n_trials", 1), dtype=np.float64)
+        counts.append(np.broadcast_to(trials, len(X)))
+    weights = np.multiply.reduce(counts) if counts else None
     family = family or _family(model)
     y, labels = np.asarray(model.endog), getattr(model, "_ynames_map", None)
+    groups = None
     if family == "multinomial" and labels and y.ndim == 1:
         # Labels in the order in which the model has them: its first is the reference.
         labels = [labels[key] for key in sorted(labels)]
         if sorted(labels) == labels:
             y = np.array(labels)[y.astype(np.intp)]
-    return Model(X, tuple(names), y, family, weights)
+    elif family == "ordinal":
+        y = y.argmax(axis=1) if y.ndim == 2 else y  # a formula makes dummies of it
+        names_of_levels = list(getattr(model, "labels", []))
+        if len(names_of_levels) > y.max() and hasattr(model, "k_levels"):
+            import pandas as pd  # statsmodels needs it, too
+
+            y = pd.Categorical.from_codes(y.astype(np.intp), names_of_levels, ordered=True)
+    elif family == "cox" and hasattr(model, "status"):
+        if model.entry is not None:
+            raise ValueError("rows that enter late are not supported; leave out entry.")
+        event = np.ones(len(y)) if model.status is None else model.status
+        y, groups = np.column_stack((y, event)), model.strata
+    elif family == "conditional":
+        groups = np.asarray(model.groups)
+    offset, unfitted = _offset(model, len(X)), _unfitted(model)
+    efron = getattr(model, "ties", "") == "efron"
+    return Model(
+        *(X, tuple(names), y, family, weights, groups),
+        offset=offset,
+        efron=efron,
+        unfitted=unfitted,
+    )
+
+
+def _read_pyfixest(fit: Any, family: str | None) -> Model:
+    """Read a fit of fepois or feglm: its formula, and the rows that it was fitted on."""
+    name = type(fit).__name__
+    known = {"Fepois": "poisson", "Felogit": "binomial", "Feprobit": "binomial"}.get(name)
+    if family is None and known is None:
+        raise ValueError(
+            f"a fit of class {name} is not supported (estimates of least squares are always "
+            "finite); give a fit of fepois, or of feglm with the family logit or probit."
+        )
+    data = getattr(fit, "_data", None)
+    if data is None or not hasattr(data, "columns"):
+        raise ValueError(
+            "the fit has no data: it was made with lean=True or store_data=False; give the formula "
+            "and the frame."
+        )
+    left_out = int(getattr(fit, "n_separation_na", None) or 0)
+    note = (
+        f"pyfixest had left out {plural(left_out, 'row')} as separated before it fitted: give the "
+        "formula and the frame to know which estimates these make infinite"
+    )
+    weights, offset = (
+        data[column].to_numpy(np.float64) if (column := getattr(fit, attribute, None)) else None
+        for attribute in ("_weights_name", "_offset_name")
+    )
+    return Model(
+        *(data.reset_index(drop=True), (), None, family or known or "", weights),
+        formula=fit._fml,
+        rows=data.index.to_numpy(),  # pyfixest numbers the rows that it is given
+        offset=offset,
+        unfitted=UNFITTED.format(name) if name == "Feprobit" else "",
+        note=note if left_out else "",
+    )
+
+
+def _offset(model: Any, n: int) -> Any:
+    """Return the offset of a model, the logarithm of its exposure included; None if it is 0."""
+    if hasattr(model, "_offset_exposure"):  # a GLM
+        parts = [model._offset_exposure]
+    else:  # a count model keeps the logarithm of the exposure
+        parts = [getattr(model, name, None) for name in ("offset", "exposure")]
+    known = [np.asarray(part, dtype=np.float64) for part in parts if part is not None]
+    total = np.broadcast_to(np.add.reduce(known), n) if known else np.zeros(n)
+    return total if total.any() else None
+
+
+def _unfitted(model: Any) -> str:
+    """Say why the estimates of a model are not those of one of our likelihoods."""
+    name, own = type(model).__name__, getattr(model, "family", None)
+    if own is not None:
+        name = f"{type(own).__name__} with the link {type(getattr(own, 'link', None)).__name__}"
+        known = name.casefold() in ("binomial with the link logit", "poisson with the link log")
+    elif name == "OrderedModel":
+        known = getattr(model.distr, "name", "") == "logistic" and _offset(model, 1) is None
+    elif name in ("PHReg", "ConditionalLogit"):
+        extra = [getattr(model, what, None) for what in ("entry", "offset")]
+        known = all(some is None for some in extra)
+    else:
+        known = name in ("Logit", "MNLogit", "Poisson")
+    if known:
+        return ""
+    return UNFITTED.format(name)
 
 
 def _family(model: Any) -> str:
@@ -75,6 +179,6 @@ def _family(model: Any) -> str:
     if found is None:
         raise ValueError(
             f"whether estimates of {name} can be infinite is not known here; "
-            "give family='binomial', 'poisson' or 'multinomial'."
+            "give family=, one of those of rosenblatt.separation."
         )
     return found

@@ -1,4 +1,4 @@
-"""Checks of what a person gives, at the edge and once, each with one clear sentence."""
+"""Checks of parameters, labels and weights, each with one clear sentence."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rosenblatt.engine as engine
-from rosenblatt.errors import RowError, quoted
-from rosenblatt.tables import refuse_masked
-from rosenblatt.words import counted
+from rosenblatt.errors import RowError, quote
+from rosenblatt.tables import as_column, find_large, is_missing, refuse_masked
+from rosenblatt.text import join_words, plural
+
+SAMPLE = 64  # labels that are compared first
 
 
 def column_or_1d(y: Any) -> Any:
-    """Take a column of answers as one dimension, with scikit-learn's warning."""
+    """Return a column of labels as a 1-d array, with scikit-learn's warning."""
     if isinstance(y, list) and y and isinstance(y[0], list | tuple):
         y = np.asarray(y)
     shape: tuple[int, ...] = getattr(y, "shape", ())
@@ -35,7 +37,7 @@ def column_or_1d(y: Any) -> Any:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """scikit-learn's random_state as NumPy's generator; the same int gives the same numbers."""
+    """Return a NumPy generator for a random_state of scikit-learn."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is np.random:
@@ -48,56 +50,58 @@ def generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(None if random_state is None else int(random_state))
     raise ValueError(
         f"random_state is {random_state!r}; "
-        "give None, a whole number from 0 up, a RandomState or a Generator."
+        "give None, an integer >= 0, a RandomState or a Generator."
     )
 
 
 def one_of(name: str, value: Any, choices: Iterable[str]) -> str:
-    """Refuse a word that is not among the choices."""
+    """Raise ValueError unless a parameter is one of the choices."""
     choices = tuple(choices)
     if value not in choices:
         shown = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} is {quoted(value)}; give one of {shown}.")
+        raise ValueError(f"{name} is {quote(value)}; give one of {shown}.")
     return str(value)
 
 
 def flag(name: str, value: Any) -> None:
-    """Refuse what is neither True nor False."""
+    """Raise ValueError unless a parameter is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} is {quoted(value)}; give True or False.")
+        raise ValueError(f"{name} is {quote(value)}; give True or False.")
 
 
 def class_weights(
     given: Any, labels: list[Any], counts: NDArray[np.intp] | None
 ) -> NDArray[np.float64]:
-    """The weights of the classes in their order; of a stream nobody knows how often each comes."""
+    """Return the weight of each class; in a stream, `counts` are unknown."""
     if given == "balanced" and counts is not None:
         return np.asarray(counts.sum() / (float(len(labels)) * counts))
     if not isinstance(given, dict):
         hint = "'balanced' needs all the data; " if given == "balanced" else ""
         raise ValueError(
-            f"class_weight is {quoted(given)}; {hint}give weights as {{label: weight}}."
+            f"class_weight is {quote(given)}; {hint}give weights as {{label: weight}}."
         )
-    strange = [key for key in given if key not in labels]
-    if strange:
-        raise ValueError(f"class_weight names {quoted(strange[0])}; the classes are {labels}.")
-    each = np.array([_number(given.get(label, 1.0)) for label in labels])
+    unknown = [key for key in given if key not in labels]
+    if unknown:
+        raise ValueError(f"class_weight names {quote(unknown[0])}; the classes are {labels}.")
+    values = [given.get(label, 1.0) for label in labels]
+    each = np.array([float(v) if isinstance(v, numbers.Real) else math.nan for v in values])
     for label, weight in zip(labels, each, strict=True):
         if not 0 <= weight < math.inf:
             raise ValueError(
-                f"class_weight of {quoted(label)} is {quoted(given[label])}; give a number from 0 "
-                "up."
+                f"class_weight of {quote(label)} is {quote(given[label])}; give a number >= 0."
             )
     return each
 
 
 def row_weights(weights: Any, n: int) -> NDArray[np.float64]:
-    """Check one weight for each row, or one for all."""
+    """Return one weight per row from a weight per row, or one for all."""
     refuse_masked(weights, "sample_weight")
     try:
         s = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight is not a list of numbers: {error}.") from None
+        raise ValueError(
+            f"sample_weight is not a list of numbers: {error}; give one number >= 0 per row."
+        ) from None
     if s.ndim == 0:
         s = np.full(n, float(s))
     if s.shape != (n,):
@@ -106,45 +110,40 @@ def row_weights(weights: Any, n: int) -> NDArray[np.float64]:
         )
     bad = np.flatnonzero(~(np.isfinite(s) & (s >= 0)))
     if len(bad):
-        told = f" is {s[bad[0]]}; weights are numbers from 0 up."
-        raise RowError("sample_weight of ", int(bad[0]), told)
+        raise RowError("sample_weight of ", int(bad[0]), f" is {s[bad[0]]}; give a number >= 0.")
     return np.ascontiguousarray(s)
 
 
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, numbers.Real) else math.nan
-
-
 def positive_number(name: str, value: Any) -> float:
-    """Refuse what is not a number above 0."""
-    # Python's own floats first: to ask an abstract class takes twenty times as long.
+    """Raise ValueError unless a parameter is a number above 0."""
+    # Python's own floats first: isinstance with an abstract class takes twenty times as long.
     number = type(value) is float or (
         isinstance(value, numbers.Real) and not isinstance(value, bool)
     )
     if not number or not 0 < float(value) < math.inf:
-        raise ValueError(f"{name} is {quoted(value)}; give a number above 0.")
+        raise ValueError(f"{name} is {quote(value)}; give a number above 0.")
     return float(value)
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
-    """Refuse what is not a whole number from `least` up."""
+    """Raise ValueError unless a parameter is an integer of at least `least`."""
     whole = type(value) is int or (
         isinstance(value, numbers.Integral) and not isinstance(value, bool)
     )
     if not whole or int(value) < least:
-        raise ValueError(f"{name} is {quoted(value)}; give a whole number from {least} up.")
+        raise ValueError(f"{name} is {quote(value)}; give an integer >= {least}.")
     return int(value)
 
 
 def finite(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Refuse numbers that are not finite or not as many as they should be."""
+    """Return finite numbers in a shape; raise ValueError on NaN, infinity or another size."""
     try:
         array = np.asarray(value, dtype=np.float64).ravel()
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} is not a list of numbers: {error}.") from None
     if len(array) != math.prod(shape):
         wanted = " × ".join(map(str, shape)) or "1"
-        raise ValueError(f"{name} has {counted(len(array), 'number')}; give {wanted}.")
+        raise ValueError(f"{name} has {plural(len(array), 'number')}; give {wanted}.")
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
         raise ValueError(f"{name}, position {bad[0]}: {array[bad[0]]} is not a finite number.")
@@ -152,10 +151,162 @@ def finite(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]
 
 
 def threads(n_jobs: Any) -> int:
-    """n_jobs as a number of threads; None and -1 mean one a core."""
+    """Return the number of threads for n_jobs; None and -1 mean one per core."""
     if n_jobs is None:
         return engine.cores()
     if not isinstance(n_jobs, numbers.Integral) or int(n_jobs) == 0:
-        raise ValueError(f"n_jobs is {n_jobs!r}; give None or a whole number of threads.")
+        raise ValueError(f"n_jobs is {n_jobs!r}; give None or an integer other than 0.")
     jobs = int(n_jobs)
     return jobs if jobs > 0 else max(1, engine.cores() + 1 + jobs)
+
+
+def encode_signs(y: Any, known: NDArray[Any] | None) -> tuple[NDArray[np.int8], NDArray[Any]]:
+    """Return labels of two classes as -1 and +1, and the two classes."""
+    y = check_labels(y)
+    labels = find_two_labels(y) if known is None else known
+    signs, other = to_signs(y, labels)
+    if other is not None:
+        raise make_too_many_error(y) if known is None else make_class_error(y, other, known)
+    return signs, labels
+
+
+def encode_labels(
+    y: Any, known: NDArray[Any] | None
+) -> tuple[NDArray[np.signedinteger[Any]], NDArray[Any]]:
+    """Return labels of two classes as -1 and +1, of more as positions, and the classes."""
+    y = check_labels(y)
+    labels = find_two_labels(y) if known is None else known
+    if len(labels) == 2:
+        signs, other = to_signs(y, labels)
+        if other is None:
+            return signs, labels
+    if known is None:
+        known = sort_labels(y)
+        if is_continuous(y, known):
+            raise make_too_many_error(y)
+    places = np.minimum(np.searchsorted(known, y), len(known) - 1)
+    unknown = np.flatnonzero(known[places] != y)
+    if len(unknown):
+        raise make_class_error(y, int(unknown[0]), known)
+    return places.astype(np.int32), known
+
+
+def to_signs(y: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[np.int8], int | None]:
+    """Return labels as -1 and +1, and the first row that has neither of two labels."""
+    is_positive = np.asarray(y == labels[1], dtype=bool)
+    is_either = np.asarray(y == labels[0], dtype=bool)
+    is_either |= is_positive
+    result = is_positive.view(np.int8) * np.int8(2)
+    result -= np.int8(1)
+    return result, None if is_either.all() else int(is_either.argmin())
+
+
+def check_labels(y: Any) -> NDArray[Any]:
+    """Return y as a 1-d array; raise ValueError on missing or infinite labels."""
+    if y is None:
+        raise ValueError(
+            "learning requires y to be passed, but the target y is None: give a label for each row."
+        )
+    refuse_masked(y, "y")
+    labels = as_column(y)
+    if isinstance(y, list | tuple) and labels.dtype.kind == "f" and len(find_large(labels.ravel())):
+        labels = np.array(y, dtype=object)  # as doubles, two long integers could become equal
+    if labels.ndim != 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {labels.shape} instead: "
+            "give one label for each row."
+        )
+    if labels.dtype.kind == "f":
+        bad = np.flatnonzero(~np.isfinite(labels))
+    elif labels.dtype.kind == "O":
+        bad = np.flatnonzero([is_missing(cell) for cell in labels])
+    else:
+        bad = np.array([], dtype=np.intp)
+    if len(bad):
+        what = "NaN" if is_missing(labels[bad[0]]) else "infinity"
+        raise RowError(f"Input y contains {what} in ", int(bad[0]), "; each row needs a label.")
+    return labels
+
+
+def find_two_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the first two different labels, sorted; raise ValueError if there is one."""
+    if len(y) == 0:
+        raise ValueError("y is empty; give one label for each row of X.")
+    for some in (y[:SAMPLE], y):  # the first rows mostly have both
+        other = int(np.asarray(some != some[0], dtype=bool).argmax())
+        if other:
+            pair = some[[0, other]]
+            return sort_labels(pair) if pair.dtype.kind == "O" else np.sort(pair)
+    raise ValueError(
+        f"y has only one class, {quote(y[:1].tolist()[0])}; learning needs examples of two classes."
+    )
+
+
+def one_class_labels(y: Any) -> NDArray[Any] | None:
+    """Return two labels for y of one class, or None if y has more.
+
+    A label 0, -1 or False is negative, and 1 is then positive; any other label is both.
+    """
+    y = check_labels(y)
+    if len(y) == 0 or (y != y[0]).any():
+        return None
+    only = y[0]
+    if y.dtype.kind in "biuf" and only in (0, -1):
+        return np.array([only, 1])
+    return np.array([only, only], dtype=y.dtype)
+
+
+def index_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the different labels, sorted, and the position of each row's label."""
+    y = check_labels(y)
+    labels = sort_labels(y)
+    return labels, np.searchsorted(labels, y)
+
+
+def sort_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the different labels, sorted; raise ValueError if they cannot be compared."""
+    try:
+        return np.unique(y)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in y})
+        raise ValueError(
+            f"y mixes labels of types {' and '.join(kinds)}; give all the same type "
+            "(classes must be uniformly strings or numbers)."
+        ) from None
+
+
+def is_continuous(y: NDArray[Any], labels: NDArray[Any]) -> bool:
+    """Return whether y holds measurements, numbers with a fraction, rather than labels."""
+    return y.dtype.kind == "f" and bool((labels != np.round(labels)).any())
+
+
+def make_too_many_error(y: NDArray[Any]) -> ValueError:
+    """Return the error for more than two labels, or for numbers that are no labels."""
+    labels = sort_labels(y)
+    first = [repr(label) for label in labels[:4].tolist()]
+    shown = ", ".join(first + ["…"] * (len(labels) > 4))
+    if is_continuous(y, labels):
+        return ValueError(
+            f"Unknown label type: y has {len(labels)} different numbers ({shown}), continuous "
+            "values; give two labels."
+        )
+    return ValueError(
+        "Only binary classification is supported. "
+        f"y has {len(labels)} classes ({shown}); give two labels."
+    )
+
+
+def make_class_error(y: NDArray[Any], row: int, labels: NDArray[Any]) -> RowError:
+    """Return the error for a row whose label is not one of the known classes."""
+    shown = join_words([quote(label) for label in labels.tolist()])
+    (label,) = y[[row]].tolist()
+    return RowError("y, ", row, f": {quote(label)} is not one of the classes {shown}.")
+
+
+def check_lengths(rows: int, labels: int) -> None:
+    """Raise ValueError unless there is one label for each row."""
+    if rows != labels:
+        raise ValueError(
+            f"X has {plural(rows, 'row')} but y has {plural(labels, 'label')}; "
+            "inconsistent numbers of samples: give one label for each row."
+        )

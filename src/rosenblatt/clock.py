@@ -1,6 +1,6 @@
-"""The clock that time limits go by, and telling a person how a long run gets on.
+"""Time limits, and progress reports of long runs.
 
-Limits count seconds of work. Compiling, once per environment, is no work.
+Time limits count seconds of work. Compilation, once per environment, does not count.
 """
 
 from __future__ import annotations
@@ -14,21 +14,23 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-from rosenblatt.interrupts import held
+from rosenblatt.interrupts import delay_interrupts
 from rosenblatt.messages import Message
-from rosenblatt.words import counted, is_near, no_fewer
+from rosenblatt.text import describe_lower_bound, is_close, plural
 
-CHEAP = 2**20  # multiplications: a millisecond. What so few of them tell is told in any case.
-SILENT_SECONDS = 2.0  # before a terminal hears of a run
+CHEAP = (
+    2**20
+)  # multiplications, about a millisecond: jobs this small finish whatever the time limit
+SILENT_SECONDS = 2.0  # before a terminal shows progress
 PRINTED_SECONDS = 1.0  # between two printed lines
 
 
 class OutOfTimeError(Exception):
-    """The time for an answer is over."""
+    """The time limit has been reached."""
 
 
-class _Stopped:
-    """How long the clock stood still so far, and how many threads hold it now."""
+class _Paused:
+    """The time for which the clock was paused, and the number of threads pausing it now."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -36,59 +38,59 @@ class _Stopped:
         self.holders = 0
 
 
-_stopped = _Stopped()
+_paused = _Paused()
 
 
 @contextmanager
-def standing_still() -> Iterator[None]:
-    """Let no limit count what is done here; threads that do so at once are counted once."""
-    with _stopped.lock:
-        if _stopped.holders == 0:
-            _stopped.since = time.monotonic()
-        _stopped.holders += 1
+def pause_clock() -> Iterator[None]:
+    """Exclude this block from time limits; overlapping pauses of threads count once."""
+    with _paused.lock:
+        if _paused.holders == 0:
+            _paused.since = time.monotonic()
+        _paused.holders += 1
     try:
         yield
     finally:
-        with _stopped.lock:
-            _stopped.holders -= 1
-            if _stopped.holders == 0:
-                _stopped.seconds += time.monotonic() - _stopped.since
+        with _paused.lock:
+            _paused.holders -= 1
+            if _paused.holders == 0:
+                _paused.seconds += time.monotonic() - _paused.since
 
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Import or compile here: no limit counts it, and Ctrl-C waits for its end."""
-    with held(), standing_still():
+    """Exclude imports and compilation from time limits, and make Ctrl-C wait for their end."""
+    with delay_interrupts(), pause_clock():
         yield
 
 
 class Stopwatch:
-    """What has passed since it was made: seconds, and those of them that limits do not count."""
+    """Measures the seconds since it was created, and those that time limits exclude."""
 
     def __init__(self) -> None:
-        self.begun, self.stood = time.monotonic(), _stopped.seconds
+        self.begun, self.paused = time.monotonic(), _paused.seconds
 
     @property
     def seconds(self) -> float:
-        """All of them."""
+        """Seconds since the start."""
         return time.monotonic() - self.begun
 
     @property
     def not_counted(self) -> float:
-        """Those for which the clock stood still."""
-        return _stopped.seconds - self.stood
+        """Seconds that time limits exclude."""
+        return _paused.seconds - self.paused
 
 
 def now() -> float:
-    """Seconds of work since some moment in the past."""
-    with _stopped.lock:
-        at = _stopped.since if _stopped.holders else time.monotonic()
-        return at - _stopped.seconds
+    """Return seconds of work since an arbitrary moment."""
+    with _paused.lock:
+        at = _paused.since if _paused.holders else time.monotonic()
+        return at - _paused.seconds
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """When to be content with what there is; never, if not said otherwise.
+    """The end of the time for a job; by default, there is none.
 
     Examples
     --------
@@ -99,16 +101,16 @@ class Deadline:
     """
 
     end: float = math.inf
-    late: float = -math.inf  # until when a last step may go on that began before the end
+    late: float = -math.inf  # until then a last step may continue that began before the end
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """So many seconds from now; None for no limit."""
+        """Return the deadline this many seconds from now; None for no limit."""
         return NEVER if seconds is None else cls(now() + seconds)
 
     @property
     def left(self) -> float:
-        """The seconds until then, never below 0."""
+        """Seconds left, at least 0."""
         return max(0.0, self.end - now())
 
     @property
@@ -117,11 +119,11 @@ class Deadline:
         return self.end <= now()
 
     def over_for(self, numbers: int) -> bool:
-        """Return whether it is too late to work on many numbers; for few it never is."""
+        """Return whether it is too late to work on this many numbers; never for a few."""
         return numbers > CHEAP and self.over
 
     def share(self, part: float, late: float = 0.0) -> Deadline:
-        """A deadline after a part of the time that is left; a last step may take a larger part."""
+        """Return a deadline after a part of the time left; a last step may take a larger part."""
         if self.end == math.inf:
             return self
         at, left = now(), self.left
@@ -133,7 +135,7 @@ class Deadline:
             raise OutOfTimeError
 
     def check_step(self, seconds: float) -> None:
-        """Raise OutOfTimeError if a step of so many seconds, not to be interrupted, is too long."""
+        """Raise OutOfTimeError if there is no time for an uninterruptible step of these seconds."""
         self.check()
         if max(self.end, self.late) < now() + seconds:
             raise OutOfTimeError
@@ -143,9 +145,9 @@ NEVER = Deadline()
 
 
 class StatusLine:
-    """One line that tells how work gets on; a terminal has it after two seconds, while it lasts.
+    """A line of progress, shown on a terminal after two seconds and removed at the end.
 
-    Elsewhere, with `verbose`, it is printed to stderr every second or so; otherwise nothing is.
+    Elsewhere it is printed to stderr about once per second if `verbose` is set.
     """
 
     def __init__(self, verbose: int = 0) -> None:
@@ -162,81 +164,81 @@ class StatusLine:
         if self._status is not None:
             self._status.stop()
 
-    def say(self, line: Callable[[], str]) -> None:
-        """Put a line in place of the last, if it is time to; else it is not even written."""
+    def update(self, line: Callable[[], str]) -> None:
+        """Replace the line if it is time to; otherwise the text is not even created."""
         if not (self.terminal or self.verbose):
             return
         with self.lock:
             now = time.monotonic()
             if self.terminal:
-                if now - self.begun >= SILENT_SECONDS:
-                    self._show(line())
+                if now - self.begun < SILENT_SECONDS:
+                    return
+                if self._status is None:
+                    from rich.console import Console
+                    from rich.status import Status
+
+                    self._status = Status(line(), console=Console(stderr=True))
+                    self._status.start()
+                self._status.update(line())
             elif now - self.last >= PRINTED_SECONDS:
                 self.last = now
                 print(f"rosenblatt: {line()}", file=sys.stderr)
 
-    def _show(self, line: str) -> None:
-        if self._status is None:
-            from rich.console import Console
-            from rich.status import Status
 
-            self._status = Status(line, console=Console(stderr=True))
-            self._status.start()
-        self._status.update(line)
-
-
-class Teller(StatusLine):
-    """Says the mistakes so far, corrections (or other steps) a second, and the time left.
+class MistakeProgress(StatusLine):
+    """Reports the mistakes so far, updates (or other steps) per second, and the time left.
 
     Examples
     --------
-    >>> with Teller(0, seconds=5.0) as teller:
-    ...     teller.tell(mistakes=12, steps=1000)
+    >>> with MistakeProgress(0, seconds=5.0) as progress:
+    ...     progress.report(mistakes=12, steps=1000)
     """
 
-    def __init__(self, verbose: int, seconds: float | None, unit: str = "corrections") -> None:
+    def __init__(self, verbose: int, seconds: float | None, unit: str = "updates") -> None:
         super().__init__(verbose)
         self.unit, self.seconds, self.work = unit, seconds, now()
 
-    def tell(self, mistakes: float, steps: int, bound: float = 0) -> None:
-        """Take the state of the run; say it if it is time to."""
-        self.say(lambda: self._line(mistakes, steps, bound))
+    def report(self, mistakes: float, steps: int, bound: float = 0) -> None:
+        """Update the line with the state of the run."""
 
-    def _line(self, mistakes: float, steps: int, bound: float) -> str:
-        elapsed = max(now() - self.work, 1e-9)
-        line = counted(mistakes, "mistake")
-        if bound >= mistakes > 0:
-            line += f", {no_fewer()}, "
-        else:
-            than = f"{no_fewer(f'{bound:,.10g}')}, " if bound and is_near(bound, mistakes) else ""
-            line += f" so far, {than}"
-        line += f"{steps / elapsed:,.0f} {self.unit} a second"
-        if self.seconds is None:
-            return f"{line}, {elapsed:.0f} s"
-        return f"{line}, {max(0.0, self.seconds - elapsed):.0f} s left"
+        def line() -> str:
+            elapsed = max(now() - self.work, 1e-9)
+            text = plural(mistakes, "mistake")
+            if bound >= mistakes > 0:
+                text += f", {describe_lower_bound()}"
+            else:
+                text += " so far"
+                if bound and is_close(bound, mistakes):
+                    text += f", {describe_lower_bound(f'{bound:,.10g}')}"
+            text += f", {steps / elapsed:,.0f} {self.unit} per second"
+            if self.seconds is None:
+                return f"{text}, {elapsed:.0f} s"
+            return f"{text}, {max(0.0, self.seconds - elapsed):.0f} s left"
+
+        self.update(line)
 
 
-class Watcher(Protocol):
-    """Told what is done while it is done; a face has one that speaks."""
+class Reporter(Protocol):
+    """Receives reports on a job; each interface has its own."""
 
     def step(self, what: str, text: str | Message) -> None:
-        """Take a line about a step that is done."""
+        """Report a step that is done."""
         return
 
     def note(self, text: str | Message) -> None:
-        """Take something a person should know that is not a result."""
+        """Report something the user should know that is not a result."""
         return
 
-    def patience(self, doing: str) -> AbstractContextManager[Any]:
-        """While something is done that may take long."""
+    def progress(self, doing: str) -> AbstractContextManager[Any]:
+        """Return a context for something that may take long."""
         return nullcontext()
 
-    def counting(
-        self, seconds: float | None, unit: str = "corrections"
+    def mistake_progress(
+        self, seconds: float | None, unit: str = "updates"
     ) -> AbstractContextManager[Callable[..., None]]:
-        """While mistakes go down: yields a function of them, the steps so far, and a bound."""
+        """Return a context that yields a function of mistakes, steps so far, and a bound."""
         return nullcontext(lambda mistakes, steps, bound=0: None)
 
 
-class Silent(Watcher):
-    """Says nothing."""
+class SilentReporter(Reporter):
+    """Reports nothing."""

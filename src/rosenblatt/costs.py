@@ -1,4 +1,4 @@
-"""What a mistake on each row costs, in whole numbers: 1, or its sample weight without rounding."""
+"""The cost of a mistake on each row as an integer: 1, or its exact sample weight."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from rosenblatt.examples import Examples
 
 FITS = 2**60  # sums below this, and their differences, are exact in 64 bits
-NO_POWER = 2**11  # above that of any float
+NO_POWER = 2**11  # larger than the exponent of any float
 
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """The cost of a mistake on each row, in whole numbers of one unit.
+    """The cost of a mistake on each row, as integer multiples of one unit.
 
     Examples
     --------
@@ -29,12 +29,12 @@ class Costs:
     ([2, 1, 8], -2, 0.75)
     """
 
-    each: NDArray[Any]  # 64-bit integers where every sum of them fits, else Python's
-    exponent: int | None = None  # the unit is 2 to this power; None where rows cost 1
+    each: NDArray[Any]  # int64 if every sum of them fits, else Python integers
+    exponent: int | None = None  # the unit is 2**exponent; None if rows cost 1
 
     @classmethod
     def of(cls, examples: Examples, exponent: int | None = None) -> Costs:
-        """The costs of examples: their weights, in a unit that suits more rows too, or 1 each."""
+        """Return the costs of examples: their weights as multiples of 2**exponent, or 1 each."""
         if examples.weights is None:
             return cls(np.ones(examples.n, dtype=np.int64))
         odd, powers = _odd(examples.weights)
@@ -45,11 +45,11 @@ class Costs:
         return cls(whole.astype(np.int64) if whole.sum() < FITS else whole, unit)
 
     def total(self, rows: Any) -> int:
-        """What mistakes on these rows cost together."""
+        """Return the total cost of mistakes on these rows."""
         return int(self.each[rows].sum()) if len(rows) else 0
 
     def number(self, cost: int) -> float:
-        """A cost as a person reads it: a count, or the nearest float."""
+        """Return a cost for display: a count, or the nearest float."""
         if self.exponent is None:
             return cost
         try:
@@ -58,25 +58,25 @@ class Costs:
             return math.inf
 
     def number_below(self, cost: int) -> float:
-        """A cost as a count, or the largest float that is not above it."""
+        """Return a cost as a count, or the largest float not above it."""
         if self.exponent is None:
             return cost
         near = min(self.number(cost), sys.float_info.max)
         return math.nextafter(near, -math.inf) if Fraction(near) > self.plain(cost) else near
 
     def plain(self, cost: int) -> Fraction:
-        """A cost without its unit, exactly."""
+        """Return a cost in the unit of the weights, exactly."""
         return cost * Fraction(2) ** (self.exponent or 0)
 
 
 def power_of(weights: NDArray[np.float64]) -> int:
-    """The largest power of two that divides all weights, by its exponent."""
+    """Return the exponent of the largest power of two that divides all weights."""
     return int(_odd(weights)[1].min(initial=NO_POWER))
 
 
 def _odd(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """The weights that are not zero as odd whole numbers times powers of two."""
+    """Return the nonzero weights as odd integers and exponents of powers of two."""
     fractions, exponents = np.frexp(weights[weights > 0])
     odd = np.ldexp(fractions, 53).astype(np.int64)
-    zeros = np.frexp((odd & -odd).astype(np.float64))[1] - 1  # at the end, in binary
+    zeros = np.frexp((odd & -odd).astype(np.float64))[1] - 1  # trailing zeros in binary
     return odd >> zeros, exponents - 53 + zeros

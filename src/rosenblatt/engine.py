@@ -1,14 +1,13 @@
-"""Compiles a kernel the first time it is called, and keeps the result on disk where it can.
+"""Compile kernels when they are first called, and cache them on disk where possible.
 
-``engine.pla`` is ``kernels.pla`` compiled, and so for every function there. What is done for
-processors and is no part of a slide stands here too. Numba is imported inside functions, so that
-nothing is paid before the first kernel runs; a process that does one job pays nothing for little
-work.
+``engine.pla`` is the compiled ``kernels.pla``, and likewise for every other slide. Tuning for
+processors is here too, so that the slides stay free of it. Numba is imported inside functions:
+importing rosenblatt stays fast, and a process that does one small job never imports it.
 
 The cache is Numba's own: in ``NUMBA_CACHE_DIR``, else in ``__pycache__`` beside the source file,
-else in the user's cache folder. Where none can be written, kernels are compiled in memory. Numba
-discards a cached kernel when the file of that kernel changes, and looks at no other file; the
-files in `SHARED`, which all kernels use, are therefore made part of what it compares.
+else in the user's cache folder. Where none is writable, kernels are compiled in memory. Numba
+discards a cached kernel when the file of that kernel changes, but looks at no other file. A digest
+of the files in `SHARED`, which all kernels use, is therefore added to what it compares.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,37 +30,39 @@ import numpy as np
 
 import rosenblatt.clock as clock
 import rosenblatt.kernels as kernels
+import rosenblatt.rowformats as rowformats
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 log = logging.getLogger("rosenblatt")
 
-SHARED = ("kernels.py", "scoring.py", "engine.py")  # an edit to these compiles every kernel again
+# An edit to one of these files recompiles every kernel.
+SHARED = ("kernels.py", "rowformats.py", "scoring.py", "engine.py")
 
-# Sums may be reordered; NaN and infinity keep their meaning, so that overflow is seen.
+# Sums may be reordered; NaN and infinity keep their meaning, so that overflow is detected.
 REORDER = {"reassoc", "contract", "nsz"}
-NO_WAY_IN: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-# A call that counts references to its arrays takes as long as two rows, and longer to compile.
+NO_WRAPPERS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# Counting references to arrays takes as long as two rows in each call, and longer to compile.
 UNCOUNTED: Any = {"_nrt": False}
-INSIDE: Any = {"forceinline": True, **UNCOUNTED}  # part of the loop
+INSIDE: Any = {"forceinline": True, **UNCOUNTED}  # inlined into the loop
 REORDERING: Any = {"fastmath": REORDER}
 REORDERED: Any = {**INSIDE, **REORDERING}
-SILENT_SECONDS = 0.4  # of a kernel: half a second with what comes before it
+SILENT_SECONDS = 0.4  # of compilation before a message: half a second in all
 HEARTBEAT = 0.2  # seconds
-AHEAD = 256  # entries of a sparse matrix that are asked for before they are needed
+AHEAD = 256  # entries of a sparse matrix to prefetch
 WORTH_A_THREAD = 2**19  # multiplications: about a quarter of a millisecond
-TURNS = 8  # parts for each thread
-WORTH_COMPILING = 2**17  # multiplications of a call: some hundredths of a second in Python
-CALLS = 4  # as long as that, after which a kernel is compiled in any case
-ROW = 4  # multiplications that Python could make while it comes to a row
+PARTS_PER_THREAD = 8
+WORTH_COMPILING = 2**17  # multiplications in a call: some hundredths of a second in Python
+CALLS = 4  # of that size, after which a kernel is compiled in any case
+ROW = 4  # the overhead of a row in Python, in multiplications
 
 
 class Kernel:
-    """A kernel, compiled when it is first called with rows of some format.
+    """A function that Numba compiles when it is first called with rows of some format.
 
-    `bind` is called before that, to tell Numba of helpers that are not in `kernels`; `work` says
-    about how many multiplications it makes of some arguments, see `plain_at_first`.
+    `bind` is called before compilation and registers helpers that are not in `rowformats`.
+    `work` estimates the multiplications of a call, for `plain_at_first`.
     """
 
     def __init__(
@@ -78,29 +79,26 @@ class Kernel:
     def __call__(self, *arguments: Any) -> Any:
         kind = _kind(arguments[0]), _kind(arguments[1])
         if kind not in self.ready:
-            if self.work is not None and self._is_little(self.work(*arguments)):
-                return self._plain(arguments)
-            # A time limit is for work: compiling, once per environment, is not part of it.
-            with clock.loading(), _told_when_slow(self.function.__name__):
+            if self.work is not None and self._stays_plain(self.work(*arguments)):
+                # Time limits do not count what Python does in place of compiling.
+                with clock.pause_clock(), np.errstate(all="ignore"):
+                    return self.function(*arguments)
+            # Time limits do not count compilation, which happens once per environment.
+            with clock.loading(), _report_when_slow(self.function.__name__):
                 self._compile(arguments)
             self.ready.add(kind)
         return self.jitted(*arguments)
 
-    def _is_little(self, work: int) -> bool:
-        """Whether so much may still be done in Python; then it counts as done."""
+    def _stays_plain(self, work: int) -> bool:
+        """Return whether a call is small enough for plain Python, and count its work."""
         done = _done_in_python.get()
         if done is None or work > min(WORTH_COMPILING, CALLS * WORTH_COMPILING - done[self]):
             return False
         done[self] += work
         return True
 
-    def _plain(self, arguments: tuple[Any, ...]) -> Any:
-        """The same loop in Python: what is done in place of compiling is no part of a limit."""
-        with clock.standing_still(), np.errstate(all="ignore"):
-            return self.function(*arguments)
-
     def _compile(self, arguments: tuple[Any, ...]) -> None:
-        """Compile for arguments of these types, or load it from the cache; nothing runs."""
+        """Compile for arguments of these types, or load from the cache, without running."""
         import numba
 
         if not compiles():
@@ -111,25 +109,24 @@ class Kernel:
         if self.bind is not None:
             self.bind()
         types = tuple(map(numba.typeof, arguments))
-        try:
-            if self.jitted is None:
-                self.jitted = _with_cache(self.function)
-            self.jitted.compile(types)
-        except Exception as trouble:  # no writable folder, or a cache that is full or damaged
-            name = self.function.__name__
-            log.info("cache of %s unusable (%s); compiling in memory", name, trouble)
-            self.jitted = numba.njit(nogil=True)(self.function)
-            self.jitted.compile(types)
-
-
-def _with_cache(function: Callable[..., Any]) -> Any:
-    """Have Numba cache a kernel for as long as its file and the shared files stay the same."""
-    import numba
-
-    jitted: Any = numba.njit(nogil=True, cache=True)(function)
-    index = jitted._cache._cache_file
-    index._source_stamp = index._source_stamp, _digest_of_shared_files()
-    return jitted
+        for cached in (True, True, False):
+            try:
+                if self.jitted is None:
+                    self.jitted = numba.njit(nogil=True, cache=cached)(self.function)
+                    if cached:
+                        index = self.jitted._cache._cache_file
+                        index._source_stamp = index._source_stamp, _digest_of_shared_files()
+                self.jitted.compile(types)
+                return
+            except Exception as error:
+                if not cached:
+                    raise
+                # The index may be of another version of the package: remove it and try again. If
+                # the cache is full or cannot be written, compile in memory.
+                log.info("cache of %s unusable (%s)", self.function.__name__, error)
+                with suppress(Exception):
+                    Path(self.jitted._cache._cache_file._index_path).unlink()
+                self.jitted = None
 
 
 @functools.cache
@@ -139,23 +136,23 @@ def _digest_of_shared_files() -> str:
 
 
 def _kind(argument: Any) -> Any:
-    """What decides whether a kernel must be compiled again: the format and type of its rows."""
+    """Return what a compiled version depends on: the format and type of the rows."""
     if isinstance(argument, tuple):
         first, second = argument[:2]
         return type(argument), _kind(first), getattr(second, "dtype", None)
     return getattr(argument, "dtype", type(argument))
 
 
-# Multiplications of each kernel; None where all are compiled.
+# Multiplications done by each kernel in Python; None where every kernel is compiled at once.
 _done_in_python: ContextVar[Counter[Kernel] | None] = ContextVar("done in Python", default=None)
 
 
 @contextmanager
 def plain_at_first() -> Iterator[None]:
-    """Have the first work of each kernel here done in plain Python, while it is little.
+    """Run kernels in plain Python here as long as their work is small.
 
-    For a process that does one job and ends. What is done so depends on the amounts of work alone,
-    never on time or on what a cache holds: a job gives the same bits each time.
+    For a process that does one job and ends. The choice depends on the amount of work alone,
+    never on time or on the cache, so a job gives the same bits each time.
     """
     token = _done_in_python.set(Counter())
     try:
@@ -165,67 +162,62 @@ def plain_at_first() -> Iterator[None]:
 
 
 def for_one_job() -> bool:
-    """Whether this is such a process: it had better compile few kernels."""
+    """Return whether `plain_at_first` is active: such a process should compile few kernels."""
     return _done_in_python.get() is not None
 
 
 def one_pass(D: Any, *others: Any) -> int:
-    """About how many multiplications a pass over some rows makes."""
-    if isinstance(D, kernels.Joint):
+    """Estimate the number of multiplications in a pass over rows."""
+    if isinstance(D, rowformats.Joint):
         return D.K * one_pass(D.rows)
-    if isinstance(D, kernels.Sparse):
+    if isinstance(D, rowformats.Sparse):
         return len(D.data) + ROW * len(D.indptr)
-    X = D.X if isinstance(D, kernels.Dense) else D
+    X = D.X if isinstance(D, rowformats.Dense) else D
     return int(X.size) + ROW * len(X)
 
 
 def compiles() -> bool:
-    """Whether kernels are compiled; NUMBA_DISABLE_JIT leaves them plain Python."""
+    """Return whether kernels are compiled; NUMBA_DISABLE_JIT leaves them plain Python."""
     import numba
 
     return not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
 
 
 def overload(function: Callable[..., Any], jit_options: Any = None, strict: bool = True) -> Any:
-    """Numba's `overload`, for helpers that kernels alone call: Python has no way in."""
-    from numba.extending import overload as bound
+    """Call Numba's `overload` for helpers that only kernels call, without Python wrappers."""
+    from numba.extending import overload as numba_overload
 
-    options: Any = {**NO_WAY_IN, **(jit_options or {})}
-    return bound(function, jit_options=options, strict=strict)
+    options: Any = {**NO_WRAPPERS, **(jit_options or {})}
+    return numba_overload(function, jit_options=options, strict=strict)
 
 
-def chosen(helper: Callable[..., Any], choose: Callable[[Any], Any], **options: Any) -> None:
-    """Have kernels call what is chosen by the type of their rows in place of a helper."""
+def bind_by_format(
+    helper: Callable[..., Any], choose: Callable[[Any], Any], **options: Any
+) -> None:
+    """Have kernels call the implementation that `choose` returns for the type of their rows."""
     overload(helper, jit_options=options, strict=False)(lambda rows, *others: choose(rows))
 
 
-def _kind_of(rows: Any) -> Any:
-    """The format of rows of this type: a class of `kernels`."""
-    return rows.instance_class
-
-
 def helpers(*functions: Callable[..., Any], **options: Any) -> None:
-    """Have Numba compile functions as they stand, wherever kernels call them."""
+    """Have Numba compile functions as they are, wherever kernels call them."""
     from numba.extending import register_jitable
 
     for function in functions:
-        register_jitable(**NO_WAY_IN, **options)(function)
+        register_jitable(**NO_WRAPPERS, **options)(function)
 
 
 def is_sparse(rows: Any) -> bool:
-    """Whether rows of this type are sparse."""
-    return _kind_of(rows) is kernels.Sparse
+    """Return whether a Numba type is that of sparse rows."""
+    return bool(rows.instance_class is rowformats.Sparse)
 
 
 def is_joint(rows: Any) -> bool:
-    """Whether rows of this type have more than two labels."""
-    return _kind_of(rows) is kernels.Joint
+    """Return whether a Numba type is that of rows with more than two labels."""
+    return bool(rows.instance_class is rowformats.Joint)
 
 
-# Left to itself LLVM gathers the weights of sparse rows into vectors, which is slow on many
-# processors; and a single sum waits for itself at every entry. Two sums take turns.
-
-
+# By default LLVM gathers the weights of sparse rows into vectors, which is slow on many
+# processors, and each addition to a single sum waits for the one before it. Two sums alternate.
 def _score_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
     s, t = w[0] * D.x0, 0.0
     for j in range(D.indptr[n], D.indptr[n + 1]):
@@ -235,35 +227,39 @@ def _score_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
 
 @functools.cache
 def _bind_primitives() -> None:
-    """Tell Numba which primitive serves which row format, and to compile the small helpers."""
-    k = kernels
-    # A run in the plane is the same on every processor: no reordering there.
+    """Bind each primitive to the row formats, and register the small helpers."""
+    k = rowformats
+    # A run in the plane is the same on every processor: sums are not reordered there.
     in_order = {k.Plane: k.score_dense, k.Sparse: _score_in_two_sums}
-    chosen(k.score, lambda D: k.score_dense if _kind_of(D) is k.Dense else None, **REORDERING)
-    chosen(k.score, lambda D: in_order.get(_kind_of(D)))
+    bind_by_format(
+        k.score, lambda D: k.score_dense if D.instance_class is k.Dense else None, **REORDERING
+    )
+    bind_by_format(k.score, lambda D: in_order.get(D.instance_class))
     # No reordering in `add`: a fused multiply-add would make a replay differ in the last bit.
     add = {k.Dense: k.add_dense, k.Plane: k.add_dense, k.Sparse: k.add_sparse}
-    chosen(k.add, lambda D: add.get(_kind_of(D)), **INSIDE)
-    chosen(k.add, lambda D: k.add_joint if is_joint(D) else None)
-    chosen(k.step, lambda D: _joint_step if is_joint(D) else lambda D, n: D.step[n], **INSIDE)
-    chosen(k.mistake, lambda D: k.mistake_joint if is_joint(D) else k.mistake_of_two, **INSIDE)
+    bind_by_format(k.add, lambda D: add.get(D.instance_class), **INSIDE)
+    bind_by_format(k.add, lambda D: k.add_joint if is_joint(D) else None)
+    joint_step = lambda D, n: D.rows.step[np.int64(n) // D.K]  # noqa: E731
+    step = lambda D, n: D.step[n]  # noqa: E731
+    bind_by_format(k.step, lambda D: joint_step if is_joint(D) else step, **INSIDE)
+    bind_by_format(
+        k.mistake, lambda D: k.mistake_joint if is_joint(D) else k.mistake_of_two, **INSIDE
+    )
     score_all = {k.Dense: k.score_all_dense, k.Sparse: k.score_all_sparse}
-    chosen(k.score_all, lambda D: score_all.get(_kind_of(D.types[0])), **REORDERED)
+    bind_by_format(k.score_all, lambda D: score_all.get(D.types[0].instance_class), **REORDERED)
     plane = {k.Plane: k.score_all_dense}
-    chosen(k.score_all, lambda D: plane.get(_kind_of(D.types[0])))
-    chosen(k.size, lambda D: (lambda D: len(D.label)) if is_joint(D) else lambda D: len(D.step))
-    chosen(k.ahead, lambda D: k.ahead_joint if is_joint(D) else k.ahead_of_two)
-    chosen(k.block, lambda D: k.block_sparse if is_sparse(D.types[0]) else k.block_dense)
-    helpers(k.rival, k.sign, k.mistaken, k.wrong, k.mistakes, k.largest)
-
-
-def _joint_step(D, n):  # type: ignore[no-untyped-def]
-    return D.rows.step[np.int64(n) // D.K]
+    bind_by_format(k.score_all, lambda D: plane.get(D.types[0].instance_class))
+    bind_by_format(
+        k.size, lambda D: (lambda D: len(D.label)) if is_joint(D) else lambda D: len(D.step)
+    )
+    bind_by_format(k.ahead, lambda D: k.ahead_joint if is_joint(D) else k.ahead_of_two)
+    bind_by_format(k.block, lambda D: k.block_sparse if is_sparse(D.types[0]) else k.block_dense)
+    helpers(k.best_competitor, k.sign, k.mistaken, k.wrong, k.largest, kernels.mistakes)
 
 
 @functools.cache
 def _bind_orders() -> None:
-    """Tell Numba what it is to visit a range of rows, and to have memory bring the next of them."""
+    """Let kernels take a range as the order of visits, and prefetch the next sparse rows."""
     from numba import types
     from numba.core import cgutils
     from numba.extending import NativeValue, typeof_impl, unbox
@@ -271,7 +267,7 @@ def _bind_orders() -> None:
     typeof_impl.register(range)(lambda value, context: types.range_state64_type)
 
     @unbox(types.RangeType)
-    def taken(kind, value, c):  # type: ignore[no-untyped-def]
+    def unbox_range(kind, value, c):  # type: ignore[no-untyped-def]
         state = cgutils.create_struct_proxy(kind)(c.context, c.builder)
         for name in ("start", "stop", "step"):
             number = c.pyapi.object_getattr_string(value, name)
@@ -285,26 +281,26 @@ def _bind_orders() -> None:
             return lambda order, k: order.start + k * order.step
         return None
 
-    ask = bring()
+    fetch = prefetch()
 
     def counting(D, order, zero, w, k):  # type: ignore[no-untyped-def]
         first = order.start
         for n in range(first + k, order.stop):
-            if kernels.mistaken(D, np.uint64(n), w, zero):
+            if rowformats.mistaken(D, np.uint64(n), w, zero):
                 return n - first, n
-        return order.stop - first, kernels.NONE
+        return order.stop - first, rowformats.NONE
 
     def counting_ahead(D, order, zero, w, k):  # type: ignore[no-untyped-def]
         first = order.start
         for n in range(np.uint64(first + k), np.uint64(order.stop)):
             s, t = w[0] * D.x0, 0.0
             for j in range(D.indptr[n], D.indptr[n + 1]):
-                ask(D.data, j + AHEAD)
-                ask(D.indices, j + 2 * AHEAD)
+                fetch(D.data, j + AHEAD)
+                fetch(D.indices, j + 2 * AHEAD)
                 s, t = t, s + w[1 + D.indices[j]] * D.data[j]
-            if kernels.wrong(s + t, D.step[n] >= 0, zero):
+            if rowformats.wrong(s + t, D.step[n] >= 0, zero):
                 return np.int64(n) - first, np.int64(n)
-        return order.stop - first, kernels.NONE
+        return order.stop - first, rowformats.NONE
 
     @overload(kernels.next_mistake, jit_options=INSIDE)
     def next_mistake(D, order, zero, w, k):  # type: ignore[no-untyped-def]
@@ -314,84 +310,84 @@ def _bind_orders() -> None:
 
 
 @functools.cache
-def bring() -> Any:
-    """Ask memory for an entry of an array, past its end if need be; LLVM knows how."""
+def prefetch() -> Any:
+    """Return a function for kernels that prefetches an entry of an array, even past its end."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
     from numba.extending import intrinsic
 
     @intrinsic
-    def bring(context: Any, array: Any, place: Any) -> Any:
+    def fetch(context: Any, array: Any, place: Any) -> Any:
         def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             data = target.make_array(signature.args[0])(target, builder, arguments[0]).data
             address = builder.bitcast(builder.gep(data, [arguments[1]]), cgutils.voidptr_t)
             number = ir.IntType(32)
             kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
-            prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+            llvm = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
             read, once, as_data = (ir.Constant(number, i) for i in (0, 0, 1))
-            builder.call(prefetch, [address, read, once, as_data])
+            builder.call(llvm, [address, read, once, as_data])
             return target.get_dummy_value()
 
         return types.void(array, place), emit
 
-    return bring
+    return fetch
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-_most_threads: ContextVar[int | None] = ContextVar("most threads", default=None)
+_max_threads: ContextVar[int | None] = ContextVar("max threads", default=None)
 
 
 @contextmanager
 def at_most(threads: int) -> Iterator[None]:
-    """Let looks at all examples use so many threads, which changes no answer."""
-    token = _most_threads.set(threads)
+    """Limit the threads of passes over all rows; the results do not depend on it."""
+    token = _max_threads.set(threads)
     try:
         yield
     finally:
-        _most_threads.reset(token)
+        _max_threads.reset(token)
 
 
 def in_threads(work: Callable[[slice], None], n: int, size: int) -> None:
-    """Do work on parts of n rows at once, where there is enough of it.
+    """Do work on parts of n rows in parallel, if there is enough of it.
 
-    Kernels release Python's lock, so parts run side by side; each row's result is the same
-    whatever the number of parts. A core may be busy with something else: a thread that is done
-    with its part takes the next, and none that has not begun is waited for.
+    Kernels release Python's lock, so parts run in parallel; the result of a row does not depend
+    on the number of parts. A core may be busy with something else: a thread that finishes a part
+    takes the next one, and threads that have not begun are cancelled, not waited for.
     """
     parts = min(n, 1 + size // WORTH_A_THREAD)
-    threads = 1 if parts <= 1 else min(parts, _most_threads.get() or cores())
+    threads = 1 if parts <= 1 else min(parts, _max_threads.get() or cores())
     if threads <= 1:
         work(slice(0, n))
         return
-    parts = min(parts, TURNS * threads)
-    turns = iter(range(parts))
+    parts = min(parts, PARTS_PER_THREAD * threads)
+    remaining = iter(range(parts))
 
-    def take() -> None:
-        for part in turns:
+    def work_on_parts() -> None:
+        for part in remaining:
             work(slice(n * part // parts, n * (part + 1) // parts))
 
-    pool = _helpers()
-    others = [pool.submit(take) for _ in range(threads - 1)]
+    pool = _thread_pool()
+    others = [pool.submit(work_on_parts) for _ in range(threads - 1)]
     try:
-        take()
+        work_on_parts()
     finally:
-        for _ in turns:  # none begins another part after Ctrl-C
+        for _ in remaining:  # no thread begins another part after Ctrl-C
             pass
         wait_for([other for other in others if not other.cancel()])
 
 
 @functools.cache
-def _helpers() -> ThreadPoolExecutor:
-    """Threads that wait for parts of work: starting new ones each time costs more than some looks.
+def _thread_pool() -> ThreadPoolExecutor:
+    """Return threads that are kept: starting new ones can take longer than a pass over rows.
 
-    Work handed to them hands on nothing itself, so that they never wait for each other.
+    Their work submits no work itself, so they never wait for each other.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -399,17 +395,17 @@ def _helpers() -> ThreadPoolExecutor:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_helpers.cache_clear)  # threads do not come along
+    os.register_at_fork(after_in_child=_thread_pool.cache_clear)  # a fork has no threads
 
 
-def wait_for(done: Iterable[Future[Any]]) -> None:
-    """Wait for each in turn, raising what one raised; Ctrl-C is heard on the way.
+def wait_for(futures: Iterable[Future[Any]]) -> None:
+    """Wait for each future in turn, raise its exception if any, and react to Ctrl-C.
 
-    A signal that comes just as a wait begins would be heard only at its end: waits are short.
+    A signal that arrives just as a wait begins is handled only at its end: waits are short.
     """
     from concurrent.futures import wait
 
-    for future in done:
+    for future in futures:
         while not wait((future,), HEARTBEAT).done:
             pass
         future.result()
@@ -417,9 +413,9 @@ def wait_for(done: Iterable[Future[Any]]) -> None:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep matrix products to one thread each while this process runs threads of its own.
+    """Limit BLAS to one thread while this process runs threads of its own.
 
-    Threads of BLAS wait for each other by spinning: beside other work that costs tenfold.
+    BLAS threads wait for each other by spinning, which beside other work is ten times slower.
     """
     with _blas_lock:
         _blas_users.append(True)
@@ -449,16 +445,16 @@ def _blas() -> Any:
 
 
 @contextmanager
-def _told_when_slow(name: str) -> Iterator[None]:
-    """Say on a terminal what is happening when a first call takes longer than a moment."""
+def _report_when_slow(name: str) -> Iterator[None]:
+    """Print a line on a terminal when compiling takes long."""
 
-    def tell() -> None:
+    def report() -> None:
         log.info("compiling the kernel %s", name)
-        watched = sys.stderr is not None and sys.stderr.isatty()
-        if watched or "ipykernel" in sys.modules:
+        terminal = sys.stderr is not None and sys.stderr.isatty()
+        if terminal or "ipykernel" in sys.modules:
             print("rosenblatt: compiling, the first time only …", file=sys.stderr, flush=True)
 
-    timer = threading.Timer(SILENT_SECONDS, tell)
+    timer = threading.Timer(SILENT_SECONDS, report)
     timer.daemon = True
     timer.start()
     try:
@@ -474,7 +470,7 @@ _WORK: dict[str, Callable[..., int]] = {
 
 
 def __getattr__(name: str) -> Kernel:
-    """Return a kernel of the slides by its name, compiled when it is first called."""
+    """Return a slide by its name, compiled when it is first called."""
     function = getattr(kernels, name, None)
     if name.startswith("_") or not callable(function):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What can go wrong for a person with a file: one sentence each, and an exit code."""
+"""Errors for users: a message of one sentence, and an exit code."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any, Self
 
 from rosenblatt.messages import Message, Parameter, Part
 from rosenblatt.rownames import FROM_ZERO, RowNames
-from rosenblatt.words import QUOTED, shortened, shown
+from rosenblatt.text import QUOTED, sanitize, shorten
 
-BEGINNING, END = 1200, 300  # of what is said; the end has the advice
+BEGINNING, END = 1200, 300  # characters of a message that are kept; the end has the advice
 
 
-def readable(text: str) -> str:
-    """A sentence as it is, or without its middle where what it quotes is longer than anyone reads.
+def cut_middle(text: str) -> str:
+    """Return a message without its middle if it is too long to read.
 
     Examples
     --------
-    >>> readable("x is no number."), len(readable("x" * 2_000_000))
-    ('x is no number.', 1503)
+    >>> cut_middle("x is not a number."), len(cut_middle("x" * 2_000_000))
+    ('x is not a number.', 1503)
     """
     if len(text) <= BEGINNING + END:
         return text
@@ -29,7 +29,7 @@ def readable(text: str) -> str:
 
 
 class UserError(Exception):
-    """An error for a person to read: its message, and the exit code of the program.
+    """Error with a message for users and an exit code.
 
     The message is given in parts, text and parameters. `str` spells the parameters as Python
     keywords; an interface with other names for them calls `spelled`. Control characters that come
@@ -47,45 +47,45 @@ class UserError(Exception):
         self.message = Message(*parts)
         super().__init__(self.message)
 
-    def spelled(self, spell: Callable[[Parameter], str]) -> str:
+    def render(self, spell: Callable[[Parameter], str]) -> str:
         """Return the message with each parameter as `spell` writes it."""
-        return shown(readable(self.message.spelled(spell)))
+        return sanitize(cut_middle(self.message.render(spell)))
 
     def __str__(self) -> str:
-        return self.spelled(str)
+        return self.render(str)
 
 
 class UsageError(UserError, ValueError):
-    """What was asked for does not fit together."""
+    """Options that contradict each other or the data."""
 
     exit_code = 64
 
 
 class DataError(UserError, ValueError):
-    """What a file holds cannot be used."""
+    """Content of a file that cannot be used."""
 
     exit_code = 65
 
 
 class OpenError(UserError, OSError):
-    """A file cannot be opened."""
+    """File that cannot be opened."""
 
     exit_code = 66
 
 
 class WriteError(UserError, OSError):
-    """A file cannot be written; what was there before is still whole."""
+    """File that cannot be written; its previous content is intact."""
 
     exit_code = 74
 
 
-def cannot_open(name: str, trouble: BaseException) -> UserError:
-    """Say why a file cannot be opened."""
+def make_open_error(name: str, trouble: BaseException) -> UserError:
+    """Return the error that explains why a file cannot be opened."""
     if isinstance(trouble, UserError):
         return trouble
     if isinstance(trouble, IsADirectoryError):
         return OpenError(f"{name} is a directory; give a file.")
-    why = getattr(trouble, "strerror", None) or one_line(trouble).rstrip(".")
+    why = getattr(trouble, "strerror", None) or error_line(trouble).rstrip(".")
     if isinstance(trouble, FileNotFoundError):
         why = "there is no such file"
     elif isinstance(trouble, PermissionError):
@@ -93,8 +93,8 @@ def cannot_open(name: str, trouble: BaseException) -> UserError:
     return OpenError(f"cannot open {name}: {why}.")
 
 
-def cannot_write(path: str | PathLike[str], trouble: OSError) -> WriteError:
-    """Say why a file cannot be written."""
+def make_write_error(path: str | PathLike[str], trouble: OSError) -> WriteError:
+    """Return the error that explains why a file cannot be written."""
     why = {
         FileNotFoundError: "there is no such folder",
         PermissionError: "there is no permission to write there",
@@ -104,9 +104,9 @@ def cannot_write(path: str | PathLike[str], trouble: OSError) -> WriteError:
 
 
 class FileRowError(DataError):
-    """A row of a file that cannot be used, by its position in the file, counted from 1.
+    """Row of a file that cannot be used, by its position in the file, counted from 1.
 
-    That is how a person finds it there. Python counts from 0, so it says "row 17 of the file".
+    Python counts rows from 0, so `learn` calls it "row 17 of the file".
     """
 
     def __init__(self, name: str, row: int, rest: str | Message) -> None:
@@ -116,15 +116,15 @@ class FileRowError(DataError):
 
 
 class RowError(ValueError):
-    """What is wrong with rows, which it knows by their positions; an interface names them.
+    """Error about rows, by their positions; each interface names them in its own way.
 
-    As it is, it counts from 0, as Python does.
+    By default, rows are counted from 0.
 
     Examples
     --------
-    >>> bad = RowError("y, ", 3, ": there is no answer.")
-    >>> print(bad, bad.worded(RowNames(first=1)))
-    y, row 3: there is no answer. y, row 4: there is no answer.
+    >>> bad = RowError("y, ", 3, ": the label is missing.")
+    >>> print(bad, bad.describe(RowNames(first=1)))
+    y, row 3: the label is missing. y, row 4: the label is missing.
     """
 
     def __init__(self, before: str, rows: int | Sequence[int] = (), after: str = "") -> None:
@@ -132,32 +132,35 @@ class RowError(ValueError):
         self.before, self.after = before, after
         self.rows = tuple(map(int, rows)) if isinstance(rows, Sequence) else (int(rows),)
 
-    def worded(self, names: RowNames = FROM_ZERO) -> str:
+    def describe(self, names: RowNames = FROM_ZERO) -> str:
         """Return the sentence with the rows named."""
-        return f"{self.before}{names.listed(self.rows) if self.rows else ''}{self.after}"
+        return f"{self.before}{names.join(self.rows) if self.rows else ''}{self.after}"
 
-    def moved(self, positions: Any) -> Self:
+    def map_rows(self, positions: Any) -> Self:
         """Return the error about the rows at these positions of the data."""
         return type(self)(self.before, [int(positions[n]) for n in self.rows], self.after)
 
-    def after_words(self, before: str) -> Self:
+    def prefix(self, before: str) -> Self:
         """Return the error with words before its own."""
         return type(self)(f"{before}{self.before}", self.rows, self.after)
 
     def __str__(self) -> str:
-        return self.worded()
+        return self.describe()
 
 
 @contextmanager
 def with_index_labels(X: Any) -> Iterator[None]:
-    """Name the rows in an error by the labels of X's own index too, where it has one."""
+    """Add the labels of a frame's index to the rows that an error names.
+
+    X may also be the `RowNames` themselves.
+    """
     try:
         yield
     except RowError as bad:
-        names = RowNames.of(X)
+        names = X if isinstance(X, RowNames) else RowNames.of(X)
         if names.index is None or not bad.rows:
             raise
-        raise type(bad)(bad.worded(names)) from None
+        raise type(bad)(bad.describe(names)) from None
 
 
 FINITE = "a finite number"
@@ -165,38 +168,38 @@ UTF8 = "UTF-8 text"
 
 
 class BadCellError(Exception):
-    """A cell that does not hold what was promised; rows are counted from 0 here."""
+    """Cell that is not of the expected type; rows are counted from 0."""
 
     def __init__(self, row: int, column: str, text: str | None, promised: str = "a number") -> None:
-        super().__init__(f"row {row}, column {column}: {quoted(text)} is not {promised}")
+        super().__init__(f"row {row}, column {column}: {quote(text)} is not {promised}")
         self.row, self.column, self.text, self.promised = row, column, text, promised
 
     @property
     def what(self) -> str:
-        """What is wrong with the cell, in words."""
+        """Description of what is wrong with the cell."""
         if not self.text:
-            return "there is nothing"
-        return f'"{shortened(self.text)}" is not {self.promised}'
+            return "the value is missing"
+        return f'"{shorten(self.text)}" is not {self.promised}'
 
 
-def quoted(value: object) -> str:
-    """A value of any kind and length, fit to stand in a sentence.
+def quote(value: object) -> str:
+    """Return a value of any type and length as it is quoted in a message.
 
     Examples
     --------
-    >>> quoted("no number"), quoted(1 << 40_000)[:9]
-    ("'no number'", '0x1000000')
+    >>> quote("n/a"), quote(1 << 40_000)[:9]
+    ("'n/a'", '0x1000000')
     """
-    # Python refuses to write whole numbers of thousands of digits in decimals.
+    # Python does not convert integers of thousands of digits to decimals.
     if isinstance(value, int) and value.bit_length() > 1000:
-        return shortened(hex(value))
+        return shorten(hex(value))
     if isinstance(value, str) and len(value) > QUOTED:
         return f"{value[:QUOTED]!r} …"
-    return shortened(repr(value), QUOTED + 2)
+    return shorten(repr(value), QUOTED + 2)
 
 
-def one_line(trouble: BaseException) -> str:
-    """A library's complaint as one line without its own location, cells in quotes shortened."""
+def error_line(trouble: BaseException) -> str:
+    """Return the message of a library's error as one line, with quoted cells shortened."""
     text = " ".join(str(trouble).split())
     text = re.sub(rf"'([^']{{{QUOTED}}})[^']+'", r"'\1 …'", text)
     return (text[:200] + " …" if len(text) > 200 else text).rstrip(".") + "."

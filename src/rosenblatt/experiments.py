@@ -1,4 +1,4 @@
-"""Exercise 1.4 many times: a random target line, PLA, and how far g is from f."""
+"""Run exercise 1.4 many times: draw a random target f, run PLA, compare its g with f."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ import rosenblatt.algorithms as algorithms
 import rosenblatt.checks as checks
 from rosenblatt.examples import Examples
 from rosenblatt.show.regions import area, clip
-from rosenblatt.words import bars, card, counted
+from rosenblatt.text import plural, render_bars, render_card
 
 FRESH_EXAMPLES = 10_000
 
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """What came out of many runs of PLA on random targets.
+    """Updates and disagreement of many runs of PLA on random targets.
 
     Parameters
     ----------
     updates : int array of shape (runs,)
-        The corrections PLA made in each run.
+        Number of updates that PLA made in each run.
     disagreement : float array of shape (runs,)
-        P[f(x) ≠ g(x)] for a fresh x in each run: exact in one and two dimensions, from
-        10,000 fresh examples in more.
+        P[f(x) ≠ g(x)] for a new x in each run: exact in one and two dimensions, estimated from
+        10,000 new examples in more.
     separated : bool array of shape (runs,)
-        Whether PLA halted with no mistakes; always, without noise.
+        Whether PLA halted without mistakes, as it always does without noise.
     target, g : arrays of shape (dim + 1,)
-        The tall weights of f and g in the last run.
+        Augmented weights of f and g in the last run.
     """
 
     updates: NDArray[np.int64]
@@ -44,15 +44,15 @@ class Experiment:
     def __str__(self) -> str:
         u, p = self.updates, self.disagreement
         return (
-            f"{counted(len(u), 'run')}: median {counted(float(np.median(u)), 'correction')} "
+            f"{plural(len(u), 'run')}: median {plural(float(np.median(u)), 'update')} "
             f"(mean {u.mean():.1f}), "
-            f"P[f≠g] {p.mean():.4f} on average, {self.separated.sum():,} halted with no mistakes"
+            f"P[f≠g] {p.mean():.4f} on average, {self.separated.sum():,} halted without mistakes"
         )
 
     def _repr_html_(self) -> str:
         counts = np.histogram(self.updates, bins=60)[0].tolist()
-        told, rest = str(self).split(": ", 1)
-        return card(told, [("", rest)], bars(counts, "runs by their corrections"))
+        title, rest = str(self).split(": ", 1)
+        return render_card(title, [("", rest)], render_bars(counts, "runs by number of updates"))
 
 
 def experiment(
@@ -64,7 +64,7 @@ def experiment(
     noise: float = 0.0,
     random_state: int | np.random.Generator | None = None,
 ) -> Experiment:
-    """Learn many random targets in [-1, 1]^dim and count corrections and disagreement.
+    """Run PLA on many random targets in [-1, 1]^dim and measure updates and disagreement.
 
     Each run draws a target line through random points (a point in one dimension, a hyperplane
     in more than two), `n_examples` examples, and runs PLA from w(0) = 0.
@@ -72,17 +72,22 @@ def experiment(
     Parameters
     ----------
     n_examples : int
-        Examples in each run.
+        Number of examples in each run.
     runs : int
-        How many runs.
+        Number of runs.
     dim : int, default=2
-        The number of features.
+        Number of features.
     order : str, default="random"
-        As in `Perceptron`.
+        Order in which PLA visits the examples, as in `Perceptron`.
     noise : float, default=0.0
-        The chance that an answer is flipped; then PLA may end by its budget of 1000 cycles.
+        Probability that a label is flipped. PLA then stops after 1000 epochs at the latest.
     random_state : int or Generator, optional
-        The same int gives the same runs.
+        Seed or generator of the random numbers. The same int gives the same runs.
+
+    Returns
+    -------
+    Experiment
+        The updates and the disagreement of each run.
 
     Examples
     --------
@@ -91,11 +96,15 @@ def experiment(
     >>> len(result.updates), bool(result.separated.all())
     (200, True)
     """
-    _check(n_examples, runs, dim, order, noise)
+    for name, value in (("n_examples", n_examples), ("runs", runs), ("dim", dim)):
+        checks.whole_number(name, value, least=1)
+    checks.one_of("order", order, algorithms.ORDERS)
+    if not isinstance(noise, numbers.Real) or not 0 <= float(noise) <= 1:
+        raise ValueError(f"noise is {noise!r}; give a probability from 0 to 1.")
     rng = np.random.default_rng(random_state)
     rule = algorithms.Rule(order, rng=rng)
-    # Without noise PLA always halts, so it is given all the time it may need.
-    budget = algorithms.Budget() if noise else algorithms.Budget(cycles=sys.maxsize)
+    # Without noise PLA always halts, so the number of epochs is not limited.
+    budget = algorithms.Budget() if noise else algorithms.Budget(epochs=sys.maxsize)
     updates = np.empty(runs, dtype=np.int64)
     disagreement, separated = np.empty(runs), np.empty(runs, dtype=np.bool_)
     target = g = np.zeros(dim + 1)
@@ -103,15 +112,15 @@ def experiment(
         target = random_target(dim, rng)
         run = algorithms.pla(random_examples(target, n_examples, noise, rng), rule, budget)
         g = run.hypothesis.w
-        updates[i], separated[i] = run.corrections, run.separated
+        updates[i], separated[i] = run.updates, run.separated
         disagreement[i] = disagree(target, g, rng)
     return Experiment(updates, disagreement, separated, target, g)
 
 
 def random_target(dim: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The tall weights of the hyperplane through `dim` random points, with a random side."""
+    """Draw a hyperplane through `dim` random points and return its augmented weights."""
     points = np.column_stack((np.ones(dim), rng.uniform(-1, 1, (dim, dim))))
-    # The only direction orthogonal to all the tall points: the last right singular vector.
+    # The only direction orthogonal to all augmented points: the last right singular vector.
     normal = np.linalg.svd(points)[2][-1]
     return np.asarray(normal * rng.choice([-1.0, 1.0]))
 
@@ -119,7 +128,7 @@ def random_target(dim: int, rng: np.random.Generator) -> NDArray[np.float64]:
 def random_examples(
     target: NDArray[np.float64], n: int, noise: float, rng: np.random.Generator
 ) -> Examples:
-    """n random examples answered by a tall target, each answer flipped with chance `noise`."""
+    """Draw n examples labeled by a target, flipping each label with probability `noise`."""
     X = rng.uniform(-1, 1, (n, len(target) - 1))
     y = np.where(X @ target[1:] + target[0] > 0, 1, -1).astype(np.int8)
     if noise:
@@ -128,22 +137,14 @@ def random_examples(
 
 
 def disagree(f: NDArray[np.float64], g: NDArray[np.float64], rng: np.random.Generator) -> float:
-    """P[f(x) ≠ g(x)] for tall weights and x uniform in [-1, 1]^dim; by chance beyond the plane."""
+    """Return P[f(x) ≠ g(x)] for x uniform in [-1, 1]^dim, estimated if dim is above 2."""
     dim = len(f) - 1
     if dim > 2:
         X = rng.uniform(-1, 1, (FRESH_EXAMPLES, dim))
         return float(np.mean((X @ f[1:] + f[0] > 0) != (X @ g[1:] + g[0] > 0)))
-    if dim == 1:  # the same square, with a feature that no weight looks at
+    if dim == 1:  # the same square, with a second feature of weight 0
         f, g = np.append(f, 0.0), np.append(g, 0.0)
     square = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
     f_only = area(clip(clip(square, f), -g))
     g_only = area(clip(clip(square, -f), g))
     return (f_only + g_only) / 4
-
-
-def _check(n_examples: int, runs: int, dim: int, order: str, noise: float) -> None:
-    for name, value in (("n_examples", n_examples), ("runs", runs), ("dim", dim)):
-        checks.whole_number(name, value, least=1)
-    checks.one_of("order", order, algorithms.ORDERS)
-    if not isinstance(noise, numbers.Real) or not 0 <= float(noise) <= 1:
-        raise ValueError(f"noise is {noise!r}; give a chance from 0 to 1.")

@@ -16,7 +16,7 @@ from rosenblatt.pipelines import final, is_ours
 from rosenblatt.read.columns import Category, Column, Number
 from rosenblatt.read.encoding import Encoding
 from rosenblatt.solve import Result
-from rosenblatt.words import shortened
+from rosenblatt.text import shorten
 
 OPSETS, IR_VERSION = {"": 15, "ai.onnx.ml": 2}, 8  # the oldest IR version that has these
 DOUBLE, INT64 = 11, 7  # as ONNX numbers them
@@ -189,7 +189,7 @@ def _type(labels: Any) -> Any:
     types = {"U": object, "b": np.bool_, "i": np.int64, "f": np.float64}
     kind = np.array(labels.tolist()).dtype.kind
     if kind not in types:
-        raise TypeError(f"labels like {shortened(repr(labels[0]))} have no place in an ONNX graph.")
+        raise TypeError(f"labels like {shorten(repr(labels[0]))} have no place in an ONNX graph.")
     return types[kind]
 
 

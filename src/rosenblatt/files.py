@@ -1,7 +1,7 @@
-"""Files: written whole or not at all, never over what is read, nor over what is not ours.
+"""Writing files completely or not at all, and never over input or over files of others.
 
-A sealed file is JSON with what it is, its version, its content and the SHA-256 of the content as
-it is written there. Floats are written with `repr`, which reads back to the same bits.
+A file with a checksum is JSON with its kind, its version, its content, and the SHA-256 of the
+content as written. Floats are written with `repr`, which reads back to the same bits.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 import rosenblatt.strictjson as strictjson
-from rosenblatt.errors import DataError, OpenError, UsageError, WriteError, cannot_write, quoted
+from rosenblatt.errors import DataError, OpenError, UsageError, WriteError, make_write_error, quote
 from rosenblatt.messages import Parameter
 
-STANDARD = "-"  # standard input among what is read, standard output among what is written
-HALF_WRITTEN = ".rosenblatt-tmp"  # the end of the name of a file that is not whole yet
-HEAD = 4096  # bytes in which a file of this program says so
-VERSION = 1  # of sealed files
+STANDARD = "-"  # standard input as a source, standard output as a destination
+HALF_WRITTEN = ".rosenblatt-tmp"  # suffix of a file that is not complete yet
+HEAD = 4096  # bytes that are searched for the mark of this program
+VERSION = 1  # of files with a checksum
 PROGRAM = "rosenblatt"
 BEFORE_CONTENT = ', "content": '
 
@@ -35,30 +35,27 @@ Where = str | PathLike[str]
 
 
 def keep_apart(reads: Mapping[str, str | None], writes: Mapping[str, str | None]) -> None:
-    """Refuse to write over what is read, or two things to one file, before any is touched.
+    """Raise UsageError if an output is also an input, or two outputs are one file.
 
-    Files are compared, not names: links, other spellings and redirections do not help. What is
-    read is given as a sentence calls it, what is written by its option; "-" is standard input,
-    and standard output is always among what is written.
+    Files are compared, not names, so that links, other spellings and redirections are found. The
+    keys of `reads` are nouns, those of `writes` options; "-" is standard input. Standard output is
+    always among the outputs.
     """
-    taken = {_identity(path, 0): what for what, path in reads.items() if path is not None}
+    used = {_identity(path, 0): what for what, path in reads.items() if path is not None}
     for option, path in {"standard output": STANDARD, **writes}.items():
         if path is None or (path == STANDARD and option != "standard output"):
             continue
         place = _identity(path, 1)
         called = option if path == STANDARD else f"{option} {path}"
-        if place is not None and place in taken:
-            raise UsageError(f"{called} is {taken[place]}; give another name.")
+        if place is not None and place in used:
+            raise UsageError(f"{called} is {used[place]}; give another name.")
         if path != STANDARD:
-            _followed(path)
-        taken[place] = f"what {called} writes to"
+            _resolve_output(path)
+        used[place] = f"the output of {called}"
 
 
 def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
-    """Refuse to replace a file that this program did not write.
-
-    Such a file of this program has the mark at its beginning.
-    """
+    """Raise UsageError if a file exists that does not begin with the mark of this program."""
     if not os.path.isfile(path):
         return
     try:
@@ -67,22 +64,22 @@ def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
     except OSError:
         ours = False
     if not ours:
-        raise UsageError(f"{path} is there and is not {what} that rosenblatt wrote; {advice}.")
+        raise UsageError(f"{path} exists and is not {what} that rosenblatt wrote; {advice}.")
 
 
 def _identity(path: str, standard: int) -> Hashable:
-    """What two names of one file have in common; None for a pipe, a terminal or a device."""
+    """Return a value that all names of one file share; None for a pipe or a device."""
     try:
         found = os.fstat(standard) if path == STANDARD else os.stat(path)
     except (OSError, ValueError):
-        return None if path == STANDARD else _place(path)
+        return None if path == STANDARD else _future_identity(path)
     return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
 
-def _place(path: str) -> Hashable:
-    """Where a file will be that is not there yet.
+def _future_identity(path: str) -> Hashable:
+    """Return the identity of a file that does not exist yet.
 
-    Some systems take names for the same that differ in case, or in how an accent is written.
+    On some systems, names that differ in case or in the encoding of an accent are the same.
     """
     where, missing = os.path.realpath(path), []
     while not os.path.exists(where) and os.path.dirname(where) != where:
@@ -93,58 +90,60 @@ def _place(path: str) -> Hashable:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file so that a full disk or a crash leaves the old one whole."""
+    """Write a text file so that a full disk or a crash leaves the old one intact."""
     with replacing(path) as beside, open(beside, "w", encoding="utf-8") as file:
         file.write(text)
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[str]:
-    """A path beside the given one to write to; it takes its place when all went well."""
-    place = _followed(path)
+    """Yield a temporary path in the same folder, renamed to `path` if there was no error."""
+    place = _resolve_output(path)
     beside = ""
     try:
         if place.exists() and not place.is_file():
-            # A pipe or /dev/null has no place to rename into.
+            # A pipe or /dev/null cannot be replaced by renaming.
             yield str(place)
             return
         handle, beside = tempfile.mkstemp(
-            # A name of the greatest length would be too long with more added to it.
+            # Shortened because a name of the maximum length leaves no space for a suffix.
             dir=place.parent,
             prefix=f".{place.name[:40]}.",
             suffix=HALF_WRITTEN,
         )
         os.close(handle)
         yield beside
-        _settle(beside, place)
+        _sync_and_rename(beside, place)
     except OSError as trouble:
         if isinstance(trouble, WriteError | BrokenPipeError):
-            raise  # a pipe is not this file: what is told beside it has lost its reader
-        raise cannot_write(path, trouble) from None
+            raise  # a broken pipe is another output, whose reader has gone
+        raise make_write_error(path, trouble) from None
     finally:
         if beside:
             with suppress(OSError):
                 os.unlink(beside)
 
 
-def _followed(path: str | Path) -> Path:
-    """The file that a path leads to, through symbolic links; refuses one that cannot be written."""
+def _resolve_output(path: str | Path) -> Path:
+    """Follow symbolic links; raise WriteError if the file cannot be written."""
     place = Path(os.path.realpath(path))
     if place.is_dir():
         raise WriteError(f"cannot write {path}: it is a directory.")
     if place.is_symlink():
-        raise cannot_write(path, OSError(errno.ELOOP, "its symbolic links lead to one another"))
+        raise make_write_error(path, OSError(errno.ELOOP, "its symbolic links form a loop"))
     if not place.parent.is_dir():
         missing = NotADirectoryError if place.parent.exists() else FileNotFoundError
-        raise cannot_write(path, missing())
+        raise make_write_error(path, missing())
     return place
 
 
-def _settle(beside: str, place: Path) -> None:
-    """Make sure the bytes are on the disk, then rename, then make sure of the name."""
+def _sync_and_rename(beside: str, place: Path) -> None:
+    """Sync the bytes to disk, rename the file, and sync the folder."""
     with open(beside, "rb+") as file:
         os.fsync(file.fileno())
-    mode = place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask()
+    mask = os.umask(0)
+    os.umask(mask)
+    mode = place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~mask
     os.chmod(beside, mode)
     os.replace(beside, place)
     with suppress(OSError):  # some file systems do not sync directories
@@ -155,50 +154,47 @@ def _settle(beside: str, place: Path) -> None:
             os.close(folder)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def write_sealed(path: Where, kind: str, content: Any) -> None:
-    """Write JSON values to a sealed file; whatever happens, it is the old one or the new one."""
+def write_checksummed(path: Where, kind: str, content: Any) -> None:
+    """Write JSON values with their checksum, completely or not at all."""
     text = json.dumps(content, allow_nan=False, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode()).hexdigest()
     head = {"program": PROGRAM, "kind": kind, "version": VERSION, "sha256": digest}
     write_text(fspath(path), f"{json.dumps(head)[:-1]}{BEFORE_CONTENT}{text}}}\n")
 
 
-def read_sealed(path: Where, kind: str) -> Any:
-    """The content of a sealed file; refuses one that is of another kind, broken or changed."""
+def read_checksummed(path: Where, kind: str) -> Any:
+    """Return the content of a file with a checksum.
+
+    Raises DataError if the file is of another kind or version, damaged or changed.
+    """
     data = strictjson.read_text(fspath(path))
     try:
         whole = strictjson.parse(*data)
     except strictjson.NotJsonError as wrong:
         raise DataError(
-            f"{path} {wrong}: it is not whole, or was damaged. Use an older copy."
+            f"{path} {wrong}: it is incomplete or damaged. Use an older copy."
         ) from None
     if not isinstance(whole, dict) or whole.get("program") != PROGRAM:
-        what = strictjson.file_called(whole) or "not a file of rosenblatt"
+        what = strictjson.describe_file(whole) or "not a file of rosenblatt"
         raise DataError(f"{path} is {what}.")
     if whole.get("kind") != kind:
-        if what := strictjson.file_called(whole):
+        if what := strictjson.describe_file(whole):
             raise DataError(f"{path} is {what}.")
-        raise DataError(f"{path} holds a {quoted(whole.get('kind'))}, not a {kind!r}.")
+        raise DataError(f"{path} holds a {quote(whole.get('kind'))}, not a {kind!r}.")
     if whole.get("version") != VERSION:
         raise DataError(
-            f"{path} has version {quoted(whole.get('version'))} and this program reads "
+            f"{path} has version {quote(whole.get('version'))} and this program reads "
             f"version {VERSION}; use the program that wrote it."
         )
     text = data.data.decode().partition(BEFORE_CONTENT)[2].rstrip().removesuffix("}")
     digest = hashlib.sha256(text.encode()).hexdigest()
     if "content" not in whole or digest != whole.get("sha256"):
-        raise DataError(f"{path} was changed after it was written: its digest does not fit.")
+        raise DataError(f"{path} was changed after it was written: its checksum does not match.")
     return whole["content"]
 
 
 class CheckpointFolder:
-    """A folder that one process at a time keeps its state and position in; made if need be."""
+    """Folder for the checkpoint of one process at a time, created if necessary."""
 
     KIND = "stream checkpoint"
 
@@ -216,15 +212,15 @@ class CheckpointFolder:
             raise OpenError(
                 f"the checkpoint folder {self.path} cannot be opened: {error.strerror}."
             ) from None
-        self._hold(self._lock)
-        self._clear()
+        self._acquire(self._lock)
+        self._remove_temporary_files()
         return self
 
     def __exit__(self, *error: object) -> None:
         if self._lock is not None:
             self._lock.close()  # which also unlocks
 
-    def _hold(self, lock: IO[bytes]) -> None:
+    def _acquire(self, lock: IO[bytes]) -> None:
         try:
             import fcntl
         except ImportError:  # Windows has no flock; its open files cannot be replaced anyway
@@ -238,25 +234,25 @@ class CheckpointFolder:
                 "wait for it to end or give another folder."
             ) from None
 
-    def _clear(self) -> None:
-        """Remove what a killed process left half-written; other files are not ours to touch."""
+    def _remove_temporary_files(self) -> None:
+        """Remove incomplete files of a killed process, and no others."""
         ours = re.compile(rf"\.{re.escape(self.file.name)}\.[a-z0-9_]{{8}}{HALF_WRITTEN}")
         for left in self.path.iterdir():
             if ours.fullmatch(left.name) and left.is_file() and not left.is_symlink():
                 left.unlink(missing_ok=True)
 
     def write(self, content: Any) -> None:
-        """Keep a new checkpoint in place of the last."""
-        write_sealed(self.file, self.KIND, content)
+        """Replace the checkpoint."""
+        write_checksummed(self.file, self.KIND, content)
 
     def read(self, resume: bool) -> Any | None:
-        """The last checkpoint, or None where there is none; it is read only to resume."""
+        """Return the checkpoint or None; raise UsageError if there is one and not `resume`."""
         if not self.file.exists():
             return None
         if not resume:
             raise UsageError(
-                f"{self.path} holds the checkpoint of an earlier stream; give ",
+                f"{self.path} has the checkpoint of an earlier stream; give ",
                 Parameter("resume", True),
                 " to continue it, or another folder.",
             )
-        return read_sealed(self.file, self.KIND)
+        return read_checksummed(self.file, self.KIND)

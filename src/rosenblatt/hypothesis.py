@@ -1,18 +1,18 @@
-"""Hypothesis: h(x) = sign(w·x), the tall weight vector and what it says of rows."""
+"""Hypothesis h(x) = sign(w·x): augmented weights, scores, predictions and exact mistakes."""
 
 from __future__ import annotations
 
 import functools
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import rosenblatt.kernels as kernels
+import rosenblatt.rowformats as rowformats
 import rosenblatt.scoring as scoring
 from rosenblatt.blocks import Blocks
 from rosenblatt.engine import in_threads
@@ -20,19 +20,19 @@ from rosenblatt.examples import (
     NO_LABELS,
     NO_STEPS,
     Examples,
-    JointExamples,
     check_width,
     entries,
     joint_rows,
+    joint_weights,
     kernel_rows,
     products,
     sum_of_squares,
 )
-from rosenblatt.kernels import SMALLEST
-from rosenblatt.tables import numbers_in, refuse_non_finite
+from rosenblatt.rowformats import SMALLEST
+from rosenblatt.tables import find_fractions, numbers_in, refuse_non_finite, to_dense
 
 ZEROS = {"mistake": 0, "negative": -1, "positive": 1}  # what sign(0) is
-ROWS = 2**12  # rows looked at more closely are taken so many at a time
+ROWS = 2**12  # rows that are decided exactly at a time
 UNIT_ROUNDOFF = 2.0**-53
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Hypothesis:
-    """A line, plane or hyperplane that answers yes on its positive side.
+    """Line, plane or hyperplane that predicts the positive label on its positive side.
 
     Examples
     --------
@@ -51,43 +51,43 @@ class Hypothesis:
     1.0
     """
 
-    w: NDArray[np.float64]  # with a slot for w0, which is 0 where x0 is 0
-    x0: float = 1.0  # the constant feature, 0.0 for none
-    zero: int = 0  # the meaning of sign(0): always a mistake, -1 or +1
+    w: NDArray[np.float64]  # with a slot for w0, which is 0 if x0 is 0
+    x0: float = 1.0  # the constant feature; 0.0 without an intercept
+    zero: int = 0  # meaning of sign(0): always a mistake, -1 or +1
 
     @property
     def threshold(self) -> float:
-        """The score of the features above which the answer is yes."""
+        """Score of the features above which the positive label is predicted."""
         return 0.0 - float(self.w[0]) * self.x0  # without a w0 it is 0, not -0
 
     @property
-    def tall(self) -> Floats:
-        """The weights that a person sees: w0 first, or no w0 where there is no intercept."""
+    def augmented(self) -> Floats:
+        """Augmented weights: w0 first, or no w0 if there is no intercept."""
         return self.w[..., 0 if self.x0 else 1 :]
 
     @staticmethod
     def of(w: Floats, x0: float = 1.0, zero: int = 0) -> Hypothesis:
-        """The hypothesis of weights with their w0 slot, or of a row of them for each label."""
+        """Return the hypothesis of weights with a slot for w0, or of a row of them per label."""
         return (Hypothesis if w.ndim == 1 else JointHypothesis)(w, x0, zero)
 
     @staticmethod
     def with_intercept(coef: Any, intercept: Any, zero: int) -> Hypothesis:
-        """The hypothesis of scikit-learn's weights: a row of features for each label, or one."""
+        """Return the hypothesis of scikit-learn's coefficients and intercepts."""
         w = np.column_stack((np.ravel(intercept), np.atleast_2d(coef)))
         return Hypothesis.of(w[0] if len(w) == 1 else w, 1.0, zero)
 
     def scores(self, X: Any) -> NDArray[np.float64]:
-        """w·x for each row of a checked table."""
+        """Return w·x for each row of a checked table."""
         return products(X, self.w, self.x0)
 
-    def named(self, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
-        """The answers, each as one of the labels."""
-        return labels[(self.answers(X) > 0).astype(np.intp)]
+    def predict(self, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
+        """Return the predicted label of each row."""
+        return labels[(self.predict_codes(X) > 0).astype(np.intp)]
 
-    def sides(self, X: Any) -> NDArray[np.float64]:
-        """Scores up to a common factor, which neither vanish nor overflow with tiny or huge w.
+    def safe_scores(self, X: Any) -> NDArray[np.float64]:
+        """Return scores, up to a common factor, that neither underflow nor overflow.
 
-        Those that do so with tiny or huge rows are found exactly, and rounded once.
+        Scores that would, because of tiny or huge rows, are computed exactly and rounded once.
         """
         s = products(X, self._plain, self.x0)
         lost = np.flatnonzero(~(np.abs(s) > SMALLEST) | np.isinf(s))
@@ -95,64 +95,71 @@ class Hypothesis:
             rows = lost[i : i + ROWS]
             some, near = X[rows], np.where(np.isfinite(s[rows]), s[rows], 0.0)
             if np.isfinite(self.w).all() and np.isfinite(numbers_in(some)).all():
-                for k in np.flatnonzero(self._unsure(some, near, 0.0)):
-                    row = some[k] if isinstance(some, np.ndarray) else some[[k]].toarray()[0]
+                for k in np.flatnonzero(self._needs_exact(some, near, 0.0)):
+                    row = to_dense(some[[k]])[0]
                     s[rows[k]] = _exact_score(self.w, np.append(self.x0, row))
         return s
 
-    def answers(self, X: Any) -> NDArray[np.int8]:
-        """-1 or +1 for each row; at exactly 0, -1 unless `zero` says +1."""
-        s = self.sides(X)
-        yes = s >= 0 if self.zero > 0 else s > 0
-        return yes.astype(np.int8) * np.int8(2) - np.int8(1)
+    def predict_codes(self, X: Any) -> NDArray[np.int8]:
+        """Return -1 or +1 for each row; at exactly 0, -1 unless `zero` is +1."""
+        s = self.safe_scores(X)
+        positive = s >= 0 if self.zero > 0 else s > 0
+        return positive.astype(np.int8) * np.int8(2) - np.int8(1)
 
     def mistakes(self, examples: Examples) -> NDArray[np.intp]:
-        """The rows answered wrongly, in exact arithmetic wherever rounding could decide.
+        """Return the misclassified rows, in exact arithmetic wherever rounding could decide.
 
-        A row counts when its computed score is on the wrong side or when its exact score is:
-        no mistakes means that both the numbers a person sees and the real ones are right.
+        A row is a mistake if its computed score or its exact score is on the wrong side: without
+        mistakes, both the printed numbers and the exact ones classify every row correctly.
         """
         if not np.isfinite(self.w).all():
             return np.arange(examples.n)
         share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
-        seen = self._look(examples, share)
+        seen = self._classify(examples, share)
         rows = np.flatnonzero(seen != scoring.RIGHT)
-        doubtful = np.flatnonzero(seen[rows] == scoring.DOUBTFUL)
-        if len(doubtful):
+        undecided = np.flatnonzero(seen[rows] == scoring.DOUBTFUL)
+        if len(undecided):
             wrong = np.ones(len(rows), dtype=bool)
-            for i in range(0, len(doubtful), ROWS):
-                some = doubtful[i : i + ROWS]
-                wrong[some] = self._settled(examples, rows[some], share)
+            for i in range(0, len(undecided), ROWS):
+                some = undecided[i : i + ROWS]
+                wrong[some] = self._decide_exactly(examples, rows[some], share)
             rows = rows[wrong]
         return rows if examples.weights is None else rows[examples.weights[rows] > 0]
 
-    def correction(self, examples: Examples, n: int) -> int:
-        """What to correct by where row n is a mistake, as kernels write it."""
+    def encode_update(self, examples: Examples, n: int) -> int:
+        """Return the update by the misclassified row n, encoded as the kernels do."""
         return n
 
-    def ahead(self, examples: Examples) -> NDArray[np.float64]:
-        """How far the score of each row is on the right side of 0."""
+    def signed_scores(self, examples: Examples) -> NDArray[np.float64]:
+        """Return y·(w·x) of each row: positive if it is classified correctly."""
         return np.asarray(examples.y * self.scores(examples.X))
 
+    def predicting(self, place: int) -> Hypothesis:
+        """Return a hypothesis of the same shape that always predicts the label at a position."""
+        w = np.zeros_like(self.w)
+        w[0] = 1.0 if place else -1.0
+        return replace(self, w=w)
+
     def line(self) -> tuple[float, float, float]:
-        """a, b, c of the line a·x1 + b·x2 + c = 0 in the plane."""
+        """Return a, b, c of the line a·x1 + b·x2 + c = 0 in the plane."""
         if len(self.w) != 3:
             raise ValueError(f"a line needs two features; this hypothesis has {len(self.w) - 1}.")
         return float(self.w[1]), float(self.w[2]), float(self.w[0]) * self.x0
 
     @functools.cached_property
     def _plain(self) -> NDArray[np.float64]:
-        """w, times a power of two that brings its largest entry near 1 where that is extreme."""
+        """w, times a power of two that brings its largest entry near 1 if it is extreme."""
         largest = max(float(self.w.max()), -float(self.w.min()))
         if largest == 0 or 1e-100 < largest < 1e100:
             return self.w
         return np.ldexp(self.w, -math.frexp(largest)[1])
 
-    def _look(self, examples: Examples, share: float) -> NDArray[np.uint8]:
-        """Each row right, wrong, or so near to 0 that rounding might have changed its sign.
+    def _classify(self, examples: Examples, share: float) -> NDArray[np.uint8]:
+        """Return whether each row is right, wrong, or undecided because of rounding.
 
-        A sum of k products is off by at most k·u·Σ|w·x| in any order of summation; 4 (k + 1)
-        also covers the rounding of this bound. A NaN or infinity in a row leaves it in doubt.
+        The rounding error of a sum of k products is at most k·u·Σ|w·x| in any order of summation;
+        4 (k + 1) also accounts for the rounding of this bound. A row with NaN or infinity is
+        undecided.
         """
         check_width(examples.X, self.w)
         seen = np.empty(examples.n, dtype=np.uint8)
@@ -164,37 +171,38 @@ class Hypothesis:
         in_threads(part, examples.n, examples.numbers.size)
         return seen
 
-    def _settled(
+    def _decide_exactly(
         self, examples: Examples, rows: NDArray[np.intp], share: float
     ) -> NDArray[np.bool_]:
-        """Which of a few rows near to 0 are mistakes; refuses numbers that are none."""
-        X, y = _few_rows(examples, rows)
-        s = self.sides(X)
+        """Return which of a few rows are mistakes; raise RowError on NaN or infinity."""
+        X, y = _take_finite(examples, rows)
+        s = self.safe_scores(X)
         wrong = np.where(s == 0, self.zero, s) * y <= 0
-        for k in np.flatnonzero(~wrong & self._unsure(X, s, share)):
+        for k in np.flatnonzero(~wrong & self._needs_exact(X, s, share)):
             places, values = entries(examples.X, rows[k], examples.x0)
-            wrong[k] = (_exact_sign(self.w[places], values) or self.zero) * y[k] <= 0
+            total, _ = _exact_total(self.w[places], values)
+            sign = (total > 0) - (total < 0)
+            wrong[k] = (sign or self.zero) * y[k] <= 0
         return np.asarray(wrong)
 
-    def _unsure(self, X: Any, s: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
-        """Which of a few rows need exact arithmetic."""
+    def _needs_exact(self, X: Any, s: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
+        """Return for which of a few rows rounding could decide the sign of the score s."""
         w, sizes = np.abs(self._plain).reshape(-1, X.shape[1] + 1).max(axis=0), abs(X)
         touched: NDArray[Any] = (sizes != 0) @ (w[1:] != 0) | bool(w[0] * self.x0)
         with np.errstate(all="ignore"):
             sizes = sizes @ w[1:] + w[0] * abs(self.x0)
-            doubt = ~(np.abs(s) > share * sizes + SMALLEST) & touched
+            undecided = ~(np.abs(s) > share * sizes + SMALLEST) & touched
         whole = (self._plain == np.rint(self._plain)).all() and self.x0 == np.rint(self.x0)
-        if whole and doubt.any():  # sums of whole numbers below 2^53 are exact
-            parts = (np.rint(X) if isinstance(X, np.ndarray) else X.rint()) != X
-            doubt &= (np.asarray(parts.sum(axis=1)).ravel() > 0) | ~(sizes < 2.0**53)
-        return np.asarray(doubt)
+        if whole and undecided.any():  # sums of integers below 2^53 are exact
+            undecided &= find_fractions(X) | ~(sizes < 2.0**53)
+        return np.asarray(undecided)
 
 
 class JointHypothesis(Hypothesis):
-    """A row of weights for each of K labels; the answer is the label with the highest score.
+    """Row of weights for each of K labels; the label with the highest score is predicted.
 
-    Of labels with equal scores it is the first, or with `zero` = +1 the last. Answers, and y of
-    examples, are places among the labels.
+    Among labels with equal scores it is the first, or with `zero` = +1 the last. Codes, and y of
+    examples, are positions among the labels.
 
     Examples
     --------
@@ -202,16 +210,16 @@ class JointHypothesis(Hypothesis):
     >>> h.scores(np.array([[3.0], [0.5]]))
     array([[ 3. ,  1. , -3. ],
            [ 0.5,  1. , -0.5]])
-    >>> h.named(np.array([[3.0], [0.5]]), np.array(["a", "b", "c"])).tolist()
+    >>> h.predict(np.array([[3.0], [0.5]]), np.array(["a", "b", "c"])).tolist()
     ['a', 'b']
     """
 
     def scores(self, X: Any) -> NDArray[np.float64]:
-        """A score by each label's weights for each row of a checked table."""
+        """Return the score of each label for each row of a checked table."""
         return self._products(X, self.w)
 
-    def answers(self, X: Any) -> NDArray[Any]:
-        """The place of the label with the highest score, for each row."""
+    def predict_codes(self, X: Any) -> NDArray[Any]:
+        """Return the position of the label with the highest score for each row."""
         s = self._products(X, self._plain)
         places, distinct = self._highest(s), s[:, self._distinct]
         if distinct.shape[1] > 1:
@@ -221,35 +229,41 @@ class JointHypothesis(Hypothesis):
             near = np.flatnonzero(~(ahead > SMALLEST) | ~np.isfinite(s).all(axis=1))
             for rows in np.split(near, range(ROWS, len(near), ROWS)):
                 some = X[rows]
-                for k in np.flatnonzero(self._unsure(some, np.zeros(len(rows)), 0.0)):
+                for k in np.flatnonzero(self._needs_exact(some, np.zeros(len(rows)), 0.0)):
                     places[rows[k]] = self._highest(self._exact_scores(some, k))[0]
         return places
 
-    def named(self, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
-        """The answers, each as one of the labels."""
-        return np.asarray(labels[self.answers(X)])
+    def predict(self, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
+        """Return the predicted label of each row."""
+        return np.asarray(labels[self.predict_codes(X)])
 
-    def correction(self, examples: Examples, n: int) -> int:
-        """What to correct by where row n is a mistake: n against its best rival."""
+    def encode_update(self, examples: Examples, n: int) -> int:
+        """Return the update by row n against the best competing label, encoded as n·K + r."""
         rivals = self.lead(self._exact_scores(examples.X, n), examples.y[[n]])[1]
         return n * len(self.w) + int(rivals[0])
 
-    def ahead(self, examples: Examples) -> NDArray[np.float64]:
-        """How far the right label's score of each row is above the best of the others."""
+    def signed_scores(self, examples: Examples) -> NDArray[np.float64]:
+        """Return the score of each row's label minus the best of the others."""
         return self.lead(self.scores(examples.X), examples.y)[0]
+
+    def predicting(self, place: int) -> Hypothesis:
+        """Return a hypothesis of the same shape that always predicts the label at a position."""
+        w = np.zeros_like(self.w)
+        w[place, 0] = 1.0
+        return replace(self, w=w)
 
     @functools.cached_property
     def _distinct(self) -> NDArray[np.intp]:
-        """Labels with different weights: the scores of others are equal without a doubt."""
+        """First of the labels with the same weights, whose scores are equal."""
         return np.unique(self.w, axis=0, return_index=True)[1]
 
-    def _joint(self, X: Any, rows: slice, y: NDArray[np.int32] = NO_LABELS) -> kernels.Joint:
+    def _joint(self, X: Any, rows: slice, y: NDArray[np.int32] = NO_LABELS) -> rowformats.Joint:
         return joint_rows(kernel_rows(X, self.x0, NO_STEPS, rows), y, len(self.w))
 
     def _products(self, X: Any, w: Floats) -> NDArray[np.float64]:
         check_width(X, w[0])
         result = np.empty((X.shape[0], len(w)))
-        flat = (w if isinstance(X, np.ndarray) else w.T).flatten()
+        flat = joint_weights(X, w)
 
         def part(rows: slice) -> None:
             scoring.run_scores_joint(self._joint(X, rows), flat, result[rows])
@@ -258,19 +272,19 @@ class JointHypothesis(Hypothesis):
         return result
 
     def _highest(self, s: NDArray[Any]) -> NDArray[np.intp]:
-        """The label with the highest score in each row, the first or last of equals."""
+        """Return the label with the highest score in each row, the first or last of equals."""
         if self.zero > 0:
             return np.asarray(s.shape[1] - 1 - s[:, ::-1].argmax(axis=1))
         return np.asarray(s.argmax(axis=1))
 
     @functools.cached_property
     def _kinds(self) -> NDArray[np.intp]:
-        """The first label with the same weights, for each label."""
+        """For each label, the first label with the same weights."""
         rows = [(w + 0.0).tobytes() for w in self.w]  # −0 becomes 0
         return np.array([rows.index(row) for row in rows])
 
     def lead(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """How far a label is ahead of its best rival in each row of scores, and who that is."""
+        """Return the lead of label y over the best competing label, and that label."""
         others, rows = s.copy(), np.arange(len(y))
         others[rows, y] = -np.inf
         r = self._highest(others)
@@ -278,12 +292,12 @@ class JointHypothesis(Hypothesis):
             return s[rows, y] - s[rows, r], r
 
     def _wrong(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.bool_], Any, Any]:
-        """Which rows of scores are mistakes, how far the right label is ahead, and of which."""
+        """Return which rows of scores are mistakes, the lead of label y, and over which label."""
         ahead, r = self.lead(s, y)
         return ~((ahead > 0) | ((ahead == 0) & ((y - r) * self.zero > 0))), ahead, r
 
-    def _look(self, examples: Examples, share: float) -> NDArray[np.uint8]:
-        """Each row right, wrong, or so near to being the other that rounding might decide it."""
+    def _classify(self, examples: Examples, share: float) -> NDArray[np.uint8]:
+        """Return whether each row is right, wrong, or undecided because of rounding."""
         check_width(examples.X, self.w[0])
         seen, w = np.empty(examples.n, dtype=np.uint8), examples.flat(self._plain)
 
@@ -294,43 +308,37 @@ class JointHypothesis(Hypothesis):
         in_threads(part, examples.n, examples.numbers.size * len(self.w))
         return seen
 
-    def _settled(
+    def _decide_exactly(
         self, examples: Examples, rows: NDArray[np.intp], share: float
     ) -> NDArray[np.bool_]:
-        """Which of a few rows with close scores are mistakes; refuses numbers that are none."""
-        X, y = _few_rows(examples, rows)
+        """Return which of a few rows are mistakes; raise RowError on NaN or infinity."""
+        X, y = _take_finite(examples, rows)
         wrong, ahead, r = self._wrong(self._products(X, self._plain), y)
         lost = (ahead == 0) | ~np.isfinite(ahead)
         if self.zero == 0:  # the same weights score the same, which is a mistake
             lost &= self._kinds[y] != self._kinds[r]
-        unsure = self._unsure(X, np.where(lost, 0.0, ahead), 2 * share)
-        for k in np.flatnonzero((~wrong | lost) & unsure):
+        undecided = self._needs_exact(X, np.where(lost, 0.0, ahead), 2 * share)
+        for k in np.flatnonzero((~wrong | lost) & undecided):
             wrong[k] = self._wrong(self._exact_scores(X, k), y[[k]])[0][0]
         return wrong
 
     def _exact_scores(self, X: Any, n: Any) -> NDArray[Any]:
-        """The scores of a row, not rounded, as a row of fractions."""
+        """Return the exact scores of a row as a row of fractions."""
         places, values = entries(X, n, self.x0)
         totals = [_exact_total(w[places], values) for w in self.w]
         return np.array([[Fraction(total) * Fraction(2) ** power for total, power in totals]])
 
 
-def _few_rows(examples: Examples, rows: NDArray[np.intp]) -> tuple[Any, NDArray[Any]]:
-    """Some rows and their answers; refuses numbers that are none."""
+def _take_finite(examples: Examples, rows: NDArray[np.intp]) -> tuple[Any, NDArray[Any]]:
+    """Return X and y of some rows; raise RowError on NaN or infinity."""
     X = examples.X[rows]
     if not math.isfinite(sum_of_squares(numbers_in(X))):
         refuse_non_finite(examples.X, examples.names)
     return X, examples.y[rows]
 
 
-def _exact_sign(w: NDArray[np.float64], x: NDArray[np.float64]) -> float:
-    """The sign of Σ w·x."""
-    total, _ = _exact_total(w, x)
-    return float((total > 0) - (total < 0))
-
-
 def _exact_score(w: NDArray[np.float64], x: NDArray[np.float64]) -> float:
-    """Σ w·x as a float that keeps its sign: never 0 by rounding, never infinite."""
+    """Return Σ w·x as a float that keeps its sign: never rounded to 0, never infinite."""
     total, exponent = _exact_total(w, x)
     more = max(0, abs(total).bit_length() - 64)
     try:
@@ -341,7 +349,7 @@ def _exact_score(w: NDArray[np.float64], x: NDArray[np.float64]) -> float:
 
 
 def _exact_total(w: NDArray[np.float64], x: NDArray[np.float64]) -> tuple[int, int]:
-    """Σ w·x as a whole number and a power of two: a float is a whole number times one."""
+    """Return Σ w·x as an integer and a power of two: a float is an integer times one."""
     (a, i), (b, j) = np.frexp(w), np.frexp(x)
     wholes, exponents = (np.ldexp(a, 53), np.ldexp(b, 53)), (i + j).tolist()
     lowest = min(exponents)
@@ -352,52 +360,52 @@ def _exact_total(w: NDArray[np.float64], x: NDArray[np.float64]) -> tuple[int, i
 
 
 @dataclass(frozen=True, eq=False)
-class Wrong:
-    """The work of finding the rows that w, as kernels have it, answers wrongly."""
+class FindMistakes:
+    """Callable for `Blocks.each`: find the rows that w, in the kernels' shape, misclassifies."""
 
     w: Floats
     zero: int
 
     def __call__(self, block: Examples, first: int) -> NDArray[np.intp]:
-        """Their numbers among all rows."""
+        """Return the misclassified rows of a block, numbered among all rows."""
         return first + self.rows(block)
 
     def rows(self, block: Examples) -> NDArray[np.intp]:
-        """Their numbers in one block."""
-        if not self.scores_are_0(block):
+        """Return the misclassified rows of a block, numbered within it."""
+        if not self.has_zero_scores(block):
             return Hypothesis.of(block.shaped(self.w), block.x0, self.zero).mistakes(block)
         rows = block.kept.astype(np.intp)
         return rows[self.zero * block.y[rows] <= 0] if self.zero else rows
 
-    def scores_are_0(self, block: Examples) -> bool:
-        """Whether they are without a look: of the w that a run begins with."""
-        return not (self.w.any() or isinstance(block, JointExamples))
+    def has_zero_scores(self, block: Examples) -> bool:
+        """Return whether all scores are 0, as for the w that a run starts with."""
+        return not (self.w.any() or block.multiclass)
 
 
-class Costly(Wrong):
-    """The work of counting them: how many, or the weights of those rows."""
+class CountMistakes(FindMistakes):
+    """Callable for `Blocks.each`: count misclassified rows, or collect their weights."""
 
     def __call__(self, block: Examples, first: int) -> Any:
-        """Of one block."""
+        """Return the number of mistakes in a block, or their weights if rows have weights."""
         if block.weights is not None:
             return block.weights[self.rows(block)]
-        if self.zero == 0 and self.scores_are_0(block):
-            return block.n  # each is a mistake, and no list of them is needed
+        if self.zero == 0 and self.has_zero_scores(block):
+            return block.n  # every row is a mistake; no list of them is needed
         return len(self.rows(block))
 
 
 def count_mistakes(blocks: Blocks, w: Floats, zero: int = 0) -> float:
-    """The mistakes of w on blocks in exact arithmetic, by weight if the examples have weights."""
-    costs = list(blocks.each(Costly(w, zero)))
+    """Count the mistakes of w in exact arithmetic, or sum the weights of those rows."""
+    costs = list(blocks.each(CountMistakes(w, zero)))
     if all(isinstance(cost, int) for cost in costs):
         return int(sum(costs))
-    # The exact sum, rounded once, does not depend on the order of the rows.
+    # The exact sum, rounded once, does not depend on the order of rows.
     try:
         return math.fsum(np.concatenate(costs))
     except OverflowError:
         return math.inf
 
 
-def mistakes_of(blocks: Blocks, hypothesis: Hypothesis) -> int:
-    """How many rows of blocks a hypothesis answers wrongly, in exact arithmetic."""
+def count_misclassified(blocks: Blocks, hypothesis: Hypothesis) -> int:
+    """Count the rows that a hypothesis misclassifies, in exact arithmetic."""
     return sum(blocks.each(lambda block, first: len(hypothesis.mistakes(block))))

@@ -1,8 +1,8 @@
-"""Handle Ctrl-C: hear it at any moment, act on it only where nothing is left half done.
+"""Handle Ctrl-C: note it at any moment, act on it only where nothing is left half done.
 
-KeyboardInterrupt breaks an import or a compilation in the middle, and what was half imported can
-never be imported again in that process. `held` makes it wait, in Python as in the program. The
-program has a handler of its own, which also waits for any import by looking at the stack.
+A KeyboardInterrupt in the middle of an import breaks that module for the rest of the process.
+`delay_interrupts` makes it wait, in Python and in the program. The program has its own handler,
+which also waits for any import by inspecting the stack.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ SHOW_CURSOR = b"\x1b[?25h"
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def delay_interrupts() -> Iterator[None]:
     """Make Ctrl-C wait until the end of this block."""
     before = signal.getsignal(signal.SIGINT)
     if not callable(before) or threading.current_thread() is not threading.main_thread():
-        yield  # ignored, fatal, or not heard in this thread
+        yield  # ignored, fatal, or not delivered to this thread
         return
     came = []
 
@@ -53,18 +53,18 @@ class _Program:
     """Ctrl-C in a process that is the command line."""
 
     def __init__(self) -> None:
-        self.asked_at: float | None = None
+        self.requested_at: float | None = None
         self.phase = "starting"  # then "working", the only one to be stopped, and "finishing"
 
     def handle(self, number: int, frame: FrameType | None) -> None:
         """Raise KeyboardInterrupt now or, during an import, later; a second Ctrl-C ends it all."""
         if number == signal.SIGINT:
             now = time.monotonic()
-            if self.asked_at is not None:
-                if now - self.asked_at > SAME_SECONDS:
+            if self.requested_at is not None:
+                if now - self.requested_at > SAME_SECONDS:
                     _end_at_once()
                 return
-            self.asked_at = now
+            self.requested_at = now
         if self.phase != "working":
             return
         if _imports(frame) and hasattr(signal, "setitimer"):
@@ -78,7 +78,7 @@ class _Program:
         if callable(handler):
             handler(AGAIN, frame)
 
-    def take_unraisable(self, lost: Any) -> None:
+    def handle_unraisable(self, lost: Any) -> None:
         """Raise KeyboardInterrupt again where a callback or a finalizer could not pass it on."""
         if not issubclass(lost.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(lost)
@@ -90,42 +90,42 @@ class _Program:
 _program = _Program()
 
 
-def listen() -> None:
+def install_handler() -> None:
     """Let the program handle Ctrl-C from here on, unless it was started to ignore it."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
     signal.signal(signal.SIGINT, _program.handle)
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, _program.retry)
-    sys.unraisablehook = _program.take_unraisable
+    sys.unraisablehook = _program.handle_unraisable
     # Python's last steps would let it end the process with another exit code than the one given.
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
-def stoppable() -> Iterator[None]:
-    """Let Ctrl-C stop this block, and take any error after it for its consequence."""
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C stop this block; errors after Ctrl-C count as its consequence."""
     _program.phase = "working"
     try:
-        if asked():
+        if requested():
             raise KeyboardInterrupt
         yield
-    except Exception as trouble:
-        if asked() and _program.phase == "working":
-            raise KeyboardInterrupt from trouble
+    except Exception as error:
+        if requested() and _program.phase == "working":
+            raise KeyboardInterrupt from error
         raise
     finally:
-        finish()
+        ignore()
 
 
-def finish() -> None:
+def ignore() -> None:
     """Let Ctrl-C stop nothing from here on: results are being written."""
     _program.phase = "finishing"
 
 
-def asked() -> bool:
-    """Whether Ctrl-C was pressed in this program."""
-    return _program.asked_at is not None
+def requested() -> bool:
+    """Return whether Ctrl-C was pressed in this program."""
+    return _program.requested_at is not None
 
 
 def exit_with(code: int) -> None:
@@ -136,7 +136,7 @@ def exit_with(code: int) -> None:
 
 
 def _imports(frame: FrameType | None) -> bool:
-    """Whether a module is being imported in this frame or in one that called it."""
+    """Return whether this frame or one of its callers is importing a module."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True

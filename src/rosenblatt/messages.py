@@ -1,4 +1,4 @@
-"""Messages that name parameters; each interface spells a parameter in its own way."""
+"""Messages that name parameters, which each interface spells in its own way."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from rosenblatt.words import NUMBERED, QUOTED
+from rosenblatt.text import NUMBERED, QUOTED
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter that a message names, with a value if the message suggests one.
+    """A parameter named in a message, with a value if the message suggests one.
 
     Parameters
     ----------
     name : str
-        The name of the parameter in Python.
+        Name of the parameter in Python.
     value : str or True, optional
-        The value to give; True for a flag.
+        Suggested value; True for a flag.
     example : str
-        A word that stands for a value, such as "FILE"; it is not quoted.
+        Placeholder for a value, such as "FILE"; it is not quoted.
 
     Examples
     --------
@@ -44,16 +44,16 @@ class Parameter:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Message:
-    """A text whose parameters an interface spells; `str` spells them as Python keywords.
+    """A text with parameters that each interface spells in its own way.
 
-    Parts are text, parameters and other messages.
+    Parts are text, parameters and other messages. `str` spells parameters as Python keywords.
 
     Examples
     --------
     >>> advice = Message("Give ", Parameter("missing", "drop"), ".")
     >>> print(Message("Row 3 has no label. ", advice))
     Row 3 has no label. Give missing="drop".
-    >>> print(advice.spelled(lambda parameter: f"{parameter.value} for {parameter.name}"))
+    >>> print(advice.render(lambda parameter: f"{parameter.value} for {parameter.name}"))
     Give drop for missing.
     """
 
@@ -67,15 +67,15 @@ class Message:
 
     @property
     def parameters(self) -> list[str]:
-        """The names of the parameters, in the order of the message."""
+        """Names of the parameters, in the order of the message."""
         return [part.name for part in self.parts if isinstance(part, Parameter)]
 
-    def spelled(self, spell: Callable[[Parameter], str]) -> str:
+    def render(self, spell: Callable[[Parameter], str]) -> str:
         """Return the text with each parameter as `spell` writes it."""
         return "".join(part if isinstance(part, str) else spell(part) for part in self.parts)
 
     def __str__(self) -> str:
-        return self.spelled(str)
+        return self.render(str)
 
     def __repr__(self) -> str:
         return repr(str(self))
@@ -89,9 +89,9 @@ NOT_FORMATTED = "an f-string would spell the parameters for Python; use Message 
 
 
 def with_column(name: str, column: str) -> Parameter:
-    """Return a parameter with a column as its value.
+    """Return a parameter with a column name as its value.
 
-    A column without a name is given by its number, and a very long name by a placeholder.
+    A column without a name is replaced by its number, and a very long name by a placeholder.
 
     Examples
     --------

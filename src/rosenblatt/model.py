@@ -1,6 +1,6 @@
-"""Model: a hypothesis with the encoding of the columns it answers; its file, and that of a proof.
+"""Models and their files, and the files of proofs.
 
-Both are JSON for people, checked throughout when they are read; nothing in them is run.
+Both are readable JSON, which is validated when it is read; no code in it is executed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import rosenblatt.strictjson as strictjson
 from rosenblatt import __version__
 from rosenblatt.errors import BadCellError, DataError
-from rosenblatt.evidence.parts import ProofError, SealedProof
+from rosenblatt.evidence.certificate import ProofError, SavedProof
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.examples import as_table
@@ -32,15 +32,15 @@ from rosenblatt.read.columns import (
     Entries,
     Number,
     Written,
-    arrow_table,
-    usual,
+    normalize_types,
+    to_arrow,
 )
-from rosenblatt.read.encoding import POLICIES, Answers, Encoding
+from rosenblatt.read.encoding import POLICIES, Encoding, TargetColumn
 from rosenblatt.read.plan import Plan
 from rosenblatt.read.regression import RegressionPlan
 from rosenblatt.rownames import RowNames
-from rosenblatt.tables import column_names, places_named
-from rosenblatt.words import card, column_called, listed
+from rosenblatt.tables import column_names, default_names
+from rosenblatt.text import join_words, quote_column, render_card
 
 FORMAT = 1
 PROOF_FORMAT, SEPARATION_FORMAT = 2, 1
@@ -49,20 +49,20 @@ MARK = b'{\n "rosenblatt": "model",'  # how a model file begins
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What was learnt, ready to answer rows.
+    """A trained classifier with the encoding of its columns.
 
     Parameters
     ----------
     encoding : Encoding
-        The columns it needs and the numbers they become.
+        The columns of the model, and how they are converted to numbers.
     hypothesis : Hypothesis
-        The weights of those numbers, and the threshold.
-    answers : Answers
-        What no and yes are called, or all labels.
+        The weights of these numbers, and the threshold.
+    answers : TargetColumn
+        The target column and its labels, the negative one first.
     learnt : mapping
-        How it was learnt, as plain JSON: algorithm, corrections, mistakes, …
+        How the model was trained, as JSON: algorithm, number of updates, mistakes, …
     width : int, optional
-        How many columns the file had, where it had no names for them.
+        Number of columns of the training file, if it had no header.
 
     Examples
     --------
@@ -75,19 +75,19 @@ class Model:
 
     encoding: Encoding
     hypothesis: Hypothesis
-    answers: Answers
+    answers: TargetColumn
     learnt: Mapping[str, Any] = field(default_factory=dict)
     width: int | None = None
 
     @classmethod
     def of(cls, estimator: Any) -> Model:
-        """The model of a fitted estimator of this package, or of a pipeline that ends in one.
+        """Create a model from a fitted estimator, or from a pipeline that ends in one.
 
         Parameters
         ----------
         estimator : Perceptron, PocketPerceptron, FewestMistakes, or a Pipeline
-            Fitted; its feature names are kept where it has any. Steps of a pipeline that scale
-            columns are folded into the weights; others are refused.
+            Fitted estimator, whose feature names are kept. Scalers of a pipeline are folded into
+            the weights; a pipeline with other steps raises ValueError.
         """
         last = final(estimator)
         if not is_ours(estimator):
@@ -97,40 +97,41 @@ class Model:
         hypothesis = line_before(estimator)
         names = names_before(estimator)
         if names is None:
-            names = places_named(hypothesis.w.shape[-1] - 1)
+            names = default_names(hypothesis.w.shape[-1] - 1)
         estimator = last
         encoding = Encoding(tuple(Number(str(name)) for name in names))
         labels = [label.item() if hasattr(label, "item") else label for label in last.classes_]
-        answers = Answers("", tuple(labels))
+        answers = TargetColumn("", tuple(labels))
         how: dict[str, Any] = {"algorithm": type(estimator).__name__}
         for key, attribute in (("corrections", "n_updates_"), ("mistakes", "n_mistakes_")):
             if hasattr(estimator, attribute):
                 how[key] = int(getattr(estimator, attribute))
         if estimator._mean is not None:
             how["average"] = True
-            del how["mistakes"]  # which are those of the last w
+            del how["mistakes"]  # those of the last w, not of the average
         return cls(encoding, hypothesis, answers, how)
 
     def _repr_html_(self) -> str:
-        labels = listed([str(label) for label in self.classes_.tolist()], joint="or")
-        told = [(key, v) for key, v in self.learnt.items() if type(v) in (int, str)]
-        facts = [("looks at", listed(list(self.feature_names_)))]
-        facts += [(key, f"{v:,}" if isinstance(v, int) else v) for key, v in told]
-        return card(f"Model that answers {labels}", facts)
+        labels = join_words([str(label) for label in self.classes_.tolist()], joint="or")
+        facts = [("features", join_words(list(self.feature_names_)))]
+        for key, v in self.learnt.items():
+            if type(v) in (int, str):
+                facts.append((key, f"{v:,}" if isinstance(v, int) else v))
+        return render_card(f"Model that predicts {labels}", facts)
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """No and yes, in this order, or all labels."""
+        """The labels; of two, the negative one first."""
         return self.answers.labels
 
     @property
     def feature_names_(self) -> tuple[str, ...]:
-        """The names of the weights, without w0."""
+        """The names of the features, which are those of the weights without w0."""
         return self.encoding.features
 
     @property
     def weights_(self) -> NDArray[np.float64]:
-        """The tall weights, w0 first; of more than two labels, a row for each."""
+        """Augmented weights, w0 first; one row per label if there are more than two."""
         return self.hypothesis.w
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -139,79 +140,79 @@ class Model:
         Parameters
         ----------
         X : frame with the model's columns, or array of shape (n, d)
-            A frame is encoded as the file was; an array has a number for each weight.
+            A frame is encoded like the training data; an array has one column per feature.
         """
         return self.hypothesis.scores(self.numbers(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Answer each row with one of `classes_`.
+        """Predict the label of each row.
 
         Parameters
         ----------
         X : frame with the model's columns, or array of shape (n, d)
             As in `decision_function`.
         """
-        return self.hypothesis.named(self.numbers(X), self.classes_)
+        return self.hypothesis.predict(self.numbers(X), self.classes_)
 
     def numbers(self, X: Any) -> Any:
-        """The rows as the table of numbers that the weights multiply."""
+        """Encode rows as the matrix that the weights multiply."""
         if column_names(X) is not None:
             return self._encoded(X)
         table = as_table(X)
         if table.shape[1] != len(self.feature_names_):
             raise ValueError(
                 f"X has {table.shape[1]} features, but this model has "
-                f"{len(self.feature_names_)}; give a frame with its columns, or its numbers."
+                f"{len(self.feature_names_)}; give as many, or a frame with the model's columns."
             )
         return table
 
     def _encoded(self, frame: Any) -> Any:
-        table = usual(arrow_table(frame))
+        table = normalize_types(to_arrow(frame))
         try:
             found = self.encoding.encode(table, "X")
         except BadCellError as bad:
-            where = f"X, {RowNames.of(frame).listed([bad.row])}, {column_called(bad.column)}"
+            where = f"X, {RowNames.of(frame).join([bad.row])}, {quote_column(bad.column)}"
             raise DataError(f"{where}: {bad.what}.") from None
         if len(found.rows) < table.num_rows:
             missing = np.setdiff1d(np.arange(table.num_rows), found.rows)[:1].tolist()
-            where = f"X, {RowNames.of(frame).listed(missing)}"
+            where = f"X, {RowNames.of(frame).join(missing)}"
             raise DataError(f"{where}: a number is missing; drop the row first.")
         return found.X
 
     def save(self, path: str | Path) -> None:
-        """Write the model as JSON, whole or not at all.
+        """Write the model to a JSON file, atomically.
 
         Parameters
         ----------
         path : path
-            Where to; what is there is replaced once the new file is complete.
+            File to write, or to replace.
         """
         write_text(path, to_json(self))
 
 
 def _unsupported(estimator: Any) -> str:
-    """Why something cannot be kept, and what to do instead."""
-    told = f"{type(estimator).__name__} is not an estimator of rosenblatt"
+    """Explain why an object cannot be saved as a model, and what to do instead."""
+    problem = f"{type(estimator).__name__} is not an estimator of rosenblatt"
     if hasattr(estimator, "best_estimator_"):
-        return f"{told}; give its best_estimator_."
+        return f"{problem}; give its best_estimator_."
     if callable(getattr(estimator, "save", None)):
-        return f"{told}'s model files; call its own save(path)."
+        return f"{problem}'s model files; call its own save(path)."
     return (
-        f"{told}; a Perceptron, PocketPerceptron or FewestMistakes, or a pipeline that ends in "
-        "one, can be kept in a model file."
+        f"{problem}; give a Perceptron, PocketPerceptron or FewestMistakes, or a pipeline that "
+        "ends in one."
     )
 
 
 def save(model: Any, path: str | Path) -> None:
-    """Write a model or a fitted estimator as a JSON file that a person can read.
+    """Write a model or a fitted estimator to a readable JSON file.
 
     Parameters
     ----------
     model : Model or fitted estimator
-        An estimator of this package is taken with its weights, names and labels; so is a
-        scikit-learn pipeline that scales columns and ends in one.
+        A model, an estimator of this package, or a scikit-learn pipeline of scalers that ends in
+        one.
     path : path
-        Where to.
+        File to write, or to replace.
 
     Examples
     --------
@@ -226,17 +227,17 @@ def save(model: Any, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Model:
-    """Read a model file; it is checked throughout, and nothing in it is run.
+    """Read a model file, which is validated; no code in it is executed.
 
     Parameters
     ----------
     path : path
-        A file that `save` or `rosenblatt learn` wrote.
+        File written by `save` or by `rosenblatt learn`.
 
     Returns
     -------
     Model
-        With scikit-learn's `predict` and `decision_function`.
+        The model, with `predict` and `decision_function` as in scikit-learn.
     """
     parts = ColumnParts(str(path), "model")
     value = parts.of_format(strictjson.read(str(path)), FORMAT)
@@ -262,7 +263,7 @@ def load(path: str | Path) -> Model:
 
 
 def to_json(model: Model) -> str:
-    """A model as the text of its file.
+    """Return the text of a model file.
 
     The score of a row is the sum of weight × number, less the threshold; above 0 the answer
     is `answers.positive`. With more than two labels each weight is a list, one for each of
@@ -286,7 +287,7 @@ def to_json(model: Model) -> str:
 
 
 def _columns_to_json(encoding: Encoding, weights: list[Any]) -> list[dict[str, Any]]:
-    """Each column with its weights beside the values they belong to."""
+    """Return each column with its weights, keyed by the values they belong to."""
     result, at = [], 0
     for column in encoding.columns:
         value = column.to_json()
@@ -302,16 +303,16 @@ def _columns_to_json(encoding: Encoding, weights: list[Any]) -> list[dict[str, A
 
 
 class ColumnParts(strictjson.Parts):
-    """Reads the columns and the answers that a model or a proof is about."""
+    """Reads the columns and the target of a model or a proof."""
 
-    def answers(self, value: Any, encoding: Encoding) -> Answers:
-        """The column of answers, which is no feature, and the labels."""
+    def answers(self, value: Any, encoding: Encoding) -> TargetColumn:
+        """Read the target column, which must not be a feature, and the labels."""
         value = self.object(value, '"answers"')
         column = self.text(value.get("column"), '"answers.column"')
         if column and column in [one.name for one in encoding.columns]:
-            self.wrong(column_called(column), "has the answers and is among the features")
+            self.wrong(quote_column(column), "has the answers and is among the features")
         if "labels" in value:
-            return Answers(column, self._labels(value["labels"]))
+            return TargetColumn(column, self._labels(value["labels"]))
         negative, positive = (
             self._label(value.get(key), f'"answers.{key}"') for key in ("negative", "positive")
         )
@@ -321,10 +322,10 @@ class ColumnParts(strictjson.Parts):
         alike = others or isinstance(negative, str) == isinstance(positive, str)
         if negative == positive or not alike:
             self.wrong('"answers"', "are not two different labels of one kind")
-        return Answers(column, (negative, positive), others)
+        return TargetColumn(column, (negative, positive), others)
 
     def _labels(self, values: Any) -> tuple[Any, ...]:
-        """More than two different labels of one kind."""
+        """Read three or more different labels of one type."""
         if not isinstance(values, list) or len(values) < 3:
             self.wrong('"answers.labels"', "is not a list of three labels or more")
         labels = tuple(self._label(value, '"answers.labels"') for value in values)
@@ -341,13 +342,13 @@ class ColumnParts(strictjson.Parts):
         return value
 
     def weight(self, value: Any, where: str) -> Any:
-        """A number, or a list of numbers, one for each label."""
+        """Read a number, or a list of numbers with one per label."""
         if isinstance(value, list):
             return [self.number(one, where) for one in value]
         return self.number(value, where)
 
     def encoding(self, value: dict[str, Any], weights: list[Any] | None = None) -> Encoding:
-        """What becomes of the columns; where there is a list for them, with their weights."""
+        """Read the encoding of the columns, and append their weights to a list if given."""
         listed = value.get("columns")
         if not isinstance(listed, list) or not listed:
             self.wrong('"columns"', "is not a list of columns")
@@ -361,18 +362,23 @@ class ColumnParts(strictjson.Parts):
         return Encoding(tuple(columns), missing)
 
     def regression(self, value: dict[str, Any]) -> RegressionPlan:
-        """The columns of a regression: numbers and categories, none of which is anything else."""
+        """Read the columns of a regression: numbers and categories."""
         columns = self.encoding(value).columns
         for column in columns:
             if not isinstance(column, Number | Category):
-                self.wrong(column_called(column.name), "is neither numbers nor categories")
-        target, weights = self.text(value.get("target"), '"target"'), value.get("weights")
-        names = [column.name for column in columns]
-        if weights is not None:
-            weights = self.text(weights, '"weights"')
-        if target in names or weights in (target, *names):
-            self.wrong('"columns"', "have the answers or the weights among them")
-        return RegressionPlan(target, columns, weights, self.whole(value.get("rows"), '"rows"', 1))
+                self.wrong(quote_column(column.name), "is neither numbers nor categories")
+        names, listed = [column.name for column in columns], value.get("target")
+        weights, groups, formula = (
+            None if value.get(key) is None else self.text(value[key], f'"{key}"')
+            for key in ("weights", "groups", "formula")
+        )
+        if not isinstance(listed, list) or (len(listed) != (formula is None) and len(listed) != 2):
+            self.wrong('"target"', "is not a list of one column or two")
+        target = tuple(self.text(one, '"target"') for one in listed)
+        if not formula and ({*target, weights, groups} & set(names) or weights in target):
+            self.wrong('"columns"', "have the target, the weights or the groups among them")
+        rows = self.whole(value.get("rows"), '"rows"', 1)
+        return RegressionPlan(target, columns, weights, rows, groups, formula)
 
     def _column(self, value: dict[str, Any], where: str, weights: list[Any] | None) -> Column:
         kind = KINDS[self.one_of(value.get("kind"), KINDS, f"the kind of {where}")]
@@ -422,52 +428,56 @@ class ColumnParts(strictjson.Parts):
         return tuple(values)
 
 
-def proof_to_json(plan: Plan | RegressionPlan, proof: SealedProof) -> str:
-    """A proof with the plan of the columns it is about, so that it can be checked on a file.
+def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:
+    """Return the text of a proof file, with the column types needed to check it on a file.
 
-    One seal is over all of it.
+    One checksum covers both.
     """
     value: dict[str, Any]
     value = {"rosenblatt": "proof", "format": PROOF_FORMAT, "made by": f"rosenblatt {__version__}"}
     if isinstance(plan, Plan):
-        value["answers"] = plan.answers.to_json()
+        value["answers"] = plan.target.to_json()
         value["missing"] = plan.encoding.missing
         value["columns"] = [column.to_json() for column in plan.encoding.columns]
         value["proof"] = json.loads(proof.to_json())
     else:
         value |= {"rosenblatt": "separation", "format": SEPARATION_FORMAT}
         value["content"] = {
-            "target": plan.target,
+            "target": list(plan.target),
             "columns": [column.to_json() for column in plan.columns],
             "missing": "drop",
             "weights": plan.weights,
+            "groups": plan.groups,
+            "formula": plan.formula,
             "rows": plan.rows,
             "proof": json.loads(proof.to_json()),
         }
-    indent = None if getattr(proof, "tree", None) else 1  # of a tree nobody reads the lines
-    return strictjson.sealed(value, ensure_ascii=False, indent=indent) + "\n"
+    indent = None if getattr(proof, "tree", None) else 1  # trees are too long to be read
+    return strictjson.dump_with_checksum(value, ensure_ascii=False, indent=indent) + "\n"
 
 
 def plan_and_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | SeparationProof]:
-    """The plan and the proof of a file; no plan where `Proof.to_json` alone was written."""
+    """Read a proof file; the plan is None for the text of `Proof.to_json` alone."""
     value = strictjson.read(path)
     if not isinstance(value, dict):
         raise DataError(f"{path} is not a proof of rosenblatt.")
     kind, content = value.get("rosenblatt"), value
     plan: Plan | RegressionPlan | None = None
-    if kind not in ("proof", "separation") and (what := strictjson.file_called(value)):
+    if kind not in ("proof", "separation") and (what := strictjson.describe_file(value)):
         raise DataError(f"{path} is {what}.")
     if "rosenblatt" in value:
         if kind == "proof" and value.get("format") == 1:
             raise DataError(
-                f"{path} is of an older format, in which the columns were not under the seal. "
-                "Make it again with rosenblatt separable, or rosenblatt.separability in Python."
+                f"{path} has an older format, whose checksum does not cover the columns. "
+                "Create it again with rosenblatt separable, or rosenblatt.separability in Python."
             )
         parts = ColumnParts(path, "separation" if kind == "separation" else "proof")
         parts.of_format(value, SEPARATION_FORMAT if kind == "separation" else PROOF_FORMAT)
         parts.kind = "proof"
-        if value.get("seal") != strictjson.seal_of(value):
-            raise DataError(f"{path} is not a proof: it was changed, its seal does not fit.")
+        if value.get("seal") != strictjson.compute_checksum(value):
+            raise DataError(
+                f"{path} is not a proof: its checksum does not match, so it was changed."
+            )
         if kind == "separation":
             value = parts.object(value.get("content"), '"content"')
             plan = parts.regression(value)
@@ -477,6 +487,6 @@ def plan_and_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | Sep
         content = parts.object(value.get("proof"), '"proof"')
     try:
         reader = SeparationProof if kind == "separation" else Proof
-        return plan, reader.of_content(content)
+        return plan, reader.from_dict(content)
     except ProofError as wrong:
         raise DataError(f"{path} is not a proof: {str(wrong).rstrip('.')}.") from None

@@ -1,6 +1,6 @@
-"""Pipelines of scikit-learn that end in an estimator: the rows it gets, and its line before them.
+"""Scikit-learn pipelines that end in an estimator of this package.
 
-Nothing of scikit-learn is imported here: whoever hands over a pipeline has it already.
+Scikit-learn is not imported here: whoever passes a pipeline has imported it.
 """
 
 from __future__ import annotations
@@ -13,39 +13,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.tables import column_names, places_named
+from rosenblatt.tables import column_names, default_names
 
 Exact = list[Fraction]
-# Scalers that give (x - centre) / scale_: the centre, and whether it is taken.
+# Scalers that compute (x - center) / scale_: attributes of the center, and of whether it is used.
 CENTRES = {
     "StandardScaler": ("mean_", "with_mean"),
     "RobustScaler": ("center_", "with_centering"),
     "MaxAbsScaler": ("", ""),
 }
-JOBLIB = "keep the whole pipeline with joblib.dump."
+JOBLIB = "save the whole pipeline with joblib.dump instead."
 
 
 def final(clf: Any) -> Any:
-    """The estimator itself, or the last step of a pipeline."""
+    """Return the estimator itself, or the last step of a pipeline."""
     while _is_pipeline(clf):
         clf = clf.steps[-1][1]
     return clf
 
 
 def is_ours(clf: Any) -> bool:
-    """Whether an estimator, or the last step of a pipeline, is one of this package."""
+    """Check whether an estimator, or the last step of a pipeline, is from this package."""
     return hasattr(type(final(clf)), "_hypothesis")
 
 
 def names_before(clf: Any) -> Sequence[str] | None:
-    """The names of the columns that an estimator, or its pipeline's first step, was fitted on."""
+    """Return the names of the columns that an estimator or pipeline was fitted on."""
     first = next(iter(_before(clf)), final(clf))
     names: Sequence[str] | None = getattr(first, "feature_names_in_", None)
     return names
 
 
 def rows_before(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None]:
-    """X as the last step of a pipeline gets it, and the names of its columns, if it has any."""
+    """Transform X by all steps but the last; return it with its column names, if any."""
     names = column_names(X)
     for step in _before(clf):
         names = _named(step, X, names)
@@ -55,11 +55,11 @@ def rows_before(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None]:
 
 
 def line_before(clf: Any) -> Hypothesis:
-    """The line of an estimator of this package, in the values that its pipeline is given.
+    """Return the hypothesis of an estimator, in the unscaled values of its pipeline.
 
-    Scaling is folded into the weights in exact arithmetic and rounded once. A line that could
-    then answer some of the rows it learnt from otherwise is refused, and so is any step that
-    does more than move and stretch columns.
+    Scaling is folded into the weights in exact arithmetic and rounded once. Raises ValueError if
+    that could change the prediction of a training row, or if a step does more than shift and
+    scale columns.
     """
     last = final(clf)
     line: Hypothesis = last._hypothesis()
@@ -73,7 +73,7 @@ def line_before(clf: Any) -> Hypothesis:
 
 
 def _folded(w: NDArray[np.float64], steps: list[Any]) -> list[float]:
-    """Tall weights of what steps give, as those of what they are given."""
+    """Convert augmented weights for transformed rows to weights for the original rows."""
     weights, threshold = [Fraction(v) for v in w[1:]], Fraction(w[0])
     for step in reversed(steps):
         slope, offset = _affine(step, len(weights))
@@ -83,10 +83,10 @@ def _folded(w: NDArray[np.float64], steps: list[Any]) -> list[float]:
 
 
 def _check(folded: Hypothesis, last: Any, steps: list[Any]) -> None:
-    """Refuse a folded line where rounding may answer rows of the fit otherwise.
+    """Raise ValueError if rounding could change the prediction of a training row.
 
-    The rows are brought back from what the estimator was fitted on, which rounds them again; so
-    every row is refused that lies nearer to the line than all this rounding together.
+    The training rows are recovered by inverse transforms, which round again. A row counts if it
+    is nearer to the boundary than the bound on all these rounding errors.
     """
     origin = getattr(getattr(last, "trace_", None), "origin", None)
     if origin is None:
@@ -98,27 +98,27 @@ def _check(folded: Hypothesis, last: Any, steps: list[Any]) -> None:
     size = abs(rows) @ largest[1:] + largest[0]
     s = folded.scores(rows)
     rounding = 8 * s.ndim * (len(steps) + 1) * np.finfo(np.float64).eps * size
-    if s.ndim == 2:  # the answer changes where the best two change places
+    if s.ndim == 2:  # the prediction changes if the best two labels swap
         s = np.diff(np.partition(s, -2, axis=1)[:, -2:], axis=1)[:, 0]
     near = np.count_nonzero((np.abs(s) <= rounding) & (size > 0))
     if near:
         raise ValueError(
-            f"scaling folded into the weights could change {near:,} of {origin.examples.n:,} "
-            f"answers by rounding; {JOBLIB}"
+            f"folding the scaling into the weights could change {near:,} of {origin.examples.n:,} "
+            f"predictions by rounding; {JOBLIB}"
         )
 
 
 def _affine(step: Any, count: int) -> tuple[Exact, Exact]:
-    """What a step multiplies each column by, and then adds."""
+    """Return the factor and the offset that a step applies to each column."""
     name = type(step).__name__
     known = name == "MinMaxScaler" or name in CENTRES
     if not known or not type(step).__module__.startswith("sklearn.preprocessing"):
         raise ValueError(
-            f"{name} cannot be kept in a model file, for it does more than move and stretch "
+            f"{name} cannot be saved in a model file, because it does more than shift and scale "
             f"columns; {JOBLIB}"
         )
     if getattr(step, "clip", False):
-        raise ValueError(f"{name} clips, which no line can; {JOBLIB}")
+        raise ValueError(f"{name} clips values, which no linear classifier can; {JOBLIB}")
     scale = _exact(step.scale_, count, 1)
     if name == "MinMaxScaler":
         return scale, _exact(step.min_, count, 0)
@@ -138,7 +138,7 @@ def _double(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError:
-        raise ValueError(f"a folded weight is larger than any float; {JOBLIB}") from None
+        raise ValueError(f"a folded weight overflows float64; {JOBLIB}") from None
 
 
 def _is_pipeline(clf: Any) -> bool:
@@ -146,14 +146,14 @@ def _is_pipeline(clf: Any) -> bool:
 
 
 def _before(clf: Any) -> Iterator[Any]:
-    """The steps before the last that do something."""
+    """Yield the steps before the last, without passthroughs."""
     while _is_pipeline(clf):
         yield from (step for _, step in clf.steps[:-1] if step not in (None, "passthrough"))
         clf = clf.steps[-1][1]
 
 
 def _flat(steps: Iterator[Any]) -> Iterator[Any]:
-    """The steps, those of a pipeline within one by one."""
+    """Yield the steps, with nested pipelines expanded."""
     for step in steps:
         if _is_pipeline(step):
             inside = (one for _, one in step.steps if one not in (None, "passthrough"))
@@ -163,10 +163,10 @@ def _flat(steps: Iterator[Any]) -> Iterator[Any]:
 
 
 def _named(step: Any, X: Any, names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """What a step calls its columns; without names its first is x1, as everywhere here."""
+    """Return the output names of a step; unnamed input columns are called x1, x2, …"""
     shape = getattr(X, "shape", None) or np.shape(X)
     if names is None and len(shape) == 2:
-        names = places_named(shape[1])
+        names = default_names(shape[1])
     tell = getattr(step, "get_feature_names_out", None)
     try:
         return None if tell is None else tuple(map(str, tell(names)))

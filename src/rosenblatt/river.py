@@ -1,4 +1,4 @@
-"""River's face: the online perceptron for River's pipelines and evaluations."""
+"""The online perceptron with River's interface, for its pipelines and evaluations."""
 
 from __future__ import annotations
 
@@ -24,33 +24,32 @@ NO_PROBABILITIES = (
 
 
 class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
-    """The online perceptron, with River's interface.
+    """Online perceptron with River's interface.
 
-    It gives the predictions of `rosenblatt.OnlinePerceptron`. A perceptron has no probabilities,
-    so `predict_proba_one` and `predict_proba_many` refuse. Unlike River's own, `learn_many` learns
-    row after row and gives the same state as `learn_one`.
+    It predicts as `rosenblatt.OnlinePerceptron` does. A perceptron has no probabilities, so
+    `predict_proba_one` and `predict_proba_many` raise NotImplementedError. Unlike River's own
+    perceptron, `learn_many` learns row by row and gives the same state as `learn_one`.
 
     Parameters
     ----------
     eta0
-        The length of a correction.
+        Learning rate.
     fit_intercept
-        Whether there is a w0.
+        Whether to fit an intercept.
     intercept_scaling
-        x0, the constant feature that w0 multiplies.
+        Value x0 of the constant feature whose weight is w0.
     zero
-        What sign(0) means: "mistake", "negative" or "positive".
+        Meaning of sign(0): "mistake", "negative" or "positive".
     window
-        How many of the last examples the mistake rate and the pocket look at.
+        Number of most recent examples that the mistake rate and the pocket use.
     average
-        Whether the average of the weights is kept.
+        Whether to keep the average of the weights.
     pocket
-        Whether the weights that did best on the last window are kept.
+        Whether to keep the weights that made the fewest mistakes on the last window.
     predict_with
-        The weights that predict: "last", "average" or "pocket".
+        Weights that predict: "last", "average" or "pocket".
     labels
-        All labels, where there are more than two; they are learnt together, with a w for each.
-        Two need not be given.
+        All labels if there are more than two, each with its own w; two need not be given.
 
     Attributes
     ----------
@@ -85,7 +84,7 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
         self.online = OnlinePerceptron(**given)
 
     def learn_one(self, x: dict[Hashable, Any], y: Any) -> None:
-        """Learn the answer of one example.
+        """Learn from one labeled example.
 
         Parameters
         ----------
@@ -97,7 +96,7 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
         self.online.learn_one(x, y)
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
-        """Answer one example, or None before any label is known.
+        """Predict the label of one example, or None before any label is known.
 
         Parameters
         ----------
@@ -107,7 +106,7 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
         return self.online.predict_one(x)
 
     def learn_many(self, X: Any, y: Any) -> None:
-        """Learn the rows of a frame in their order.
+        """Learn the rows of a frame in order.
 
         Parameters
         ----------
@@ -119,17 +118,24 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
         self.online.learn_many(X, y)
 
     def predict_many(self, X: Any) -> Any:
-        """Answer each row of a frame, as a series of the frame's own kind.
+        """Predict the label of each row, as a series of the frame's library.
 
         Parameters
         ----------
         X
             A frame of features.
         """
-        return _series(self.online.predict_many(X) if len(X) else np.empty(0, dtype=object), X)
+        labels = self.online.predict_many(X) if len(X) else np.empty(0, dtype=object)
+        if type(X).__module__.startswith("polars"):
+            import polars
+
+            return polars.Series(labels.tolist())
+        import pandas
+
+        return pandas.Series(labels, index=getattr(X, "index", None))
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
-        """Refuse, because a perceptron has no probabilities.
+        """Raise NotImplementedError: a perceptron has no probabilities.
 
         Parameters
         ----------
@@ -139,7 +145,7 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
         raise NotImplementedError(NO_PROBABILITIES)
 
     def predict_proba_many(self, X: Any) -> Any:
-        """Refuse, because a perceptron has no probabilities.
+        """Raise NotImplementedError: a perceptron has no probabilities.
 
         Parameters
         ----------
@@ -147,13 +153,3 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
             A frame of features.
         """
         raise NotImplementedError(NO_PROBABILITIES)
-
-
-def _series(answers: Any, X: Any) -> Any:
-    if type(X).__module__.startswith("polars"):
-        import polars
-
-        return polars.Series(answers.tolist())
-    import pandas
-
-    return pandas.Series(answers, index=getattr(X, "index", None))

@@ -1,4 +1,4 @@
-"""Row names: what a person calls a row of the data, in Python and on the command line."""
+"""Names of rows in messages, in Python and on the command line."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from rosenblatt.words import listed, shown
+from rosenblatt.text import join_words, sanitize
 
-LONGEST = 40  # letters of an index label
+LONGEST = 40  # maximum length of an index label
 
 
 @dataclass(frozen=True, eq=False)
 class RowNames:
-    """Name rows by their position in the data, with the label of a frame's own index beside it.
+    """Names of rows: their position in the data, and the label of a frame's own index.
 
-    An interface makes one, and whatever names rows uses it: positions are counted from 0 in
-    Python and from 1 on the command line, and rows that were dropped are counted in both.
+    Each interface creates one, and all messages use it: positions are counted from 0 in Python
+    and from 1 on the command line. Rows that were dropped are counted in both.
 
     Parameters
     ----------
     first : int
-        What the first row is called: 0 in Python, 1 on the command line.
+        Number of the first row: 0 in Python, 1 on the command line.
     index : pandas index, optional
-        The labels of the rows, where a frame has an index of its own.
+        Labels of the rows, if a frame has an index of its own.
     positions : sequence of int, optional
-        The row of the data, counted from 0, that each example was; None if no row was dropped.
+        Row of the data, counted from 0, of each example; None if no row was dropped.
 
     Examples
     --------
-    >>> RowNames().listed([0, 3]), RowNames(first=1).listed([0])
+    >>> RowNames().join([0, 3]), RowNames(first=1).join([0])
     ('rows 0 and 3', 'row 1')
-    >>> RowNames(index=["a17", "a18", "b01", "b02"]).listed([0, 3])
+    >>> RowNames(index=["a17", "a18", "b01", "b02"]).join([0, 3])
     'rows 0 ("a17") and 3 ("b02")'
     """
 
@@ -41,26 +41,26 @@ class RowNames:
 
     @classmethod
     def of(cls, X: Any) -> RowNames:
-        """Name the rows of whatever a person gives in Python: a frame may have an index."""
+        """Return the names of the rows of X, which may be a frame with an index."""
         index = getattr(X, "index", None) if hasattr(X, "iloc") else None
         return cls(index=None if index is None or _is_default(index) else index)
 
     def number(self, n: int) -> int:
-        """Return the number that a person calls example n by."""
+        """Return the number of example n in messages."""
         return self.first + (int(n) if self.positions is None else int(self.positions[n]))
 
-    def called(self, n: int) -> str:
-        """Return the number of example n, with its index label where there is one."""
+    def name(self, n: int) -> str:
+        """Return the number of example n, with its index label if there is one."""
         number = self.number(n)
         if self.index is None:
             return str(number)
         return f"{number} ({_spelled(self.index[number - self.first])})"
 
-    def listed(self, rows: Iterable[int], most: int = 6) -> str:
-        """Name examples in a sentence, the first of them where they are many."""
+    def join(self, rows: Iterable[int], most: int = 6) -> str:
+        """Return examples as they are named in a sentence; if there are many, the first."""
         names = list(rows)
-        told = [self.called(n) for n in names[:most]] + [""] * (len(names) - most)
-        return f"row{'' if len(names) == 1 else 's'} {listed(told, most=most)}"
+        shown = [self.name(n) for n in names[:most]] + [""] * (len(names) - most)
+        return f"row{'' if len(names) == 1 else 's'} {join_words(shown, most=most)}"
 
 
 FROM_ZERO = RowNames()  # in Python
@@ -77,6 +77,6 @@ def _is_default(index: Any) -> bool:
 def _spelled(label: Any) -> str:
     if isinstance(label, tuple):  # of several levels
         return ", ".join(map(_spelled, label))
-    text = shown(str(label))
+    text = sanitize(str(label))
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
     return f'"{text}"' if isinstance(label, str) else text

@@ -1,4 +1,4 @@
-"""Scaling: how columns are spread, rows on a common scale, and the strength of each feature."""
+"""Scaling of columns for training, their spread, and the strength of each feature."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from rosenblatt.blocks import Blocks
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Floats, Hypothesis
-from rosenblatt.tables import places_named
+from rosenblatt.tables import default_names, scale_columns
 
-GRID = 2**32  # centres are multiples of this part of the width
-ENTRIES = 1 << 20  # looked at at a time
+GRID = 2**32  # centers are multiples of width / GRID
+ENTRIES = 1 << 20  # processed at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """x becomes (x - centre) / width, column by column.
+    """Transformation of each column to (x - center) / width.
 
-    Sparse columns are left where they are, for zeros must stay zeros. Widths are powers of
-    two, so that dividing by them, and folding them back, rounds nothing.
+    Sparse columns are not centered because zeros must stay zeros. Widths are powers of two, so
+    that dividing by them, and folding them into weights, causes no rounding.
 
     Examples
     --------
@@ -35,17 +35,17 @@ class Scaling:
            [ 1.  ,  1.25]])
     """
 
-    centre: Floats  # what is taken from each column
-    width: Floats  # what it is then divided by
+    centre: Floats
+    width: Floats
 
     @classmethod
     def of(cls, blocks: Blocks) -> Scaling:
-        """The scaling that suits some rows, found in one pass: centred, spread about 1."""
+        """Find the scaling of some rows in one pass: centered, with a spread of about 1."""
         return cls.suiting(Spread.of(blocks))
 
     @classmethod
     def suiting(cls, spread: Spread) -> Scaling:
-        """The scaling that suits columns so spread; centred only where a w0 can make up for it."""
+        """Return the scaling for a spread; columns are centered only if there is an intercept."""
         zeros = np.zeros(len(spread.largest))
         if spread.is_sparse:
             return cls(zeros, _power_of_two(spread.typical))
@@ -53,26 +53,20 @@ class Scaling:
             return cls(zeros, _power_of_two(spread.largest))
         flat = spread.flat
         width = _power_of_two(np.where(flat, spread.largest, spread.deviation))
-        # Rounded to a grid, so that it does not depend on the order in which rows are added up.
+        # Rounded to a grid, so that it does not depend on the order of summation.
         centre = np.rint(spread.mean / width * GRID) / GRID * width
         return cls(np.where(flat, 0.0, centre), width)
 
     def apply(self, examples: Examples) -> Examples:
-        """The examples to learn from instead."""
+        """Return the examples with scaled columns."""
         return replace(examples, X=self.scaled(examples.X), assumed_plain=False)
 
     def scaled(self, X: Any) -> Any:
-        """Rows of a checked table, scaled."""
-        if isinstance(X, np.ndarray):
-            result = np.subtract(X, self.centre, dtype=np.float64, order="C")
-            result /= self.width
-            return result
-        result = X.copy()
-        result.data = result.data / self.width[result.indices]
-        return result
+        """Return the rows of a checked table with scaled columns."""
+        return scale_columns(X, self.centre, self.width)
 
     def fold(self, hypothesis: Hypothesis) -> Hypothesis:
-        """The hypothesis on the values as they are, from one on scaled values."""
+        """Return a hypothesis about scaled values as one about the original values."""
         w = hypothesis.w.copy()
         w[..., 1:] /= self.width
         if hypothesis.x0 != 0:
@@ -80,7 +74,7 @@ class Scaling:
         return replace(hypothesis, w=w)
 
     def unfold(self, hypothesis: Hypothesis) -> Hypothesis:
-        """The way back."""
+        """Return a hypothesis about the original values as one about scaled values."""
         w = hypothesis.w.copy()
         w[..., 1:] *= self.width
         if hypothesis.x0 != 0:
@@ -90,49 +84,49 @@ class Scaling:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """How the entries of each column are spread: counts, and sums in a unit of each column."""
+    """Count, largest entry, and sums of each column, in a unit per column."""
 
     rows: int
-    count: Floats  # of entries, those stored where the rows are sparse
-    unit: Floats  # powers of two that no entry of the column exceeds by much
-    largest: Floats  # absolute entry
-    sums: Floats  # of entries about `shift`, in units
-    squares: Floats  # of the same
-    shift: Floats  # what is taken from entries, in units, before they are squared
+    count: Floats  # number of entries; only those stored if the rows are sparse
+    unit: Floats  # power of two near the largest absolute entry
+    largest: Floats  # largest absolute entry
+    sums: Floats  # sum of entries minus `shift`, in units
+    squares: Floats  # sum of their squares
+    shift: Floats  # subtracted from entries before they are squared, in units
     is_sparse: bool
     has_x0: bool
     names: tuple[str, ...] | None
 
     @classmethod
     def of(cls, blocks: Blocks) -> Spread:
-        """That of some rows, in one pass."""
+        """Compute the spread of some rows in one pass."""
         return functools.reduce(cls.joined, blocks.each(_spread_of))
 
     @property
     def flat(self) -> NDArray[np.bool_]:
-        """Which columns are constant, up to rounding."""
+        """Whether each column is constant, up to rounding."""
         return self.deviation <= 1e-12 * self.largest
 
     @property
     def mean(self) -> Floats:
-        """The mean of each column."""
+        """Mean of each column."""
         return (self.shift + self.sums / np.maximum(self.count, 1)) * self.unit
 
     @property
     def deviation(self) -> Floats:
-        """The standard deviation of each column, zeros that are not stored among its entries."""
+        """Standard deviation of each column, including zeros that are not stored."""
         n = max(self.rows, 1)
         variance = self.squares / n - (self.sums / n) ** 2
         return np.sqrt(np.maximum(variance, 0.0)) * self.unit
 
     @property
     def typical(self) -> Floats:
-        """The root mean square of each column's entries: 1 for words that come once a text."""
+        """Root mean square of each column's entries: 1 for words that occur once per text."""
         n = np.maximum(self.count, 1)
         return np.sqrt(self.squares / n) * self.unit
 
     def joined(self, other: Spread) -> Spread:
-        """The spread of both blocks' rows."""
+        """Return the spread of the rows of both."""
         unit = np.maximum(self.unit, other.unit)
         a, b = self._about(unit, self.shift * self.unit), other._about(unit, self.shift * self.unit)
         return replace(
@@ -145,7 +139,7 @@ class Spread:
         )
 
     def _about(self, unit: Floats, centre: Floats) -> Spread:
-        """The same in another unit, about another centre."""
+        """Return the spread in another unit, about another center."""
         ratio, shift = self.unit / unit, centre / unit
         move = self.shift * ratio - shift
         sums = self.sums * ratio
@@ -189,7 +183,7 @@ def _power_of_two(widths: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Strength:
-    """A feature, its weight, and weight × standard deviation of the feature."""
+    """Weight of a feature, and weight × standard deviation of the feature."""
 
     feature: str
     weight: float
@@ -198,7 +192,7 @@ class Strength:
 
 @dataclass(frozen=True)
 class LabelStrength(Strength):
-    """The same of one of more than two labels: weights as they differ from the mean label's."""
+    """Strength of a feature for one of K labels, relative to the mean over the labels."""
 
     label: str
 
@@ -206,11 +200,11 @@ class LabelStrength(Strength):
 def strengths(
     hypothesis: Hypothesis, blocks: Blocks, labels: Sequence[str]
 ) -> Sequence[Sequence[Strength]]:
-    """The features, strongest first, by what a typical change moves the score; for each label.
+    """Return the features of each label by change in score per standard deviation.
 
-    A weight applies to the values in the file, so weights of columns on different scales do
-    not compare; weight × standard deviation does. Two labels have one score; weights that more
-    have in common change no answer, and are left out.
+    A weight applies to the values in the file, so weights of columns on different scales cannot
+    be compared; weight × standard deviation can. Two labels have one score. With more labels, the
+    mean weight over the labels is subtracted because it changes no prediction.
     """
     spread = Spread.of(blocks)
     if hypothesis.w.ndim == 1:
@@ -223,14 +217,14 @@ def strengths(
 
 
 def thresholds_of(hypothesis: Hypothesis) -> list[float]:
-    """What is taken from the score of each label, as it differs from the mean label's."""
+    """Return the threshold of each label, minus the mean over the labels."""
     thresholds = -hypothesis.w[:, 0] * hypothesis.x0
-    centred: list[float] = (thresholds - thresholds.mean()).tolist()
-    return centred
+    centered: list[float] = (thresholds - thresholds.mean()).tolist()
+    return centered
 
 
 def _ranked(weights: Floats, spread: Spread) -> Iterator[tuple[str, float, float]]:
-    names = spread.names or places_named(len(weights))
+    names = spread.names or default_names(len(weights))
     with np.errstate(over="ignore"):
         strength = np.nan_to_num(weights * spread.deviation)
     for i in np.argsort(-np.abs(strength), kind="stable"):

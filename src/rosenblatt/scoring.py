@@ -1,4 +1,4 @@
-"""Scores of all rows at once, and which of them rounding could decide."""
+"""Compute the scores of all rows, and find those whose sign rounding could decide."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.engine import REORDERING, Kernel, chosen, helpers, is_sparse, one_pass
-from rosenblatt.kernels import Sparse, ahead, block, score, score_all
+from rosenblatt.engine import REORDERING, Kernel, bind_by_format, helpers, is_sparse, one_pass
+from rosenblatt.rowformats import Sparse, ahead, block, score, score_all
 
-# What a look finds of a row.
+# The results of `look` for a row.
 RIGHT, WRONG, DOUBTFUL = range(3)
-# Rows of a stream longer than this are refused: no sum along it can then overflow.
+# Longer rows of a stream are refused, so that no sum over a stream can overflow.
 LONGEST_SQUARED = 1e200
 
 
 def scores(D, w, s):
-    """s[n] = w·x for every row."""
+    """Compute s[n] = w·x for every row."""
     for n in range(len(s)):
         s[n] = score(D, n, w)
 
 
 def scores_joint(D, w, S):
-    """S[n, k] = the score of row n by the weights of label k."""
+    """Compute S[n, k], the score of row n for label k."""
     for n in range(len(S)):
         score_all(D, n, w)
         for k in range(D.K):
@@ -31,19 +31,19 @@ def scores_joint(D, w, S):
 
 
 def look(D, w, y, zero, share, least, seen):
-    """seen[n] = whether w answers row n right or wrong, or is within a share of ‖w‖·‖x‖ of 0."""
+    """Find for every row whether w is right, wrong, or within a share of ‖w‖·‖x‖ of 0."""
     size = squared_length(w)
-    # Scores by w = 0 are exactly 0, so that none is in doubt unless it is no number.
+    # The scores of w = 0 are exactly 0, so none is doubtful unless it is NaN.
     least, zero = (least, 0.0) if size > 0 else (-1.0, float(zero))
     for n in range(len(y)):
         s, q = measure(D, n, w)
-        # No branches: which row is wrong cannot be foreseen, and a wrong guess costs a row's time.
+        # No branches: processors cannot predict which row is wrong, and a wrong guess costs time.
         sure = s * s > share * share * size * q + least
         seen[n] = sure * ((s + zero) * y[n] <= 0) + (1 - sure) * DOUBTFUL
 
 
 def look_joint(D, w, zero, share, least, seen):
-    """seen[n] = whether row n is answered right or wrong, or so that rounding may decide it."""
+    """Find for every row of K labels whether w is right, wrong, or rounding could decide."""
     size = 0.0
     for k in range(D.K):
         size = max(size, squared_length(block(D, w, k)))
@@ -54,7 +54,7 @@ def look_joint(D, w, zero, share, least, seen):
 
 
 def measure_dense(D, n, w):
-    """w·x and ‖x‖² of row n, x0 included."""
+    """Return w·x and ‖x‖² of row n, x0 included."""
     x = D.X[n]
     s, q = w[0] * D.x0, D.x0 * D.x0
     for i in range(len(x)):
@@ -65,7 +65,7 @@ def measure_dense(D, n, w):
 
 
 def measure_sparse(D, n, w):
-    """w·x and ‖x‖² of row n, x0 included, over its stored entries."""
+    """Return w·x and ‖x‖² of row n, x0 included, over its stored entries."""
     s, q = w[0] * D.x0, D.x0 * D.x0
     for j in range(D.indptr[n], D.indptr[n + 1]):
         v = np.float64(D.data[j])
@@ -75,12 +75,12 @@ def measure_sparse(D, n, w):
 
 
 def measure(D, n, w):
-    """w·x and ‖x‖² of row n in either format, summed in whatever order is fastest."""
+    """Return w·x and ‖x‖² of row n in either format, summed in the fastest order."""
     return measure_sparse(D, n, w) if isinstance(D, Sparse) else measure_dense(D, n, w)
 
 
 def squared_length(w):
-    """‖w‖²."""
+    """Return ‖w‖²."""
     q = 0.0
     for i in range(len(w)):
         q += w[i] * w[i]
@@ -88,7 +88,7 @@ def squared_length(w):
 
 
 def measure_in_two_sums(D, n, w):
-    """w·x and ‖x‖² of row n, in sums that take turns: no sum waits for itself at every entry."""
+    """Return w·x and ‖x‖² of row n, each in two alternating sums, which is faster than one."""
     s, t, q, r = w[0] * D.x0, 0.0, D.x0 * D.x0, 0.0
     for j in range(D.indptr[n], D.indptr[n + 1]):
         v = np.float64(D.data[j])
@@ -99,14 +99,14 @@ def measure_in_two_sums(D, n, w):
 
 @functools.cache
 def bind() -> None:
-    """Tell Numba to compile the helpers of this file, wherever kernels call them."""
-    chosen(measure, lambda D: None if is_sparse(D) else measure_dense, **REORDERING)
-    chosen(measure, lambda D: measure_in_two_sums if is_sparse(D) else None)
+    """Register the helpers of this file with Numba."""
+    bind_by_format(measure, lambda D: None if is_sparse(D) else measure_dense, **REORDERING)
+    bind_by_format(measure, lambda D: measure_in_two_sums if is_sparse(D) else None)
     helpers(squared_length, **REORDERING)
 
 
 def measuring_pass(D: Any, *others: Any) -> int:
-    """Return the work of a pass where rows are measured too, number by number as floats."""
+    """Estimate the number of multiplications in a pass that also computes row lengths."""
     return 4 * one_pass(D)
 
 

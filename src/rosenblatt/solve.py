@@ -1,7 +1,7 @@
-"""The product in one function: from examples to a verdict, a line, and what it is worth.
+"""Decide separability, train a model and measure its accuracy, in one function.
 
-`solve` takes what `read/` made of a file, in memory or in passes over it. Nothing is printed here:
-a `Watcher` is told what is done, and the `Result` tells it again.
+`solve` takes rows from `read/`, in memory or in passes over a file. It prints nothing: a `Reporter`
+gets each step as it is done, and the `Result` holds them all.
 """
 
 from __future__ import annotations
@@ -15,40 +15,47 @@ from typing import Any
 import numpy as np
 
 import rosenblatt.clock as clock
-from rosenblatt.accuracy import NO_TIME, NOT_ASKED_FOR, Accuracy, Tester, Testing, Trial
-from rosenblatt.clock import NEVER, Deadline, Silent, Stopwatch, Watcher
+from rosenblatt.accuracy import (
+    NO_TIME,
+    NOT_REQUESTED,
+    Accuracy,
+    Evaluation,
+    EvaluationOptions,
+    evaluate,
+)
+from rosenblatt.clock import NEVER, Deadline, Reporter, SilentReporter, Stopwatch
 from rosenblatt.errors import DataError, RowError, UsageError, UserError
 from rosenblatt.evidence.proof import Proof
-from rosenblatt.evidence.separability import contradicted, separability_of
+from rosenblatt.evidence.separability import find_contradictions, separability_of
 from rosenblatt.evidence.verdicts import TIME_OVER, Separability, Verdict
-from rosenblatt.examples import Examples, JointExamples
-from rosenblatt.hypothesis import Hypothesis, mistakes_of
+from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis, count_misclassified
 from rosenblatt.messages import Message, Parameter, with_label
 from rosenblatt.model import Model
 from rosenblatt.read import Layout
 from rosenblatt.read.data import Data
-from rosenblatt.read.plan import Wishes
-from rosenblatt.read.source import numbered
+from rosenblatt.read.plan import ColumnOptions
+from rosenblatt.read.source import number_columns
 from rosenblatt.scaling import Strength, strengths
-from rosenblatt.strategy import How, Outcome, learn_line
-from rosenblatt.words import (
-    card,
-    column_called,
-    counted,
-    is_near,
-    line_called,
-    listed,
-    no_fewer,
+from rosenblatt.strategy import Outcome, TrainingOptions, train_model
+from rosenblatt.text import (
+    describe_lower_bound,
+    is_close,
+    join_words,
+    name_classifier,
     percent,
+    plural,
+    quote_column,
+    render_card,
 )
 
-SECONDS = 5.0
-# Of the time: for the verdict, and until when its proof may be solved for, which cannot be
-# interrupted; of what is left then, for the line where there is a trial too.
-VERDICT_SHARE, PROOF_SHARE, LINE_SHARE = 0.3, 0.8, 0.5
-AS_LONG_AGAIN = 5.0  # seconds that PLA gets in passes at least where the answer is known already
-WORTH_SAYING = 1.0  # seconds
-FEW_NUMBERS = 2**20  # in so few it is soon known which columns make a regression infinite
+TIME_LIMIT = 5.0  # seconds
+VERDICT_SHARE = 0.3  # of the time
+PROOF_SHARE = 0.8  # of the time; solving for the proof cannot be interrupted, so it may end later
+TRAINING_SHARE = 0.5  # of the time left after the verdict, if models are also trained for a test
+MIN_PLA_SECONDS = 5.0  # in passes, if the verdict already has a separating w
+MIN_SECONDS_REPORTED = 1.0  # shorter times for compiling and loading are not reported
+SMALL = 2**20  # numbers; in data this small, infinite estimates of a regression are found quickly
 NOT_IN_PASSES = Message(
     "passes over a file run PLA or the pocket, in file order, without ",
     *(Parameter("test_size"), ", ", Parameter("cv"), " or a report; give "),
@@ -58,450 +65,453 @@ NOT_IN_PASSES = Message(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """What `learn` found: the verdict, the line, and what it is worth.
+    """Result of `learn`: the verdict, the model and its accuracy.
 
-    `print` tells it in the sentences of `rosenblatt learn`, and a notebook shows it.
+    `print` shows the report of `rosenblatt learn`, and so does a notebook.
 
     Parameters
     ----------
     data : Data
-        What it was learnt from.
-    how : How
-        What was asked for.
+        Training data.
+    options : TrainingOptions
+        Algorithm, order, budgets and seed.
     decided : Verdict
-        The verdict with its numbers and its proof.
+        Verdict with its numbers and its proof.
     outcome : Outcome
-        The line and how it was learnt.
-    trial : Trial, optional
-        How well lines learnt in the same way answered rows that they had not seen.
-    untested : str or Message
-        Why there is no trial.
+        Trained model and how it was trained.
+    evaluation : Evaluation, optional
+        Accuracy on rows that were not trained on.
+    not_tested : str or Message
+        Why there is no evaluation.
     """
 
     data: Data
-    how: How
+    options: TrainingOptions
     decided: Verdict
     outcome: Outcome
-    trial: Trial | None = None
-    untested: str | Message = ""
+    evaluation: Evaluation | None = None
+    not_tested: str | Message = ""
 
     @property
     def verdict(self) -> str:
-        """Can a line answer every row: "separable", "quasi-separable", "inseparable", …"""
+        """Verdict: "separable", "quasi-separable", "inseparable", "not separable" or "undecided".
+
+        "not separable" means either quasi-separable or inseparable; see `Separability`.
+        """
         return self.decided.name
 
     @property
     def separability(self) -> Separability:
-        """What the verdict is known by, with its `proof`, in the values of the data.
+        """Verdict with its `proof`, in the units of the data.
 
-        Rows are those of the data, also where some were dropped; the proof is about those that
-        are left, and numbers them alone. Its margin and bound are those of the line that proves
-        it. Whether that margin is the widest, as `rosenblatt.separability` finds it, its `widest`
-        says.
+        Rows are numbered as in the data, also if some were dropped; the proof numbers only the
+        rows that were kept. Margin and bound are those of the w that proves the verdict; `widest`
+        says whether that margin is the maximum, which `rosenblatt.separability` finds.
         """
-        return self.decided.answer.of_data()
+        return self.decided.answer.with_data_rows()
 
     @property
     def hypothesis(self) -> Hypothesis:
-        """The line, in the values of the data."""
+        """Weights, in the units of the data."""
         return self.outcome.hypothesis
 
     @property
     def mistakes(self) -> int | None:
-        """Of the line on the rows learnt from; None in passes that Ctrl-C ended."""
+        """Number of mistakes on the training rows; None if Ctrl-C ended passes over a file."""
         return self.outcome.mistakes
 
     @property
     def lower_bound(self) -> int:
-        """No line makes fewer mistakes than this."""
+        """Lower bound on the number of mistakes of any linear classifier."""
         return self.outcome.lower_bound
 
     @property
     def optimal(self) -> bool:
-        """Whether it is known that no line makes fewer mistakes than this one."""
+        """Whether it is proved that no linear classifier makes fewer mistakes."""
         return self.mistakes == self.lower_bound
 
     @property
     def proof(self) -> Proof | None:
-        """What shows the lower bound, or where that is 0, the verdict; None if nothing does."""
+        """Proof of the lower bound or, if that is 0, of the verdict."""
         return self.outcome.proof or self.decided.answer.proof
 
     @property
-    def _proved(self) -> str:
-        """How much evidence shows the lower bound, in words; weights are of the verdict alone."""
-        bound = self.outcome.proof
-        return "" if bound is None else replace(bound, weights=()).size
-
-    @property
     def accuracy(self) -> Accuracy | None:
-        """On rows not learnt from: share, interval, baseline, balanced, confusion."""
-        return None if self.trial is None else self.trial.total
+        """Accuracy on rows that were not trained on; None if it was not measured."""
+        return None if self.evaluation is None else self.evaluation.accuracy
 
     @property
     def labels(self) -> list[str]:
-        """What no and yes are called, or all of more labels."""
-        return self.data.plan.answers.spellings
+        """Labels as text: the negative and the positive, or all if more than two."""
+        return self.data.plan.target.spellings
 
     @property
     def many(self) -> bool:
-        """Whether there are more than two labels, with weights for each."""
+        """Whether there are more than two labels."""
         return len(self.labels) > 2
 
     @property
-    def held(self) -> bool:
-        """Whether all rows were in memory, not read in passes."""
-        return isinstance(self.data.blocks, Examples)
+    def in_memory(self) -> bool:
+        """Whether all rows were in memory instead of read in passes."""
+        return self.data.blocks.in_memory
 
     @property
     def model(self) -> Model:
-        """The line with the columns it needs: it predicts, and can be saved."""
-        made, names = self.data.plan, self.data.names
-        width = len(names) if names and names == numbered(len(names)) else None
-        return Model(made.encoding, self.hypothesis, made.answers, self._learnt(), width)
+        """Model that predicts from the columns of the data and can be saved."""
+        plan, names, outcome = self.data.plan, self.data.names, self.outcome
+        width = len(names) if names and names == number_columns(len(names)) else None
+        training = {
+            "algorithm": outcome.algorithm,
+            "order": self.options.order,
+            "scaled for learning": self.options.scale,
+            "seed": self.options.seed,
+            "examples": outcome.run.rows,
+            "verdict": self.verdict,
+            "corrections": outcome.run.updates,
+            "bound on corrections": outcome.bound,
+            "mistakes": outcome.mistakes,
+            "no line makes fewer mistakes than": outcome.lower_bound,
+            "interrupted": outcome.interrupted,
+            "accuracy": None if self.evaluation is None else self.evaluation.to_json(),
+            **self._passes_json(),
+        }
+        return Model(plan.encoding, self.hypothesis, plan.target, training, width)
 
     @property
     def cut_short(self) -> list[str]:
-        """What the time limit ended: "verdict", "learning", "test"."""
+        """Stages that the time limit ended: "verdict", "learning", "test"."""
+        tested = self.evaluation
         stages = {
             "verdict": self.decided.cut_short,
             "learning": self.outcome.cut_short,
-            "test": self.untested == NO_TIME
-            or (self.trial is not None and self.trial.cut_short > 0),
+            "test": self.not_tested == NO_TIME or (tested is not None and tested.cut_short > 0),
         }
         return [stage for stage, ended in stages.items() if ended]
 
     @property
     def worse_than_baseline(self) -> list[str]:
-        """Where always predicting the most frequent label is right more often.
+        """Stages in which always predicting the most frequent label is better.
 
-        "learning": on the training rows; "test": on the rows of the held-out test.
+        "learning": on the training rows; "test": on the test rows.
         """
         return list(self._warnings())
 
     def _warnings(self) -> dict[str, str]:
-        """Return a sentence for each comparison with the baseline that the model loses."""
-        o, found = self.outcome, {}
-        if o.mistakes is not None and o.baseline is not None and o.mistakes > o.baseline.mistakes:
-            label, rows = self.labels[o.baseline.place], o.run.rows
-            made = counted(o.mistakes, "mistake")
-            found["learning"] = (
-                f"worse than always predicting {label}: {made} on the {rows:,} training rows, the "
-                f"constant makes {o.baseline.mistakes:,}; the pocket and auto are never worse"
+        """Describe where the model is worse than the baseline."""
+        warnings = {}
+        mistakes, baseline = self.outcome.mistakes, self.outcome.baseline
+        if mistakes is not None and baseline is not None and mistakes > baseline.mistakes:
+            label, rows = self.labels[baseline.place], self.outcome.run.rows
+            made = plural(mistakes, "mistake")
+            warnings["learning"] = (
+                f"worse than always predicting {label}: {made} on the {rows:,} training rows, "
+                f"not {baseline.mistakes:,}; the algorithms pocket and auto are never worse"
             )
-        if self.trial is not None and (total := self.trial.total).share < total.baseline:
-            label = self.labels[total.sizes.index(max(total.sizes))]
-            found["test"] = (
-                f"worse than always predicting {label}: {percent(total.share)} right on "
-                f"{counted(total.total, 'test row')}, the constant {percent(total.baseline)}"
+        if (accuracy := self.accuracy) is not None and accuracy.share < accuracy.baseline:
+            label = self.labels[accuracy.sizes.index(max(accuracy.sizes))]
+            warnings["test"] = (
+                f"worse than always predicting {label}: accuracy {percent(accuracy.share)} on "
+                f"{plural(accuracy.rows, 'test row')}, not {percent(accuracy.baseline)}"
             )
-        return found
+        return warnings
 
     def save(self, path: str | Path) -> None:
-        """Write the model as JSON, whole or not at all; `rosenblatt.load` reads it.
+        """Write the model to a JSON file, which `rosenblatt.load` reads.
+
+        The file is written completely or not at all.
 
         Parameters
         ----------
         path : path
-            Where to.
+            File to write.
         """
         self.model.save(path)
 
     def report(self, path: str | Path) -> None:
-        """Write a page with the verdict, the run to play, the weights and the mistakes.
+        """Write an HTML report with the verdict, the run, the weights and the mistakes.
+
+        The run can be replayed update by update.
 
         Parameters
         ----------
         path : path
-            Where to; any browser opens it, without a network.
+            File to write; any browser opens it, without a network.
         """
-        if not self.held:
+        if not self.in_memory:
             raise UsageError(NOT_IN_PASSES)
         from rosenblatt.show.report import Report
 
         Report.of(self).save(path)
 
     def strengths(self) -> list[Strength]:
-        """The features, strongest first, by what a typical change moves the score.
+        """Rank the features by the change in score per standard deviation.
 
-        Of more than two labels those of label after label, each with its `label`.
+        With more than two labels, each label has a ranking of its own, one after another.
         """
-        each = strengths(self.hypothesis, self.data.blocks, self.labels)
-        return [one for label in each for one in label]
+        rankings = strengths(self.hypothesis, self.data.blocks, self.labels)
+        return [strength for ranking in rankings for strength in ranking]
 
     def found(self) -> str:
-        """What was found, in words."""
-        rows = counted(self.outcome.run.rows, "row")
+        """Describe the mistakes of the model, and the lower bound if it is close."""
+        rows = plural(self.outcome.run.rows, "row")
         if self.mistakes is None:
-            return "interrupted: kept the weights so far"
-        line = line_called(self.many)
+            return "interrupted; the weights so far are kept"
+        line = name_classifier(self.many)
         if self.mistakes == 0:
-            return f"{line} that answer{'' if self.many else 's'} all {rows}"
-        told = f"{line} with {counted(self.mistakes, 'mistake')} on {rows}"
-        if not self.lower_bound or not is_near(self.lower_bound, self.mistakes):
-            return told
-        than = "" if self.optimal else f"{self.lower_bound:,}"
-        return f"{told}; {no_fewer(than, self._proved, many=self.many)}"
+            return f"{line} that {'classify' if self.many else 'classifies'} all {rows} correctly"
+        text = f"{line} with {plural(self.mistakes, 'mistake')} on {rows}"
+        if not self.lower_bound or not is_close(self.lower_bound, self.mistakes):
+            return text
+        bound = "" if self.optimal else f"{self.lower_bound:,}"
+        return f"{text}; {describe_lower_bound(bound, self._bound_size(), many=self.many)}"
+
+    def _bound_size(self) -> str:
+        """Describe the size of the proof of the lower bound."""
+        proof = self.outcome.proof  # may also hold the weights of the verdict
+        return "" if proof is None else replace(proof, weights=()).size
 
     def facts(self) -> list[tuple[str, str]]:
-        """What a report tells, in order."""
-        return [*self._warned(), *self._story(), *self._tested()]
+        """Return the lines of the report, as pairs of heading and sentence."""
+        facts = [*self._warning_lines(), *self._training_lines()]
+        if self.evaluation is not None:
+            comparison = self.evaluation.accuracy.comparison(self.labels)[0]
+            facts += [("tested", self.evaluation.sentence()), ("", comparison)]
+        return facts
 
-    def _tested(self) -> list[tuple[str, str]]:
-        if self.trial is None:
-            return []
-        worth = self.trial.total.worth(self.labels)[0]
-        return [("tested", self.trial.sentence()), ("worth", worth)]
-
-    def _warned(self) -> list[tuple[str, str]]:
+    def _warning_lines(self) -> list[tuple[str, str]]:
         return [("warning", sentence) for sentence in self._warnings().values()]
 
-    def _story(self) -> list[tuple[str, str]]:
-        facts = [("verdict", self.decided.answer.sentence)]
-        facts += [("", self.decided.more)] if self.decided.more else []
-        facts += [("learnt", step) for step in self.outcome.steps]
-        return [*facts, ("found", self.found())]
+    def _training_lines(self) -> list[tuple[str, str]]:
+        lines = [("verdict", self.decided.answer.sentence)]
+        lines += [("", self.decided.more)] if self.decided.more else []
+        lines += [("trained", step) for step in self.outcome.steps]
+        return [*lines, ("found", self.found())]
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON."""
-        o, answers = self.outcome, self.data.plan.answers
-        pair = zip(("negative", "positive"), answers.names, strict=False)
+        """Return the verdict, the model and its accuracy as JSON values."""
+        outcome, target = self.outcome, self.data.plan.target
+        two_labels = zip(("negative", "positive"), target.names, strict=False)
         return {
             "data": self.data.name,
-            "rows": o.run.rows,
+            "rows": outcome.run.rows,
             "features": len(self.data.plan.encoding.features),
-            "target": answers.column,
+            "target": target.column,
             "target_guessed": bool(self.data.plan.guessed),
-            **({"labels": list(answers.names)} if self.many else dict(pair)),
+            **({"labels": list(target.names)} if self.many else dict(two_labels)),
             "verdict": self.decided.answer.to_json(),
-            "algorithm": o.algorithm,
-            "corrections": o.run.corrections,
-            "bound": o.bound,
-            "mistakes": o.mistakes,
-            "baseline_mistakes": None if o.baseline is None else o.baseline.mistakes,
+            "algorithm": outcome.algorithm,
+            "updates": outcome.run.updates,
+            "bound": outcome.bound,
+            "mistakes": outcome.mistakes,
+            "baseline_mistakes": None if outcome.baseline is None else outcome.baseline.mistakes,
             "worse_than_baseline": self.worse_than_baseline,
-            "lower_bound": o.lower_bound,
+            "lower_bound": outcome.lower_bound,
             "optimal": self.optimal,
-            "proved_by": self._proved or None,
-            "interrupted": o.interrupted,
+            "proved_by": self._bound_size() or None,
+            "interrupted": outcome.interrupted,
             "cut_short": self.cut_short,
-            "accuracy": None if self.trial is None else self.trial.to_json(),
-            **({"not_tested": str(self.untested)} if self.untested else {}),
-            "threshold": (0.0 - o.hypothesis.w[..., 0] * o.hypothesis.x0).tolist(),
+            "accuracy": None if self.evaluation is None else self.evaluation.to_json(),
+            **({"not_tested": str(self.not_tested)} if self.not_tested else {}),
+            "threshold": (0.0 - outcome.hypothesis.w[..., 0] * outcome.hypothesis.x0).tolist(),
             "weights": [asdict(strength) for strength in self.strengths()],
-            **({} if self.held else {"examples": o.run.rows, **self._passed()}),
+            **self._passes_json(),
         }
 
-    def _learnt(self) -> dict[str, Any]:
-        """How it was learnt, as a model tells it."""
-        o = self.outcome
+    def _passes_json(self) -> dict[str, Any]:
+        if self.in_memory:
+            return {}
         return {
-            "algorithm": o.algorithm,
-            "order": self.how.order,
-            "scaled for learning": self.how.scale,
-            "seed": self.how.seed,
-            "examples": o.run.rows,
-            "verdict": self.verdict,
-            "corrections": o.run.corrections,
-            "bound on corrections": o.bound,
-            "mistakes": o.mistakes,
-            "no line makes fewer mistakes than": o.lower_bound,
-            "interrupted": o.interrupted,
-            "accuracy": None if self.trial is None else self.trial.to_json(),
-            **({} if self.held else self._passed()),
-        }
-
-    def _passed(self) -> dict[str, Any]:
-        """What there is to tell of passes over a file."""
-        return {
+            "examples": self.outcome.run.rows,
             "order": "cycle",
-            "scaled for learning": self.how.scale,
+            "scaled for learning": self.options.scale,
             "in passes": True,
-            "cycles": self.outcome.run.cycles,
+            "epochs": self.outcome.run.epochs,
             "stopped": self.outcome.reason,
         }
 
     def __str__(self) -> str:
         notes = [("", str(note)) for note in self.data.notes]
-        facts = [("read", str(self.data)), *notes, *self._warned(), *self._story()]
-        if self.trial is not None:
-            facts += self.trial.told(self.data.plan.answers)
-        elif self.untested not in ("", NOT_ASKED_FOR):
-            facts.append(("tested", f"not: {self.untested!s}"))
-        return "\n".join(f"{what:<9} {text}" for what, text in facts)
+        facts = [("read", str(self.data)), *notes, *self._warning_lines(), *self._training_lines()]
+        if self.evaluation is not None:
+            facts += self.evaluation.lines(self.data.plan.target)
+        elif self.not_tested not in ("", NOT_REQUESTED):
+            facts.append(("tested", f"skipped: {self.not_tested!s}"))
+        return "\n".join(f"{heading:<9} {text}" for heading, text in facts)
 
     def __repr__(self) -> str:
         return f"<Result: {self.verdict}; {self.found()}>"
 
     def _repr_html_(self) -> str:
-        (_, verdict), *rest = self._story()
-        return card(verdict, [*self._warned(), *rest, *self._tested()])
+        facts = [fact for fact in self.facts() if fact[0] != "verdict"]
+        return render_card(self.decided.answer.sentence, facts)
 
 
 def solve(
     data: Data,
-    reading: tuple[Layout, Wishes],
-    how: How = How(),
-    testing: Testing = Testing(),
-    watcher: Watcher = Silent(),
+    reading: tuple[Layout, ColumnOptions],
+    options: TrainingOptions = TrainingOptions(),
+    evaluation: EvaluationOptions = EvaluationOptions(),
+    reporter: Reporter = SilentReporter(),
 ) -> Result:
-    """Decide, learn and test in one time limit, telling a watcher of each step as it is done.
+    """Decide separability, train and test within one time limit.
 
-    How the data were read is needed to read a file to test on, and parts of them, alike.
+    `reading` holds the options that the data were read with: a test file and parts of the data
+    are read with the same ones. Each step is reported as it is done.
     """
-    held = isinstance(data.blocks, Examples)
-    refuse_labels(data, how)
-    testing = testing.ready(data, reading[0])
-    limit = SECONDS if how.time_limit is None and held else how.time_limit
+    target, in_memory = data.plan.target, data.blocks.in_memory
+    if target.many and options.algorithm == "fewest":
+        where = quote_column(target.column) if target.column else "y"
+        raise UsageError(
+            *(Parameter("algorithm", "fewest"), f" is for two labels, and {where} has "),
+            f"{len(target.names):,}. Give ",
+            with_label("positive", target.spellings[-1]),
+            ", for example, to learn it against the rest, or ",
+            *(Parameter("algorithm", "pocket"), "."),
+        )
+    evaluation = evaluation.prepare(data, reading[0], options.seed)
+    limit = TIME_LIMIT if options.time_limit is None and in_memory else options.time_limit
     deadline, watch = Deadline.after(limit), Stopwatch()
-    with about(data):
-        result = _learnt(data, how, (deadline, held and testing.learns), watcher)
+    with naming(data):
+        share = TRAINING_SHARE if in_memory and evaluation.trains else 1.0
+        result = _decide_and_train(data, options, deadline, share, reporter)
         if not result.outcome.interrupted:
-            result = _tried(result, reading[1], testing, deadline, watcher)
-    if limit is not None and watch.seconds > limit and watch.not_counted >= WORTH_SAYING:
+            result = _evaluate(result, reading[1], evaluation, deadline, reporter)
+    if limit is not None and watch.seconds > limit and watch.not_counted >= MIN_SECONDS_REPORTED:
         took = f"compiling and loading took {watch.not_counted:.1f} s"
-        watcher.note(f"{took}, which the time limit does not count.")
+        reporter.note(f"{took}, which does not count towards the time limit.")
     if result.outcome.interrupted and result.mistakes is not None:
-        watcher.note(f"interrupted: kept the best so far, {counted(result.mistakes, 'mistake')}.")
+        best = plural(result.mistakes, "mistake")
+        reporter.note(f"interrupted; the best line so far is kept, with {best}.")
     return result
 
 
 @contextmanager
-def about(data: Data) -> Iterator[None]:
-    """Turn what cannot be learnt from into a sentence with the name of the data."""
+def naming(data: Data) -> Iterator[None]:
+    """Prefix error messages with the name of the data."""
     try:
         yield
     except UserError:
         raise
-    except RowError as trouble:
-        told = trouble.worded(data.row_names(trouble.rows))
-        raise DataError(f"{data.name}: {told}") from None
-    except ValueError as trouble:  # of numbers too large to learn from
-        raise DataError(f"{data.name}: {trouble}") from None
+    except RowError as error:
+        raise DataError(f"{data.name}: {error.describe(data.row_names(error.rows))}") from None
+    except ValueError as error:  # for example, numbers too large to train on
+        raise DataError(f"{data.name}: {error}") from None
 
 
-def _learnt(data: Data, how: How, time: tuple[Deadline, bool], watcher: Watcher) -> Result:
-    """The verdict and the line; a trial needs as much time as the line."""
-    (deadline, has_trial), begun = time, clock.now()
-    decided = quick_verdict(data, deadline.share(VERDICT_SHARE, PROOF_SHARE))
-    watcher.step("verdict", decided.answer.sentence)
+def _decide_and_train(
+    data: Data, options: TrainingOptions, deadline: Deadline, share: float, reporter: Reporter
+) -> Result:
+    """Decide separability, then train in a share of the time that is left."""
+    begin = clock.now()
+    decided = _decide_quickly(data, deadline.share(VERDICT_SHARE, PROOF_SHARE))
+    reporter.step("verdict", decided.answer.sentence)
     if decided.answer.reason.startswith("interrupted"):
         raise KeyboardInterrupt
-    if decided.name == "quasi-separable" and isinstance(data.blocks, Examples):
-        decided = replace(decided, more=_infinite(data.blocks))
+    if decided.name == "quasi-separable" and data.blocks.in_memory:
+        decided = replace(decided, more=_describe_infinite(data.examples))
         if decided.more:
-            watcher.step("", decided.more)
-    if deadline is NEVER and decided.separator is not None and how.algorithm == "auto":
-        deadline = Deadline.after(max(AS_LONG_AGAIN, clock.now() - begun))
-    share = LINE_SHARE if has_trial else 1.0
-    outcome = learn_line(data.blocks, how, decided.separator, watcher, deadline, share)
+            reporter.step("", decided.more)
+    if deadline is NEVER and decided.separator is not None and options.algorithm == "auto":
+        deadline = Deadline.after(max(MIN_PLA_SECONDS, clock.now() - begin))
+    outcome = train_model(data.blocks, options, decided.separator, reporter, deadline, share)
     if decided.fewest > outcome.lower_bound:
         outcome = replace(outcome, lower_bound=decided.fewest, proof=decided.answer.proof)
     for step in outcome.steps:
-        watcher.step("learnt", step)
-    result = Result(data, how, decided, outcome)
-    watcher.step("found", result.found())
-    for what, sentence in result._warned():
-        watcher.step(what, sentence)
+        reporter.step("trained", step)
+    result = Result(data, options, decided, outcome)
+    reporter.step("found", result.found())
+    for heading, sentence in result._warning_lines():
+        reporter.step(heading, sentence)
     return result
 
 
-def _infinite(examples: Examples) -> str:
-    """Which estimates of a regression are infinite, where that is soon known."""
-    if examples.numbers.size > FEW_NUMBERS or isinstance(examples, JointExamples):
+def _describe_infinite(examples: Examples) -> str:
+    """Name the infinite estimates of a regression, if the data are small."""
+    if examples.numbers.size > SMALL or examples.multiclass:
         return ""
     from rosenblatt.evidence.separation import infinite_columns
 
-    columns = [column_called(name) for name in infinite_columns(examples)]
+    columns = [quote_column(name) for name in infinite_columns(examples)]
     are = "estimate is" if len(columns) == 1 else "estimates are"
-    return f"as a regression, {len(columns):,} {are} infinite: {listed(columns)}"
+    return f"in a logistic regression, {len(columns):,} {are} infinite: {join_words(columns)}"
 
 
-def _tried(
+def _evaluate(
     result: Result,
-    wishes: Wishes,
-    testing: Testing,
+    column_options: ColumnOptions,
+    evaluation: EvaluationOptions,
     deadline: Deadline,
-    watcher: Watcher,
+    reporter: Reporter,
 ) -> Result:
-    """The result with the accuracy on rows not learnt from; Ctrl-C leaves it out."""
-    how, separable = replace(result.how, bounded=False), result.decided.separator is not None
-    if how.algorithm == "auto" and separable:
-        how = replace(how, algorithm="pla")
+    """Measure the accuracy and add it to a result, unless Ctrl-C interrupts."""
+    separable = result.decided.separator is not None
+    options = replace(result.options, bounded=False)
+    if options.algorithm == "auto" and separable:
+        options = replace(options, algorithm="pla")
 
-    def learner(examples: Examples, share: Deadline) -> tuple[Hypothesis, bool]:
-        outcome = learn_line(examples, how, None, watcher, share)
+    def train(examples: Examples, share: Deadline) -> tuple[Hypothesis, bool]:
+        outcome = train_model(examples, options, None, reporter, share)
         if outcome.interrupted:
             raise KeyboardInterrupt
         if outcome.algorithm == "PLA" and outcome.mistakes and separable:
-            # As for all rows: where the budget of PLA ends first, the proof's line is taken.
-            answer = separability_of(examples, widest=False, deadline=share)
-            if answer and answer.weights is not None:
-                return Hypothesis.of(np.asarray(answer.weights)), False
-            return outcome.hypothesis, answer.reason == TIME_OVER
+            # If the budget of PLA ends first, use the w of the proof, as for all rows.
+            separability = separability_of(examples, widest=False, deadline=share)
+            if separability and separability.weights is not None:
+                return Hypothesis.of(np.asarray(separability.weights)), False
+            return outcome.hypothesis, separability.reason == TIME_OVER
         return outcome.hypothesis, outcome.cut_short
 
-    tester = Tester(result.data, wishes, learner, result.how.rng, deadline)
+    model = result.hypothesis, result.outcome.run.rows
     try:
-        trial = tester.run(testing, result.hypothesis, result.outcome.run.rows)
+        found = evaluate(evaluation, result.data, column_options, model, train, deadline)
     except KeyboardInterrupt:
-        watcher.note("interrupted: the model is kept, its accuracy was not measured.")
-        return replace(result, untested="interrupted")
-    if isinstance(trial, str | Message):
-        if trial != NOT_ASKED_FOR:
-            watcher.step("tested", Message("not: ", trial))
-        return replace(result, untested=trial)
-    for what, text in trial.told(result.data.plan.answers):
-        watcher.step(what, text)
-    for sentence in () if trial.unseen is None else trial.unseen.sentences():
-        watcher.note(sentence)
-    result = replace(result, trial=trial)
+        reporter.note("interrupted; the model is kept, but its accuracy was not measured.")
+        return replace(result, not_tested="interrupted")
+    if isinstance(found, str | Message):
+        if found != NOT_REQUESTED:
+            reporter.step("tested", Message("skipped: ", found))
+        return replace(result, not_tested=found)
+    for heading, text in found.lines(result.data.plan.target):
+        reporter.step(heading, text)
+    for sentence in () if found.unseen is None else found.unseen.sentences():
+        reporter.note(sentence)
+    result = replace(result, evaluation=found)
     if "test" in (warnings := result._warnings()):
-        watcher.step("warning", warnings["test"])
+        reporter.step("warning", warnings["test"])
     return result
 
 
-def quick_verdict(data: Data, deadline: Deadline) -> Verdict:
-    """Ask in a hurry: rows that contradict one another settle it, and time may end it.
+def _decide_quickly(data: Data, deadline: Deadline) -> Verdict:
+    """Decide separability before a deadline, without maximizing the margin.
 
-    Where a line is right everywhere, it is part of the answer.
+    Two rows with the same features and different labels decide it at once. A w that makes no
+    mistake even after rounding is kept with the verdict.
     """
-    two = isinstance(data.blocks, Examples) and not isinstance(data.blocks, JointExamples)
-    answer = contradicted(data.examples) if two else None
-    if answer is not None:
-        return Verdict(replace(answer, row_names=data.row_names()))
-    decided = verdict_of(data, widest=False, deadline=deadline)
+    if data.blocks.in_memory and not data.blocks.multiclass:
+        contradictions = find_contradictions(data.examples)
+        if contradictions is not None:
+            return Verdict(replace(contradictions, row_names=data.row_names()))
+    decided = decide(data, widest=False, deadline=deadline)
     if not decided.answer or decided.answer.weights is None:
         return decided
-    line = Hypothesis.of(np.asarray(decided.answer.weights))
-    spoilt = mistakes_of(data.blocks, line)  # by rounding
-    return decided if spoilt else replace(decided, separator=line)
+    separator = Hypothesis.of(np.asarray(decided.answer.weights))
+    if count_misclassified(data.blocks, separator):
+        return decided
+    return replace(decided, separator=separator)
 
 
-def verdict_of(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Verdict:
-    """Ask whether a line can answer every row, in the values of the data."""
-    answer = separability_of(data.blocks, widest=widest, deadline=deadline)
-    support = answer.support if answer.support.ndim == 1 else answer.support[:, 0]
-    blocking = (n for part in answer.blocking for n in part.rows)
-    return Verdict(replace(answer, row_names=data.row_names([*support.tolist(), *blocking])))
+def decide(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Verdict:
+    """Decide whether the rows are linearly separable, with rows named as in the data."""
+    found = separability_of(data.blocks, widest=widest, deadline=deadline)
+    support = found.support if found.support.ndim == 1 else found.support[:, 0]
+    conflicts = (row for conflict in found.conflicts for row in conflict.rows)
+    return Verdict(replace(found, row_names=data.row_names([*support.tolist(), *conflicts])))
 
 
-def refuse_passes(how: How, testing: Testing, report: bool = False) -> None:
-    """Refuse what cannot be done in passes over a file."""
-    needs_all = how.order != "cycle" or how.algorithm in ("fewest", "average")
-    if needs_all or testing.folds or testing.said or report:
+def check_passes(
+    options: TrainingOptions, evaluation: EvaluationOptions, report: bool = False
+) -> None:
+    """Raise UsageError on options that need all rows in memory."""
+    needs_all = options.order != "cycle" or options.algorithm in ("fewest", "average")
+    if needs_all or evaluation.cv or evaluation.test_size or report:
         raise UsageError(NOT_IN_PASSES)
-
-
-def refuse_labels(data: Data, how: How) -> None:
-    """Refuse what is for two labels where there are more."""
-    answers = data.plan.answers
-    if not answers.many:
-        return
-    there = f"{column_called(answers.column) if answers.column else 'y'} has {len(answers.names):,}"
-    if how.algorithm == "fewest":
-        raise UsageError(
-            *(Parameter("algorithm", "fewest"), f" is for two labels, and {there}. Give "),
-            with_label("positive", answers.spellings[-1]),
-            ", for example, to learn it against the rest, or ",
-            *(Parameter("algorithm", "pocket"), "."),
-        )

@@ -1,17 +1,16 @@
-"""Which algorithm learns: PLA where a line is right everywhere, else the pocket and a search.
+"""Choose the algorithm: PLA for separable rows, else the pocket and a search.
 
-Of more than two labels, the better of the pocket and the average takes the place of the search.
+With more than two labels, the average takes the place of the search.
 
-Rows in memory and rows read in passes are learnt from alike. Those in passes are visited in file
-order; there the widest margin and the search for the fewest mistakes are left out, for they would
-need all rows at once.
+The same code trains on rows in memory and on rows read in passes. Passes visit rows in file order
+and skip the maximum margin and the search for the fewest mistakes, which need all rows at once.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,357 +22,340 @@ import rosenblatt.clock as clock
 import rosenblatt.engine as engine
 from rosenblatt.algorithms.pla import Progress, Run
 from rosenblatt.algorithms.pocket import Pocket, PocketPlan
-from rosenblatt.blocks import Blocks, InOrder, first_of
-from rosenblatt.clock import Deadline, Watcher
+from rosenblatt.blocks import Blocks
+from rosenblatt.clock import Deadline, Reporter
 from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability
-from rosenblatt.examples import Examples, JointExamples, of_labels
-from rosenblatt.hypothesis import Floats, Hypothesis, mistakes_of
+from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis, count_misclassified
 from rosenblatt.scaling import Scaling
-from rosenblatt.words import counted, finite, whole
+from rosenblatt.text import finite_or_none, floor_bound, plural
 
 if TYPE_CHECKING:
     from rosenblatt.evidence.optimum import FewestMistakesResult
 
 ALGORITHMS = ("auto", "pla", "pocket", "fewest", "average")
 FOREVER = 2**62
-MANY_FEATURES = 1000  # weights of all labels together
+MANY_WEIGHTS = 1000  # over all labels; above this, the margin is not maximized
 # Budgets that do not depend on the clock, so that results repeat on every machine.
 EPOCHS = 1000
-AVERAGED_EPOCHS = 100  # more hardly change a mean
-POCKET_CORRECTIONS = 1000
-# Of the time: for the pocket before a search, for PLA before the widest margin, for the pocket
-# before the average.
-POCKET_SHARE, PLA_SHARE, HALF = 0.3, 0.7, 0.5
-ENDED = " when the time limit ended it"
-LIMIT = ", the limit"
+AVERAGED_EPOCHS = 100  # more epochs hardly change an average
+POCKET_UPDATES = 1000
+# Shares of the time for a first algorithm; the rest is for what follows it.
+PLA_SHARE = 0.7  # PLA, before the maximum margin
+POCKET_SHARE_BEFORE_SEARCH = 0.3
+POCKET_SHARE_BEFORE_AVERAGE = 0.5
+STOPPED_BY_TIME = ", stopped by the time limit"
+STOPPED_BY_EPOCHS = ", the maximum"
 
 
 @dataclass(frozen=True)
-class How:
-    """What a person asked for: the algorithm, its order and budgets, scaling, the seed."""
+class TrainingOptions:
+    """Options of training: algorithm, order, budgets, scaling and seed."""
 
     algorithm: str = "auto"
     order: str = "cycle"
     scale: bool = True
-    time_limit: float | None = None  # seconds; None: five, and in passes no limit
+    time_limit: float | None = None  # seconds; None: 5 for rows in memory, no limit in passes
     seed: int = 0
-    epochs: int | None = None  # None: 1000, of an average 100; the pocket has its own budget
-    bounded: bool = True  # whether R²/rho² is asked for, too
+    epochs: int | None = None  # None: 1000, 100 for the average, no limit for the pocket in memory
+    bounded: bool = True  # whether to compute the Novikoff bound R²/rho²
 
     @property
     def rng(self) -> np.random.Generator:
-        """A new source of chance, the same every time."""
+        """New random generator that starts from the seed."""
         return np.random.default_rng(self.seed)
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """The most frequent label, and how many mistakes always predicting it makes."""
+    """Most frequent label and the mistakes of always predicting it."""
 
-    place: int  # among the labels
+    place: int  # position among the labels
     mistakes: int
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What was learnt, in the values of the data, and what is known of it."""
+    """Trained weights, in the units of the data, and how they were found."""
 
     hypothesis: Hypothesis
-    algorithm: str  # what found it
-    mistakes: int | None  # on the rows learnt from; None where a person did not wait
-    reason: str  # why learning ended
-    steps: tuple[str, ...]  # what happened, a line each
-    run: Run  # of PLA or the pocket …
-    played: tuple[str, str]  # … and which of them it was, in what order …
-    learnt_from: Examples | None  # … on these values; None where they were read in passes
-    baseline: Baseline | None  # on the training rows; None where their mistakes are not known
-    widest: Separability | None = None  # what is known of these values
-    bound: float | None = None  # the most corrections PLA could need on them
-    lower_bound: int = 0  # no line makes fewer mistakes than this …
-    proof: Proof | None = None  # … which this shows
+    algorithm: str  # that found the weights
+    mistakes: int | None  # on the training rows; None if Ctrl-C ended the run before counting
+    reason: str  # why training ended, such as "time_limit"
+    steps: tuple[str, ...]  # one sentence for each step of the training
+    run: Run  # run of PLA or the pocket
+    played: tuple[str, str]  # algorithm of that run, "pla" or "pocket", and its order
+    trained_on: Examples | None  # examples of that run, scaled if requested; None in passes
+    baseline: Baseline | None  # on the training rows; None if `mistakes` is None
+    widest: Separability | None = None  # of `trained_on`, with the maximum margin
+    bound: float | None = None  # Novikoff bound on the updates of PLA on `trained_on`
+    lower_bound: int = 0  # on the mistakes of any linear classifier
+    proof: Proof | None = None  # of the lower bound
 
     @property
     def interrupted(self) -> bool:
-        """Whether a person ended it."""
+        """Whether Ctrl-C ended the training."""
         return self.reason == "interrupted"
 
     @property
     def cut_short(self) -> bool:
-        """Whether the time limit did."""
+        """Whether the time limit ended the training."""
         return self.reason == "time_limit"
 
 
-def learn_line(
+def train_model(
     blocks: Blocks,
-    how: How,
+    options: TrainingOptions,
     separator: Hypothesis | None,
-    watcher: Watcher,
+    reporter: Reporter,
     deadline: Deadline,
     share: float = 1.0,
 ) -> Outcome:
-    """Learn by the algorithm asked for, or by the one that suits.
+    """Train with the requested algorithm, or with the one that suits the data.
 
-    A separator is a line without mistakes, where one is known. Learning gets a share of the time
-    that scaling leaves. Where it leaves none, many rows are not scaled, and nothing is learnt
-    from them: the most frequent label is predicted, or the separator is used.
+    `separator` is a w without mistakes, if one is known. Training gets a share of the time that
+    is left after scaling. If none is left and there are many rows, they are neither scaled nor
+    trained on: the model is the separator, or always predicts the most frequent label.
     """
     scaled, scaling = blocks, None
-    if how.scale and not _too_late(blocks, deadline):
+    if options.scale and not _too_late(blocks, deadline):
         found = Scaling.of(blocks)
         if not _too_late(blocks, deadline):
-            scaled, scaling = _scaled(blocks, found), found
-    task = Task(blocks, scaled, scaling, how, watcher, deadline.share(share))
-    algorithm = how.algorithm
+            scaling, scaled = found, blocks.transform(found.apply)
+    task = Task(blocks, scaled, scaling, options, reporter, deadline.share(share))
+    algorithm = options.algorithm
     if algorithm == "auto" and separator is not None:
         algorithm = "pla"
     elif algorithm == "auto":
-        in_memory = "better" if isinstance(blocks, JointExamples) else "fewest"
-        algorithm = in_memory if isinstance(blocks, Examples) else "pocket"
-    return LEARNERS[algorithm](task, separator)
+        in_memory = "better" if blocks.multiclass else "fewest"
+        algorithm = in_memory if blocks.in_memory else "pocket"
+    return TRAINERS[algorithm](task, separator)
 
 
 def _too_late(blocks: Blocks, deadline: Deadline) -> bool:
-    """Return whether there is no time for another pass over rows in memory; few take none."""
-    return isinstance(blocks, Examples) and deadline.over_for(blocks.numbers.size)
-
-
-def _scaled(blocks: Blocks, scaling: Scaling) -> Blocks:
-    if isinstance(blocks, Examples):
-        return scaling.apply(blocks)
-    joint = of_labels(blocks)
-    return InOrder(lambda: blocks.each(lambda block, first: scaling.apply(block)), joint)
+    """Return whether the time is over for rows in memory; never for small data."""
+    examples = blocks.loaded
+    return examples is not None and deadline.over_for(examples.numbers.size)
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Rows as they are and as they are learnt from."""
+    """Original and scaled rows, with the options and the deadline of training."""
 
     blocks: Blocks
     scaled: Blocks
     scaling: Scaling | None
-    how: How
-    watcher: Watcher
+    options: TrainingOptions
+    reporter: Reporter
     deadline: Deadline
 
-    def folded(self, hypothesis: Hypothesis) -> Hypothesis:
-        """A hypothesis in the values of the data."""
+    def fold(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Convert a hypothesis on scaled values to one on the original values."""
         folded = hypothesis if self.scaling is None else self.scaling.fold(hypothesis)
         if not np.isfinite(folded.w).all():
-            raise ValueError("the weights are larger than any float; scale the columns first")
+            raise ValueError("a weight overflows float64; scale the columns first")
         return folded
 
-    def forth(self, hypothesis: Hypothesis) -> Hypothesis:
-        """A hypothesis on the values learnt from: the inverse of folding."""
+    def unfold(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Convert a hypothesis on the original values to one on scaled values."""
         return hypothesis if self.scaling is None else self.scaling.unfold(hypothesis)
 
-    def count(self, hypothesis: Hypothesis) -> int:
-        """The mistakes of a hypothesis in the values of the data, in exact arithmetic."""
-        return mistakes_of(self.blocks, hypothesis)
-
     def compare(self, hypothesis: Hypothesis) -> tuple[int, Baseline]:
-        """Count the mistakes of a hypothesis, and in the same pass those of the baseline."""
+        """Count the mistakes of a hypothesis and of the baseline in one pass."""
 
-        def work(block: Examples, first: int) -> tuple[int, NDArray[np.intp]]:
-            labels = np.bincount(block.places, minlength=len(block.labels))
-            return len(hypothesis.mistakes(block)), labels
+        def count(block: Examples, first: int) -> tuple[int, NDArray[np.intp]]:
+            return len(hypothesis.mistakes(block)), block.count_labels()
 
-        parts = list(self.blocks.each(work))
-        labels = np.sum([labels for _, labels in parts], axis=0)
+        counts = list(self.blocks.each(count))
+        mistakes = sum(number for number, _ in counts)
+        labels = np.sum([labels for _, labels in counts], axis=0)
         place = int(labels.argmax())
-        return sum(part[0] for part in parts), Baseline(place, int(labels.sum() - labels[place]))
+        return mistakes, Baseline(place, int(labels.sum() - labels[place]))
 
 
-def _by_pla(task: Task, separator: Hypothesis | None) -> Outcome:
-    held = task.scaled if isinstance(task.scaled, Examples) else None
-    share = task.deadline.share(1.0 if separator is None or held is None else PLA_SHARE)
-    with task.watcher.patience("running PLA"):
-        done = _pla(task, share)
-    told = f"PLA made {counted(done.corrections, 'correction')} in {_cycles(done, held)}"
-    hypothesis, algorithm, bound, answer = task.folded(done.hypothesis), "PLA", None, None
-    mistakes, baseline = None, None
-    if done.mistakes is not None:
+def _train_pla(task: Task, separator: Hypothesis | None) -> Outcome:
+    examples = task.scaled.loaded
+    share = task.deadline.share(1.0 if separator is None or examples is None else PLA_SHARE)
+    with task.reporter.progress("running PLA"):
+        run = _run_pla(task, share)
+    step = f"PLA made {plural(run.updates, 'update')} in {_describe_epochs(run, examples)}"
+    hypothesis, algorithm = task.fold(run.hypothesis), "PLA"
+    mistakes, baseline, separability, bound = None, None, None, None
+    if run.mistakes is not None:
         mistakes, baseline = task.compare(hypothesis)
-        if mistakes and held is not None and done.mistakes == 0:
-            hypothesis, mistakes = _mended(task, hypothesis, mistakes)
-    if held is not None:
-        answer = _widest(task, held, separator, done)
-        separator, bound = _folded_line(task, separator, answer)
-        if bound is None and task.how.bounded:
-            bound = _bound(task, held, (separator, None if mistakes else hypothesis))
-    steps: tuple[str, ...] = (told + (f"; the bound allows {whole(bound):,}" if bound else ""),)
-    if mistakes and separator is not None and done.reason != "interrupted":
-        steps += (f"PLA had {counted(mistakes, 'mistake')} left; took the proof's line instead",)
-        hypothesis, mistakes, algorithm = separator, task.count(separator), "widest margin"
-    played = ("pla", task.how.order)
-    known = baseline, answer, bound
-    return Outcome(hypothesis, algorithm, mistakes, done.reason, steps, done, played, held, *known)
+        if mistakes and examples is not None and run.mistakes == 0:
+            hypothesis, mistakes = _repair(task, hypothesis, mistakes)
+    if examples is not None:
+        separability = _maximize_margin(task, examples, separator, run)
+        if separability is not None:
+            bound = finite_or_none(separability.bound)
+            widest = task.fold(Hypothesis.of(np.asarray(separability.weights)))
+            separator = separator if count_misclassified(task.blocks, widest) else widest
+        if bound is None and task.options.bounded:  # use the known w with the widest margin
+            known = [h for h in (separator, None if mistakes else hypothesis) if h is not None]
+            bounds = [guarantee_of(examples, task.unfold(h).w).bound for h in known]
+            bound = finite_or_none(min((b for b in bounds if b is not None), default=None))
+    steps: tuple[str, ...] = (
+        step + (f" (Novikoff bound: {floor_bound(bound):,})" if bound else ""),
+    )
+    if mistakes and separator is not None and run.reason != "interrupted":
+        steps += (f"PLA still makes {plural(mistakes, 'mistake')}; using the line of the proof",)
+        hypothesis, algorithm = separator, "widest margin"
+        mistakes = count_misclassified(task.blocks, separator)
+    return Outcome(
+        hypothesis,
+        algorithm,
+        mistakes,
+        run.reason,
+        steps,
+        run,
+        played=("pla", task.options.order),
+        trained_on=examples,
+        baseline=baseline,
+        widest=separability,
+        bound=bound,
+    )
 
 
-def _cycles(done: Run, held: Examples | None) -> str:
-    if held is not None:
-        told = counted(done.cycles, "cycle")
+def _describe_epochs(run: Run, examples: Examples | None) -> str:
+    if examples is not None:
+        text = plural(run.epochs, "epoch")
     else:
-        told = f"{counted(done.cycles, 'pass', 'passes')} over {counted(done.rows, 'row')}"
-    return told + {"time_limit": ENDED, "max_iter": LIMIT}.get(done.reason, "")
+        text = f"{plural(run.epochs, 'pass', 'passes')} over {plural(run.rows, 'row')}"
+    return text + {"time_limit": STOPPED_BY_TIME, "max_iter": STOPPED_BY_EPOCHS}.get(run.reason, "")
 
 
-def _pla(task: Task, deadline: Deadline, epochs: int = EPOCHS, average: bool = False) -> Run:
-    """Run PLA for its epochs, or until time is over or a person ends it."""
-    rule = algorithms.Rule(task.how.order, rng=task.how.rng, average=average)
-    budget = algorithms.Budget(task.how.epochs or epochs, seconds=deadline.left)
+def _run_pla(task: Task, deadline: Deadline, epochs: int = EPOCHS, average: bool = False) -> Run:
+    """Run PLA for its epochs, or until the deadline or Ctrl-C."""
+    rule = algorithms.Rule(task.options.order, rng=task.options.rng, average=average)
+    budget = algorithms.Budget(task.options.epochs or epochs, seconds=deadline.left)
     try:
         return algorithms.pla(task.scaled, rule, budget)
     except algorithms.Interrupted as stop:
         return stop.run
 
 
-def _mended(task: Task, hypothesis: Hypothesis, mistakes: int) -> tuple[Hypothesis, int]:
-    """The hypothesis, corrected further: folding the scale back rounded some rows over."""
-    examples = task.blocks
-    assert isinstance(examples, Examples)
+def _repair(task: Task, hypothesis: Hypothesis, mistakes: int) -> tuple[Hypothesis, int]:
+    """Fix mistakes that arose only when unscaling rounded the weights."""
+    examples = task.blocks.first()
     budget = algorithms.Budget(FOREVER, 1000, task.deadline.left)
-    size = float(np.abs(hypothesis.w).max()) / examples.n
+    eta = float(np.abs(hypothesis.w).max()) / examples.n  # small beside the weights
     start = examples.flat(hypothesis.w).copy()
     try:
-        run = algorithms.pla(examples, algorithms.Rule(eta=size), budget, start)
+        run = algorithms.pla(examples, algorithms.Rule(eta=eta), budget, start)
     except algorithms.Interrupted as stop:
         run = stop.run
     return (run.hypothesis, 0) if run.separated else (hypothesis, mistakes)
 
 
-def _widest(
-    task: Task, scaled: Examples, separator: Hypothesis | None, done: Run
+def _maximize_margin(
+    task: Task, scaled: Examples, separator: Hypothesis | None, run: Run
 ) -> Separability | None:
-    """The widest line on the values learnt from, where one is right there; not of many features.
+    """Maximize the margin on the scaled values; return None if that is not possible.
 
-    It is decided already that there is one: that of PLA, or of the proof once it is scaled.
+    It is not tried without a separating w or with many weights. It starts from the w of PLA if
+    that separates, else from the w of the verdict.
     """
-    if separator is None or scaled.size > MANY_FEATURES + 1:
+    if separator is None or scaled.size > MANY_WEIGHTS + 1:
         return None
-    known = done.hypothesis if done.mistakes == 0 else task.forth(separator)
+    known = run.hypothesis if run.mistakes == 0 else task.unfold(separator)
     if len(known.mistakes(scaled)):
         return None
-    answer = separability_of(scaled, deadline=task.deadline, known=known)
-    return answer if answer and answer.weights is not None else None
+    separability = separability_of(scaled, deadline=task.deadline, known=known)
+    return separability if separability and separability.weights is not None else None
 
 
-def _folded_line(
-    task: Task, separator: Hypothesis | None, answer: Separability | None
-) -> tuple[Hypothesis | None, float | None]:
-    """The widest line in the values of the data, and R²/rho² where it was found."""
-    if answer is None:
-        return separator, None
-    line = task.folded(Hypothesis.of(np.asarray(answer.weights)))
-    return (line if task.count(line) == 0 else separator), finite(answer.bound)
+def _train_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
+    examples = task.scaled.loaded
+    # Rows in memory are visited at random, rows read in passes in file order.
+    order, epochs = ("cycle", EPOCHS) if examples is None else ("random", FOREVER)
+    seconds = None if math.isinf(task.deadline.left) else task.deadline.left
+    rule = algorithms.Rule(order, rng=task.options.rng)
+    budget = algorithms.Budget(task.options.epochs or epochs, POCKET_UPDATES, seconds)
+    with task.reporter.mistake_progress(seconds) as report:
 
+        def watch(number: int, so_far: Progress, pocket: Pocket) -> None:
+            report(pocket.mistakes, so_far.updates)
 
-def _bound(task: Task, scaled: Examples, known: Iterable[Hypothesis | None]) -> float | None:
-    """R²/rho² on the values learnt from, by the widest of some lines without mistakes."""
-    bounds = [guarantee_of(scaled, task.forth(h).w).bound for h in known if h is not None]
-    return finite(min((b for b in bounds if b is not None), default=None))
-
-
-def _by_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
-    held = task.scaled if isinstance(task.scaled, Examples) else None
-    done, order = _pocket(task)
-    line = task.folded(done.hypothesis)
-    mistakes, baseline = task.compare(line)
-    told = f"the pocket kept {counted(mistakes, 'mistake')} after "
-    told += counted(done.corrections, "correction")
-    if held is None:
-        told += f" in {_cycles(done, held)}"
-    elif done.reason == "time_limit":
-        told += ENDED
-    steps: tuple[str, ...] = (told,)
-    if mistakes > baseline.mistakes:
-        label = first_of(task.blocks).label_names[baseline.place]
-        least = counted(baseline.mistakes, "mistake")
-        steps += (f"always predicting {label} makes {least}; took that instead",)
-        line, mistakes = replace(line, w=_constant(line.w, baseline.place)), baseline.mistakes
-    played = ("pocket", order)
-    return Outcome(line, "pocket", mistakes, done.reason, steps, done, played, held, baseline)
-
-
-def _constant(like: Floats, place: int) -> Floats:
-    """Return weights that predict the label at this place for every row."""
-    w = np.zeros_like(like)
-    if like.ndim == 1:
-        w[0] = 1.0 if place else -1.0
-    else:
-        w[place, 0] = 1.0
-    return w
-
-
-def _by_average(task: Task, separator: Hypothesis | None) -> Outcome:
-    """The mean of PLA's w over all visits: of few cycles, for it settles soon."""
-    held = task.scaled
-    assert isinstance(held, Examples)
-    with task.watcher.patience("running PLA"):
-        done = _pla(task, task.deadline, AVERAGED_EPOCHS, average=True)
-    assert done.mean is not None
-    hypothesis = task.folded(done.mean.hypothesis)
+        plan = PocketPlan(threads=engine.cores(), watch=watch)
+        run = algorithms.pocket(task.scaled, rule, budget, plan=plan)
+    hypothesis = task.fold(run.hypothesis)
     mistakes, baseline = task.compare(hypothesis)
-    made = f"{counted(done.corrections, 'correction')} in {_cycles(done, held)}"
-    told = f"PLA made {made}; the mean of its weights makes {counted(mistakes, 'mistake')}"
-    played = ("pla", task.how.order)
-    known = (told,), done, played, held, baseline
-    return Outcome(hypothesis, "average", mistakes, done.reason, *known)
+    updates = plural(run.updates, "update")
+    step = f"the pocket has {plural(mistakes, 'mistake')} after {updates}"
+    if examples is None:
+        step += f" in {_describe_epochs(run, examples)}"
+    elif run.reason == "time_limit":
+        step += STOPPED_BY_TIME
+    steps: tuple[str, ...] = (step,)
+    if mistakes > baseline.mistakes:
+        label = task.blocks.first().label_names[baseline.place]
+        mistakes, hypothesis = baseline.mistakes, hypothesis.predicting(baseline.place)
+        made = plural(mistakes, "mistake")
+        steps += (f"always predicting {label} makes {made} and is used instead",)
+    played = ("pocket", order)
+    return Outcome(
+        hypothesis, "pocket", mistakes, run.reason, steps, run, played, examples, baseline
+    )
 
 
-def _by_better(task: Task, separator: Hypothesis | None) -> Outcome:
-    """Return the pocket or the average, whichever makes fewer mistakes on the training rows.
+def _train_average(task: Task, separator: Hypothesis | None) -> Outcome:
+    examples = task.scaled.loaded
+    with task.reporter.progress("running PLA"):
+        run = _run_pla(task, task.deadline, AVERAGED_EPOCHS, average=True)
+    assert run.mean is not None
+    hypothesis = task.fold(run.mean.hypothesis)
+    mistakes, baseline = task.compare(hypothesis)
+    made = f"{plural(run.updates, 'update')} in {_describe_epochs(run, examples)}"
+    step = f"PLA made {made}; the average of its weights has {plural(mistakes, 'mistake')}"
+    played = ("pla", task.options.order)
+    return Outcome(
+        hypothesis, "average", mistakes, run.reason, (step,), run, played, examples, baseline
+    )
 
-    Neither is better everywhere: of ten labels the pocket's updates are too few, and where rows
+
+def _train_better(task: Task, separator: Hypothesis | None) -> Outcome:
+    """Train the pocket and the average, and return the one with fewer mistakes.
+
+    Neither is better everywhere: with ten labels the pocket makes too few updates, and where rows
     are noisy an average may be worse than the most frequent label.
     """
-    first = _by_pocket(replace(task, deadline=task.deadline.share(HALF)), separator)
+    first = _train_pocket(
+        replace(task, deadline=task.deadline.share(POCKET_SHARE_BEFORE_AVERAGE)), separator
+    )
     if first.interrupted or not first.mistakes:
         return first
     if _too_late(task.blocks, task.deadline):
         return replace(first, reason="time_limit")
     try:
-        second = _by_average(task, separator)
+        second = _train_average(task, separator)
     except KeyboardInterrupt:
         return replace(first, reason="interrupted")
     assert second.mistakes is not None
     best = second if second.mistakes < first.mistakes else first
-    reasons = (second.reason, first.reason)
-    ended = [reason for reason in ("interrupted", "time_limit") if reason in reasons]
-    return replace(best, reason=(*ended, best.reason)[0], steps=(*first.steps, *second.steps))
+    reasons = (first.reason, second.reason)
+    early = [reason for reason in ("interrupted", "time_limit") if reason in reasons]
+    reason = early[0] if early else best.reason
+    return replace(best, reason=reason, steps=(*first.steps, *second.steps))
 
 
-def _pocket(task: Task) -> tuple[Run, str]:
-    """A run of the pocket and the order of its visits: by chance, or that of the file."""
-    held = isinstance(task.scaled, Examples)
-    order, epochs = ("random", FOREVER) if held else ("cycle", EPOCHS)
-    seconds = None if math.isinf(task.deadline.left) else task.deadline.left
-    rule = algorithms.Rule(order, rng=task.how.rng)
-    budget = algorithms.Budget(task.how.epochs or epochs, POCKET_CORRECTIONS, seconds)
-    with task.watcher.counting(seconds) as tell:
-
-        def watch(number: int, so_far: Progress, pocket: Pocket) -> None:
-            tell(pocket.mistakes, so_far.corrections)
-
-        plan = PocketPlan(threads=engine.cores(), watch=watch)
-        return algorithms.pocket(task.scaled, rule, budget, plan=plan), order
-
-
-def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
-    """The pocket first, then the search for the rest of the time; Ctrl-C keeps the better."""
-    first = _by_pocket(replace(task, deadline=task.deadline.share(POCKET_SHARE)), separator)
+def _train_fewest(task: Task, separator: Hypothesis | None) -> Outcome:
+    """Run the pocket, then search for fewer mistakes in the time that is left."""
+    share = task.deadline.share(POCKET_SHARE_BEFORE_SEARCH)
+    first = _train_pocket(replace(task, deadline=share), separator)
     if first.interrupted or not first.mistakes:
         return first
     if _too_late(task.blocks, task.deadline):
         return replace(first, reason="time_limit")
     try:
-        found = _searched(task)
+        found = _search(task)
     except KeyboardInterrupt:
         return replace(first, reason="interrupted")
-    told = f"the search found {counted(int(found.mistakes), 'mistake')}"
-    told += ENDED if found.stop_reason == "time_limit" else ""
+    step = f"the search found a line with {plural(int(found.mistakes), 'mistake')}"
+    step += STOPPED_BY_TIME if found.stop_reason == "time_limit" else ""
     better = found.mistakes < first.mistakes
     return replace(
         first,
@@ -383,27 +365,26 @@ def _by_search(task: Task, separator: Hypothesis | None) -> Outcome:
         lower_bound=int(found.lower_bound),
         proof=found.proof,
         reason=found.stop_reason,
-        steps=(*first.steps, told),
+        steps=(*first.steps, step),
     )
 
 
-def _searched(task: Task) -> FewestMistakesResult:
-    # Here, for it brings SciPy's optimisers with it, which PLA has no use for.
+def _search(task: Task) -> FewestMistakesResult:
+    # Imported here because these load SciPy's optimizers, which PLA does not need.
     with clock.loading():
         from rosenblatt.algorithms.fewest import Search
         from rosenblatt.evidence.optimum import fewest_of
 
-    assert isinstance(task.blocks, Examples)
     seconds = task.deadline.left
-    with task.watcher.counting(seconds, "steps") as tell:
-        search = Search(seconds, os.cpu_count() or 1, task.how.rng, tell)
-        return fewest_of(task.blocks, search)
+    with task.reporter.mistake_progress(seconds, "steps") as report:
+        search = Search(seconds, os.cpu_count() or 1, task.options.rng, report)
+        return fewest_of(task.blocks.first(), search)
 
 
-LEARNERS: dict[str, Callable[[Task, Hypothesis | None], Outcome]] = {
-    "pla": _by_pla,
-    "pocket": _by_pocket,
-    "fewest": _by_search,
-    "average": _by_average,
-    "better": _by_better,
+TRAINERS: dict[str, Callable[[Task, Hypothesis | None], Outcome]] = {
+    "pla": _train_pla,
+    "pocket": _train_pocket,
+    "fewest": _train_fewest,
+    "average": _train_average,
+    "better": _train_better,
 }

@@ -1,7 +1,7 @@
-"""JSON that anyone may have written: read in bounded memory, or refused in one sentence.
+"""Reading untrusted JSON in bounded memory; anything else raises an error of one sentence.
 
-How deep it nests and how much it holds are counted in its bytes before anything is built. A seal
-is the digest of all else that a file says.
+Nesting depth and number of values are counted in the bytes before any object is built. The
+checksum of a file, under the key "seal", is the SHA-256 of all its other values.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
-from rosenblatt.errors import DataError, OpenError, cannot_open, quoted
-from rosenblatt.words import shortened
+from rosenblatt.errors import DataError, OpenError, make_open_error, quote
+from rosenblatt.text import shorten
 
-LARGEST = 1 << 30  # bytes of a file
-FROM_A_PIPE = 1 << 25  # bytes of what has no size that could be asked for
-UNPACKED = 1 << 22  # bytes that any compressed file may hold, and more by
-RATIO = 32  # times its own size
-MANY_VALUES = 1 << 18  # in any text; in a longer one, one for each byte on disk
-MANY_NESTED = 1 << 17  # lists and objects in any text; in a longer one,
-NESTED_BYTES = 8  # one for every so many bytes
+LARGEST = 1 << 30  # maximum size of a file in bytes
+FROM_A_PIPE = 1 << 25  # maximum number of bytes from a pipe, whose size is unknown
+UNPACKED = 1 << 22  # bytes that any compressed file may unpack to, …
+RATIO = 32  # … and larger files up to this multiple of their size
+MANY_VALUES = 1 << 18  # allowed in any text; larger texts may have one per byte on disk
+MANY_NESTED = 1 << 17  # lists and objects allowed in any text; larger texts may have …
+NESTED_BYTES = 8  # … one per this number of bytes
 DEEPEST = 64
-DIGITS = 1000  # of a whole number
+DIGITS = 1000  # maximum length of an integer
 PIECE = 1 << 20
-MOST = 10**9  # that a number of rows or columns can be
+MOST = 10**9  # maximum number of rows or columns
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-PIPE_SECONDS = 2.0  # for somebody to begin writing to a pipe
-FILES = (  # of this program, by what they say they are
+PIPE_SECONDS = 2.0  # until the first byte of a pipe
+FILES = (  # of this program: key, value and description
     ("rosenblatt", "model", "a model of rosenblatt learn; rb.load and rosenblatt predict read it"),
     ("rosenblatt", "proof", "a proof; rosenblatt verify reads it"),
     ("rosenblatt", "separation", "a proof of a separation; rosenblatt verify reads it"),
@@ -49,18 +49,18 @@ STEPS[list(b"]}")] = -1
 
 
 class NotJsonError(ValueError):
-    """Why a text is not taken: the rest of a sentence that begins with what it is called."""
+    """Why a text is rejected, as the rest of a sentence that begins with its name."""
 
 
 class Text(NamedTuple):
-    """The bytes of a JSON text, and how many it has on disk."""
+    """Bytes of a JSON text, and its size on disk."""
 
     data: bytes
     size: int
 
 
 def read(path: str) -> Any:
-    """The value in a file, which may be compressed; "-" is standard input."""
+    """Return the value in a file, which may be compressed; "-" is standard input."""
     text = read_text(path)
     try:
         return parse(*text)
@@ -69,21 +69,18 @@ def read(path: str) -> Any:
 
 
 def parse(text: str | bytes, size: int | None = None) -> Any:
-    """The value of a JSON text, which may hold as much as its size on disk warrants.
-
-    Raises NotJsonError.
-    """
+    """Return the value of a JSON text; raise NotJsonError if it has too many for its size."""
     try:
         data = text.encode() if isinstance(text, str) else text
         _check_shape(data, len(data) if size is None else size)
         value = json.loads(
             data.decode("utf-8-sig"),
-            parse_int=_whole,
-            parse_float=_finite,
-            parse_constant=_no_constant,
-            object_pairs_hook=_once,
+            parse_int=_parse_int,
+            parse_float=_parse_float,
+            parse_constant=_reject_constant,
+            object_pairs_hook=_parse_object,
         )
-        if b"\\ud" in data.lower():  # half a character can be escaped, and written nowhere
+        if b"\\ud" in data.lower():  # a lone surrogate can be escaped, but not encoded
             json.dumps(value, ensure_ascii=False).encode()
         return value
     except NotJsonError:
@@ -95,17 +92,17 @@ def parse(text: str | bytes, size: int | None = None) -> Any:
 
 
 def read_text(path: str) -> Text:
-    """The bytes of a file that is to hold JSON, unpacked; refuses what is too large."""
+    """Return the bytes of a JSON file, unpacked; raise DataError if it is too large."""
     try:
         packed = _read_bytes(path)
     except (OSError, ValueError) as trouble:  # ValueError: a name with a null byte
-        raise cannot_open(path, trouble) from None
+        raise make_open_error(path, trouble) from None
     kind = next((name for magic, name in COMPRESSIONS.items() if packed.startswith(magic)), None)
     if kind is None:
         return Text(packed, len(packed))
     most = min(LARGEST, max(UNPACKED, RATIO * len(packed)))
     try:
-        # Counted before any of it is kept: a small file can hold gigabytes of nothing.
+        # Counted before any of it is kept: a small file can unpack to gigabytes.
         size = sum(map(len, _blocks(packed, kind, most)))
         if size <= most:
             return Text(b"".join(_blocks(packed, kind, most)), len(packed))
@@ -131,20 +128,20 @@ def _read_bytes(path: str) -> bytes:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError
     if stat.S_ISREG(status.st_mode) and status.st_size > LARGEST:
-        raise DataError(f"{path} is larger than {LARGEST:,} bytes, more than is read.")
+        raise DataError(f"{path} is larger than {LARGEST:,} bytes, the maximum.")
     if stat.S_ISFIFO(status.st_mode):
-        with os.fdopen(_begun(path), "rb") as pipe:
+        with os.fdopen(_open_pipe(path), "rb") as pipe:
             return _at_most(path, pipe)
     with open(path, "rb") as file:
         return file.read() if stat.S_ISREG(status.st_mode) else _at_most(path, file)
 
 
-def _begun(path: str) -> int:
-    """A pipe once something is written to it; opening it would wait for that for ever."""
+def _open_pipe(path: str) -> int:
+    """Open a pipe; raise OpenError if nothing is written to it for two seconds."""
     pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     if not select.select([pipe], [], [], PIPE_SECONDS)[0]:
         os.close(pipe)
-        raise OpenError(f"{path} is a pipe that nothing is written to; give a file.")
+        raise OpenError(f"{path} is a pipe to which nothing is written; give a file.")
     os.set_blocking(pipe, True)
     return pipe
 
@@ -154,7 +151,10 @@ def _at_most(name: str, file: BinaryIO) -> bytes:
     while block := file.read(PIECE):
         data += block
         if len(data) > FROM_A_PIPE:
-            raise DataError(f"{name} is larger than {FROM_A_PIPE:,} bytes, more than is read.")
+            raise DataError(
+                f"{name} is larger than {FROM_A_PIPE:,} bytes, the maximum for input that is not "
+                "a file; save it as a file first."
+            )
     return bytes(data)
 
 
@@ -163,9 +163,9 @@ def _name(path: str) -> str:
 
 
 def _check_shape(data: bytes, size: int) -> None:
-    """Refuse what nests too deep or holds too much, as its brackets and commas tell.
+    """Raise NotJsonError on too deep nesting or too many values, by brackets and commas.
 
-    They are right up to the first byte that is not JSON, and no parser gets further.
+    The counts are right up to the first byte that is not JSON, where the parser stops.
     """
     plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     quotes = depth = nested = values = 0
@@ -182,49 +182,51 @@ def _check_shape(data: bytes, size: int) -> None:
         nested += int(np.count_nonzero(steps > 0))
         values += int(np.count_nonzero(outside == ord(",")))
         if nested > max(MANY_NESTED, size // NESTED_BYTES) or values > max(MANY_VALUES, size):
-            raise NotJsonError("holds more lists, objects or values than its size warrants")
+            raise NotJsonError("has more lists, objects or values than its size allows")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         counts = Counter(key for key, _ in pairs)
         twice = next(key for key, count in counts.items() if count > 1)
-        raise NotJsonError(f'has "{shortened(twice)}" twice in one object')
+        raise NotJsonError(f'has "{shorten(twice)}" twice in one object')
     return value
 
 
-def _whole(text: str) -> int:
+def _parse_int(text: str) -> int:
     if len(text) > DIGITS:
-        raise NotJsonError(f"has a whole number of {len(text):,} digits")
+        raise NotJsonError(f"has an integer of {len(text):,} digits")
     return int(text)
 
 
-def _finite(text: str) -> float:
+def _parse_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise NotJsonError(f"has a number that is not finite: {shortened(text)}")
+        raise NotJsonError(f"has a number that is not finite: {shorten(text)}")
     return number
 
 
-def _no_constant(text: str) -> NoReturn:
-    raise NotJsonError(f"has {text} where JSON has a number")
+def _reject_constant(text: str) -> NoReturn:
+    raise NotJsonError(f"has {text}, which is not a JSON number")
 
 
-def seal_of(value: dict[str, Any]) -> str:
-    """The digest of what a value says, but for its seal, however it is written."""
+def compute_checksum(value: dict[str, Any]) -> str:
+    """Return the SHA-256 of an object without its checksum, whatever its formatting."""
     content = {key: part for key, part in value.items() if key != "seal"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def sealed(value: dict[str, Any], ensure_ascii: bool = True, indent: int | None = 1) -> str:
-    """The text of a value with its seal."""
-    value = {**value, "seal": seal_of(value)}
+def dump_with_checksum(
+    value: dict[str, Any], ensure_ascii: bool = True, indent: int | None = 1
+) -> str:
+    """Return the JSON text of an object with its checksum."""
+    value = {**value, "seal": compute_checksum(value)}
     return json.dumps(value, indent=indent, ensure_ascii=ensure_ascii, allow_nan=False)
 
 
-def file_called(value: Any) -> str:
-    """What a file of this program is and what reads it; nothing of any other file."""
+def describe_file(value: Any) -> str:
+    """Return what a file of this program is and what reads it; "" for any other file."""
     for key, kind, what in FILES if isinstance(value, dict) else ():
         if value.get(key) == kind and (key != "kind" or value.get("program") == "rosenblatt"):
             return what
@@ -232,30 +234,30 @@ def file_called(value: Any) -> str:
 
 
 class Parts:
-    """Reads the parts of a file one by one and says in a sentence which does not fit."""
+    """Check the values of a file one by one; raise DataError that names the wrong one."""
 
     def __init__(self, name: str, kind: str) -> None:
         self.name, self.kind = name, kind
 
     def wrong(self, where: str, what: str) -> NoReturn:
-        """Refuse the file."""
-        where = shortened(where, most=120)
-        raise DataError(f"{self.name} is not a {self.kind} that fits: {where} {what}.")
+        """Raise DataError about a value of the file."""
+        where = shorten(where, most=120)
+        raise DataError(f"{self.name} is not a valid {self.kind}: {where} {what}.")
 
     def of_format(self, value: Any, expected: int) -> dict[str, Any]:
-        """An object of the kind and the format that are read here."""
+        """Return an object of the expected kind and format."""
         if not isinstance(value, dict) or value.get("rosenblatt") != self.kind:
-            what = file_called(value) or f"not a {self.kind} of rosenblatt"
+            what = describe_file(value) or f"not a {self.kind} of rosenblatt"
             raise DataError(f"{self.name} is {what}.")
         if value.get("format") != expected:
             raise DataError(
-                f"{self.name} has format {quoted(value.get('format'))}; "
+                f"{self.name} has format {quote(value.get('format'))}; "
                 f"this version of rosenblatt reads format {expected}."
             )
         return value
 
     def number(self, value: Any, where: str) -> float:
-        """A finite number."""
+        """Return a finite number."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.wrong(where, "is not a number")
         try:
@@ -267,25 +269,25 @@ class Parts:
         return result
 
     def text(self, value: Any, where: str) -> str:
-        """A text."""
+        """Return a text."""
         if not isinstance(value, str):
             self.wrong(where, "is not a text")
         return value
 
     def one_of(self, value: Any, choices: Any, where: str) -> str:
-        """One of some words."""
+        """Return one of some words."""
         if not isinstance(value, str) or value not in choices:
             self.wrong(where, f"is not one of {', '.join(choices)}")
         return value
 
     def whole(self, value: Any, where: str, least: int, most: int = MOST) -> int:
-        """A whole number in a range."""
+        """Return an integer in a range."""
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            self.wrong(where, f"is not a whole number from {least} to {most}")
+            self.wrong(where, f"is not an integer from {least} to {most}")
         return value
 
     def object(self, value: Any, where: str) -> dict[str, Any]:
-        """An object."""
+        """Return an object."""
         if not isinstance(value, dict):
             self.wrong(where, "is not an object")
         return value

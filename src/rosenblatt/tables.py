@@ -1,7 +1,7 @@
-"""Tables: whatever X is given as, checked and taken as a float array or a CSR matrix.
+"""Tables: X of any type, checked and converted to a float array or a CSR matrix.
 
-Doubles hold every whole number up to 2^53, and above it only some. An id or a time in nanoseconds
-that is rounded becomes another one, so it is refused instead.
+Doubles hold every integer up to 2^53, and above it only some. An id or a time in nanoseconds that
+is rounded becomes a different one, so it raises an error instead.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.errors import RowError, quoted, with_index_labels
-from rosenblatt.words import counted, shortened
+from rosenblatt.errors import RowError, quote, with_index_labels
+from rosenblatt.text import plural, shorten
 
 BUILD_ANEW = "build the matrix anew, for example from rows, columns and values with coo_array."
-LARGE = 2.0**53  # from here on whole numbers may be rounded
+LARGE = 2.0**53  # from here on integers may be rounded
 PROMISED = "a number that a double holds exactly"
 WRITTEN = re.compile(r"\s*[+-]?(\d+)(?:[.,]0*)?\s*")
 MOMENT = (
     "a date or a time is not a number. Convert it first (to days since some date, for example), or "
-    "leave the column out."
+    "leave out the column."
 )
 MOMENTS = date | time | timedelta | np.datetime64 | np.timedelta64
-DIGITS = 400  # longer ones are not finite as doubles
+DIGITS = 400  # longer integers overflow float64
 
 
-Names = tuple[str, ...] | None  # of columns, where they have any
+Names = tuple[str, ...] | None  # of columns, if they have any
 
 
-def places_named(count: int) -> tuple[str, ...]:
-    """The names of columns that have none: x1, x2, …"""
+def default_names(count: int) -> tuple[str, ...]:
+    """Return the names of columns that have none: x1, x2, …"""
     return tuple(f"x{i}" for i in range(1, count + 1))
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
-    """The column names of a frame whose names are all text, else None."""
+    """Return the column names of a frame if all of them are text, else None."""
     names = getattr(X, "column_names", None)
     if names is None:
         names = getattr(X, "columns", None)
@@ -51,10 +51,10 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def floats(X: Any) -> Any:
-    """X as a float array or a CSR matrix, its shape and types checked but not its values."""
+def to_floats(X: Any) -> Any:
+    """Return X as a float array or a CSR matrix, with shape and types checked, but not values."""
     if hasattr(X, "tocsr"):
-        return _as_csr(X)
+        return _to_csr(X)
     refuse_masked(X, "X")
     array = X if isinstance(X, np.ndarray) else _as_array(X)
     _check_shape(array.shape, array.ndim)
@@ -68,16 +68,16 @@ def floats(X: Any) -> Any:
 
 
 def _refuse_rounded(X: Any, array: NDArray[Any], names: Names) -> None:
-    """Refuse whole numbers that were rounded when they came into one array with others."""
-    for column in np.unique(large(array.reshape(-1)) % array.shape[1]).tolist():
-        cells = _column_of(X, column)
+    """Raise RowError on integers that were rounded when columns became one float array."""
+    for column in np.unique(find_large(array.reshape(-1)) % array.shape[1]).tolist():
+        cells = _original_cells(X, column)
         row = first_changed(cells, array[:, column].astype(np.float64))
         if row is not None:
-            raise _rounded(cells[row], (row, column), names)
+            raise _rounding_error(cells[row], (row, column), names)
 
 
-def _column_of(X: Any, column: int) -> NDArray[Any]:
-    """The cells of a column as they were given."""
+def _original_cells(X: Any, column: int) -> NDArray[Any]:
+    """Return the cells of a column without conversion."""
     if hasattr(X, "column_names"):
         cells = X.column(column).to_pylist()
     elif hasattr(X, "iloc"):
@@ -89,38 +89,35 @@ def _column_of(X: Any, column: int) -> NDArray[Any]:
     return np.fromiter(cells, dtype=object, count=len(cells))
 
 
-def _unrounded(given: Any, table: Any, names: Names) -> Any:
-    """The table, in which no whole number is another than in what was given."""
+def _check_unrounded(given: Any, table: Any, names: Names) -> Any:
+    """Return the table; raise RowError if conversion to floats changed an integer."""
     before, after = numbers_in(given), numbers_in(table)
     at = None if before.dtype.kind == "b" else first_changed(before, after)
     if at is not None:
-        raise _rounded(before[at], place(table, at), names)
+        raise _rounding_error(before[at], locate_entry(table, at), names)
     return table
 
 
-def _rounded(cell: Any, at: tuple[int, int], names: Names) -> RowError:
-    shown = shortened(str(cell))
-    return _bad_cell(
+def _rounding_error(cell: Any, at: tuple[int, int], names: Names) -> RowError:
+    return _cell_error(
         at,
         names,
-        f"{shown} is not {PROMISED}. Subtract the least of the column from all of it first, or "
-        "leave the column out.",
+        f"{shorten(str(cell))} is not {PROMISED}. Subtract the minimum of the column from it "
+        "first, or leave out the column.",
     )
 
 
 def as_column(y: Any) -> NDArray[Any]:
-    """A column of whatever kind as an array, its values as they are."""
-    # Arrow's own `to_numpy` refuses text and gaps unless told to copy; np.asarray copies.
+    """Return a column of any type as an array, with its values unchanged."""
+    # Arrow's own `to_numpy` fails on text and missing values unless it may copy.
     arrow = type(y).__module__.startswith("pyarrow")
     return np.asarray(y.to_numpy() if hasattr(y, "to_numpy") and not arrow else y)
 
 
 def refuse_masked(values: Any, what: str) -> None:
-    """Refuse masked values: as an array they would turn into whatever lies under the mask."""
+    """Raise ValueError on masked values, which an array would replace by what is below."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(
-            f"{what} is masked: rows with masked values cannot be learnt from; fill them."
-        )
+        raise ValueError(f"{what} has masked values; fill them or leave out those rows.")
 
 
 def _as_array(X: Any) -> NDArray[Any]:
@@ -128,8 +125,8 @@ def _as_array(X: Any) -> NDArray[Any]:
         raise ValueError("X is a lazy frame; call X.collect() first.")
     if isinstance(X, list) and X and isinstance(X[0], dict):
         raise ValueError(
-            "X is a list of dicts; give a table, pyarrow.Table.from_pylist(X) say. A stream takes "
-            "one dict at a time with learn_one and predict_one."
+            "X is a list of dicts; give a table, for example pyarrow.Table.from_pylist(X). A "
+            "stream takes one dict at a time with learn_one and predict_one."
         )
     if hasattr(X, "column_names") and hasattr(X, "column"):
         columns = [_arrow_column(X.column(i)) for i in range(X.num_columns)]
@@ -145,29 +142,19 @@ def _as_array(X: Any) -> NDArray[Any]:
 
 
 def _refuse_moments(types: Iterable[Any], names: Names) -> None:
-    """Refuse columns of dates and times, which polars would turn into a number of days."""
+    """Raise ValueError on columns of dates and times, which polars converts to days."""
     for column, kind in enumerate(types):
         temporal = getattr(kind, "is_temporal", None)  # polars
         if temporal() if temporal else getattr(kind, "kind", "") in ("m", "M"):
-            raise ValueError(f"X, column {_column_called(column, names)}: {MOMENT}")
+            raise ValueError(f"X, column {_name_column(column, names)}: {MOMENT}")
 
 
 def _arrow_column(column: Any) -> NDArray[Any]:
-    """An Arrow column as numbers, or where Arrow has none (decimals), as cells."""
+    """Return an Arrow column as numbers, or as cells if NumPy has no such type (decimals)."""
     try:
         return np.asarray(column)
     except (ValueError, TypeError, NotImplementedError):
         return np.array(column.to_pylist(), dtype=object)
-
-
-def _as_csr(X: Any) -> Any:
-    csr = _csr_inside(X)
-    _check_shape(csr.shape, csr.ndim)
-    if csr.dtype not in (np.float32, np.float64):
-        if csr.dtype.kind not in "iubf":
-            raise ValueError(f"X holds {csr.dtype}: Complex data not supported, nor other types.")
-        return _unrounded(csr, csr.astype(np.float64), None)
-    return csr
 
 
 def _check_shape(shape: tuple[int, ...], ndim: int) -> None:
@@ -185,57 +172,57 @@ def _check_shape(shape: tuple[int, ...], ndim: int) -> None:
 
 def _asfloats(array: NDArray[Any], names: Names) -> Any:
     if array.dtype.kind in "iubf":
-        return _unrounded(array, array.astype(np.float64), names)
+        return _check_unrounded(array, array.astype(np.float64), names)
     if array.dtype.kind == "c":
-        raise ValueError("Complex data not supported: X has complex numbers; give real ones.")
+        raise ValueError("Complex data not supported: X has complex numbers; give real numbers.")
     if array.dtype.kind == "O":
         return _cells_as_floats(array, names)
     if array.dtype.kind in "mM":
         raise ValueError(f"X: {MOMENT}")
     at = next((i for i, cell in enumerate(array.flat) if not _looks_like_a_number(cell)), 0)
-    raise _text(array.flat[at], place(array, at), names)
+    raise _text_error(array.flat[at], locate_entry(array, at), names)
 
 
 def _cells_as_floats(array: NDArray[Any], names: Names) -> Any:
     if not any(isinstance(cell, str | bytes | complex | MOMENTS) for cell in array.flat):
         try:
-            return _unrounded(array, array.astype(np.float64), names)
+            return _check_unrounded(array, array.astype(np.float64), names)
         except (TypeError, ValueError, OverflowError):
-            pass  # some cell is not a number, or one too large: find it
+            pass  # some cell is not a number, or too large: the loop finds it
     result = np.empty(array.shape)
     for at, cell in enumerate(array.flat):
         result.flat[at] = _cell_as_float(array, at, cell, names)
-    return _unrounded(array, result, names)
+    return _check_unrounded(array, result, names)
 
 
 def _cell_as_float(array: NDArray[Any], at: int, cell: Any, names: Names) -> float:
-    row, column = place(array, at)
+    row, column = locate_entry(array, at)
     if isinstance(cell, str | bytes):
         cells = array[:, column]
         bad = next((r for r, c in enumerate(cells) if not _looks_like_a_number(c)), row)
-        raise _text(cells[bad], (bad, column), names)
+        raise _text_error(cells[bad], (bad, column), names)
     if isinstance(cell, complex | np.complexfloating):
-        raise _bad_cell(
-            (row, column), names, f"{quoted(cell)} is complex. Complex data not supported."
+        raise _cell_error(
+            (row, column), names, f"{quote(cell)} is complex. Complex data not supported."
         )
     if isinstance(cell, MOMENTS):
-        raise _bad_cell((row, column), names, MOMENT)
+        raise _cell_error((row, column), names, MOMENT)
     try:
-        return math.nan if missing(cell) else float(cell)
+        return math.nan if is_missing(cell) else float(cell)
     except OverflowError:
         return math.inf if cell > 0 else -math.inf
     except (TypeError, ValueError) as error:
-        told = _bad_cell((row, column), names, f"{error}; argument must be a string or number.")
-        raise TypeError(str(told)) from None
+        wrong = _cell_error((row, column), names, f"{error}; argument must be a string or number.")
+        raise TypeError(str(wrong)) from None
 
 
-def missing(cell: Any) -> bool:
-    """Whether a cell stands for no value: None, NaN, or pandas' NA and NaT."""
+def is_missing(cell: Any) -> bool:
+    """Return whether a cell is a missing value: None, NaN, or pandas' NA and NaT."""
     try:
         return cell is None or bool(cell != cell)
     except TypeError:  # pandas' NA is neither equal nor different
         return True
-    except ValueError:  # an array in a cell is something, though not a number
+    except ValueError:  # an array in a cell is not missing, though not a number
         return False
 
 
@@ -247,33 +234,90 @@ def _looks_like_a_number(cell: Any) -> bool:
     return True
 
 
-def _text(cell: Any, at: tuple[int, int], names: Names) -> RowError:
+def _text_error(cell: Any, at: tuple[int, int], names: Names) -> RowError:
     shown = cell.item() if isinstance(cell, np.generic) else cell
     what = "is text" if _looks_like_a_number(cell) else "is not a number"
-    advice = "Turn text into numbers first (one-hot or word counts)."
-    return _bad_cell(at, names, f"{shown!r} {what}. {advice}")
+    advice = "Convert text to numbers first (one-hot or word counts)."
+    return _cell_error(at, names, f"{shown!r} {what}. {advice}")
 
 
 def refuse_non_finite(table: Any, names: Names) -> None:
-    """Name the first NaN or infinity, if there is one: squares also overflow without."""
+    """Raise RowError on the first NaN or infinity, if there is one."""
     numbers = numbers_in(table)
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad) == 0:
         return
     what = "NaN" if math.isnan(numbers[bad[0]]) else "infinity (inf)"
-    advice = "Drop the row or fill in a value."
-    at = place(table, int(bad[0]))
-    raise _bad_cell(at, names, f"{what} is not a number that can be learnt from. {advice}")
+    at = locate_entry(table, int(bad[0]))
+    raise _cell_error(at, names, f"{what} is not a finite number. Drop the row or fill in a value.")
 
 
 def numbers_in(table: Any) -> NDArray[Any]:
-    """The entries of a table, those stored where it is sparse, one after another."""
+    """Return the entries of a table as a 1-d array; only those stored if it is sparse."""
     numbers: NDArray[Any] = table.reshape(-1) if isinstance(table, np.ndarray) else table.data
     return numbers
 
 
-def place(table: Any, at: int) -> tuple[int, int]:
-    """The row and column of the entry at a flat position."""
+def to_dense(table: Any) -> NDArray[Any]:
+    """Return a table as an array, itself if it is one."""
+    array: NDArray[Any] = table if isinstance(table, np.ndarray) else table.toarray()
+    return array
+
+
+def sum_duplicates(table: Any) -> Any:
+    """Return a table with entries that a CSR matrix stores twice added up, itself if none is."""
+    if isinstance(table, np.ndarray) or table.has_canonical_format:
+        return table
+    copy = table.copy()
+    copy.sum_duplicates()
+    return copy
+
+
+def find_fractions(table: Any) -> NDArray[np.bool_]:
+    """Return which rows have an entry that is not an integer."""
+    rounded = np.rint(table) if isinstance(table, np.ndarray) else table.rint()
+    return np.asarray((rounded != table).sum(axis=1)).ravel() > 0
+
+
+def list_entries(table: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return rows, columns and values of the nonzero entries, or of all that are stored."""
+    if isinstance(table, np.ndarray):
+        rows, columns = np.nonzero(table)
+        return rows, columns, table[rows, columns]
+    return (
+        np.repeat(np.arange(table.shape[0]), np.diff(table.indptr)),
+        table.indices,
+        table.data,
+    )
+
+
+def score_rows(table: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the product of each row with some weights, without starting threads."""
+    if isinstance(table, np.ndarray):
+        return np.asarray(np.einsum("ij,j->i", table, weights))  # which, unlike @, starts none
+    return np.asarray(table @ weights)
+
+
+def largest_by_row(table: Any, units: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest absolute entry of each row, with every column times its unit."""
+    if isinstance(table, np.ndarray):
+        return np.asarray((np.abs(table) * units).max(axis=1))
+    return np.asarray(abs(table).multiply(units).max(axis=1).toarray().ravel())
+
+
+def scale_columns(table: Any, center: NDArray[np.float64], width: NDArray[np.float64]) -> Any:
+    """Return (x - center) / width for each row; sparse rows are not centered."""
+    if isinstance(table, np.ndarray):
+        result = np.subtract(table, center, dtype=np.float64, order="C")
+        result /= width
+        return result
+    result = table.copy()
+    result.data = result.data / width[result.indices]
+    return result
+
+
+def locate_entry(table: Any, at: int) -> tuple[int, int]:
+    """Return the row and column of the entry at a position of `numbers_in`."""
     if isinstance(table, np.ndarray):
         row, column = divmod(at, table.shape[1])
         return int(row), int(column)
@@ -281,102 +325,109 @@ def place(table: Any, at: int) -> tuple[int, int]:
     return row, int(table.indices[at])
 
 
-def _bad_cell(at: tuple[int, int], names: Names, what: str) -> RowError:
+def _cell_error(at: tuple[int, int], names: Names, what: str) -> RowError:
     row, column = at
-    return RowError("X, ", row, f", column {_column_called(column, names)}: {what}")
+    return RowError("X, ", row, f", column {_name_column(column, names)}: {what}")
 
 
-def _column_called(column: int, names: Names) -> str:
+def _name_column(column: int, names: Names) -> str:
     return str(column) if names is None else f'"{names[column]}"'
 
 
-# Sparse matrices as they were built, by hand too. Compiled code follows their indices without
-# looking, SciPy's own conversions as much as the kernels: one index outside the shape would read
-# or write memory that is not theirs.
+# Sparse matrices may have been built by hand. Compiled code, SciPy's conversions as much as the
+# kernels, follows their indices without checks: an index outside the shape would read or write
+# memory outside the arrays.
 
 
-def _csr_inside(X: Any) -> Any:
-    """A sparse matrix in CSR, its indices known to be inside its shape; its values as they are."""
+def _to_csr(X: Any) -> Any:
+    """Return a sparse matrix as a CSR matrix of floats with all indices inside its shape."""
     if X.ndim != 2:
         raise ValueError(
-            f"X has {counted(X.ndim, 'dimension')}; give a sparse matrix with rows and columns."
+            f"X has {plural(X.ndim, 'dimension')}; give a sparse matrix with rows and columns."
         )
     kind = getattr(X, "format", "")
     if kind == "coo":
-        _check_places(X)
+        _check_coordinates(X)
     elif kind in ("csr", "csc", "bsr"):
         _check_compressed(X, kind)
     csr = X.tocsr()
-    if kind not in ("coo", "csr", "csc", "bsr"):  # lists and keys, which Python has walked
+    if kind not in ("coo", "csr", "csc", "bsr"):  # lists and keys, which are read in Python
         _check_compressed(csr, "csr")
-    return _tight(csr)
+    csr = _compact(csr)
+    _check_shape(csr.shape, csr.ndim)
+    if csr.dtype in (np.float32, np.float64):
+        return csr
+    if csr.dtype.kind not in "iubf":
+        raise ValueError(f"X has type {csr.dtype}: Complex data not supported; give real numbers.")
+    return _check_unrounded(csr, csr.astype(np.float64), None)
 
 
-def _check_places(X: Any) -> None:
-    """The rows and columns of a COO matrix, one of each for every value."""
+def _check_coordinates(X: Any) -> None:
+    """Check the row and column of every value of a COO matrix."""
     if not len(X.row) == len(X.col) == len(X.data):
         raise ValueError(
             f"X has {len(X.data)} values, but {len(X.row)} row and {len(X.col)} column indices; "
             + BUILD_ANEW
         )
     for places, size, what in ((X.row, X.shape[0], "rows"), (X.col, X.shape[1], "columns")):
-        _whole_numbers(places, f"the {what} of its values")
+        _check_integers(places, f"the {what} of its values")
         outside = _first_outside(places, size)
         if outside is not None:
             raise ValueError(
-                f"X, value {outside}: its place {places[outside]} is outside the {size} {what}; "
+                f"X, value {outside}: its index {places[outside]} is outside the {size} {what}; "
                 + BUILD_ANEW
             )
 
 
 def _check_compressed(X: Any, kind: str) -> None:
-    """The pointers and indices of a CSR, CSC or BSR matrix."""
+    """Check the pointers and indices of a CSR, CSC or BSR matrix."""
     lines, size = X.shape if kind != "csc" else X.shape[::-1]
     line, what = ("column", "rows") if kind == "csc" else ("row", "columns")
     if kind == "bsr":
         lines, size = lines // X.blocksize[0], size // X.blocksize[1]
         line, what = f"{line} of blocks", f"{what} of blocks"
     indptr, indices = X.indptr, X.indices
-    _whole_numbers(indptr, "indptr")
-    _whole_numbers(indices, "indices")
+    _check_integers(indptr, "indptr")
+    _check_integers(indices, "indices")
     if X.data.ndim != (3 if kind == "bsr" else 1):
-        raise ValueError(f"X: its values have {counted(X.data.ndim, 'dimension')}; {BUILD_ANEW}")
+        raise ValueError(f"X: its values have {plural(X.data.ndim, 'dimension')}; {BUILD_ANEW}")
     stored = min(len(indices), len(X.data))
     rising = len(indptr) == lines + 1 and indptr[0] == 0 and bool((indptr[1:] >= indptr[:-1]).all())
     if not rising or indptr[-1] > stored:
         raise ValueError(
-            f"X is no {kind.upper()} matrix of shape {X.shape}: indptr must have {lines + 1} "
-            f"entries that rise from 0 to at most {stored}, the number of values; " + BUILD_ANEW
+            f"X is not a valid {kind.upper()} matrix of shape {X.shape}: indptr must have "
+            f"{lines + 1} entries, from 0 up to at most {stored}, the number of values; "
+            + BUILD_ANEW
         )
     outside = _first_outside(indices[: indptr[-1]], size)
     if outside is not None:
         at = int(np.searchsorted(indptr, outside, side="right")) - 1
-        told = f": its index {indices[outside]} is outside the {size} {what}; {BUILD_ANEW}"
-        raise RowError("X, ", at, told) if line == "row" else ValueError(f"X, {line} {at}{told}")
+        wrong = f": its index {indices[outside]} is outside the {size} {what}; {BUILD_ANEW}"
+        raise RowError("X, ", at, wrong) if line == "row" else ValueError(f"X, {line} {at}{wrong}")
 
 
-def _whole_numbers(places: Any, what: str) -> None:
+def _check_integers(places: Any, what: str) -> None:
     if places.ndim != 1 or places.dtype.kind not in "iu":
         raise ValueError(
-            f"X: {what} must be whole numbers in one dimension, not {places.dtype} in "
-            f"{places.ndim}; {BUILD_ANEW}"
+            f"X: {what} must be a 1-d array of integers, not {places.ndim}-d of {places.dtype}; "
+            f"{BUILD_ANEW}"
         )
 
 
 def _first_outside(places: NDArray[Any], size: int) -> int | None:
-    """The first place that is not from 0 to size - 1, found in one pass where there is none."""
+    """Return the position of the first index that is not from 0 to size - 1, if there is one."""
     places = np.ascontiguousarray(places)
     native = places.astype(places.dtype.newbyteorder("="), copy=False)
-    unsigned = native.view(np.dtype(f"u{native.dtype.itemsize}"))  # what is negative is large
+    unsigned = native.view(np.dtype(f"u{native.dtype.itemsize}"))  # negative ones become large
     if len(places) == 0 or int(unsigned.max()) < size:
         return None
     return int(np.flatnonzero((native < 0) | (native >= size))[0])
 
 
-def _tight(csr: Any) -> Any:
-    """The matrix without spare room, its indices all of 32 or all of 64 bits, as kernels take it.
+def _compact(csr: Any) -> Any:
+    """Return a CSR matrix without spare entries, with all indices of 32 or all of 64 bits.
 
-    SciPy builds matrices so; by hand they may be built otherwise.
+    SciPy builds such matrices; matrices built by hand may differ.
     """
     kinds, end = {csr.indices.dtype, csr.indptr.dtype}, int(csr.indptr[-1])
     tight = len(csr.data) == len(csr.indices) == end
@@ -387,8 +438,8 @@ def _tight(csr: Any) -> Any:
     return type(csr)(parts, shape=csr.shape)
 
 
-def large(numbers: NDArray[Any]) -> NDArray[np.intp]:
-    """Where doubles are so large that they may be rounded whole numbers."""
+def find_large(numbers: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the positions of doubles so large that they may be rounded integers."""
     if len(numbers) == 0:
         return np.empty(0, dtype=np.intp)
     with np.errstate(invalid="ignore"):
@@ -399,14 +450,14 @@ def large(numbers: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def first_changed(values: NDArray[Any], floats: NDArray[np.float64]) -> int | None:
-    """The flat place of the first whole number that is not what it was, None if there is none.
+    """Return the flat position of the first integer that conversion to doubles changed.
 
     Parameters
     ----------
     values : array of integers, long doubles or objects
-        The numbers as they were given.
+        Original numbers.
     floats : array of float64
-        The same as doubles.
+        The numbers as doubles.
 
     Examples
     --------
@@ -415,13 +466,13 @@ def first_changed(values: NDArray[Any], floats: NDArray[np.float64]) -> int | No
     2
     """
     flat = floats.reshape(-1)
-    at = large(flat)
+    at = find_large(flat)
     if len(at) == 0:
         return None
     before, after = values.reshape(-1)[at], flat[at]
     if before.dtype.kind in "iu":
         top = 2.0 ** (63 + (before.dtype.kind == "u"))
-        fits = after < top  # the least one is a power of two
+        fits = after < top  # the most negative integer is a power of two, which is exact
         changed = ~fits | (np.where(fits, after, 0.0).astype(before.dtype) != before)
     elif before.dtype.kind == "f":
         changed = (before != after) & (before == np.rint(before))
@@ -433,7 +484,7 @@ def first_changed(values: NDArray[Any], floats: NDArray[np.float64]) -> int | No
 
 
 def is_changed(cell: Any, number: float) -> bool:
-    """Whether a cell is a whole number and not the double it was taken as.
+    """Return whether a cell is an integer that differs from its double.
 
     Examples
     --------
@@ -452,7 +503,7 @@ def is_changed(cell: Any, number: float) -> bool:
 
 
 def is_changed_text(text: str) -> bool:
-    """Whether a whole number as it is written is not the double it stands for.
+    """Return whether a number in text is an integer that a double cannot hold.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Trace: which example was corrected when; every w(t) is rebuilt from it."""
+"""Traces: the row that caused each update, and the replay of every w(t) from them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.engine import ROW, Kernel
 from rosenblatt.examples import Examples
-from rosenblatt.replay import run_replay
-from rosenblatt.words import bars, card, counted
+from rosenblatt.rowformats import add, step
+from rosenblatt.text import plural, render_bars, render_card
 
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """What a replay starts from: the examples, w(0) and the length of a correction."""
+    """Start of a replay: the examples, w(0) and eta."""
 
     examples: Examples
     start: NDArray[np.float64]
@@ -25,20 +26,20 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A run of PLA as the corrections it made.
+    """Updates of a run of the perceptron learning algorithm (PLA).
 
     Parameters
     ----------
     examples : unsigned integer array of shape (T,)
-        n(0), n(1), …: the row corrected at each t.
+        Row of each update: n(0), n(1), …
     ends : int64 array
-        How many corrections had been made when each cycle ended.
+        Number of updates made by the end of each epoch.
     origin : Origin, optional
-        The data to rebuild weights from: X itself, not a copy, so change X in place and w(t)
-        changes with it. It is not pickled: a saved model does not carry its examples.
+        Data to replay the weights from. This is X itself, not a copy, so changing X in place
+        changes w(t). It is not pickled: a saved model does not contain its examples.
     rivals : integer array of shape (T,), optional
-        With more than two labels, the place in `classes_` of the label whose weights each
-        correction was taken from; with two it is the other one.
+        With more than two labels, the index in `classes_` of the competing label of each
+        update, from whose weights the row was subtracted.
 
     Examples
     --------
@@ -59,56 +60,66 @@ class Trace:
         return len(self.examples)
 
     def __repr__(self) -> str:
-        return (
-            f"Trace({counted(len(self), 'correction')} in {counted(len(self.ends), 'whole cycle')})"
-        )
+        return f"Trace({plural(len(self), 'update')} in {plural(len(self.ends), 'complete epoch')})"
 
     def _repr_html_(self) -> str:
-        rows, often = np.unique(self.examples, return_counts=True)
-        most = np.argsort(-often, kind="stable")[:3]
-        facts = [("corrections", f"{len(self):,}"), ("whole cycles", f"{len(self.ends):,}")]
+        rows, counts = np.unique(self.examples, return_counts=True)
+        most = np.argsort(-counts, kind="stable")[:3]
+        facts = [("updates", f"{len(self):,}"), ("complete epochs", f"{len(self.ends):,}")]
         if len(rows):
-            facts.append(("examples corrected", counted(len(rows), "different row")))
-            named = ", ".join(f"row {rows[k]} ({counted(int(often[k]), 'time')})" for k in most)
+            facts.append(("caused by", plural(len(rows), "different row")))
+            named = ", ".join(f"row {rows[k]} ({plural(int(counts[k]), 'time')})" for k in most)
             facts.append(("most often", named))
-        each = np.diff(self.ends, prepend=0).tolist()
-        return card(
-            "Trace", facts, bars(each, "corrections in each cycle") if len(each) > 3 else ""
+        per_epoch = np.diff(self.ends, prepend=0).tolist()
+        return render_card(
+            "Trace",
+            facts,
+            render_bars(per_epoch, "updates per epoch") if len(per_epoch) > 3 else "",
         )
 
     @property
     def cycles(self) -> NDArray[np.intp]:
-        """The cycle, counted from 0, that each correction fell in."""
+        """Epoch of each update, counted from 0."""
         return np.searchsorted(self.ends, np.arange(len(self)), side="right")
 
     def weights(self, t: int) -> NDArray[np.float64]:
-        """The tall w(t), after the first t corrections.
+        """Return the augmented w(t), the weights after the first t updates.
 
         Parameters
         ----------
         t : int
-            From 0, the start, to the number of corrections.
+            Number of updates, from 0 to all of them.
+
+        Returns
+        -------
+        array
+            The weights, bias first if there is an intercept. With more than two labels, one row
+            per label.
+
+        Raises
+        ------
+        ValueError
+            If t is out of range, or the trace was loaded without its examples.
         """
         if not 0 <= t <= len(self):
             raise ValueError(f"t is {t}; this trace has weights for t from 0 to {len(self)}.")
-        return self.known_origin().examples.tall(next(self.walk([t])))
+        return self.known_origin().examples.to_augmented(next(self.walk([t])))
 
     def walk(self, at: Iterable[int]) -> Iterator[NDArray[np.float64]]:
-        """w(t) at some ascending t, each a new array as kernels have it."""
+        """Yield w(t) for ascending t, each as a new array in the layout of the kernels."""
         origin = self.known_origin()
-        unit, made = origin.examples.unit, origin.examples.corrections(self.examples, self.rivals)
+        unit = origin.examples.unit
+        updates = origin.examples.encode_updates(self.examples, self.rivals)
         rows, w, done = origin.examples.rows(origin.eta), origin.start / unit, 0
         for t in at:
-            run_replay(rows, made[done:t], w)
+            run_replay(rows, updates[done:t], w)
             done = t
             yield w * unit
 
     def known_origin(self) -> Origin:
-        """The data this trace was made on, or a sentence saying that it is gone."""
+        """Return the origin; raise ValueError if the trace was loaded without it."""
         if self.origin is None:
-            raise ValueError(
-                "this trace was loaded without the examples it was made on; fit again to replay it."
-            )
+            raise ValueError("this trace was loaded without its examples; fit again to replay it.")
         return self.origin
 
     def __getstate__(self) -> dict[str, Any]:
@@ -116,3 +127,49 @@ class Trace:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Trace:
         return self
+
+
+# Kernels, compiled by Numba.
+
+
+def replay(D, trace, w):
+    """Repeat the updates of a trace."""
+    for n in trace:
+        add(D, n, w, step(D, n))
+
+
+def keep(D, trace, w, W):
+    """Repeat the updates of a trace, storing w(t + 1) in W[t]."""
+    for t in range(len(trace)):
+        add(D, trace[t], w, step(D, trace[t]))
+        for i in range(len(w)):
+            W[t, i] = w[i]
+
+
+def lag(D, rows, missed, u):
+    """Add to u each update times the number of visits that came before it.
+
+    With V visits in all, w - u/V is the mean of w over them.
+    """
+    for i in range(len(rows)):
+        add(D, rows[i], u, step(D, rows[i]) * missed[i])
+
+
+def along(D, trace, w, w_f, inner, squared):
+    """Repeat the updates, storing w_f·w(t) and ‖w(t)‖² for t = 0 … T."""
+    for t in range(len(trace) + 1):
+        for i in range(len(w)):
+            inner[t] += w_f[i] * w[i]
+            squared[t] += w[i] * w[i]
+        if t < len(trace):
+            add(D, trace[t], w, step(D, trace[t]))
+
+
+def _work(D: Any, trace: Any, w: Any, *others: Any) -> int:
+    return len(trace) * (len(w) + ROW)
+
+
+run_replay = Kernel(replay, work=_work)
+run_keep = Kernel(keep, work=_work)
+run_lag = Kernel(lag)
+run_along = Kernel(along)

@@ -41,11 +41,11 @@ def test_batches_are_corrected_as_all_rows_at_once_are(examples, size, cycles, c
     whole = algorithms.pla(Examples.from_arrays(X, y), rule, budget)
     corrected = []
     parts = algorithms.pla(
-        cut(X, y, size), rule, budget, watch=lambda now: corrected.extend(now.corrected.tolist())
+        cut(X, y, size), rule, budget, watch=lambda now: corrected.extend(now.updated.tolist())
     )
     assert corrected == whole.trace.examples.tolist()
     assert parts.hypothesis.w.tolist() == whole.hypothesis.w.tolist()
-    assert (parts.corrections, parts.cycles) == (whole.corrections, whole.cycles)
+    assert (parts.updates, parts.epochs) == (whole.updates, whole.epochs)
     assert (parts.mistakes, parts.reason) == (whole.mistakes, whole.reason)
     assert parts.rows == len(X)
 
@@ -61,7 +61,7 @@ def test_a_pocket_over_batches_is_that_of_all_rows_at_once(examples, size, corre
     rule, budget = algorithms.Rule("cycle", zero=zero), algorithms.Budget(2**62, corrections)
     whole = algorithms.pocket(Examples.from_arrays(X, y), rule, budget)
     corrected = []
-    plan = PocketPlan(watch=lambda _, now, pocket: corrected.extend(now.corrected.tolist()))
+    plan = PocketPlan(watch=lambda _, now, pocket: corrected.extend(now.updated.tolist()))
     parts = algorithms.pocket(cut(X, y, size), rule, budget, plan=plan)
     assert corrected == whole.trace.examples.tolist()
     assert parts.pocket.history == whole.pocket.history
@@ -127,7 +127,7 @@ def test_real_numbers_too():
     y = np.sign(X @ rng.normal(size=8)).astype(int)
     whole = algorithms.pla(Examples.from_arrays(X, y), budget=algorithms.Budget(200))
     parts = algorithms.pla(cut(X, y, 64), budget=algorithms.Budget(200))
-    assert parts.corrections == whole.corrections
+    assert parts.updates == whole.updates
     assert parts.hypothesis.w.tolist() == whole.hypothesis.w.tolist()
 
 
@@ -145,7 +145,7 @@ def test_no_block_is_read_twice_in_a_pass():
     assert read == [0, 1, 2, 3] * (len(read) // 4)
     blocks = InOrder(batches)
     read.clear()
-    assert blocks.begin() is blocks.begin() is parts[0]
+    assert blocks.first() is blocks.first() is parts[0]
     assert list(blocks.each(lambda block, first: first)) == [0, 1, 2, 3]
     assert read == [0, 1, 2, 3]
 
@@ -157,9 +157,9 @@ def test_what_cannot_be_learnt_in_batches_is_said():
         algorithms.pla(cut(np.array([[1e250], [-1e250]]), np.array([1, -1]), 1))
     narrow = Examples.from_arrays([[1.0]], [1], labels=LABELS)
     wide = Examples.from_arrays([[1.0, 2.0]], [1], labels=LABELS)
-    with pytest.raises(ValueError, match="2 columns where the first had 1"):
+    with pytest.raises(ValueError, match="2 columns"):
         algorithms.pla(InOrder(lambda: [narrow, wide]))
-    with pytest.raises(ValueError, match="which needs all rows in memory"):
+    with pytest.raises(ValueError, match="shuffle"):
         algorithms.pla(InOrder(lambda: [narrow]), algorithms.Rule("shuffle"))
     with pytest.raises(ValueError, match="not recorded"):
         algorithms.pla(cut(np.array([[1.0], [-1.0]]), np.array([1, -1]), 1)).trace  # noqa: B018
@@ -179,8 +179,8 @@ def test_ctrl_c_keeps_the_weights_so_far():
     with pytest.raises(algorithms.Interrupted) as stopped:
         algorithms.pla(InOrder(batches))
     done = stopped.value.run
-    assert (done.reason, done.mistakes, done.cycles) == ("interrupted", None, 3)
-    assert done.corrections > 0
+    assert (done.reason, done.mistakes, done.epochs) == ("interrupted", None, 3)
+    assert done.updates > 0
 
 
 @pytest.mark.parametrize("form", ["batch", "table", "frame"])

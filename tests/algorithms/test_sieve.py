@@ -153,7 +153,7 @@ def test_slack_covers_what_rounding_did(d, seed):
     long = np.linalg.norm(rows[:100], axis=1), np.linalg.norm(batch.units.view(np.int16), axis=1)
     assert max(map(np.max, long)) <= sieving.SCALE + np.sqrt(d + 2) / 2
     off = np.abs(products - np.outer(*long) * cosines[packed.rows])
-    assert batch.slack / 100 < off.max() <= batch.slack
+    assert batch.error / 100 < off.max() <= batch.error
 
 
 def test_all_counts_are_given_where_they_are_asked_for():

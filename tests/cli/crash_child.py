@@ -85,7 +85,7 @@ def die_at(number):
 
 def fill_disk_at(number):
     """From the so-many-th checkpoint on, the disk has no room for another."""
-    made, settle = 0, files._settle
+    made, settle = 0, files._sync_and_rename
 
     def full(beside, place):
         nonlocal made
@@ -94,7 +94,7 @@ def fill_disk_at(number):
             raise OSError(28, "No space left on device")
         settle(beside, place)
 
-    files._settle = full
+    files._sync_and_rename = full
 
 
 if __name__ == "__main__":

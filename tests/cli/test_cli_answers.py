@@ -18,7 +18,7 @@ def put(folder, name, text):
 
 
 def answers_of(out):
-    return json.loads(out)["answers"]
+    return json.loads(out)["predictions"]
 
 
 @pytest.mark.parametrize("way", [[], ["--stream", "--no-convert"]])
@@ -135,6 +135,6 @@ def test_text_without_words_to_count_is_left_out_of_models_and_proofs(told, tmp_
     data = put(tmp_path, "d.csv", "note,b,y\n1 2,1,no\na b,2,yes\nto be,3,no\n1 3,4,yes\n")
     code, _, err = told("learn", data, "--text", "note", "--proof", "p.json", *way)
     assert code == 0
-    assert 'column "note" left out: no words in it to count.' in err
+    assert 'column "note" left out: no words to count.' in err
     assert told("verify", "p.json", data)[0] == 0
     assert told("predict", "model.json", data)[0] == 0

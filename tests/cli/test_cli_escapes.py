@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_cli_program import on_a_terminal
 
-from rosenblatt.words import UNSEEN, json_line, shown
+from rosenblatt.text import UNSEEN, dump_json_line, sanitize
 
 ESC = "\x1b]0;owned\x07"
 EVIL = f"{ESC}\x9b31m\u202e\u2028!"
@@ -21,13 +21,13 @@ OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029]")
 def test_every_control_and_format_character_is_shown():
     for code in range(sys.maxunicode + 1):
         if unicodedata.category(chr(code)) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-            assert shown(chr(code)).startswith("\\"), hex(code)
-    assert shown("naïve Straße 東京 🙂 a\u00a0b") == "naïve Straße 東京 🙂 a\u00a0b"
+            assert sanitize(chr(code)).startswith("\\"), hex(code)
+    assert sanitize("naïve Straße 東京 🙂 a\u00a0b") == "naïve Straße 東京 🙂 a\u00a0b"
 
 
 @given(st.text(st.characters(codec=None)))
 def test_json_for_a_terminal_is_the_same_value(text):
-    line = json_line({"text": text})
+    line = dump_json_line({"text": text})
     assert UNSEEN.search(line) is None
     assert json.loads(line) == {"text": text}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from installed import PROGRAM
 
-from rosenblatt.cli import KINDS, VERBS, rosenblatt, run
+from rosenblatt.cli import COMMANDS, KINDS, rosenblatt, run
 from rosenblatt.read.credit import credit
 
 
@@ -27,13 +27,18 @@ def folder(tmp_path, monkeypatch):
     lines = [{"seen": i % 3, "clicked": i % 3 > 1} for i in range(9)]
     Path("clicks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     Path("clicks.csv").write_text("seen,clicked\n1,no\n3,yes\n0,no\n")
+    Path("lizards.csv").write_text("height,grahami,opalinus\n1,20,2\n2,13,0\n3,8,3\n")
+    trade = "flow,tariff,exporter,year\n0,1.5,A,1\n3,2,A,2\n1,0.5,B,1\n0,1,B,2\n4,3,A,1\n"
+    Path("trade.csv").write_text(trade)
+    trial = "months,died,center,dose\n3,1,a,1\n5,0,a,2\n2,1,a,2\n4,1,b,1\n6,0,b,3\n1,1,b,2\n"
+    Path("trial.csv").write_text(trial)
     return tmp_path
 
 
-def examples_of(verb):
-    """The last lines of a verb's help, as a shell takes them."""
-    command = rosenblatt.get_command(None, verb)
-    text = command.get_help(command.make_context(f"rosenblatt {verb}", [], resilient_parsing=True))
+def examples_of(name):
+    """The last lines of a command's help, as a shell takes them."""
+    command = rosenblatt.get_command(None, name)
+    text = command.get_help(command.make_context(f"rosenblatt {name}", [], resilient_parsing=True))
     told = text.rpartition("Examples:\n")[2].splitlines()
     return [shlex.split(line) for line in told]
 
@@ -42,12 +47,12 @@ def test_every_help_ends_with_examples_that_run(folder, monkeypatch, capfd):
     monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.GenericBrowser("true"))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     monkeypatch.setenv("HOME", str(folder))
-    for verb in VERBS:
-        examples = examples_of(verb)
-        assert len(examples) == (3 if verb == "watch" else 2), verb
-        for name, *arguments in examples:
-            assert (name, arguments[0]) == ("rosenblatt", verb)
-            codes = (0, 1) if verb == "separation" else (0,)
+    for name in COMMANDS:
+        examples = examples_of(name)
+        assert len(examples) >= 2, name
+        for program, *arguments in examples:
+            assert (program, arguments[0]) == ("rosenblatt", name)
+            codes = (0, 1) if name == "separation" else (0,)
             assert run(arguments) in codes, (arguments, capfd.readouterr().err)
 
 
@@ -119,7 +124,7 @@ ERRORS = [
     (["stream", "--resume"], 64),
     (["experiment", "--runs", "0"], 64),
     (["watch", "nothing.csv"], 66),
-    (["no-such-verb"], 64),
+    (["no-such-command"], 64),
 ]
 
 

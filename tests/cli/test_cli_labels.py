@@ -46,12 +46,12 @@ def three(folder, labels=("a", "b", "c"), rows=30, **more):
 def test_three_kinds_of_flower_are_learnt_tested_and_explained(told, iris):
     code, out, _ = told("learn", iris, "--report", "--proof", "proof.json")
     assert code == 0
-    assert 'answers in column "kind" (setosa, versicolor or virginica), the only one with' in out
-    assert "quasi-separable: some weights put no rival ahead, but leave a tie on some rows" in out
-    assert "rows 69, 78, 84, 120, 128 and 134 cannot all be right" in " ".join(out.split())
-    assert "always answering setosa would be right on 33.3 % (the baseline); balanced" in out
+    assert 'target column "kind" (setosa, versicolor or virginica), the only column with' in out
+    assert "verdict   quasi-separable: " in out
+    assert "rows 69, 78, 84, 120, 128 and 134 all correctly" in " ".join(out.split())
+    assert "baseline 33.3 % (always predicting setosa); balanced" in out
     lines = [line.split() for line in out.splitlines()]
-    at = lines.index(["answered", *KINDS])
+    at = lines.index(["predicted", *KINDS])
     confusion = [[int(count) for count in line[1:]] for line in lines[at + 1 : at + 4]]
     assert [line[0] for line in lines[at + 1 : at + 4]] == KINDS
     assert np.sum(confusion, axis=1).tolist() == [10, 10, 10]
@@ -75,13 +75,13 @@ def test_what_is_found_is_what_the_model_and_the_proof_say(told, iris, tmp_path)
     assert max(abs(total) for total in sums.values()) < 1e-9
     code, out, _ = told("verify", "proof.json", iris)
     assert (code, "holds for all 150 rows" in out) == (0, True)
-    assert "some weights put no rival ahead" in out
+    assert "no competing class scores higher" in out
     other = iris.replace("iris", "other")
     (tmp_path / other).write_text((tmp_path / iris).read_text().replace("5.1,3.5", "5.1,3.6"))
     assert told("verify", "proof.json", other)[0] == 1
     (tmp_path / other).write_text((tmp_path / iris).read_text().replace("setosa", "rose"))
     assert (
-        "has the answers rose, versicolor and virginica, not"
+        "has the labels rose, versicolor and virginica, not"
         in told("verify", "proof.json", other)[1]
     )
 
@@ -95,17 +95,17 @@ def test_the_python_function_finds_the_same(told, iris, tmp_path):
     assert (result.mistakes, result.labels) == (found["mistakes"], KINDS)
     arrays = rb.learn(IRIS.data, IRIS.target_names[IRIS.target], time_limit=1e6)
     assert np.array_equal(arrays.model.weights_, result.model.weights_)
-    named = "rows 68, 77, 83, 119, 127 and 133 cannot all be right"  # in Python from 0
+    named = "rows 68, 77, 83, 119, 127 and 133 all correctly"  # in Python from 0
     assert all(named in str(one) for one in (arrays, result))
-    assert "always answering setosa" in arrays._repr_html_()
+    assert "always predicting setosa" in arrays._repr_html_()
 
 
 def test_separable_labels_are_separated_and_bounded(told, tmp_path):
     code, out, _ = told("learn", three(tmp_path), "--target", "y", "--proof", "p.json")
     assert code == 0
-    assert "separable: weights for each label answer every row, proved" in out
-    assert "; the bound allows " in out
-    assert "found     weights that answer all 30 rows" in out
+    assert "verdict   separable: " in out
+    assert " (Novikoff bound: " in out
+    assert "found     weights that classify all 30 rows correctly" in out
     assert told("verify", "p.json", "three.csv")[0] == 0
     code, out, _ = told("separable", "three.csv", "--target", "y")
     assert (code, "on the margin: rows " in out, " against " in out) == (0, True, True)
@@ -117,8 +117,8 @@ def test_rows_that_cannot_all_be_right_are_told_with_their_rivals(told, tmp_path
     data = put(tmp_path, "d.csv", "x,y\n0,a\n1,b\n2,a\n1,c\n5,c\n")
     code, out, _ = told("separable", data, "--target", "y")
     assert code == 1
-    assert "no weights answer every row, proved in exact arithmetic; rows 1, 2, 3, 4 and 5 " in out
-    blocking = json.loads(told("separable", data, "--target", "y", "--json")[1])["blocking"]
+    assert "not separable: no weights classify rows 1, 2, 3, 4 and 5 all correctly" in out
+    blocking = json.loads(told("separable", data, "--target", "y", "--json")[1])["conflict"]
     assert sum(one["share"] for one in blocking) == pytest.approx(1)
     assert all(one["line"] == one["row"] + 1 for one in blocking)
     assert all(one["against"] != one["values"]["y"] for one in blocking)
@@ -132,7 +132,7 @@ def test_labels_of_any_kind_come_back_as_they_were(told, tmp_path, labels):
     assert model.classes_.tolist() == sorted(labels)
     told("predict", "model.json", data, "-o", "out.parquet", "--scores", "--explain")
     answers = pa.parquet.read_table(tmp_path / "out.parquet")
-    assert list(map(str, answers["answer"].to_pylist())) == answers["y"].to_pylist()
+    assert list(map(str, answers["prediction"].to_pylist())) == answers["y"].to_pylist()
     each = np.array([answers[f"score of {label}"].to_numpy() for label in model.classes_]).T
     ahead = np.sort(each, axis=1)
     assert np.allclose(answers["score"].to_numpy(), ahead[:, -1] - ahead[:, -2], atol=1e-9)
@@ -147,12 +147,12 @@ def test_predict_counts_every_label_and_what_is_none_of_them(told, tmp_path):
     new = put(tmp_path, "new.csv", "x,square,y\n0,0,a\n15,225,b\n29,841,b\n1,1,?\n2,4,\n")
     code, out, err = told("predict", "model.json", new, "-o", "out.csv")
     assert (code, "5 rows, 3 a, 1 b and 1 c" in out) == (0, True)
-    assert '1 row with none of the labels in column "y": not tested.' in err
-    assert "66.7 % right on 3 rows with an answer" in out
-    assert "balanced accuracy 75.0 %, without 1 label of no rows" in out
+    assert '1 row with none of the labels in column "y"' in err
+    assert "accuracy 66.7 % on 3 rows with " in out
+    assert "balanced accuracy 75.0 % (1 label not tested)" in out
     found = json.loads(told("predict", "model.json", new, "--json")[1])
     assert found["accuracy"]["confusion"] == [[1, 0, 0], [0, 1, 1], [0, 0, 0]]
-    assert found["answers"] == {"a": 3, "b": 1, "c": 1}
+    assert found["predictions"] == {"a": 3, "b": 1, "c": 1}
     hole = put(tmp_path, "hole.csv", "x,square\n0,\n15,225\n")
     told("predict", "model.json", hole, "--missing", "empty", "-o", "out.csv")
     assert (tmp_path / "out.csv").read_text().splitlines()[1] == "0,,,"
@@ -161,8 +161,8 @@ def test_predict_counts_every_label_and_what_is_none_of_them(told, tmp_path):
 def test_one_label_against_the_rest_is_for_who_asks(told, iris):
     code, out, _ = told("learn", iris, "--positive", "setosa")
     assert code == 0
-    assert "(not setosa or setosa), the only one with a few words" in out
-    assert "separable: a line answers every row" in out
+    assert "(not setosa or setosa), the only column with a few text values" in out
+    assert "verdict   separable: a line " in out
     assert rb.learn(IRIS.data, IRIS.target, positive=0).labels == ["not 0", "0"]
 
 
@@ -170,7 +170,7 @@ def test_one_label_against_the_rest_is_for_who_asks(told, iris):
 def test_the_mean_of_the_weights_can_be_asked_for(told, tmp_path, labels):
     data = three(tmp_path, ("a", "b", "c")[:labels] + ("a",) * (3 - labels))
     code, out, _ = told("learn", data, "--target", "y", "--algorithm", "average")
-    assert (code, "the mean of its weights makes " in out) == (0, True)
+    assert (code, "the average of its weights has " in out) == (0, True)
     model = rb.load(tmp_path / "model.json")
     assert model.learnt["algorithm"] == "average"
     x = np.arange(30.0)
@@ -227,7 +227,7 @@ def test_a_label_seen_once_is_learnt_and_not_tested(told, tmp_path):
     code, out, _ = told("learn", data, "--target", "y")
     assert code == 0
     assert "rare" in rb.load(tmp_path / "model.json").classes_.tolist()
-    assert "without 1 label of no rows" in out
+    assert "(1 label not tested)" in out
     assert told("learn", data, "--target", "y", "--cv", "3")[0] == 0
     code, _, err = told("learn", data, "--target", "y", "--cv", "11")
     assert (code, "rows of the second most frequent label, which has 10;" in err) == (64, True)
@@ -237,7 +237,10 @@ def test_a_label_that_is_missing_is_refused_or_left_out(told, tmp_path):
     text = (tmp_path / three(tmp_path)).read_text().replace("4,16,a", "4,16,")
     data = put(tmp_path, "d.csv", text)
     code, _, err = told("learn", data, "--target", "y")
-    assert (code, 'row 5, column "y": there is nothing. Give --missing drop.' in err) == (65, True)
+    assert (code, 'row 5, column "y": the value is missing. Give --missing drop.' in err) == (
+        65,
+        True,
+    )
     code, out, err = told("learn", data, "--target", "y", "--missing", "drop")
     assert (code, "29 rows" in out, "1 row left out" in err) == (0, True, True)
 
@@ -246,12 +249,12 @@ def test_the_only_column_of_a_few_words_holds_the_answers(told, tmp_path):
     x = list(range(12))
     kind = ["red", "green", "blue"] * 4
     data = put(tmp_path, "d.csv", table({"x": x, "kind": kind, "id": [f"p{i}" for i in x]}))
-    assert 'answers in column "kind"' in told("learn", data)[1]
+    assert 'target column "kind"' in told("learn", data)[1]
     both = put(tmp_path, "b.csv", table({"x": x, "kind": kind, "other": kind[::-1]}))
     code, _, err = told("learn", both)
     assert code == 65
     assert 'column "other" or column "kind"' in err
-    assert 'answers in column "kind"' in told("learn", both, "--category", "other")[1]
+    assert 'target column "kind"' in told("learn", both, "--category", "other")[1]
     numbers = put(tmp_path, "n.csv", table({"x": x, "z": [i % 3 for i in x]}))
     assert "no column has exactly two values" in told("learn", numbers)[2]
 
@@ -273,7 +276,7 @@ def test_other_formats_have_more_labels_too(told, tmp_path, kind):
         data = "d.npy"
     target = () if kind in ("libsvm", "npy") else ("--target", "y")
     code, out, _ = told("learn", data, *target)
-    assert (code, "weights that answer all 30 rows" in out) == (0, True)
+    assert (code, "weights that classify all 30 rows correctly" in out) == (0, True)
 
 
 @pytest.mark.slow_without_jit
@@ -283,8 +286,8 @@ def test_very_many_labels_are_told_in_a_sentence(told, tmp_path):
     data = put(tmp_path, "d.csv", table({"x": np.cos(angle), "y": np.sin(angle), "label": labels}))
     code, out, _ = told("learn", data, "--target", "label", "--report", "--top", "5")
     assert code == 0
-    assert "answered  n00" not in out
-    assert "taken for" in out
+    assert "predicted  n00" not in out
+    assert "most frequent confusions: " in out
     assert "… and 15 labels more in the model." in out
 
 
@@ -302,4 +305,4 @@ def test_a_file_larger_than_memory_is_learnt_in_passes(told, iris, tmp_path, way
         assert told("verify", "p.json", data)[0] == 0
     assert told("learn", iris, "--stream", "--algorithm", "average")[0] == 64
     out = told("learn", iris, "--stream", *way)[1]
-    assert "rows 69, 78, 84, 120, 128 and 134 cannot all be right" in " ".join(out.split())
+    assert "rows 69, 78, 84, 120, 128 and 134 all correctly" in " ".join(out.split())

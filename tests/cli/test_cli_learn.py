@@ -65,7 +65,7 @@ def test_every_format_gives_the_same_model_file(answer, credit_files, tmp_path):
 def test_corrections_stay_below_the_bound_and_the_line_is_right_everywhere(answer, tmp_path):
     got = answer("learn", "--test-size", 0)
     assert got["mistakes"] == 0
-    assert 0 < got["corrections"] <= got["bound"]
+    assert 0 < got["updates"] <= got["bound"]
     table = credit()
     model = rb.load(tmp_path / "model.json")
     assert model.predict(table.drop_columns("approved")).tolist() == table[4].to_pylist()
@@ -73,7 +73,7 @@ def test_corrections_stay_below_the_bound_and_the_line_is_right_everywhere(answe
 
 def test_without_scaling_the_lecture_s_count_comes_out(answer, data):
     got = answer("learn", data / "hw1_15_train.dat", "--no-scale", "--test-size", 0)
-    assert got["corrections"] == 45
+    assert got["updates"] == 45
     weights = {one["feature"]: one["weight"] for one in got["weights"]}
     expected = {"column 1": 3.0841436, "column 2": -1.583081, "column 3": 2.391305}
     for name, weight in expected.items():
@@ -118,13 +118,13 @@ def test_the_held_out_rows_play_no_part_in_learning_the_tested_line(answer, told
     from rosenblatt.cli.options import Reading
     from rosenblatt.read import Layout, Source
     from rosenblatt.read.data import read_data, split
-    from rosenblatt.read.plan import Wishes
+    from rosenblatt.read.plan import ColumnOptions
 
     lines = [f"{'spam' if i % 2 else 'ham'}\tword{i} common {i % 2}" for i in range(40)]
     (tmp_path / "t").write_text("\n".join(lines) + "\n")
-    reading = Reading(Layout(), Wishes(texts=("2",)))
-    data = read_data(Source.find(str(tmp_path / "t")), reading.layout, reading.wishes)
-    train, test = split(data, reading.wishes, np.arange(30), np.arange(30, 40))
+    reading = Reading(Layout(), ColumnOptions(texts=("2",)))
+    data = read_data(Source.find(str(tmp_path / "t")), reading.layout, reading.columns)
+    train, test = split(data, reading.columns, np.arange(30), np.arange(30, 40))
     assert "word35" in data.examples.names
     assert "word35" not in train.names
     assert train.names == test.names
@@ -144,15 +144,15 @@ def test_what_a_person_reads(told, credit_files):
     assert code == 0
     assert err == ""
     steps = [line.split()[0] for line in out.splitlines() if line and line[0] != " "]
-    assert steps[:7] == ["read", "verdict", "learnt", "found", "tested", "wrote", "wrote"]
-    assert "the only one with two values" in out
+    assert steps[:7] == ["read", "verdict", "trained", "found", "tested", "wrote", "wrote"]
+    assert "the only column with two values" in out
     assert "current debt" in out
     assert "█" in out
-    assert "The answer is yes if the sum of weight × value is above" in out
+    assert "Predicts yes if the sum of weight × value is above" in out
     page = Path("report.html").read_text(encoding="utf-8")
-    for heading in ("The run", "The line", "The squeeze", "Margins", "Weights", "Mistakes"):
+    for heading in ("Training", "Decision", "Bounds on", "Margins", "Weights", "Mistakes"):
         assert f"<h2>{heading}" in page
-    assert "Columns are shown as they were learnt from, brought to one scale." in page
+    assert "Columns are shown scaled" in page
     # The name of a namespace is no address: nothing is fetched from it.
     assert set(re.findall(r"https?:[^\s\"'`<]*", page)) <= {"http://www.w3.org/2000/svg"}
 
@@ -181,7 +181,7 @@ def test_a_report_on_noise_shows_what_blocks_every_line(told, tmp_path):
     assert (story["algorithm"], story["verdict"]["name"]) == ("pocket", "inseparable")
     assert story["verdict"]["blocking"]
     assert "farthest" not in page
-    assert '<th scope="col">answered' in page
+    assert '<th scope="col">predicted' in page
 
 
 def test_positive_turns_the_answers_around(answer, credit_files):

@@ -32,8 +32,8 @@ def test_german_credit_has_categories(answer, data):
 
 def test_german_credit_is_proved_inseparable(answer, data):
     got = answer("separable", data / "german.csv", "--target", 21, "--proof", "p.json", code=1)
-    assert got["blocking"]
-    assert all(one["line"] == one["row"] for one in got["blocking"])
+    assert got["conflict"]
+    assert all(one["line"] == one["row"] for one in got["conflict"])
     assert answer("verify", "p.json", data / "german.csv")["holds"]
 
 

@@ -10,13 +10,13 @@ XOR = "a,b,y\n,5,no\n0,0,no\n0,1,yes\n1,0,yes\n1,1,no\n"
 
 def test_verdicts_count_from_1_and_count_dropped_rows(told, tmp_path):
     (tmp_path / "xor.csv").write_text(XOR)
-    for verb in ("learn", "separable"):
-        out = told(verb, "xor.csv", "--target", "y", "--missing", "drop")[1]
-        assert "rows 2, 3, 4 and 5 cannot all be right" in out
+    for command in ("learn", "separable"):
+        out = told(command, "xor.csv", "--target", "y", "--missing", "drop")[1]
+        assert "rows 2, 3, 4 and 5 all correctly" in out
     found = json.loads(
         told("separable", "xor.csv", "--target", "y", "--missing", "drop", "--json")[1]
     )
-    assert sorted(one["row"] for one in found["blocking"]) == [2, 3, 4, 5]
+    assert sorted(one["row"] for one in found["conflict"]) == [2, 3, 4, 5]
 
 
 def test_a_report_counts_as_the_interface_that_wrote_it(told, tmp_path):
@@ -24,11 +24,11 @@ def test_a_report_counts_as_the_interface_that_wrote_it(told, tmp_path):
     assert told("learn", "xor.csv", "--target", "y", "--missing", "drop", "--report")[0] == 0
     page = (tmp_path / "report.html").read_text()
     assert "Examples are counted from 1." in page
-    assert "rows 2, 3, 4 and 5 cannot all be right" in page
+    assert "rows 2, 3, 4 and 5 all correctly" in page
     rb.learn(tmp_path / "xor.csv", target="y", missing="drop").report(tmp_path / "own.html")
     own = (tmp_path / "own.html").read_text()
     assert "Examples are counted from 0." in own
-    assert "rows 1, 2, 3 and 4 cannot all be right" in own
+    assert "rows 1, 2, 3 and 4 all correctly" in own
     mistaken = [page.split('<th scope="col" class="n">example')[1] for page in (page, own)]
     theirs, ours = (int(part.split('<td class="n">')[1].split("<")[0]) for part in mistaken)
     assert theirs == ours + 1

@@ -19,7 +19,7 @@ def test_it_says_which_estimates_are_infinite_and_which_rows_are_to_blame(told, 
     assert code == 0, err  # 2,yes overlaps
     code, out, err = told("separation", trial, "--target", "died", "--missing", "drop")
     assert code == 1
-    assert "5 rows, 1 number, 1 category" in out
+    assert "5 rows, 1 numeric column, 1 categorical column" in out
     assert "quasi-complete separation" in out
     assert "ward[b]" in out
     assert "counted from 1: 1, 2 and 5" in out
@@ -31,6 +31,19 @@ def test_as_json(answer, trial):
     assert value["separated"] == [1, 2, 5]
     assert {c["name"] for c in value["coefficients"]} == {"(intercept)", "dose", "ward[b]"}
     assert value["overlapping"] == 2
+    dose = next(c for c in value["coefficients"] if c["name"] == "dose")
+    assert dose["estimate"] == "inf"
+    assert dose["standard_error"] is None
+    assert isinstance(dose["bound"], float)
+
+
+def test_finite_estimates_are_numbers_in_json(answer, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n1,no\n2,yes\n2,no\n3,yes\n1,yes\n4,no\n")
+    value = answer("separation", "t.csv", "--target", "y")
+    for coefficient in value["coefficients"]:
+        assert isinstance(coefficient["estimate"], float)
+        assert coefficient["standard_error"] > 0
+        assert coefficient["bound"] is None
 
 
 @pytest.mark.parametrize(
@@ -80,10 +93,10 @@ def test_weights_are_told_of_and_are_no_regressor(told, tmp_path):
     asked = ["flow.csv", "--target", "y", "--weights", "w", "--proof", "p.json"]
     code, out, _ = told("separation", *asked)
     assert code == 1
-    assert '4 rows, 1 number; answers in column "y", weights in column "w"' in out
+    assert '4 rows, 1 numeric column; target column "y", weights column "w"' in out
     code, out, _ = told("verify", "p.json", "flow.csv")
     assert code == 0
-    assert 'weights in column "w"' in out
+    assert 'weights column "w"' in out
 
 
 def test_the_lines_of_libsvm_are_columns_of_numbers(told, answer, tmp_path):
@@ -103,8 +116,8 @@ def test_a_proof_is_verified_and_says_what_it_is_about(told, answer, trial):
     path = proof_of(told, trial)
     code, out, _ = told("verify", path, trial)
     assert code == 0
-    assert "1 number, 1 category" in out
-    assert "1 row with gaps left out" in out
+    assert "1 numeric column, 1 categorical column" in out
+    assert "1 row with missing values left out" in out
     assert "quasi-complete separation, family binomial" in out
     assert answer("verify", path, trial)["holds"] is True
 
@@ -153,12 +166,12 @@ def spoil(value, how):
     ],
 )
 def test_no_changed_file_is_verified(told, trial, how, sealed_again):
-    from rosenblatt.strictjson import seal_of
+    from rosenblatt.strictjson import compute_checksum
 
     path = proof_of(told, trial)
     value = spoil(json.loads(path.read_text()), how)
     if sealed_again:
-        value["seal"] = seal_of(value)
+        value["seal"] = compute_checksum(value)
     path.write_text(json.dumps(value))
     assert told("verify", path, trial)[0] in (1, 65)
 
@@ -169,10 +182,10 @@ def test_learn_names_the_columns_of_a_quasi_separable_verdict(told, tmp_path):
     )
     code, out, err = told("learn", "q.csv", "--target", "died", "--test-size", 0)
     assert code == 0, err
-    assert 'as a regression, 1 estimate is infinite: column "dose"' in out
+    assert '1 estimate is infinite: column "dose"' in out
     code, _, err = told("separable", "q.csv", "--target", "died")
     assert code == 1
-    assert "see separation --help" in err
+    assert "separation --help" in err
 
 
 def test_columns_are_what_they_are_for_learning(told, answer, tmp_path):
@@ -193,3 +206,104 @@ def test_text_is_refused_in_a_sentence(told, tmp_path):
     code, _, err = told("separation", "d.csv", "--target", "y")
     assert code in (64, 65)
     assert err.count("\n") == 1
+
+
+PANEL = "flow,tariff,from,year\n" + "".join(
+    f"{0 if k % 4 == 2 else k % 3},{k % 5},{'abcd'[k % 4]},{2000 + k % 3}\n" for k in range(48)
+)
+
+
+def test_a_formula_with_fixed_effects_and_its_proof(told, answer, tmp_path):
+    (tmp_path / "trade.csv").write_text(PANEL)
+    asked = ["separation", "trade.csv", "--family", "poisson", "--formula"]
+    value = answer(*asked, "flow ~ tariff | from + year", "--proof", "p.json", code=1)
+    names = [c["name"] for c in value["coefficients"]]
+    assert names[:5] == ["tariff", "from[a]", "from[b]", "from[c]", "from[d]"]
+    assert value["formula"] == "flow ~ tariff | from + year"
+    assert set(range(3, 49, 4)) <= set(value["separated"])
+    by_name = {c["name"]: c["estimate"] for c in value["coefficients"]}
+    assert by_name["from[c]"] == "-inf"
+    code, out, _ = told("verify", "p.json", "trade.csv")
+    assert code == 0
+    assert "formula flow ~ tariff | from + year" in out
+    (tmp_path / "trade.csv").write_text(PANEL.replace("2,2,a", "0,2,a"))
+    assert told("verify", "p.json", "trade.csv")[0] == 1
+
+
+def test_a_formula_leaves_rows_with_missing_values_out(told, answer, tmp_path):
+    lines = PANEL.splitlines()
+    lines[5] = lines[5].replace(",a,", ",,")
+    lines[9] = "1,NA,b,2001"
+    (tmp_path / "trade.csv").write_text("\n".join(lines) + "\n")
+    asked = ["trade.csv", "--family", "poisson", "--formula", "flow ~ tariff | from"]
+    value = answer("separation", *asked, "--proof", "p.json", code=1)
+    assert value["rows_left_out"] == 2
+    assert "rows 5 and 9" in told("separation", *asked)[1]
+    assert told("verify", "p.json", "trade.csv")[0] == 0
+
+
+def test_successes_and_failures_are_two_targets(told, answer, tmp_path):
+    (tmp_path / "d.csv").write_text("x,yes,no\n1,0,3\n2,0,1\n3,2,2\n4,5,0\n")
+    value = answer("separation", "d.csv", "--target", "yes,no", "--proof", "p.json", code=1)
+    assert value["separated"] == [1, 2, 4]
+    assert value["target"] == ["yes", "no"]
+    assert told("verify", "p.json", "d.csv")[0] == 0
+    by_formula = answer("separation", "d.csv", "--formula", "cbind(yes, no) ~ x", code=1)
+    assert by_formula["separated"] == [1, 2, 4]
+
+
+def test_survival_times_and_matched_sets(told, answer, tmp_path):
+    (tmp_path / "d.csv").write_text(
+        "x,z,months,died,set\n1,1,5,1,a\n0,2,6,0,a\n1,0,3,1,b\n0,1,4,0,b\n0,3,2,0,c\n"
+    )
+    how = ["--family", "cox", "--target", "months,died", "--groups", "set", "--ignore", "z"]
+    value = answer("separation", "d.csv", *how, "--proof", "p.json", code=1)
+    assert [(c["name"], c["estimate"]) for c in value["coefficients"]] == [("x", "inf")]
+    assert told("verify", "p.json", "d.csv")[0] == 0
+    how = ["--family", "conditional", "--formula", "died ~ x", "--groups", "set"]
+    value = answer("separation", "d.csv", *how, "--proof", "q.json", code=1)
+    assert value["separated"] == [1, 2, 3, 4]
+    assert told("verify", "q.json", "d.csv")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--formula", "flow ~ tarif"],
+        ["--formula", "flow ~ tariff +* year"],
+        ["--formula", "flow ~ tariff | from | year"],
+        ["--formula", "flow ~ __import__('os').system('true')"],
+        ["--formula", "flow ~ tariff", "--target", "flow"],
+        ["--formula", "flow ~ tariff", "--groups", "nothere"],
+        ["--target", "flow,tariff,year"],
+        ["--target", "flow,nothere"],
+        ["--target", "flow", "--family", "conditional"],
+        ["--target", "tariff,flow", "--family", "cox"],
+    ],
+)
+def test_a_model_that_cannot_be_asked_about_is_one_sentence(told, tmp_path, arguments):
+    (tmp_path / "trade.csv").write_text(PANEL)
+    code, _, err = told("separation", "trade.csv", *arguments)
+    assert code in (64, 65)
+    assert err.count("\n") == 1
+
+
+def test_a_constant_column_is_hinted_at_in_the_terms_of_the_shell(told, tmp_path):
+    (tmp_path / "d.csv").write_text("one,x,y\n1,1,no\n1,2,yes\n1,3,no\n1,4,yes\n")
+    assert "--no-intercept" in told("separation", "d.csv", "--target", "y")[1]
+
+
+def test_a_formula_in_a_proof_runs_no_code(told, tmp_path):
+    from rosenblatt import strictjson
+
+    (tmp_path / "trade.csv").write_text(PANEL)
+    asked = ["trade.csv", "--family", "poisson", "--formula", "flow ~ tariff"]
+    told("separation", *asked, "--proof", "p.json")
+    path = tmp_path / "p.json"
+    value = json.loads(path.read_text())
+    value["content"]["formula"] = "flow ~ I(open('made', 'w').write('x'))"
+    value.pop("seal")
+    path.write_text(strictjson.dump_with_checksum(value))
+    code = told("verify", "p.json", "trade.csv")[0]
+    assert code in (1, 64, 65)
+    assert not (tmp_path / "made").exists()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rosenblatt import solve as product
-from rosenblatt.accuracy import Accuracy, Trial
+from rosenblatt.accuracy import Accuracy, Evaluation
 from rosenblatt.clock import Deadline
 
 
@@ -41,8 +41,8 @@ def stages(monkeypatch):
 
         return called
 
-    monkeypatch.setattr(product, "quick_verdict", timed("verdict", product.quick_verdict))
-    monkeypatch.setattr(product, "learn_line", timed("line", product.learn_line))
+    monkeypatch.setattr(product, "_decide_quickly", timed("verdict", product._decide_quickly))
+    monkeypatch.setattr(product, "train_model", timed("line", product.train_model))
     return left
 
 
@@ -67,8 +67,8 @@ def test_what_was_cut_short_says_so(told, tmp_path, hurried):
     code, out, err = told("learn", file, "--time-limit", 1, "--cv", 3)
     assert code == 0, err
     assert "undecided: the time limit ended the search for a proof" in out
-    assert "when the time limit ended it" in out
-    assert "; the time limit ended learning in each" in out
+    assert "stopped by the time limit" in out
+    assert "; the time limit ended training in each" in out
 
 
 @pytest.mark.slow_without_jit
@@ -84,7 +84,7 @@ def test_json_names_the_stages_that_were_cut_short(answer, tmp_path, hurried):
 def test_pla_that_is_cut_short_says_so(told, tmp_path, hurried):
     file = write(tmp_path / "d.csv", *noisy())
     _, out, _ = told("learn", file, "--time-limit", 1, "--algorithm", "pla", "--test-size", 0)
-    assert "cycles when the time limit ended it" in out
+    assert "epochs, stopped by the time limit" in out
 
 
 def test_contradictory_rows_are_all_the_verdict_that_learning_needs(answer, tmp_path, hurried):
@@ -94,8 +94,8 @@ def test_contradictory_rows_are_all_the_verdict_that_learning_needs(answer, tmp_
     got = answer("learn", file, "--time-limit", 1, "--test-size", 0, "--report")
     assert got["verdict"]["verdict"] == "not separable"
     page = Path("report.html").read_text(encoding="utf-8")
-    assert "not separable: no line answers every row, proved in exact arithmetic" in page
-    assert "whether one is wrong nowhere was not looked for" in page
+    assert "not separable: no line classifies " in page
+    assert "not checked for quasi-separability" in page
     assert got["lower_bound"] >= 3
     assert got["cut_short"] == ["learning"]
 
@@ -128,14 +128,14 @@ def test_compiling_is_said_and_not_counted(told, tmp_path, monkeypatch):
     monkeypatch.setattr(product.Stopwatch, "not_counted", 7.5)
     for limit, notes in ((1e-9, 1), (1e6, 0)):
         _, _, err = told("learn", file, "--time-limit", limit, "--test-size", 0, with_notes=True)
-        said = "rosenblatt: compiling and loading took 7.5 s, which the time limit does not count."
-        assert err.splitlines() == [said] * notes
+        assert len(err.splitlines()) == notes
+        assert err.count("took 7.5 s") == notes
 
 
 def test_a_trial_says_how_many_of_its_lines_were_cut_short():
-    one = Accuracy.of_answers(np.array([1, -1, 1]), np.array([1, -1, -1]), 2)
-    folds = Trial("folds", (one, one, one), 6, cut_short=2)
-    assert folds.sentence().endswith("; the time limit ended learning in 2 of them")
-    alone = Trial("held out", (one,), 6, cut_short=1)
-    assert "learnt from the other 6 until the time limit" in alone.sentence()
+    one = Accuracy.of_predictions(np.array([1, -1, 1]), np.array([1, -1, -1]), 2)
+    folds = Evaluation("folds", (one, one, one), 6, cut_short=2)
+    assert folds.sentence().endswith("; the time limit ended training in 2 of them")
+    alone = Evaluation("held out", (one,), 6, cut_short=1)
+    assert "trained on the other 6 until the time limit" in alone.sentence()
     assert json.dumps(alone.to_json())

@@ -12,7 +12,7 @@ from rosenblatt.model import load
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Number, Parsed, Written
 from rosenblatt.read.data import read_data, read_in_passes
-from rosenblatt.read.plan import Wishes
+from rosenblatt.read.plan import ColumnOptions
 
 N = 80
 
@@ -42,7 +42,7 @@ def put(tmp_path):
 
 def read(source, layout=Layout(), **wishes):
     """The same file in memory and in passes, which must be taken alike."""
-    wishes = Wishes(**wishes)
+    wishes = ColumnOptions(**wishes)
     data = read_data(source, layout, wishes)
     passed = read_in_passes(source, layout, wishes)
     assert passed.plan == data.plan
@@ -75,7 +75,7 @@ def test_a_thousand_or_a_thousandth_is_not_guessed(put):
     data = read(put(lines(";", lambda i: f"{i % 9 + 1},125", lambda i: i, answer_of)))
     assert columns(data)["a"].kind == "category"
     (note,) = data.plan.notes
-    looks = 'column "a" looks like numbers ("1,125") but is taken as categories; number="a" reads'
+    looks = 'column "a" looks like numbers ("1,125") but is read as categories; number="a" reads'
     assert str(note).startswith(looks)
 
 
@@ -123,7 +123,7 @@ def test_columns_with_marks_are_named_with_the_option_that_reads_them(put, name)
     assert "a" not in columns(data)
     looks, left_out = map(str, data.plan.notes)
     assert looks.startswith('column "a" looks like numbers ("')
-    assert 'but is taken as ids; number="a" reads' in looks
+    assert 'but is read as ids; number="a" reads' in looks
     assert left_out.startswith('column "a" left out: different in every row')
     read_so = read(source, numbers=("a",))
     assert read_so.examples.X[0].tolist() == [first, 0.0]
@@ -147,13 +147,13 @@ def test_a_model_reads_marks_as_it_learnt_them_in_every_format(told, tmp_path, s
     (tmp_path / "new.jsonl").write_text('{"a": "9.75%"}\n{"a": "0.5%"}\n')
     code, out, err = told("predict", "model.json", "new.jsonl", "--json")
     assert code == 0, err
-    assert [row["answer"] for row in json.loads(out)["rows"]] == ["yes", "no"]
+    assert [row["prediction"] for row in json.loads(out)["rows"]] == ["yes", "no"]
     (tmp_path / "new.csv").write_text("a\n9.75%\n0.5\n")
     code, _, err = told("predict", "model.json", "new.csv")
     assert code == 65
     assert 'row 2, column "a": "0.5" is not a number with %' in err
     code, out, _ = told("predict", "model.json", "new.csv", "--missing", "empty", "--json")
-    assert [row["answer"] for row in json.loads(out)["rows"]] == ["yes", None]
+    assert [row["prediction"] for row in json.loads(out)["rows"]] == ["yes", None]
 
 
 def test_learning_predicting_and_verifying_agree_on_decimal_commas(told, tmp_path):
@@ -163,7 +163,7 @@ def test_learning_predicting_and_verifying_agree_on_decimal_commas(told, tmp_pat
     assert told("learn", "d.csv", "--target", "y", "--cv", 3)[0] == 0
     code, out, err = told("predict", "model.json", "d.csv", "--json")
     assert code == 0, err
-    assert json.loads(out)["answers"] == {"no": 40, "yes": 40}
+    assert json.loads(out)["predictions"] == {"no": 40, "yes": 40}
     (tmp_path / "new.csv").write_text("a;b\n2,5;3,5\n-1,5;1\n")  # b was whole when learnt
     code, out, err = told("predict", "model.json", "new.csv", "--json")
     assert code == 0, err

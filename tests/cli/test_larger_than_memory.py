@@ -22,13 +22,12 @@ from rosenblatt.read import (
     columnar,
     csv,
     data,
-    jsonlines,
-    libsvm,
+    lines,
     source,
 )
-from rosenblatt.read.convert import converted
+from rosenblatt.read.convert import convert_file
 from rosenblatt.read.data import Data, read_data, read_in_passes
-from rosenblatt.read.plan import Wishes
+from rosenblatt.read.plan import ColumnOptions
 from rosenblatt.scaling import Scaling
 
 FORMS = ["csv", "jsonl", "libsvm", "parquet", "feather", "npy", "fortran.npy", "float32.npy"]
@@ -38,7 +37,7 @@ N, D = 700, 4
 @pytest.fixture
 def small_batches(monkeypatch):
     """Batches of a few rows, so that a small file has many of them."""
-    for module in (csv, jsonlines, libsvm):
+    for module in (csv, lines):
         monkeypatch.setattr(module, "BLOCK", 4096)
     monkeypatch.setattr(columnar, "ROWS", 90)
     monkeypatch.setattr(columnar, "batch_bytes", lambda: 4096)
@@ -85,11 +84,11 @@ def write(path, X, y):
 
 
 def opened(path, **wishes):
-    return read_in_passes(Source.find(path), Layout(), Wishes(**wishes))
+    return read_in_passes(Source.find(path), Layout(), ColumnOptions(**wishes))
 
 
 def in_memory(path, **wishes):
-    return read_data(Source.find(path), Layout(), Wishes(**wishes)).examples
+    return read_data(Source.find(path), Layout(), ColumnOptions(**wishes)).examples
 
 
 @pytest.mark.parametrize("stored", [False, True])
@@ -102,13 +101,13 @@ def test_every_format_gives_the_corrections_of_the_run_in_memory(
     found, whole = opened(path, **wishes), in_memory(path, **wishes)
     if stored and form not in ("csv", "jsonl", "libsvm"):
         return  # only text is converted
-    found = Data.in_passes(converted(found.table), found.plan) if stored else found
+    found = Data.in_passes(convert_file(found.table), found.plan) if stored else found
     blocks = found.blocks
     assert sum(1 for _ in blocks.batches()) > 3
     budget = algorithms.Budget(20)
     run, corrected = algorithms.pla(whole, budget=budget), []
     done = algorithms.pla(
-        blocks, budget=budget, watch=lambda now: corrected.extend(now.corrected.tolist())
+        blocks, budget=budget, watch=lambda now: corrected.extend(now.updated.tolist())
     )
     assert corrected == run.trace.examples.tolist()
     assert done.hypothesis.w.tolist() == run.hypothesis.w.tolist()
@@ -153,9 +152,9 @@ def test_learn_goes_over_a_file_in_passes_by_itself_and_says_so(told, tmp_path, 
     assert "d.parquet needs about" in err
     assert "more than half of the 0.0 MB that is free: learning in passes over the file" in err
     steps = [line.split()[0] for line in out.splitlines() if line and line[0] != " "]
-    assert steps[:6] == ["read", "verdict", "learnt", "found", "tested", "wrote"]
-    assert "a line that answers all" in out
-    assert "a typical change moves the score by" in out
+    assert steps[:6] == ["read", "verdict", "trained", "found", "tested", "wrote"]
+    assert "a line that classifies all" in out
+    assert "change in score per standard deviation" in out
     code, out, _ = told("predict", "model.json", path)
     assert code == 0
     assert not list(tmp_path.glob("*.rosenblatt.parquet"))
@@ -186,7 +185,7 @@ def test_separable_and_verify_in_passes(answer, told, tmp_path, no_memory, monke
     path = write(tmp_path / "d.csv", X, y)
     got = answer("separable", path, "--target", "label", "--proof", "p.json", code=1)
     assert (got["verdict"], got["rows"]) == ("inseparable", len(y))
-    for one in got["blocking"]:
+    for one in got["conflict"]:
         row = one["row"] - 1
         assert [one["values"][f"f{j}"] for j in range(D)] == X[row].tolist()
     assert told("verify", "p.json", path)[0] == 0
@@ -229,7 +228,7 @@ def test_a_proof_made_one_way_holds_the_other_way(told, tmp_path, monkeypatch, s
 def test_rows_left_out_keep_the_numbers_of_the_others(answer, tmp_path, no_memory):
     (tmp_path / "d.csv").write_text("x,y\n,1\n0,0\n,0\n1,1\nn/a,1\n2,0\n")
     got = answer("separable", "d.csv", "--target", "y", "--missing", "drop", code=1)
-    assert sorted(one["row"] for one in got["blocking"]) == [2, 4, 6]
+    assert sorted(one["row"] for one in got["conflict"]) == [2, 4, 6]
     assert got["rows"] == 3
 
 
@@ -244,7 +243,7 @@ def test_text_is_converted_once_and_again_when_it_changes(told, tmp_path, no_mem
     written = kept.stat().st_mtime_ns
     code, again, err = told(*ask)
     assert (code, again) == (0, out)
-    assert "holds the rows of d.csv, which is unchanged: it is read" in err
+    assert "the rows of d.csv, which is unchanged" in err
     assert kept.stat().st_mtime_ns == written
     write(path, *examples(seed=1, wrong=3))
     code, _, err = told(*ask)
@@ -262,7 +261,7 @@ def test_conversion_can_be_refused_or_impossible(told, tmp_path, no_memory):
     code, also, err = told("separable", "d.csv", "--target", "label")
     assert (code, also) == (0, out)
     assert "cannot write d.csv.rosenblatt.parquet" in err
-    assert "the text is parsed anew in every pass" in err
+    assert "in every pass" in err
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "npy"])
@@ -288,8 +287,8 @@ def test_what_passes_cannot_do_is_said(told, tmp_path, no_memory):
 
 
 def test_free_memory_is_what_the_tightest_limit_leaves(monkeypatch, tmp_path):
-    monkeypatch.setattr(source, "_machine", lambda machine=source._machine(): machine)
-    assert 0 < source.free_memory() <= source._machine()
+    monkeypatch.setattr(source, "_machine_memory", lambda machine=source._machine_memory(): machine)
+    assert 0 < source.free_memory() <= source._machine_memory()
     (tmp_path / "here").mkdir()
     for name, text in (("memory.max", "5000"), ("memory.current", "4500")):
         (tmp_path / "here" / name).write_text(text + "\n")
@@ -311,7 +310,7 @@ assert run(["learn", "--stream", small, "--target", "label", "--no-scale", "-o",
 data = [line for line in open("/proc/self/status") if line.startswith("VmData")]
 most = 1024 * int(data[0].split()[1]) + int(limit)
 resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-sys.exit(run(["learn", path, "--target", "label", "--no-scale", "-o", out, "--cycles", "3"]))
+sys.exit(run(["learn", path, "--target", "label", "--no-scale", "-o", out, "--max-iter", "3"]))
 """
 
 
@@ -340,7 +339,7 @@ def test_a_file_of_eight_times_the_memory_is_learnt_from(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "learning in passes over the file" in done.stderr
-    assert f"a line that answers all {31 * rows:,} rows" in done.stdout
+    assert f"a line that classifies all {31 * rows:,} rows" in done.stdout
 
 
 def test_a_column_that_is_not_there_is_refused_before_the_rows_are_read(

@@ -10,15 +10,15 @@ import click
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.cli import VERBS, rosenblatt
-from rosenblatt.cli.spelling import OPTIONS, option, with_options
+from rosenblatt.cli import COMMANDS, rosenblatt
+from rosenblatt.cli.console import OPTIONS, option, with_options
 from rosenblatt.errors import DataError, FileRowError, UsageError
 from rosenblatt.messages import Message, Parameter, with_column, with_label
 
 SOURCE = Path(rb.__file__).parent
 BELOW = [path for path in SOURCE.rglob("*.py") if "cli" not in path.relative_to(SOURCE).parts]
 # What only the program takes: how to read a file, and the commands that Python has no function for.
-ONLY_OPTIONS = {"encoding", "follow", "format", "output", "resume", "separator", "to"}
+ONLY_OPTIONS = {"encoding", "follow", "format", "formula", "output", "resume", "separator", "to"}
 KEYWORDS = {
     name
     for function in (rb.learn, rb.separation)
@@ -46,7 +46,7 @@ def named():
 
 def options():
     context = click.Context(rosenblatt)
-    commands = [rosenblatt.get_command(context, name) for name in VERBS]
+    commands = [rosenblatt.get_command(context, name) for name in COMMANDS]
     return {
         name
         for command in commands
@@ -95,7 +95,7 @@ def test_no_text_below_the_interfaces_names_an_option():
 )
 def test_the_shell_and_python_spell_a_parameter_each_in_their_way(parameter, in_shell, in_python):
     error = UsageError("give ", parameter, ".")
-    assert error.spelled(option) == f"give {in_shell}."
+    assert error.render(option) == f"give {in_shell}."
     assert with_options(error.message) == f"give {in_shell}."
     if in_python is not None:
         assert str(error) == f"give {in_python}."

@@ -117,7 +117,7 @@ def test_each_line_is_predicted_then_learnt(program, tmp_path, form):
         assert again.state() == model.state()
     assert again.n_mistakes == model.n_mistakes
     assert re.search(
-        rf"400 seen, 400 learnt, {model.n_mistakes} mistakes .* no margin above .* rows a second",
+        rf"400 rows predicted, 400 trained on, {model.n_mistakes} mistakes .* rows per second",
         done.stderr,
     )
 
@@ -161,7 +161,7 @@ def test_json_prints_one_object_and_nothing_else(program, tmp_path):
     result = json.loads(done.stdout)
     assert result["mistakes"] == model.n_mistakes
     assert result["bound"] == model.bound(0.1)
-    assert (result["seen"], result["learnt"], result["bad lines"]) == (50, 50, 0)
+    assert (result["predicted"], result["trained on"], result["bad lines"]) == (50, 50, 0)
     assert result["labels"] == ["no", "yes"]
     assert (tmp_path / "out").read_text().split("\n") == [*said, ""]
     assert done.stderr == ""
@@ -243,7 +243,7 @@ def test_bad_lines_are_counted_reported_and_set_aside(program, tmp_path, form):
     rejected = (tmp_path / "bad").read_text().splitlines()
     assert sorted(rejected) == sorted(text for _, text in BAD[form])
     every_line = path.read_text().split("\n")
-    numbers = [int(n) for n in re.findall(r", line (\d+): .* it is left out\.", done.stderr)]
+    numbers = [int(n) for n in re.findall(r", line (\d+): .* skipped\.", done.stderr)]
     assert [every_line[n - 1] for n in numbers] == rejected
     assert f"{len(BAD[form])} bad lines" in done.stderr
 
@@ -278,7 +278,7 @@ def test_lines_may_end_as_old_systems_end_them(program, tmp_path):
         given = (tmp_path / "old.csv").read_bytes() if data == "-" else None
         done = program(data, "--json", "-o", tmp_path / "old", data=given)
         told, same = json.loads(done.stdout), json.loads(expected.stdout)
-        assert {**told, "rows a second": 0} == {**same, "rows a second": 0}
+        assert {**told, "rows per second": 0} == {**same, "rows per second": 0}
         assert (tmp_path / "old").read_bytes() == (tmp_path / "out").read_bytes()
 
 
@@ -286,7 +286,7 @@ def test_an_index_that_comes_twice_makes_a_bad_line(program, tmp_path):
     (tmp_path / "d.libsvm").write_text("1 1:2 2:1\n-1 3:1 1:2 3:4\n1 1:1_0\n-1 2:5\n")
     done = program(tmp_path / "d.libsvm", "-o", tmp_path / "out")
     assert 'line 2: "3:4" is not an index of its own with a value' in done.stderr
-    assert 'line 3: "1:1_0" is not an index of its own with a value' in done.stderr
+    assert 'line 3: "1:1_0" is not ' in done.stderr
 
 
 # What cannot be done is said in one sentence
@@ -336,18 +336,14 @@ def test_a_checkpoint_that_is_not_ones_own_is_refused(program, tmp_path):
     other = write_csv(tmp_path / "other.csv", *examples(50, seed=1))
     for arguments, code, sentence in [
         ([path], 64, "--resume"),
-        (
-            [path, "--resume", "--window", 7],
-            64,
-            "made with --window 1000, and this is with --window 7",
-        ),
+        ([path, "--resume", "--window", 7], 64, "with --window 1000"),
         ([other, "--resume"], 65, "not the stream"),
         ([write_csv(tmp_path / "short.csv", X[:3], y[:3]), "--resume"], 65, "ends before"),
     ]:
         done = program(*arguments, *kept)
         assert (done.returncode, sentence in done.stderr) == (code, True), done.stderr
     for text, sentence in [
-        (whole[: len(whole) // 2], "not whole"),
+        (whole[: len(whole) // 2], "damaged"),
         (whole.replace('"version": 1', '"version": 9'), "version 9"),
         (whole.replace('"bad":0', '"bad":1'), "was changed"),
     ]:
@@ -358,7 +354,7 @@ def test_a_checkpoint_that_is_not_ones_own_is_refused(program, tmp_path):
     (folder / "checkpoint.json").write_text(whole)
     (tmp_path / "out").write_bytes(said[:10])
     done = program(path, *kept, "--resume")
-    assert (done.returncode, "bytes and had" in done.stderr) == (65, True)
+    assert (done.returncode, "out has 10 bytes" in done.stderr) == (65, True)
 
 
 def test_a_folder_in_use_is_refused(program, tmp_path):
@@ -510,8 +506,8 @@ def test_learning_in_passes_makes_the_corrections_of_order_cycle(tmp_path, capfd
     assert run(["learn", "--stream", str(path), *arguments]) == 0
     clf = rb.Perceptron().fit(X, y)
     result = json.loads(capfd.readouterr().out)
-    assert result["corrections"] == clf.n_updates_
-    assert (result["cycles"], result["mistakes"]) == (clf.n_iter_, 0)
+    assert result["updates"] == clf.n_updates_
+    assert (result["epochs"], result["mistakes"]) == (clf.n_iter_, 0)
     model = rb.load(tmp_path / "m.json")
     assert model.hypothesis.w.tolist() == clf.weights_.tolist()
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.read.jsonlines import DEEPEST, too_deep
+from rosenblatt.read.lines import MAX_DEPTH, is_too_deep
 
 NOTES = ["Call me when you are free, free!", "the meeting is moved to Monday", "ok"]
 
@@ -114,9 +114,9 @@ def test_a_column_with_nothing_in_it_is_left_out(told, tmp_path):
     (tmp_path / "d.csv").write_text("a,empty,label\n" + "1,,0\n2,,1\n" * 5)
     code, out, err = told("stream", "d.csv")
     assert (code, out.count("\n")) == (0, 10)
-    assert 'column "empty" left out: nothing in the first 10 lines.' in err
+    assert 'column "empty" left out' in err
     code, _, err = told("stream", "d.csv", "--checkpoint", "kept")  # it may yet come
-    assert (code, 'column "empty": there is nothing' in err) == (65, True)
+    assert (code, 'column "empty": the value is missing' in err) == (65, True)
 
 
 def test_a_last_line_without_its_end_tells_what_columns_are(told, tmp_path):
@@ -168,7 +168,7 @@ def test_a_hundred_equal_complaints_are_one_with_a_count(told, tmp_path):
     assert code == 0
     assert err == (
         'rosenblatt: d.csv, line 3: column "a": "abc" is not a number '
-        "(and 99 more lines like it); they are left out.\n"
+        "(and 99 more lines like it); skipped.\n"
     )
 
 
@@ -177,8 +177,8 @@ def test_complaints_that_come_again_later_are_counted_at_the_end(told, tmp_path)
     code, _, err = told("stream", "d.csv", "--quiet", "--checkpoint", "kept", "--every", "4")
     assert code == 0
     first, *others, last = err.splitlines()
-    assert 'line 3: column "a": "abc" is not a number; it is left out.' in first
-    assert "later 9 more lines like line 3" in last
+    assert 'line 3: column "a": "abc" is not a number; skipped.' in first
+    assert "9 later lines like line 3" in last
     assert not others
 
 
@@ -230,7 +230,7 @@ def test_lines_nested_deep_are_bad_lines(told, tmp_path, deep, pair, first):
     (tmp_path / "d.jsonl").write_text("\n".join(lines) + "\n")
     code, out, err = told("stream", "d.jsonl", "--target", "label", "--quiet")
     assert (code, out.count("\n")) == (0, 2)
-    assert f"line {1 if first else 3}: it is nested more than {DEEPEST} deep" in err
+    assert f"line {1 if first else 3}: it is nested more than {MAX_DEPTH} deep" in err
     code, _, err = told("learn", "d.jsonl", "--target", "label", "-o", "m.json")
     assert (code, err.count("\n"), "nested more than" in err) == (65, 1, True)
 
@@ -245,9 +245,9 @@ def test_a_value_over_many_lines_is_refused_as_well(told, tmp_path, between):
 
 
 def test_brackets_in_text_and_side_by_side_are_not_deep():
-    assert not too_deep(json.dumps({"a": "[" * 500, 'b"': "{" * 500}).encode())
-    assert not too_deep(json.dumps([[]] * 500).encode())
-    assert not too_deep(json.dumps({"a": '\\"[[' * 100}).encode())
-    assert not too_deep(json.dumps(["[", "x"] * 100).encode())
-    assert too_deep(b'{"a": ' * 65)
-    assert too_deep(b'["\\"", ' + b"[" * DEEPEST)
+    assert not is_too_deep(json.dumps({"a": "[" * 500, 'b"': "{" * 500}).encode())
+    assert not is_too_deep(json.dumps([[]] * 500).encode())
+    assert not is_too_deep(json.dumps({"a": '\\"[[' * 100}).encode())
+    assert not is_too_deep(json.dumps(["[", "x"] * 100).encode())
+    assert is_too_deep(b'{"a": ' * 65)
+    assert is_too_deep(b'["\\"", ' + b"[" * MAX_DEPTH)

@@ -55,11 +55,11 @@ def refused(stream, folder, *arguments):
 def test_another_output_is_refused_and_left_as_it_is(stream, begun):
     (begun / "OTHER").write_text("somebody's diary\n" * 100)
     err = refused(stream, begun, "-o", "OTHER", "--rejects", "bad")
-    assert "made with --output out, not OTHER" in err
+    assert "--output out, not for OTHER" in err
     err = refused(stream, begun, "-o", "out", "--rejects", "OTHER")
-    assert "made with --rejects bad, not OTHER" in err
+    assert "--rejects bad, not for OTHER" in err
     assert "without" not in refused(stream, begun, "-o", "out")
-    assert "made with --output out" in refused(stream, begun, "--rejects", "bad")
+    assert "--output out, not for standard output" in refused(stream, begun, "--rejects", "bad")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_an_output_that_was_edited_between_runs_is_refused(stream, begun, edit):
 def test_an_output_that_is_gone_is_not_begun_anew(stream, begun):
     (begun / "out").unlink()
     err = refused(stream, begun, "-o", "out", "--rejects", "bad")
-    assert "out has 0 bytes and had" in err
+    assert "out has 0 bytes" in err
     refused(stream, begun, "-o", "new", "--rejects", "new too")
 
 
@@ -150,8 +150,8 @@ def test_what_no_checkpoint_knows_is_kept_beside_it(stream, tmp_path):
     crashed(tmp_path)
     (tmp_path / "out").write_text("of whom?\n")
     code, _, err = stream("--resume", "-o", "out", until=3)
-    assert (code, "out.taken-back" in err) == (0, True)
-    assert (tmp_path / "kept" / "out.taken-back").read_text() == "of whom?\n"
+    assert (code, "out.removed" in err) == (0, True)
+    assert (tmp_path / "kept" / "out.removed").read_text() == "of whom?\n"
     assert (tmp_path / "out").read_text().count("\n") == 3
 
 
@@ -196,7 +196,7 @@ def test_with_a_checkpoint_a_last_line_without_its_end_waits(told, tmp_path, for
     code, _, err = told(*arguments)
     number = begin.count("\n") + 1
     assert (code, err.count("\n")) == (0, 1), err
-    assert f"line {number} has no end yet" in err
+    assert f"line {number} is incomplete" in err
     assert (tmp_path / "out").read_text().count("\n") == 2
     path.write_text(begin + half + rest)
     code, _, err = told(*arguments, "--resume")
@@ -261,8 +261,8 @@ def test_lines_added_by_others_to_what_the_shell_appends_to_are_kept(tmp_path):
     with open(tmp_path / "out", "a") as file:
         file.write("done\n")
     done = subprocess.run(command, shell=True, cwd=tmp_path, check=True, stderr=subprocess.PIPE)
-    assert b"kept/output.taken-back" in done.stderr
-    assert (tmp_path / "kept" / "output.taken-back").read_text() == "done\n"
+    assert b"kept/output.removed" in done.stderr
+    assert (tmp_path / "kept" / "output.removed").read_text() == "done\n"
     (tmp_path / "out").write_text("changed\n" * 20)
     done = subprocess.run(command, shell=True, cwd=tmp_path, check=False, stderr=subprocess.PIPE)
     assert done.returncode == 65

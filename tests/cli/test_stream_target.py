@@ -71,7 +71,7 @@ def test_labels_may_come_late(told, tmp_path, late):
     code, out, err = told("stream", file, "--target", "label", "--save", "model.json")
     assert code == 0
     assert out.splitlines()[:6] == [""] * 6
-    assert f"{len(rows)} seen, {len(ROWS)} learnt" in err
+    assert f"{len(rows)} rows predicted, {len(ROWS)} trained on" in err
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])

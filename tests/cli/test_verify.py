@@ -11,17 +11,17 @@ from tried import times, tried
 
 import rosenblatt as rb
 from rosenblatt.cli import run
-from rosenblatt.evidence.parts import Part
+from rosenblatt.evidence.certificate import Conflict
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.tree import Tree, Weighting
 from rosenblatt.examples import Examples
 from rosenblatt.model import proof_to_json
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Category, Entries, Flag, Number, Words
-from rosenblatt.read.data import read_data, taken
-from rosenblatt.read.encoding import Answers, Encoding
-from rosenblatt.read.plan import Wishes
-from rosenblatt.strictjson import seal_of
+from rosenblatt.read.data import encode_rows, read_data
+from rosenblatt.read.encoding import Encoding, TargetColumn
+from rosenblatt.read.plan import ColumnOptions
+from rosenblatt.strictjson import compute_checksum
 
 SEEDS = range(times(12))
 
@@ -47,7 +47,7 @@ def write(path, rows):
 
 def forged_proof(plan, table):
     """A proof for whatever a plan makes of a table, as somebody with the solver would make it."""
-    examples, _ = taken(plan, table, "data")
+    examples, _ = encode_rows(plan, table, "data")
     return rb.separability(examples.X, examples.y).proof
 
 
@@ -85,13 +85,13 @@ def forgeries(plan, rng):
     yield "fewer words", but(text=Words("text", columns["text"].values[:1]))
     yield "the text as entries", but(text=Entries("text", 1, 4))
     yield "another mean", but(b=replace(columns["b"], mean=columns["b"].mean + 100))
-    yield "the flipped answers", replace(plan, answers=Answers("y", ("yes", "no")))
-    yield "other answers", replace(plan, answers=Answers("y", ("no", "maybe")))
+    yield "the flipped answers", replace(plan, target=TargetColumn("y", ("yes", "no")))
+    yield "other answers", replace(plan, target=TargetColumn("y", ("no", "maybe")))
     yield (
         "the flag as the answers",
-        replace(but(member=None), answers=Answers("member", (False, True))),
+        replace(but(member=None), target=TargetColumn("member", (False, True))),
     )
-    yield "one against the rest", replace(plan, answers=Answers("y", ("not yes", "yes"), True))
+    yield "one against the rest", replace(plan, target=TargetColumn("y", ("not yes", "yes"), True))
     for missing in ("drop", "mean", "error"):
         encoding = replace(plan.encoding, missing=missing)
         yield f"missing {missing}", replace(plan, encoding=encoding)
@@ -128,7 +128,7 @@ def numbers_of(rows, said):
         assert len(block[0]) == column["features"]
         blocks.append(block)
     X = np.hstack([np.array(block, dtype=float) for block in blocks])
-    y = [row[said["answers"]["column"]] for row in cells]
+    y = [row[said["target"]["column"]] for row in cells]
     kept = [i for i in range(len(cells)) if i + 1 not in out]
     assert len(kept) == said["rows"]
     return X[kept], [y[i] for i in kept]
@@ -143,7 +143,7 @@ def test_no_forged_plan_verifies_what_is_not_true_as_described(seed, tmp_path, c
     rng, rows = random.Random(seed), table_of(seed)
     path, proof = tmp_path / "d.csv", tmp_path / "p.json"
     write(path, rows)
-    wishes = Wishes(
+    wishes = ColumnOptions(
         target="y", ignore=("id",), texts=("text",), missing=rng.choice(["drop", "mean"])
     )
     found = read_data(Source.find(str(path)), Layout(), wishes)
@@ -161,10 +161,10 @@ def test_no_forged_plan_verifies_what_is_not_true_as_described(seed, tmp_path, c
         if code == 0:
             said = json.loads(out)
             X, y = numbers_of(rows, said)
-            assert said["answers"]["column"] not in [c["name"] for c in said["columns"]], what
+            assert said["target"]["column"] not in [c["name"] for c in said["columns"]], what
             assert rb.separability(X, y).verdict == said["claim"], what
             told = {c["name"] for c in said["columns"]} | set(said["columns_left_out"])
-            assert told | {said["answers"]["column"]} == set(rows[0]), what
+            assert told | {said["target"]["column"]} == set(rows[0]), what
             verified += 1
         else:
             assert code in (1, 65), (what, err)
@@ -204,7 +204,7 @@ def test_a_change_without_a_new_seal_is_refused(tmp_path, capfd):
         change(value)
         proof.write_text(json.dumps(value))
         assert run(["verify", str(proof), str(path)]) == 65
-        assert "its seal does not fit" in capfd.readouterr().err
+        assert "checksum" in capfd.readouterr().err
     proof.write_text(json.dumps(whole, indent=7))  # the same, written otherwise
     assert run(["verify", str(proof), str(path)]) == 0
 
@@ -223,17 +223,17 @@ def test_what_is_verified_is_told(tmp_path, capfd):
     assert 'true or false: "member"' in out
     assert 'counts of 4 words: "text"' in out
     assert 'left out  "id"' in out
-    assert 'answers   column "y": yes against no' in out
-    assert f"{14 - len(empty)} of 14 rows; left out because a number or the answer" in out
+    assert 'labels    column "y": yes against no' in out
+    assert f"{14 - len(empty)} of 14 rows; left out because a number or the label" in out
     assert all(number in out for number in empty)
     assert f"holds for {14 - len(empty)} of 14 rows of {path} with" in out
-    assert out.endswith(" every row, in exact arithmetic\n")
+    assert out.endswith(" every row correctly, in exact arithmetic\n")
 
 
 def test_passes_over_a_file_tell_and_refuse_the_same(tmp_path, capfd, monkeypatch):
     path, proof = tmp_path / "d.csv", tmp_path / "p.json"
     write(path, table_of(5))
-    wishes = Wishes(target="y", ignore=("id",), texts=("text",), missing="drop")
+    wishes = ColumnOptions(target="y", ignore=("id",), texts=("text",), missing="drop")
     found = read_data(Source.find(str(path)), Layout(), wishes)
     for what, plan in forgeries(found.plan, random.Random(5)):
         try:
@@ -243,7 +243,7 @@ def test_passes_over_a_file_tell_and_refuse_the_same(tmp_path, capfd, monkeypatc
         proof.write_text(proof_to_json(plan, made))
         answers = []
         for passes in (False, True):
-            monkeypatch.setattr("rosenblatt.cli.verify.too_large", lambda *_, yes=passes: yes)
+            monkeypatch.setattr("rosenblatt.cli.verify.needs_passes", lambda *_, yes=passes: yes)
             code = run(["verify", str(proof), str(path), "--json"])
             answers.append((code, capfd.readouterr()))
         assert answers[0] == answers[1], what
@@ -262,15 +262,15 @@ def test_a_proof_alone_is_told_about_as_well(tmp_path, capfd):
 
 ALONG_A_LINE = ([[0.0], [1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1, 0])
 PARTS = (
-    Part((0, 1, 2), (1, 2, 1)),
-    Part((0, 1, 4), (3, 4, 1)),
-    Part((2, 3, 4), (1, 2, 1)),
+    Conflict((0, 1, 2), (1, 2, 1)),
+    Conflict((0, 1, 4), (3, 4, 1)),
+    Conflict((2, 3, 4), (1, 2, 1)),
 )
 ASKED = Tree((2, -1, -2), (Weighting(1, (1,), (1,)), Weighting(1, (0, 2), (1, 1))))
 BOUNDS = {
-    "3 blocking sets, 1 branch": (2, PARTS, {"tree": ASKED}),
-    "1 blocking set": (1, PARTS[:1], {}),
-    "a walk through all cells": (2, (), {"walk": "cells"}),
+    "3 conflicts, 1 branch": (2, PARTS, {"tree": ASKED}),
+    "1 conflict": (1, PARTS[:1], {}),
+    "enumeration of all cells": (2, (), {"enumeration": "cells"}),
 }
 
 
@@ -279,12 +279,19 @@ BOUNDS = {
 def test_a_bound_on_mistakes_is_verified_and_its_size_is_told(
     tmp_path, capfd, monkeypatch, size, passes
 ):
-    monkeypatch.setattr("rosenblatt.cli.verify.too_large", lambda *_: passes)
+    monkeypatch.setattr("rosenblatt.cli.verify.needs_passes", lambda *_: passes)
     file, path = tmp_path / "p.json", tmp_path / "d.csv"
     path.write_text("x,y\n" + "".join(f"{n},{n % 2}\n" for n in range(5)))
     cost, parts, more = BOUNDS[size]
     proof = Proof.of_mistakes(Examples.from_arrays(*ALONG_A_LINE), cost, parts, **more)
-    asked = ["verify", str(file), str(path), "--target", "y", *["--again"] * bool(proof.walk)]
+    asked = [
+        "verify",
+        str(file),
+        str(path),
+        "--target",
+        "y",
+        *["--again"] * bool(proof.enumeration),
+    ]
     file.write_text(proof.to_json())
     assert run(asked) == 0
     out = capfd.readouterr().out
@@ -310,7 +317,7 @@ def test_what_learn_proves_of_the_fewest_mistakes_is_verified(tmp_path, capfd, c
     asked = ["learn", str(path), "--algorithm", "fewest", "--test-size", "0", *model]
     assert run([*asked, "--target", "y", "--proof", str(file), "--json"]) == 0
     told = json.loads(capfd.readouterr().out)
-    walked = told["proved_by"] == "a walk through all cells"
+    walked = told["proved_by"] == "enumeration of all cells"
     assert (told["optimal"] or columns > 2, walked) == (True, columns == 2)
     assert run(["verify", str(file), str(path), *["--again"] * walked]) == 0
     out = capfd.readouterr().out
@@ -320,14 +327,14 @@ def test_what_learn_proves_of_the_fewest_mistakes_is_verified(tmp_path, capfd, c
 
 def test_built_in_examples_have_no_file_to_verify_a_proof_on(tmp_path, capfd):
     assert run(["learn", "--proof", str(tmp_path / "p.json")]) == 64
-    assert "--proof is for a file; give DATA." in capfd.readouterr().err
+    assert "give DATA" in capfd.readouterr().err
 
 
 def test_a_proof_that_no_file_settles_is_not_refuted(tmp_path, capfd):
     file, path = tmp_path / "p.json", tmp_path / "d.csv"
     path.write_text("x,y\n" + "".join(f"{n},{n % 2}\n" for n in range(5)))
     examples = Examples.from_arrays(*ALONG_A_LINE)
-    file.write_text(Proof.of_mistakes(examples, 2, walk="cells").to_json())
+    file.write_text(Proof.of_mistakes(examples, 2, enumeration="cells").to_json())
     assert run(["verify", str(file), str(path)]) == 64
     assert "Give --again." in capfd.readouterr().err
     weighted = examples.weighted([1.0, 2.0, 1.0, 1.0, 1.0])
@@ -347,10 +354,10 @@ def test_an_older_file_and_another_target_are_refused_with_what_to_do(tmp_path, 
     assert 'the labels in column "y"' in capfd.readouterr().err
     value = json.loads(proof.read_text())
     value["format"] = 1
-    value["seal"] = seal_of(value)
+    value["seal"] = compute_checksum(value)
     proof.write_text(json.dumps(value))
     assert run(["verify", str(proof), str(path)]) == 65
-    assert "Make it again with rosenblatt separable" in capfd.readouterr().err
+    assert "rosenblatt separable" in capfd.readouterr().err
 
 
 def test_a_model_never_has_the_answers_as_a_feature(tmp_path):
@@ -358,7 +365,7 @@ def test_a_model_never_has_the_answers_as_a_feature(tmp_path):
     model = rb.Model(
         Encoding((Number("a"),)),
         rb.Perceptron().fit([[0.0], [1.0]], [0, 1])._hypothesis(),
-        Answers("y", (0, 1)),
+        TargetColumn("y", (0, 1)),
     )
     model.save(path)
     value = json.loads(path.read_text())

@@ -17,7 +17,7 @@ from strategies import with_margin
 
 from rosenblatt.dask import ClusterError, Perceptron
 from rosenblatt.dask.mixing import KIND
-from rosenblatt.files import read_sealed
+from rosenblatt.files import read_checksummed
 
 pytestmark = [
     pytest.mark.slow_without_jit,
@@ -99,7 +99,7 @@ def test_a_killed_scheduler_ends_the_run_and_resume_gives_the_same_bits(client, 
         lost.wait_for_workers(1, timeout=LIMIT)
 
         def kill_after_some_rounds():
-            cluster.until(lambda: file.exists() and read_sealed(file, KIND)["state"]["rounds"])
+            cluster.until(lambda: file.exists() and read_checksummed(file, KIND)["state"]["rounds"])
             cluster.scheduler.kill()
 
         with after(0.0, kill_after_some_rounds), pytest.raises(ClusterError) as stop:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import rosenblatt as rb
-from rosenblatt.evidence.parts import Part, claim_of_mistakes, claim_of_weight, claimed
+from rosenblatt.evidence.certificate import Conflict, claim_mistakes, claim_weight, parse_claim
 from rosenblatt.evidence.proof import Proof
 
 
@@ -51,14 +51,14 @@ def altered(rng, numbers, low, high):
 
 def _claim(rng, proof):
     weighs = "weigh" in proof.claim
-    cost = claimed(proof.claim, weighs) + Fraction(1, 4 if weighs else 1)
-    return replace(proof, claim=claim_of_weight(cost) if weighs else claim_of_mistakes(int(cost)))
+    cost = parse_claim(proof.claim, weighs) + Fraction(1, 4 if weighs else 1)
+    return replace(proof, claim=claim_weight(cost) if weighs else claim_mistakes(int(cost)))
 
 
 def _part(rng, proof):
-    if not proof.parts:
-        return replace(proof, parts=(Part((0, 1), (1, 1)),))
-    parts, at = list(proof.parts), int(rng.integers(len(proof.parts)))
+    if not proof.conflicts:
+        return replace(proof, conflicts=(Conflict((0, 1), (1, 1)),))
+    parts, at = list(proof.conflicts), int(rng.integers(len(proof.conflicts)))
     way = int(rng.integers(4))
     if way == 0:
         parts[at] = replace(parts[at], rows=altered(rng, parts[at].rows, -1, 9))
@@ -68,7 +68,7 @@ def _part(rng, proof):
         del parts[at]
     else:
         parts.insert(at, parts[int(rng.integers(len(parts)))])
-    return replace(proof, parts=tuple(parts))
+    return replace(proof, conflicts=tuple(parts))
 
 
 def node(rng, proof):
@@ -87,7 +87,7 @@ def weighting(rng, proof):
     if way == 0:
         one = replace(one, over=one.over + int(rng.integers(-2, 2)))
     elif way == 1:
-        one = replace(one, sets=altered(rng, one.sets, -1, len(proof.parts) + 1))
+        one = replace(one, sets=altered(rng, one.sets, -1, len(proof.conflicts) + 1))
     elif way == 2:
         one = replace(one, shares=altered(rng, one.shares, -1, 9))
     else:
@@ -97,19 +97,22 @@ def weighting(rng, proof):
 
 
 def _alike(rng, proof):
-    groups = list(proof.alike)
+    groups = list(proof.duplicates)
     if groups and rng.random() < 0.3:
-        return replace(proof, alike=tuple(groups[1:]))
+        return replace(proof, duplicates=tuple(groups[1:]))
     pair = tuple(sorted(rng.integers(-1, 9, size=2).tolist()))
-    return replace(proof, alike=(*groups, pair))
+    return replace(proof, duplicates=(*groups, pair))
 
 
 def _prices(rng, proof):
-    return replace(proof, prices="" if proof.prices and rng.random() < 0.5 else "ab" * 32)
+    return replace(
+        proof,
+        sample_weight_digest="" if proof.sample_weight_digest and rng.random() < 0.5 else "ab" * 32,
+    )
 
 
 def _walk(rng, proof):
-    return replace(proof, walk=("cells", "", "way")[int(rng.integers(3))])
+    return replace(proof, enumeration=("cells", "", "way")[int(rng.integers(3))])
 
 
 def _no_tree(rng, proof):

@@ -12,9 +12,9 @@ from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
+from rosenblatt.evidence.certificate import Conflict
 from rosenblatt.evidence.checker import Evidence, fingerprint
 from rosenblatt.evidence.integers import as_integers
-from rosenblatt.evidence.parts import Part
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
@@ -31,11 +31,11 @@ FLOATS = (math.inf, -math.inf, math.nan, 0.0, -0.0, 1.0, -1.0, TINY, HUGE, 1e155
 STRANGE = (math.inf, -math.inf, math.nan, 1.0, 0.5, True, np.int64(1), np.float64(1), "1", None)
 WEIGHTS = (-(2**1100), -2, -1, 0, 1, 2, 2**1100)
 PARTS = {
-    "XOR": Part((0, 1, 2, 3), (1, 1, 1, 1)),
-    "three in a row": Part((0, 1, 2), (1, 2, 1)),
-    "a line": Part((0, 1, 2), (1, 1, 1)),
-    "two on it": Part((0, 1), (1, 1)),
-    "tiny": Part((0, 2), (1, 1)),
+    "XOR": Conflict((0, 1, 2, 3), (1, 1, 1, 1)),
+    "three in a row": Conflict((0, 1, 2), (1, 2, 1)),
+    "a line": Conflict((0, 1, 2), (1, 1, 1)),
+    "two on it": Conflict((0, 1), (1, 1)),
+    "tiny": Conflict((0, 2), (1, 1)),
 }
 CLAIMS = ("separable", "quasi-separable", "inseparable", "at least 1 mistake")
 
@@ -86,7 +86,7 @@ def strangely_written(name):
 def holds(proof, name):
     """Whether it proves its claim: an obvious checker in fractions."""
     numbers = [*proof.weights]
-    for part in proof.parts:
+    for part in proof.conflicts:
         numbers += [*part.rows, *part.multipliers, part.rest]
     if any(type(v) is not int for v in numbers) or not isinstance(proof.x0, float):
         return False
@@ -97,11 +97,11 @@ def holds(proof, name):
     Z = [
         [(1 if a else -1) * v for v in [*x0, *map(Fraction, x)]] for x, a in zip(X, y, strict=True)
     ]
-    blocked = [blocks(part, Z) for part in proof.parts]
+    blocked = [blocks(part, Z) for part in proof.conflicts]
     if proof.claim.startswith("at least"):
         return not proof.weights and blocked == [True]
     if proof.claim == "inseparable":
-        spans = blocked == [True] and spanned(proof.parts[0], Z)
+        spans = blocked == [True] and spanned(proof.conflicts[0], Z)
         return not proof.weights and spans
     if len(proof.weights) != len(Z[0]):
         return False
@@ -180,7 +180,7 @@ def test_xor_is_not_separable_with_an_infinite_x0(x0, weights):
         lambda: proof.check_examples(InOrder(lambda: [examples])),
         lambda: Proof.from_json(proof.to_json()),
     ):
-        with pytest.raises(rb.ProofError, match="x0 is a finite float"):
+        with pytest.raises(rb.ProofError, match="x0"):
             check()
 
 
@@ -202,12 +202,12 @@ HUGE_VALUES = ("0x" + "f" * 2_000_000, 1 << 100_000, [1.5] * 500_000)
 @pytest.mark.parametrize("strange", HUGE_VALUES, ids=["text", "whole number", "list"])
 def test_a_value_without_end_is_refused_in_a_sentence_that_has_one(strange):
     proof = rb.separability(*SETS["XOR"]).proof
-    part = proof.parts[0]
+    part = proof.conflicts[0]
     for forged in (
         replace(proof, x0=strange),
         replace(proof, claim="x" * 2_000_000),
         replace(proof, weights=(strange,)),
-        replace(proof, parts=(replace(part, rows=(strange, *part.rows[1:])),)),
+        replace(proof, conflicts=(replace(part, rows=(strange, *part.rows[1:])),)),
     ):
         with pytest.raises(rb.ProofError) as refused:
             forged.check(*SETS["XOR"])

@@ -146,9 +146,9 @@ def test_weights_that_cannot_be_are_refused(weights):
         rb.guarantee(X, y, weights)
 
 
-def test_lengths_past_all_numbers_are_told():
+def test_squared_lengths_that_overflow_are_refused():
     clf = rb.Perceptron().fit([[3e300], [-4e300]], [1, -1])
-    with pytest.raises(ValueError, match=r"an example is 4e\+300 long, .*; scale the columns"):
+    with pytest.raises(ValueError, match=r"4e\+300"):
         rb.squeeze(clf.trace_, [0.0, 1.0])
 
 
@@ -157,7 +157,7 @@ def test_a_trace_without_its_examples_says_so():
 
     X, y, _ = planted(0)
     clf = pickle.loads(pickle.dumps(rb.Perceptron(max_iter=10**6).fit(X, y)))
-    with pytest.raises(ValueError, match="loaded without the examples"):
+    with pytest.raises(ValueError, match="loaded without"):
         rb.squeeze(clf.trace_, clf.weights_)
 
 

@@ -27,9 +27,11 @@ def asked(animal, **how):
     assert all(map(isinstance, (repr(s), s.explain(), s._repr_html_()), (str,) * 3))
     if s:
         assert s.bound >= 1 - 1e-9
-        told = rb.guarantee(animal.X, animal.y, zoo.near_one(s.weights), **x0)
-        assert all(map(isinstance, (str(told), told._repr_html_()), (str,) * 2))
-        assert told.margin >= 0
+        weights = zoo.near_one(s.weights)  # the smallest of them may be rounded to 0
+        guarantee = rb.guarantee(animal.X, animal.y, weights, **x0)
+        texts = str(guarantee), guarantee._repr_html_()
+        assert all(isinstance(text, str) for text in texts)
+        assert guarantee.margin >= 0 or not zoo.separates(weights.tolist(), animal)
     tried("hostile sets")
     return s
 
@@ -96,7 +98,7 @@ def test_the_fewest_mistakes_of_few_rows_are_known(seed):
     if animal.x0 < 0:
         return
     x0 = {"fit_intercept": bool(animal.x0), "intercept_scaling": animal.x0 or 1.0}
-    clf = rb.FewestMistakes(time_limit=0.01, random_state=0, **x0).fit(animal.X, animal.y)
+    clf = rb.FewestMistakes(time_limit=60, random_state=0, **x0).fit(animal.X, animal.y)
     found, s = clf.result_, rb.separability(animal.X, animal.y, **x0)
     assert found.mistakes >= zoo.mistakes(found.weights.tolist(), animal)
     assert (found.lower_bound == 0) == bool(s)
@@ -117,11 +119,11 @@ def test_a_line_is_found_among_the_smallest_and_the_largest_floats(X, y, fewest)
     assert (found.mistakes, found.lower_bound, found.optimal) == (fewest, fewest, True)
 
 
-def test_lines_that_floats_cannot_hold_are_said_to_be():
+def test_a_line_that_floats_cannot_hold_is_the_reason_to_stop():
     animal = zoo.animal(765)
     found = rb.fewest_mistakes(animal.X, animal.y, time_limit=0.01, random_state=0)
     if not found.optimal:
-        assert str(found) == "1 mistake; a line can make 0, but no floats were found that do"
+        assert (found.mistakes, found.lower_bound, found.stop_reason) == (1, 0, "floats")
 
 
 LEARNERS_AND_MORE = (*LEARNERS, lambda **x0: rb.FewestMistakes(time_limit=0.01, **x0))
@@ -151,7 +153,7 @@ def test_lengths_past_the_largest_float_are_said_to_be(form, widest):
     assert s.verdict == "separable"
     assert s.radius == math.inf
     assert s.bound == math.inf
-    assert "past all floats" in s.explain()
+    assert "overflows float64" in s.explain()
     assert s.margin == zoo.HUGE  # the largest float that it is not below
 
 
@@ -165,7 +167,7 @@ def test_a_margin_below_the_smallest_float_is_no_reason_to_fail():
     s = asked(zoo.Animal(np.array([[zoo.TINY], [2 * zoo.TINY]]), np.array([-1, 1]), 1.0, ""))
     assert s.verdict == "separable"
     assert (s.margin, s.bound) == (0.0, math.inf)
-    assert "past all floats" in repr(s)
+    assert "overflows float64" in repr(s)
 
 
 def test_entries_stored_twice_that_add_up_to_infinity_are_refused():

@@ -12,10 +12,9 @@ from scipy.sparse import csr_array
 from tried import tried
 
 import rosenblatt as rb
-from rosenblatt.blocks import AgainstRivals, take
 from rosenblatt.clock import NEVER
-from rosenblatt.evidence.separability import separability_of, soon_halted
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.evidence.separability import separability_of, try_pla
+from rosenblatt.examples import Examples, JointExamples, KeslerRows
 
 
 @st.composite
@@ -72,7 +71,7 @@ def test_it_does_not_matter_whether_the_rule_soon_halts(examples):
     X, y = examples
     found = rb.separability(X, y)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rosenblatt.evidence.separability.soon_halted", lambda *_: ((), 0))
+        patch.setattr("rosenblatt.evidence.separability.try_pla", lambda *_: ((), 0))
         searched = rb.separability(X, y)
     assert (found.verdict, found.proof.data) == (searched.verdict, searched.proof.data)
     assert searched.proof.check(X, y)
@@ -82,7 +81,7 @@ def test_it_does_not_matter_whether_the_rule_soon_halts(examples):
 
 def test_the_rule_is_given_up_where_it_corrects_as_much_as_before(monkeypatch):
     X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "c"]
-    halted, cycles = soon_halted(JointExamples.from_arrays(X, y), NEVER)
+    halted, cycles = try_pla(JointExamples.from_arrays(X, y), NEVER)
     assert halted == ()
     assert cycles < 1000
     monkeypatch.setattr("rosenblatt.engine.pla", interrupted)
@@ -96,7 +95,7 @@ def test_labels_that_no_floats_tell_apart_are_proved_by_whole_numbers():
     found = rb.separability(X, y)
     assert (found.verdict, found.weights) == ("separable", None)
     assert found.proof.check(X, y)
-    assert "the whole numbers of proof.weights do" in found.explain()
+    assert "the integers of proof.weights do" in found.explain()
 
 
 def interrupted(*_):
@@ -137,12 +136,11 @@ def test_pla_needs_no_more_corrections_than_the_bound(examples):
 def test_dense_and_sparse_rows_have_the_same_verdict_and_each_others_proof(examples, reduced, kind):
     X, y = examples
     one, two = (
-        AgainstRivals(JointExamples.from_arrays(Z, y), reduced)
-        for Z in (X, csr_array(X.astype(kind)))
+        KeslerRows(JointExamples.from_arrays(Z, y), reduced) for Z in (X, csr_array(X.astype(kind)))
     )
     every = range(len(y) * max(y))
-    Z = take(one, every).examples.X.toarray()
-    assert Z.tolist() == take(two, every).examples.X.toarray().tolist()
+    Z = one.take(every).examples.X.toarray()
+    assert Z.tolist() == two.take(every).examples.X.toarray().tolist()
     assert Z.tolist() == written(X, y)[:, (X.shape[1] + 1) * reduced :].tolist()
     sparse = csr_array(X.astype(kind))
     dense_says, sparse_says = rb.separability(X, y), rb.separability(sparse, y)
@@ -155,11 +153,11 @@ def test_rows_are_written_a_few_at_a_time(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.integers(-3, 4, (200, 2)).astype(float), rng.integers(0, 3, 200)
     whole = rb.separability(X, y)
-    monkeypatch.setattr("rosenblatt.blocks.ENTRIES", 64)
+    monkeypatch.setattr("rosenblatt.examples.ENTRIES", 64)
     parts = rb.separability(X, y)
     assert (parts.verdict, parts.proof.data) == (whole.verdict, whole.proof.data)
     assert whole.proof.check(X, y)
-    sizes = list(AgainstRivals(JointExamples.from_arrays(X, y)).each(lambda rows, _: rows.n))
+    sizes = list(KeslerRows(JointExamples.from_arrays(X, y)).each(lambda rows, _: rows.n))
     assert max(sizes) <= 16
     assert sum(sizes) == 400
 
@@ -170,8 +168,8 @@ def test_what_blocks_is_told_with_its_rival():
     assert found.verdict == "quasi-separable"  # c is apart from the others
     assert 'rb.separation(X, y, family="multinomial")' in found.explain()
     assert "0.5 of row 1 against a" in found.explain()
-    assert "rows 0, 1 and 2 cannot all be right" in repr(found)
-    with pytest.warns(UserWarning, match=r"Ask rosenblatt.separability\(X, y\)"):
+    assert "rows 0, 1 and 2 all correctly" in repr(found)
+    with pytest.warns(UserWarning, match=r"rosenblatt.separability\(X, y\)"):
         rb.Perceptron(max_iter=50).fit(X, y)
 
 

@@ -8,9 +8,9 @@ from scipy import sparse
 import rosenblatt as rb
 from rosenblatt.evidence import integers
 from rosenblatt.evidence.checker import product_signs
-from rosenblatt.evidence.integers import contradictions, distinct, kinds
-from rosenblatt.evidence.separability import contradicted
-from rosenblatt.evidence.signed import Signed
+from rosenblatt.evidence.integers import contradictions, drop_equal_rows, group_equal_rows
+from rosenblatt.evidence.separability import find_contradictions
+from rosenblatt.evidence.signedrows import SignedRows
 from rosenblatt.examples import Examples
 
 FORMATS = (np.asarray, sparse.csr_array)
@@ -42,7 +42,7 @@ def test_zero_modulo_enough_primes_is_zero(form):
         if len(z) > 1:  # orthogonal to the first row, by numbers of any size
             w = [z[1], -z[0], *[0] * (len(z) - 2)]
         found = integers.zero_products(
-            w, examples, rows, integers.primes_enough(w or [1], examples, rows)
+            w, examples, rows, integers.choose_primes(w or [1], examples, rows)
         )
         exact = [p == 0 for p in integers.exact_products(w, examples, rows.tolist())]
         assert found.tolist() == exact
@@ -54,8 +54,8 @@ def test_zero_modulo_enough_primes_is_zero(form):
 def test_one_of_each_kind_of_rows_is_looked_at(form):
     X = np.array([[1.0, 0.0], [2.0, 0.0], [1.0, -0.0], [1.0, 0.0], [2.0, 0.0]])
     examples = Examples.from_arrays(form(X), [1, 0, 1, 0, 0])
-    assert distinct(examples, np.arange(5)).tolist() == [0, 1, 3]
-    assert distinct(examples, np.array([2, 4])).tolist() == [2, 4]
+    assert drop_equal_rows(examples, np.arange(5)).tolist() == [0, 1, 3]
+    assert drop_equal_rows(examples, np.array([2, 4])).tolist() == [2, 4]
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -67,12 +67,12 @@ def test_rows_of_a_kind_are_equal_in_every_number_and_in_the_answer(form, differ
     X, y = table[rng.integers(0, different, n)], rng.integers(0, 2, n)
     examples = Examples.from_arrays(form(X), y)
     rows = np.sort(rng.choice(n, 400, replace=False))
-    firsts, places = kinds(examples, rows)
+    firsts, places = group_equal_rows(examples, rows)
     assert (X[firsts[places]] == X[rows]).all()
     assert (y[firsts[places]] == y[rows]).all()
     assert different > 3 or len(firsts) == 2 * different
     alike = {(*x, a): n for n, (x, a) in reversed(list(enumerate(zip(X.tolist(), y, strict=True))))}
-    every = distinct(examples, np.arange(n))
+    every = drop_equal_rows(examples, np.arange(n))
     assert every.tolist() == sorted(alike.values())
 
 
@@ -83,10 +83,10 @@ def test_many_equal_rows_are_counted_and_proved_together(form, monkeypatch):
     X, y = form(np.ones((n, 2))), np.repeat([1, 0, 1], n // 3)
     found = rb.fewest_mistakes(X, y, time_limit=0.01)
     assert (found.mistakes, found.lower_bound, found.optimal) == (n // 3, n // 3, True)
-    assert (found.proof.claim, len(found.proof.parts)) == (f"at least {n // 3} mistakes", 1)
+    assert (found.proof.claim, len(found.proof.conflicts)) == (f"at least {n // 3} mistakes", 1)
     assert found.proof.check(X, y)
-    blocked = contradicted(Examples.from_arrays(X, y))
-    assert len(blocked.blocking) == most
+    blocked = find_contradictions(Examples.from_arrays(X, y))
+    assert len(blocked.conflicts) == most
     assert blocked.proof.check(X, y)
 
 
@@ -142,9 +142,9 @@ def heavy_tails(n, d):
 @pytest.mark.parametrize("widest", [True, False])
 def test_raw_columns_are_decided_with_few_rows_in_fractions(monkeypatch, widest):
     taken = []
-    plain = Signed.exact_whole
+    plain = SignedRows.exact_whole
     monkeypatch.setattr(
-        Signed, "exact_whole", lambda self, rows: taken.append(len(rows)) or plain(self, rows)
+        SignedRows, "exact_whole", lambda self, rows: taken.append(len(rows)) or plain(self, rows)
     )
     X, y = heavy_tails(1500, 20)
     s = rb.separability(X, y, widest=widest)
@@ -180,5 +180,5 @@ def test_sums_of_rows_leave_out_what_they_are_told_to(form):
         sums, unit = integers.sum_of_rows(examples, without=[0])
         table = integers.integer_rows(examples, range(examples.n), unit)
         assert sums == [sum(column[1:]) for column in zip(*table, strict=True)]
-        listed = integers.combined([1] * examples.n, examples, np.arange(examples.n), unit)
+        listed = integers.sum_multiples([1] * examples.n, examples, np.arange(examples.n), unit)
         assert listed == [sum(column) for column in zip(*table, strict=True)]

@@ -1,4 +1,4 @@
-"""The fewest mistakes by all engines: what is said is true, and proved, whenever it ends."""
+"""The fewest mistakes by all engines: every claim is true and proved, whenever it ends."""
 
 import inspect
 import itertools
@@ -16,14 +16,14 @@ import rosenblatt as rb
 from rosenblatt.algorithms import cells, fewest
 from rosenblatt.algorithms.fewest import Gap, Search
 from rosenblatt.clock import NEVER
-from rosenblatt.evidence import covers, lowerbound, optimum
-from rosenblatt.evidence.parts import claimed
+from rosenblatt.evidence import hittingset, optimum
+from rosenblatt.evidence.certificate import parse_claim
 from rosenblatt.examples import Examples
 
 ALONE = {
-    "walk": optimum.cells,
-    "tree": lambda gap: covers.cover(gap, NEVER),
-    "disjoint sets": optimum.first_questions,
+    "enumeration": optimum.enumerate_cells,
+    "tree": lambda gap: hittingset.narrow_by_hitting_sets(gap, NEVER),
+    "disjoint sets": optimum.bound_quickly,
     "search": optimum.descend,
 }
 
@@ -65,7 +65,7 @@ def is_true(result, about, least):
     assert (result.proof is None) == (result.lower_bound == 0)
     if result.proof is not None:
         assert result.proof.check(X, y, s, again=True)
-        bound = claimed(result.proof.claim, s is not None)
+        bound = parse_claim(result.proof.claim, s is not None)
         assert bound <= least
         assert bound == least or not result.optimal
         assert float(bound) == pytest.approx(result.lower_bound, rel=1e-15)
@@ -84,14 +84,14 @@ def test_the_optimum_of_tiny_sets_is_that_of_brute_force(part):
 
 
 def by_one_engine(kind, about, monkeypatch):
-    """The result of an engine alone; a walk finds no sets that show the same."""
+    """The result of an engine alone; an enumeration gets no conflicts."""
     X, y, s, intercept = about
     examples = Examples.from_arrays(X, y, x0=float(intercept))
     examples = examples if s is None else examples.weighted(s)
     with monkeypatch.context() as patch:
         patch.setattr(optimum, "ENGINES", (ALONE[kind],))
-        if kind == "walk":
-            patch.setattr(optimum, "cover", lambda *given: None)
+        if kind == "enumeration":
+            patch.setattr(optimum, "narrow_by_hitting_sets", lambda *given: None)
         seconds = 0.05 if kind == "search" else 60.0
         return optimum.fewest_of(examples, Search(seconds, rng=np.random.default_rng(0)))
 
@@ -103,12 +103,12 @@ def test_whatever_an_engine_says_alone_is_true(kind, monkeypatch):
         about = tiny(1000 + seed)
         result = by_one_engine(kind, about, monkeypatch)
         is_true(result, about, brute_force(*about))
-        assert result.optimal or kind not in ("walk", "tree")
+        assert result.optimal or kind not in ("enumeration", "tree")
         tried("engines of fewest mistakes alone, beside brute force")
 
 
 @pytest.mark.slow_without_jit
-@pytest.mark.parametrize("kind", ["walk", "tree", "disjoint sets"])
+@pytest.mark.parametrize("kind", ["enumeration", "tree", "disjoint sets"])
 def test_no_corrupted_proof_of_an_engine_is_accepted_unless_it_is_true(kind, monkeypatch):
     rng = np.random.default_rng(7)
     refused = 0
@@ -121,14 +121,14 @@ def test_no_corrupted_proof_of_an_engine_is_accepted_unless_it_is_true(kind, mon
         assert found.check(proof, again=True)
         for changed in corruption.corrupted(rng, proof, 8):
             if corruption.holds(found, changed):
-                assert claimed(changed.claim, s is not None) <= found.fewest
+                assert parse_claim(changed.claim, s is not None) <= found.fewest
             else:
                 refused += 1
     assert refused >= 200
     tried("corrupted proofs of engines, none accepted that claims too much", refused)
 
 
-ROOMS = {inspect.getfile(room) for room in (covers, lowerbound, optimum, cells, fewest)}
+TRACED = {inspect.getfile(module) for module in (hittingset, optimum, cells, fewest)}
 
 
 class CtrlC:
@@ -147,7 +147,7 @@ class CtrlC:
 
     def call(self, frame, event, arg):
         name = frame.f_code.co_name
-        inside = frame.f_code.co_filename in ROOMS and name != "fewest_of"
+        inside = frame.f_code.co_filename in TRACED and name != "fewest_of"
         return self.line if inside and (name in self.functions or not self.functions) else None
 
     def line(self, frame, event, arg):
@@ -209,7 +209,7 @@ def test_ctrl_c_loses_no_branch_of_a_tree(monkeypatch):
     calm = by_one_engine("tree", about, monkeypatch)
     assert calm.proof.tree.branches > 0
     for lines in itertools.count(1):
-        with CtrlC(lines, ("run", "_ask", "_take")) as pressed:
+        with CtrlC(lines, ("run", "_branch", "_keep")) as pressed:
             result = by_one_engine("tree", about, monkeypatch)
         is_true(result, about, calm.lower_bound)
         tried("searches for fewest mistakes ended at any line, by Ctrl-C")
@@ -219,26 +219,26 @@ def test_ctrl_c_loses_no_branch_of_a_tree(monkeypatch):
 
 
 @pytest.mark.slow_without_jit
-def test_who_waits_for_a_walk_is_told_of_it(monkeypatch):
-    for other in ("sprint", "cover"):
+def test_an_enumeration_reports_its_progress(monkeypatch):
+    for other in ("sprint", "narrow_by_hitting_sets"):
         monkeypatch.setattr(optimum, other, lambda *given: None)
     X, y, _, _ = noisy(3)
-    told = []
+    reports = []
 
     def watch(mistakes, steps, bound):
-        told.append((mistakes, bound))
+        reports.append((mistakes, bound))
 
     gap = Gap(Examples.from_arrays(X, y), Search(60.0, watch=watch))
-    optimum.cells(gap)
+    optimum.enumerate_cells(gap)
     assert gap.closed
-    assert all(mistakes >= gap.mistakes and bound <= gap.bound for mistakes, bound in told)
-    assert told
+    assert all(mistakes >= gap.mistakes and bound <= gap.bound for mistakes, bound in reports)
+    assert reports
 
 
 @pytest.mark.slow_without_jit
 def test_a_card_says_how_the_proof_is_checked(monkeypatch):
     seen = set()
-    for kind, weights in itertools.product(("walk", "tree"), (None, [1.0, 2.0, 1.0])):
+    for kind, weights in itertools.product(("enumeration", "tree"), (None, [1.0, 2.0, 1.0])):
         X, y, s = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0]), weights
         result = by_one_engine(kind, (X, y, s, True), monkeypatch)
         assert result.proof.how in result._repr_html_()

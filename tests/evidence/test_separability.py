@@ -19,8 +19,8 @@ from sklearn.datasets import load_iris, load_svmlight_file
 from tried import tried
 
 import rosenblatt as rb
-from rosenblatt.evidence.decide import part_or_weights
-from rosenblatt.evidence.signed import Signed
+from rosenblatt.evidence.decision import find_conflict_or_weights
+from rosenblatt.evidence.signedrows import SignedRows
 from rosenblatt.examples import Examples
 
 SHAPES = [(30, 2), (60, 5), (200, 8)]
@@ -128,7 +128,7 @@ def test_the_numbers_of_a_proof_do_not_grow_with_the_rounds_it_took(d, seed):
     assert s.verdict == "inseparable"
     assert s.passes > 10  # a few for each round
     # As in one system of equations: the digits of a float for each unknown.
-    longest = max(m.bit_length() for part in s.proof.parts for m in part.multipliers)
+    longest = max(m.bit_length() for part in s.proof.conflicts for m in part.multipliers)
     assert longest < 60 * (d + 2)
 
 
@@ -174,7 +174,7 @@ def test_three_on_a_line_make_it_quasi_separable():
     X = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [5.0, 1.0], [4.0, -1.0]]
     s = decided(X, [1, 0, 1, 1, 0])
     assert s.verdict == "quasi-separable"
-    assert [part.rows for part in s.blocking] == [(0, 1, 2)]
+    assert [part.rows for part in s.conflicts] == [(0, 1, 2)]
     assert s.bound is None
     assert s.margin is None
 
@@ -183,7 +183,7 @@ def test_xor_is_inseparable():
     s = decided([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1])
     assert s.verdict == "inseparable"
     assert not s
-    assert s.blocking[0].multipliers == (1, 1, 1, 1)
+    assert s.conflicts[0].multipliers == (1, 1, 1, 1)
 
 
 @pytest.mark.parametrize("d", range(3, 7))
@@ -197,7 +197,7 @@ def test_contradictory_doubles_are_named_first(labelled):
     X, y = labelled
     s = decided(X, y)
     assert s.verdict in ("quasi-separable", "inseparable")
-    a, b = s.blocking[0].rows
+    a, b = s.conflicts[0].rows
     assert (X[a] == X[b]).all()
     assert y[a] != y[b]
 
@@ -206,7 +206,7 @@ def test_contradictory_doubles_are_named_first(labelled):
 def test_rows_of_zeros_are_never_right(labelled):
     s = decided(*labelled, fit_intercept=False)
     assert s.verdict == "quasi-separable"
-    assert len(s.blocking[0].rows) == 1
+    assert len(s.conflicts[0].rows) == 1
 
 
 @given(make.labelled(max_rows=8, max_columns=3), st.integers(-9, 9))
@@ -372,18 +372,20 @@ def test_explaining_separable_data():
 
 def test_explaining_inseparable_data_names_rows_and_shares():
     s = decided([[0.0], [1.0], [2.0], [2.0]], [0, 1, 0, 1])
-    assert "rows 2 and 3 cannot all be right.\n" in s.explain()
+    assert "rows 2 and 3 both correctly" in s.explain()
     assert "\n0.5 of row 2 and 0.5 of row 3, each times" in s.explain()
-    assert [len(part.rows) for part in s.blocking] == sorted(len(p.rows) for p in s.blocking)
+    assert [len(part.rows) for part in s.conflicts] == sorted(len(p.rows) for p in s.conflicts)
     assert "rows 2 and 3" in repr(s)
-    assert "rows 2 and 3 cannot all be right" in s._repr_html_()
+    assert "rows 2 and 3 both correctly" in s._repr_html_()
 
 
 def test_some_rows_block_one_another_or_some_weights_answer_them():
     examples = Examples.from_arrays([[0.0], [1.0], [2.0], [9.0], [1.0]], [0, 1, 0, 1, 0])
-    assert part_or_weights(examples, [2, 0, 1]).rows == (0, 1, 2)
-    assert (examples.signed_scores(part_or_weights(examples, [3, 1, 0]))[[0, 1, 3]] > 0).all()
-    assert set(part_or_weights(examples).rows) <= set(range(5))
+    assert find_conflict_or_weights(examples, [2, 0, 1]).rows == (0, 1, 2)
+    assert (
+        examples.signed_scores(find_conflict_or_weights(examples, [3, 1, 0]))[[0, 1, 3]] > 0
+    ).all()
+    assert set(find_conflict_or_weights(examples).rows) <= set(range(5))
 
 
 # Long runs
@@ -392,7 +394,7 @@ def test_some_rows_block_one_another_or_some_weights_answer_them():
 def test_ctrl_c_returns_undecided_with_bounds(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = make.with_margin(rng, 500, 10, 1e-3)
-    scores, calls = Signed.scores_whole, []
+    scores, calls = SignedRows.scores_whole, []
 
     def interrupted(self, w):
         calls.append(1)
@@ -400,7 +402,7 @@ def test_ctrl_c_returns_undecided_with_bounds(monkeypatch):
             raise KeyboardInterrupt
         return scores(self, w)
 
-    monkeypatch.setattr(Signed, "scores_whole", interrupted)
+    monkeypatch.setattr(SignedRows, "scores_whole", interrupted)
     s = rb.separability(X, y)
     assert s.verdict == "undecided"
     assert not s
@@ -414,7 +416,7 @@ def test_ctrl_c_after_the_decision_keeps_it(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rosenblatt.evidence.decide.widest_from", interrupted)
+    monkeypatch.setattr("rosenblatt.evidence.decision.widen_margin", interrupted)
     s = decided([[0.0], [1.0], [3.0]], [0, 0, 1])
     assert s.verdict == "separable"
 
@@ -486,7 +488,7 @@ def test_messages_are_separable(data):
 def test_rows_that_contradict_each_other_are_told_once():
     found = rb.separability([[0.0], [1.0], [1.0], [3.0]], ["no", "no", "yes", "yes"])
     assert found.verdict == "quasi-separable"
-    assert [part.rows for part in found.blocking] == [(1, 2)]
+    assert [part.rows for part in found.conflicts] == [(1, 2)]
     assert found.explain().lower().count("rows 1 and 2") == 1
 
 

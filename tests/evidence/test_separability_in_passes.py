@@ -12,7 +12,7 @@ from scipy import sparse
 from tried import times
 
 import rosenblatt as rb
-from rosenblatt.blocks import InOrder, take
+from rosenblatt.blocks import InOrder
 from rosenblatt.evidence.checker import Evidence
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
@@ -104,7 +104,7 @@ def test_a_few_wrong_answers_are_found_by_the_rows_that_block():
     y[wrong] *= -1
     parts = agree(X, y, 700)
     assert parts.verdict == "inseparable"
-    assert set(parts.blocking[0].rows) & set(wrong.tolist())
+    assert set(parts.conflicts[0].rows) & set(wrong.tolist())
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -121,7 +121,7 @@ def test_columns_that_depend_on_each_other_are_no_obstacle():
     X = np.eye(4)[rng.integers(0, 4, 800)]  # the columns sum to x0
     y = rng.choice([-1, 1], 800)
     parts = agree(X, y, 130)
-    assert (parts.verdict, parts.proof.parts[0].rest > 0) == ("inseparable", True)
+    assert (parts.verdict, parts.proof.conflicts[0].rest > 0) == ("inseparable", True)
 
 
 def test_csr_and_extreme_numbers_too():
@@ -136,7 +136,7 @@ def test_work_travels():
     y[::50] *= -1
     blocks = Travelling(cut(X, y, 90).batches)
     assert separability_of(blocks).verdict == "inseparable"
-    assert take(blocks, [499, 3, 91]).numbers.tolist() == [3, 91, 499]
+    assert blocks.take([499, 3, 91]).numbers.tolist() == [3, 91, 499]
 
 
 def test_a_proof_about_other_rows_is_refused_in_passes():

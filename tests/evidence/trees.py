@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from rays import independent_columns, orthogonal
 
-from rosenblatt.evidence.parts import Part
+from rosenblatt.evidence.certificate import Conflict
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.tree import Tree, Weighting
 from rosenblatt.examples import Examples
@@ -49,7 +49,7 @@ def blocking(Z):
             if len(columns) == size - 1:
                 multipliers = orthogonal([[z[j] for z in some] for j in columns], size)
                 if min(multipliers) > 0 or max(multipliers) < 0:
-                    found.append(Part(rows, tuple(map(abs, multipliers))))
+                    found.append(Conflict(rows, tuple(map(abs, multipliers))))
     return found
 
 
@@ -171,7 +171,7 @@ def of_a_tree(rng, examples, found, cost):
     gardener = Gardener(rng, [part.rows for part in parts], merged, need)
     gardener.grow()
     tree = Tree(tuple(gardener.nodes), tuple(gardener.weightings))
-    return Proof.of_mistakes(examples, need, tuple(parts), tree=tree, alike=alike)
+    return Proof.of_mistakes(examples, need, tuple(parts), tree=tree, duplicates=alike)
 
 
 def of_disjoint_sets(rng, examples, found, cost):
@@ -188,7 +188,7 @@ def of_disjoint_sets(rng, examples, found, cost):
 
 
 def of_a_walk(rng, examples, found, cost):
-    return Proof.of_mistakes(examples, cost, walk="cells")
+    return Proof.of_mistakes(examples, cost, enumeration="cells")
 
 
 MADE = {"tree": of_a_tree, "disjoint sets": of_disjoint_sets, "walk": of_a_walk}

@@ -6,14 +6,14 @@ import pytest
 from rosenblatt.examples import Examples
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.data import Data, read_data
-from rosenblatt.read.plan import Wishes
+from rosenblatt.read.plan import ColumnOptions
 from rosenblatt.show.page.assets import page_html
 from rosenblatt.show.page.own import MOST_NUMBERS, OwnData
 
 
 @pytest.fixture(scope="module")
 def own(flowers):
-    return OwnData.of(read_data(Source.find(str(flowers)), Layout(), Wishes()))
+    return OwnData.of(read_data(Source.find(str(flowers)), Layout(), ColumnOptions()))
 
 
 def test_own_data_are_carried_whole_with_what_is_proved_of_them(own):

@@ -182,9 +182,9 @@ def test_tab_reaches_everything_and_the_focus_is_seen(opened):
 
 def test_what_happens_is_told_to_a_screen_reader(opened):
     screen = opened("#data=separable")
-    screen.page.get_by_role("button", name="Step: make one correction").click()
+    screen.page.get_by_role("button", name="Step: make one update").click()
     live = screen.page.locator(".rb-player [role=status]").inner_text()
-    assert live.startswith("Correction 1:")
+    assert live.startswith("Update 1:")
     assert live.endswith("left.")
     label = screen.page.locator(".rb-plane").get_attribute("aria-label")
     assert "t = 1" in label

@@ -13,7 +13,7 @@ import rosenblatt as rb
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.data import read_data
-from rosenblatt.read.plan import Wishes
+from rosenblatt.read.plan import ColumnOptions
 
 pytestmark = pytest.mark.slow_without_jit
 
@@ -29,7 +29,7 @@ def test_examples_are_added_by_clicking_and_learnt_from_at_once(opened):
     assert screen.points == []
     with screen.learning():
         screen.click(0.5, 0.5)
-    assert "add one of the other kind" in screen.page.locator(".rb-lead").inner_text()
+    assert "needs two labels" in screen.page.locator(".rb-lead").inner_text()
     screen.page.keyboard.press("x")
     with screen.learning():
         screen.click(-0.5, -0.25)
@@ -71,10 +71,10 @@ def test_step_play_pause_and_rewind(opened):
     total = screen.ask("() => window.rosenblatt.player.story.T")
     assert total > 5
     assert int(screen.fact("bound").replace(",", "")) >= total  # shown before the first step
-    page.get_by_role("button", name="Step: make one correction").click()
+    page.get_by_role("button", name="Step: make one update").click()
     assert (screen.t, screen.fact("t")) == (1, "1")
-    assert "Correction 1" in page.locator(".rb-lead").inner_text()
-    page.get_by_label("Speed, corrections a second").select_option("20")
+    assert "Update 1" in page.locator(".rb-lead").inner_text()
+    page.get_by_label("Speed, updates per second").select_option("20")
     page.get_by_role("button", name="Play", exact=True).click()
     screen.until("() => window.rosenblatt.player.t >= 3")
     if screen.ask("() => window.rosenblatt.player.playing"):
@@ -83,11 +83,11 @@ def test_step_play_pause_and_rewind(opened):
     screen.until("() => !window.rosenblatt.player.playing")
     assert screen.t == total
     assert screen.fact("mistakes") == "0"
-    assert "found no mistake" in page.locator(".rb-lead").inner_text()
-    page.get_by_label("Correction t").fill("4")
+    assert "made no mistake" in page.locator(".rb-lead").inner_text()
+    page.get_by_label("Update t").fill("4")
     assert screen.t == 4
-    assert page.get_by_label("Correction t").get_attribute("aria-valuetext").startswith("t = 4 of")
-    page.get_by_role("button", name="One correction back").click()
+    assert page.get_by_label("Update t").get_attribute("aria-valuetext").startswith("t = 4 of")
+    page.get_by_role("button", name="One update back").click()
     assert screen.t == 3
     page.get_by_role("button", name="Back to the start").click()
     assert screen.t == 0
@@ -151,11 +151,11 @@ def test_xor_is_refused_a_line_and_the_proof_is_seen(opened):
     screen = opened()
     page = screen.page
     with screen.learning():
-        page.get_by_label("Begin with").select_option("xor")
+        page.get_by_label("Data set").select_option("xor")
     assert page.locator(".rb-verdict h2").inner_text() == "Inseparable"
     with screen.learning():
         page.get_by_label("Algorithm").select_option("pocket")
-    page.get_by_role("button", name="To the last correction").click()
+    page.get_by_role("button", name="To the last update").click()
     assert screen.fact("pocket") == "1"
     assert page.get_by_label("Order of visits").input_value() == "random"
     page.get_by_label("Show the proof in the picture").check()
@@ -164,7 +164,7 @@ def test_xor_is_refused_a_line_and_the_proof_is_seen(opened):
     assert drawn.count("λ = 0.25") == 4
     assert "in both hulls" in drawn
     assert ">pocket<" in drawn
-    assert rb.separability([p[:2] for p in screen.points], [p[2] for p in screen.points]).blocking
+    assert rb.separability([p[:2] for p in screen.points], [p[2] for p in screen.points]).conflicts
 
 
 def test_the_widest_band_and_the_rows_on_it_are_shown(opened):
@@ -172,7 +172,7 @@ def test_the_widest_band_and_the_rows_on_it_are_shown(opened):
     space = screen.python()
     support = [str(n + 1) for n in space["verdict"].support]
     assert ", ".join(support) in screen.page.locator(".rb-proof").inner_text()
-    assert f"{screen.fact('bound')} corrections" in repr(space["verdict"])
+    assert f"{screen.fact('bound')} updates" in repr(space["verdict"])
 
 
 def test_a_link_reproduces_the_state(opened):
@@ -180,7 +180,7 @@ def test_a_link_reproduces_the_state(opened):
     with first.learning():
         first.click(0.31, 0.12)
     first.page.get_by_label("Show the proof in the picture").check()
-    first.page.get_by_label("Correction t").fill("17")
+    first.page.get_by_label("Update t").fill("17")
     link = first.ask("() => window.rosenblatt.writeAddress()").partition("#")[2]
     second = opened("#" + link)
     state = "() => JSON.stringify(window.rosenblatt.state)"
@@ -234,7 +234,7 @@ def test_exports_are_whole(opened):
     svg = ElementTree.fromstring(screen.exported("Picture (SVG)"))
     assert svg.find("{http://www.w3.org/2000/svg}title").text.endswith("mistakes")
     rows = list(csv.reader(io.StringIO(screen.exported("Examples (CSV)").decode())))
-    assert rows[0] == ["x1", "x2", "answer"]
+    assert rows[0] == ["x1", "x2", "label"]
     assert [[float(a), float(b), int(c)] for a, b, c in rows[1:]] == screen.points
 
 
@@ -307,7 +307,7 @@ def test_the_tour_has_the_four_steps_of_the_lecture(opened):
         if step < 3:
             with screen.learning():
                 page.get_by_role("button", name="Next").click()
-    words = ["hypothesis", "correction", "guarantee", "pocket"]
+    words = ["hypothesis", "update", "guarantee", "pocket"]
     assert [title.split()[-1] for title in titles] == words
     assert page.get_by_label("Algorithm").input_value() == "pocket"
     page.get_by_role("button", name="End the tour").click()
@@ -317,17 +317,17 @@ def test_the_tour_has_the_four_steps_of_the_lecture(opened):
 def test_own_data_by_two_columns_or_projected(opened):
     screen = opened("")
     page = screen.page
-    assert page.get_by_label("Begin with").input_value() == "file"
+    assert page.get_by_label("Data set").input_value() == "file"
     assert screen.points[:2] == [[0, 0, -1], [1, 5, -1]]
     with screen.learning():
-        page.get_by_label("Across").select_option("high")
+        page.get_by_label("Horizontal axis").select_option("high")
     assert screen.points[1] == [3, 5, -1]
     with screen.learning():
-        page.get_by_label("Across").select_option("*")
+        page.get_by_label("Horizontal axis").select_option("*")
     assert "Learnt in all 3 features" in page.locator("#settings").inner_text()
     assert page.get_by_role("button", name="Add circles: key o").is_disabled()
     space = screen.python()
-    page.get_by_role("button", name="To the last correction").click()
+    page.get_by_role("button", name="To the last update").click()
     exact = json.loads(page.locator(".rb-sum").get_attribute("data-exact"))
     assert exact == space["trace"].weights(len(space["trace"])).tolist()
     assert len(exact) == 4
@@ -341,7 +341,7 @@ def test_a_proof_beyond_the_plane_is_pythons_and_checked_again(opened, flowers):
         "Python found the proof; this page has checked it again."
     )
     proof = Proof.from_json(screen.exported("Proof").decode())
-    data = read_data(Source.find(str(flowers)), Layout(), Wishes())
+    data = read_data(Source.find(str(flowers)), Layout(), ColumnOptions())
     assert proof.check_examples(data.examples)
     with screen.learning():
         screen.ask(
@@ -360,14 +360,14 @@ def test_settings_reach_the_algorithm(opened):
     with screen.learning():
         page.get_by_label("Order of visits").select_option("first")
     with screen.learning():
-        page.get_by_label("η, length of a correction").fill("0.5")
+        page.get_by_label("Learning rate η").fill("0.5")
         page.keyboard.press("Enter")
     with screen.learning():
         page.get_by_label("sign(0) is").select_option("negative")
     with screen.learning():
-        page.get_by_label("w1 at the start").fill("2")
+        page.get_by_label("Initial w1").fill("2")
         page.keyboard.press("Enter")
-    page.get_by_label("Correction t").fill("3")
+    page.get_by_label("Update t").fill("3")
     story = "() => window.rosenblatt.player.story.json"
     told = screen.ask(story)
     assert (told["order"], told["eta"], told["zero"]) == ("first", 0.5, -1)
@@ -396,7 +396,7 @@ def test_a_long_state_is_compressed_and_a_longer_one_offered_as_a_file(opened, t
         first.page.get_by_role("button", name="Copy a link to exactly this").click()
     whole = tmp_path / "whole.html"
     whole.write_bytes(download.value.path().read_bytes())
-    assert "too much for a link" in first.page.locator("#note").inner_text()
+    assert "too long for a link" in first.page.locator("#note").inner_text()
     third = opened("", page=whole)
     assert third.ask(state) == first.ask(state)
     assert third.t == 9
@@ -413,7 +413,7 @@ def test_the_file_works_in_an_iframe_without_a_network(browser, saved, tmp_path)
     inside.locator("body[data-ready]").wait_for()
     assert inside.locator(".rb-verdict h2").inner_text() == "Inseparable"
     inside.locator("[data-fact=fewest]").wait_for()
-    inside.get_by_role("button", name="Step: make one correction").click()
+    inside.get_by_role("button", name="Step: make one update").click()
     assert inside.locator("[data-fact=t]").inner_text() == "1"
     context.close()
 
@@ -458,7 +458,7 @@ def test_a_circle_can_lie_on_a_cross_by_click_and_by_numbers(opened):
 
 def test_a_number_that_is_none_is_marked_when_it_is_left(opened):
     screen = opened()
-    field = screen.page.get_by_label("Corrections at most")
+    field = screen.page.get_by_label("Maximum number of updates")
     field.fill("0")
     screen.page.keyboard.press("Tab")
     assert field.get_attribute("aria-invalid") == "true"
@@ -486,7 +486,7 @@ def test_a_file_can_be_dropped_on_the_page(opened):
     drawn = screen.exported("Picture (SVG)").decode()
     assert "○ good" in drawn and "× bad" in drawn  # noqa: PT018
     with screen.learning():
-        screen.page.get_by_label("Across").select_option("*")
+        screen.page.get_by_label("Horizontal axis").select_option("*")
     assert "rosenblatt watch, given the file" in screen.page.locator(".rb-bound").inner_text()
     with screen.learning():
         screen.page.get_by_label("Open a file").set_input_files(
@@ -494,9 +494,7 @@ def test_a_file_can_be_dropped_on_the_page(opened):
         )
     assert screen.points == [[0.5, 1, -1], [2, 3, 1], [2.5, 4, 1]]
     screen.page.evaluate(drop, ["bad.csv", "a,b\n1,2\n3,4\n5,6\n"])
-    screen.page.get_by_role("alert").filter(
-        has_text="no column with two to five answers"
-    ).wait_for()
+    screen.page.get_by_role("alert").filter(has_text="no column with two to five labels").wait_for()
 
 
 @pytest.mark.parametrize("height", [720, 800])

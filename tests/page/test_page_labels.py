@@ -46,7 +46,7 @@ def test_step_rewind_and_the_rival(opened):
     screen = opened("#data=three&seed=2")
     page = screen.page
     total = screen.ask("() => window.rosenblatt.player.story.T")
-    page.get_by_role("button", name="Step: make one correction").click()
+    page.get_by_role("button", name="Step: make one update").click()
     lead = page.locator(".rb-lead").inner_text()
     assert "did not score above" in lead
     page.keyboard.press("End")
@@ -100,7 +100,7 @@ def test_a_file_with_three_kinds_of_answer_is_opened_and_exported(opened):
     assert screen.points[:3] == [[0, 0, -1], [1, 2, 1], [2, 4, 2]]
     drawn = screen.exported("Picture (SVG)").decode()
     assert all(f"{sign} {name}" in drawn for sign, name in zip("×○△", "abc", strict=True))
-    across = screen.page.get_by_label("Across").locator("option")
+    across = screen.page.get_by_label("Horizontal axis").locator("option")
     assert across.all_inner_texts() == ["u", "v"]
     found = list(csv.reader(io.StringIO(screen.exported("Examples (CSV)").decode())))
     assert [row[2] for row in found[1:4]] == ["a", "b", "c"]

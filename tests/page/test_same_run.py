@@ -11,7 +11,7 @@ from planes import KINDS, labelled_plane, learnt, plane, settings
 from rosenblatt import strictjson
 from rosenblatt.algorithms.cells import cells_optimum
 from rosenblatt.algorithms.judge import Judge
-from rosenblatt.evidence.parts import ProofError
+from rosenblatt.evidence.certificate import ProofError
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.hypothesis import ZEROS
@@ -177,7 +177,10 @@ def corrupted(rng, text):
         place = content["parts"][int(rng.integers(len(content["parts"])))]
         key = str(rng.choice(["rows", "multipliers", "rest"]))
     place[key] = changed(rng, key, place[key])
-    return [json.dumps({**content, "seal": json.loads(text)["seal"]}), strictjson.sealed(content)]
+    return [
+        json.dumps({**content, "seal": json.loads(text)["seal"]}),
+        strictjson.dump_with_checksum(content),
+    ]
 
 
 def changed(rng, key, value):

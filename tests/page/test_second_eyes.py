@@ -12,7 +12,7 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt import strictjson
-from rosenblatt.evidence.parts import ProofError
+from rosenblatt.evidence.certificate import ProofError
 from rosenblatt.evidence.proof import Proof
 
 pytestmark = pytest.mark.slow_without_jit
@@ -73,7 +73,7 @@ def corrupted(rng, content):
         del holder[key]
     else:
         holder[key] = changed(rng, holder[key])
-    return strictjson.sealed(content)
+    return strictjson.dump_with_checksum(content)
 
 
 def go(rng):

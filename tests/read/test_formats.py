@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rosenblatt.errors import DataError, OpenError, UsageError
 from rosenblatt.read.data import read_batches, read_data, read_in_passes, read_whole
-from rosenblatt.read.plan import Wishes
+from rosenblatt.read.plan import ColumnOptions
 from rosenblatt.read.source import Layout, Source, format_of
 
 
@@ -102,9 +102,9 @@ def test_libsvm(read):
 
 
 def test_a_long_number_in_later_lines_is_told_as_it_is_written(read, monkeypatch):
-    from rosenblatt.read import jsonlines
+    from rosenblatt.read import lines
 
-    monkeypatch.setattr(jsonlines, "BLOCK", 64)
+    monkeypatch.setattr(lines, "BLOCK", 64)
     for first in (7, None):
         numbers = [*[first] * 9, 2**64 + 1, 1.5]
         table = read("".join(json.dumps({"a": a, "y": 0}) + "\n" for a in numbers), "d.jsonl")
@@ -119,7 +119,7 @@ def test_an_index_of_libsvm_that_comes_twice_is_refused_as_in_a_stream(tmp_path)
         for read in (read_data, read_in_passes):
             told = f'row 3, column "entries": "{entry}" is not an index of its own with a value.'
             with pytest.raises(DataError, match=told):
-                read(Source.find(str(path)), Layout(), Wishes())
+                read(Source.find(str(path)), Layout(), ColumnOptions())
 
 
 def test_a_libsvm_line_may_lack_its_label_as_in_a_stream(read):
@@ -181,9 +181,9 @@ def test_what_is_written_as_csv_parquet_or_json_lines_reads_the_same(tmp_path_fa
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "libsvm", "dat"])
 def test_a_stream_of_batches_is_the_whole(tmp_path, suffix, monkeypatch):
-    from rosenblatt.read import columnar, csv, jsonlines, libsvm
+    from rosenblatt.read import columnar, csv, lines
 
-    for module in (csv, jsonlines, libsvm):
+    for module in (csv, lines):
         monkeypatch.setattr(module, "BLOCK", 64)
     monkeypatch.setattr(csv, "LINES", 1)
     monkeypatch.setattr(columnar, "ROWS", 3)
@@ -265,7 +265,7 @@ def test_broken_files_get_one_sentence(read, name):
 def test_a_header_alone_is_no_row_in_passes_too(tmp_path):
     (tmp_path / "d.csv").write_text("a,b,y\n")
     with pytest.raises(DataError, match="no rows, only the names of columns"):
-        read_in_passes(Source.find(str(tmp_path / "d.csv")), Layout(), Wishes())
+        read_in_passes(Source.find(str(tmp_path / "d.csv")), Layout(), ColumnOptions())
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "libsvm"])

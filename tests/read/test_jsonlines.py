@@ -13,7 +13,7 @@ from rosenblatt.read import Source
 from rosenblatt.read.chunks import Chunk, Place
 from rosenblatt.read.data import read_batches, read_whole
 from rosenblatt.read.feed import JsonFeed
-from rosenblatt.read.jsonlines import BLOCK
+from rosenblatt.read.lines import BLOCK
 
 LINE = b'{"a": 1, "b": 0.5, "y": "yes"}\n'
 NOT_ONE_OBJECT = {

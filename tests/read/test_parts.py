@@ -10,9 +10,9 @@ import pytest
 
 from rosenblatt.errors import DataError
 from rosenblatt.read import Layout, Source, columnar, encoding
-from rosenblatt.read.ahead import ahead, side_by_side
 from rosenblatt.read.data import read_in_passes
-from rosenblatt.read.plan import Wishes
+from rosenblatt.read.plan import ColumnOptions
+from rosenblatt.read.source import map_in_threads, read_in_background
 
 
 def parquet(path, n=1000, group=128, bad=None):
@@ -26,7 +26,7 @@ def parquet(path, n=1000, group=128, bad=None):
 
 
 def batches_of(path):
-    return read_in_passes(Source.find(str(path)), Layout(), Wishes(target="label"))
+    return read_in_passes(Source.find(str(path)), Layout(), ColumnOptions(target="label"))
 
 
 def test_row_groups_read_side_by_side_come_in_the_order_of_the_file(tmp_path):
@@ -63,7 +63,7 @@ def test_work_side_by_side_ends_when_no_one_wants_more():
             going_on.wait(10)
         return item
 
-    made = side_by_side(work, range(100))
+    made = map_in_threads(work, range(100))
     assert next(made) == 0
     going_on.set()
     made.close()
@@ -74,7 +74,7 @@ def test_work_side_by_side_ends_when_no_one_wants_more():
 @pytest.mark.parametrize(("n", "d"), [(3, 2), (30_011, 7), (1500, 300)])
 def test_columns_become_rows(n, d, dtype):
     columns = list(np.random.default_rng(0).standard_normal((d, n)).astype(dtype))
-    X, squares = encoding.in_rows(columns, dtype)
+    X, squares = encoding.interleave_columns(columns, dtype)
     assert X.dtype == dtype
     assert np.array_equal(X, np.array(columns).T)
     assert squares == pytest.approx(float((X.astype(np.float64) ** 2).sum()), rel=1e-3)
@@ -84,9 +84,9 @@ def test_squares_tell_of_numbers_that_are_none_and_of_extreme_ones():
     for value in (np.nan, np.inf):
         columns = [np.zeros(70_000), np.zeros(70_000)]
         columns[1][60_000] = value
-        assert not np.isfinite(encoding.in_rows(columns).squares)
+        assert not np.isfinite(encoding.interleave_columns(columns).squares)
     huge = [np.full(70_000, 1e25, dtype=np.float32)]
-    assert encoding.in_rows(huge, np.float32).squares == pytest.approx(7e54)
+    assert encoding.interleave_columns(huge, np.float32).squares == pytest.approx(7e54)
 
 
 def test_a_compressed_file_is_unpacked_once(tmp_path):
@@ -108,7 +108,7 @@ def test_reading_ahead_may_be_ended_by_the_thread_that_reads():
         ended.set()
         yield 2
 
-    made = ahead(items())
+    made = read_in_background(items())
     assert next(made) == 1
     taken.set()
     assert ended.wait(10)

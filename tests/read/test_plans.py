@@ -7,10 +7,18 @@ from hypothesis import strategies as st
 from rosenblatt.errors import BadCellError, DataError, UsageError
 from rosenblatt.messages import Parameter
 from rosenblatt.read import Layout, Source
-from rosenblatt.read.columns import Category, Entries, Flag, Number, Vocabulary, Words, cells_with
-from rosenblatt.read.data import read_as, read_data
-from rosenblatt.read.encoding import Answers, Encoding
-from rosenblatt.read.plan import Wishes, plan_table
+from rosenblatt.read.columns import (
+    Category,
+    Entries,
+    Flag,
+    Number,
+    Vocabulary,
+    Words,
+    count_cells_with,
+)
+from rosenblatt.read.data import read_data, read_with_plan
+from rosenblatt.read.encoding import Encoding, TargetColumn
+from rosenblatt.read.plan import ColumnOptions, plan_table
 
 
 @pytest.fixture
@@ -19,7 +27,7 @@ def data(tmp_path):
 
     def call(text, layout=Layout(), name="d.csv", **wishes):
         (tmp_path / name).write_text(text, encoding="utf-8")
-        return read_data(Source.find(str(tmp_path / name)), layout, Wishes(**wishes))
+        return read_data(Source.find(str(tmp_path / name)), layout, ColumnOptions(**wishes))
 
     return call
 
@@ -51,8 +59,8 @@ def test_kinds_can_be_said(data):
 
 
 def test_columns_are_named_or_counted_from_one(data):
-    assert data(ROWS, target="5").plan.answers.column == "y"
-    assert data(ROWS, target="-1").plan.answers.column == "y"
+    assert data(ROWS, target="5").plan.target.column == "y"
+    assert data(ROWS, target="-1").plan.target.column == "y"
     with pytest.raises(UsageError, match="there are 5 columns"):
         data(ROWS, target="6")
     with pytest.raises(UsageError, match="counted from 1"):
@@ -65,7 +73,7 @@ def test_columns_are_named_or_counted_from_one(data):
 
 def test_the_only_column_with_two_values_holds_the_answers(data):
     found = data("a,b,y\n1,x,0\n2,y,1\n3,z,0\n")
-    assert found.plan.answers.column == "y"
+    assert found.plan.target.column == "y"
     assert found.plan.guessed
     with pytest.raises(DataError, match='in column "y", column "city" or column "member"'):
         data(ROWS)
@@ -104,7 +112,7 @@ def test_the_suggested_target_is_accepted(data):
     with pytest.raises(DataError, match='target="4"') as told:
         data(rows)
     (suggested,) = (p.value for p in told.value.message.parts if isinstance(p, Parameter))
-    assert data(rows, target=suggested).plan.answers.names == ("a", "b", "c")
+    assert data(rows, target=suggested).plan.target.names == ("a", "b", "c")
 
 
 def test_features_of_columns_of_text_have_names_of_their_own(data):
@@ -128,8 +136,8 @@ def test_a_word_that_is_also_a_column_is_named_with_its_column():
 
 def test_the_larger_label_is_yes_unless_said(data):
     text = "x,y\n1,2\n2,4\n3,2\n"
-    assert data(text, target="y").plan.answers == Answers("y", (2, 4))
-    assert data(text, target="y", positive="2").plan.answers == Answers("y", (4, 2))
+    assert data(text, target="y").plan.target == TargetColumn("y", (2, 4))
+    assert data(text, target="y", positive="2").plan.target == TargetColumn("y", (4, 2))
     assert data(text, target="y", positive="2.0").examples.y.tolist() == [1, -1, 1]
     with pytest.raises(UsageError, match='positive="7" is not a label'):
         data(text, target="y", positive="7")
@@ -160,11 +168,11 @@ def test_cells_that_are_no_numbers(data, cell):
     with pytest.raises(DataError, match=r'row 17, column "salary"') as trouble:
         data(text, ignore=("name",))
     told = str(trouble.value)
-    assert "not a number" in told or "not a finite number" in told or "there is nothing" in told
+    assert "not a number" in told or "not a finite number" in told or "the value is missing" in told
 
 
 def test_a_missing_number_of_json_lines_is_nothing(data):
-    with pytest.raises(DataError, match=r'row 2, column "a": there is nothing\. Give missing='):
+    with pytest.raises(DataError, match=r'row 2, column "a": the value is missing\. Give missing='):
         data('{"a": 1, "y": 0}\n{"a": null, "y": 1}\n', name="d.jsonl", target="y")
 
 
@@ -180,7 +188,7 @@ def test_missing_numbers_are_dropped_or_filled_with_the_mean(data):
 def test_a_missing_answer(data):
     text = "x,y\n" + "".join(f"{i},{['no', 'yes', ''][i % 3]}\n" for i in range(9))
     with pytest.raises(
-        DataError, match=r'row 3, column "y": there is nothing. Give missing="drop"'
+        DataError, match=r'row 3, column "y": the value is missing. Give missing="drop"'
     ):
         data(text, target="y")
     assert data(text, target="y", missing="drop").examples.n == 6
@@ -204,7 +212,7 @@ def test_wrong_encoding_names_the_row(tmp_path):
     with pytest.raises(
         DataError, match=r'row 3, column "c": "�" is not UTF-8 text. Give encoding='
     ):
-        read_data(Source.find(str(tmp_path / "d.csv")), Layout(), Wishes(target="y"))
+        read_data(Source.find(str(tmp_path / "d.csv")), Layout(), ColumnOptions(target="y"))
 
 
 def test_text_where_a_number_was_promised(data):
@@ -226,7 +234,7 @@ def test_nothing_to_learn_from(data):
 def test_a_plan_applies_to_another_file(data, tmp_path):
     found = data(ROWS, target="y")
     (tmp_path / "new.csv").write_text("y,note,member,city,age\nTrue,word1 word1 new,true,Lima,33\n")
-    other = read_as(Source.find(str(tmp_path / "new.csv")), Layout(), found.plan)
+    other = read_with_plan(Source.find(str(tmp_path / "new.csv")), Layout(), found.plan)
     row = dict(zip(other.examples.names, other.examples.X[0], strict=True))
     assert row["age"] == 33
     assert row["member"] == 1
@@ -235,14 +243,14 @@ def test_a_plan_applies_to_another_file(data, tmp_path):
     assert other.examples.y.tolist() == [1]
     (tmp_path / "bad.csv").write_text("age,y\n1,True\n")
     with pytest.raises(DataError, match='no column "city"'):
-        read_as(Source.find(str(tmp_path / "bad.csv")), Layout(), found.plan)
+        read_with_plan(Source.find(str(tmp_path / "bad.csv")), Layout(), found.plan)
 
 
 def test_an_unknown_answer_in_another_file(data, tmp_path):
     found = data("x,y\n1,no\n2,yes\n3,no\n")
     (tmp_path / "t.csv").write_text("x,y\n1,no\n2,maybe\n")
     with pytest.raises(DataError, match='row 2, column "y": "maybe" is not "no" or "yes"'):
-        read_as(Source.find(str(tmp_path / "t.csv")), Layout(), found.plan)
+        read_with_plan(Source.find(str(tmp_path / "t.csv")), Layout(), found.plan)
 
 
 def test_words_are_counted_in_lower_case():
@@ -255,9 +263,9 @@ def test_vocabulary_counts_a_word_once_a_cell():
     from rosenblatt.read.columns import split_words
 
     cells = pa.array(["spam spam spam", "eggs and ham", "eggs"])
-    assert Vocabulary(2).of(cells_with(*split_words(cells))) == ("eggs",)
-    assert Vocabulary(1).of(cells_with(*split_words(cells))) == ("eggs", "ham", "spam")
-    assert "and" in Vocabulary(1, frozenset()).of(cells_with(*split_words(cells)))
+    assert Vocabulary(2).of(count_cells_with(*split_words(cells))) == ("eggs",)
+    assert Vocabulary(1).of(count_cells_with(*split_words(cells))) == ("eggs", "ham", "spam")
+    assert "and" in Vocabulary(1, frozenset()).of(count_cells_with(*split_words(cells)))
 
 
 def test_entries_beyond_what_was_learnt_are_ignored():
@@ -295,7 +303,7 @@ def test_wide_text_is_sparse_and_narrow_text_is_not():
 def test_a_plan_of_an_arrow_table_with_dictionaries():
     table = pa.table({"c": ["u", "v", "u"], "y": [True, False, True]})
     coded = table.set_column(0, "c", table["c"].dictionary_encode())
-    made, plain = (plan_table(t, Wishes(target="y"), "t") for t in (coded, table))
+    made, plain = (plan_table(t, ColumnOptions(target="y"), "t") for t in (coded, table))
     assert made == plain
 
 
@@ -309,7 +317,7 @@ def test_a_plan_of_an_arrow_table_with_dictionaries():
     ],
 )
 def test_answers_read_as_text_are_those_read_in_their_type(labels, texts):
-    answers = Answers("y", labels)
+    answers = TargetColumn("y", labels)
     assert answers.encode(pa.array(texts)).tolist() == [-1, 1, 1, -1, 1]
     for other in ("2", "", "nan", "Yes"):
         if other:
@@ -320,7 +328,7 @@ def test_answers_read_as_text_are_those_read_in_their_type(labels, texts):
 
 
 def test_answers_above_the_doubles_are_not_mixed_up():
-    answers = Answers("y", (2**53, 2**53 + 1))
+    answers = TargetColumn("y", (2**53, 2**53 + 1))
     assert answers.encode(pa.array([str(2**53), str(2**53 + 1)])).tolist() == [-1, 1]
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pyarrow import csv as arrow_csv
 
 from rosenblatt.errors import BadCellError
-from rosenblatt.read.types import MISSING, TYPES, Types, convert_promised, typed
+from rosenblatt.read.types import MISSING, TYPES, Types, convert_promised, convert_to_best_type
 
 CELLS = {
     "numbers": ["0", "1", "-7", "12", "0.5", "-1e5", " 3", "4 ", "inf", "-0", "1.", ".5", "007"],
@@ -45,7 +45,7 @@ def inferred(cells, decimal):
 def test_ordinary_columns_are_what_pyarrow_infers(cells, decimal):
     if any(cell != cell.strip() for cell in cells):  # PyArrow trims for some types only
         cells = [cell.strip() for cell in cells]
-    found = typed(pa.array([cell.encode() for cell in cells]), decimal)
+    found = convert_to_best_type(pa.array([cell.encode() for cell in cells]), decimal)
     assert found.equals(inferred(cells, decimal).combine_chunks())
 
 
@@ -55,7 +55,7 @@ def test_types_are_the_same_whole_as_batch_by_batch(cells, decimal, rows):
     types = Types(["c"], decimal)
     for start in range(0, len(cells), rows):
         types.add(pa.record_batch({"c": cells.slice(start, rows)}))
-    whole = typed(cells, decimal)
+    whole = convert_to_best_type(cells, decimal)
     assert types.found() == {"c": whole.type}
     assert whole.type in TYPES
     assert convert_promised(cells, whole.type, decimal, "c").equals(whole)
@@ -70,14 +70,14 @@ def test_bytes_that_are_no_text_are_found_in_any_batch():
 
 def test_integers_that_doubles_would_round_are_text():
     cells = pa.array([b"0.5", b"9007199254740993"])
-    assert typed(cells, ".").to_pylist() == ["0.5", "9007199254740993"]
-    assert typed(cells.slice(1), ".").to_pylist() == [9007199254740993]
+    assert convert_to_best_type(cells, ".").to_pylist() == ["0.5", "9007199254740993"]
+    assert convert_to_best_type(cells.slice(1), ".").to_pylist() == [9007199254740993]
 
 
 def test_a_column_may_begin_with_many_missing_cells():
     cells = [b"NA"] * 500
-    assert typed(pa.array(cells), ".").type == pa.null()
-    assert typed(pa.array([*cells, b"1"]), ".").to_pylist() == [None] * 500 + [1]
+    assert convert_to_best_type(pa.array(cells), ".").type == pa.null()
+    assert convert_to_best_type(pa.array([*cells, b"1"]), ".").to_pylist() == [None] * 500 + [1]
 
 
 @given(st.integers(0, 40), st.sampled_from([pa.int64(), pa.float64(), pa.bool_(), pa.date32()]))

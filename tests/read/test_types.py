@@ -13,8 +13,8 @@ import rosenblatt as rb
 from rosenblatt.errors import DataError
 from rosenblatt.read import Layout, Source, columnar
 from rosenblatt.read.columns import Category, Number
-from rosenblatt.read.data import of_table, read_data, read_in_passes
-from rosenblatt.read.plan import Wishes
+from rosenblatt.read.data import data_from_table, read_data, read_in_passes
+from rosenblatt.read.plan import ColumnOptions
 
 N = 12
 NUMBERS = pa.array(range(N))
@@ -54,8 +54,8 @@ def read(request, tmp_path, monkeypatch):
             with pa.ipc.new_file(path, table.schema) as file:
                 file.write_table(table)
         source, held = Source.find(str(path)), request.param == "read at once"
-        data = (read_data if held else read_in_passes)(source, Layout(), Wishes(**wishes))
-        assert sum(len(rows) for _, rows in data.taken()) == N
+        data = (read_data if held else read_in_passes)(source, Layout(), ColumnOptions(**wishes))
+        assert sum(len(rows) for _, rows in data.row_batches()) == N
         return data.plan
 
     return call
@@ -72,7 +72,7 @@ def test_text_is_text_however_it_is_stored(read, cells):
     made = read({"x": cells, "a": NUMBERS, "y": ANSWERS}, target="y")
     assert made.encoding.columns[0] == Category("x", ("blue", "green", "red"))
     made = read({"x": cells, "a": NUMBERS}, target="x")
-    assert made.answers.names == ("blue", "green", "red")
+    assert made.target.names == ("blue", "green", "red")
 
 
 def test_numbers_are_numbers_however_they_are_stored(read):
@@ -86,9 +86,9 @@ def test_a_file_and_a_frame_of_polars_are_read(tmp_path):
     frame = pl.DataFrame({"x": COLOURS.to_pylist(), "a": range(N), "y": ANSWERS})
     frame = frame.with_columns(pl.col("x").cast(pl.Categorical).alias("c"))
     frame.write_ipc(tmp_path / "d.arrow")
-    wishes = Wishes(target="y")
+    wishes = ColumnOptions(target="y")
     file = read_data(Source.find(str(tmp_path / "d.arrow")), Layout(), wishes)
-    given = of_table(frame.to_arrow(), wishes, "X")
+    given = data_from_table(frame.to_arrow(), wishes, "X")
     assert file.plan.encoding == given.plan.encoding
     assert file.examples.names == ("x=blue", "x=green", "x=red", "a", "c=blue", "c=green", "c=red")
 
@@ -113,7 +113,7 @@ def test_dates_are_categories_where_that_is_said(read, suffix):
     made = read(columns, suffix, target="y", categories=("d",))
     assert made.encoding.columns[0].values == ("2024-05-01", "2024-05-02", "2024-05-03")
     made = read(columns, suffix, target="d", categories=("d", "y"))
-    assert made.answers.names == ("2024-05-01", "2024-05-02", "2024-05-03")
+    assert made.target.names == ("2024-05-01", "2024-05-02", "2024-05-03")
 
 
 def test_lengths_of_time_are_refused_without_advice_that_does_not_help(read):
@@ -124,15 +124,15 @@ def test_lengths_of_time_are_refused_without_advice_that_does_not_help(read):
 
 def test_decimals_are_labels_as_all_of_them_tell(read):
     small = pa.array([Decimal(i % 2) for i in range(N)], pa.decimal128(38, 0))
-    assert read({"a": NUMBERS, "y": small}, target="y").answers.names == (0.0, 1.0)
+    assert read({"a": NUMBERS, "y": small}, target="y").target.names == (0.0, 1.0)
     late = [Decimal(0)] * 8 + [Decimal(2**53 + 1)] * 4  # in another batch
     large = pa.array(late, pa.decimal128(38, 0))
-    assert read({"a": NUMBERS, "y": large}, target="y").answers.names == ("0", str(2**53 + 1))
+    assert read({"a": NUMBERS, "y": large}, target="y").target.names == ("0", str(2**53 + 1))
 
 
 @pytest.mark.parametrize("suffix", ["arrow", "parquet"])
 @pytest.mark.parametrize(
-    ("cell", "what"), [(None, "there is nothing"), ("many", '"many" is not a number')]
+    ("cell", "what"), [(None, "the value is missing"), ("many", '"many" is not a number')]
 )
 def test_a_missing_number_is_nothing_and_a_word_is_quoted(read, suffix, cell, what):
     numbers = pa.array([*map(str, range(N - 1)), cell])
@@ -156,8 +156,8 @@ def test_decimals_that_are_one_double_stay_two_labels(read, tmp_path):
     cells = [tenth + Decimal("1e-20")] * 4 + [tenth] * 8
     y = pa.array(cells, pa.decimal128(38, 20))
     made = read({"a": NUMBERS, "y": y}, target="y")
-    assert made.answers.names == ("0.10000000000000000000", "0.10000000000000000001")
-    assert made.answers.encode(y).tolist() == [1] * 4 + [-1] * 8
+    assert made.target.names == ("0.10000000000000000000", "0.10000000000000000001")
+    assert made.target.encode(y).tolist() == [1] * 4 + [-1] * 8
     result = rb.learn(pa.table({"a": NUMBERS, "y": y}), "y", test_size=0)
     result.save(tmp_path / "m.json")
     loaded = rb.load(tmp_path / "m.json")

@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 
 from rosenblatt.errors import DataError
 from rosenblatt.read import Layout, Source
-from rosenblatt.read.agree import wishes_of
 from rosenblatt.read.columns import DECIMALS, Number, Parsed, Styles
 from rosenblatt.read.csv import Dialect
 from rosenblatt.read.data import read_batches, read_data, read_schema, read_whole
-from rosenblatt.read.encoding import Answers, Encoding, in_rows
-from rosenblatt.read.plan import Plan, Wishes, check_named
-from rosenblatt.read.source import twice
+from rosenblatt.read.encoding import Encoding, TargetColumn, interleave_columns
+from rosenblatt.read.plan import ColumnOptions, Plan, check_column_names, options_to_verify
+from rosenblatt.read.source import first_duplicate
 
 pytestmark = pytest.mark.slow_without_jit  # nothing here is a kernel
 WIDTH, ROWS = 5000, 12
@@ -41,19 +40,21 @@ class Counted(str):
 def test_names_that_come_twice_are_found_without_comparing_each_with_each():
     names = [Counted(f"gene {i}") for i in range(20_000)]
     Counted.compared = 0
-    assert twice(names) is None
-    assert twice([*names, Counted("gene 777")]) == "gene 777"
+    assert first_duplicate(names) is None
+    assert first_duplicate([*names, Counted("gene 777")]) == "gene 777"
     assert Counted.compared < 20_000
 
 
 def test_columns_that_are_named_are_found_without_comparing_each_with_each():
     names = [Counted(f"gene {i}") for i in range(2_000)]
     said = [Counted(name) for name in names]
-    plan = Plan(Encoding(tuple(Number(name) for name in said)), Answers(said[0], ("no", "yes")))
+    plan = Plan(
+        Encoding(tuple(Number(name) for name in said)), TargetColumn(said[0], ("no", "yes"))
+    )
     dialect = Dialect(",", None, True, tuple(names))
     Counted.compared = 0
-    wishes = wishes_of(plan, names, Source("d.csv", "d.csv"))
-    check_named(names, replace(wishes, ignore=tuple(said)))
+    wishes = options_to_verify(plan, names, Source("d.csv", "d.csv"))
+    check_column_names(names, replace(wishes, ignore=tuple(said)))
     assert dialect.convert_options(dict.fromkeys(said, pa.string())).column_types
     assert Counted.compared < 20 * len(names)
 
@@ -74,7 +75,7 @@ def wide(tmp_path_factory):
 
 def test_a_header_longer_than_a_megabyte_is_read_to_its_end(wide):
     source, X, y = wide
-    data = read_data(source, Layout(), Wishes(target="group"))
+    data = read_data(source, Layout(), ColumnOptions(target="group"))
     assert np.array_equal(data.examples.X, X)
     assert data.examples.labels[(data.examples.y > 0).astype(int)].tolist() == y.tolist()
     assert len(data.plan.encoding.features) == WIDTH
@@ -124,9 +125,9 @@ def test_columns_of_large_numbers_are_read_as_text_together(tmp_path):
 
 def test_few_rows_of_many_columns_take_little_more_memory_than_their_numbers():
     columns = [np.arange(8.0)] * 10_000
-    in_rows(columns)  # compiled
+    interleave_columns(columns)  # compiled
     tracemalloc.start()
-    X = in_rows(columns).X
+    X = interleave_columns(columns).X
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert np.array_equal(X, np.tile(np.arange(8.0)[:, np.newaxis], 10_000))

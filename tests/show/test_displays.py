@@ -56,7 +56,7 @@ def test_the_band_touches_the_nearest_example(separable):
     clf, X, y = separable
     display = rb.BoundaryDisplay.from_estimator(clf, X, y)
     distances = np.abs(clf.decision_function(X)) / np.linalg.norm(clf.coef_)
-    assert display.scene.facts.margin == pytest.approx(distances.min())
+    assert display.scene.margin == pytest.approx(distances.min())
     edges = [line.get_xydata() for line in display.ax_.lines if line.get_linestyle() != "-"]
     for edge in edges:
         scores = clf.decision_function(edge) / np.linalg.norm(clf.coef_)
@@ -137,7 +137,7 @@ def test_given_axes_are_drawn_on(separable, noisy):
     rb.PocketDisplay.from_estimator(*noisy, ax=axes[1, 2])
     assert pyplot.get_fignums() == [figure.number]
     assert all(ax.has_data() for ax in axes.ravel())
-    with pytest.raises(ValueError, match="2 axes are drawn here, but 6 were given"):
+    with pytest.raises(ValueError, match="2 axes"):
         rb.GuaranteeDisplay.from_estimator(*separable, axes=axes)
 
 
@@ -149,7 +149,7 @@ def test_a_frame_shows_the_line_before_and_after(separable):
     for name, t in (("line before", 2), ("line after", 3)):
         w = clf.trace_.weights(t)
         np.testing.assert_allclose(lines[name] @ w[1:] + w[0], 0, atol=1e-9)
-    spot = next(c for c in ax.collections if c.get_label() == "corrected")
+    spot = next(c for c in ax.collections if c.get_label() == "update")
     assert spot.get_offsets()[0].tolist() == X[clf.trace_.examples[2]].tolist()
 
 
@@ -214,14 +214,14 @@ def test_the_squeeze_lies_between_its_bounds(separable):
     for line, sign in ((most, 1), (least, -1)):
         bound = np.exp(np.interp(np.log(t), np.log(line[:, 0]), np.log(line[:, 1])))
         assert (sign * squared <= sign * bound + 1e-9).all()
-    assert f"R²/ρ² = {int(rb.separability(X, y).bound):,}" in title(display.axes_[0])
+    assert f"Novikoff bound: {int(rb.separability(X, y).bound):,})" in title(display.axes_[0])
 
 
 def test_a_run_from_elsewhere_than_zero_still_has_its_squeeze():
     X, y = cloud()
     clf = rb.Perceptron(eta0=0.5).fit(X, y, coef_init=[5.0, 1.0], intercept_init=[-1.0])
     ax = rb.GuaranteeDisplay.from_estimator(clf, X, y).axes_[0]
-    assert title(ax) == f"{clf.n_updates_} corrections"
+    assert title(ax) == f"{clf.n_updates_} updates"
 
 
 def test_the_pocket_curve_is_the_mistakes_of_each_w(noisy):
@@ -262,12 +262,12 @@ def test_the_steps_of_an_optimum_are_its_history_and_close_in():
 def test_an_optimum_that_is_open_shows_both_ends():
     display = rb.OptimumDisplay.from_result(searched())
     assert [text.get_text() for text in display.ax_.texts] == ["11", "14"]
-    assert title(display.ax_) == "14 mistakes; no line makes fewer than 11 (proved: 1 blocking set)"
+    assert title(display.ax_) == "14 mistakes; no line makes fewer than 11 (proof: 1 conflict)"
 
 
 def test_where_a_line_answers_all_there_is_no_gap():
     ax = rb.OptimumDisplay.from_result(rb.fewest_mistakes([[0.0], [1.0]], [0, 1])).ax_
-    assert title(ax) == "no mistakes: a line answers every example"
+    assert title(ax) == "no mistakes: a line classifies every example correctly"
     assert [text.get_text() for text in ax.texts] == ["0"]
 
 
@@ -286,17 +286,21 @@ def test_the_bars_of_an_experiment_are_its_runs():
     ("display", "make", "sentence"),
     [
         (rb.BoundaryDisplay, lambda X, y: rb.Perceptron(), "not fitted yet; call fit first"),
-        (rb.TraceDisplay, lambda X, y: rb.FewestMistakes(time_limit=1).fit(X, y), "has no trace"),
-        (rb.PocketDisplay, lambda X, y: rb.Perceptron().fit(X, y), "keeps no pocket"),
+        (
+            rb.TraceDisplay,
+            lambda X, y: rb.FewestMistakes(time_limit=1).fit(X, y),
+            "records no updates",
+        ),
+        (rb.PocketDisplay, lambda X, y: rb.Perceptron().fit(X, y), "PocketPerceptron"),
         (
             rb.TraceDisplay,
             lambda X, y: pickle.loads(pickle.dumps(rb.Perceptron().fit(X, y))),
-            "loaded without the examples",
+            "loaded without its examples",
         ),
         (
             rb.GuaranteeDisplay,
             lambda X, y: rb.Perceptron().fit(-X, y),
-            "not what the trace was made on",
+            "training data",
         ),
         (
             rb.BoundaryDisplay,
@@ -313,7 +317,7 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence(display, make, sentence):
 
 
 def test_there_is_no_guarantee_without_a_line(noisy):
-    with pytest.raises(ValueError, match="these examples are inseparable"):
+    with pytest.raises(ValueError, match="inseparable"):
         rb.GuaranteeDisplay.from_estimator(*noisy)
 
 

@@ -67,6 +67,12 @@ def experiment():
     return rb.ExperimentDisplay.from_experiment(rb.experiment(15, 300, random_state=0))
 
 
+def separation():
+    estimates = {"age": 0.5, "dose": np.inf, "ward": -np.inf, "town": np.nan}
+    bounds = {"dose": 1.0, "ward": -0.5}
+    return rb.SeparationDisplay(estimates, {"age": 0.4}, bounds).plot()
+
+
 def small(display, path):
     """What is inside the axes, side by side, as colours of small squares."""
     figure = display.figure_
@@ -103,6 +109,7 @@ PICTURES = [
     pocket,
     optimum,
     experiment,
+    separation,
 ]
 
 
@@ -120,7 +127,7 @@ def test_a_display_looks_as_it_did(draw, tmp_path):
 def test_the_comparison_notices_another_line(tmp_path):
     X, y = cloud()
     turned = rb.Perceptron(max_updates=1)
-    with pytest.warns(UserWarning, match="mistakes left"):
+    with pytest.warns(UserWarning, match="24 mistakes"):
         turned.fit(X, y)
     got = small(rb.BoundaryDisplay.from_estimator(turned, X, y), tmp_path / "drawn.png")
     with Image.open(KEPT / "boundary.png") as before:

@@ -56,13 +56,13 @@ def test_a_region_is_where_its_label_is_answered(w, zero):
     h = Hypothesis.of(np.array(w), 1.0, zero)
     regions = Regions(tuple(Boundary(a, b, c) for c, a, b in w), zero > 0)
     parts = regions.parts(BOX)
-    if not regions.says:
+    if not regions.is_nonzero:
         assert parts == regions.edges(BOX) == []
         return
     assert sum(map(area, parts)) == pytest.approx(area(BOX))
     points = np.random.default_rng(0).uniform((-2, -1), (2, 1), (50, 2))
     for place, part in enumerate(parts):
-        assert (h.answers(points[inside(part, points)]) == place).all()
+        assert (h.predict_codes(points[inside(part, points)]) == place).all()
 
 
 @given(weights)
@@ -100,7 +100,7 @@ def test_the_band_touches_the_nearest_example():
     clf = rb.Perceptron().fit(X, y)
     display = rb.BoundaryDisplay.from_estimator(clf, X, y)
     examples, h = examples_of(clf, X, y), hypothesis_of(clf)
-    margin = display.scene.facts.margin
+    margin = display.scene.margin
     assert margin == clearances(h, examples).min() > 0
     edges = [line.get_xydata() for line in display.ax_.lines if line.get_linestyle() != "-"]
     assert edges
@@ -129,8 +129,8 @@ def test_three_labels_of_many_features_are_seen_in_their_true_regions():
     ("make", "sentence"),
     [
         (lambda: (rb.Perceptron(), *clouds(6)), "6 labels cannot be told apart"),
-        (lambda: (rb.Perceptron(), *clouds(4, d=5)), "4 labels by 5 features are seen in no plane"),
-        (lambda: (SVC(kernel="linear"), *clouds(3)), "SVC has 3 lines for 3 labels"),
+        (lambda: (rb.Perceptron(), *clouds(4, d=5)), "4 labels with 5 features"),
+        (lambda: (SVC(kernel="linear"), *clouds(3)), "SVC has 3"),
     ],
 )
 def test_what_cannot_be_seen_is_refused_in_a_sentence(make, sentence):
@@ -162,7 +162,7 @@ def test_a_frame_shows_what_a_correction_against_a_rival_moved():
             before = np.array([[p.c, p.a, p.b] for p in frame.before.planes])
             moved = np.flatnonzero((now != before).any(axis=1))
             assert set(clf.classes_[moved]) == {y[row], clf.classes_[rival]}
-            assert f"row {row} corrected\nagainst {clf.classes_[rival]}; " in frame.title
+            assert f"update on row {row}\nagainst {clf.classes_[rival]}; " in frame.title
 
 
 def test_a_run_of_several_labels_has_all_its_pictures(tmp_path):
@@ -176,7 +176,7 @@ def test_a_run_of_several_labels_has_all_its_pictures(tmp_path):
     curve = rb.PocketDisplay.from_estimator(clf, X, y).curve
     assert curve.pocket[-1] == clf.n_mistakes_
     told = rb.GuaranteeDisplay.from_estimator(clf, X, y).axes_[0].get_title(loc="left")
-    assert told.endswith(f"R²/ρ² = {int(rb.separability(X, y).bound):,}")
+    assert f"{int(rb.separability(X, y).bound):,}" in told
 
 
 def test_the_player_gets_the_run_of_several_labels():
@@ -205,7 +205,7 @@ def test_of_many_examples_those_that_block_are_drawn():
     numbers = np.frombuffer(base64.b64decode(story["numbers"]["u4"]), "<u4")
     found = rb.separability(X, y)
     named = [(int(numbers[n]), r) for n, r in story["verdict"]["pairs"]]
-    part = next(part for part in found.blocking if not part.rest)
+    part = next(part for part in found.conflicts if not part.rest)
     assert named == [(n, r) for n, r, _ in part.pairs]
 
 
@@ -242,7 +242,7 @@ def test_what_learn_reports_of_labels_plays_in_a_browser(page, spread, tmp_path)
     result.report(tmp_path / "report.html")
     said, _ = watched(page)
     page.goto((tmp_path / "report.html").as_uri())
-    assert "brought to one scale" in page.inner_text("body")
+    assert "shown scaled" in page.inner_text("body")
     left = f"{0 if spread < 1 else result.mistakes} of 60"
     page.wait_for_function(
         "(left) => document.getElementById('player').innerText.includes(left)", arg=left

@@ -1,4 +1,4 @@
-"""One file an algorithm, each from Blocks to a Run."""
+"""The training algorithms, one per file; each takes Blocks and returns a Run."""
 
 from rosenblatt.algorithms.pla import (
     FIXED,

@@ -1,15 +1,15 @@
-"""The fewest mistakes of any w in few dimensions, exactly: all cells that could be cheaper.
+"""The exact optimum in few dimensions, by enumeration of all cells that could be cheaper.
 
-A cell cheaper than the best known has a face of two dimensions, on the planes of some pivots (see
-`faces`). Pivots are fixed one after another, and the other rows projected onto what is orthogonal
-to them. Let w lie on such a face: rows that are wrong there are wrong in the cell, too. So, first,
-cut all w that are left into simplices and drop those in which the rows that are wrong throughout
-cost as much as the best: the planes of the pivots still to come meet one that is left over.
-Second, when two dimensions are left, turn w about and count the mistakes from crossing to
-crossing. Third, what still may be cheaper is looked at in whole numbers.
+A cell cheaper than the best known one has a two-dimensional face, on the hyperplanes of some pivots
+(see `faces`). Pivots are fixed one after another, and the other rows are projected onto the
+orthogonal complement. Rows that are wrong on a face are wrong in its cell, too. So, first, cut the
+remaining w into simplices and drop those in which the rows that are wrong throughout cost as much
+as the best: the hyperplanes of further pivots meet a simplex that is not dropped. Second, when two
+dimensions are left, turn w around and count the mistakes from crossing to crossing. Third, examine
+what may still be cheaper in exact integer arithmetic.
 
-The first two work with floats and only ever leave out what costs too much for certain: a sign or
-an order that rounding could decide is taken to be whatever costs less.
+The first two steps use floats and drop only what certainly costs too much: a sign or an order that
+rounding could decide is taken to be whichever costs less.
 """
 
 from __future__ import annotations
@@ -45,26 +45,26 @@ Floats = NDArray[np.float64]
 # Rows that take a minute or so on two cores, by the dimensions of w.
 MOST_ROWS = {4: 5_000, 5: 2_000, 6: 500, 7: 200}
 MOST_IN_THE_PLANE = 50_000
-SHARES = (0.5, 0.7, 0.8, 0.87, 0.92, 0.96)  # of what is known to be possible: bounds to show first
-FEW_FACES = 64  # looked at in whole numbers one and all
-FEW_CROSSINGS = 2**22  # of up to four dimensions: turned through as fast as they are cut
-SHORT = 2.0**-8  # a projected row that is shorter is projected again, in whole numbers
-LEAST_SPREAD = 2.0**-12  # of rows in one direction, by that in another; less is not evened out
+SHARES = (0.5, 0.7, 0.8, 0.87, 0.92, 0.96)  # of the best known cost: bounds to prove first
+FEW_FACES = 64  # all examined exactly
+FEW_CROSSINGS = 2**22  # in up to four dimensions: turning is as fast as cutting
+SHORT = 2.0**-8  # shorter projected rows are projected again, exactly
+LEAST_SPREAD = 2.0**-12  # ratio of spreads in two directions below which they are not equalized
 GRAIN = 2.0**10
-PART = 4  # halvings of each first simplex that threads share
-TURN_CUTS = 4  # cuts that take as long as to turn about a pivot
+PART = 4  # halvings of each first simplex into parts for threads
+TURN_CUTS = 4  # cuts that take as long as turning around a pivot
 FEWEST_CUTS = 1000
-PLAIN_CUTS = 50  # where nothing is compiled
+PLAIN_CUTS = 50  # without compilation
 AT_ONCE = 16  # pivots
-MOMENT = 0.05  # seconds between two looks at the clock
+MOMENT = 0.05  # seconds between two checks of the time
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The fewest mistakes of any w, exactly, and weights with a w0 slot that make them.
+    """The exact minimum of mistakes over all w, and augmented weights that attain it.
 
-    `w` makes more mistakes only where the best cell is too small for floats; `exact`, which is
-    not rounded, never does. There is none where `start` was as good.
+    `w` makes more mistakes only if the best cell is too small for floats; `exact`, which is not
+    rounded, never does. It is empty if `start` was as good.
     """
 
     cost: int  # in the unit of `Costs`
@@ -74,7 +74,7 @@ class Optimum:
 
 
 def few_cells(examples: Examples) -> bool:
-    """Whether all cells, or those that cost little, can be gone through in about a minute."""
+    """Return whether all cells that could be optimal can be enumerated in about a minute."""
     dimension = examples.d + bool(examples.x0)
     most = MOST_IN_THE_PLANE if dimension <= 3 else MOST_ROWS.get(dimension, 0)
     return len(examples.kept) <= most
@@ -87,10 +87,10 @@ def cells_optimum(
     threads: int = 1,
     found: Callable[[Floats], object] = lambda w: None,
 ) -> Optimum | None:
-    """Find the fewest mistakes of any w; None if stopped before it is known.
+    """Find the fewest mistakes of any w; return None if stopped before.
 
-    What is not better than `start`, weights with a w0 slot, need not be looked at. Better weights
-    are told on the way. The time grows with every feature: see `few_cells`.
+    Cells no better than `start`, augmented weights, are skipped. `found` is called with better
+    weights on the way. The time grows quickly with the number of features: see `few_cells`.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def cells_optimum(
     1
     """
     best = Best(examples, start, found)
-    if not CellWalk(best, stopped, threads).go():
+    if not Enumeration(best, stopped, threads).go():
         return None
     return Optimum(best.fewest, best.costs.number(best.fewest), best.w, best.exact)
 
@@ -110,9 +110,9 @@ def none_cheaper(
     stopped: Callable[[], bool] = lambda: False,
     threads: int = 1,
 ) -> bool | None:
-    """Tell whether no w costs less than `cost`; None if stopped before it is known.
+    """Return whether no w costs less than `cost`; None if stopped before.
 
-    The lower the cost the fewer cells there are to go through.
+    The lower the cost, the fewer cells there are to enumerate.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def none_cheaper(
     """
     best = Best(examples, np.zeros(examples.d + 1), lambda w: None)
     best.fewest = min(best.fewest, cost)
-    ended = CellWalk(best, lambda: best.fewest < cost or stopped(), threads).go()
+    ended = Enumeration(best, lambda: best.fewest < cost or stopped(), threads).go()
     if best.fewest < cost:
         return False
     return True if ended else None
@@ -131,9 +131,9 @@ def none_cheaper(
 def cells_bounds(
     examples: Examples, cost: int, stopped: Callable[[], bool], threads: int = 1
 ) -> Iterator[int]:
-    """Bounds that no w costs less than, ever higher shares of a cost that is possible.
+    """Yield lower bounds, increasing shares of a cost that some w attains.
 
-    Each takes longer than all before it together, or about so.
+    Each takes about as long as all before it together, or longer.
     """
     for share in SHARES:
         bound = int(Fraction(share) * cost)
@@ -143,14 +143,14 @@ def cells_bounds(
 
 
 def none_by_walking(examples: Examples, cost: int) -> bool | None:
-    """Whether no w costs less, by going through all cells; None where these are too many."""
+    """Return whether no w costs less, by enumeration of cells; None if there are too many."""
     if len(examples.kept) == 0:
         return cost <= 0
     return none_cheaper(examples, cost, threads=engine.cores()) if few_cells(examples) else None
 
 
 class Best:
-    """The best weights so far, and what they cost. Threads share it."""
+    """The best weights so far and their cost, shared by threads."""
 
     def __init__(
         self, examples: Examples, start: Floats, found: Callable[[Floats], object]
@@ -164,11 +164,11 @@ class Best:
 
     @property
     def below(self) -> int:
-        """What a better cell costs less than, rows that are always wrong left out."""
+        """Cost that a better cell must be below, without rows that are always wrong."""
         return self.fewest - self.directions.always
 
     def look(self, pivots: tuple[int, ...]) -> None:
-        """Look at the faces of some pivots in whole numbers."""
+        """Examine the faces of some pivots exactly."""
         found = self.directions.arrangement.cheapest(pivots, self.below)
         if found is None:
             return
@@ -184,30 +184,31 @@ class Best:
 
 @dataclass(frozen=True, eq=False)
 class Flat:
-    """All w that are orthogonal to some pivots, and the rows projected onto it, as floats.
+    """The subspace of w orthogonal to some pivots, and the rows projected onto it, as floats.
 
-    Coordinates are off by `slack` at most, in some orthonormal basis near `basis`. Only directions
-    matter: a row too short to have a good one is given its true one, and 0 if it vanishes here.
+    Coordinates have an error of at most `error`, in some orthonormal basis near `basis`. Only
+    directions matter: a row too short for a reliable one is projected exactly, and set to 0 if it
+    vanishes here.
     """
 
     pivots: tuple[int, ...]
     basis: Floats  # (dimensions of w, dimensions left)
     rows: Floats  # (dimensions left, rows)
-    slack: float
+    error: float
 
     @property
     def dimension(self) -> int:
-        """Of what is left of w."""
+        """Dimension of the subspace."""
         return len(self.rows)
 
     @classmethod
     def whole(cls, rows: list[Vector]) -> Flat:
-        """All w there are."""
+        """Return the whole space."""
         Z = np.array([unit_floats(z) for z in rows]).T.copy()
         return cls((), np.eye(len(Z)), Z, ROUNDED)
 
     def fixed(self, n: int, exact: list[Vector]) -> Flat:
-        """What is orthogonal to one more pivot."""
+        """Return the subspace orthogonal to one more pivot."""
         length = math.sqrt(float((self.rows[:, n] ** 2).sum()))
         Q = _across(self.rows[:, n] / length)
         rows, basis = _product(Q.T, self.rows), self.basis @ Q
@@ -217,12 +218,12 @@ class Flat:
         for k in np.flatnonzero(short & rows.any(axis=0)).tolist():
             rest = _orthogonal(exact[k], [exact[p] for p in pivots])
             rows[:, k] = unit_floats(rest) @ basis if any(rest) else 0.0
-        # A pivot that is off turns the flat by so much, and rows of length 1 with it.
-        return Flat(pivots, basis, rows, self.slack * (1 + 1.1 / length) + ROUNDED)
+        # An error in the pivot rotates the subspace, and rows of length 1 with it.
+        return Flat(pivots, basis, rows, self.error * (1 + 1.1 / length) + ROUNDED)
 
 
 def _across(x: Floats) -> Floats:
-    """Columns that are orthonormal and orthogonal to x of length 1: Householder's."""
+    """Return orthonormal columns orthogonal to the unit vector x (Householder)."""
     k = int(np.abs(x).argmax())
     v = x.copy()
     v[k] += math.copysign(1.0, x[k])
@@ -231,12 +232,12 @@ def _across(x: Floats) -> Floats:
 
 
 def _product(A: Floats, B: Floats) -> Floats:
-    """A B for an A of a few numbers; BLAS would call its threads."""
+    """Return A B for a small A without BLAS, which would start its threads."""
     return np.asarray((A[:, :, None] * B).sum(axis=1))
 
 
 def _orthogonal(z: Vector, pivots: list[Vector]) -> Vector:
-    """What is left of z orthogonal to pivots, times something positive."""
+    """Return a positive multiple of the part of z that is orthogonal to pivots."""
     orthogonal: list[Vector] = []
     for row in (*pivots, z):
         rest = row
@@ -247,11 +248,11 @@ def _orthogonal(z: Vector, pivots: list[Vector]) -> Vector:
     return orthogonal[-1]
 
 
-def evened(rows: list[Vector]) -> list[Vector]:
-    """Rows in coordinates in which they point about as often in every direction.
+def equalize(rows: list[Vector]) -> list[Vector]:
+    """Transform rows so that their directions are spread about evenly.
 
-    Simplices of equal sides are then cut by about as many planes each. Rows z become A z for some
-    whole numbers A, and w is multiplied by the inverse of A.
+    Simplices of equal sides are then cut by about as many hyperplanes each. Rows z become A z for
+    an integer matrix A, and w is multiplied by the inverse of A.
     """
     if not rows:
         return rows
@@ -263,32 +264,39 @@ def evened(rows: list[Vector]) -> list[Vector]:
     return [tuple(dot(row, z) for row in whole) for z in rows]
 
 
-class CellWalk:
-    """A walk through all pivots whose faces could be those of a cheaper cell."""
+class Enumeration:
+    """Enumeration of all pivots whose faces could belong to a cheaper cell."""
 
     def __init__(self, best: Best, stopped: Callable[[], bool], threads: int) -> None:
         self.best, self.stopped, self.threads = best, stopped, threads
         self.arrangement = best.directions.arrangement
         costs = self.arrangement.costs
         total = int(costs.sum()) if len(costs) else 0
-        self.unit = 1 + total // FITS  # costs are rounded down to it where they are very large
+        self.unit = 1 + total // FITS  # very large costs are rounded down to multiples of it
         self.costs = np.array([c // self.unit for c in costs.tolist()], dtype=np.int64)
-        self.rows = evened(self.arrangement.rows)
-        self.halt = np.zeros(1, dtype=np.bool_)  # kernels look at it, too
-        self.cuts = {2: (1, TURN_CUTS)}  # by dimensions: how often they were cut, and how much
+        self.rows = equalize(self.arrangement.rows)
+        self.halt = np.zeros(1, dtype=np.bool_)  # kernels check it, too
+        self.cuts = {2: (1, TURN_CUTS)}  # by dimension: the number of calls and of cuts
         few = self.arrangement.n_faces * len(self.rows) <= FEW_CROSSINGS
-        # Then one kernel will do, where there is one.
+        # Then turning alone is fast enough, if it is compiled.
         self.cut = not (few and self.arrangement.dimension <= 4 and engine.compiles())
 
     def go(self) -> bool:
-        """Go all the way; true unless it was stopped."""
+        """Enumerate everything; return False if it was stopped."""
         dimension = self.arrangement.dimension
         if dimension <= 2 or self.arrangement.n_faces <= FEW_FACES:
             for each in self.arrangement.pivots():
                 self.best.look(each)
             return True
         flat = Flat.whole(self.rows)
-        pivots = self._first_pivots(flat) if self.cut else self._try(flat)
+        if self.cut:  # with all threads
+            marks, nodes = self._marks(flat), np.zeros(1, dtype=np.int64)
+            self._each([nodes], lambda one: one.put(0, self._patience(flat, marks)))
+            parts = range(2**flat.dimension << PART)
+            self._each(parts, lambda part: self._mark(flat, marks, (part, part + 1, PART), nodes))
+            pivots = [int(n) for n in np.flatnonzero(marks == FOUND)]
+        else:
+            pivots = self._try(flat)
         if dimension == 3:
             some = [pivots[k : k + AT_ONCE] for k in range(0, len(pivots), AT_ONCE)]
             self._each(some, lambda few: self._turn(flat, few))
@@ -296,24 +304,16 @@ class CellWalk:
             self._each(pivots, lambda n: self._fix(flat, n))
         return not self.halt[0]
 
-    def _first_pivots(self, flat: Flat) -> list[int]:
-        """The rows that may be the first pivot, with all threads."""
-        marks, nodes = self._marks(flat), np.zeros(1, dtype=np.int64)
-        self._each([nodes], lambda one: one.put(0, self._patience(flat, marks)))
-        parts = range(2**flat.dimension << PART)
-        self._each(parts, lambda part: self._mark(flat, marks, (part, part + 1, PART), nodes))
-        return [int(n) for n in np.flatnonzero(marks == FOUND)]
-
     @property
     def limit(self) -> int:
-        """What a better cell costs less than, in the unit of the floats' costs."""
+        """Cost that a better cell must be below, in the unit of `costs`."""
         return -(-self.best.below // self.unit)
 
     def _each(self, tasks: Iterable[Any], work: Callable[[Any], object]) -> None:
-        """Have threads do tasks in turn; here only time is kept, and Ctrl-C is heard."""
+        """Have threads do tasks in turn; this thread checks the time and Ctrl-C."""
         waiting = iter(list(tasks))
 
-        def take() -> None:
+        def do_tasks() -> None:
             for task in waiting:
                 if self.halt[0]:
                     return
@@ -321,7 +321,7 @@ class CellWalk:
 
         with ThreadPoolExecutor(self.threads) as pool:
             try:
-                left = {pool.submit(take) for _ in range(self.threads)}
+                left = {pool.submit(do_tasks) for _ in range(self.threads)}
                 while left:
                     self.halt[0] |= self.stopped()
                     done, left = wait(left, MOMENT)
@@ -332,7 +332,7 @@ class CellWalk:
                 raise
 
     def _fix(self, flat: Flat, n: int) -> None:
-        """Fix one more pivot and go through those that may follow."""
+        """Fix one more pivot and enumerate those that may follow."""
         flat = flat.fixed(n, self.rows)
         pivots = self._try(flat)
         if flat.dimension == 3:
@@ -344,7 +344,7 @@ class CellWalk:
             self._fix(flat, k)
 
     def _marks(self, flat: Flat) -> NDArray[np.int8]:
-        """Marks of the rows that cannot be the next pivot: pivots come in the order of rows."""
+        """Mark the rows that cannot be the next pivot: pivots come in the order of rows."""
         marks = np.where(flat.rows.any(axis=0), 0, KNOWN).astype(np.int8)
         marks[: flat.pivots[-1] + 1 if flat.pivots else 0] = KNOWN
         return marks
@@ -353,13 +353,13 @@ class CellWalk:
         self, flat: Flat, marks: NDArray[np.int8], parts: tuple[int, int, int], nodes: Any
     ) -> None:
         """Mark the rows that may be the next pivot."""
-        bound, room = (self.limit, flat.slack), new_levels(*flat.rows.shape)
-        cuts = run_mark(flat.rows, self.costs, marks, bound, parts, nodes, self.halt, room)
+        bound, workspace = (self.limit, flat.error), new_levels(*flat.rows.shape)
+        cuts = run_mark(flat.rows, self.costs, marks, bound, parts, nodes, self.halt, workspace)
         times, before = self.cuts.get(flat.dimension, (0, 0))
         self.cuts[flat.dimension] = times + 1, before + cuts
 
     def _patience(self, flat: Flat, marks: NDArray[np.int8]) -> int:
-        """How many cuts to make: as many as they would be if each row were the next pivot."""
+        """Return how many cuts to make: as many as if each row were the next pivot."""
         if not engine.compiles():
             return PLAIN_CUTS
         candidates = np.flatnonzero(marks == 0)
@@ -369,7 +369,7 @@ class CellWalk:
         return FEWEST_CUTS + len(candidates) * cuts // times
 
     def _try(self, flat: Flat) -> list[int]:
-        """Mark what may be the next pivot, and return it; where faces are few, any row may."""
+        """Return the rows that may be the next pivot; all of them if there are few faces."""
         marks = self._marks(flat)
         if not self.cut:
             return [int(n) for n in np.flatnonzero(marks == 0)]
@@ -378,11 +378,11 @@ class CellWalk:
         return [int(n) for n in np.flatnonzero(marks == FOUND)]
 
     def _turn(self, flat: Flat, pivots: list[int]) -> None:
-        """Turn about the last pivot: look exactly at what floats leave, the cheapest first."""
+        """Rotate about the last pivot; decide undecided cells exactly, the cheapest first."""
         rows = np.array(pivots, dtype=np.intp)
         bounds = np.zeros(len(rows), dtype=np.int64)
-        room = new_crossings(flat.rows.shape[1])
-        run_turn(flat.rows, self.costs, rows, bounds, self.limit, flat.slack, room)
+        crossings = new_crossings(flat.rows.shape[1])
+        run_turn(flat.rows, self.costs, rows, bounds, self.limit, flat.error, crossings)
         for k in np.argsort(bounds, kind="stable").tolist():
             if bounds[k] >= self.limit or self.halt[0]:
                 break

@@ -1,11 +1,11 @@
-"""Descent: a search for few mistakes by exact line searches, with chance.
+"""Descent: a randomized search for few mistakes by exact line searches.
 
-Along a line w + a·v the mistakes change only where a row's score is 0, at a = -s/g. Sorting
-these crossings gives the mistakes on every piece of the line exactly. A step moves into a piece,
-the more likely the fewer mistakes it has: certainly to the fewest when the temperature is low.
+Along a line w + a·v the mistakes change only where the score of a row is 0, at a = -s/g. Sorting
+these crossings gives the exact mistakes on every piece of the line. A step moves into a piece at
+random, the more likely the fewer mistakes it has; at low temperature, always to the fewest.
 
-Threads walk so on a board, the examples scaled, signed (a score s > 0 is right, s ≤ 0 a mistake)
-and each different row once; data too large or too wide for one are walked over as they are.
+Threads walk on a board: the examples scaled, multiplied by their labels (a score s > 0 is correct,
+s ≤ 0 a mistake), each different row once. Data too large for a board are searched directly.
 """
 
 from __future__ import annotations
@@ -29,51 +29,53 @@ from rosenblatt.engine import REORDER, UNCOUNTED, Kernel, helpers
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.scaling import Scaling, Spread
+from rosenblatt.tables import to_dense
 
 Floats = NDArray[np.float64]
 
-REFRESH = 200  # steps after which scores are computed afresh, so that rounding does not add up
-TINY = 1e-12  # a piece shorter than this share of the reach is no place to be
-TINIEST = 2.0**-1000  # width of a column
+REFRESH = 200  # steps after which scores are recomputed, so that rounding errors do not add up
+FARTHEST = 1e100  # reach of a line search: the squares of such weights do not overflow
+TINY = 1e-12  # pieces shorter than this share of the reach are skipped
+TINIEST = 2.0**-1000  # least width of a column
 GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's, for sorting a few hundred crossings
 
-BOARD_ENTRIES = 2**21  # a board is kept in memory twice
-FEWEST_ROWS = 256  # data too wide for so many rows have no board
-# Temperatures, hot to cold, in mistakes: low ones search near the best, high ones go elsewhere.
+BOARD_ENTRIES = 2**21  # a board is stored twice, by rows and by columns
+FEWEST_ROWS = 256  # data too wide for this many rows have no board
+# Temperatures from hot to cold, in mistakes: low ones search near the best, high ones far away.
 SCHEDULES = ((0.3, 0.2), (0.7, 0.3), (0.3, 0.2), (1.2, 0.2))
 RIDGE = 1e-3  # of logistic regression
-STEPS = 20_000  # of a walk
+STEPS = 20_000  # in a walk
 FRESH = 4  # every fourth walk begins at the start again, not at the best so far
-WORK_PER_CALL = 5e7  # multiplications between two looks at the clock
-PLAIN_WORK_PER_CALL = 2e5  # the same where nothing is compiled
+WORK_PER_CALL = 5e7  # multiplications between two checks of the time
+PLAIN_WORK_PER_CALL = 2e5  # without compilation
 CENTRE_STEPS = 50
 SPRINTERS = 2
 SPRINT_SHARE = 0.25  # of the time that is left
-BOARD_SHARE = 0.6  # of the time, where a board is only a sample of the rows
+BOARD_SHARE = 0.6  # of the time, if the board is only a sample of the rows
 
-COLD = 1e-3  # a temperature at which only the fewest mistakes are chosen
-SAMPLE = 10_000  # rows among which those near the line are looked for
+COLD = 1e-3  # a temperature at which the fewest mistakes are always chosen
+SAMPLE = 10_000  # rows among which those near the hyperplane are searched
 NEAR = 64
-LARGEST = 1e100  # on the board, where only rounding would be left of products beyond it
-WIDE = 1000  # columns, beyond which one of them changes too little
+LARGEST = 1e100  # on the board: products beyond it would be rounding errors
+WIDE = 1000  # columns: with more, changing one of them has too little effect
 
 
 def sprint(gap: Gap, threads: int | None = None) -> None:
-    """Try logistic regression, and one walk by each of two walkers, in so many threads."""
+    """Try logistic regression, then one walk by each of two walkers."""
     too_wide = (gap.examples.d + 1) * FEWEST_ROWS > BOARD_ENTRIES
     if not gap.goes_on or too_wide or "walkers" in gap.kept:
         return
     until = gap.deadline.share(SPRINT_SHARE)
     landscape = Landscape(gap, until)
-    gap.offer(landscape.tall(landscape.start))
+    gap.offer(landscape.weights_of(landscape.start))
     gap.kept["walkers"] = walkers = [Walker(landscape, rng) for rng in gap.rng.spawn(SPRINTERS)]
-    _all(gap, walkers, lambda walker: walker.walk(gap, until), threads)
+    _run_all(gap, walkers, lambda walker: walker.walk(gap, until), threads)
     for walker in walkers:
-        walker.hand_in(gap)
+        walker.offer_best(gap)
 
 
 def descend(gap: Gap, threads: int | None = None, until: Deadline | None = None) -> None:
-    """Walk until the time is over, or another deadline, in so many threads."""
+    """Walk until the deadline in several threads."""
     threads, end = threads or gap.search.threads, until or gap.deadline
     walkers = gap.kept.get("walkers", [])
     if walkers and gap.goes_on:
@@ -81,12 +83,12 @@ def descend(gap: Gap, threads: int | None = None, until: Deadline | None = None)
         stop = end.share(1.0 if landscape.whole else BOARD_SHARE)
         more = max(0, threads - len(walkers))
         walkers = walkers[:threads] + [Walker(landscape, rng) for rng in gap.rng.spawn(more)]
-        _all(gap, walkers, lambda walker: walker.go(gap, stop), threads)
+        _run_all(gap, walkers, lambda walker: walker.go(gap, stop), threads)
     if gap.goes_on and not end.over:
         along_lines(gap)
 
 
-def _all(
+def _run_all(
     gap: Gap, walkers: list[Walker], work: Callable[[Walker], object], threads: int | None = None
 ) -> None:
     with ThreadPoolExecutor(threads or gap.search.threads) as pool:
@@ -97,7 +99,7 @@ def _all(
 
 
 class Board(NamedTuple):
-    """The signed rows, the same by columns, and what a mistake on each row costs."""
+    """The signed rows, stored by rows and by columns, and the cost of a mistake on each."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -105,7 +107,7 @@ class Board(NamedTuple):
 
 
 class Landscape:
-    """Where walkers walk: the rows on a board, all of them or a sample, and a start on it."""
+    """A board with all rows or a sample of them, and a start for walkers."""
 
     def __init__(self, gap: Gap, until: Deadline) -> None:
         examples = self.examples = gap.examples
@@ -115,45 +117,44 @@ class Landscape:
         rows = kept if self.whole else np.sort(gap.rng.choice(kept, most, replace=False))
         self.scaling = scaling_of(examples)
         costs = np.ones(len(rows)) if examples.weights is None else examples.weights[rows]
-        costs = costs / costs.max()  # or sums of them could overflow
-        A = np.nan_to_num(signed(examples, self.scaling, rows)).clip(-LARGEST, LARGEST)
-        A, where = np.unique(A, axis=0, return_inverse=True)  # equal rows are put together
+        costs = costs / costs.max()  # so that their sums cannot overflow
+        A = np.nan_to_num(signed_rows(examples, self.scaling, rows)).clip(-LARGEST, LARGEST)
+        A, where = np.unique(A, axis=0, return_inverse=True)  # merge equal rows
         A = np.ascontiguousarray(A)
         costs = np.asarray(np.bincount(where.ravel(), weights=costs))
         self.board = Board(A, np.ascontiguousarray(A.T), costs / costs.mean())
         self.start = logistic(self.board, until=until)
 
-    def tall(self, v: Floats) -> Floats:
-        """Weights of the board as weights with a w0 slot."""
-        return tall(self.examples, self.scaling, v)
+    def weights_of(self, v: Floats) -> Floats:
+        """Return weights on the board as augmented weights on the examples."""
+        return augmented_weights(self.examples, self.scaling, v)
 
 
 def scaling_of(examples: Examples) -> Scaling:
-    """That of learning with widths not rounded; of sparse columns zeros count, too."""
+    """Return the scaling of the examples with exact widths, zeros of sparse columns included."""
     spread = Spread.of(examples)
     scaling = Scaling.suiting(spread)
     width = np.where(spread.flat, scaling.width, spread.deviation)
     return replace(scaling, width=np.clip(width, TINIEST, 1 / TINIEST))
 
 
-def tall(examples: Examples, scaling: Scaling, v: Floats) -> Floats:
-    """Weights on 1 and scaled columns, as weights with a w0 slot on the columns as they are."""
+def augmented_weights(examples: Examples, scaling: Scaling, v: Floats) -> Floats:
+    """Convert weights on 1 and the scaled columns to augmented weights on the examples."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         v0 = v[:1] / examples.x0 if examples.x0 else np.zeros(1)
         return scaling.fold(Hypothesis(np.concatenate((v0, v[1:])), examples.x0)).w
 
 
-def signed(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
-    """Some rows, tall with x0 = 1 (0 without intercept), scaled, dense, times their answers."""
+def signed_rows(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
+    """Return rows scaled, dense, with x0 = 1 (0 without intercept), times their labels ±1."""
     with np.errstate(over="ignore", invalid="ignore"):
-        X = scaling.scaled(examples.X[rows])
-    X = X.toarray() if examples.is_sparse else X
+        X = to_dense(scaling.scaled(examples.X[rows]))
     ones = np.full((len(X), 1), 1.0 if examples.x0 else 0.0)
     return np.asarray(np.hstack((ones, X)) * examples.y[rows, None])
 
 
 class Walker:
-    """One thread of the search: walk after walk, from its best so far or from the start."""
+    """One thread of the search, which walks from its best weights so far or from the start."""
 
     def __init__(self, landscape: Landscape, rng: np.random.Generator) -> None:
         self.landscape, self.rng = landscape, rng
@@ -167,13 +168,13 @@ class Walker:
         self.portion = int(min(STEPS, max(50, work // (N * (D + 4)))))
 
     def go(self, gap: Gap, until: Deadline) -> None:
-        """Walk again and again, handing in what is better."""
+        """Walk repeatedly, offering better weights."""
         while gap.goes_on and not until.over:
             if self.walk(gap, until):
-                self.hand_in(gap)
+                self.offer_best(gap)
 
     def walk(self, gap: Gap, until: Deadline) -> bool:
-        """Walk once from hot to cold, a portion at a time; true if it found better weights."""
+        """Walk once from hot to cold, in portions; return whether better weights were found."""
         fresh = self.walks % FRESH == FRESH - 1
         w, before = (self.landscape.start if fresh else self.w).copy(), self.cost
         hot, cold = SCHEDULES[self.walks % len(SCHEDULES)]
@@ -191,19 +192,19 @@ class Walker:
             )
             if cost < self.cost:
                 self.cost, self.w = cost, improved
-            gap.tell(self.portion)
+            gap.report(self.portion)
         return self.cost < before
 
-    def hand_in(self, gap: Gap) -> None:
-        """Offer the best weights met; the middle of their cell where rounding spoils them."""
+    def offer_best(self, gap: Gap) -> None:
+        """Offer the best weights, or the middle of their cell if rounding makes them worse."""
         w = self.w
-        if not gap.offer(self.landscape.tall(w)):
-            middle = centred(self.landscape.board, w, self.rng, lambda: gap.deadline.over)
-            gap.offer(self.landscape.tall(middle))
+        if not gap.offer(self.landscape.weights_of(w)):
+            middle = move_to_center(self.landscape.board, w, self.rng, lambda: gap.deadline.over)
+            gap.offer(self.landscape.weights_of(middle))
 
 
 def logistic(board: Board, until: Deadline = NEVER) -> Floats:
-    """Logistic regression on a board, as far as it gets in time: a convex start."""
+    """Return logistic regression weights on a board, as far as the time allows."""
 
     def loss(w: Floats) -> tuple[float, Floats]:
         s = board.rows @ w
@@ -220,30 +221,33 @@ def logistic(board: Board, until: Deadline = NEVER) -> Floats:
     return w if w.any() else np.ones_like(w)
 
 
-def centred(
+def move_to_center(
     board: Board, w: Floats, rng: np.random.Generator, over: Callable[[], bool] = lambda: False
 ) -> Floats:
-    """Move to the middle of the piece w is on, line after line, until time is over.
+    """Move w to the middle of its cell, line after line.
 
-    The mistakes stay, doubts go.
+    The mistakes stay the same; scores move away from 0.
     """
     s = board.rows @ w
     for _ in range(CENTRE_STEPS):
         if over():
             break
-        v, g = _aimed(board, rng)
+        v, g = _random_direction(board, rng)
         with np.errstate(over="ignore"):
             crossings = -s[g != 0] / g[g != 0]
-        high = float(crossings[crossings > 0].min(initial=np.inf))
-        low = float(crossings[crossings <= 0].max(initial=-np.inf))
-        if np.isfinite(high - low):
+            high = float(crossings[crossings > 0].min(initial=np.inf))
+            low = float(crossings[crossings <= 0].max(initial=-np.inf))
+            if not np.isfinite(high - low):
+                continue
             a = 0.5 * (low + high)
-            w, s = w + a * v, s + a * g
+            moved, scores = w + a * v, s + a * g
+        if np.isfinite(moved).all() and np.isfinite(scores).all():
+            w, s = moved, scores
     return w
 
 
-def _aimed(board: Board, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """A direction as `aim` draws it, and what it adds to the scores."""
+def _random_direction(board: Board, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Draw a direction as `aim` does; return it with the change of the scores along it."""
     N, D = board.rows.shape
     chance = rng.random()
     if chance < 0.5:
@@ -257,7 +261,7 @@ def _aimed(board: Board, rng: np.random.Generator) -> tuple[Floats, Floats]:
 
 
 def along_lines(gap: Gap) -> None:
-    """Move along line after line over all rows to the fewest mistakes, until time is over."""
+    """Move along one line after another over all rows to the fewest mistakes."""
     examples, scaling = gap.examples, scaling_of(gap.examples)
     v = scaling.unfold(Hypothesis(gap.w, examples.x0)).w
     v[0] *= examples.x0
@@ -267,7 +271,7 @@ def along_lines(gap: Gap) -> None:
     cost, reach = gap.mistakes, 0.05
 
     def scores(v: Floats) -> Floats:
-        w = tall(examples, scaling, v)
+        w = augmented_weights(examples, scaling, v)
         return np.asarray(examples.y * Hypothesis(w, examples.x0).scores(examples.X))
 
     line.s[:] = scores(v)
@@ -278,12 +282,12 @@ def along_lines(gap: Gap) -> None:
         reach *= 0.5 if met < 0 else (1.1 if met < examples.n // 16 + 64 else 0.9)
         v += a * direction
         if cost < gap.mistakes:
-            gap.offer(tall(examples, scaling, v))
-        gap.tell(1)
+            gap.offer(augmented_weights(examples, scaling, v))
+        gap.report(1)
 
 
 def _direction(examples: Examples, scaling: Scaling, s: Floats, rng: np.random.Generator) -> Floats:
-    """A coordinate, an example, or the way that examples near the line would push it."""
+    """Draw a direction: a coordinate, an example, or a sum of examples near the hyperplane."""
     D = examples.d + 1
     chance = rng.random()
     v = np.zeros(D)
@@ -293,14 +297,14 @@ def _direction(examples: Examples, scaling: Scaling, s: Floats, rng: np.random.G
     step = max(1, len(s) // SAMPLE)
     near = np.argsort(np.abs(s[::step]))[:NEAR] * step
     chosen = rng.choice(near, 1 if chance < 0.6 else (len(near) + 1) // 2, replace=False)
-    v = signed(examples, scaling, chosen).sum(axis=0)
+    v = signed_rows(examples, scaling, chosen).sum(axis=0)
     if chance > 0.8:
         v += 0.1 * rng.standard_normal(D)
     return np.asarray(v / (float(np.linalg.norm(v)) or 1.0))
 
 
 class Line(NamedTuple):
-    """A line: scores, their gains along it, its direction; crossings ahead and behind."""
+    """A line: scores, their change along it, its direction; crossings ahead and behind."""
 
     s: np.ndarray
     g: np.ndarray
@@ -309,15 +313,14 @@ class Line(NamedTuple):
     behind: np.ndarray
 
 
-def new_line(n: int, dimension: int, room: int) -> Line:
-    """An empty line with room for so many crossings on either side."""
-    return Line(
-        np.zeros(n), np.zeros(n), np.zeros(dimension), np.empty((2, room)), np.empty((2, room))
-    )
+def new_line(n: int, dimension: int, size: int) -> Line:
+    """Return an empty line with arrays for `size` crossings on either side."""
+    ahead, behind = np.empty((2, size)), np.empty((2, size))
+    return Line(np.zeros(n), np.zeros(n), np.zeros(dimension), ahead, behind)
 
 
 def products(A, v, g):
-    """g = A v."""
+    """Compute g = A v."""
     for n in range(A.shape[0]):
         x = 0.0
         for i in range(A.shape[1]):
@@ -325,18 +328,19 @@ def products(A, v, g):
         g[n] = x
 
 
-def normalise(w):
-    """Bring w to the length 1."""
+def normalize(w):
+    """Scale w to length 1."""
     squares = 0.0
     for i in range(len(w)):
         squares += w[i] * w[i]
     length = np.sqrt(squares)
-    for i in range(len(w)):
-        w[i] /= length
+    if length > 0:
+        for i in range(len(w)):
+            w[i] /= length
 
 
 def cost_of(s, costs):
-    """What the mistakes cost together."""
+    """Return the total cost of the mistakes."""
     f = 0.0
     for n in range(len(s)):
         if s[n] <= 0:
@@ -345,7 +349,7 @@ def cost_of(s, costs):
 
 
 def sort(crossings, k):
-    """Sort the first k crossings by where they are, their changes with them."""
+    """Sort the first k crossings by position, together with their changes of cost."""
     for gap in GAPS:
         for i in range(gap, k):
             a, change, j = crossings[0, i], crossings[1, i], i
@@ -358,7 +362,7 @@ def sort(crossings, k):
 
 
 def cross(line, costs, reach):
-    """Find and sort the crossings within reach; -1 when there is no room for them."""
+    """Find and sort the crossings within reach; return their numbers, or -1 if too many."""
     s, g, ahead, behind = line.s, line.g, line.ahead, line.behind
     k = m = 0
     for n in range(len(s)):
@@ -379,7 +383,7 @@ def cross(line, costs, reach):
 
 
 def least(crossings, k, reach, f):
-    """The lowest cost on half a line."""
+    """Return the lowest cost on half a line."""
     low, lowest = 0.0, f
     for i in range(k):
         if crossings[0, i] - low > TINY * reach:
@@ -390,7 +394,7 @@ def least(crossings, k, reach, f):
 
 
 def choose(crossings, k, reach, f, temperature, rng):
-    """Choose a piece of half a line; returns the weight of all, a point in it, its cost.
+    """Choose a piece of half a line; return the weight of all pieces, a point in it, its cost.
 
     `temperature` is a pair: the lowest cost on the line, and how much more is still likely.
     """
@@ -401,7 +405,7 @@ def choose(crossings, k, reach, f, temperature, rng):
         high = crossings[0, i] if i < k else reach
         length = high - low
         if length > TINY * reach:
-            # The root lets small cells be found: the best one seldom is large.
+            # The square root favors small cells: the best one is seldom large.
             weight = np.sqrt(length) * np.exp((lowest - f) / heat)
             total += weight
             if rng.random() * total < weight:
@@ -413,7 +417,7 @@ def choose(crossings, k, reach, f, temperature, rng):
 
 
 def step(line, costs, reach, f, temperature, rng):
-    """Move along the line; returns how far, the new cost, and how many crossings there were."""
+    """Move along the line; return the distance, the new cost, and the number of crossings."""
     k, m = cross(line, costs, reach)
     if k < 0:
         return 0.0, f, -1
@@ -428,7 +432,7 @@ def step(line, costs, reach, f, temperature, rng):
 
 
 def aim(board, line, rng):
-    """Draw a direction: a coordinate, one at random, or an example; returns its kind."""
+    """Draw a direction: a coordinate, a random vector, or an example; return its kind."""
     N, D = board.rows.shape
     chance = rng.random()
     if chance < 0.5:
@@ -450,23 +454,24 @@ def aim(board, line, rng):
 
 
 def anneal(board, line, w, best, schedule, reaches, rng):
-    """Walk from w while it cools; keep the best weights met; returns their cost.
+    """Walk from w while the temperature falls; keep the best weights and return their cost.
 
-    `reaches` holds, for each kind of direction, how far to look; it learns to see a few dozen
-    crossings.
+    `reaches` holds the search distance for each kind of direction; it is adapted so that a few
+    dozen crossings are within reach.
     """
     lowest, hot, cold, steps, few = schedule
     f = 0.0
     for t in range(steps):
         if t % REFRESH == 0:
-            normalise(w)
+            normalize(w)
             products(board.rows, w, line.s)
             f = cost_of(line.s, board.costs)
         kind = aim(board, line, rng)
         reach = reaches[kind] * 2.0 ** (3 * rng.random() - 2)
         temperature = hot * (cold / hot) ** (t / steps)
         a, f, met = step(line, board.costs, reach, f, temperature, rng)
-        reaches[kind] *= 0.7 if met < 0 else (1.02 if met < few else 0.98)
+        reach = reaches[kind] * (0.7 if met < 0 else (1.02 if met < few else 0.98))
+        reaches[kind] = min(reach, FARTHEST)
         for i in range(len(w)):
             w[i] += a * line.v[i]
         if f < lowest:
@@ -480,8 +485,8 @@ def anneal(board, line, w, best, schedule, reaches, rng):
 
 @functools.cache
 def bind() -> None:
-    """Tell Numba to compile the helpers of this file."""
-    helpers(normalise, cost_of, sort, cross, least, choose, step, aim, **UNCOUNTED)
+    """Register the helpers of this file with Numba."""
+    helpers(normalize, cost_of, sort, cross, least, choose, step, aim, **UNCOUNTED)
     helpers(products, fastmath=REORDER, **UNCOUNTED)
 
 

@@ -1,10 +1,10 @@
-"""Cells and their faces in whole numbers: nothing here is rounded.
+"""Cells of an arrangement of hyperplanes and their faces, in exact integer arithmetic.
 
-The planes w·z = 0 of the rows cut all w into cells, open cones within which the mistakes are the
-same. Rows span the whole space, so every cell has a face of two dimensions: w on it is orthogonal
-to some independent rows, the pivots, all but two of as many as there are dimensions. On the plane
-of such w the other rows change their answer at one angle each; between two of these angles lies a
-face. A tiny move off the face decides the rows that vanish on it, each pivot as one likes.
+The hyperplanes w·z = 0 of the rows cut the space of w into cells, open cones in which the mistakes
+are the same. The rows span the space, so every cell has a two-dimensional face: its w are
+orthogonal to D - 2 independent rows, the pivots, where D is the dimension. In the plane of such w
+each other row changes its sign at one angle, and between two such angles lies a face. A tiny move
+off the face decides the rows that are 0 on it, and each pivot can be given either sign.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from numpy.typing import NDArray
 
 from rosenblatt.costs import Costs
 from rosenblatt.examples import Examples
+from rosenblatt.tables import to_dense
 
 Floats = NDArray[np.float64]
 Vector = tuple[int, ...]
 Weights = list[Fraction]
 
-PLAIN = 2**26  # quotients of integers below it differ as floats where they differ at all
+PLAIN = 2**26  # different quotients of integers below this are different floats
 
 
 class Arrangement:
-    """Planes through 0 by their rows: whole numbers that span the space, no two on one line.
+    """Hyperplanes through 0, by integer rows that span the space, no two of them parallel.
 
     Examples
     --------
@@ -46,21 +47,21 @@ class Arrangement:
         self.dimension = len(self.rows[0]) if self.rows else 0
         largest = max((abs(v) for z in self.rows for v in z), default=0)
         p = max(0, self.dimension - 2)
-        # Entries of `complement` are minors of p pivots; products of `spread` sum up to D of them.
+        # Entries of `complement` are minors of p pivots; a product with a row sums D of them.
         self.plain = math.factorial(p) * largest ** (p + 1) * self.dimension < PLAIN
         self.table = np.array(self.rows, dtype=np.int64 if self.plain else object)
 
     @property
     def n_faces(self) -> int:
-        """How many sets of pivots there are."""
+        """Number of sets of pivots."""
         return math.comb(len(self.rows), max(0, self.dimension - 2))
 
     def pivots(self) -> Iterator[tuple[int, ...]]:
-        """All sets of pivots."""
+        """Yield all sets of pivots."""
         yield from combinations(range(len(self.rows)), max(0, self.dimension - 2))
 
     def cheapest(self, pivots: tuple[int, ...], below: int) -> tuple[int, Weights] | None:
-        """Find the cheapest cell at the faces of these pivots, and w in it, if it costs less."""
+        """Return the cost and a w of the cheapest cell at these pivots, if it is below a cost."""
         if self.dimension < 2:
             alone = [Fraction(v) for v in self.rows[0]] if self.rows else []
             return (0, alone) if below > 0 else None
@@ -68,12 +69,24 @@ class Arrangement:
         across = complement(chosen, self.dimension)
         if across is None:
             return None
-        circle = self._circle(across)
+        a, b = (self.table @ np.array(v, dtype=self.table.dtype) for v in across)
+        off = (a != 0) | (b != 0)
+        length_u, length_v = (1 + math.isqrt(dot(w, w)) for w in across)
+        unit = Fraction(length_v, length_u)
+        circle = Circle(a[off], b[off], self.costs[off], np.flatnonzero(~off), unit)
         place = circle.best(below, self.plain)
         if place is None:
             return None
         on = [n for n in circle.on.tolist() if n not in pivots]
-        beside, values = self._beside(pivots, on) if on else (0, [Fraction(1)] * len(pivots))
+        beside, values = 0, [Fraction(1)] * len(pivots)
+        if on:
+            # Off the face, the rows that vanish with the pivots are a smaller problem of the same
+            # kind, in the span of the pivots: their least cost, and the products of the pivots.
+            combined = in_terms_of(chosen, [self.rows[n] for n in (*pivots, *on)])
+            small = Arrangement(combined, self.costs[[*pivots, *on]])
+            found = fewest(small, int(small.costs.sum()) + 1)
+            assert found is not None
+            beside, values = found
         if place.cost + beside >= below:
             return None
         along = [place.side * (v - place.at * u) for u, v in zip(*across, strict=True)]
@@ -81,27 +94,9 @@ class Arrangement:
             along = nudged(along, _with_products(chosen, values), self.rows)
         return place.cost + beside, along
 
-    def _circle(self, across: tuple[Vector, Vector]) -> Circle:
-        kind = self.table.dtype
-        a, b = (self.table @ np.array(v, dtype=kind) for v in across)
-        off = (a != 0) | (b != 0)
-        u, v = (1 + math.isqrt(dot(w, w)) for w in across)
-        return Circle(a[off], b[off], self.costs[off], np.flatnonzero(~off), Fraction(v, u))
-
-    def _beside(self, pivots: tuple[int, ...], on: list[int]) -> tuple[int, Weights]:
-        """The cost of rows that vanish with the pivots, and products of the pivots to have it.
-
-        Off the face these rows are a smaller problem of their own, in the span of the pivots.
-        """
-        chosen, rows = ([self.rows[n] for n in some] for some in (pivots, (*pivots, *on)))
-        small = Arrangement(in_terms_of(chosen, rows), self.costs[[*pivots, *on]])
-        found = fewest(small, int(small.costs.sum()) + 1)
-        assert found is not None
-        return found
-
 
 def fewest(arrangement: Arrangement, below: int) -> tuple[int, Weights] | None:
-    """The cheapest cell of all, if it costs less, and w in it."""
+    """Return the cost and a w of the cheapest cell, if it is below a cost."""
     best = None
     for pivots in arrangement.pivots():
         found = arrangement.cheapest(pivots, below)
@@ -112,7 +107,7 @@ def fewest(arrangement: Arrangement, below: int) -> tuple[int, Weights] | None:
 
 @dataclass(frozen=True)
 class Arc:
-    """A piece of the circle: what it costs, w = side·(v - at·u) in its middle."""
+    """A piece of the circle: its cost, and w = side·(v - at·u) in its middle."""
 
     cost: int
     at: Fraction
@@ -121,23 +116,23 @@ class Arc:
 
 @dataclass(frozen=True, eq=False)
 class Circle:
-    """The plane of w = v - q·u: products a with u and b with v of the rows that do not vanish.
+    """The plane of w = v - q·u, with the products a with u and b with v of rows not 0 on it.
 
-    As w turns from u to -u, q grows from minus infinity. A row changes its answer at q = b/a, from
-    right to wrong if a > 0; a row with a = 0 at u itself. On the other half all is opposite.
+    As w turns from u to -u, q grows from minus infinity. A row changes its sign at q = b/a, from
+    correct to wrong if a > 0; a row with a = 0 changes at u itself. The other half is opposite.
     """
 
     a: NDArray[Any]
     b: NDArray[Any]
     costs: NDArray[Any]
-    on: NDArray[np.intp]  # the rows that vanish
-    unit: Fraction  # of q: the length of v by that of u
+    on: NDArray[np.intp]  # rows that are 0 on the plane
+    unit: Fraction  # of q: the length of v divided by that of u
 
     def best(self, below: int, plain: bool) -> Arc | None:
-        """The cheapest piece, if it costs less.
+        """Return the cheapest piece if it is below a cost.
 
-        A quotient of integers is rounded once, so floats that differ are in their true order;
-        where `plain`, quotients that differ are different floats, too.
+        A quotient of integers is rounded once, so different floats are in their true order; if
+        `plain`, different quotients are also different floats.
         """
         crossing = np.flatnonzero(self.a != 0)
         quotients = _quotients(self.b[crossing], self.a[crossing])
@@ -164,7 +159,7 @@ class Circle:
         return Fraction(int(self.b[n]), int(self.a[n]))
 
     def _widest(self, order: NDArray[np.intp], pieces: NDArray[np.intp]) -> Fraction:
-        """A place in the widest of some pieces, if floats can tell: they fit in the more easily."""
+        """Return a place in the widest of some pieces, where floats fit more easily."""
         places = (self._crossing(n) / self.unit for n in order.tolist())
         angles = (math.atan(_quotient(q.numerator, q.denominator)) for q in places)
         ends = np.array([-math.pi / 2, *angles, math.pi / 2])
@@ -177,7 +172,10 @@ class Circle:
         return at if low < at < high else (low + high) / 2
 
     def _among(self, rows: NDArray[np.intp], cost: int, below: int) -> Arc | None:
-        """Look exactly among crossings that are one float, if a cheaper piece may be there."""
+        """Return the cheapest arc between crossings that round to the same float, or None.
+
+        The search is exact. It is skipped if no such arc can cost less than `below`.
+        """
         total = int(self.costs.sum())
         falls = int(self.costs[rows][self.a[rows] < 0].sum())
         rises = int(self.costs[rows].sum()) - falls
@@ -193,23 +191,24 @@ class Circle:
 
 
 class Directions:
-    """The signed tall rows of examples as an arrangement.
+    """The signed augmented rows of examples as an arrangement.
 
-    Columns are centred and scaled, so that rows do not look alike, and left out where they are
-    sums of others. Rows on one line are put together: of those that contradict one another the
-    cheaper are mistakes of every w, as are rows of zeros, and what they cost is `always`.
+    Columns are centered and scaled, so that rows differ clearly, and linearly dependent columns
+    are left out. Parallel rows are merged: of those that contradict one another the cheaper are
+    mistakes of every w, as are rows of zeros; their cost is `always`.
     """
 
     def __init__(self, examples: Examples) -> None:
         self.examples = examples
         kept = examples.kept.astype(np.intp)
-        X = examples.X[kept]
-        X = (X.toarray() if examples.is_sparse else X).astype(np.float64)
-        self.columns = [_Column.centred(x, examples.x0) for x in X.T]
+        X = to_dense(examples.X[kept]).astype(np.float64)
+        self.columns = [_Column.centered(x, examples.x0) for x in X.T]
         if examples.x0:
             self.columns.insert(0, _Column.constant(examples.x0, len(kept)))
         costs = Costs.of(examples).each[kept]
-        merged, self.always = _on_lines(self._signed(examples.y[kept].tolist()), costs.tolist())
+        merged, self.always = _merge_parallel(
+            self._signed(examples.y[kept].tolist()), costs.tolist()
+        )
         left = [z for z, cost in merged.items() if cost]
         self.cancelled = [z for z, cost in merged.items() if not cost]
         self.rows = left
@@ -219,7 +218,7 @@ class Directions:
         self.arrangement = Arrangement(rows, worth)
 
     def _signed(self, signs: list[int]) -> Iterator[Vector]:
-        """The rows in whole numbers without a common divisor."""
+        """Yield the rows as integers without a common divisor."""
         finest = max(column.places for column in self.columns)
         shifts = [finest - column.places for column in self.columns]
         for row, sign in zip(
@@ -228,15 +227,15 @@ class Directions:
             yield _plain([sign * v << shift for v, shift in zip(row, shifts, strict=True)])
 
     def weights(self, w: Weights) -> Weights:
-        """Weights with a w0 slot for the data as they were given, off the plane of every row."""
-        tall = [Fraction(0)] * len(self.columns)
+        """Return augmented weights for the original data, off the hyperplane of every row."""
+        full = [Fraction(0)] * len(self.columns)
         for j, v in zip(self.independent, w, strict=True):
-            tall[j] = v
-        for j in range(len(tall)):
-            if any(dot(tall, z) == 0 for z in self.cancelled):
-                aside = [Fraction(i == j) for i in range(len(tall))]
-                tall = nudged(tall, aside, self.rows + self.cancelled)
-        raw = [v / c.unit for v, c in zip(tall, self.columns, strict=True)]
+            full[j] = v
+        for j in range(len(full)):
+            if any(dot(full, z) == 0 for z in self.cancelled):
+                aside = [Fraction(i == j) for i in range(len(full))]
+                full = nudged(full, aside, self.rows + self.cancelled)
+        raw = [v / c.unit for v, c in zip(full, self.columns, strict=True)]
         if not self.examples.x0:
             return [Fraction(0), *raw]
         middles = (v * c.middle for v, c in zip(raw[1:], self.columns[1:], strict=True))
@@ -245,7 +244,7 @@ class Directions:
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """Numbers less their middle, in a unit near their spread: values · 2^-places units."""
+    """A column minus its median, in a unit near its spread: values · 2^-places units."""
 
     values: list[int]
     places: int
@@ -259,8 +258,12 @@ class _Column:
         return cls([value.numerator] * n, value.denominator.bit_length() - 1, Fraction(0), unit)
 
     @classmethod
-    def centred(cls, x: Floats, x0: float) -> _Column:
-        middle = _median(x) if x0 else Fraction(0)
+    def centered(cls, x: Floats, x0: float) -> _Column:
+        middle = Fraction(0)
+        if x0:  # the median, as a fraction because the sum of two floats may overflow
+            ends = (len(x) - 1) // 2, len(x) // 2
+            low, high = np.partition(x, ends)[list(ends)].tolist()
+            middle = (Fraction(low) + Fraction(high)) / 2
         ratios = [v.as_integer_ratio() for v in x.tolist()]
         places = (
             max((q.bit_length() for _, q in (*ratios, middle.as_integer_ratio())), default=1) - 1
@@ -271,8 +274,8 @@ class _Column:
         return cls(values, places + exponent, middle, Fraction(2) ** exponent)
 
 
-def _on_lines(rows: Iterable[Vector], costs: list[int]) -> tuple[dict[Vector, int], int]:
-    """The dearer direction on each line by its cost above the other's; what every w pays."""
+def _merge_parallel(rows: Iterable[Vector], costs: list[int]) -> tuple[dict[Vector, int], int]:
+    """Merge parallel rows: net cost of the dearer direction on each line, and a total for all w."""
     each: dict[Vector, int] = {}
     for z, cost in zip(rows, costs, strict=True):
         each[z] = each.get(z, 0) + cost
@@ -288,24 +291,24 @@ def _on_lines(rows: Iterable[Vector], costs: list[int]) -> tuple[dict[Vector, in
 
 
 def dot(a: Iterable[Any], b: Iterable[Any]) -> Any:
-    """a·b."""
+    """Return a·b."""
     return sum(p * q for p, q in zip(a, b, strict=True))
 
 
 def whole(w: Sequence[Fraction]) -> Vector:
-    """The same direction in whole numbers without a common divisor."""
+    """Return the direction of fractions as integers without a common divisor."""
     common = math.lcm(*(v.denominator for v in w))
     return _plain([int(v * common) for v in w])
 
 
 def _plain(numbers: Sequence[int]) -> Vector:
-    """Whole numbers without their common divisor."""
+    """Divide integers by their greatest common divisor."""
     divisor = math.gcd(*numbers) or 1
     return tuple(v // divisor for v in numbers)
 
 
 def independent(rows: Sequence[Vector]) -> list[int]:
-    """Columns of which all others are sums: the leftmost."""
+    """Return the leftmost columns that are linearly independent."""
     if not rows:
         return []
     table, _, rank = flint.fmpz_mat(rows).rref()
@@ -313,7 +316,7 @@ def independent(rows: Sequence[Vector]) -> list[int]:
 
 
 def complement(pivots: Sequence[Vector], dimension: int) -> tuple[Vector, Vector] | None:
-    """Two directions that span what is orthogonal to pivots, if these leave no more than two."""
+    """Return two directions that span the complement of pivots; None if it is larger."""
     entries = [v for z in pivots for v in z]
     spans, count = flint.fmpz_mat(len(pivots), dimension, entries).nullspace()
     if count > 2:
@@ -323,9 +326,9 @@ def complement(pivots: Sequence[Vector], dimension: int) -> tuple[Vector, Vector
 
 
 def in_terms_of(pivots: Sequence[Vector], rows: Sequence[Vector]) -> list[Vector]:
-    """For each of some rows the coefficients by which it is a sum of independent pivots.
+    """Return the coefficients of rows as combinations of independent pivots.
 
-    They are times something positive, so that they are whole.
+    They are multiplied by a positive number that makes them integers.
     """
     p = len(pivots)
     table, over, _ = flint.fmpz_mat([*pivots, *rows]).transpose().rref()
@@ -334,7 +337,7 @@ def in_terms_of(pivots: Sequence[Vector], rows: Sequence[Vector]) -> list[Vector
 
 
 def _with_products(pivots: Sequence[Vector], values: Weights) -> Weights:
-    """A sum of pivots that has given products with them."""
+    """Return the combination of pivots that has given products with them."""
     P = flint.fmpq_mat(flint.fmpz_mat(pivots))
     wanted = [flint.fmpq(v.numerator, v.denominator) for v in values]
     shares = (P * P.transpose()).solve(flint.fmpq_mat(len(wanted), 1, wanted))
@@ -342,7 +345,7 @@ def _with_products(pivots: Sequence[Vector], values: Weights) -> Weights:
 
 
 def nudged(along: Weights, aside: Weights, rows: Iterable[Vector]) -> Weights:
-    """Weights a little aside of others: no row that is not on their plane changes its sign."""
+    """Return weights moved a little aside, so little that no nonzero product changes its sign."""
     p, q = whole(along), whole(aside)
     least = Fraction(max(1, math.isqrt(dot(p, p))), 1 + math.isqrt(dot(q, q)))
     for z in rows:
@@ -353,13 +356,13 @@ def nudged(along: Weights, aside: Weights, rows: Iterable[Vector]) -> Weights:
 
 
 def rounded(w: Sequence[Fraction]) -> Floats:
-    """Fractions as floats up to 1, each rounded once."""
+    """Return fractions as floats of at most 1, each rounded once."""
     largest = max(abs(v) for v in w) or Fraction(1)
     return np.array([float(v / largest) for v in w])
 
 
 def unit_floats(z: Vector) -> Floats:
-    """The direction of integers of any size as floats of length 1."""
+    """Return the direction of integers of any size as a unit vector of floats."""
     scale = 1 << max(abs(v).bit_length() for v in z)
     x = np.array([v / scale for v in z])
     result: Floats = x / np.sqrt((x * x).sum())
@@ -367,7 +370,7 @@ def unit_floats(z: Vector) -> Floats:
 
 
 def _quotients(above: NDArray[Any], below: NDArray[Any]) -> Floats:
-    """Quotients of integers, each rounded once; those too large are infinite."""
+    """Return quotients of integers, each rounded once; infinite on overflow."""
     try:
         return np.asarray(above / below, dtype=np.float64)
     except OverflowError:
@@ -379,10 +382,3 @@ def _quotient(above: int, below: int) -> float:
         return above / below
     except OverflowError:
         return math.inf if (above > 0) == (below > 0) else -math.inf
-
-
-def _median(x: Floats) -> Fraction:
-    """The median; halves are added as fractions, for floats may end before their sum does."""
-    ends = (len(x) - 1) // 2, len(x) // 2
-    low, high = np.partition(x, ends)[list(ends)].tolist()
-    return (Fraction(low) + Fraction(high)) / 2

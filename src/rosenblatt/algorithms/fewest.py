@@ -1,4 +1,4 @@
-"""What is known of the fewest mistakes of any line: engines narrow the gap, from both sides."""
+"""The gap between the best weights found and the lower bound, shared by all searches."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ from rosenblatt.examples import Examples
 
 Floats = NDArray[np.float64]
 
-POCKET_CORRECTIONS = 400
+POCKET_UPDATES = 400
 POCKET_SHARE = 0.15  # of the time
-EXTREME = 300  # powers of two
+EXTREME = 300  # exponent of two beyond which sample weights are rescaled
 
 
 @dataclass(frozen=True)
 class Search:
-    """How to search: seconds, threads, chance, and whom to tell (mistakes, steps, bound)."""
+    """Options of the search for the fewest mistakes.
+
+    `watch` reports progress: it is called with the mistakes, the steps and the lower bound.
+    """
 
     seconds: float = 5.0
     threads: int = 1
@@ -35,9 +38,9 @@ class Search:
 
 
 class Gap:
-    """The best weights so far and what they cost, and what any weights cost at least.
+    """The best weights so far with their cost, and a lower bound on the cost of any weights.
 
-    Costs are whole numbers of a unit (`Costs`), so both sides are exact. Threads share it.
+    Costs are integer multiples of a unit (`Costs`), so both sides are exact. Threads share it.
 
     Examples
     --------
@@ -45,7 +48,7 @@ class Gap:
     >>> gap = Gap(xor, Search())
     >>> gap.offer(np.array([-0.5, 1.0, 1.0])), gap.mistakes
     (True, 1)
-    >>> gap.know(1, lambda: None)
+    >>> gap.raise_bound(1, lambda: None)
     >>> gap.closed
     True
     """
@@ -60,44 +63,44 @@ class Gap:
         self.w = np.zeros(examples.d + 1)
         self.cost = self.cost_of(self.w)
         self.bound = 0
-        self.proof: Callable[[], Any] = lambda: None  # what shows the bound, made when asked for
-        self.exhausted = False  # all lines were gone through
-        self.done = self.interrupted = False  # nothing is left to try; somebody wants it to end
+        self.proof: Callable[[], Any] = lambda: None  # returns the proof of the bound
+        self.exhausted = False  # all cells were enumerated
+        self.done = self.interrupted = False  # nothing is left to try; Ctrl-C
         self.steps = 0
-        self.kept: dict[str, Any] = {}  # what an engine keeps for its next turn
-        self.lock = threading.RLock()  # Ctrl-C may come while it is held, and is told then
+        self.kept: dict[str, Any] = {}  # state of an engine between its turns
+        self.lock = threading.RLock()  # Ctrl-C may come while it is held
 
     @property
     def closed(self) -> bool:
-        """Whether nothing better is possible."""
+        """Whether the best weights are optimal."""
         return self.cost <= self.bound
 
     @property
     def hopeful(self) -> bool:
-        """Whether there is something to gain, and something left to try."""
+        """Whether an improvement is possible and something is left to try."""
         return not (self.closed or self.done or self.interrupted)
 
     @property
     def goes_on(self) -> bool:
-        """Whether there is time left, too."""
+        """Whether the search is hopeful and has time left."""
         return self.hopeful and not self.deadline.over
 
     @property
     def seconds(self) -> float:
-        """Of work so far."""
+        """Seconds of work so far."""
         return now() - self.begun
 
     @property
     def mistakes(self) -> float:
-        """What the mistakes of the best weights cost, as a person reads it."""
+        """Cost of the best weights, for display."""
         return self.costs.number(self.cost)
 
     def cost_of(self, w: Floats) -> int:
-        """What the mistakes of weights cost, exactly."""
+        """Return the exact cost of weights."""
         return self.costs.total(self.judge.wrong(w))
 
     def offer(self, w: Floats) -> bool:
-        """Judge weights exactly; keep them if they are better."""
+        """Evaluate weights exactly; keep them if they are better, and return whether they are."""
         if not np.isfinite(w).all():
             return False
         cost = self.cost_of(w)
@@ -105,29 +108,29 @@ class Gap:
             better = cost < self.cost
             if better:
                 self.w, self.cost = w.copy(), cost
-                self._note()
+                self._record()
         return better
 
     def replace(self, w: Floats) -> None:
-        """Take weights that cost no more."""
+        """Replace the best weights by others that cost no more."""
         if np.isfinite(w).all() and (cost := self.cost_of(w)) <= self.cost:
             self.w, self.cost = w.copy(), cost
 
-    def know(self, bound: int, proof: Callable[[], Any], exhausted: bool = False) -> None:
-        """Take a bound, and what makes its proof, unless the one before says more."""
+    def raise_bound(self, bound: int, proof: Callable[[], Any], exhausted: bool = False) -> None:
+        """Set the lower bound and a function that returns its proof, unless it is lower."""
         with self.lock:
             if (bound, exhausted) >= (self.bound, self.exhausted):
                 self.bound, self.proof, self.exhausted = bound, proof, exhausted
-                self._note()
+                self._record()
 
-    def _note(self) -> None:
-        """Note when the gap became narrower."""
+    def _record(self) -> None:
+        """Add to the history when the gap became narrower."""
         state = self.mistakes, self.costs.number_below(self.bound)
         if not self.history or self.history[-1][1:] != state:
             self.history.append((self.seconds, *state))
 
-    def tell(self, steps: int) -> None:
-        """Count steps, and tell the watcher."""
+    def report(self, steps: int) -> None:
+        """Count steps and call the watch function."""
         with self.lock:
             self.steps += steps
         if self.search.watch is not None:
@@ -137,16 +140,16 @@ class Gap:
 Engine = Callable[[Gap], None]
 
 
-def starts(gap: Gap) -> None:
-    """Try the same answer for all, and a pocket; of few examples, whatever the time."""
+def try_starts(gap: Gap) -> None:
+    """Try both constant predictions and a short run of the pocket algorithm."""
     examples = gap.examples
     try:
         if examples.x0:
-            for answer in (1.0, -1.0):
-                gap.offer(np.concatenate(([answer], np.zeros(examples.d))))
-        budget = Budget(FOREVER, POCKET_CORRECTIONS, POCKET_SHARE * gap.deadline.left)
+            for sign in (1.0, -1.0):
+                gap.offer(np.concatenate(([sign], np.zeros(examples.d))))
+        budget = Budget(FOREVER, POCKET_UPDATES, POCKET_SHARE * gap.deadline.left)
         if examples.weights is not None:
-            # Steps of a pocket are as long as the weights, which are brought to usual size.
+            # Updates are as long as the sample weights, which are brought to a usual size.
             exponent = int(np.frexp(examples.weights.max())[1])
             if abs(exponent) >= EXTREME:
                 examples = replace(examples, weights=np.ldexp(examples.weights, -exponent))
@@ -154,4 +157,4 @@ def starts(gap: Gap) -> None:
         gap.offer(run.hypothesis.w)
         gap.interrupted = run.reason == "interrupted"
     except WeightsOverflowError:
-        pass  # a start the less: what follows does not add rows up
+        pass  # the other searches do not add rows up

@@ -1,7 +1,7 @@
-"""Judging weights by their mistakes on all rows: one w alone, or a batch of candidates at once.
+"""Count the mistakes of weights on all rows: of one w, or of a batch of candidates at once.
 
-Rows come as blocks. In memory they are one block, and what a batch costs there can be told from a
-look at some of its rows; of many blocks each is gone through once.
+Rows come as blocks. In memory they are one block, where candidates that cannot win are dropped
+after some of the rows; many blocks are passed through once.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rosenblatt.engine as engine
-from rosenblatt.algorithms.sieve import Sieve, Survivor, double_slack, slip, worth_sifting
+from rosenblatt.algorithms.sieve import Sieve, Survivor, score_error, sum_error, worth_sifting
 from rosenblatt.blocks import Blocks
-from rosenblatt.examples import Examples, JointExamples
-from rosenblatt.hypothesis import Hypothesis, Wrong, count_mistakes
-from rosenblatt.kernels import SMALLEST
+from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import FindMistakes, Hypothesis, count_mistakes
+from rosenblatt.rowformats import SMALLEST
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Scores are made for so many pairs of a row and a candidate at a time: they stay in the cache.
+# Scores of this many pairs of a row and a candidate at a time stay in the cache.
 SCORES_AT_ONCE = 2**17
 CANDIDATES_AT_ONCE = 256
 CANDIDATES_TO_SIFT = 2048
 FIRST_CANDIDATES = 32
-FEW_PAIRS = 2**20  # of a row and a candidate: not worth a second thread
-FEW_CANDIDATES, FEW_ROWS = 16, 4096  # not worth ordering the rows for
-# The weights of a batch, and the multiplications to judge it, are kept to about these numbers.
+FEW_PAIRS = 2**20  # pairs of a row and a candidate that are not worth a second thread
+FEW_CANDIDATES, FEW_ROWS = 16, 4096  # too few to order the rows for
+# Approximate limits for the weights of a batch and for its multiplications.
 BATCH_ENTRIES = 2**22
 BATCH_WORK = 2**34
 RANKS = 256
-# Whether the rows of many blocks have weights is known once they are gone through: two sums of up
-# to 2**31 weights differ by less than this factor if only rounding makes them differ.
-SLIP_OF_BLOCKS = 1 + 2**-20
+# Rounding changes a sum of up to 2**31 weights by less than this factor. Whether the rows of many
+# blocks have weights is known only after a pass.
+SUM_ERROR_OF_BLOCKS = 1 + 2**-20
 
 
 @dataclass(eq=False)
 class Judge:
     """Counts mistakes on blocks; in memory, a row of weight s counts s.
 
-    The count of a w is that of `Hypothesis.mistakes`, whether it is judged alone or in a batch:
-    scores that rounding could decide are settled the same way in both.
+    The count is that of `Hypothesis.mistakes`, for one w and in a batch: scores whose sign
+    rounding could change are decided exactly in both.
 
     Examples
     --------
@@ -65,18 +65,20 @@ class Judge:
     threads: int = 1
 
     def alone(self, w: Floats) -> float:
-        """The mistakes of one w, by weight if the examples have weights."""
+        """Return the mistakes of one w, weighted if the examples are."""
         return count_mistakes(self.blocks, w, self.zero)
 
     def wrong(self, w: Floats) -> Rows:
-        """The rows that one w answers wrongly, but for those of weight 0."""
-        return np.concatenate(list(self.blocks.each(Wrong(w, self.zero))))
+        """Return the rows that w misclassifies, except those of weight 0."""
+        return np.concatenate(list(self.blocks.each(FindMistakes(w, self.zero))))
 
     def improvements(self, W: Floats, best: float) -> list[tuple[int, float]]:
-        """The candidates, in turn, with fewer mistakes than `best` and all before them."""
+        """Return the candidates, in order, that beat `best` and all candidates before them."""
         found: list[tuple[int, float]] = []
-        for one in self._survivors(W, best * self._slip):
-            if one.wrong < best * self._slip:
+        examples = self.blocks.loaded
+        error = SUM_ERROR_OF_BLOCKS if examples is None else sum_error(examples)
+        for one in self._survivors(W, best * error):
+            if one.wrong < best * error:
                 count = self._count(W, one)
                 if count < best:
                     best = count
@@ -84,7 +86,7 @@ class Judge:
         return found
 
     def counts(self, W: Floats) -> Floats:
-        """The mistakes of every candidate."""
+        """Return the mistakes of every candidate."""
         counts = np.empty(len(W))
         step = min(self.batch(W.shape[1]), CANDIDATES_AT_ONCE)
         for begin in range(0, len(W), step):
@@ -94,11 +96,12 @@ class Judge:
         return counts
 
     def batch(self, dimension: int, judged: int = sys.maxsize) -> int:
-        """How many candidates of so many numbers to judge at once, after so many."""
+        """Return how many candidates of this dimension to judge at once, after `judged`."""
         most = BATCH_ENTRIES // dimension
-        if not isinstance(self.blocks, Examples):
+        examples = self.blocks.loaded
+        if examples is None:
             return max(1, min(most, CANDIDATES_AT_ONCE))
-        most = min(most, BATCH_WORK // (self.blocks.n * self.blocks.entries_per_row))
+        most = min(most, BATCH_WORK // (examples.n * examples.entries_per_row))
         if self.sieve is not None:
             return max(1, min(most, CANDIDATES_TO_SIFT))
         # Small batches first: a pocket with few mistakes lets more of the next be dropped.
@@ -106,47 +109,43 @@ class Judge:
 
     @functools.cached_property
     def sieve(self) -> Sieve | None:
-        """What drops most candidates after a look at some rows, where there are rows enough."""
-        examples = self.blocks
-        joint = isinstance(examples, JointExamples)
-        if isinstance(examples, Examples) and not joint and worth_sifting(examples):
-            return Sieve(examples, self.threads)
-        return None
+        """Filter that drops most candidates after some rows; None if there are few rows."""
+        examples = self.blocks.loaded
+        if examples is None or examples.multiclass or not worth_sifting(examples):
+            return None
+        return Sieve(examples, self.threads)
 
-    def rest(self) -> None:
-        """Let go of the rows that the sieve holds."""
-        with contextlib.suppress(AttributeError):  # where there was none yet
+    def release(self) -> None:
+        """Free the rows that the sieve holds."""
+        with contextlib.suppress(AttributeError):  # there was none yet
             del self.sieve
 
-    @property
-    def _slip(self) -> float:
-        return slip(self.blocks) if isinstance(self.blocks, Examples) else SLIP_OF_BLOCKS
-
     def _count(self, W: Floats, one: Survivor) -> float:
-        """The mistakes of a survivor; sums of weights are made anew, exactly."""
-        weighted = isinstance(self.blocks, Examples) and self.blocks.weights is not None
-        exact = one.complete and not weighted
+        """Return the mistakes of a survivor; sums of weights are computed again, exactly."""
+        examples = self.blocks.loaded
+        exact = one.complete and (examples is None or examples.weights is None)
         return int(one.wrong) if exact else self.alone(W[one.b])
 
     def _survivors(self, W: Floats, best: float, sift: bool = True) -> list[Survivor]:
-        """The candidates that may make fewer mistakes than `best`."""
-        if isinstance(self.blocks, Examples):
+        """Return the candidates that may make fewer mistakes than `best`."""
+        examples = self.blocks.loaded
+        if examples is not None:
             if sift and self.sieve is not None:
                 return self.sieve.survivors(W, best)
-            return _looked(self.blocks, W, best, self.threads)
-        # Many blocks are gone through once, leaving out on the way what has `best` mistakes.
-        work = Counts(W, self.zero, self.threads, np.arange(len(W)))
-        mistakes, whole = np.zeros(len(W)), True
+            return _survivors_in_memory(examples, W, best, self.threads)
+        # One pass over many blocks, dropping candidates once they have `best` mistakes.
+        work = CountMistakes(W, self.zero, self.threads, np.arange(len(W)))
+        mistakes, integral = np.zeros(len(W)), True
         for which, counts in self.blocks.each(work):
             mistakes[which] += counts
-            whole = whole and counts.dtype.kind == "i"
+            integral = integral and counts.dtype.kind == "i"
             work.alive = work.alive[mistakes[work.alive] < best]
-        return [Survivor(int(b), float(mistakes[b]), whole) for b in work.alive]
+        return [Survivor(int(b), float(mistakes[b]), integral) for b in work.alive]
 
 
 @dataclass(eq=False)
-class Counts:
-    """The work of counting the mistakes of the candidates that are still of interest."""
+class CountMistakes:
+    """The work of counting the mistakes of the remaining candidates on a block."""
 
     W: Floats
     zero: int
@@ -154,21 +153,23 @@ class Counts:
     alive: Rows
 
     def __call__(self, block: Examples, first: int) -> tuple[Rows, Floats | Rows]:
-        """Which they are, and what each gets wrong in a block; without weights, as integers."""
+        """Return the remaining candidates and their mistakes; integers without sample weights."""
         counts = Judge(block, self.zero, self.threads).counts(self.W[self.alive])
         return self.alive, counts.astype(np.intp) if block.weights is None else counts
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """For each thread and each candidate: what its mistakes weigh so far, and scores in doubt."""
+    """For each thread and candidate: the weight of mistakes so far, and undecided scores."""
 
     wrong: Floats
-    doubtful: Floats
+    undecided: Floats
 
 
-def _looked(examples: Examples, W: Floats, best: float, threads: int) -> list[Survivor]:
-    """The candidates that may make fewer mistakes than `best`, by matrix products."""
+def _survivors_in_memory(
+    examples: Examples, W: Floats, best: float, threads: int
+) -> list[Survivor]:
+    """Return the candidates that may make fewer mistakes than `best`, by matrix products."""
     threads = min(threads, max(1, examples.n * len(W) // FEW_PAIRS))
     tally = Tally(np.zeros((threads, len(W))), np.zeros((threads, len(W))))
     few = examples.n < FEW_ROWS or len(W) < FEW_CANDIDATES or best == math.inf
@@ -183,9 +184,9 @@ def _looked(examples: Examples, W: Floats, best: float, threads: int) -> list[Su
         else:
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(look, range(threads)))
-    wrong, doubtful = tally.wrong.sum(axis=0), tally.doubtful.sum(axis=0)
+    wrong, undecided = tally.wrong.sum(axis=0), tally.undecided.sum(axis=0)
     left = np.flatnonzero(wrong < best)
-    return [Survivor(int(b), float(wrong[b]), bool(doubtful[b] == 0)) for b in left]
+    return [Survivor(int(b), float(wrong[b]), bool(undecided[b] == 0)) for b in left]
 
 
 def _look(
@@ -193,10 +194,10 @@ def _look(
 ) -> None:
     """Judge W on one thread's share of the rows, dropping what cannot win.
 
-    The counts of other threads may be old: they are still counts of mistakes made.
+    The counts of other threads may be outdated, but they are lower bounds.
     """
     (best, order), (k, tally) = way, share
-    kind = JointCandidates if isinstance(examples, JointExamples) else CandidateWeights
+    kind = JointCandidates if examples.multiclass else CandidateWeights
     some = kind.of(examples, W)
     alive = np.arange(len(W))
     C = max(1, SCORES_AT_ONCE // len(W))
@@ -204,11 +205,11 @@ def _look(
     for start in range(k * C, examples.n, len(tally.wrong) * C):
         rows: Any = slice(start, min(start + C, examples.n))
         rows = rows if order is None else order[rows]
-        wrong, doubtful = np.zeros(len(alive)), np.zeros(len(alive))
+        wrong, undecided = np.zeros(len(alive)), np.zeros(len(alive))
         sizes = ones if examples.weights is None else examples.weights[rows]
-        some.judge(examples, rows, sizes, wrong, doubtful)
+        some.judge(examples, rows, sizes, wrong, undecided)
         tally.wrong[k, alive] += wrong
-        tally.doubtful[k, alive] += doubtful
+        tally.undecided[k, alive] += undecided
         left = tally.wrong[:, alive].sum(axis=0) < best
         if np.count_nonzero(left) < 0.9 * len(left):
             alive, some = alive[left], some.only(left)
@@ -218,42 +219,42 @@ def _look(
 
 @dataclass(frozen=True, eq=False)
 class CandidateWeights:
-    """Weights that are judged together, and how near to 0 the scores of each are in doubt."""
+    """Weights that are judged together, each with a bound on the rounding error of scores."""
 
     W: Floats
     w0: Floats
-    slack: Floats
+    tolerance: Floats
 
     @classmethod
     def of(cls, examples: Examples, W: Floats) -> CandidateWeights:
-        """Candidates as kernels have them."""
-        with np.errstate(over="ignore"):  # such scores are in doubt
-            return cls(W, W[:, 0] * examples.x0, double_slack(examples, W))
+        """Create candidates from weights in the layout of the kernels."""
+        with np.errstate(over="ignore"):  # such scores are undecided
+            return cls(W, W[:, 0] * examples.x0, score_error(examples, W))
 
     def only(self, left: NDArray[np.bool_]) -> CandidateWeights:
-        """Those that are left."""
-        return CandidateWeights(self.W[left], self.w0[left], self.slack[left])
+        """Return the remaining candidates."""
+        return CandidateWeights(self.W[left], self.w0[left], self.tolerance[left])
 
     def judge(
-        self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, doubtful: Floats
+        self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
-        """Add the mistakes of each on a few rows."""
+        """Add the mistakes of each candidate on a few rows."""
         S = _product(examples.X, rows, self.W)
-        run_judge(S, self.w0, examples.y[rows], sizes, self.slack, wrong, doubtful)
+        run_judge(S, self.w0, examples.y[rows], sizes, self.tolerance, wrong, undecided)
 
 
 @dataclass(frozen=True, eq=False)
 class JointCandidates(CandidateWeights):
-    """The same of K labels: W is every label's weights in any candidate, each once.
+    """Candidates for K labels: W holds the different weights of all labels, each once.
 
-    One correction changes the weights of two labels, so that most are those of the last candidate.
+    An update changes the weights of two labels, so most are those of the previous candidate.
     """
 
-    which: Rows  # of W, for each candidate and label
+    which: Rows  # row of W for each candidate and label
 
     @classmethod
     def of(cls, examples: Examples, W: Floats) -> CandidateWeights:
-        """Candidates as kernels have them."""
+        """Create candidates from weights in the layout of the kernels."""
         blocks = np.array([examples.shaped(w) for w in W])
         new = np.ones(blocks.shape[:2], dtype=bool)
         new[1:] = (blocks[1:] != blocks[:-1]).any(axis=2)
@@ -261,37 +262,37 @@ class JointCandidates(CandidateWeights):
         which = np.maximum.accumulate(np.where(new, place, 0), axis=0)
         V = blocks[new]
         with np.errstate(over="ignore"):
-            return cls(V, V[:, 0] * examples.x0, 2 * double_slack(examples, W), which)
+            return cls(V, V[:, 0] * examples.x0, 2 * score_error(examples, W), which)
 
     def only(self, left: NDArray[np.bool_]) -> CandidateWeights:
-        """Those that are left, and the weights that they need."""
+        """Return the remaining candidates with the weights they need."""
         used, which = np.unique(self.which[left], return_inverse=True)
         which = which.reshape(-1, self.which.shape[1])
-        return JointCandidates(self.W[used], self.w0[used], self.slack[left], which)
+        return JointCandidates(self.W[used], self.w0[used], self.tolerance[left], which)
 
     def judge(
-        self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, doubtful: Floats
+        self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
-        """Add the mistakes of each on a few rows."""
+        """Add the mistakes of each candidate on a few rows."""
         S, y = _product(examples.X, rows, self.W), examples.y[rows]
-        run_judge_joint(S, self.w0, self.which, y, sizes, self.slack, wrong, doubtful)
+        run_judge_joint(S, self.w0, self.which, y, sizes, self.tolerance, wrong, undecided)
 
 
 def _product(X: Any, rows: Any, W: Floats) -> Floats:
-    """The scores of a few rows by many w, x0 left out; the sums are those of doubles."""
+    """Compute the scores of a few rows by many w in float64, without x0."""
     if not isinstance(X, np.ndarray):
         return np.ascontiguousarray(X[rows].astype(np.float64, copy=False) @ W[:, 1:].T)
     some = X[rows] if isinstance(rows, slice) else X.take(rows, axis=0)
-    with np.errstate(over="ignore", invalid="ignore"):  # such scores are in doubt
+    with np.errstate(over="ignore", invalid="ignore"):  # such scores are undecided
         return np.asarray(some.astype(np.float64, copy=False) @ W[:, 1:].T)
 
 
 def _hardest_first(examples: Examples, w: Floats) -> Rows:
-    """The rows in about the order of how likely a vector like w is to be wrong on them.
+    """Order the rows roughly by how likely a vector like w is to misclassify them.
 
-    Candidates that cannot win are then dropped early. Ranks are coarse, to be found by counting.
+    Candidates that cannot win are then dropped early. Coarse ranks make sorting fast.
     """
-    v = Hypothesis.of(examples.shaped(w), examples.x0).ahead(examples)
+    v = Hypothesis.of(examples.shaped(w), examples.x0).signed_scores(examples)
     with np.errstate(over="ignore", invalid="ignore"):
         rank = (np.nan_to_num(v / (np.abs(v).mean() + SMALLEST)) + 4) * RANKS / 8
     return np.argsort(np.clip(rank, 0, RANKS - 1).astype(np.uint8), kind="stable")
@@ -300,24 +301,24 @@ def _hardest_first(examples: Examples, w: Floats) -> Rows:
 # The compiled loops.
 
 
-def judge(S, w0, y, s, slack, wrong, doubtful):
-    """Weigh the mistakes of many w on a few rows, leaving aside scores that rounding may decide.
+def judge(S, w0, y, s, tolerance, wrong, undecided):
+    """Add up the mistakes of many w on a few rows, and count scores that rounding may decide.
 
-    S[n, b] + w0[b] is the score of row n by the b-th w; between -slack[b] and slack[b] its sign
-    is in doubt.
+    S[n, b] + w0[b] is the score of row n by the b-th w; between -tolerance[b] and tolerance[b]
+    its sign is undecided.
     """
     for n in range(len(y)):
         for b in range(len(w0)):
             v = y[n] * (S[n, b] + w0[b])
-            wrong[b] += s[n] * (v < -slack[b])
-            doubtful[b] += 1 - (v < -slack[b]) - (v > slack[b])
+            wrong[b] += s[n] * (v < -tolerance[b])
+            undecided[b] += 1 - (v < -tolerance[b]) - (v > tolerance[b])
 
 
-def judge_joint(S, w0, which, y, s, slack, wrong, doubtful):
-    """Weigh the mistakes of many w of K labels on a few rows, as `judge` does.
+def judge_joint(S, w0, which, y, s, tolerance, wrong, undecided):
+    """Add up the mistakes of many w of K labels on a few rows, as `judge` does.
 
-    S[n, j] + w0[j] is the score of row n by one label's weights; which[b, k] is the j of label k
-    in the b-th w.
+    S[n, j] + w0[j] is the score of row n for one label; which[b, k] is the j of label k in the
+    b-th w.
     """
     for n in range(len(y)):
         for b in range(len(which)):
@@ -328,8 +329,8 @@ def judge_joint(S, w0, which, y, s, slack, wrong, doubtful):
                     best = max(best, S[n, j] + w0[j])
             j = which[b, y[n]]
             v = S[n, j] + w0[j] - best
-            wrong[b] += s[n] * (v < -slack[b])
-            doubtful[b] += 1 - (v < -slack[b]) - (v > slack[b])
+            wrong[b] += s[n] * (v < -tolerance[b])
+            undecided[b] += 1 - (v < -tolerance[b]) - (v > tolerance[b])
 
 
 run_judge = engine.Kernel(judge)

@@ -1,7 +1,7 @@
-"""The perceptron learning algorithm: correct mistakes, cycle after cycle, until one has none.
+"""The perceptron learning algorithm (PLA): update w on mistakes until an epoch has none.
 
-A `Walk` is a run under way over blocks of examples: in memory there is one block, and a file
-has many. It makes calls of bounded work, and keeps what each did.
+A `Walk` is a run in progress over blocks of examples: arrays in memory are one block, a file is
+many. It calls kernels for a bounded amount of work each and records what each call did.
 """
 
 from __future__ import annotations
@@ -16,27 +16,26 @@ from numpy.typing import NDArray
 
 import rosenblatt.clock as clock
 import rosenblatt.engine as engine
-from rosenblatt.blocks import Blocks, Work, first_of
+from rosenblatt.blocks import Blocks, Work
 from rosenblatt.clock import Deadline
 from rosenblatt.errors import RowError
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.replay import run_lag, run_replay
-from rosenblatt.tables import place
-from rosenblatt.trace import Origin, Trace
-from rosenblatt.words import counted
+from rosenblatt.tables import locate_entry
+from rosenblatt.text import plural
+from rosenblatt.trace import Origin, Trace, run_lag, run_replay
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]
 Ints = NDArray[Any]
 Order = range | Ints
 
-# A call of a kernel is kept to about this many multiplications, a few hundredths of a second, so
-# that Ctrl-C is answered and progress can be shown; few rows are visited many times in one.
+# A kernel call is limited to about this many multiplications, a few hundredths of a second, so
+# that Ctrl-C works and progress can be shown; a few rows are visited many times in one call.
 WORK_PER_CALL = 2**26
 VISITS_PER_CALL = 2**20
-FIRST_CYCLES = 16  # in the first call
-CHANCES = 2**11  # random numbers are drawn at least so many at a time
+FIRST_EPOCHS = 16  # in the first call
+CHANCES = 2**11  # minimum number of random numbers drawn at a time
 NO_ENDS = np.empty(0, dtype=np.int64)
 
 Reason = Literal[
@@ -46,36 +45,36 @@ Reason = Literal[
 
 @dataclass(frozen=True)
 class Rule:
-    """How examples are visited, what sign(0) means, how long a correction is; chance; a mean?"""
+    """Order of visits, meaning of sign(0), learning rate, random generator, averaging."""
 
     order: str = "cycle"
     zero: int = 0
     eta: float = 1.0
     rng: np.random.Generator | None = None
-    average: bool = False  # whether the mean of w over all visits is wanted, of rows in memory
+    average: bool = False  # whether to compute the mean of w over all visits; rows in memory only
 
 
 @dataclass(frozen=True)
 class Budget:
-    """When to give up: after so many cycles begun, so many corrections or so many seconds.
+    """Maximum number of epochs begun, of updates, and of seconds.
 
-    Seconds end what takes long: work that a machine does in no time is done in any case.
+    Small jobs always finish, whatever the time limit.
     """
 
-    cycles: int = 1000
-    corrections: int | None = None
+    epochs: int = 1000
+    updates: int | None = None
     seconds: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """The mean of the weights over so many visits, each time after the visit."""
+    """The mean of the weights over a number of visits, taken after each visit."""
 
     hypothesis: Hypothesis
     visits: int
 
     def after(self, before: Mean | None) -> Mean:
-        """The mean over these visits and others before them."""
+        """Return the mean over these visits and earlier ones."""
         if before is None or before.visits == 0:
             return self
         visits = before.visits + self.visits
@@ -88,76 +87,78 @@ class Mean:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What happened: the last hypothesis, the corrections, and why it stopped."""
+    """The result of a run: the last hypothesis, the updates, and why it stopped."""
 
     hypothesis: Hypothesis
-    record: Trace | None  # every correction; of rows in memory only
-    corrections: int
-    cycles: int  # begun
+    record: Trace | None  # every update; for rows in memory only
+    updates: int
+    epochs: int  # epochs begun
     rows: int
-    mistakes: int | None  # left; None where a person did not wait for the count
+    mistakes: int | None  # left; None if Ctrl-C ended the run before they were counted
     reason: Reason
-    mean: Mean | None = field(default=None, kw_only=True)  # where it was wanted
+    mean: Mean | None = field(default=None, kw_only=True)  # if the rule averages
 
     @property
     def separated(self) -> bool:
-        """Whether a whole look at the examples found no mistake."""
+        """Whether a pass over all examples found no mistake."""
         return self.mistakes == 0
 
     @property
     def trace(self) -> Trace:
-        """Every correction of a run in memory."""
+        """Every update of a run in memory."""
         if self.record is None:
-            raise ValueError("corrections by rows of a file are not recorded; watch the run.")
+            raise ValueError(
+                "the updates of a run over a file are not recorded; give a watch function."
+            )
         return self.record
 
 
 class WeightsOverflowError(RowError):
-    """The weights grew past the largest float, or met something that is no number."""
+    """The weights overflowed float64 or became NaN."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run; `run` is what it had reached."""
+    """Ctrl-C during a run; `run` is the result so far."""
 
     def __init__(self, run: Run) -> None:
-        left = "" if run.mistakes is None else f"; {counted(run.mistakes, 'mistake')} left"
-        super().__init__(f"interrupted after {counted(run.corrections, 'correction')}{left}")
+        left = "" if run.mistakes is None else f"; {plural(run.mistakes, 'mistake')} left"
+        super().__init__(f"interrupted after {plural(run.updates, 'update')}{left}")
         self.run = run
 
 
 class Progress(NamedTuple):
-    """A run so far; w is in the examples' unit and has its w0 slot."""
+    """The progress of a run; w is augmented and in the unit of the examples."""
 
     w: Floats
     calls: int = 0
-    corrections: int = 0
-    whole_cycles: int = 0
-    within_cycle: bool = False
-    corrected: Ints = NO_ENDS  # the rows of the last call
-    visits: int = 0  # counted where their mean is wanted
+    updates: int = 0
+    complete_epochs: int = 0
+    within_epoch: bool = False
+    updated: Ints = NO_ENDS  # rows of the last call
+    visits: int = 0  # counted only if the rule averages
 
     @property
-    def cycles(self) -> int:
-        """The number of cycles begun."""
-        return self.whole_cycles + self.within_cycle
+    def epochs(self) -> int:
+        """Number of epochs begun."""
+        return self.complete_epochs + self.within_epoch
 
 
 class Call(NamedTuple):
-    """What one call of a kernel did."""
+    """The result of one kernel call."""
 
     w: Floats
-    corrected: Ints  # rows
-    ends: Ints  # how many of them had been corrected when each cycle ended
-    within_cycle: bool
-    # The visits of this call before each correction, and last before its end; not always wanted.
+    updated: Ints  # rows
+    ends: Ints  # number of updates by the end of each epoch
+    within_epoch: bool
+    # Visits of this call before each update, and in all; empty unless the rule averages.
     visits: Ints = NO_ENDS
 
     def cut(self, t: int) -> Call:
-        """Its first t corrections, whose w is still to be made."""
+        """Return the first t updates; their w is not computed yet."""
         visits = self.visits[: t + 1]
         if t and len(visits):
             visits = np.append(visits[:t], visits[t - 1] + 1)
-        return Call(self.w, self.corrected[:t], self.ends[self.ends < t], True, visits)
+        return Call(self.w, self.updated[:t], self.ends[self.ends < t], True, visits)
 
 
 Watch = Callable[[Progress], None]
@@ -170,20 +171,20 @@ def pla(
     start: Floats | None = None,
     watch: Watch | None = None,
 ) -> Run:
-    """Learn from examples until a whole cycle has no mistake or the budget ends.
+    """Run PLA until an epoch has no mistake or the budget ends.
 
     Parameters
     ----------
     blocks : Examples or other Blocks
-        The rows and their answers; those of many blocks are visited in their order.
+        Rows and labels; many blocks are visited in order.
     rule : Rule
-        The order of visits, the meaning of sign(0), eta, the source of chance.
+        Order of visits, meaning of sign(0), learning rate, random generator.
     budget : Budget
-        The most cycles, corrections and seconds.
+        Maximum number of epochs, updates and seconds.
     start : array, optional
-        w(0) with its w0 slot; zeros if not given.
+        Augmented w(0); zeros by default.
     watch : callable, optional
-        Called with the progress after each call of a kernel.
+        Called with the progress after each kernel call.
 
     Examples
     --------
@@ -193,7 +194,7 @@ def pla(
     >>> from rosenblatt.blocks import InOrder
     >>> halves = [Examples.from_arrays([[x]], [x > 0], labels=np.array([False, True]))
     ...           for x in (2.0, -1.0)]
-    >>> pla(InOrder(lambda: halves)).corrections
+    >>> pla(InOrder(lambda: halves)).updates
     1
     """
 
@@ -205,30 +206,30 @@ def pla(
         except KeyboardInterrupt:
             raise Interrupted(walk.run("interrupted")) from None
 
-    return looked_into(blocks, go)
+    return retry_scaled(blocks, go)
 
 
-def looked_into(blocks: Blocks, work: Callable[[Any], T]) -> T:
-    """Do work on examples that nobody has looked at; again in their unit if weights overflow.
+def retry_scaled(blocks: Blocks, work: Callable[[Any], T]) -> T:
+    """Train on unchecked examples; check and scale them only if the weights overflow.
 
-    A cycle comes upon a NaN or infinity by itself: a score that is no number is a mistake, and w
-    then is none either. What it does not meet, the exact look at the end does. That saves a look.
+    This saves a pass over the data. An epoch finds NaN and infinity by itself: a NaN score is a
+    mistake, and then w becomes NaN too. The exact check at the end finds the rest.
     """
     try:
         return work(blocks)
     except WeightsOverflowError:
-        if not isinstance(blocks, Examples):
+        if not blocks.in_memory:
             raise
-        looked_at = blocks.look()
+        looked_at = blocks.first().look()
         if looked_at.unit == 1.0:
             raise
     return work(looked_at)
 
 
 def online(examples: Examples, rule: Rule, start: NDArray[np.float64] | None = None) -> Run:
-    """Pass over a block of a stream once, in file order, correcting each mistake as it is met.
+    """Pass over a block of a stream once, in order, updating w on each mistake.
 
-    The `mistakes` of the run are those made as it went, each before its correction.
+    The `mistakes` of the run are those it made on the way, each counted before its update.
 
     Examples
     --------
@@ -236,52 +237,43 @@ def online(examples: Examples, rule: Rule, start: NDArray[np.float64] | None = N
     >>> run.mistakes, run.trace.examples.tolist()
     (1, [0])
     """
-    walk = Walk(examples, rule, Budget(cycles=1), start)
+    walk = Walk(examples, rule, Budget(epochs=1), start)
     try:
-        walk.cycle()
+        walk.run_epochs()
     except KeyboardInterrupt:
         raise Interrupted(walk.run("interrupted")) from None
     run = walk.run("end of stream", look=False)
-    return replace(run, mistakes=run.corrections)
+    return replace(run, mistakes=run.updates)
 
 
-def naive_cycle(walk: Walk) -> None:
-    """Visit in file order, cycle after cycle; go on with the next example after a correction."""
-    _cycle(walk, None)
-
-
-def random_cycle(walk: Walk) -> None:
-    """Visit in one random order, drawn once."""
-    _cycle(walk, walk.permutation())
-
-
-def _cycle(walk: Walk, order: Order | None) -> None:
+def fixed_cycle(walk: Walk) -> None:
+    """Visit in file order, or in one random order drawn once, epoch after epoch."""
+    order = walk.permutation() if walk.rule.order == "random-cycle" else None
     while walk.goes_on:
-        # As many cycles in a call as there were before it: a short run needs little room.
-        most = max(FIRST_CYCLES, walk.so_far.whole_cycles)
-        if walk.cycle(order, min(most, walk.cycles_left)):
+        # As many epochs in a call as there were before it: a short run needs little memory.
+        most = max(FIRST_EPOCHS, walk.so_far.complete_epochs)
+        if walk.run_epochs(order, min(most, walk.epochs_left)):
             walk.confirm()
 
 
 def shuffled_cycles(walk: Walk) -> None:
-    """Visit in a new random order each cycle."""
+    """Visit in a new random order each epoch."""
     while walk.goes_on:
-        if walk.cycle(walk.permutation()):
+        if walk.run_epochs(walk.permutation()):
             walk.confirm()
 
 
 def random_mistakes(walk: Walk) -> None:
-    """Correct a random mistake each time, every mistake as likely as any other.
+    """Update w by a random mistake each time, all mistakes being equally likely.
 
-    The first mistake met in a random order is such a choice. The order is shuffled as it is
-    visited, so that finding a mistake costs no more than the visits it takes; visits are
-    counted in cycles of N.
+    The first mistake in a random order is such a choice. The order is shuffled while it is
+    visited, so finding a mistake costs no more than the visits it takes. N visits are an epoch.
     """
     order = walk.examples.kept.copy()
     chance, i, visits = np.empty(0), 0, 0
     while walk.goes_on:
-        w, trace, most = walk.room(walk.corrections_left)
-        most = min(most, walk.cycles_left * len(order) - visits)
+        w, trace, most = walk.workspace(walk.updates_left)
+        most = min(most, walk.epochs_left * len(order) - visits)
         if len(chance) == 0:
             chance = walk.rng.random(max(len(order), CHANCES))
         ends = np.empty(min(most, len(chance)) // len(order) + 1, dtype=np.int64)
@@ -290,7 +282,7 @@ def random_mistakes(walk: Walk) -> None:
             walk.rows, order, chance[:most], walk.rule.zero, w, begun, trace, when, ends
         )
         when[t] = c * len(order) + visits - begun[1]
-        # What was not used comes next: a seed is one run, however many visits a call makes.
+        # Unused random numbers come next: a seed gives one run, whatever the size of calls.
         chance = chance[when[t] :]
         walk.record(Call(w, trace[:t], ends[:c], visits > 0, when[: t + 1]))
         if i == len(order):
@@ -299,34 +291,34 @@ def random_mistakes(walk: Walk) -> None:
 
 
 def first_mistakes(walk: Walk) -> None:
-    """Start over from the first example after each correction, as the Octave program does."""
+    """Start over from the first example after each update, as the Octave program does."""
     order = walk.examples.kept
     k = 0
     while walk.goes_on:
-        w, trace, visits = walk.room(min(walk.cycles_left, walk.corrections_left))
+        w, trace, visits = walk.workspace(min(walk.epochs_left, walk.updates_left))
         begun = k
         k, t = engine.pla_first(walk.rows, order, walk.rule.zero, w, (k, visits), trace)
         when = NO_ENDS
         if walk.rule.average:
-            rows, _ = walk.examples.corrected(trace[:t])
+            rows, _ = walk.examples.decode_updates(trace[:t])
             when = np.append(_places(order, rows), k).cumsum() + np.arange(t + 1) - begun
         walk.record(Call(w, trace[:t], np.arange(1, t + 1), k > 0, when))
         if k == len(order):
-            walk.confirm(ends_cycle=True)
+            walk.confirm(ends_epoch=True)
             k = 0
 
 
-def _visits(order: Order, corrected: Ints, ends: Ints) -> Ints:
-    """The visits before each correction, and in all, of cycles that ended after so many of them."""
-    visits = np.empty(len(corrected) + 1, dtype=np.int64)
+def _visits(order: Order, updated: Ints, ends: Ints) -> Ints:
+    """Return the visits before each update, and in all, of epochs that ended at `ends`."""
+    visits = np.empty(len(updated) + 1, dtype=np.int64)
     begun = np.arange(len(ends)) * len(order)
-    np.add(_places(order, corrected), np.repeat(begun, np.diff(ends, prepend=0)), out=visits[:-1])
+    np.add(_places(order, updated), np.repeat(begun, np.diff(ends, prepend=0)), out=visits[:-1])
     visits[-1] = len(ends) * len(order)
     return visits
 
 
 def _places(order: Order, rows: Ints) -> Ints:
-    """Where in an order rows are visited."""
+    """Return the positions of rows in an order of visits."""
     if isinstance(order, range):
         return rows - order.start if order.start else rows
     places = np.empty(int(order.max(initial=0)) + 1, dtype=order.dtype)
@@ -334,11 +326,11 @@ def _places(order: Order, rows: Ints) -> Ints:
     return places[rows]
 
 
-class Walk:
-    """The state of a run under way.
+class Walk(Blocks):
+    """The state of a run in progress.
 
-    `record` adds to the lists and then counts it in one assignment of `so_far`, so that Ctrl-C at
-    any moment leaves a run that is true up to its last counted call.
+    `record` appends to lists and then assigns `so_far` once, so that Ctrl-C at any moment leaves
+    a run that is correct up to its last counted call.
     """
 
     def __init__(
@@ -350,70 +342,74 @@ class Walk:
         watch: Watch | None = None,
     ) -> None:
         self.blocks, self.rule, self.budget, self.watch = blocks, rule, budget, watch
-        self.in_memory = isinstance(blocks, Examples)
         if not self.in_memory and rule.order != "cycle":
             raise ValueError(
-                f"order is {rule.order!r}, which needs all rows in memory; rows of a file are "
-                'visited as they come, order "cycle".'
+                f"order={rule.order!r} needs all rows in memory; rows of a file are visited in "
+                'file order: give order="cycle".'
             )
-        first = blocks if isinstance(blocks, Examples) else first_of(blocks)
+        first = blocks.first()
         self.d, self.x0, self.unit = first.d, first.x0, first.unit
         none = first if self.in_memory else replace(first, X=first.X[:0].copy(), y=first.y[:0])
-        self.shaped = none.shaped  # which of a block in a file keeps no rows
+        self.shaped = none.shaped  # of a copy without rows, so that no block stays in memory
         self.rows = first.rows(rule.eta) if self.in_memory else None
         self.start = np.zeros(first.size) if start is None else start
-        if len(self.start) != first.size:  # kernels do not look where an array ends
+        if len(self.start) != first.size:  # kernels do not check the bounds of arrays
             raise ValueError(
-                f"{counted(len(self.start) - 1, 'weight')} cannot fit {counted(self.d, 'feature')}."
+                f"{plural(len(self.start) - 1, 'weight')} cannot fit {plural(self.d, 'feature')}."
             )
-        self.corrected: list[Ints] = [np.empty(0, dtype=first.row_type)]
+        self.updated: list[Ints] = [np.empty(0, dtype=first.row_type)]
         self.ends: list[Ints] = [NO_ENDS]
-        self.visits: list[Ints] = [NO_ENDS]  # before each correction, where their mean is wanted
+        self.visits: list[Ints] = [NO_ENDS]  # before each update, if the rule averages
         self.so_far = Progress(self.start / self.unit)
-        self.n = first.n if self.in_memory else 0  # of many blocks, known after the first pass
+        self.n = first.n if self.in_memory else 0  # with many blocks, known after the first pass
         self.entries = first.entries_per_row
         self.confirmed = False
         self.deadline = Deadline.after(budget.seconds)
 
     @property
+    def loaded(self) -> Examples | None:
+        """All rows as one block if they are in memory, else None."""
+        return self.blocks.loaded
+
+    @property
     def examples(self) -> Examples:
-        """The examples of a walk in memory."""
-        assert isinstance(self.blocks, Examples)
-        return self.blocks
+        """All rows, which are in memory."""
+        assert self.loaded is not None
+        return self.loaded
 
     @functools.cached_property
     def rng(self) -> np.random.Generator:
-        """The source of chance; made only if it is asked for."""
+        """Random generator, created when first used."""
         return self.rule.rng or np.random.default_rng()
 
     def permutation(self) -> Ints:
-        """The rows in a random order, each once."""
+        """Return the rows in a random order, each once."""
         return self.rng.permutation(self.examples.kept)
 
     @property
-    def cycles_left(self) -> int:
-        """How many more cycles may end."""
-        return self.budget.cycles - self.so_far.whole_cycles
+    def epochs_left(self) -> int:
+        """Number of epochs left in the budget."""
+        return self.budget.epochs - self.so_far.complete_epochs
 
     @property
-    def corrections_left(self) -> int:
-        """How many more corrections may be made."""
-        most = self.budget.corrections
-        return 2**62 if most is None else most - self.so_far.corrections
+    def updates_left(self) -> int:
+        """Number of updates left in the budget."""
+        most = self.budget.updates
+        return 2**62 if most is None else most - self.so_far.updates
 
     @property
     def goes_on(self) -> bool:
-        """Whether there may be a mistake left and there is budget to correct it."""
-        left = not self.confirmed and self.cycles_left > 0 and self.corrections_left > 0
+        """Whether mistakes may be left, and budget for an update."""
+        left = not self.confirmed and self.epochs_left > 0 and self.updates_left > 0
         return left and (self.work < clock.CHEAP or not self.deadline.over)
 
     @property
     def work(self) -> int:
-        """About how many multiplications were made so far."""
-        return self.so_far.cycles * self.n * self.entries
+        """Estimated number of multiplications so far."""
+        return self.so_far.epochs * self.n * self.entries
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """One pass over the blocks, whose rows are counted on the way."""
+        """Pass over the blocks once, counting their rows."""
 
         def counted_work(block: Examples, first: int) -> T:
             self.n = max(self.n, first + block.n)
@@ -421,101 +417,112 @@ class Walk:
 
         return self.blocks.each(work if self.in_memory else counted_work)
 
-    def cycle(self, order: Order | None = None, most: int = 1) -> bool:
-        """Visit every row once, and a few rows up to `most` times; true if a cycle was clean."""
-        corrections, whole = self.so_far.corrections, self.so_far.whole_cycles
+    def run_epochs(self, order: Order | None = None, most: int = 1) -> bool:
+        """Visit every row once, or few rows up to `most` times; return whether all were correct."""
+        updates, whole = self.so_far.updates, self.so_far.complete_epochs
         self.clean = False
         for through in self.each(functools.partial(self._visit, order, most)):
             if not through:
                 return False
-        if self.so_far.whole_cycles == whole:  # it took many calls
-            self.clean = self.so_far.corrections == corrections
+        if self.so_far.complete_epochs == whole:  # it took many calls
+            self.clean = self.so_far.updates == updates
             self._count(Call(self.so_far.w, NO_ENDS, np.zeros(1, dtype=np.int64), False))
         return self.clean
 
     def _visit(self, order: Order | None, most: int, block: Examples, first: int) -> bool:
-        """Go through the rows of a block, some at a time; false where the budget ended before."""
+        """Visit the rows of a block in parts; return False if the budget ended before."""
         rows = block.rows(self.rule.eta) if self.rows is None else self.rows
         if not self.in_memory and block.unit != 1.0:
-            raise ValueError("the numbers are extreme; scale the columns to learn in batches.")
+            raise ValueError(
+                "the numbers are too large or too small for batches; scale the columns first."
+            )
         if block.d != self.d:
-            raise ValueError(f"a batch has {block.d} columns where the first had {self.d}.")
+            raise ValueError(f"a batch has {block.d} columns, but the first batch had {self.d}.")
         order = block.in_order if order is None else order
         visits = max(1, WORK_PER_CALL // block.entries_per_row)
-        whole = self.in_memory and 0 < len(order) <= visits  # a call goes through all rows
-        # With few corrections left, most of what comes after them would be cut off.
-        wanted = min(VISITS_PER_CALL, 8 * self.corrections_left)
-        cycles = max(1, min(most, wanted // len(order))) if whole else 1
+        whole = self.in_memory and 0 < len(order) <= visits  # one call visits all rows
+        # With few updates left, most of what comes after them would be discarded.
+        wanted = min(VISITS_PER_CALL, 8 * self.updates_left)
+        epochs = max(1, min(most, wanted // len(order))) if whole else 1
         for k in range(0, len(order), visits):
             if not self.goes_on:
                 return False
             part = order[k : k + visits]
-            trace = np.empty(cycles * len(part), dtype=block.row_type)
-            ends = np.empty(cycles, dtype=np.int64)
+            trace = np.empty(epochs * len(part), dtype=block.row_type)
+            ends = np.empty(epochs, dtype=np.int64)
             w = self.so_far.w.copy()
             c = engine.pla(rows, part, self.rule.zero, w, trace, ends)
             t = ends.item(c - 1)
             self.clean = t == (ends.item(c - 2) if c > 1 else 0)
             when = NO_ENDS
             if self.rule.average:
-                when = _visits(part, block.corrected(trace[:t])[0], ends[:c])
+                when = _visits(part, block.decode_updates(trace[:t])[0], ends[:c])
             call = Call(w, trace[:t], ends[:c] if whole else NO_ENDS, not whole, when)
             self.record(call, block, first)
-        return self.corrections_left > 0
+        return self.updates_left > 0
 
-    def room(self, corrections: int) -> tuple[Floats, Ints, int]:
-        """A copy of w to work on, space for the corrections of a call, and its visits."""
+    def workspace(self, updates: int) -> tuple[Floats, Ints, int]:
+        """Return a copy of w, an array for the updates of a call, and its number of visits."""
         visits = max(1, WORK_PER_CALL // self.examples.entries_per_row)
-        size = min(visits, corrections, 2**16)
+        size = min(visits, updates, 2**16)
         trace = np.empty(size, dtype=self.examples.row_type)
         return self.so_far.w.copy(), trace, visits
 
     def record(self, call: Call, block: Examples | None = None, first: int = 0) -> None:
-        """Keep what a call did on a block: corrections by its rows, and when cycles ended.
+        """Record the result of a call on a block.
 
-        A run is its mistakes: past the budget they are cut off, and w is made again.
+        Updates beyond the budget are dropped, and w is replayed without them.
         """
         block = self.examples if block is None else block
-        made = len(call.corrected)
-        t = self.accepted(call.corrected, block)
-        if t < made or t == self.corrections_left:
+        made = len(call.updated)
+        t = self.accepted(call.updated, block)
+        if t < made or t == self.updates_left:
             call = call.cut(t)
         if t < made:
             call = call._replace(w=self.so_far.w.copy())
-            run_replay(block.rows(self.rule.eta), call.corrected, call.w)
+            run_replay(block.rows(self.rule.eta), call.updated, call.w)
         if not np.isfinite(self._in_data_units(call.w)).all():
-            raise _overflow(block, first, self.rule.eta)
-        # A call may use a small part of the space it was given: keep only that part.
-        rows = call.corrected.copy()
+            flat, weights = block.numbers.reshape(-1), block.weights
+            at = int(max(flat.argmax(), flat.argmin(), key=lambda i: abs(flat[i])))
+            row, column = locate_entry(block.X, at)
+            longest = self.rule.eta * (1.0 if weights is None else float(weights.max()))
+            scaled = "" if longest == 1 else f", and an update adds up to {longest:.3g} times a row"
+            raise WeightsOverflowError(
+                "the weights overflowed float64. X, ",
+                first + row,
+                f", column {column} is {flat[at]:.3g}{scaled}; scale the columns first.",
+            )
+        # A call may use a small part of its array: keep only that part.
+        rows = call.updated.copy()
         if not self.in_memory:
-            rows = block.corrected(rows)[0].astype(np.int64) + first
-        self._count(call._replace(corrected=rows))
+            rows = block.decode_updates(rows)[0].astype(np.int64) + first
+        self._count(call._replace(updated=rows))
 
     def _count(self, call: Call) -> None:
         old = self.so_far
         if self.in_memory:
-            self.corrected.append(call.corrected)
+            self.updated.append(call.updated)
         if self.rule.average:
             self.visits.append(call.visits[:-1] + old.visits)
-        self.ends.append(call.ends + old.corrections)
+        self.ends.append(call.ends + old.updates)
         self.so_far = Progress(
             call.w,
             old.calls + 1,
-            old.corrections + len(call.corrected),
-            old.whole_cycles + len(call.ends),
-            call.within_cycle,
-            call.corrected,
+            old.updates + len(call.updated),
+            old.complete_epochs + len(call.ends),
+            call.within_epoch,
+            call.updated,
             old.visits + (int(call.visits[-1]) if len(call.visits) else 0),
         )
         if self.watch is not None:
             self.watch(self.so_far)
 
-    def accepted(self, corrected: Ints, block: Examples) -> int:
-        """How many of the corrections of a call are within the budget."""
-        return min(len(corrected), self.corrections_left)
+    def accepted(self, updated: Ints, block: Examples) -> int:
+        """Return the number of updates within the budget."""
+        return min(len(updated), self.updates_left)
 
     def look(self) -> tuple[int, tuple[Examples, int, Ints] | None]:
-        """The mistakes left, exactly: how many, and the first block with some, and its rows."""
+        """Count the mistakes left, exactly; return also the first block with some and its rows."""
         hypothesis, count, some = self.hypothesis(), 0, None
         for block, first, wrong in self.each(
             lambda block, first: (block, first, hypothesis.mistakes(block))
@@ -525,62 +532,66 @@ class Walk:
             count += len(wrong)
         return count, some
 
-    def confirm(self, ends_cycle: bool = False) -> None:
-        """Look at all examples, exactly: end the walk, or correct a mistake it missed."""
+    def confirm(self, ends_epoch: bool = False) -> None:
+        """Check all examples exactly: end the run, or update w by a mistake it missed."""
         count, some = self.look()
         if some is None:
             self.confirmed = True
-        elif self.corrections_left > 0 and self.cycles_left > 0:
+        elif self.updates_left > 0 and self.epochs_left > 0:
             block, first, wrong = some
             chance = self.rule.order == "random"
             row = wrong[self.rng.integers(count) if chance else 0]
-            made = self.hypothesis().correction(block, int(row))
+            made = self.hypothesis().encode_update(block, int(row))
             trace, w = np.array([made], dtype=block.row_type), self.so_far.w.copy()
             run_replay(block.rows(self.rule.eta), trace, w)
-            ends = np.ones(int(ends_cycle), dtype=np.int64)
-            self.record(Call(w, trace, ends, not ends_cycle, np.arange(2)), block, first)
+            ends = np.ones(int(ends_epoch), dtype=np.int64)
+            self.record(Call(w, trace, ends, not ends_epoch, np.arange(2)), block, first)
 
     def run(self, reason: Reason | None = None, look: bool = True) -> Run:
-        """What happened, once the walk is over, after a last look for mistakes.
+        """Return the result, after a last count of mistakes.
 
-        After Ctrl-C nobody waits for another pass over a file.
+        After Ctrl-C there is no further pass over a file.
         """
         so_far, mistakes, trace = self.so_far, 0 if self.confirmed else None, None
         if mistakes is None and look and (self.in_memory or reason is None):
             mistakes = self.look()[0]
         if self.in_memory:
-            made = np.concatenate(self.corrected[: so_far.calls + 1])
+            made = np.concatenate(self.updated[: so_far.calls + 1])
             ends = np.concatenate(self.ends[: so_far.calls + 1])
-            rows, rivals = self.examples.corrected(made)
+            rows, rivals = self.examples.decode_updates(made)
             trace = Trace(rows, ends, Origin(self.examples, self.start, self.rule.eta), rivals)
         why = reason or self.reason(mistakes)
-        counts = so_far.corrections, so_far.cycles, self.n
+        counts = so_far.updates, so_far.epochs, self.n
         mean = self._mean() if self.in_memory and self.rule.average else None
         return Run(self.hypothesis(), trace, *counts, mistakes, why, mean=mean)
 
     def _mean(self) -> Mean:
-        """The mean of w over all visits: a correction after v of V is missing in v/V of it."""
+        """Return the mean of w over all visits.
+
+        An update after v of V visits is not yet part of the first v of the V vectors w, so the
+        mean is the last w minus v/V of each update.
+        """
         so_far, late = self.so_far, np.zeros_like(self.start)
         if so_far.visits:
-            made = np.concatenate(self.corrected[: so_far.calls + 1])
+            made = np.concatenate(self.updated[: so_far.calls + 1])
             missed = np.concatenate(self.visits[: so_far.calls + 1])
             if made.max(initial=0) <= max(self.examples.numbers.size, len(made)):
-                missed = np.bincount(made, missed)  # what was corrected often is added once
+                missed = np.bincount(made, missed)  # rows of many updates are added once
                 made = np.flatnonzero(missed).astype(made.dtype)
                 missed = missed[made]
             run_lag(self.rows, made, missed / so_far.visits, late)
         return Mean(self.hypothesis(self._in_data_units(so_far.w - late)), so_far.visits)
 
     def reason(self, mistakes: float | None) -> Reason:
-        """Why a walk with so many mistakes left has stopped."""
+        """Return why a run with these mistakes left has stopped."""
         if mistakes == 0:
             return "no mistakes"
-        if self.cycles_left <= 0:
+        if self.epochs_left <= 0:
             return "max_iter"
-        return "max_updates" if self.corrections_left <= 0 else "time_limit"
+        return "max_updates" if self.updates_left <= 0 else "time_limit"
 
     def hypothesis(self, w: Floats | None = None) -> Hypothesis:
-        """The weights so far, or others in the unit of the data."""
+        """Return the current weights, or given ones in the unit of the data, as a hypothesis."""
         w = self._in_data_units(self.so_far.w) if w is None else w
         return Hypothesis.of(self.shaped(w), self.x0, self.rule.zero)
 
@@ -591,26 +602,17 @@ class Walk:
             return w * self.unit
 
 
-def _overflow(block: Examples, first: int, eta: float) -> WeightsOverflowError:
-    flat = block.numbers.reshape(-1)
-    at = int(max(flat.argmax(), flat.argmin(), key=lambda i: abs(flat[i])))
-    row, column = place(block.X, at)
-    longest = eta * (1.0 if block.weights is None else float(block.weights.max()))
-    steps = "" if longest == 1 else f", and a correction adds up to {longest:.3g} times a row"
-    return WeightsOverflowError(
-        "learning overflowed: the weights grew past the largest float. X, ",
-        first + row,
-        f", column {column} is {flat[at]:.3g}{steps}; scale the columns first.",
-    )
-
-
 WALKS: dict[str, Callable[[Walk], None]] = {
-    "cycle": naive_cycle,
-    "random-cycle": random_cycle,
+    "cycle": fixed_cycle,
+    "random-cycle": fixed_cycle,
     "shuffle": shuffled_cycles,
     "first": first_mistakes,
     "random": random_mistakes,
 }
 ORDERS = tuple(WALKS)
-FIXED = ("cycle", "first")  # without chance
-CYCLES = ("cycle", "random-cycle", "shuffle")  # every row once before any a second time
+FIXED = ("cycle", "first")  # not random
+CYCLES = (
+    "cycle",
+    "random-cycle",
+    "shuffle",
+)  # every row is visited once before any is visited twice

@@ -1,4 +1,4 @@
-"""The pocket: PLA on examples that no line may answer, keeping the best weights met."""
+"""The pocket algorithm: PLA on any examples, keeping the best weights it passes."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from rosenblatt.algorithms.pla import (
 from rosenblatt.blocks import Blocks
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import UNIT_ROUNDOFF, Hypothesis
-from rosenblatt.replay import run_keep
+from rosenblatt.trace import run_keep
 
 FOREVER = 2**62
-LONG_RUN = 64  # cycles: nobody is right by chance for so long
-SMALL = 2**12  # numbers in X: so few are gone through faster than they are multiplied
+LONG_RUN = 64  # epochs without a mistake, which is not by chance
+SMALL = 2**12  # entries of X up to which a loop is faster than matrix products
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +44,13 @@ class Pocket:
 
     @property
     def mistakes(self) -> float:
-        """The mistakes of the pocket on all examples, by weight if they have weights."""
+        """Mistakes of the pocket on all examples, weighted if the examples are."""
         return self.history[-1][1] if self.history else math.inf
 
 
 @dataclass(frozen=True, eq=False)
 class PocketRun(Run):
-    """A run of the pocket: `hypothesis` and `mistakes` are the pocket's, `last` is w(T)."""
+    """A run of the pocket algorithm: `hypothesis` is the pocket, `last` is w(T)."""
 
     last: Hypothesis
     pocket: Pocket
@@ -61,7 +61,7 @@ Watch = Callable[[int, Progress, Pocket], None]
 
 @dataclass(frozen=True)
 class PocketPlan:
-    """How to run the pocket: Gallant's ratchet, restarts and threads for them, a watcher."""
+    """Options of the pocket algorithm: Gallant's ratchet, restarts, threads, watch function."""
 
     ratchet: bool = False
     restarts: int = 1
@@ -76,24 +76,24 @@ def pocket(
     start: Floats | None = None,
     plan: PocketPlan = PocketPlan(),
 ) -> PocketRun:
-    """Correct mistakes for as long as the budget lasts; return the best weights met.
+    """Update w on mistakes until the budget ends; return the best weights on the way.
 
-    Every w(t) is judged on all examples and replaces the pocket if it makes strictly fewer
-    mistakes. Corrections do not depend on the pocket, so many are made before they are judged
-    together. On Ctrl-C the best so far is returned, with the reason "interrupted".
+    Every w(t) is evaluated on all examples and replaces the pocket if it makes strictly fewer
+    mistakes. Updates do not depend on the pocket, so many weights are evaluated together. On
+    Ctrl-C the best so far is returned, with the reason "interrupted".
 
     Parameters
     ----------
     blocks : Examples or other Blocks
-        The rows and their answers; those of many blocks are visited in their order.
+        Rows and labels; many blocks are visited in order.
     rule : Rule
-        The order of visits, the meaning of sign(0), eta, the source of chance.
+        Order of visits, meaning of sign(0), learning rate, random generator.
     budget : Budget
-        The most corrections, of each restart, and the most seconds, of all together.
+        Maximum number of updates per restart, and of seconds for all together.
     start : array, optional
-        w(0) with its w0 slot; zeros if not given.
+        Augmented w(0); zeros by default.
     plan : PocketPlan
-        Gallant's ratchet, restarts, threads, a watcher called with the restart's number.
+        Ratchet, restarts, threads, and a watch function, called with the restart's number.
 
     Examples
     --------
@@ -111,27 +111,23 @@ def pocket(
         PocketWalk(blocks, replace(rule, rng=seed), budget, start, share, number)
         for number, seed in enumerate(seeds)
     ]
-    return _best_of(walks, plan.threads)
-
-
-def _best_of(walks: list[PocketWalk], threads: int) -> PocketRun:
-    """The restart with the fewest mistakes, the first of them, whatever the threads do."""
 
     def finish(walk: PocketWalk) -> None:
         with engine.at_most(walk.plan.threads):
             _one(walk)
-        walk.judge.rest()
+        walk.judge.release()
         if walk.confirmed:
-            # Earlier restarts must go on: one of them may be the first without mistakes.
+            # Earlier restarts continue: one of them may be the first without mistakes.
             for later in walks[walk.number + 1 :]:
                 later.stop = "no mistakes"
 
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(plan.threads) as pool:
         try:
             engine.wait_for([pool.submit(finish, walk) for walk in walks])
         except KeyboardInterrupt:
             for walk in walks:
                 walk.stop = "interrupted"
+    # The first restart with the fewest mistakes, whatever the timing of threads.
     best = min(walks, key=lambda walk: walk.pocket.mistakes)
     return best.pocket_run()
 
@@ -152,10 +148,10 @@ def _one(walk: PocketWalk) -> PocketRun:
 
 
 class PocketWalk(Walk):
-    """A walk that judges the weights it passes and keeps the best of them.
+    """A run that evaluates the weights it passes and keeps the best of them.
 
-    In memory they are judged after each call. Over a file that takes a pass, so that they are
-    kept until there are enough.
+    In memory they are evaluated after each call. Over a file this takes a pass, so weights are
+    collected until there are enough.
     """
 
     def __init__(
@@ -167,21 +163,21 @@ class PocketWalk(Walk):
         plan: PocketPlan,
         number: int = 0,
     ) -> None:
-        told = plan.watch
+        report = plan.watch
         super().__init__(
             blocks,
             rule,
             budget,
             start,
-            None if told is None else lambda so_far: told(number, so_far, self.pocket),
+            None if report is None else lambda so_far: report(number, so_far, self.pocket),
         )
-        # Where there was time to begin, the first corrections are judged, however long that takes.
+        # If there was time to begin, the first updates are evaluated, however long that takes.
         too_late = self.deadline.over_for(self.n * self.entries)
         self.plan, self.number = plan, number
         self.stop: Reason | None = None
         self.pocket = Pocket(self.start, ())
-        self.kept = [self.start[None]]  # weights not judged yet
-        self.t = 0  # of the first of them
+        self.kept = [self.start[None]]  # weights not evaluated yet
+        self.t = 0  # t of the first of them
         self.small = False
         self.judge = Judge(self, rule.zero, engine.cores())
         if self.in_memory:
@@ -191,82 +187,83 @@ class PocketWalk(Walk):
             self.confirmed = self.pocket.mistakes == 0
             if too_late:
                 self.stop = "time_limit"
-            # All ways of summing two scores in doubles differ by less, times the largest w.
+            # Bound on rounding errors in any order of summation, relative to the largest weight.
             small = self.examples.weights is None and self.examples.numbers.size <= SMALL
             self.small = small and not engine.for_one_job()
             share = 8 * (self.examples.longest + 1) * UNIT_ROUNDOFF
-            self.doubt = share * self.examples.length * math.sqrt(self.d + 1)
+            self.tolerance = share * self.examples.length * math.sqrt(self.d + 1)
 
     @property
     def goes_on(self) -> bool:
-        """Whether there may be a mistake left, and budget and leave to correct it."""
+        """Whether mistakes may be left, budget for an update, and no request to stop."""
         return super().goes_on and self.stop is None
 
     @property
     def work(self) -> int:
-        """About how many multiplications were made so far: every w is judged on all examples."""
-        return super().work + self.so_far.corrections * self.n * self.entries
+        """Estimated number of multiplications so far, with the evaluation of every w."""
+        return super().work + self.so_far.updates * self.n * self.entries
 
     @property
     def at_once(self) -> int:
-        """How many weights to judge together next."""
+        """Number of weights to evaluate together next."""
         return self.judge.batch(len(self.start), self.t - 1) - sum(map(len, self.kept))
 
-    def room(self, corrections: int) -> tuple[Floats, Ints, int]:
-        """Space for as many corrections as are judged together."""
-        return super().room(corrections if self.plan.ratchet else min(corrections, self.at_once))
+    def workspace(self, updates: int) -> tuple[Floats, Ints, int]:
+        """Return arrays for as many updates as are evaluated together."""
+        most = updates if self.plan.ratchet else min(updates, self.at_once)
+        return super().workspace(most)
 
-    def accepted(self, corrected: Ints, block: Examples) -> int:
-        """Judge the weights that these corrections lead to, as long as the budget lasts."""
-        corrected = corrected[: self.corrections_left]
-        if self.plan.ratchet or len(corrected) == 0:
-            return len(corrected)
+    def accepted(self, updated: Ints, block: Examples) -> int:
+        """Return the number of updates within the budget; if no ratchet, evaluate w after each."""
+        updated = updated[: self.updates_left]
+        if self.plan.ratchet or len(updated) == 0:
+            return len(updated)
         rows, w, done = block.rows(self.rule.eta), self.so_far.w.copy(), 0
         try:
-            while done < len(corrected) and (done == 0 or self.goes_on):
-                some = corrected[done : done + self.at_once]
+            while done < len(updated) and (done == 0 or self.goes_on):
+                some = updated[done : done + self.at_once]
                 if self.small:
-                    self._go_along(some, w)
+                    self._evaluate_each(some, w)
                 else:
-                    self._keep(rows, some, w)
+                    self._collect(rows, some, w)
                 done += len(some)
         except KeyboardInterrupt:
             self.stop = "interrupted"
-        return self.t + sum(map(len, self.kept)) - 1 - self.so_far.corrections
+        return self.t + sum(map(len, self.kept)) - 1 - self.so_far.updates
 
-    def _go_along(self, corrected: Ints, w: Floats) -> None:
-        """The pocket as the lecture has it: each w is judged by itself, and kept if better."""
-        while len(corrected) and not self.confirmed:
-            t = engine.pocket(self.rows, corrected, w, self.pocket.mistakes, self.doubt)
+    def _evaluate_each(self, updated: Ints, w: Floats) -> None:
+        """Evaluate one w after another, as the lecture does, and keep it if it is better."""
+        while len(updated) and not self.confirmed:
+            t = engine.pocket(self.rows, updated, w, self.pocket.mistakes, self.tolerance)
             if t:
-                with np.errstate(over="ignore"):  # weights past all floats are wrong on every row
+                with np.errstate(over="ignore"):  # overflowed weights misclassify every row
                     now = w * self.unit
                 self.consider(now, self.t + t - 1)
-            went = t or len(corrected)
-            self.t, corrected = self.t + went, corrected[went:]
+            went = t or len(updated)
+            self.t, updated = self.t + went, updated[went:]
 
-    def _keep(self, rows: Any, corrected: Ints, w: Floats) -> None:
-        """Keep the weights that corrections lead to, until there are enough to judge together."""
-        W = np.empty((len(corrected), len(w)))
-        run_keep(rows, corrected, w, W)
-        with np.errstate(over="ignore"):  # weights past all floats are wrong on every row
+    def _collect(self, rows: Any, updated: Ints, w: Floats) -> None:
+        """Collect the weights after these updates until there are enough to evaluate together."""
+        W = np.empty((len(updated), len(w)))
+        run_keep(rows, updated, w, W)
+        with np.errstate(over="ignore"):  # overflowed weights misclassify every row
             self.kept.append(W * self.unit)
         if self.in_memory or self.at_once <= 0:
             self.flush()
 
     def consider(self, w: Floats, t: int) -> bool:
-        """Judge w(t) alone; true if it went into the pocket."""
+        """Evaluate w(t); return whether it replaced the pocket."""
         mistakes = self.judge.alone(w)
         better = mistakes < self.pocket.mistakes
         if better:
             self.pocket = Pocket(w.copy(), (*self.pocket.history, (t, mistakes)))
-        # Weights without mistakes are the last, whatever floats would correct: a score that they
-        # make 0 may be right.
+        # Weights without mistakes end the run, even if floating point would still update them:
+        # a score that rounds to 0 may be correct.
         self.confirmed = self.confirmed or mistakes == 0
         return better
 
     def flush(self) -> None:
-        """Judge what was kept, in one pass over all rows."""
+        """Evaluate the collected weights in one pass over all rows."""
         if not self.kept:
             return
         W, best = np.concatenate(self.kept), self.pocket.mistakes
@@ -279,36 +276,35 @@ class PocketWalk(Walk):
         self.kept, self.t = [], self.t + last
 
     def pocket_run(self) -> PocketRun:
-        """What happened, once the walk is over."""
+        """Return the result of the run."""
         best, mistakes = self.hypothesis(self.pocket.w), self.pocket.mistakes
         if self.in_memory and self.examples.weights is not None:
             mistakes = len(best.mistakes(self.examples))
         why = "no mistakes" if mistakes == 0 else self.stop or self.reason(mistakes)
         run = self.run(why, look=False)
-        counts = run.corrections, run.cycles, run.rows, int(mistakes)
+        counts = run.updates, run.epochs, run.rows, int(mistakes)
         return PocketRun(best, run.record, *counts, why, run.hypothesis, self.pocket)
 
 
 def _ratchet(walk: PocketWalk) -> None:
-    """Gallant's rule: judge w only when it was right for longer in a row than the pocket was."""
+    """Evaluate w only when its run of correct rows is longer than the pocket's (Gallant)."""
     rows = _next_order(walk)
     k = run = longest = 0
-    judged = False  # once is enough before its next correction
+    judged = False  # once is enough before its next update
     while walk.goes_on:
-        w, trace, visits = walk.room(1 if walk.rule.order == "first" else walk.corrections_left)
-        before = run - FOREVER if judged else run
-        part = rows[k : k + visits]
-        went, run, t = engine.ratchet(walk.rows, part, walk.rule.zero, w, before, longest, trace)
-        run, judged, k = (run + FOREVER, True, k + went) if run < 0 else (run, False, k + went)
+        w, trace, visits = walk.workspace(1 if walk.rule.order == "first" else walk.updates_left)
+        part, zero = rows[k : k + visits], walk.rule.zero
+        went, run, judged, t = engine.ratchet(walk.rows, part, zero, w, run, judged, longest, trace)
+        k += went
         ended = k == len(rows)
         ends = np.full(int(ended), t, dtype=np.int64)
         walk.record(Call(w, trace[:t], ends, 0 < k < len(rows)))
         if run > longest and not judged:
             now = walk.so_far
-            longest = run if walk.consider(now.w * walk.unit, now.corrections) else longest
+            longest = run if walk.consider(now.w * walk.unit, now.updates) else longest
             judged = True
         if run > LONG_RUN * len(rows) and not walk.confirmed:
-            # Floats see no mistake, and there is one: it is corrected by exact arithmetic.
+            # Floating point sees no mistake, but there is one: find it in exact arithmetic.
             walk.confirm()
             run, judged = 0, False
         if ended and walk.rule.order in ("shuffle", "random"):
@@ -318,7 +314,7 @@ def _ratchet(walk: PocketWalk) -> None:
 
 
 def _next_order(walk: PocketWalk) -> Ints:
-    """The order of the next cycle; "random" draws with replacement, as Gallant does."""
+    """Return the order of the next epoch; "random" draws with replacement, as Gallant does."""
     rows = walk.examples.kept
     if walk.rule.order == "random":
         return rows[walk.rng.integers(len(rows), size=len(rows))]

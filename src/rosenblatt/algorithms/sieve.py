@@ -1,26 +1,26 @@
-"""The sieve: candidates that cannot win are dropped after a look at some rows, not at all.
+"""The sieve: drop candidates that cannot win after some of the rows.
 
-A w cannot enter the pocket once it is sure to make as many mistakes as the pocket, so most
-candidates need not be judged on every row. What makes the look short and cheap:
+A w cannot enter the pocket once it certainly makes as many mistakes as the pocket, so most
+candidates need not be judged on every row. Three ideas make this fast:
 
-*Whole numbers.* Rows are taken as y·x/‖x‖ and candidates as w/‖w‖, stretched to a length of up to
-46,000, less where a number would not fit 16 bits, and rounded. Two such numbers lie in each entry
-of an array of 32 bits. Rows are packed in tiles of 64, the first pair of each next to that of the
-others, then the second: a processor multiplies most of them at once, and exactly. Rounding moves a
-direction of m numbers by at most √m/2, so the product is off from that of the directions by no more
-than `slack`. Below -slack the row is surely a mistake, above slack surely none. The few in between
-are settled in doubles for the candidates that come through; where those cannot tell either, the
-candidate is judged alone.
+*Integers.* Rows are taken as y·x/‖x‖ and candidates as w/‖w‖, scaled to a length of up to 46,000,
+less if a number would not fit into 16 bits, and rounded. Each 32-bit entry of an array holds two
+such numbers. Rows are packed in tiles of 64, the first pairs of all 64 rows side by side, then the
+second pairs: a processor multiplies many of them at once, exactly. Rounding moves a vector of m
+numbers by at most √m/2, so the product of the rounded vectors has an error of at most `error`.
+Below -error the row is certainly a mistake, above error certainly correct. The few scores in
+between are recomputed in float64 for the surviving candidates; where rounding could decide those,
+too, the candidate is judged alone.
 
-*Hardest first.* Candidates of one walk make much the same mistakes. They see the rows that their
-mean gets most wrong first.
+*Hardest rows first.* Candidates of one run make similar mistakes. They are compared first with the
+rows that their mean misclassifies by most.
 
-*Leaders.* What counts is the fewest mistakes of any candidate before. Those that look best on a
-sample of the rows are judged first, so that all others meet a limit that is nearly as low as it
-will be.
+*Leaders.* The limit of a candidate is the fewest mistakes of any candidate before it. The
+candidates that are best on a sample of the rows are judged first, so that all others have a limit
+that is nearly as low as possible.
 
-Nothing is dropped but by sure mistakes, and what is left is counted on every row: the answers are
-those of judging each candidate alone.
+Candidates are dropped only for certain mistakes, and the others are counted on every row: the
+results are those of judging each candidate alone.
 """
 
 from __future__ import annotations
@@ -33,40 +33,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rosenblatt.engine as engine
-import rosenblatt.kernels as kernels
+import rosenblatt.rowformats as rowformats
 import rosenblatt.scoring as scoring
 from rosenblatt.engine import Kernel, in_threads
 from rosenblatt.examples import Examples, kernel_rows
 from rosenblatt.hypothesis import UNIT_ROUNDOFF
-from rosenblatt.kernels import SMALLEST
+from rosenblatt.rowformats import SMALLEST
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
 Rows = NDArray[np.unsignedinteger[Any]]
 Places = NDArray[np.intp]
 
-BATCH = 128  # candidates: few enough that threads end together
-MANY_ROWS = 2**14  # fewer are judged faster by plain products
-MOST_FEATURES = 2**11  # with more, rounding leaves too many rows in doubt
+BATCH = 128  # candidates: few enough that threads finish together
+MANY_ROWS = 2**14  # fewer are judged faster by matrix products
+MOST_FEATURES = 2**11  # with more, rounding leaves too many rows undecided
 SAMPLE = 512  # rows
 NEARLY = 1.02
-LASTS = 2048  # candidates for which rows stay in one order
+LASTS = 2048  # candidates after which the rows are ordered again
 
-TILE = 64  # rows that are multiplied at once: with two candidates, what 32 registers hold
-WIDTH = 16  # of them in one instruction, where it is the widest there is
-SCALE = 46_000.0  # what two vectors of this length make is just held by a sum of 32 bits
-MOST = np.int32(32_767)  # that 16 bits hold
-AHEAD = 8  # rows that are asked for before they are needed
-LINE = 8  # doubles that memory brings at once
-TILES = 8  # looked at between two counts
-SPAN = 64  # tiles whose doubtful rows are settled together
-RANKS = 12  # few, so that the places rows are put in, one for each rank, stay in the cache
+TILE = 64  # rows multiplied at once: with two candidates, they fill 32 registers
+WIDTH = 16  # rows in one instruction of the widest kind
+SCALE = 46_000.0  # the product of two vectors of this length just fits into 32 bits
+MOST = np.int32(32_767)  # the largest 16-bit integer
+AHEAD = 8  # rows to prefetch
+LINE = 8  # doubles in a cache line
+TILES = 8  # between two comparisons with the limits
+SPAN = 64  # tiles whose undecided rows are recomputed together
+RANKS = 12  # few, so that the write positions, one for each rank, stay in the cache
 RANK_SAMPLE = 1024
-PLAIN = (2.0**-900, 2.0**900)  # squares of lengths that do not overflow, nor vanish
+PLAIN = (2.0**-900, 2.0**900)  # squared lengths that neither overflow nor underflow
 
 
 class Survivor(NamedTuple):
-    """A candidate that may win: which, what mistakes it surely makes, whether these are all."""
+    """A candidate that may win: its index, its certain mistakes, whether these are all."""
 
     b: int
     wrong: float
@@ -74,7 +74,7 @@ class Survivor(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """Rows in tiles of 64: which they are, and what they cost if that is not 1."""
+    """Rows in tiles of 64, with their numbers, and their costs if these are not 1."""
 
     tiles: np.ndarray
     costs: np.ndarray
@@ -82,24 +82,26 @@ class Packed(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Candidates on their way through the rows, and what is known of them."""
+    """Candidates during the sifting, with their limits and mistakes so far."""
 
     W: np.ndarray
-    units: np.ndarray  # their directions
-    near: np.ndarray  # scores by W that are no farther than this from 0 tell nothing
-    slack: np.int32  # nor do products of directions
-    limits: np.ndarray  # with so much wrong a candidate is dropped
-    wrong: np.ndarray  # what the mistakes weigh that have been found
-    slip: float  # a sum of weights that is so much larger than another is so not by rounding
+    units: np.ndarray  # their directions as integers
+    tolerance: np.ndarray  # bound on the rounding errors of scores by W
+    error: np.int32  # bound on the errors of products of directions
+    limits: np.ndarray  # total weight of mistakes at which a candidate is dropped
+    wrong: np.ndarray  # total weight of the mistakes found so far
+    sum_error: float  # factor by which rounding may change a sum of weights
 
     def some(self, which: Places, limits: Floats, kind: Any) -> Candidates:
-        """Some of them before their first row."""
-        own = self.W[which], self.units[which], self.near[which]
-        return Candidates(*own, self.slack, limits, np.zeros(len(which), dtype=kind), self.slip)
+        """Return some of the candidates before their first row."""
+        own = self.W[which], self.units[which], self.tolerance[which]
+        return Candidates(
+            *own, self.error, limits, np.zeros(len(which), dtype=kind), self.sum_error
+        )
 
 
 class Sieve:
-    """Drops the candidates that make no fewer mistakes than one before them.
+    """Drops candidates that make no fewer mistakes than one before them.
 
     Examples
     --------
@@ -115,36 +117,38 @@ class Sieve:
         self.seen = 0
 
     def survivors(self, W: Floats, best: float) -> list[Survivor]:
-        """The candidates that may make fewer mistakes than `best`."""
+        """Return the candidates that may make fewer mistakes than `best`."""
         if len(W) == 0:
             return []
         batch = self.batch(W, np.full(len(W), best, dtype=np.float64))
         if self.seen >= LASTS:
-            self.packed, self.seen = None, 0  # not two of them at a time
+            self.packed, self.seen = None, 0  # free the old one before a new one is made
         if self.packed is None:
             self.packed = self.pack(batch)
         self.seen += len(W)
         sample, rows = self.packed
         leaders = self._leaders(sample, batch)
-        found = self._counted(rows, batch, leaders, sifted=False)
+        found = self._count(rows, batch, leaders, sifted=False)
         for one in found:
             if one.complete:
                 later = batch.limits[one.b + 1 :]
-                np.minimum(later, one.wrong * batch.slip, out=later)
+                np.minimum(later, one.wrong * batch.sum_error, out=later)
         others = np.delete(np.arange(len(W)), leaders)
-        return sorted(found + self._counted(rows, batch, others, sifted=True))
+        return sorted(found + self._count(rows, batch, others, sifted=True))
 
     def batch(self, W: Floats, limits: Floats) -> Candidates:
-        """The candidates, as the loops take them."""
+        """Return candidates as the loops take them."""
         units = _units(W)
         off = np.sqrt(2 * units.shape[1]) / 2
-        # A thousandth more: directions are themselves found in doubles.
-        slack = np.int32(1.001 * (2 * SCALE * off + off * off) + 1)
-        near = double_slack(self.examples, W)
-        return Candidates(W, units, near, slack, limits, np.zeros(len(W)), slip(self.examples))
+        # A thousandth more, because directions are computed in float64.
+        error = np.int32(1.001 * (2 * SCALE * off + off * off) + 1)
+        tolerance = score_error(self.examples, W)
+        return Candidates(
+            W, units, tolerance, error, limits, np.zeros(len(W)), sum_error(self.examples)
+        )
 
     def pack(self, batch: Candidates) -> tuple[Packed, Packed]:
-        """A sample of the rows, and all of them in the order that suits these candidates."""
+        """Pack a sample of the rows, and all rows in the best order for these candidates."""
         n, kind = self.examples.n, self.examples.row_type
         rows, order, places = np.arange(n, dtype=kind), np.empty(n, kind), np.empty(n, kind)
         stretch, cosines = np.empty(n), np.empty(n, dtype=np.float32)
@@ -161,14 +165,14 @@ class Sieve:
         return sample, self._packed((rows, order, places), stretch)
 
     def _packed(self, which: tuple[Rows, Rows, Rows], stretch: Floats) -> Packed:
-        """Rows in tiles, given in file order, in theirs, and by the place of each."""
+        """Pack rows, given in file order, in the order of the tiles, and by their positions."""
         rows, order, places = which
         shape = (-(-len(rows) // TILE), self.examples.d // 2 + 1, TILE)
         size = int(np.prod(shape))
         space = np.empty(size + TILE, dtype=np.int32)
-        first = -(space.ctypes.data // space.itemsize) % TILE  # where a processor reads fastest
+        first = -(space.ctypes.data // space.itemsize) % TILE  # aligned for fast reads
         tiles = space[first : first + size].reshape(shape)
-        tiles[-1] = 0  # where not all 64 are rows
+        tiles[-1] = 0  # the last tile may have fewer than 64 rows
 
         def fill(part: slice) -> None:
             run_pack(self.rows, stretch, rows[part], places, tiles)
@@ -179,7 +183,7 @@ class Sieve:
         return Packed(tiles, costs, order)
 
     def _leaders(self, sample: Packed, batch: Candidates) -> Places:
-        """The candidates that do better than all before them on a sample of rows, or nearly."""
+        """Return the candidates that are (nearly) better than all before them on a sample."""
         wrong = np.empty(len(batch.W))
 
         def look(which: Places) -> None:
@@ -191,10 +195,10 @@ class Sieve:
         fewest = np.minimum.accumulate(np.concatenate([[np.inf], wrong[:-1]]))
         return np.flatnonzero(wrong < NEARLY * fewest)
 
-    def _counted(
+    def _count(
         self, rows: Packed, batch: Candidates, which: Places, sifted: bool
     ) -> list[Survivor]:
-        """Those of some candidates that stay below their limits on every row, sifted if asked."""
+        """Return the candidates that stay below their limits on all rows."""
         found: list[Survivor] = []
 
         def count(part: Places) -> None:
@@ -203,7 +207,7 @@ class Sieve:
             if sifted:
                 sure[run_sift(rows, some)] = True
             left = np.flatnonzero(sure)
-            run_settle(self.rows, rows, some, sure, sifted)
+            run_recount(self.rows, rows, some, sure, sifted)
             found.extend(
                 Survivor(int(part[b]), some.wrong[b].item(), bool(sure[b]))
                 for b in left
@@ -214,43 +218,43 @@ class Sieve:
         return found
 
     def _in_batches(self, work: Callable[[Places], None], which: Places, rows: int) -> None:
-        """The work on some candidates; a thread that is done takes the next."""
+        """Do work on candidates in batches; a thread that is done takes the next batch."""
         count = max(min(self.threads, len(which)), -(-len(which) // BATCH))
         batches = iter(np.array_split(which, count) if count else [])
 
-        def take(_: slice) -> None:
+        def do_batches(_: slice) -> None:
             for some in batches:
                 work(some)
 
-        in_threads(take, min(self.threads, count), len(which) * rows * self.examples.d)
+        in_threads(do_batches, min(self.threads, count), len(which) * rows * self.examples.d)
 
 
 def worth_sifting(examples: Examples) -> bool:
-    """Whether these are many dense rows, not too wide, of a length that can be told."""
+    """Return whether there are many dense rows, not too wide, of ordinary length."""
     if examples.is_sparse or examples.n < MANY_ROWS or not 0 < examples.d <= MOST_FEATURES:
         return False
     typical = examples.squares / examples.n + examples.x0 * examples.x0
     return PLAIN[0] < typical < PLAIN[1]
 
 
-def slip(examples: Examples) -> float:
-    """By what factor one sum must exceed another for that not to be rounding; counts are exact."""
+def sum_error(examples: Examples) -> float:
+    """Return the factor by which rounding may change a sum of weights; counts are exact."""
     return 1.0 if examples.weights is None else 1 + 4 * examples.n * UNIT_ROUNDOFF
 
 
-def double_slack(examples: Examples, W: Floats) -> Floats:
-    """How far from 0 a score must be for all ways of summing it in doubles to agree on its sign."""
+def score_error(examples: Examples, W: Floats) -> Floats:
+    """Return a bound on the rounding errors of scores by each w, in any order of summation."""
     share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
     largest = np.abs(W).max(axis=1, initial=0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        # Squares of tiny or huge numbers would vanish or overflow.
+        # Squares of tiny or huge numbers would underflow or overflow.
         lengths = largest * np.sqrt(((W / largest[:, None]) ** 2).sum(axis=1))
-        slack: Floats = share * examples.length * np.where(largest > 0, lengths, 0.0) + SMALLEST
-    return slack
+        error: Floats = share * examples.length * np.where(largest > 0, lengths, 0.0) + SMALLEST
+    return error
 
 
 def _units(W: Floats) -> Pairs:
-    """Each candidate as a direction, in whole numbers; zeros where its length is extreme."""
+    """Return each candidate as an integer direction; zeros if its length is extreme."""
     units = np.zeros((len(W), W.shape[1] + W.shape[1] % 2), dtype=np.int16)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.einsum("ij,ij->i", W, W)
@@ -265,7 +269,7 @@ def _units(W: Floats) -> Pairs:
 
 
 def survey(D, w, rows, stretch, cosines):
-    """stretch[n] = y·SCALE/‖x‖, and how row n stands to w; both 0 where ‖x‖ is extreme."""
+    """Compute stretch[n] = y·SCALE/‖x‖ and the cosine of row n with w; 0 if ‖x‖ is extreme."""
     for n in rows:
         s, q = scoring.measure(D, n, w)
         plain = PLAIN[0] < q < PLAIN[1]
@@ -274,7 +278,7 @@ def survey(D, w, rows, stretch, cosines):
 
 
 def hardest_first(cosines, order, places):
-    """Order the rows by cosine, coarsely, by counting how many there are of each rank."""
+    """Sort the rows roughly by cosine, by counting those of each rank."""
     step, reach = 1 + len(cosines) // RANK_SAMPLE, 1e-30
     for n in range(0, len(cosines), step):
         reach += abs(cosines[n])
@@ -294,7 +298,7 @@ def hardest_first(cosines, order, places):
 
 
 def rounded(D, n, a, numbers):
-    """numbers = row n times a, in whole numbers, cut where they do not fit; return the largest."""
+    """Round row n times a to integers, clipped to 16 bits; return the largest before clipping."""
     v = np.int32(np.rint(a * D.x0))
     numbers[0], most = min(max(v, -MOST), MOST), abs(v)
     for i in range(D.X.shape[1]):
@@ -305,7 +309,7 @@ def rounded(D, n, a, numbers):
 
 
 def pack(D, stretch, rows, places, tiles):
-    """Put some rows, in whole numbers, into their places in the tiles."""
+    """Write some rows as integers to their positions in the tiles."""
     numbers = np.zeros(2 * tiles.shape[1], dtype=np.int16)
     pairs = numbers.view(np.int32)
     for n in rows:
@@ -317,19 +321,19 @@ def pack(D, stretch, rows, places, tiles):
             tiles[j, i, k] = pairs[i]
 
 
-def sides(tile, v, u, slack):
-    """Bits of 64 rows: which v surely gets wrong, and on which it is in doubt; the same for u."""
+def sides(tile, v, u, error):
+    """Return bits for 64 rows: certain mistakes and undecided rows of v, then those of u."""
     rows, bits = tile.view(np.int16).astype(np.int64), [0, 0, 0, 0]
     for i, w in ((0, v.view(np.int16)), (2, u.view(np.int16))):
         s = rows[:, ::2].T @ w[::2] + rows[:, 1::2].T @ w[1::2]
         for k in range(TILE):
-            bits[i] |= int(s[k] < -slack) << k
-            bits[i + 1] |= int(abs(s[k]) <= slack) << k
+            bits[i] |= int(s[k] < -error) << k
+            bits[i + 1] |= int(abs(s[k]) <= error) << k
     return bits
 
 
 def ones(bits):
-    """How many bits are set; LLVM knows this loop, and has one instruction for it."""
+    """Count the bits that are set; LLVM compiles this loop to one instruction."""
     count = 0
     while bits != 0:
         bits &= bits - 1
@@ -338,7 +342,7 @@ def ones(bits):
 
 
 def weigh(bits, s):
-    """What the rows of some bits weigh."""
+    """Return the total weight of the rows whose bits are set."""
     total = 0.0
     for k in range(len(s)):
         total += s[k] * ((bits >> k) & 1)
@@ -346,26 +350,26 @@ def weigh(bits, s):
 
 
 def cost(bits, s):
-    """What the rows of some bits cost: their weights, or 1 each where costs are whole numbers."""
+    """Return the cost of the rows whose bits are set: their weights, or 1 each."""
     return ones(bits) if s.dtype == np.int64 else weigh(bits, s)
 
 
 def tile_of(packed, j):
-    """The j-th 64 rows, what they cost, and a bit for each that there is."""
+    """Return the j-th 64 rows, their costs, and a bit for each row that exists."""
     count = min(TILE, len(packed.rows) - j * TILE)
     there = -1 if count == TILE else (1 << count) - 1
     return packed.tiles[j], packed.costs[j * TILE : (j + 1) * TILE], there
 
 
 def sift(packed, batch):
-    """Drop candidates as soon as they reach their limits; return those that have seen all rows."""
+    """Drop candidates once they reach their limits; return those that passed all rows."""
     W, limits, wrong = batch.units.copy(), batch.limits.copy(), batch.wrong.copy()
     left = np.arange(len(W))
     for j in range(len(packed.tiles)):
         tile, costs, there = tile_of(packed, j)
         for b in range(0, len(left), 2):
             c = min(b + 1, len(left) - 1)
-            bad, _, bad_too, _ = sides(tile, W[b], W[c], batch.slack)
+            bad, _, bad_too, _ = sides(tile, W[b], W[c], batch.error)
             wrong[b] += cost(bad & there, costs)
             if c > b:
                 wrong[c] += cost(bad_too & there, costs)
@@ -383,25 +387,25 @@ def sift(packed, batch):
     return left
 
 
-def judged(packed, start, v, u, slack, places):
-    """What the sure mistakes of v and of u weigh in some tiles, and on how many they are in doubt.
+def judge_pair(packed, start, v, u, error, places):
+    """Return the weight of certain mistakes and the number of undecided rows of v and of u.
 
-    These are listed in places[0] and places[1].
+    The positions of undecided rows are written to places[0] and places[1].
     """
     wrong_v = wrong_u = 0.0
     count_v = count_u = 0
     for j in range(start, min(start + SPAN, len(packed.tiles))):
         tile, costs, there = tile_of(packed, j)
-        bad, doubts, bad_too, doubts_too = sides(tile, v, u, slack)
+        bad, undecided, bad_too, undecided_too = sides(tile, v, u, error)
         wrong_v += cost(bad & there, costs)
         wrong_u += cost(bad_too & there, costs)
-        count_v = put(doubts & there, j * TILE, places[0], count_v)
-        count_u = put(doubts_too & there, j * TILE, places[1], count_u)
+        count_v = put(undecided & there, j * TILE, places[0], count_v)
+        count_u = put(undecided_too & there, j * TILE, places[1], count_u)
     return (wrong_v, wrong_u), (count_v, count_u)
 
 
 def put(bits, start, places, count):
-    """Add the places of some bits to a list."""
+    """Append the positions of the bits that are set to a list."""
     while bits != 0:
         places[count] = start + ones((bits & -bits) - 1)
         bits &= bits - 1
@@ -410,28 +414,28 @@ def put(bits, start, places, count):
 
 
 def fetch(D, n):
-    """`bind` has memory bring row n."""
+    """Prefetch row n; plain Python does nothing."""
 
 
-def tell(D, packed, places, w, near):
-    """What the rows in some places weigh that w gets wrong, and whether all could be told."""
+def recount_rows(D, packed, places, w, tolerance):
+    """Return the weight of mistakes on rows at some positions, and whether all are certain."""
     wrong, sure = 0.0, True
     for i in range(len(places)):
         fetch(D, packed.rows[places[min(i + AHEAD, len(places) - 1)]])
         n = packed.rows[places[i]]
-        s = D.step[n] * kernels.score(D, n, w)
-        if s < -near:
+        s = D.step[n] * rowformats.score(D, n, w)
+        if s < -tolerance:
             wrong += cost(1, packed.costs[places[i] : places[i] + 1])
-        elif not s > near:
+        elif not s > tolerance:
             sure = False
     return wrong, sure
 
 
-def settle(D, packed, batch, sure, sifted):
-    """Count the mistakes of candidates, doubtful rows too, while they are below their limits.
+def recount(D, packed, batch, sure, sifted):
+    """Count the mistakes of candidates, undecided rows included, below their limits.
 
-    Of those that were sifted the sure mistakes have been counted. What one candidate makes in all
-    is a limit for those after it.
+    For sifted candidates the certain mistakes are counted already. The total of one candidate is
+    a limit for those after it.
     """
     left, wrong, limits, best = np.flatnonzero(sure), batch.wrong, batch.limits, np.inf
     places = np.empty((2, SPAN * TILE), dtype=np.int64)
@@ -443,22 +447,24 @@ def settle(D, packed, batch, sure, sifted):
         for start in range(0, len(packed.tiles), SPAN):
             if wrong[pair[0]] >= limits[pair[0]] and wrong[pair[1]] >= limits[pair[1]]:
                 break
-            surely, counts = judged(packed, start, v, u, batch.slack, places)
+            surely, counts = judge_pair(packed, start, v, u, batch.error, places)
             for k in range(len(left[i : i + 2])):
                 b = pair[k]
                 if wrong[b] >= limits[b]:
                     continue
-                more, told = tell(D, packed, places[k, : counts[k]], batch.W[b], batch.near[b])
+                more, certain = recount_rows(
+                    D, packed, places[k, : counts[k]], batch.W[b], batch.tolerance[b]
+                )
                 wrong[b] += more if sifted else surely[k] + more
-                sure[b] = sure[b] and told
+                sure[b] = sure[b] and certain
         for b in pair:
             if sure[b] and wrong[b] < limits[b]:
-                best = min(best, wrong[b] * batch.slip)
+                best = min(best, wrong[b] * batch.sum_error)
 
 
 @functools.cache
 def sixteen_bits() -> Any:
-    """`sides` as an instruction that Numba has no word for: LLVM finds what the processor has."""
+    """Return `sides` as LLVM code, which Numba cannot express, for the processor at hand."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
@@ -467,12 +473,12 @@ def sixteen_bits() -> Any:
     bits, long = ir.IntType(WIDTH), ir.IntType(64)
 
     @intrinsic
-    def sides(context: Any, rows: Any, v: Any, u: Any, slack: Any) -> Any:
+    def sides(context: Any, rows: Any, v: Any, u: Any, error: Any) -> Any:
         def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             high, low = (
                 _spread(builder, side) for side in (arguments[3], builder.neg(arguments[3]))
             )
-            answers = []
+            results = []
             for sums in _sums(target, builder, signature, arguments):
                 below, above = ir.Constant(long, 0), ir.Constant(long, 0)
                 for part, each in enumerate(sums):
@@ -481,19 +487,19 @@ def sixteen_bits() -> Any:
                     below = builder.or_(below, builder.shl(builder.zext(where, long), at))
                     where = builder.bitcast(builder.icmp_signed(">", each, high), bits)
                     above = builder.or_(above, builder.shl(builder.zext(where, long), at))
-                answers += [below, builder.not_(builder.or_(below, above))]
-            return cgutils.pack_array(builder, answers)
+                results += [below, builder.not_(builder.or_(below, above))]
+            return cgutils.pack_array(builder, results)
 
-        return types.UniTuple(types.int64, 4)(rows, v, u, slack), emit
+        return types.UniTuple(types.int64, 4)(rows, v, u, error), emit
 
     return sides
 
 
 def _sums(target: Any, builder: Any, signature: Any, arguments: Any) -> list[list[Any]]:
-    """The products of 64 rows, in parts, with v and with u; rows lie down the columns, in pairs.
+    """Emit the products of 64 rows, in parts, with v and with u; rows are columns of pairs.
 
-    As many at once as registers hold: 32 of them take all rows and both vectors, so that each row
-    is read once; of 16, half are kept for half of the rows and one vector.
+    As many at once as registers hold: 32 registers hold all rows and both vectors, so that each
+    row is read once; with 16, half of the rows and one vector are done at a time.
     """
     arrays = [target.make_array(signature.args[i])(target, builder, arguments[i]) for i in range(3)]
     parts = range(TILE // WIDTH)
@@ -508,10 +514,10 @@ def _sums(target: Any, builder: Any, signature: Any, arguments: Any) -> list[lis
 
 
 def _products(builder: Any, arrays: list[Any], parts: range) -> list[list[Any]]:
-    """The products of some parts of the rows with each vector.
+    """Emit the products of some parts of the rows with each vector.
 
-    Written so that LLVM knows it for what processors have for sound: multiply sixteen-bit numbers
-    and add the products by twos, in one instruction.
+    LLVM recognizes this pattern as one instruction, made for audio: multiply 16-bit numbers and
+    add the products in pairs.
     """
     from llvmlite import ir
     from numba.core import cgutils
@@ -542,7 +548,7 @@ def _products(builder: Any, arrays: list[Any], parts: range) -> list[list[Any]]:
 
 
 def _spread(builder: Any, number: Any) -> Any:
-    """The same number in every place of a part."""
+    """Emit a vector with the same number in every place."""
     from llvmlite import ir
 
     kind = ir.VectorType(number.type, WIDTH)
@@ -553,11 +559,11 @@ def _spread(builder: Any, number: Any) -> Any:
 
 @functools.cache
 def bind() -> None:
-    """Tell Numba to compile the helpers of this file."""
+    """Register the helpers of this file with Numba."""
     at_once = sixteen_bits()
     engine.overload(rounded)(lambda D, n, a, numbers: rounded)
     engine.overload(sides)(
-        lambda tile, v, u, slack: lambda tile, v, u, slack: at_once(tile, v, u, slack)
+        lambda tile, v, u, error: lambda tile, v, u, error: at_once(tile, v, u, error)
     )
     engine.overload(ones)(lambda bits: ones)
     engine.overload(weigh)(lambda bits, s: weigh)
@@ -567,20 +573,20 @@ def bind() -> None:
         return (lambda bits, s: ones(bits)) if str(s.dtype) == "int64" else weigh
 
     engine.overload(tile_of)(lambda packed, j: tile_of)
-    bring = engine.bring()
+    fetch_entry = engine.prefetch()
 
     def fetched(D, n):
         for i in range(0, D.X.shape[1], LINE):
-            bring(D.X, n * D.X.shape[1] + i)
+            fetch_entry(D.X, n * D.X.shape[1] + i)
 
     engine.overload(fetch)(lambda D, n: fetched)
     engine.overload(put)(lambda bits, start, places, count: put)
-    engine.overload(judged)(lambda packed, start, v, u, slack, places: judged)
-    engine.overload(tell)(lambda D, packed, places, w, near: tell)
+    engine.overload(judge_pair)(lambda packed, start, v, u, error, places: judge_pair)
+    engine.overload(recount_rows)(lambda D, packed, places, w, tolerance: recount_rows)
 
 
 run_survey = Kernel(survey, scoring.bind)
 run_hardest_first = Kernel(hardest_first)
 run_pack = Kernel(pack, bind)
 run_sift = Kernel(sift, bind)
-run_settle = Kernel(settle, bind)
+run_recount = Kernel(recount, bind)

@@ -1,9 +1,9 @@
-"""The compiled part of a walk through cells: what costs too much is left out, for certain.
+"""The compiled part of the enumeration of cells: it drops only what certainly costs too much.
 
-Rows are floats, off by `slack` at most: a sign or an order that this could decide is taken to be
-whatever costs less. So a cell that is cheaper than the limit is never left out.
+Rows are floats with an error of at most `error`: a sign or an order that this could decide is taken
+to be whichever costs less. So a cell that is cheaper than the limit is never dropped.
 
-Loops get all their room from outside: those that make no arrays are compiled in half the time.
+Loops get their workspace as arguments: those that create no arrays compile in half the time.
 """
 
 from __future__ import annotations
@@ -15,43 +15,43 @@ import numpy as np
 
 from rosenblatt.engine import REORDER, UNCOUNTED, Kernel, helpers
 
-ROUNDED = 2.0**-46  # what floats of length 1 are off by after one projection, and more
-SMALL = 2.0**-12  # a row projected onto two dimensions that is smaller is left out there
+ROUNDED = 2.0**-46  # bound on the error of unit vectors after one projection
+SMALL = 2.0**-12  # rows projected onto two dimensions that are shorter are left out
 HALVINGS = 12  # of each side of a simplex
-SAMPLE = 32  # rows, about, by which a side is chosen
-LEAF = 12  # rows that may be right in a simplex: so few it is not cut further
-STEPS = 5  # of a bound
+SAMPLE = 32  # approximate number of rows by which a side is chosen
+LEAF = 12  # a simplex with at most this many undecided rows is not cut further
+STEPS = 5  # to improve a bound
 SHARPNESS = 2.0
 LARGEST_TERM = 1024.0
-# For sorting some thousands of crossings: Ciura's, and further ones in the same ratio.
+# Gaps for sorting some thousands of crossings: Ciura's, continued in the same ratio.
 GAPS = (19930, 8858, 3937, 1750, 701, 301, 132, 57, 23, 10, 4, 1)
-KNOWN, FOUND = 1, 2  # marks: a row that need not be a pivot, and one that may be
+KNOWN, FOUND = 1, 2  # marks: a row that cannot be the next pivot, and one that may be
 
 
 class Scratch(NamedTuple):
-    """Room to work on one simplex: a row's lowest and highest score, its slope, its place."""
+    """Workspace for one simplex: lowest and highest score, slope and position of each row."""
 
     low: np.ndarray
     high: np.ndarray
     slope: np.ndarray
     chosen: np.ndarray
     spots: np.ndarray
-    gains: np.ndarray  # of each corner …
-    share: np.ndarray  # … and its part of a place
+    gains: np.ndarray  # of each corner
+    share: np.ndarray  # of each corner in a point
 
 
 class Levels(NamedTuple):
-    """Simplices that were halved, each within the one before: scores by corner and row."""
+    """Nested simplices, each a half of the one before: scores by corner and row."""
 
     scores: np.ndarray
     which: np.ndarray  # rows
     corners: np.ndarray
     sides: np.ndarray
-    known: np.ndarray  # rows left, cost for certain, halves seen
+    known: np.ndarray  # undecided rows, certain cost, halves done
 
 
 def new_levels(m: int, n: int) -> tuple[Levels, Scratch]:
-    """Room to mark n rows of m numbers."""
+    """Return the workspace to mark n rows of m numbers."""
     depth = HALVINGS * (m - 1) + 1
     levels = Levels(
         np.empty((depth, m, n)),
@@ -67,7 +67,7 @@ def new_levels(m: int, n: int) -> tuple[Levels, Scratch]:
 
 
 class Crossings(NamedTuple):
-    """Where on half a turn rows change their answer, what that changes, room to count it."""
+    """Positions on half a turn where rows change sign, the change of cost, and bins."""
 
     keys: np.ndarray
     changes: np.ndarray
@@ -75,15 +75,15 @@ class Crossings(NamedTuple):
 
 
 def new_crossings(n: int) -> Crossings:
-    """Room for those of n rows."""
+    """Return the workspace for the crossings of n rows."""
     changes, bins = np.empty(n, dtype=np.int64), np.empty((2 * n + 9, 2), dtype=np.int64)
     return Crossings(np.empty(n), changes, bins)
 
 
 def halve(old, new, size, sides, scratch):
-    """Go over to the half of a simplex at the first corner of a side; returns nothing.
+    """Compute the half of a simplex at the first corner of a side.
 
-    The middle of the side replaces the second corner; scores of it are halves of sums.
+    The middle of the side replaces the second corner; its scores are the means of both.
     """
     a, b = sides
     low, high = scratch.low, scratch.high
@@ -98,10 +98,10 @@ def halve(old, new, size, sides, scratch):
                 high[i] = s if s > high[i] else high[i]
 
 
-def sort_out(old, new, place, rows, costs, marks, slack, scratch):
-    """Keep the rows that are neither right nor wrong throughout.
+def sort_out(old, new, place, rows, costs, marks, error, scratch):
+    """Keep the rows that are neither correct nor wrong throughout.
 
-    Returns how many, what those cost that are wrong, and whether one that is left has no mark.
+    Returns their number, the cost of those that are wrong, and whether a kept one has no mark.
     """
     (size, b), (which, left) = place, rows
     low, high, spots = scratch.low, scratch.high, scratch.spots
@@ -109,11 +109,11 @@ def sort_out(old, new, place, rows, costs, marks, slack, scratch):
     news = False
     for i in range(size):
         n = which[i]
-        if high[i] < -slack:
+        if high[i] < -error:
             wrong += costs[n]
-        elif low[i] <= slack:
-            steep = low[i] < -slack and high[i] < LARGEST_TERM * -low[i]
-            scratch.slope[k] = costs[n] / (low[i] - slack) if steep else 0.0
+        elif low[i] <= error:
+            steep = low[i] < -error and high[i] < LARGEST_TERM * -low[i]
+            scratch.slope[k] = costs[n] / (low[i] - error) if steep else 0.0
             left[k], spots[k] = n, i
             news = news or marks[n] == 0
             k += 1
@@ -124,21 +124,21 @@ def sort_out(old, new, place, rows, costs, marks, slack, scratch):
     return k, wrong, news
 
 
-def relax(scores, size, scratch, slack, margin, wanted):
-    """What rows cost at least in a simplex though none is wrong throughout.
+def relax(scores, size, scratch, error, margin, wanted):
+    """Return a lower bound on the cost of rows in a simplex, none of them wrong throughout.
 
-    A row of scores s at the corners, the lowest below 0, costs no less than -s/|lowest|, linear in
-    w: at most 1 where it is wrong, at most 0 where it is right. The sum of this over some rows is
-    least at a corner. Those are taken that are wrong at one place, then, while the bound may still
-    reach what is wanted, at another nearer to the corners that are cheapest so far; the mean of
-    such bounds is one, too.
+    A row with scores s at the corners, the lowest below 0, costs at least -s/|lowest|, which is
+    linear in w: at most 1 where it is wrong, at most 0 where it is correct. The sum over some rows
+    is least at a corner. The rows are first those that are wrong at one point, then, while the
+    bound may still reach the wanted value, at a point nearer to the corners that are cheapest so
+    far; the mean of such bounds is a bound, too.
     """
     m, gains, share = scores.shape[0], scratch.gains, scratch.share
     for v in range(m):
         gains[v], share[v] = 0.0, 1.0 / m
     bound = 0.0
     for step in range(1, STEPS + 1):
-        take(scores, size, slack, scratch)
+        add_gains(scores, size, error, scratch)
         least, most = gains[0], gains[0]
         for v in range(1, m):
             least, most = min(least, gains[v]), max(most, gains[v])
@@ -155,8 +155,8 @@ def relax(scores, size, scratch, slack, margin, wanted):
     return int(np.ceil(bound - margin))
 
 
-def take(scores, size, slack, scratch):
-    """Add up what rows that are wrong at one place cost at each corner."""
+def add_gains(scores, size, error, scratch):
+    """Add up the cost at each corner of rows that are wrong at one point."""
     m, chosen, share = scores.shape[0], scratch.chosen, scratch.share
     for i in range(size):
         chosen[i] = 0.0
@@ -171,11 +171,11 @@ def take(scores, size, slack, scratch):
         gain = 0.0
         for i in range(size):
             gain += chosen[i] * scores[v, i]
-        scratch.gains[v] += gain + slopes * slack
+        scratch.gains[v] += gain + slopes * error
 
 
 def side(corners, scores, size):
-    """The two corners between which most rows change their answer and that are far apart."""
+    """Return two corners that are far apart and between which most rows change sign."""
     m = scores.shape[0]
     a, b, most = 0, 1, -1.0
     step = 1 + size // SAMPLE
@@ -193,19 +193,19 @@ def side(corners, scores, size):
     return a, b
 
 
-def mark(rows, costs, marks, bound, parts, nodes, halt, room):
-    """Mark each row without a mark whose plane meets a simplex where w may cost less.
+def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
+    """Mark each unmarked row whose hyperplane meets a simplex where w may cost less.
 
-    Simplices begin with those of the axes and are halved again and again. A part is one of the
-    first, and which half of it to take how often at first. After so many `nodes` no more are cut.
+    Simplices begin with those of the axes and are halved repeatedly. A part is one of the first
+    simplices with a path of halves to begin with. After `nodes` cuts no more are made.
     """
-    (m, N), (limit, slack), (first, last, path) = rows.shape, bound, parts
-    (scores, which, corners, sides, known), scratch = room
+    (m, N), (limit, error), (first, last, path) = rows.shape, bound, parts
+    (scores, which, corners, sides, known), scratch = workspace
     deepest = len(known) - 1
     total = used = 0
     for n in range(N):
         total += costs[n]
-    margin = LARGEST_TERM * 2.0**-50 * N * total  # of sums of floats
+    margin = LARGEST_TERM * 2.0**-50 * N * total  # rounding error of sums
     for part in range(first, last):
         begin_with(rows, part, scores[0], which[0], corners[0])
         known[0, 0], known[0, 1], known[0, 2] = N, 0, 0
@@ -221,17 +221,17 @@ def mark(rows, costs, marks, bound, parts, nodes, halt, room):
             known[level, 2] += 1
             if level < path:
                 seen = (part >> (m + level)) & 1
-                known[level, 2] = 2  # the other half is another part
+                known[level, 2] = 2  # the other half belongs to another part
             a, b = sides[level, seen], sides[level, 1 - seen]
             used += 1
             nodes[0] -= 1
             halve(old, new, size, (a, b), scratch)
             left = which[level], which[level + 1]
-            size, wrong, news = sort_out(old, new, (size, b), left, costs, marks, slack, scratch)
+            size, wrong, news = sort_out(old, new, (size, b), left, costs, marks, error, scratch)
             wrong += known[level, 1]
             if wrong >= limit or not news:
                 continue
-            more = relax(new, size, scratch, slack, margin, limit - wrong) if size > LEAF else 0
+            more = relax(new, size, scratch, error, margin, limit - wrong) if size > LEAF else 0
             if wrong + more >= limit:
                 continue
             if size <= LEAF or level + 1 == deepest or nodes[0] <= 0:
@@ -250,7 +250,7 @@ def mark(rows, costs, marks, bound, parts, nodes, halt, room):
 
 
 def begin_with(rows, part, scores, which, corners):
-    """The simplex of all axes, each in one of its two directions, and the scores at its corners."""
+    """Set up the simplex of all axes, each in one of two directions, with its scores."""
     m, N = rows.shape
     for n in range(N):
         which[n] = n
@@ -263,7 +263,7 @@ def begin_with(rows, part, scores, which, corners):
 
 
 def frame(rows, n):
-    """Two orthonormal directions that are orthogonal to row n of three numbers, its length."""
+    """Return two orthonormal directions orthogonal to row n of three numbers, and its length."""
     x, y, z = rows[0, n], rows[1, n], rows[2, n]
     length = np.sqrt(x * x + y * y + z * z)
     x, y, z = x / length, y / length, z / length
@@ -276,7 +276,7 @@ def frame(rows, n):
     size = np.sqrt(p * p + q * q + r * r)
     p, q, r = p / size, q / size, r / size
     s, t, u = y * r - z * q, z * p - x * r, x * q - y * p
-    # Turned by some angle, so that rows on a grid do not all cross at the first axis.
+    # Rotated by some angle, so that rows on a grid do not all cross at the first axis.
     c, d = np.cos(1.0), np.sin(1.0)
     first = (c * p + d * s, c * q + d * t, c * r + d * u)
     second = (c * s - d * p, c * t - d * q, c * u - d * r)
@@ -284,10 +284,10 @@ def frame(rows, n):
 
 
 def project(rows, costs, first, second, crossings):
-    """Where on half a turn from `first` each row changes its answer, from -1 to 1.
+    """Compute where on half a turn from `first`, from -1 to 1, each row changes its sign.
 
-    What that changes is above 0 for a row that is right at first. Rows that are too short to tell
-    come last, and change nothing.
+    The change of cost is positive for a row that is correct at first. Rows too short to decide
+    come last and change nothing.
     """
     for n in range(rows.shape[1]):
         x, y, z = rows[0, n], rows[1, n], rows[2, n]
@@ -301,10 +301,10 @@ def project(rows, costs, first, second, crossings):
 
 
 def count(crossings):
-    """What no w on the circle costs less than, from the changes counted in bins of angles.
+    """Return a lower bound on the cost of w on the circle, from changes in bins of angles.
 
-    An event may be in the next bin but for rounding, so two bins at a time are passed in the order
-    that costs least; at both ends of the half turn, what is there may be at the other end.
+    Rounding may put a crossing into the next bin, so two bins at a time are passed in the order
+    that costs least; crossings at one end of the half turn may belong to the other end.
     """
     keys, changes, bins = crossings
     size = bins.shape[0] - 1
@@ -335,7 +335,7 @@ def count(crossings):
 
 
 def sort(crossings):
-    """Sort crossings by where they are."""
+    """Sort crossings by position."""
     keys, changes, _ = crossings
     for gap in GAPS:
         for i in range(gap, len(keys)):
@@ -347,7 +347,10 @@ def sort(crossings):
 
 
 def sweep(crossings, near):
-    """The same from the changes in order; those nearer than `near` are in no order."""
+    """Return a lower bound on the cost of w on the circle, from changes in order.
+
+    The order of crossings closer than `near` is unknown.
+    """
     sort(crossings)
     keys, changes, _ = crossings
     start = total = ends = 0
@@ -375,12 +378,12 @@ def sweep(crossings, near):
     return min(lowest, min(f, total - f) - ends)
 
 
-def turn(rows, costs, pivots, bounds, limit, slack, crossings):
-    """Bound from below what w on the plane of each pivot cost, closely where it may be little."""
+def turn(rows, costs, pivots, bounds, limit, error, crossings):
+    """Compute lower bounds on the cost of w on the plane of each pivot."""
     for i in range(len(pivots)):
         first, second, length = frame(rows, pivots[i])
         project(rows, costs, first, second, crossings)
-        near = 16 * (slack * (1 + 1.1 / length) + ROUNDED) / SMALL
+        near = 16 * (error * (1 + 1.1 / length) + ROUNDED) / SMALL
         bounds[i] = count(crossings) if near * len(crossings.bins) < 1.0 else 0
         if bounds[i] < limit:
             bounds[i] = sweep(crossings, near)
@@ -388,8 +391,8 @@ def turn(rows, costs, pivots, bounds, limit, slack, crossings):
 
 @functools.cache
 def bind() -> None:
-    """Tell Numba to compile the helpers of this file."""
-    helpers(halve, take, fastmath=REORDER, **UNCOUNTED)
+    """Register the helpers of this file with Numba."""
+    helpers(halve, add_gains, fastmath=REORDER, **UNCOUNTED)
     loops = sort_out, relax, side, begin_with, frame, project, count, sort, sweep
     helpers(*loops, **UNCOUNTED)
 

@@ -1,4 +1,4 @@
-"""The command line: one verb a job, each in a file of its own, loaded when it is asked for."""
+"""The command line: one command per job, each in its own module, imported when it is used."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ import click
 
 import rosenblatt.interrupts as interrupts
 from rosenblatt import __version__
-from rosenblatt.cli.spelling import option
+from rosenblatt.cli.console import option
 from rosenblatt.errors import UserError
 from rosenblatt.interrupts import INTERRUPTED as INTERRUPTED
-from rosenblatt.words import json_line, shown
+from rosenblatt.text import dump_json_line, sanitize
 
-# Verb -> what it does, as `rosenblatt --help` lists it. Nothing is imported to say so.
-VERBS = {
-    "learn": "Learn from a file: whether a line answers everything, and that line.",
-    "predict": "Answer the rows of a file with a model.",
-    "separable": "Say whether a line can answer all rows, with a proof.",
-    "separation": "Say which estimates of a regression are infinite, and why.",
-    "verify": "Check a proof against a file, in exact arithmetic.",
-    "stream": "Predict each line of a stream as it comes, then learn it.",
-    "experiment": "Learn many random targets, as exercise 1.4 does.",
-    "watch": "Write a page that shows every update of the line, and open it.",
+# Command -> its line in `rosenblatt --help`, which imports none of them.
+COMMANDS = {
+    "learn": "Train a linear classifier on a file and write a model.",
+    "predict": "Predict the labels of a file with a model.",
+    "separable": "Decide whether a file is linearly separable, with a proof.",
+    "separation": "Find the infinite estimates of a regression, with a proof.",
+    "verify": "Check a proof against a file in exact arithmetic.",
+    "stream": "Predict each line of a stream, then learn from it.",
+    "experiment": "Count the updates of PLA on many random data sets.",
+    "watch": "Write a web page that animates PLA, and open it.",
 }
-READER_GONE = 141  # as a shell says that SIGPIPE ended a program
-# Exit code of an error -> what --json calls it.
+BROKEN_PIPE = 141  # the exit code of a shell's command that SIGPIPE ended
+# Exit code of an error -> its kind in the output of --json.
 KINDS = {
     64: "usage",
     65: "data",
@@ -40,7 +40,7 @@ KINDS = {
     74: "input or output",
     INTERRUPTED: "interrupted",
 }
-COMPLETION = """Completion: put one of these in your shell's start-up file.
+COMPLETION = """Shell completion: add one of these lines to your shell's startup file.
 
 \b
   eval "$(_ROSENBLATT_COMPLETE=bash_source rosenblatt)"
@@ -49,34 +49,37 @@ COMPLETION = """Completion: put one of these in your shell's start-up file.
 """
 
 
-class ReaderGoneError(Exception):
-    """Who read what is printed has gone: nothing more can be said, and nothing is wrong."""
+class OutputClosedError(Exception):
+    """The program that reads the output has closed the pipe; this is not an error."""
 
 
 @contextmanager
-def _while_read() -> Iterator[None]:
-    """Click would end with 1 where a pipe is broken, which here means that no line can."""
+def _catch_broken_pipe() -> Iterator[None]:
+    """Raise OutputClosedError instead of BrokenPipeError.
+
+    Click would turn a broken pipe into exit code 1, which `separable` uses for "not separable".
+    """
     try:
         yield
     except BrokenPipeError:
-        raise ReaderGoneError from None
+        raise OutputClosedError from None
 
 
-class Verbs(click.Group):
-    """A group that knows its verbs' names and imports a verb when it is used."""
+class Commands(click.Group):
+    """A group that imports a command when it is used."""
 
-    def make_context(self, *given: Any, **more: Any) -> click.Context:
-        """Help and version are printed here already."""
-        with _while_read():
-            return super().make_context(*given, **more)
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Parse the arguments; this may print the help or the version."""
+        with _catch_broken_pipe():
+            return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb."""
-        with _while_read():
+        """Run the command."""
+        with _catch_broken_pipe():
             return super().invoke(ctx)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """The verb; it is this process's one job."""
+        """Find the command, and run its first small jobs without compiling."""
         found = super().resolve_command(ctx, args)
         from rosenblatt.engine import plain_at_first
 
@@ -84,111 +87,112 @@ class Verbs(click.Group):
         return found
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in VERBS:
+        if name not in COMMANDS:
             return None
         command: click.Command = getattr(importlib.import_module(f"rosenblatt.cli.{name}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=Verbs, epilog=COMPLETION, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands, epilog=COMPLETION, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, message="rosenblatt %(version)s")
 def rosenblatt() -> None:
-    """Learn to answer yes or no, and know what the answer is worth.
+    """Train linear classifiers, with proofs.
 
-    Give it examples with yes/no answers: it says whether a straight line can answer them all,
-    with a proof, and hands you that line, or the one with the fewest mistakes that it finds.
+    Given labeled examples, rosenblatt decides whether a linear classifier can classify all of
+    them correctly, with a proof that can be checked again. It returns that classifier, or the
+    one with the fewest mistakes that it finds and a lower bound on the number of mistakes.
 
-    Begin with `rosenblatt learn`, which uses built-in examples, or `rosenblatt learn FILE`.
+    Start with `rosenblatt learn`, which uses a built-in data set, or `rosenblatt learn FILE`.
     """
 
 
-def _open_streams() -> None:
-    """Give the standard streams that were closed (`>&-`) to nowhere.
+def _open_closed_streams() -> None:
+    """Connect standard streams that were closed (`>&-`) to the null device.
 
-    What is opened next would take their place: a model file would get what is printed.
+    Otherwise the next file to be opened would take their place: a model file would receive what
+    is printed.
     """
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            if nowhere != descriptor:
-                os.dup2(nowhere, descriptor)
-                os.close(nowhere)
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != descriptor:
+                os.dup2(null, descriptor)
+                os.close(null)
             setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", closefd=False))
 
 
 def main() -> None:
     """Run the program and end the process with its exit code."""
-    interrupts.listen()
-    _open_streams()
+    interrupts.install_handler()
+    _open_closed_streams()
     code = run(sys.argv[1:])
-    if code == READER_GONE:
-        os._exit(code)  # a thread about to write would make an orderly end an abort
+    if code == BROKEN_PIPE:
+        os._exit(code)  # an orderly exit would abort if another thread is about to write
     interrupts.exit_with(code)
 
 
 def run(arguments: list[str]) -> int:
-    """Run the program; whatever happens is one sentence on stderr and an exit code."""
+    """Run the program; report any error in one sentence on stderr and return the exit code."""
     try:
-        with _while_read():
+        with _catch_broken_pipe():
             code = _run(arguments)
             sys.stdout.flush()
         return code
-    except ReaderGoneError:
-        _say_no_more()
-        return READER_GONE
+    except OutputClosedError:
+        for stream in (sys.stdout, sys.stderr):  # or Python would complain when it closes them
+            try:
+                stream.flush()
+            except BrokenPipeError:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return BROKEN_PIPE
 
 
 def _run(arguments: list[str]) -> int:
-    given = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    told = functools.partial(_tell, "--json" in given)
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    report = functools.partial(_report_error, "--json" in options)
     try:
-        with interrupts.stoppable():
+        with interrupts.interruptible():
             code = int(rosenblatt.main(arguments, "rosenblatt", standalone_mode=False) or 0)
-        return INTERRUPTED if interrupts.asked() else code
-    except click.UsageError as trouble:
-        verb = trouble.ctx.command_path if trouble.ctx else "rosenblatt"
-        return told(f"{_sentence(trouble.format_message())} See {verb} --help.", 64)
+        return INTERRUPTED if interrupts.requested() else code
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "rosenblatt"
+        return report(f"{_end_sentence(error.format_message())} See {command} --help.", 64)
     except (click.Abort, KeyboardInterrupt):
-        return told("interrupted; nothing was written.", INTERRUPTED)
-    except UserError as trouble:
-        return told(trouble.spelled(option), trouble.exit_code)
-    except (ReaderGoneError, BrokenPipeError):
+        return report("interrupted; nothing was written.", INTERRUPTED)
+    except UserError as error:
+        return report(error.render(option), error.exit_code)
+    except (OutputClosedError, BrokenPipeError):
         raise
-    except OSError as trouble:
-        return told(_sentence(f"cannot read or write: {trouble.strerror or trouble}"), 74)
+    except OSError as error:
+        return report(_end_sentence(f"cannot read or write: {error.strerror or error}"), 74)
     except MemoryError:
-        return told("there is not enough memory for this.", 70)
-    except Exception as trouble:
+        return report("not enough memory.", 70)
+    except Exception as error:
         if os.environ.get("ROSENBLATT_DEBUG"):
             raise
-        what = f"{type(trouble).__name__}: {' '.join(str(trouble).split())[:200]}"
-        return told(_sentence(f"this should not happen ({what})"), 70)
+        what = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        return report(
+            f"internal error ({what}). Set ROSENBLATT_DEBUG=1 for the traceback and report it.", 70
+        )
 
 
-def _tell(as_json: bool, sentence: str, code: int) -> int:
-    """An error in a sentence on stderr, with --json as an object on stdout too; its code."""
+def _report_error(as_json: bool, sentence: str, code: int) -> int:
+    """Print an error to stderr, with --json also as an object to stdout; return its exit code."""
     if as_json:
         error = {"message": sentence, "code": code, "kind": KINDS.get(code, "internal")}
-        click.echo(json_line({"error": error}))
-    click.echo(f"rosenblatt: {shown(sentence)}", err=True)
+        click.echo(dump_json_line({"error": error}))
+    click.echo(f"rosenblatt: {sanitize(sentence)}", err=True)
     return code
 
 
-def _say_no_more() -> None:
-    """Turn what nobody reads to nowhere, so that Python does not complain when it closes it."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def _sentence(text: str) -> str:
+def _end_sentence(text: str) -> str:
     return " ".join(text.split()).rstrip(".") + "."

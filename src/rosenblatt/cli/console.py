@@ -1,7 +1,8 @@
-"""What the program says while it works: steps on stdout, notes and progress on stderr."""
+"""Output of the commands: results on stdout, notes and progress on stderr."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 import threading
 import time
@@ -12,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rosenblatt.cli.spelling import with_options
-from rosenblatt.messages import Message
-from rosenblatt.words import counted, json_line, shown
+from rosenblatt.messages import Message, Parameter, Part
+from rosenblatt.text import dump_json_line, plural, sanitize
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,49 +22,96 @@ if TYPE_CHECKING:
     from rosenblatt.online import OnlinePerceptron
     from rosenblatt.read.feed import BadLine
 
-REPORTED = 100  # complaints that are told apart
+# Parameters whose option has another name; the others have theirs, with - for _.
+OPTIONS = {
+    "random_state": "--seed",
+    "sample_weight": "--weights",
+    "fit_intercept": "--no-intercept",  # the only value that messages suggest is False
+}
+REPORTED = 100  # different complaints about bad lines that are printed
 PATIENCE = 2.0  # seconds before progress is shown
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
-class Voice:
-    """Speaks to a person, or with --json prints one object at the end and nothing else."""
+def option(parameter: Parameter) -> str:
+    """Spell a parameter as an option with its value, quoted for the shell.
 
-    def __init__(self, as_json: bool, taken: bool = False) -> None:
-        # stdout is kept for the object, or where it is taken, for rows
+    Examples
+    --------
+    >>> print(option(Parameter("test_size")), option(Parameter("category", "years in job")))
+    --test-size --category 'years in job'
+    >>> print(option(Parameter("test", example="FILE")), option(Parameter("resume", True)))
+    --test FILE --resume
+    """
+    name = OPTIONS.get(parameter.name, f"--{parameter.name.replace('_', '-')}")
+    if isinstance(parameter.value, str):
+        return f"{name} {as_argument(parameter.value)}"
+    return f"{name} {parameter.example}".rstrip()
+
+
+def with_options(*parts: Part) -> str:
+    """Render a message with its parameters spelled as options."""
+    return Message(*parts).render(option)
+
+
+def as_argument(text: str) -> str:
+    """Quote a file name, a label or any other text for the shell.
+
+    Text that ends with a punctuation mark is quoted, too, so that the mark is not read as part
+    of the sentence around it.
+
+    Examples
+    --------
+    >>> print(as_argument("a.csv"), as_argument("a b.csv"), as_argument("Dr."))
+    a.csv 'a b.csv' 'Dr.'
+    """
+    return (
+        f"'{text}'"
+        if text.endswith((".", ",", ":")) and shlex.quote(text) == text
+        else shlex.quote(text)
+    )
+
+
+class Console:
+    """Prints the steps of a command, or with --json one object at the end and nothing else.
+
+    With `rows_on_stdout`, the command writes rows to stdout, and everything else goes to stderr.
+    """
+
+    def __init__(self, as_json: bool, rows_on_stdout: bool = False) -> None:
         self.as_json = as_json
-        self.out = _console(stderr=as_json or taken)
+        self.out = _console(stderr=as_json or rows_on_stdout)
         self.notes = _console(stderr=True)
         self.quiet = as_json and not sys.stderr.isatty()
 
-    def step(self, what: str, text: str | Message) -> None:
-        """One line about a step that is done."""
+    def step(self, name: str, text: str | Message) -> None:
+        """Print one line about a finished step."""
         if self.quiet:
             return
         from rich.text import Text
 
-        line = Text.assemble((f"{what:<9} ", "bold cyan"), shown(with_options(text)))
+        line = Text.assemble((f"{name:<9} ", "bold cyan"), sanitize(with_options(text)))
         self.out.print(line, soft_wrap=True)
 
     def note(self, text: str | Message) -> None:
-        """Something a person should know; not a result."""
-        tell(text)
+        """Print a remark that is not a result to stderr."""
+        print_note(text)
 
-    def show(self, thing: Any = "") -> None:
-        """A table or a line of the result."""
+    def show(self, renderable: Any = "") -> None:
+        """Print a table or a line of the result."""
         if not self.as_json:
-            self.out.print(_Shown(thing))
+            self.out.print(_Sanitized(renderable))
 
     def result(self, value: dict[str, Any]) -> None:
-        """The JSON object, if that was asked for."""
+        """Print the JSON object, with --json."""
         if self.as_json:
-            sys.stdout.write(json_line(value) + "\n")
+            sys.stdout.write(dump_json_line(value) + "\n")
 
     @contextmanager
-    def patience(self, doing: str) -> Iterator[Any]:
-        """Show progress on a terminal once something takes longer than two seconds.
+    def progress(self, activity: str) -> Iterator[Any]:
+        """Show progress on a terminal after two seconds.
 
-        Yields a function that takes the number of rows done so far.
+        Yields a function that takes the number of rows processed so far.
         """
         if not sys.stderr.isatty():
             yield lambda done: None
@@ -79,27 +126,27 @@ class Voice:
             console=self.notes,
             transient=True,
         )
-        task = bar.add_task(shown(doing), total=None, count="")
+        task = bar.add_task(sanitize(activity), total=None, count="")
         timer = threading.Timer(PATIENCE, bar.start)
         timer.daemon = True
         timer.start()
         try:
-            yield lambda done: bar.update(task, count=counted(done, "row"))
+            yield lambda done: bar.update(task, count=plural(done, "row"))
         finally:
             timer.cancel()
             bar.stop()
 
     @contextmanager
-    def counting(self, seconds: float | None, unit: str = "corrections") -> Iterator[Any]:
-        """Show mistakes so far and the speed on a terminal, once it takes long."""
-        from rosenblatt.clock import Teller
+    def mistake_progress(self, seconds: float | None, unit: str = "updates") -> Iterator[Any]:
+        """Show the mistakes so far and the speed on a terminal, after two seconds."""
+        from rosenblatt.clock import MistakeProgress
 
-        with Teller(0, seconds, unit) as teller:
-            yield teller.tell
+        with MistakeProgress(0, seconds, unit) as progress:
+            yield progress.report
 
 
 def _console(stderr: bool) -> Any:
-    """Rich's console, which says that a pipe is broken as any other file does."""
+    """Create a Rich console that raises BrokenPipeError, as other files do."""
     from rich.console import Console
 
     class Plain(Console):
@@ -109,35 +156,35 @@ def _console(stderr: bool) -> Any:
     return Plain(highlight=False, markup=False, emoji=False, stderr=stderr)
 
 
-class _Shown:
-    """A table or a text as it is drawn, foreign control characters shown instead of obeyed."""
+class _Sanitized:
+    """A table or a text in which control characters are shown instead of obeyed."""
 
-    def __init__(self, thing: Any) -> None:
-        self.thing = thing
+    def __init__(self, renderable: Any) -> None:
+        self.renderable = renderable
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         from rich.segment import Segment
 
-        for part in console.render(self.thing, options):
-            yield part if part.control else Segment(shown(part.text, "\n"), part.style)
+        for part in console.render(self.renderable, options):
+            yield part if part.control else Segment(sanitize(part.text, "\n"), part.style)
 
 
-def tell(text: str | Message) -> None:
-    """Write one sentence to stderr."""
-    click.echo(f"rosenblatt: {shown(with_options(text))}", err=True)
+def print_note(text: str | Message) -> None:
+    """Print one sentence to stderr."""
+    click.echo(f"rosenblatt: {sanitize(with_options(text))}", err=True)
 
 
-class Complaints:
-    """Says what is wrong with bad lines: equal complaints once, with their count."""
+class BadLines:
+    """Reports what is wrong with bad lines: each complaint once, and how often it recurs."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.later: Counter[str] = Counter()  # how often a complaint came again
-        self.first: dict[str, int] = {}  # the line it was first made of
+        self.later: Counter[str] = Counter()  # complaint -> later lines with it
+        self.first: dict[str, int] = {}  # complaint -> number of its first line
         self.others = 0
 
-    def take(self, bad: list[BadLine]) -> None:
-        """Say what is new; the rest is counted."""
+    def add(self, bad: list[BadLine]) -> None:
+        """Report new complaints and count the others."""
         new: dict[str, list[int]] = {}
         for line in bad:
             if line.why in self.first:
@@ -149,25 +196,25 @@ class Complaints:
         for why, numbers in new.items():
             self.first[why] = numbers[0]
             more = len(numbers) - 1
-            like = f" (and {counted(more, 'more line', 'more lines')} like it)" if more else ""
-            left = "they are" if more else "it is"
-            tell(f"{self.name}, line {numbers[0]}: {why}{like}; {left} left out.")
+            like = f" (and {plural(more, 'more line', 'more lines')} like it)" if more else ""
+            print_note(f"{self.name}, line {numbers[0]}: {why}{like}; skipped.")
 
-    def met(self, words: str) -> bool:
-        """Whether some complaint was made in such words."""
+    def include(self, words: str) -> bool:
+        """Return whether some complaint contains these words."""
         return any(words in why for why in self.first)
 
     def end(self) -> None:
-        """Say the counts of what came again after it was said."""
+        """Report how often complaints recurred after their first report."""
         for why, count in self.later.items():
-            more = counted(count, "more line", "more lines")
-            tell(f"{self.name}: later {more} like line {self.first[why]}: {why}.")
+            more = plural(count, "later line")
+            print_note(f"{self.name}: skipped {more} like line {self.first[why]}: {why}.")
         if self.others:
-            tell(f"{self.name}: {counted(self.others, 'more bad line')} of other kinds.")
+            more = plural(self.others, "more bad line")
+            print_note(f"{self.name}: skipped {more} for other reasons.")
 
 
-class Status:
-    """The line about a stream: on a terminal twice a second, elsewhere at its end."""
+class StreamStatus:
+    """The status line of a stream: twice a second on a terminal, elsewhere at its end."""
 
     def __init__(
         self, model: OnlinePerceptron, before: int, margin: float | None, quiet: bool
@@ -178,50 +225,52 @@ class Status:
         self.terminal = sys.stderr.isatty()
 
     def __call__(self, predicted: int, bad: int) -> None:
-        """Take the counts; say them on a terminal if it is time to."""
+        """Update the line on a terminal, at most twice a second."""
         if self.terminal and not self.quiet and time.monotonic() - self.last > 0.5:
             self.last = time.monotonic()
             print(f"\r\033[K{self.line(predicted, bad)}", end="", file=sys.stderr, flush=True)
 
     def end(self, predicted: int, bad: int) -> None:
-        """The last line."""
+        """Print the line for the last time."""
         if not self.quiet:
             clear = "\r\033[K" if self.terminal else ""
             print(clear + self.line(predicted, bad), file=sys.stderr)
 
     def rate(self, predicted: int) -> float:
-        """Rows a second."""
+        """Return the number of rows per second."""
         elapsed = time.monotonic() - self.begun
         return (predicted - self.before) / max(elapsed, 1e-9)
 
     def line(self, predicted: int, bad: int) -> str:
-        """Seen, mistakes, rate, bound and speed in one line."""
+        """Summarize rows, mistakes, bound and speed in one line."""
         model = self.model
-        parts = [f"{predicted:,} seen", f"{model.n_seen:,} learnt"]
+        parts = [f"{plural(predicted, 'row')} predicted", f"{model.n_seen:,} trained on"]
         if model.n_seen:
             share = model.n_mistakes / model.n_seen
-            parts.append(f"{counted(model.n_mistakes, 'mistake')} ({100 * share:.2f} %)")
+            parts.append(f"{plural(model.n_mistakes, 'mistake')} ({100 * share:.2f} %)")
             recent = min(model.n_seen, model.window)
             parts.append(f"{100 * model.mistake_rate:.2f} % of the last {recent:,}")
-            parts.append(self._bound())
+            parts.append(self._describe_bound())
         if bad:
-            parts.append(counted(bad, "bad line"))
-        rate = counted(round(self.rate(predicted)), "row")
-        return "rosenblatt: " + ", ".join([*parts, f"{rate} a second"])
+            parts.append(plural(bad, "bad line"))
+        rate = plural(round(self.rate(predicted)), "row")
+        return "rosenblatt: " + ", ".join([*parts, f"{rate} per second"])
 
-    def _bound(self) -> str:
+    def _describe_bound(self) -> str:
         model = self.model
         if self.margin is not None:
-            return f"bound {model.bound(self.margin):,.0f} for margin {self.margin:g}"
+            return f"mistake bound {model.bound(self.margin):,.0f} for margin {self.margin:g}"
         if model.n_mistakes == 0:
             return f"R {model.radius:.4g}"
-        # R²/γ² ≥ mistakes, turned around: what they say about any line that is right everywhere.
-        longest = (2 if len(model.labels) > 2 else 1) ** 0.5 * model.radius  # against a rival
-        return f"bound: no margin above {longest / model.n_mistakes**0.5:.3g}"
+        # mistakes ≤ R²/γ², solved for the margin γ of a classifier that makes no mistake. With
+        # more than two labels, R is the norm of a row in the block of its label and, negated, in
+        # that of the competing one.
+        radius = (2 if len(model.labels) > 2 else 1) ** 0.5 * model.radius
+        return f"margin of any separator at most {radius / model.n_mistakes**0.5:.3g}"
 
 
-def bare_table(*headings: str, widest: int | None = None) -> Table:
-    """A table without lines, its columns so wide at the most, but for the last."""
+def make_table(*headings: str, widest: int | None = None) -> Table:
+    """Create a table without rules; `widest` limits all columns but the last."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -238,7 +287,7 @@ def bare_table(*headings: str, widest: int | None = None) -> Table:
 
 
 def bar(share: float, width: int) -> str:
-    """A bar of a share of the width, to an eighth of a character where the terminal can.
+    """Draw a bar that fills a share of the width, in eighths of a character if possible.
 
     Examples
     --------
@@ -253,7 +302,7 @@ def bar(share: float, width: int) -> str:
 
 
 def _draws_blocks() -> bool:
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # none: text kept in memory
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # None: a string buffer
     try:
         EIGHTHS.encode(encoding)
     except (UnicodeEncodeError, LookupError):

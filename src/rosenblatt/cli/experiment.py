@@ -1,4 +1,4 @@
-"""`rosenblatt experiment`: learn many random targets, as exercise 1.4 and the homework do."""
+"""`rosenblatt experiment`: count the updates of PLA on many random data sets."""
 
 from __future__ import annotations
 
@@ -12,50 +12,78 @@ from rich.text import Text
 
 import rosenblatt.interrupts as interrupts
 from rosenblatt.algorithms import ORDERS
-from rosenblatt.cli.console import Voice, bar
-from rosenblatt.cli.options import NumberRange, json_option, verb
+from rosenblatt.cli.console import Console, bar
+from rosenblatt.cli.options import NumberRange, command, json_option
 from rosenblatt.errors import UsageError
-from rosenblatt.experiments import Experiment
-from rosenblatt.experiments import experiment as many_runs
+from rosenblatt.experiments import experiment as run_experiment
 from rosenblatt.files import keep_apart
-from rosenblatt.words import counted
+from rosenblatt.text import plural
 
 
-@verb(
+@command(
     "rosenblatt experiment -n 20 --runs 100",
     "rosenblatt experiment --dim 5 --runs 100 --seed 1 --json",
 )
-@click.option("-n", "--examples", type=click.IntRange(min=1), default=100, show_default=True)
-@click.option("--runs", type=click.IntRange(min=1), default=1000, show_default=True)
+@click.option(
+    "-n",
+    "--examples",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="Number of examples per run.",
+)
+@click.option(
+    "--runs", type=click.IntRange(min=1), default=1000, show_default=True, help="Number of runs."
+)
 @click.option(
     "--dim",
     type=click.IntRange(min=1),
     default=2,
     show_default=True,
-    help="The number of features.",
+    help="Number of features.",
 )
-@click.option("--order", type=click.Choice(ORDERS), default="random", show_default=True)
+@click.option(
+    "--order",
+    type=click.Choice(ORDERS),
+    default="random",
+    show_default=True,
+    help="Order in which PLA visits the examples.",
+)
 @click.option(
     "--noise",
     type=NumberRange(0, 1),
     default=0.0,
     show_default=True,
-    help="The chance that an answer is turned around.",
+    help="Probability that a label is flipped.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=None, help="Makes runs repeatable.")
-@click.option("--plot", type=click.Path(), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=None, help="Random seed, for repeatable runs."
+)
+@click.option(
+    "--plot",
+    type=click.Path(),
+    metavar="FILE",
+    help="Draw histograms to a .png, .svg or .pdf file.",
+)
 @json_option
 def experiment(plot: str | None, as_json: bool, **given: Any) -> int:
-    """Run PLA on many random targets and count its corrections.
+    """Run PLA on many random data sets and count its updates.
 
-    Each run draws a random line f and examples in [-1, 1]^DIM, learns g from them, and measures
-    how often g differs from f.
+    Each run draws a random linear target f and examples in [-1, 1]^DIM, trains g on them, and
+    estimates P[f≠g], the probability that g disagrees with f (exercise 1.4 of Learning From Data).
     """
-    voice = Voice(as_json)
+    console = Console(as_json)
     keep_apart({}, {"--plot": plot})
-    save = None if plot is None else _saver(plot)
-    with voice.patience("running PLA"):
-        done = many_runs(
+    save = None
+    if plot is not None:  # before the runs, so that they are not lost if it cannot be drawn
+        try:
+            from rosenblatt.show.plot.curves import experiment_saver
+
+            save = experiment_saver(plot)
+        except ImportError:
+            raise UsageError("--plot needs matplotlib: pip install 'rosenblatt[plot]'.") from None
+    with console.progress("running PLA"):
+        done = run_experiment(
             given["examples"],
             given["runs"],
             dim=given["dim"],
@@ -63,47 +91,32 @@ def experiment(plot: str | None, as_json: bool, **given: Any) -> int:
             noise=given["noise"],
             random_state=given["seed"],
         )
-    summary = _summary(done)
-    voice.step("ran", str(done))
-    voice.show()
-    voice.show(f"corrections in {counted(len(done.updates), 'run')}")
-    voice.show(histogram(done.updates))
+    console.step("ran", str(done))
+    console.show()
+    console.show(f"updates in {plural(len(done.updates), 'run')}")
+    console.show(histogram(done.updates))
     if save is not None:
-        interrupts.finish()
+        interrupts.ignore()
         save(done, given["examples"])
-        voice.step("wrote", str(plot))
-    voice.result({**given, **summary, "plot": plot})
+        console.step("wrote", str(plot))
+    u, p = done.updates, done.disagreement
+    summary = {"mean": float(u.mean()), "median": float(np.median(u))}
+    console.result(
+        {
+            **given,
+            "summary": {**summary, "min": int(u.min()), "max": int(u.max())},
+            "disagreement": {"mean": float(p.mean()), "median": float(np.median(p))},
+            "halted": int(done.separated.sum()),
+            "updates": u.tolist(),
+            "plot": plot,
+        }
+    )
     return 0
 
 
-def _summary(done: Experiment) -> dict[str, Any]:
-    u, p = done.updates, done.disagreement
-    return {
-        "corrections": {
-            "mean": float(u.mean()),
-            "median": float(np.median(u)),
-            "least": int(u.min()),
-            "most": int(u.max()),
-        },
-        "disagreement": {"mean": float(p.mean()), "median": float(np.median(p))},
-        "halted": int(done.separated.sum()),
-        "updates": u.tolist(),
-    }
-
-
-def _saver(path: str) -> Any:
-    """Asked before the work, so that nothing is done in vain."""
-    try:
-        from rosenblatt.show.plot.curves import experiment_saver
-
-        return experiment_saver(path)
-    except ImportError:
-        raise UsageError("--plot needs matplotlib: pip install 'rosenblatt[plot]'.") from None
-
-
 def histogram(values: NDArray[Any], bins: int = 12) -> Table:
-    """How often values fall in about so many ranges, as bars."""
-    counts, edges = np.histogram(values, bins=whole_edges(values, bins))
+    """Draw a histogram with about `bins` bars as a table."""
+    counts, edges = np.histogram(values, bins=integer_edges(values, bins))
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
@@ -116,12 +129,12 @@ def histogram(values: NDArray[Any], bins: int = 12) -> Table:
     return table
 
 
-def whole_edges(values: NDArray[Any], bins: int) -> NDArray[np.float64]:
-    """Edges of ranges of whole numbers, from the least to the 90th percentile, and the rest.
+def integer_edges(values: NDArray[Any], bins: int) -> NDArray[np.float64]:
+    """Compute integer bin edges up to the 90th percentile; one last bin holds the rest.
 
     Examples
     --------
-    >>> whole_edges(np.array([1, 2, 3, 4]), 2)
+    >>> integer_edges(np.array([1, 2, 3, 4]), 2)
     array([1., 3., 5.])
     """
     low, high = int(np.min(values)), int(np.max(values)) + 1

@@ -1,4 +1,4 @@
-"""`rosenblatt learn`: from a file to a verdict, a line, and a model that can be read."""
+"""`rosenblatt learn`: decide, train and test on a file, and write a model."""
 
 from __future__ import annotations
 
@@ -12,45 +12,39 @@ from rich.table import Table
 from rich.text import Text
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.accuracy import Testing
+from rosenblatt.accuracy import EvaluationOptions
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli import INTERRUPTED
-from rosenblatt.cli.console import Voice, bar, bare_table
+from rosenblatt.cli.console import Console, as_argument, bar, make_table, with_options
 from rosenblatt.cli.options import (
     NumberRange,
     Reading,
+    command,
     convert_option,
     json_option,
+    needs_passes,
     proof_option,
     reading_options,
-    too_large,
-    verb,
     write_proof,
 )
-from rosenblatt.cli.spelling import as_argument, with_options
 from rosenblatt.errors import UsageError
 from rosenblatt.files import keep_apart, keep_others
 from rosenblatt.messages import Message
 from rosenblatt.model import MARK
 from rosenblatt.read import Source
-from rosenblatt.read.convert import opened
+from rosenblatt.read.convert import open_data
 from rosenblatt.read.credit import credit
-from rosenblatt.read.data import Data, of_table, read_data
+from rosenblatt.read.data import Data, data_from_table, read_data
 from rosenblatt.scaling import Strength, thresholds_of
-from rosenblatt.solve import (
-    SECONDS,
-    Result,
-    refuse_passes,
-    solve,
-)
-from rosenblatt.strategy import ALGORITHMS, How
-from rosenblatt.words import counted, listed, rule_sentence, shown
+from rosenblatt.solve import TIME_LIMIT, Result, check_passes, solve
+from rosenblatt.strategy import ALGORITHMS, TrainingOptions
+from rosenblatt.text import describe_rule, join_words, plural, sanitize
 
 BUILT_IN = "the built-in credit approval"
-BAR = 24  # characters of the longest bar
+BAR_WIDTH = 24  # characters of the longest bar
 
 
-@verb(
+@command(
     "rosenblatt learn credit.csv --target approved",
     "rosenblatt learn credit.csv --cv 5 --report",
 )
@@ -60,42 +54,58 @@ BAR = 24  # characters of the longest bar
     type=click.Choice(ALGORITHMS),
     default="auto",
     show_default=True,
-    help="auto: PLA if a line is right everywhere; else, for two labels, the pocket and a search, "
-    "for more, the better of pocket and average. average: the mean of PLA's weights.",
+    help="Training algorithm. auto: PLA if the data are separable; otherwise, for two labels, "
+    "pocket and then a search for fewer mistakes, for more labels the better of pocket and "
+    "average. average: the mean of PLA's weights.",
 )
 @click.option(
     "--order",
     type=click.Choice(ORDERS),
     default="cycle",
     show_default=True,
-    help="In which PLA visits the examples.",
+    help="Order in which PLA visits the rows.",
 )
-@click.option("--scale/--no-scale", default=True, help="Bring columns to one scale to learn.")
+@click.option("--scale/--no-scale", default=True, help="Whether to train on scaled columns.")
 @click.option(
     "--time-limit",
     type=NumberRange(min=0, min_open=True),
-    default=SECONDS,
+    default=TIME_LIMIT,
     show_default=True,
     metavar="SECONDS",
-    help="For all that comes after reading, but not compiling; the best so far is kept.",
+    help="Time budget in seconds, excluding reading and compilation. The best result so far is "
+    "kept.",
 )
 @click.option(
     "--test-size",
     type=NumberRange(0, 1, max_open=True),
     default=0.2,
     show_default=True,
-    help="The share of rows held out to measure accuracy; 0 for none.",
+    metavar="SHARE",
+    help="Share of the rows held out to measure accuracy; 0 skips the test.",
 )
-@click.option("--test", type=click.Path(), metavar="FILE", help="Measure it on this file.")
-@click.option("--cv", type=click.IntRange(min=2), metavar="K", help="Measure it in K folds.")
-@click.option("--noise", type=NumberRange(0, 1), help="Turn built-in answers around.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--test", type=click.Path(), metavar="FILE", help="Measure accuracy on this file.")
+@click.option(
+    "--cv",
+    type=click.IntRange(min=2),
+    metavar="K",
+    help="Measure accuracy by K-fold cross-validation.",
+)
+@click.option(
+    "--noise",
+    type=NumberRange(0, 1),
+    metavar="P",
+    help="Flip each label of the built-in data set with probability P.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."
+)
 @click.option(
     "--top",
     type=click.IntRange(min=0),
     default=20,
     show_default=True,
-    help="How many weights to show.",
+    metavar="N",
+    help="Number of weights to print.",
 )
 @click.option(
     "-o",
@@ -103,69 +113,77 @@ BAR = 24  # characters of the longest bar
     type=click.Path(),
     default="model.json",
     show_default=True,
-    help="Where the model goes; without it, only a model.json of this program is replaced.",
+    metavar="FILE",
+    help="Model file to write. Without this option, a model.json that rosenblatt did not write is "
+    "never replaced.",
 )
-@click.option("--report", is_flag=True, help="Write report.html too, beside the model.")
+@click.option("--report", is_flag=True, help="Also write report.html in the model's folder.")
 @proof_option
-@click.option("--stream", is_flag=True, help="In passes over the file, even if it fits in memory.")
 @click.option(
-    "--cycles",
+    "--stream", is_flag=True, help="Train in passes over the file even if it fits in memory."
+)
+@click.option(
+    "--max-iter",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Maximum number of epochs, in memory as in passes over a file (default: 1000, average "
-    "100). The pocket makes at most 1000 corrections, whichever ends first.",
+    help="Maximum number of epochs (default: 1000; average: 100). The pocket also stops after "
+    "1000 updates.",
 )
 @convert_option
 @reading_options
 @json_option
 def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> int:
-    """Learn from DATA: say whether a line answers every row, find it, write a model.
+    """Train a linear classifier on DATA and write it to a model file.
 
-    Three or more labels are learnt together, with weights for each; --positive learns one of them
-    against the rest.
+    Also decides whether DATA is linearly separable, and measures accuracy.
 
-    DATA is CSV, Parquet, Arrow, JSON lines, LIBSVM or .npy, also compressed; - is standard
-    input. What does not fit in half of the free memory is learnt from in passes, in file order.
-    Without DATA, built-in examples of credit approval are used. In messages rows are counted
-    from 1, a header not counted.
+    DATA is a CSV, Parquet, Arrow, JSON lines, LIBSVM or .npy file, compressed or not, or - for
+    standard input. Without DATA, a built-in data set of credit approvals is used. A file that
+    needs more than half of the free memory is read in passes. Messages count rows from 1 and do
+    not count the header.
 
-    The model is learnt from all rows; accuracy is measured on rows held out from a second
-    model that is learnt in the same way from the others. The verdict, the model and the test
-    share the time limit, and what it cut short is said. The proof is that no line makes fewer
-    mistakes than the bound, or where a line answers every row, of that.
+    Three or more labels are trained jointly, with one weight vector per label. With --positive,
+    one label is trained against all others.
+
+    The model is trained on all rows. Accuracy is measured on held-out rows, with a second model
+    trained in the same way on the other rows. The time limit covers verdict, training and test;
+    the output names any step that it cut short. --proof writes a proof that the data are
+    separable, or else that no linear classifier makes fewer mistakes than the lower bound.
     """
     in_passes, convert, noise = (given.pop(key) for key in ("stream", "convert", "noise"))
-    keys = ("algorithm", "order", "scale", "time_limit", "seed", "cycles")
-    how = How(*(given.pop(key) for key in keys))
+    keys = ("algorithm", "order", "scale", "time_limit", "seed", "max_iter")
+    how = TrainingOptions(*(given.pop(key) for key in keys))
     if _is_default("time_limit"):
         how = replace(how, time_limit=None)
     share, file, folds = (given.pop(key) for key in ("test_size", "test", "cv"))
-    testing = Testing(None if _is_default("test_size") else share, file, folds)
-    page = str(Path(given["output"]).parent / "report.html") if given["report"] else None
-    written = {"model": given["output"], "report": page, "proof": given["proof"]}
-    voice = Voice(as_json)
+    testing = EvaluationOptions(None if _is_default("test_size") else share, file, folds)
+    report = str(Path(given["output"]).parent / "report.html") if given["report"] else None
+    written = {"model": given["output"], "report": report, "proof": given["proof"]}
+    console = Console(as_json)
     _check_files({**reading.files(data), "the file to test on": file}, written)
     if data is None and (in_passes or given["proof"]):
-        raise UsageError(f"{'--stream' if in_passes else '--proof'} is for a file; give DATA.")
+        raise UsageError(f"{'--stream' if in_passes else '--proof'} needs a file; give DATA.")
     source = None if data is None else Source.find(data)
-    wishes = (reading.layout, reading.wishes)
-    if source is not None and (in_passes or too_large(voice, source, reading.layout, "learning")):
-        refuse_passes(how, testing, given["report"])
-        found = opened(source, *wishes, voice, convert=convert)
+    options = (reading.layout, reading.columns)
+    if source is not None and (
+        in_passes or needs_passes(console, source, reading.layout, "learning")
+    ):
+        check_passes(how, testing, given["report"])
+        found = open_data(source, *options, console, convert=convert)
     else:
-        with voice.patience(f"reading {data or BUILT_IN}"):
+        with console.progress(f"reading {data or BUILT_IN}"):
             found = _read(source, noise, reading, how.seed)
-    voice.step("read", str(found))
+    console.step("read", str(found))
     for note in found.notes:
-        voice.note(Message(note, "."))
-    result = solve(found, wishes, how, testing, voice)
-    written["proof"] = _write(voice, result, written, str(data))
-    _show(voice, result, given["top"])
-    if not result.held:
+        console.note(Message(note, "."))
+    result = solve(found, options, how, testing, console)
+    written["proof"] = _write(console, result, written, str(data))
+    _show_weights(console, result, given["top"])
+    if not result.in_memory:
         del written["report"]
-    not_tested = {"not_tested": with_options(result.untested)} if result.untested else {}
-    voice.result({**result.to_json(), **not_tested, **written})
-    return INTERRUPTED if result.outcome.interrupted or result.untested == "interrupted" else 0
+    not_tested = {"not_tested": with_options(result.not_tested)} if result.not_tested else {}
+    console.result({**result.to_json(), **not_tested, **written})
+    return INTERRUPTED if result.outcome.interrupted or result.not_tested == "interrupted" else 0
 
 
 def _is_default(option: str) -> bool:
@@ -173,83 +191,82 @@ def _is_default(option: str) -> bool:
     return source is ParameterSource.DEFAULT
 
 
-def _check_files(reads: dict[str, str | None], written: dict[str, str | None]) -> None:
-    """Refuse to write over what is read, and under names nobody gave over what is not ours."""
-    model, page, proof = written.values()
-    keep_apart(reads, {"--output": model, "--report": page, "--proof": proof})
+def _check_files(inputs: dict[str, str | None], written: dict[str, str | None]) -> None:
+    """Refuse to overwrite an input, or a foreign file whose name the user did not give."""
+    model, report, proof = written.values()
+    keep_apart(inputs, {"--output": model, "--report": report, "--proof": proof})
     if model is not None and _is_default("output"):
         keep_others(model, MARK, "a model", "give -o FILE for another name")
-    if page is not None:
+    if report is not None:
         from rosenblatt.show.report import GENERATOR
 
         advice = "move it, or give -o FOLDER/model.json to have both in another folder"
-        keep_others(page, GENERATOR.encode(), "a report", advice)
+        keep_others(report, GENERATOR.encode(), "a report", advice)
 
 
-def _write(voice: Voice, result: Result, to: dict[str, Any], data: str) -> str | None:
-    """Write the model, the report, the proof; the file of the proof, if there is one."""
-    model, page, proof = to.values()
-    interrupts.finish()
+def _write(console: Console, result: Result, to: dict[str, Any], data: str) -> str | None:
+    """Write model, report and proof; return the proof's file if one was written."""
+    model, report, proof = to.values()
+    interrupts.ignore()
     result.save(model)
-    voice.step(
-        "wrote", f"{model}: answer new rows with rosenblatt predict {as_argument(model)} FILE"
+    console.step(
+        "wrote", f"{model}: predict new rows with rosenblatt predict {as_argument(model)} FILE"
     )
-    if page is not None:
-        result.report(page)
-        voice.step("wrote", page)
-    return write_proof(voice, proof, data, result.data.plan, result.proof)
+    if report is not None:
+        result.report(report)
+        console.step("wrote", report)
+    return write_proof(console, proof, data, result.data.plan, result.proof)
 
 
 def _read(source: Source | None, noise: float | None, reading: Reading, seed: int) -> Data:
     if source is not None:
         if noise is not None:
-            raise UsageError("--noise is for the built-in examples; DATA was given.")
-        return read_data(source, reading.layout, reading.wishes)
-    wishes = replace(reading.wishes, target=reading.wishes.target or "approved")
-    return of_table(credit(noise=noise or 0.0, seed=seed), wishes, BUILT_IN)
+            raise UsageError("--noise works only with the built-in data set; leave out DATA.")
+        return read_data(source, reading.layout, reading.columns)
+    columns = replace(reading.columns, target=reading.columns.target or "approved")
+    return data_from_table(credit(noise=noise or 0.0, seed=seed), columns, BUILT_IN)
 
 
-def _show(voice: Voice, result: Result, most: int) -> None:
-    """The strongest weights, about as many in all as were asked for, and what they answer."""
-    if not most:
+def _show_weights(console: Console, result: Result, top: int) -> None:
+    """Print the strongest weights, about `top` in all, and the decision rule."""
+    if not top:
         return
     ranked, labels, many = result.strengths(), result.labels, result.many
     size = len(ranked) // len(labels) if many else len(ranked)
-    few = min(size, max(1, most // len(labels)) if many else most)
-    firsts = range(0, size * min(most, len(labels)) if many else 1, max(size, 1))
+    shown = min(size, max(1, top // len(labels)) if many else top)
+    starts = range(0, size * min(top, len(labels)) if many else 1, max(size, 1))
     largest = max((abs(s.strength) for s in ranked), default=0.0) or 1.0
-    voice.show()
-    voice.show(weights_table([ranked[first : first + few] for first in firsts], labels, largest))
-    if many and len(labels) > most:
-        voice.show(f"… and {counted(len(labels) - most, 'label')} more in the model.")
-    elif few < size:
-        each = " of each label" if many else ""
-        voice.show(f"… and {counted(size - few, 'feature')} more{each} in the model.")
-    voice.show(_rule(result))
+    groups = [ranked[start : start + shown] for start in starts]
+    console.show()
+    console.show(_weights_table(groups, labels, largest))
+    if many and len(labels) > top:
+        console.show(f"… and {plural(len(labels) - top, 'label')} more in the model.")
+    elif shown < size:
+        each = " per label" if many else ""
+        console.show(f"… and {plural(size - shown, 'feature')} more{each} in the model.")
+    if not many:
+        console.show(describe_rule(labels[1], result.hypothesis.threshold))
+        return
+    thresholds = zip(labels, thresholds_of(result.hypothesis), strict=True)
+    listed = join_words([f"{label} {threshold:.6g}" for label, threshold in thresholds], most=12)
+    rule = "Predicts the label whose sum of weight × value is farthest above its threshold."
+    console.show(f"{rule} Thresholds: {listed}.")
 
 
-def _rule(result: Result) -> str:
-    if not result.many:
-        return rule_sentence(result.labels[1], result.hypothesis.threshold)
-    thresholds = zip(result.labels, thresholds_of(result.hypothesis), strict=True)
-    told = listed([f"{label} {threshold:.6g}" for label, threshold in thresholds], most=12)
-    sums = "The answer is the label whose sum of weight × value is farthest above its threshold"
-    return f"{sums}: {told}."
-
-
-def weights_table(groups: list[list[Strength]], labels: list[str], largest: float) -> Table:
-    """Features with their weights, those of no and yes or of each label, and a bar for each."""
+def _weights_table(groups: list[list[Strength]], labels: list[str], largest: float) -> Table:
+    """Create a table of features and weights, grouped by label if there are more than two."""
     many = len(labels) > 2
     headings = ("label", "feature", "weight") if many else ("feature", "weight", "for")
-    moves = f"a typical change moves {'its' if many else 'the'} score by"
-    table = bare_table(*headings, moves, widest=36)
+    table = make_table(*headings, "change in score per standard deviation", widest=36)
     for label, group in zip(labels, groups, strict=False):
         for k, s in enumerate(group):
-            cells = [Text(shown(s.feature)), Text(f"{s.weight:.6g}")]
+            cells = [Text(sanitize(s.feature)), Text(f"{s.weight:.6g}")]
             if many:
-                cells.insert(0, Text("" if k else shown(label)))
+                cells.insert(0, Text("" if k else sanitize(label)))
             else:
-                cells.append(Text(shown(labels[int(s.weight > 0)]) if s.weight else ""))
-            drawn = Text(bar(abs(s.strength) / largest, BAR), "green" if s.weight > 0 else "red")
+                cells.append(Text(sanitize(labels[int(s.weight > 0)]) if s.weight else ""))
+            drawn = Text(
+                bar(abs(s.strength) / largest, BAR_WIDTH), "green" if s.weight > 0 else "red"
+            )
             table.add_row(*cells, drawn.append(f" {s.strength:+.3g}", style="dim"))
     return table

@@ -1,4 +1,4 @@
-"""Options that several verbs share, packed into the values that the rooms take."""
+"""Options that several commands share, and the values that they are packed into."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import Any, TypeVar, cast
 import click
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.cli import VERBS
-from rosenblatt.cli.console import Voice
-from rosenblatt.cli.spelling import as_argument
+from rosenblatt.cli import COMMANDS
+from rosenblatt.cli.console import Console, as_argument
 from rosenblatt.errors import OpenError, UsageError
 from rosenblatt.files import write_text
 from rosenblatt.messages import Message
@@ -21,9 +20,9 @@ from rosenblatt.read.columns import ENGLISH, Vocabulary
 from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.data import Footprint
 from rosenblatt.read.encoding import POLICIES
-from rosenblatt.read.plan import Plan, Wishes
+from rosenblatt.read.plan import ColumnOptions, Plan
 from rosenblatt.read.source import FORMATS, Layout, Source
-from rosenblatt.words import column_called
+from rosenblatt.text import quote_column
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,14 +32,14 @@ STOP_WORDS = {"none": "", "english": ENGLISH}
 
 @dataclass(frozen=True)
 class Reading:
-    """How a person wants a file to be read."""
+    """How to read a file: its layout and the types of its columns."""
 
     layout: Layout
-    wishes: Wishes
-    stop_words: str | None = None  # the file they are in, if it is one
+    columns: ColumnOptions
+    stop_words: str | None = None  # the file that lists them, if they are in a file
 
     def files(self, data: str | None) -> dict[str, str | None]:
-        """What is read besides, and what it is called where something would be written over it."""
+        """Return the input files that must not be overwritten, by their names in messages."""
         return {
             "the data": data,
             "the converted data": None if data in (None, "-") else f"{data}{SUFFIX}",
@@ -49,14 +48,13 @@ class Reading:
 
 
 class NumberRange(click.FloatRange):
-    """Finite numbers from one to another; nan is below none and above none, and not among them."""
+    """A range of finite numbers; Click's own range accepts NaN."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The number that a person wrote."""
-        found = super().convert(value, param, ctx)
-        if not math.isfinite(found):
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
-        return found
+        return number
 
 
 LAYOUT = (
@@ -64,35 +62,54 @@ LAYOUT = (
         "--format",
         "format_",
         metavar="NAME",
-        help=f"The format of DATA: {', '.join(s.lstrip('.') for s in FORMATS)}; else found out.",
+        help=f"Format of DATA: {', '.join(s.lstrip('.') for s in FORMATS)} (default: detected).",
     ),
-    click.option("--separator", metavar="CHAR", help="Between cells: , ; | tab blank."),
-    click.option("--header/--no-header", default=None, help="Whether the first line has names."),
-    click.option("--decimal", metavar="CHAR", help="The decimal point, . or , ; else found out."),
-    click.option("--encoding", metavar="NAME", help="Of the text; UTF-8 if not said."),
+    click.option(
+        "--separator",
+        metavar="CHAR",
+        help="Column separator of a CSV file: a character, tab or blank (default: detected).",
+    ),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line holds the column names (default: detected).",
+    ),
+    click.option("--decimal", metavar="CHAR", help="Decimal mark, . or , (default: detected)."),
+    click.option("--encoding", metavar="NAME", help="Text encoding (default: UTF-8)."),
 )
 KINDS = (
     click.option(
         "--number",
         multiple=True,
         metavar="COLUMN",
-        help="Take a column as numbers, also written as 1,234 or 3% (which is 3) or $12.50.",
+        help="Read this column as numbers, which may be written as 1,234 or 3% or $12.50. "
+        "Repeatable.",
     ),
-    click.option("--category", multiple=True, metavar="COLUMN", help="Take it as categories."),
+    click.option(
+        "--category",
+        multiple=True,
+        metavar="COLUMN",
+        help="Read this column as categories. Repeatable.",
+    ),
 )
-text_option = click.option("--text", multiple=True, metavar="COLUMN", help="Take it as words.")
+text_option = click.option(
+    "--text",
+    multiple=True,
+    metavar="COLUMN",
+    help="Read this column as text and count its words. Repeatable.",
+)
 target_option = click.option(
-    "--target", metavar="COLUMN", help="The answers; a name, or a number from 1."
+    "--target", metavar="COLUMN", help="Column of the labels: its name, or its number from 1."
 )
 ignore_option = click.option(
-    "--ignore", multiple=True, metavar="COLUMN", help="Leave a column out."
+    "--ignore", multiple=True, metavar="COLUMN", help="Leave this column out. Repeatable."
 )
 COLUMNS = (
     target_option,
     click.option(
         "--positive",
         metavar="VALUE",
-        help="The answer that counts as yes; one of three or more is learnt against the rest.",
+        help="Positive label. With three or more labels, it is trained against all others.",
     ),
     ignore_option,
     *KINDS,
@@ -102,25 +119,31 @@ COLUMNS = (
         type=click.Choice(POLICIES),
         default="error",
         show_default=True,
-        help="Where a number is missing: stop, drop the row, or take the mean.",
+        help="What to do if a number is missing: stop, drop the row, or use the column's mean.",
     ),
     click.option(
         "--stop-words",
         metavar="none|english|FILE",
         default="english",
         show_default=True,
-        help="Words of text that are not counted.",
+        help="Words that are not counted.",
     ),
     click.option(
         "--min-count",
         type=click.IntRange(min=1),
         default=1,
         show_default=True,
-        help="A word counts if so many rows have it.",
+        metavar="N",
+        help="Ignore words that appear in fewer than N rows.",
     ),
 )
 REGRESSORS = (
-    target_option,
+    click.option(
+        "--target",
+        metavar="COLUMN",
+        help="Target column: a name, or a number from 1. Two with a comma: successes and "
+        "failures, or time and event.",
+    ),
     ignore_option,
     *KINDS,
     click.option(
@@ -128,97 +151,97 @@ REGRESSORS = (
         type=click.Choice([policy for policy in POLICIES if policy != "mean"]),
         default="error",
         show_default=True,
-        help="Where a value is missing: stop, or drop the row.",
+        help="What to do if a value is missing: stop, or drop the row.",
     ),
 )
 
 
-def too_large(voice: Voice, source: Source, layout: Layout, doing: str) -> bool:
-    """Whether a file is to be gone through in passes, which is then said."""
-    needs = Footprint.of(source, layout)
-    if needs.too_large:
-        voice.note(f"{source.name} needs {needs}: {doing} in passes over the file.")
-    return needs.too_large
+def needs_passes(console: Console, source: Source, layout: Layout, activity: str) -> bool:
+    """Return whether a file is too large for memory, and if so print a note."""
+    footprint = Footprint.of(source, layout)
+    if footprint.too_large:
+        console.note(f"{source.name} needs {footprint}: {activity} in passes over the file.")
+    return footprint.too_large
 
 
-def tell_plan(voice: Voice, plan: Plan) -> None:
-    """Say what was guessed of the columns, and what else a person should know of them."""
+def report_plan(console: Console, plan: Plan) -> None:
+    """Print which target was guessed, and notes on the columns."""
     if plan.guessed:
-        where = column_called(plan.answers.column)
-        voice.note(f"{where} taken as the answers: only it has {plan.guessed}.")
+        where = quote_column(plan.target.column)
+        console.note(f"using {where} as the target, the only column with {plan.guessed}.")
     for note in plan.notes:
-        voice.note(Message(note, "."))
+        console.note(Message(note, "."))
 
 
 def layout_options(function: F) -> F:
-    """Add the options on the layout of a file; the command gets one `layout`."""
+    """Add the options for the layout of a file, passed to the command as `layout`."""
 
     @functools.wraps(function)
     def packed(**given: Any) -> Any:
-        return function(layout=_layout(given), **given)
+        return function(layout=_pop_layout(given), **given)
 
-    return cast(F, _with(packed, LAYOUT))
+    return cast(F, _add_options(packed, LAYOUT))
 
 
 def reading_options(function: F, columns: tuple[Any, ...] = COLUMNS) -> F:
-    """Add all options on reading; the command gets one `reading`."""
+    """Add all options for reading a file, passed to the command as `reading`."""
 
     @functools.wraps(function)
     def packed(**given: Any) -> Any:
-        words, layout = given.pop("stop_words", "english"), _layout(given)
+        words, layout = given.pop("stop_words", "english"), _pop_layout(given)
         file = None if words in STOP_WORDS else words
-        return function(reading=Reading(layout, _wishes(given, words, layout), file), **given)
+        return function(reading=Reading(layout, _pop_columns(given, words, layout), file), **given)
 
-    return cast(F, _with(packed, (*columns, *LAYOUT)))
+    return cast(F, _add_options(packed, (*columns, *LAYOUT)))
 
 
 def regression_options(function: F) -> F:
-    """The same for a regression, which has no words."""
+    """Add the options for reading the data of a regression, which has no text columns."""
     return reading_options(function, REGRESSORS)
 
 
 def kind_options(function: F) -> F:
-    """Add the options on what columns are; the command gets `number`, `category` and `text`."""
-    return _with(function, (*KINDS, text_option))
+    """Add the options for column types: `number`, `category` and `text`."""
+    return _add_options(function, (*KINDS, text_option))
 
 
 convert_option = click.option(
     "--convert/--no-convert",
     default=True,
-    help="Whether text larger than memory is converted once, to a Parquet file beside it.",
+    help="Whether to convert a text file larger than memory to a Parquet file beside it, once.",
 )
 proof_option = click.option(
-    "--proof", type=click.Path(), metavar="FILE", help="Write the proof as JSON."
+    "--proof", type=click.Path(), metavar="FILE", help="Write the proof to a JSON file."
 )
 
 
-def write_proof(voice: Voice, path: str | None, data: str, plan: Any, proof: Any) -> str | None:
-    """Write a proof to the file that was named for it, if any; the file, if it was written."""
+def write_proof(console: Console, path: str | None, data: str, plan: Any, proof: Any) -> str | None:
+    """Write a proof to a file, if both are given; return the file if it was written."""
     from rosenblatt.model import proof_to_json
 
     if path is None or proof is None:
         if path is not None:
-            voice.note("nothing is proved: there is no proof to write.")
+            console.note(f"nothing was proved, so {path} was not written.")
         return None
     text = proof_to_json(plan, proof)
-    interrupts.finish()
+    interrupts.ignore()
     write_text(path, text)
-    again = " --again" if getattr(proof, "walk", "") else ""
-    voice.step(
+    again = " --again" if getattr(proof, "enumeration", "") else ""
+    console.step(
         "wrote",
         f"{path}: check it with rosenblatt verify {as_argument(path)} {as_argument(data)}{again}",
     )
     return path
 
 
-def verb(*lines: str) -> Callable[[Callable[..., int]], click.Command]:
-    """A verb of the program, by the name of the function; its help ends with lines to run."""
+def command(*lines: str) -> Callable[[Callable[..., int]], click.Command]:
+    """Make a function a command of the same name, whose help ends with example lines."""
     examples = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
-    def made(function: Callable[..., int]) -> click.Command:
-        return click.command(short_help=VERBS[function.__name__], epilog=examples)(function)
+    def decorate(function: Callable[..., int]) -> click.Command:
+        return click.command(short_help=COMMANDS[function.__name__], epilog=examples)(function)
 
-    return made
+    return decorate
 
 
 json_option = click.option(
@@ -226,27 +249,27 @@ json_option = click.option(
 )
 
 
-def _with(function: F, options: tuple[Any, ...]) -> F:
+def _add_options(function: F, options: tuple[Any, ...]) -> F:
     for option in reversed(options):
         function = option(function)
     return function
 
 
-def _layout(given: dict[str, Any]) -> Layout:
+def _pop_layout(given: dict[str, Any]) -> Layout:
     separator = given.pop("separator")
     separator = SEPARATORS.get(separator, separator)
     decimal = given.pop("decimal")
     for name, value in (("--separator", separator), ("--decimal", decimal)):
         if value is not None and (len(value) != 1 or not value.isascii() or value in '"\r\n'):
-            raise UsageError(f"{name}: give one character.")
+            raise UsageError(f"{name} {value!r} is not one character.")
     if decimal not in (None, ".", ","):
-        raise UsageError("--decimal: give . or ,")
+        raise UsageError(f"--decimal {decimal!r} is neither . nor ,")
     header, encoding = given.pop("header"), given.pop("encoding")
     return Layout(given.pop("format_"), separator, header, decimal, encoding)
 
 
-def _wishes(given: dict[str, Any], stop_words: str, layout: Layout) -> Wishes:
-    return Wishes(
+def _pop_columns(given: dict[str, Any], stop_words: str, layout: Layout) -> ColumnOptions:
+    return ColumnOptions(
         target=given.pop("target"),
         positive=given.pop("positive", None),
         ignore=given.pop("ignore"),
@@ -259,11 +282,13 @@ def _wishes(given: dict[str, Any], stop_words: str, layout: Layout) -> Wishes:
     )
 
 
-def _stop_words(given: str) -> str:
-    if given in STOP_WORDS:
-        return STOP_WORDS[given]
+def _stop_words(name: str) -> str:
+    if name in STOP_WORDS:
+        return STOP_WORDS[name]
     try:
-        with open(given, encoding="utf-8") as file:
+        with open(name, encoding="utf-8") as file:
             return file.read()
     except (OSError, UnicodeDecodeError):
-        raise OpenError(f"cannot read the stop words in {given}; give none or english.") from None
+        raise OpenError(
+            f"--stop-words {name}: cannot read this file; give a UTF-8 text file, none or english."
+        ) from None

@@ -1,4 +1,4 @@
-"""Outlets: files that lines are added to and that can be taken back to an earlier length."""
+"""Output files of a stream, which can be truncated to their length at a checkpoint."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rosenblatt.cli.console import tell
-from rosenblatt.errors import DataError, UsageError, cannot_write
-from rosenblatt.words import counted, shown_bytes
+from rosenblatt.cli.console import print_note
+from rosenblatt.errors import DataError, UsageError, make_write_error
+from rosenblatt.text import plural, sanitize_lines
 
 BLOCK = 1 << 20
 MISSING = -1  # in place of a descriptor
 
 
 @dataclass(frozen=True)
-class Seal:
-    """By which an output is known again: its name, and what was written to it, if it is a file."""
+class Fingerprint:
+    """Name, length and checksum by which a checkpoint recognizes an output."""
 
-    name: str | None  # without its folder, so that all may be moved together
-    begun: int = 0  # bytes that were there before
-    length: int | None = None
-    sha256: str | None = None  # of what was written; None where that cannot be read back
+    name: str | None  # without its folder, so that output and checkpoint may be moved together
+    begun: int = 0  # bytes that were there before the stream began
+    length: int | None = None  # None unless it is a regular file
+    sha256: str | None = None  # of the bytes written; None if they cannot be read back
 
 
 class Outlet:
-    """A file, or standard output, that a stream writes lines to; it is made only by `create`."""
+    """A file, or standard output, that a stream writes to; `create` creates it."""
 
     def __init__(self, option: str, path: str | None) -> None:
-        # The option that names it, "--output" say, and the file; None for standard output.
+        # option names the file, for example "--output"; path is None for standard output.
         self.name = path or "standard output"
         self.option, self.path = option, path
         self.fd = MISSING
@@ -44,100 +44,101 @@ class Outlet:
 
     @property
     def length(self) -> int:
-        """How long the file is."""
+        """The current length of the file in bytes."""
         return 0 if self.fd == MISSING else os.fstat(self.fd).st_size
 
     def create(self) -> None:
-        """Make a file that is not there yet."""
+        """Create the file if it does not exist."""
         if self.fd == MISSING:
             self._open(os.O_WRONLY | os.O_CREAT)
 
-    def begin(self, sealed: bool) -> None:
-        """Start: a named file anew, standard output after what it holds already.
+    def begin(self, hashed: bool) -> None:
+        """Truncate a named file, or append to standard output.
 
-        Sealed, what is written can be known again.
+        With `hashed`, a checksum of what is written is kept.
         """
         if not self.is_file:
             return
         if self.path is not None:
             os.ftruncate(self.fd, 0)
         self.begun = os.lseek(self.fd, 0, os.SEEK_END)
-        self.hash = hashlib.sha256() if sealed else None
+        self.hash = hashlib.sha256() if hashed else None
 
-    def refuse_unless_empty(self) -> None:
-        """Without its checkpoint, what a stream is to go on with would be lost."""
+    def require_empty(self) -> None:
+        """Refuse to overwrite a file whose checkpoint is missing."""
         if self.is_file and self.path is not None and self.length:
             raise UsageError(
-                f"{self.option} {self.path} is not empty and there is no checkpoint that it goes "
-                "with; give the folder of its checkpoint, or leave out --resume to write it anew."
+                f"{self.option} {self.path} is not empty, and there is no checkpoint for it; "
+                "give the folder of its checkpoint, or leave out --resume to overwrite it."
             )
 
-    def check(self, kept: dict[str, Any], ended: bool) -> Seal:
+    def check(self, kept: dict[str, Any], ended: bool) -> Fingerprint:
         """Refuse a file that is not the one of a checkpoint, or was changed since.
 
-        `kept` is its seal; `ended` says that the stream ended in order then, so that nothing was
-        written afterwards.
+        `kept` is its fingerprint; `ended` says that the stream had ended, so that nothing was
+        written after the checkpoint.
         """
-        seal = Seal(**kept)
-        if seal.name != self._short_name or (seal.length is not None and not self.is_file):
+        known = Fingerprint(**kept)
+        if known.name != self._short_name or (known.length is not None and not self.is_file):
+            before = f"{self.option} {known.name}" if known.name else "standard output"
             raise UsageError(
-                f"the checkpoint was made with {self.option} {seal.name or 'to standard output'}, "
-                f"not {self.name}; give the same file to go on."
+                f"the checkpoint was made for {before}, not for {self.name}; "
+                "give the same file to resume."
             )
-        if seal.length is None:
-            self.refuse_unless_empty()
-            return seal
-        if self.length < seal.length:
+        if known.length is None:
+            self.require_empty()
+            return known
+        if self.length < known.length:
             raise DataError(
-                f"{self.name} has {counted(self.length, 'byte')} and had {seal.length:,} when the "
+                f"{self.name} has {plural(self.length, 'byte')}, but had {known.length:,} when the "
                 "checkpoint was made; give the same file with -o, or append to it with >>."
             )
-        self.begun, self.hash = seal.begun, self._written(seal)
-        if self.hash is not None and seal.sha256 not in (None, self.hash.hexdigest()):
+        self.begun, self.hash = known.begun, self._hash_written(known)
+        if self.hash is not None and known.sha256 not in (None, self.hash.hexdigest()):
             raise DataError(
                 f"{self.name} was changed since the checkpoint was made, or is another file; "
-                "give the file as it was, or start anew in another checkpoint folder."
+                "restore the file, or start again with another checkpoint folder."
             )
-        if ended and self.path is not None and self.length > seal.length:
+        if ended and self.path is not None and self.length > known.length:
             raise DataError(
                 f"{self.name} was changed since the checkpoint was made: it has "
-                f"{counted(self.length - seal.length, 'byte')} more; move them elsewhere first."
+                f"{plural(self.length - known.length, 'byte')} more; move them elsewhere first."
             )
-        return seal
+        return known
 
-    def take_back(self, seal: Seal, ended: bool, folder: Path) -> None:
-        """Forget what was written after a checkpoint.
+    def truncate(self, known: Fingerprint, ended: bool, folder: Path) -> None:
+        """Remove what was written after a checkpoint.
 
-        What may have been written by others is kept in the folder of the checkpoint.
+        Bytes that another program may have written are saved in the checkpoint's folder.
         """
-        if seal.length is None:
-            self.begin(sealed=True)
+        if known.length is None:
+            self.begin(hashed=True)
             return
-        if self.length > seal.length and (ended or seal.length == seal.begun):
-            self._keep_rest(seal.length, folder / f"{seal.name or 'output'}.taken-back")
-        os.ftruncate(self.fd, seal.length)
+        if self.length > known.length and (ended or known.length == known.begun):
+            self._save_rest(known.length, folder / f"{known.name or 'output'}.removed")
+        os.ftruncate(self.fd, known.length)
         os.lseek(self.fd, 0, os.SEEK_END)
 
     def write(self, data: bytes) -> None:
-        """Write all of it now."""
-        view = memoryview(shown_bytes(data) if self.is_terminal else data)
+        """Write all bytes, without a buffer."""
+        view = memoryview(sanitize_lines(data) if self.is_terminal else data)
         try:
             while view:
                 view = view[os.write(self.fd, view) :]
         except BrokenPipeError:
             raise
         except OSError as trouble:
-            raise cannot_write(self.name, trouble) from None
+            raise make_write_error(self.name, trouble) from None
         if self.hash is not None:
             self.hash.update(data)
 
-    def settle(self) -> dict[str, Any]:
-        """Make sure that what was written is on the disk; by what it is known again."""
+    def sync(self) -> dict[str, Any]:
+        """Flush the file to disk and return its fingerprint."""
         if not self.is_file:
-            return asdict(Seal(self._short_name))
+            return asdict(Fingerprint(self._short_name))
         os.fsync(self.fd)
         sha256 = None if self.hash is None else self.hash.hexdigest()
-        return asdict(Seal(self._short_name, self.begun, self.length, sha256))
+        return asdict(Fingerprint(self._short_name, self.begun, self.length, sha256))
 
     @property
     def _short_name(self) -> str | None:
@@ -150,32 +151,32 @@ class Outlet:
         except OSError as trouble:
             if isinstance(trouble, FileNotFoundError) and not flags & os.O_CREAT:
                 return
-            raise cannot_write(self.name, trouble) from None
+            raise make_write_error(self.name, trouble) from None
         self.is_file = stat.S_ISREG(os.fstat(self.fd).st_mode)
         self.is_terminal = os.isatty(self.fd)
 
-    def _written(self, seal: Seal) -> Any:
-        """The hash of what was written before, where a system lets it be read back."""
-        assert seal.length is not None
-        hashed, left = hashlib.sha256(), seal.length - seal.begun
+    def _hash_written(self, known: Fingerprint) -> Any:
+        """Hash the bytes written before the checkpoint; return None if they cannot be read."""
+        assert known.length is not None
+        hashed, left = hashlib.sha256(), known.length - known.begun
         if self.fd == MISSING:
-            return hashed  # as it was: of no length
+            return hashed  # a file that was empty
         with suppress(OSError), open(self.path or f"/dev/fd/{self.fd}", "rb") as file:
-            file.seek(seal.begun)
+            file.seek(known.begun)
             while left > 0 and (block := file.read(min(left, BLOCK))):
                 hashed.update(block)
                 left -= len(block)
             return hashed
         return None
 
-    def _keep_rest(self, length: int, place: Path) -> None:
+    def _save_rest(self, length: int, place: Path) -> None:
         with suppress(OSError), open(self.path or f"/dev/fd/{self.fd}", "rb") as file:
             file.seek(length)
             rest = file.read()
             with open(place, "ab") as kept:
                 kept.write(rest)
                 os.fsync(kept.fileno())
-            tell(
-                f"{counted(len(rest), 'byte')} that no checkpoint knows, from the end of "
-                f"{self.name}, are now in {place}."
+            print_note(
+                f"{plural(len(rest), 'byte')} at the end of {self.name} are in no checkpoint; "
+                f"moved to {place}."
             )

@@ -1,4 +1,4 @@
-"""`rosenblatt predict`: answer the rows of a file with a model, however many there are."""
+"""`rosenblatt predict`: predict the labels of a file of any size with a model."""
 
 from __future__ import annotations
 
@@ -8,69 +8,82 @@ from typing import Any
 import click
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.cli.console import Voice
-from rosenblatt.cli.options import json_option, layout_options, verb
+from rosenblatt.cli.console import Console
+from rosenblatt.cli.options import command, json_option, layout_options
 from rosenblatt.errors import UsageError
 from rosenblatt.files import keep_apart
 from rosenblatt.model import load
 from rosenblatt.read.source import Layout, Source
-from rosenblatt.show.predictions import WRITERS, AnswerCounts, answered, open_writer
+from rosenblatt.show.predictions import WRITERS, PredictionCounts, open_writer, predict_batches
 
 
-@verb(
-    "rosenblatt predict model.json new.csv -o answers.csv",
+@command(
+    "rosenblatt predict model.json new.csv -o predicted.csv",
     "rosenblatt predict model.json new.csv --explain",
 )
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))
-@click.option("-o", "--output", type=click.Path(), help="A .csv, .parquet or .jsonl file.")
-@click.option("--to", type=click.Choice(sorted(WRITERS)), help="The format to write.")
-@click.option("--explain", is_flag=True, help="Add the three strongest reasons of each row.")
-@click.option("--scores", is_flag=True, help="Of more than two labels, add the score of each.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="FILE",
+    help="File to write: .csv, .parquet or .jsonl (default: standard output).",
+)
+@click.option("--to", type=click.Choice(sorted(WRITERS)), help="Output format.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Add the three features that contributed most to each prediction.",
+)
+@click.option(
+    "--scores", is_flag=True, help="Add the score of every label, for three or more labels."
+)
 @click.option(
     "--missing",
     type=click.Choice(["error", "empty", "mean"]),
-    help="Where a number is missing: stop, leave the answer empty, or take the mean.",
+    help="What to do if a number is missing: stop, leave the prediction empty, or use the "
+    "column's mean (default: as in training).",
 )
 @layout_options
 @json_option
 def predict(
     model: str, data: str, output: str | None, to: str | None, layout: Layout, **rest: Any
 ) -> int:
-    """Answer the rows of DATA (- for standard input) with MODEL, a file that learn wrote.
+    """Predict the label of each row of DATA with MODEL, a file that `learn` wrote.
 
-    Every row keeps its columns, as they are written where the model does not use them, and gets
-    two more: the answer, and its score, which is positive for yes; of more than two labels it is
-    how far the answer is ahead of the next, which --explain gives reasons for. Rows are read,
-    answered and written a batch at a time. Where DATA has the column of answers that was learnt,
-    it is said how many were right.
+    DATA is a file, or - for standard input. Every row keeps its columns and gets two more: the
+    predicted label and the score. For two labels, a positive score means the positive label; for
+    more, the score is the lead over the label with the second-highest score. Rows are processed
+    in batches, so DATA may be larger than memory. If DATA has the target column, the accuracy is
+    printed.
     """
-    voice = Voice(rest["as_json"], taken=output in (None, "-"))
+    console = Console(rest["as_json"], rows_on_stdout=output in (None, "-"))
     keep_apart({"the data": data, "the model": model}, {"--output": output})
     machine = load(model)
     if rest["missing"] is not None:
         policy = "drop" if rest["missing"] == "empty" else rest["missing"]
         machine = replace(machine, encoding=replace(machine.encoding, missing=policy))
     source = Source.find(data)
-    batches = answered(machine, source, layout, (rest["explain"], rest["scores"]))
-    tally = AnswerCounts(machine)
-    if output is None and to is None and voice.as_json:
+    batches = predict_batches(machine, source, layout, (rest["explain"], rest["scores"]))
+    tally = PredictionCounts(machine)
+    if output is None and to is None and console.as_json:
         rows = [row for batch in tally.of(batches) for row in batch.to_pylist()]
-        tally.tell(voice)
-        voice.result({**tally.summary(), "rows": rows})
+        tally.report(console)
+        console.result({**tally.summary(), "rows": rows})
         return 0
-    if output is None and voice.as_json:
-        raise UsageError("--json prints one object; give -o FILE for the rows as well as --to.")
+    if output is None and console.as_json:
+        raise UsageError("--json with --to needs a file for the rows; give -o FILE.")
     with (
-        voice.patience(f"answering {source.name}") as progress,
+        console.progress(f"predicting {source.name}") as progress,
         open_writer(output, to) as write,
     ):
         for batch in tally.of(batches):
             write(batch)
             progress(tally.rows)
-        interrupts.finish()
+        interrupts.ignore()
     if output is not None:
-        voice.step("wrote", f"{output}: {tally.sentence()}")
-    tally.tell(voice)
-    voice.result({**tally.summary(), "output": output})
+        console.step("wrote", f"{output}: {tally.sentence()}")
+    tally.report(console)
+    console.result({**tally.summary(), "output": output})
     return 0

@@ -1,4 +1,4 @@
-"""`rosenblatt separable`: can a line answer every row, and what stands in its way."""
+"""`rosenblatt separable`: decide whether a file is linearly separable."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from rosenblatt.cli.console import Voice, bare_table
+from rosenblatt.cli.console import Console, make_table
 from rosenblatt.cli.options import (
     Reading,
+    command,
     convert_option,
     json_option,
+    needs_passes,
     proof_option,
     reading_options,
-    tell_plan,
-    too_large,
-    verb,
+    report_plan,
     write_proof,
 )
-from rosenblatt.evidence.verdicts import Verdict, verdict_lines
+from rosenblatt.evidence.verdicts import Verdict, describe_verdict
 from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
-from rosenblatt.read.convert import opened
+from rosenblatt.read.convert import open_data
 from rosenblatt.read.data import Data, read_data
-from rosenblatt.solve import about, verdict_of
-from rosenblatt.words import counted, shown
+from rosenblatt.solve import decide, naming
+from rosenblatt.text import plural, sanitize
 
 EXIT = {"separable": 0, "quasi-separable": 1, "inseparable": 1, "undecided": 2}
 SHOWN = 10
 
 
-@verb(
+@command(
     "rosenblatt separable credit.csv --target approved",
     "rosenblatt separable credit.csv --proof proof.json",
 )
@@ -42,48 +42,52 @@ SHOWN = 10
 @reading_options
 @json_option
 def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_json: bool) -> int:
-    """Say whether a line can answer every row of DATA (- for standard input), with a proof.
+    """Decide whether a linear classifier can classify every row of DATA correctly.
 
-    Ends with exit code 0 if it can, 1 if not, 2 if that could not be decided.
+    DATA is a file, or - for standard input. The verdict is proved in exact arithmetic; --proof
+    writes the proof. The exit code is 0 for separable, 1 for not separable and 2 for undecided.
     """
-    voice = Voice(as_json)
+    console = Console(as_json)
     keep_apart(reading.files(data), {"--proof": proof})
     source = Source.find(data)
-    if too_large(voice, source, reading.layout, "deciding"):
-        found = opened(source, reading.layout, reading.wishes, voice, convert=convert)
+    if needs_passes(console, source, reading.layout, "deciding"):
+        found = open_data(source, reading.layout, reading.columns, console, convert=convert)
     else:
-        found = read_data(source, reading.layout, reading.wishes)
-    tell_plan(voice, found.plan)
-    with about(found):
-        verdict = verdict_of(found)
-    blocking = blocking_rows(verdict, found)
-    first, *more = verdict_lines(verdict.answer)
-    voice.step("verdict", first)
-    for line in () if blocking else more:  # or a table tells it
-        voice.step("", line)
-    if verdict.name == "quasi-separable" and verdict.answer.rivals is None:
-        voice.note("a regression of these answers has infinite estimates; see separation --help.")
-    if blocking:
-        voice.show(_table(blocking, found.plan.answers.column, voice.out.width - 40))
-        if len(blocking) > SHOWN:
-            voice.show(f"… and {counted(len(blocking) - SHOWN, 'more row')}; --json has them all.")
-    written = write_proof(voice, proof, data, found.plan, verdict.answer.proof)
-    voice.result(
+        found = read_data(source, reading.layout, reading.columns)
+    report_plan(console, found.plan)
+    with naming(found):
+        verdict = decide(found)
+    conflict = conflict_rows(verdict, found)
+    first, *more = describe_verdict(verdict.answer)
+    console.step("verdict", first)
+    for line in () if conflict else more:  # else a table shows it
+        console.step("", line)
+    if verdict.name == "quasi-separable" and verdict.answer.label_pairs is None:
+        console.note(
+            "a logistic regression on these data has infinite estimates; "
+            "see rosenblatt separation --help."
+        )
+    if conflict:
+        console.show(_table(conflict, found.plan.target.column, console.out.width - 40))
+        if len(conflict) > SHOWN:
+            console.show(f"… and {plural(len(conflict) - SHOWN, 'more row')}; --json has them all.")
+    written = write_proof(console, proof, data, found.plan, verdict.answer.proof)
+    console.result(
         {
             "data": source.name,
             "rows": len(verdict.answer.row_names.positions),
             **verdict.answer.to_json(),
-            "blocking": blocking,
+            "conflict": conflict,
             "proof": written,
         }
     )
     return EXIT[verdict.name]
 
 
-def blocking_rows(verdict: Verdict, found: Data) -> list[dict[str, Any]]:
-    """The rows that cannot all be right, largest share first, with their places in the file."""
+def conflict_rows(verdict: Verdict, found: Data) -> list[dict[str, Any]]:
+    """Return the rows that no classifier gets all right, largest share first."""
     answer = verdict.answer
-    shares = answer.shares(answer.blocking[0]) if answer.blocking else []
+    shares = answer.shares(answer.conflicts[0]) if answer.conflicts else []
     names = answer.row_names
     places = names.positions if found.rows is None else found.places(n for n, *_ in shares)
     return [
@@ -98,17 +102,17 @@ def blocking_rows(verdict: Verdict, found: Data) -> list[dict[str, Any]]:
     ]
 
 
-def _table(blocking: list[dict[str, Any]], answer: str, room: int) -> Table:
-    """The rows that block, with the answer and as many of their values as fit the line."""
-    has_lines, has_rivals = blocking[0]["line"] is not None, "against" in blocking[0]
-    names = ["row", *["line"] * has_lines, "share", "answer", *["against"] * has_rivals]
-    table = bare_table(*names, "values", widest=16)
-    for one in blocking[:SHOWN]:
-        cells = [f"{one['row']:,}", f"{one['line']:,}"] if has_lines else [f"{one['row']:,}"]
-        values = {name: value for name, value in one["values"].items() if name != answer}
-        told = ", ".join(f"{name} {value}" for name, value in values.items())
-        told, answered = shown(told), shown(str(one["values"][answer]))
-        told = told if len(told) <= room else told[: room - 1] + "…"
-        rival = [Text(shown(one["against"]))] if has_rivals else []
-        table.add_row(*cells, f"{one['share']:.3f}", Text(answered), *rival, Text(told))
+def _table(conflict: list[dict[str, Any]], target: str, width: int) -> Table:
+    """Create a table of the rows in a conflict, with as many values as fit the width."""
+    has_lines, has_rivals = conflict[0]["line"] is not None, "against" in conflict[0]
+    names = ["row", *["line"] * has_lines, "share", "label", *["against"] * has_rivals]
+    table = make_table(*names, "values", widest=16)
+    for row in conflict[:SHOWN]:
+        cells = [f"{row['row']:,}", f"{row['line']:,}"] if has_lines else [f"{row['row']:,}"]
+        features = {name: value for name, value in row["values"].items() if name != target}
+        values = sanitize(", ".join(f"{name} {value}" for name, value in features.items()))
+        values = values if len(values) <= width else values[: width - 1] + "…"
+        label = Text(sanitize(str(row["values"][target])))
+        rival = [Text(sanitize(row["against"]))] if has_rivals else []
+        table.add_row(*cells, f"{row['share']:.3f}", label, *rival, Text(values))
     return table

@@ -1,115 +1,166 @@
-"""`rosenblatt separation`: which estimates of a regression are infinite, and why."""
+"""`rosenblatt separation`: say which estimates of a regression are infinite, and why."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from rosenblatt.cli.console import Voice, bare_table
+from rosenblatt.cli.console import Console, make_table, option, with_options
 from rosenblatt.cli.options import (
     Reading,
+    command,
     json_option,
     proof_option,
     regression_options,
-    verb,
     write_proof,
 )
-from rosenblatt.errors import DataError, RowError
-from rosenblatt.evidence.cone import FINITE, SHORT
+from rosenblatt.errors import DataError, RowError, UserError
+from rosenblatt.evidence.cone import FINITE
 from rosenblatt.evidence.families import FAMILIES
-from rosenblatt.evidence.separation import Separation, advice, spelled, summary, which_rows
+from rosenblatt.evidence.separation import (
+    Separation,
+    advice,
+    coefficient_table,
+    next_steps,
+    spelled,
+    summary,
+    which_rows,
+)
 from rosenblatt.evidence.separation import separation as ask
 from rosenblatt.files import keep_apart
 from rosenblatt.messages import Message
 from rosenblatt.read import Source
 from rosenblatt.read.regression import Regression, read_regression
-from rosenblatt.words import counted, listed
+from rosenblatt.text import join_words, plural
 
 EXIT = {"none": 0, "quasi-complete": 1, "complete": 1, "undecided": 2}
 SHOWN = 40
 
 
-@verb(
+@command(
     "rosenblatt separation credit.csv --target approved",
     "rosenblatt separation clicks.csv --target clicked --proof separated.json",
+    "rosenblatt separation lizards.csv --target grahami,opalinus",
+    'rosenblatt separation trade.csv --formula "flow ~ tariff | exporter + year" --family poisson',
+    "rosenblatt separation trial.csv --target months,died --family cox --groups center",
 )
 @click.argument("data", type=click.Path(allow_dash=True))
-@click.option("--family", type=click.Choice(FAMILIES), default="binomial", show_default=True)
-@click.option("--intercept/--no-intercept", default=True, help="Whether there is an intercept.")
-@click.option("--weights", metavar="COLUMN", help="Rows of weight 0 are not part of it.")
+@click.option(
+    "--formula",
+    metavar="TEXT",
+    help="Model formula, as in R: the target, ~ and the terms; fixed effects after a bar. Rows "
+    "with missing values are dropped.",
+)
+@click.option(
+    "--family",
+    type=click.Choice(FAMILIES),
+    default="binomial",
+    show_default=True,
+    help="Kind of regression. poisson: any count model with a log link; ordinal: cumulative "
+    "logit or probit; cox: --target TIME,EVENT; conditional: matched sets in --groups.",
+)
+@click.option(
+    "--groups",
+    metavar="COLUMN",
+    help="Matched sets (family conditional) or strata (family cox).",
+)
+@click.option("--intercept/--no-intercept", default=True, help="Whether to include an intercept.")
+@click.option("--weights", metavar="COLUMN", help="Sample weights. Rows of weight 0 are left out.")
 @proof_option
 @regression_options
 @json_option
 def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
-    """Say which estimates of a regression on DATA are infinite, and which rows are to blame.
+    """Say which estimates of a regression on DATA are infinite, and which rows cause it.
 
-    Columns of text become a dummy for each value but the first in sort order. Ends with exit code
-    0 if every estimate is finite, 1 if some are not, 2 if that could not be decided.
+    Without --formula every column but the target is a regressor, and text columns become a dummy
+    for each value but the first in sort order. --target takes two columns for successes and
+    failures (YES,NO) or for survival times (TIME,EVENT). Exits with 0 if every estimate is finite,
+    1 if some are infinite, and 2 if that could not be decided.
     """
-    voice = Voice(as_json)
+    console = Console(as_json)
     proof = given["proof"]
     keep_apart(reading.files(data), {"--proof": proof})
     source = Source.find(data)
-    found = read_regression(source, reading.layout, reading.wishes, given["weights"])
-    voice.step("read", f"{source.name}: {found.plan}")
+    columns = given["weights"], given["groups"], given["formula"]
+    found = read_regression(source, reading.layout, reading.columns, *columns)
+    console.step("read", f"{source.name}: {found.plan}")
     for note in found.notes:
-        voice.note(Message(note, "."))
+        console.note(Message(note, "."))
     try:
         s = ask(
-            found.frame,
-            found.answers,
+            *found.given,
             family=given["family"],
             fit_intercept=given["intercept"],
             sample_weight=found.weights,
+            groups=found.groups,
         )
     except RowError as error:
-        raise DataError(f"{source.name}: {error.worded(found.row_names)}") from None
+        raise DataError(f"{source.name}: {error.describe(found.row_names)}") from None
+    except UserError:
+        raise
     except ValueError as error:
         raise DataError(f"{source.name}: ", *error.args) from None
-    _show(voice, s, found)
-    written = write_proof(voice, proof, data, found.plan, s.proof)
-    voice.result({"data": source.name, **to_json(s, found), "proof": written})
+    s = replace(s, row_names=found.row_names)
+    _show(console, s, found)
+    written = write_proof(console, proof, data, found.plan, s.proof)
+    console.result({"data": source.name, **to_json(s, found), "proof": written})
     return EXIT[s.kind]
 
 
-def _show(voice: Voice, s: Separation, found: Regression) -> None:
-    voice.step("verdict", summary(s) + (", proved in exact arithmetic" if s.proof else ""))
+def _show(console: Console, s: Separation, found: Regression) -> None:
+    console.step("verdict", summary(s) + (", proved in exact arithmetic" if s.proof else ""))
     if s.kind == "undecided":
         return
-    table = bare_table("coefficient", "estimate", "why")
     shown = sorted(s.names, key=lambda name: s.reasons[name] == FINITE)
-    for name in shown[:SHOWN]:
-        table.add_row(spelled(name), SHORT[s.reasons[name]], s.reasons[name])
-    voice.show(table)
+    heading, *lines = coefficient_table(s, shown[:SHOWN])
+    table = make_table(*heading)
+    for cells in lines:
+        table.add_row(*cells)
+    console.show(table)
     if len(shown) > SHOWN:
-        voice.show(f"… and {counted(len(shown) - SHOWN, 'coefficient')} more, all in --json.")
+        console.show(f"… and {plural(len(shown) - SHOWN, 'coefficient')} more, all in --json.")
     if s:
-        rows = [found.row_names.called(n) for n in s.rows.tolist()]
-        voice.show(f"{which_rows(s)}, counted from 1: {listed(rows, most=12)}.")
-    for line in advice(s):
-        voice.show(line)
+        rows = [found.row_names.name(n) for n in s.rows.tolist()]
+        console.show(f"{which_rows(s)}, counted from 1: {join_words(rows, most=12)}.")
+    for line in advice(s, option):
+        console.show(line)
+    for code, what in next_steps(s):
+        console.show(f"Next, in Python: {code}  # {what}")
 
 
 def to_json(s: Separation, found: Regression) -> dict[str, Any]:
-    """The result as JSON; rows are counted from 1, as in messages."""
-    estimates = {0.0: 0.0, math.inf: "inf", -math.inf: "-inf"}
+    """Return the result as JSON; rows are counted from 1, as in messages."""
+    target = found.plan.target[0] if found.plan.target else None
+    table = s.limit.table() if s.limit is not None else None
+    estimates = table.estimates if table else dict.fromkeys(s.names, math.nan)
+    infinite = {math.inf: "inf", -math.inf: "-inf"}
     return {
         "rows": s.n_rows,
-        "target": found.plan.target,
+        "target": list(found.plan.target) if len(found.plan.target) > 1 else target,
+        "formula": found.plan.formula,
         "family": s.family,
         "kind": s.kind,
         "reason": s.reason or None,
         "coefficients": [
             {
                 "name": spelled(name),
-                "estimate": estimates.get(estimate),
+                "estimate": infinite.get(value, _number(estimates[name])),
+                "standard_error": _number(table.errors[name]) if table else None,
+                "bound": _number(table.bounds.get(name, math.nan)) if table else None,
                 "why": s.reasons[name],
             }
-            for name, estimate in s.coefficients.items()
+            for name, value in s.coefficients.items()
         ],
+        "rows_left_out": found.gaps + len(s.left_out),
+        "notes": [with_options(note) for note in s.notes],
         "separated": [found.row_names.number(n) for n in s.rows.tolist()],
         "overlapping": s.n_overlapping if s.reasons else None,
         "drop": list(s.drop),
     }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""`rosenblatt stream`: predict each line as it comes, then learn it, and lose nothing."""
+"""`rosenblatt stream`: predict each line of a stream, then learn from it, exactly once."""
 
 from __future__ import annotations
 
@@ -9,118 +9,150 @@ from typing import Any
 import click
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.cli.console import Status, Voice, tell
+from rosenblatt.cli.console import Console, StreamStatus, as_argument, print_note
 from rosenblatt.cli.options import (
     NumberRange,
+    command,
     ignore_option,
     json_option,
     kind_options,
     layout_options,
     target_option,
-    verb,
 )
-from rosenblatt.cli.outlet import Outlet, Seal
-from rosenblatt.cli.spelling import as_argument
-from rosenblatt.cli.streaming import Reached, Streamer, stopping_gently
+from rosenblatt.cli.outlet import Fingerprint, Outlet
+from rosenblatt.cli.streaming import Reached, Streamer, stop_on_signals
 from rosenblatt.errors import DataError, UsageError
 from rosenblatt.files import CheckpointFolder, keep_apart
 from rosenblatt.online import OnlinePerceptron
+from rosenblatt.online.inputs import NOT_A_LABEL
 from rosenblatt.read import Layout
 from rosenblatt.read.chunks import Place, open_stream
-from rosenblatt.read.feed import feed_from_json, feed_of, label_of
-from rosenblatt.read.plan import Wishes
-from rosenblatt.rows import NOT_A_LABEL
-from rosenblatt.words import column_called, counted, listed, shortened
+from rosenblatt.read.feed import detect_feed, feed_from_json, parse_label
+from rosenblatt.read.plan import ColumnOptions
+from rosenblatt.text import join_words, plural, quote_column, shorten
 
 EVERY = 100_000
 ABOVE_0 = NumberRange(min=0, min_open=True)
 
 
-@verb(
+@command(
     "rosenblatt stream clicks.jsonl --target clicked -o predicted.txt",
-    "rosenblatt stream clicks.csv -o answers.txt --checkpoint state --resume",
+    "rosenblatt stream clicks.csv -o clicks.txt --checkpoint state --resume",
 )
 @click.argument("data", default="-", type=click.Path(allow_dash=True))
-@click.option("--follow", is_flag=True, help="Wait for more at the end of DATA.")
+@click.option("--follow", is_flag=True, help="Wait for more lines at the end of DATA.")
 @target_option
 @ignore_option
 @click.option(
     "--labels",
     metavar="A,B,…",
-    help="All labels, where they are known; more than two have to be.",
+    help="All labels, separated by commas; required for three or more labels.",
 )
 @click.option(
     "--predict-with",
     type=click.Choice(["last", "average", "pocket"]),
     default="last",
     show_default=True,
-    help="Which weights predict.",
+    help="Weights used to predict: the last, their average, or the pocket's.",
 )
-@click.option("--window", type=click.IntRange(min=1), default=1000, show_default=True)
-@click.option("--eta", type=ABOVE_0, default=1.0, help="The length of a correction.")
-@click.option("--intercept/--no-intercept", default=True, help="Whether there is a w0.")
-@click.option("--margin", type=ABOVE_0, help="Say how many mistakes the theorem allows for it.")
-@click.option("-o", "--output", type=click.Path(), help="Predictions; else standard output.")
-@click.option("--rejects", type=click.Path(), metavar="FILE", help="Bad lines go here.")
-@click.option("--strict", is_flag=True, help="Stop at a bad line.")
-@click.option("--checkpoint", type=click.Path(), metavar="DIR", help="Keep the state here.")
-@click.option("--every", type=click.IntRange(min=1), metavar="N", help="… every N lines (100000).")
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
-@click.option("--save", type=click.Path(), metavar="FILE", help="Write the model at the end.")
-@click.option("--quiet", is_flag=True, help="No status line.")
+@click.option(
+    "--window",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Number of recent rows for the recent mistake rate.",
+)
+@click.option("--eta", type=ABOVE_0, default=1.0, show_default=True, help="Learning rate.")
+@click.option("--intercept/--no-intercept", default=True, help="Whether to fit an intercept.")
+@click.option(
+    "--margin",
+    type=ABOVE_0,
+    help="Print the mistake bound for data that are separable with this margin.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="FILE",
+    help="File for the predictions (default: standard output).",
+)
+@click.option("--rejects", type=click.Path(), metavar="FILE", help="File for bad lines.")
+@click.option("--strict", is_flag=True, help="Stop at the first bad line.")
+@click.option(
+    "--checkpoint", type=click.Path(), metavar="DIR", help="Folder in which to save the state."
+)
+@click.option(
+    "--every",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Save the state every N lines (default: 100000).",
+)
+@click.option("--resume", is_flag=True, help="Continue from the checkpoint, if there is one.")
+@click.option(
+    "--save", type=click.Path(), metavar="FILE", help="Write the model to this file at the end."
+)
+@click.option("--quiet", is_flag=True, help="Print no status line.")
 @kind_options
 @layout_options
 @json_option
 def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
-    """Predict each line of DATA as it comes, then learn its answer.
+    """Predict the label of each line of DATA, then learn from its true label.
 
-    DATA is JSON lines, CSV or LIBSVM, compressed or not, or Parquet; - is standard input. A line
-    without an answer is only predicted. If no line of the first chunk has the target, its name is
-    taken as misspelt, which is an error; a chunk is about 4 MB of a file, and at least 1000 lines
-    of a pipe. Predictions go to standard output in order, one a line, empty before any label is
-    known; a bad line has none. Two labels are learnt as they come; more are learnt together, with
-    weights for each, if --labels names them: a third one that it does not name makes a bad line. A
-    label in "" is text, also where it looks like a number.
+    DATA is a JSON lines, CSV, LIBSVM or Parquet file, compressed or not, or - for standard input.
+    Predictions are printed in the order of the lines, one per line. A prediction is empty until
+    the first label is known; a bad line has none. A line without a label is predicted but not
+    learned from. If none of the first lines has the target column (about 4 MB of a file, at least
+    1000 lines of a pipe), the command stops with an error.
 
-    The first value of a column says what it is: a number, a category, whose values become
-    features column=value, or, from four words on, text, whose words become column=word.
-    --number, --category and --text choose otherwise.
+    Two labels are learned as they appear. For three or more, list all of them with --labels; a
+    line with any other label is a bad line. A label in double quotes is text, even if it looks
+    like a number.
 
-    With --checkpoint, state and position are written together, and a last line without its end
-    waits for the next run. After a crash, --resume with the same options goes on from there: a
-    file of predictions is first taken back to the same place, so that no line is learnt twice or
-    lost and no prediction is missing or doubled. Give the file with -o, or append to it with >>.
-    Into a pipe, predictions since the last checkpoint come again.
+    The first value of a column decides its type: a number; a category, whose values become
+    features named column=value; or, with at least four words, text, whose words become features
+    named column=word. --number, --category and --text override this.
+
+    --checkpoint saves state and position together. After a crash, --resume with the same options
+    continues from there: the file of predictions is first truncated to the saved position, so
+    that every line is learned from and predicted exactly once. The file has to be given with -o
+    or appended to with >>. If predictions go to a pipe, those since the last checkpoint are
+    printed again. An incomplete last line is left for the next run.
     """
     given["as_json"] = as_json
     folder = None if given["checkpoint"] is None else CheckpointFolder(given["checkpoint"])
     _check(data, given, folder)
     with folder or nullcontext():
-        kept = None if folder is None else _whole(folder.read(given["resume"]))
+        kept = None if folder is None else _check_complete(folder.read(given["resume"]))
         if given["resume"] and kept is None:
-            tell("there is no checkpoint yet; starting from the beginning.")
+            print_note("no checkpoint found; starting from the beginning.")
         streamer = _streamer(data, layout, given, folder, kept)
-        with stopping_gently(streamer):
+        with stop_on_signals(streamer):
             streamer.run()
         model, status, tally = streamer.model, streamer.status, streamer.tally
         status.end(tally.predicted, tally.bad)
-        if given["labels"] is None and streamer.complaints.met(NOT_A_LABEL):
-            tell("more than two labels are learnt if --labels names all of them.")
+        if given["labels"] is None and streamer.complaints.include(NOT_A_LABEL):
+            print_note("for three or more labels, list all of them with --labels.")
         if streamer.stopped_by is None:
-            _refuse_nothing(streamer)
+            _check_progress(streamer)
         if given["save"] is not None:
             model.save(given["save"])
-        Voice(as_json).result(_result(model, tally, status))
+        Console(as_json).result(_result(model, tally, status))
     return 0 if streamer.stopped_by is None else 128 + streamer.stopped_by
 
 
 def _check(data: str, given: dict[str, Any], folder: CheckpointFolder | None) -> None:
     if folder is None and (given["resume"] or given["every"]):
-        raise UsageError("--resume and --every need --checkpoint DIR.")
+        raise UsageError("--resume and --every need a checkpoint; give --checkpoint DIR.")
     if given["follow"] and data == "-":
-        raise UsageError("--follow is for a file; standard input is followed anyway.")
-    if given["labels"] is not None and len(set(labels_given(given["labels"]))) < 2:
-        raise UsageError("--labels: give two or more, as in --labels art,law,sport.")
+        raise UsageError(
+            "--follow needs a file; leave it out, since standard input is always followed."
+        )
+    if given["labels"] is not None and len(set(parse_labels(given["labels"]))) < 2:
+        raise UsageError(
+            f"--labels {shorten(given['labels'])} lists fewer than two labels; give all labels, "
+            "as in --labels art,law,sport."
+        )
     reads: dict[str, str | None] = {"the data": data}
     if folder is not None:
         reads["the checkpoint's own file"] = str(folder.file)
@@ -138,17 +170,19 @@ def _streamer(
     if kept is None:
         keys = ("ignore", "number", "category", "text")
         ignore, numbers, categories, texts = (tuple(sorted(given[key])) for key in keys)
-        wishes = Wishes(given["target"], None, ignore, numbers, categories, texts)
-        feed, kinds, begin, notes = feed_of(source, layout, wishes)
+        columns = ColumnOptions(given["target"], None, ignore, numbers, categories, texts)
+        feed, kinds, begin, notes = detect_feed(source, layout, columns)
         tally = Reached(begin)
         for note in notes:
-            tell(note)
+            print_note(note)
     else:
         counts = map(kept["tally"].get, ("predicted", "bad"))
         tally = Reached(Place(**kept["tally"]["place"]), *counts)
         source.go_to(tally.place, kept["input"])
         feed, kinds = feed_from_json(kept["feed"]), kept["kinds"]
-    status = Status(model, tally.predicted, given["margin"], given["quiet"] or given["as_json"])
+    status = StreamStatus(
+        model, tally.predicted, given["margin"], given["quiet"] or given["as_json"]
+    )
     outlets = _outlets(given, folder, kept)
     every = (given["every"] or EVERY) if folder is not None else None
     how = (options, outlets, folder, every, given["strict"])
@@ -156,30 +190,30 @@ def _streamer(
 
 
 def _options(given: dict[str, Any], layout: Layout) -> dict[str, Any]:
-    """What a person said of a stream, which a checkpoint keeps."""
+    """Return the options that a checkpoint records, because they must not change."""
     keys = ("target", "labels", "predict_with", "window", "eta", "intercept")
-    said = {f"--{key.replace('_', '-')}": given[key] for key in keys}
-    said["--header"] = layout.header
+    options = {f"--{key.replace('_', '-')}": given[key] for key in keys}
+    options["--header"] = layout.header
     for name in ("ignore", "number", "category", "text"):
-        said[f"--{name}"] = " ".join(sorted(given[name])) or None
+        options[f"--{name}"] = " ".join(sorted(given[name])) or None
     for name in ("format", "separator", "decimal", "encoding"):
-        said[f"--{name}"] = getattr(layout, name)
-    return said
+        options[f"--{name}"] = getattr(layout, name)
+    return options
 
 
 def _check_same(options: dict[str, Any], kept: dict[str, Any]) -> None:
-    """Refuse options that a checkpoint was made without, or with others."""
+    """Refuse options that differ from those of the checkpoint."""
     for name, value in options.items():
         if kept.get(name, value) != value:
-            before, now = _given(name, kept[name]), _given(name, value)
+            before, now = _spell(name, kept[name]), _spell(name, value)
             raise UsageError(
-                f"the checkpoint was made {before}, and this is {now}; "
-                "give the same options to go on."
+                f"the checkpoint was made {before}, but this run is {now}; "
+                "give the same options to resume."
             )
 
 
-def _given(name: str, value: Any) -> str:
-    """An option as a person gave it."""
+def _spell(name: str, value: Any) -> str:
+    """Spell an option as in a shell, after "with" or "without"."""
     if isinstance(value, bool):
         return f"with {name if value else name.replace('--', '--no-')}"
     return f"without {name}" if value is None else f"with {name} {as_argument(str(value))}"
@@ -188,7 +222,7 @@ def _given(name: str, value: Any) -> str:
 def _outlets(
     given: dict[str, Any], folder: CheckpointFolder | None, kept: Any
 ) -> dict[str, Outlet | None]:
-    """Where predictions and bad lines go; nothing is made or cut before all is known to fit."""
+    """Open the outputs; none is created or truncated before all are checked."""
     path = None if given["output"] == "-" else given["output"]
     outlets = {
         "output": None if path is None and given["as_json"] else Outlet("--output", path),
@@ -198,21 +232,23 @@ def _outlets(
     for name in outlets if kept is not None else ():
         if (name in there) != (kept[name] is not None):
             how = "with" if kept[name] else "without"
-            raise UsageError(f"the checkpoint was made {how} {name}; give the same options.")
-    seals = {}
+            raise UsageError(
+                f"the checkpoint was made {how} --{name}; give the same options to resume."
+            )
+    known = {}
     for name, outlet in there.items():
         if kept is not None:
-            seals[name] = outlet.check(kept[name], kept["ended"])
+            known[name] = outlet.check(kept[name], kept["ended"])
         elif given["resume"]:
-            outlet.refuse_unless_empty()
-    interrupts.finish()  # from here on Ctrl-C stops the stream in order, see `stopping_gently`
+            outlet.require_empty()
+    interrupts.ignore()  # from here on `stop_on_signals` handles Ctrl-C
     for outlet in there.values():
         outlet.create()
     for name, outlet in there.items():
         if folder is not None and kept is not None:
-            outlet.take_back(seals[name], kept["ended"], folder.path)
+            outlet.truncate(known[name], kept["ended"], folder.path)
         else:
-            outlet.begin(sealed=folder is not None)
+            outlet.begin(hashed=folder is not None)
     return outlets
 
 
@@ -225,44 +261,48 @@ def _model(given: dict[str, Any], kept: Any) -> OnlinePerceptron:
             fit_intercept=given["intercept"],
             window=given["window"],
             predict_with=given["predict_with"],
-            labels=None if given["labels"] is None else labels_given(given["labels"]),
+            labels=None if given["labels"] is None else parse_labels(given["labels"]),
         )
     except ValueError as trouble:
         raise (UsageError if kept is None else DataError)(str(trouble)) from None
 
 
-def labels_given(text: str) -> list[Any]:
-    """The labels that a person lists: numbers where they look so, and text in quotes.
+def parse_labels(text: str) -> list[Any]:
+    """Parse a comma-separated list of labels; those in double quotes are always text.
 
     Examples
     --------
-    >>> labels_given('art, law ,sport'), labels_given('1,2,10'), labels_given('"1","a, b"')
+    >>> parse_labels('art, law ,sport'), parse_labels('1,2,10'), parse_labels('"1","a, b"')
     (['art', 'law', 'sport'], [1, 2, 10], ['1', 'a, b'])
     """
     parts = re.findall(r'\s*("(?:[^"]|"")*"|[^,]*?)\s*(?:,|$)', text)
     if any(p[:1] == '"' and (len(p) < 2 or p[-1] != '"') for p in parts):
-        raise UsageError(f"--labels {shortened(text)}: a quote is opened and not closed.")
-    return [p[1:-1].replace('""', '"') if p[0] == '"' else label_of(p) for p in parts if p]
+        raise UsageError(f"--labels {shorten(text)}: a double quote is not closed.")
+    return [p[1:-1].replace('""', '"') if p[0] == '"' else parse_label(p) for p in parts if p]
 
 
-def _refuse_nothing(streamer: Streamer) -> None:
-    """Refuse a stream of which nothing could be read or learnt, unless lines are yet to come."""
+def _check_progress(streamer: Streamer) -> None:
+    """Raise an error if no row was read or learned from, unless more lines may follow."""
     name, tally, feed = streamer.stream.name, streamer.tally, streamer.feed
     if tally.predicted == 0 and tally.bad:
-        lines = counted(tally.bad, "line")
-        raise DataError(f"{name}: nothing could be read, all of its {lines} left out.")
+        lines = plural(tally.bad, "line")
+        raise DataError(f"{name}: no row could be read; all {lines} are bad.")
     if tally.predicted == 0 and streamer.folder is None:
         raise DataError(f"{name} has no rows.")
     if streamer.model.n_seen == 0 and streamer.folder is None:
-        rows, where = counted(tally.predicted, "row"), ""
+        rows, where = plural(tally.predicted, "row"), ""
         if target := getattr(feed, "target", ""):
-            there = f"; there are {listed(list(streamer.kinds), most=8)}" if streamer.kinds else ""
-            where = f" in {column_called(target)}{there}"
-        raise DataError(f"{name}: nothing was learnt, for none of its {rows} has a label{where}.")
+            there = (
+                f"; its columns are {join_words(list(streamer.kinds), most=8)}"
+                if streamer.kinds
+                else ""
+            )
+            where = f" in {quote_column(target)}{there}"
+        raise DataError(f"{name}: nothing to learn from: none of its {rows} has a label{where}.")
 
 
-def _whole(kept: Any) -> Any:
-    """What a checkpoint holds, refused where a part of it is not there."""
+def _check_complete(kept: Any) -> Any:
+    """Return the content of a checkpoint; raise an error if a part of it is missing."""
     if kept is None:
         return None
     try:
@@ -272,24 +312,26 @@ def _whole(kept: Any) -> Any:
         numbers = [place.bytes, place.lines, tally["predicted"], tally["bad"]]
         for name in ("output", "rejects"):
             if kept[name] is not None:
-                seal = Seal(**kept[name])
-                numbers += [seal.begun, 0 if seal.length is None else seal.length]
+                known = Fingerprint(**kept[name])
+                numbers += [known.begun, 0 if known.length is None else known.length]
         if any(type(n) is not int or n < 0 for n in numbers):
-            raise ValueError("a place in a file is not a whole number")
-        known = {str: ["input"], dict: ["model", "kinds", "options"], bool: ["ended"]}
-        if not all(isinstance(kept[name], kind) for kind, names in known.items() for name in names):
-            raise TypeError("its stream or its model is not told")
+            raise ValueError("a position in a file is not an integer >= 0")
+        parts = {str: ["input"], dict: ["model", "kinds", "options"], bool: ["ended"]}
+        if not all(isinstance(kept[name], kind) for kind, names in parts.items() for name in names):
+            raise TypeError("its stream or its model is missing")
         feed_from_json(kept["feed"])
     except (KeyError, TypeError, ValueError, AttributeError) as wrong:
-        why = shortened(str(wrong))
-        raise DataError(f"the checkpoint does not hold all it should: {why}.") from None
+        why = shorten(str(wrong))
+        raise DataError(
+            f"the checkpoint is incomplete or damaged: {why}; start again in another folder."
+        ) from None
     return kept
 
 
-def _result(model: OnlinePerceptron, tally: Reached, status: Status) -> dict[str, Any]:
+def _result(model: OnlinePerceptron, tally: Reached, status: StreamStatus) -> dict[str, Any]:
     return {
-        "seen": tally.predicted,
-        "learnt": model.n_seen,
+        "predicted": tally.predicted,
+        "trained on": model.n_seen,
         "mistakes": model.n_mistakes,
         "rate": model.n_mistakes / model.n_seen if model.n_seen else None,
         "rate in the last window": model.mistake_rate if model.n_seen else None,
@@ -298,5 +340,5 @@ def _result(model: OnlinePerceptron, tally: Reached, status: Status) -> dict[str
         "bad lines": tally.bad,
         "labels": list(model.labels),
         "lines": tally.place.lines,
-        "rows a second": status.rate(tally.predicted),
+        "rows per second": status.rate(tally.predicted),
     }

@@ -1,4 +1,4 @@
-"""`rosenblatt watch`: write the page on which the line turns to a file, and open it."""
+"""`rosenblatt watch`: write the web page that animates PLA to a file, and open it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 import click
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.cli.console import Voice
+from rosenblatt.cli.console import Console
 from rosenblatt.cli.options import (
     Reading,
+    command,
     json_option,
     reading_options,
-    tell_plan,
-    verb,
+    report_plan,
 )
 from rosenblatt.files import keep_apart, keep_others, write_text
 from rosenblatt.read import Source
@@ -27,7 +27,7 @@ from rosenblatt.read.data import read_data
 PAGE_MARK = b"<title>rosenblatt: watch the line turn</title>"  # by which it is known as ours
 
 
-@verb(
+@command(
     "rosenblatt watch",
     "rosenblatt watch credit.csv --no-browser",
     "rosenblatt watch --save page.html",
@@ -44,40 +44,39 @@ PAGE_MARK = b"<title>rosenblatt: watch the line turn</title>"  # by which it is 
 def watch(
     data: str | None, save: str | None, browser: bool, reading: Reading, as_json: bool
 ) -> int:
-    """Write the page that shows every update of the line to a file, and open it.
+    """Write a web page that shows every update of PLA and the pocket, and open it.
 
-    The page is one file that needs no network and can be sent to anyone. It is written to the
-    file that --save names, or else to a temporary file, which stays. Click on the page to add
-    examples, or give DATA to see your own. With --json the path is printed as an object and no
-    browser is opened.
+    The page is one HTML file that needs no network and no server. It shows DATA, or examples
+    that you add by clicking. Without --save it is written to a temporary file, which is not
+    deleted. With --json, no browser is opened.
     """
     from rosenblatt.show.page.assets import page_html
     from rosenblatt.show.page.own import OwnData
 
-    voice = Voice(as_json)
+    console = Console(as_json)
     keep_apart(reading.files(data), {"the page": save})
     if save is not None:
         keep_others(save, PAGE_MARK, "a page", "give another name")
     own = None
     if data is not None:
-        found = read_data(Source.find(data), reading.layout, reading.wishes)
-        tell_plan(voice, found.plan)
+        found = read_data(Source.find(data), reading.layout, reading.columns)
+        report_plan(console, found.plan)
         rows = OwnData.of(found)
         if rows.examples.n < rows.rows:
-            voice.note(
+            console.note(
                 f"the page carries {rows.examples.n:,} of {rows.rows:,} rows, drawn at random."
             )
         own = rows.to_json()
     page = page_html(own)
     path = _temporary_file() if save is None else save
-    interrupts.finish()
+    interrupts.ignore()
     write_text(path, page)
     size = len(page.encode())
-    voice.step("page", f"{path}, {size / 1000:,.0f} kB: opens in any browser")
+    console.step("page", f"{path}, {size / 1000:,.0f} kB: opens in any browser")
     if browser and not as_json and not _open(path):
         there = shlex.quote(f"{socket.gethostname()}:{os.path.abspath(path)}")
-        voice.step("", f"no browser found; on another machine: scp {there} . and open the copy")
-    voice.result({"page": path, "bytes": size, "data": None if own is None else own["name"]})
+        console.step("", f"no browser found; on another machine: scp {there} . and open the copy")
+    console.result({"page": path, "bytes": size, "data": None if own is None else own["name"]})
     return 0
 
 

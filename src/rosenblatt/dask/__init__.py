@@ -1,14 +1,14 @@
 """Train perceptrons and decide separability on data spread over a Dask cluster.
 
-Training is iterative parameter mixing (McDonald, Hall and Mann 2010): each partition of the data
-runs one epoch from the current w, and the driver averages. The run halts when a whole round has no
-mistake, which happens for separable data after a bounded number of rounds.
+Training is iterative parameter mixing (McDonald, Hall and Mann 2010): in each round, every
+partition runs one epoch from the current w, and the driver averages the results. The run halts when
+a whole round has no mistake; separable data need only a bounded number of rounds.
 """
 
 try:
     import dask.array
     import dask.distributed  # noqa: F401
-except ImportError as error:  # pragma: no cover (tested in a process of its own)
+except ImportError as error:  # pragma: no cover (tested in a separate process)
     raise ImportError(
         "rosenblatt.dask needs Dask; install it with: pip install 'rosenblatt[dask]'"
     ) from error

@@ -1,4 +1,4 @@
-"""Estimators, verdicts and checks of proofs for data on a Dask cluster."""
+"""Fit estimators, decide separability and check proofs on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from rosenblatt.clock import StatusLine
 from rosenblatt.dask.mixing import Candidate, Checkpoint, Mixed, Plan, Round, State, mix
 from rosenblatt.dask.partitions import (
     ClusterError,
-    Collection,
     Partitions,
     check_columns,
     frame_partitions,
@@ -30,21 +29,21 @@ from rosenblatt.dask.partitions import (
 )
 from rosenblatt.estimators.inseparable import PocketParameters
 from rosenblatt.estimators.perceptron import LinearClassifier, PlaParameters
-from rosenblatt.evidence.checker import check_kinds
-from rosenblatt.evidence.parts import refuse_other_data
+from rosenblatt.evidence.certificate import refuse_other_data
+from rosenblatt.evidence.checker import check_types
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import ZEROS, Hypothesis
-from rosenblatt.words import counted, out_of_budget
+from rosenblatt.text import describe_unconverged, plural
 
 MIXINGS = ("uniform", "mistakes")
 
 
 @dataclass(eq=False, repr=False)
 class OnCluster(LinearClassifier):
-    """Load Dask collections, mix weights, and predict lazily: the base of both estimators."""
+    """Base class of the estimators on a Dask cluster."""
 
     client: Any = None
     mixing: str = "uniform"
@@ -60,7 +59,7 @@ class OnCluster(LinearClassifier):
         coef_init: Any = None,
         intercept_init: Any = None,
     ) -> Self:
-        """Run rounds until a whole one has no mistake or the budget ends.
+        """Run rounds until one has no mistakes or the budget is used up.
 
         Parameters
         ----------
@@ -69,8 +68,8 @@ class OnCluster(LinearClassifier):
         y : Dask array or series, sequence, or str
             Two labels; for dataframes and Parquet also the name of their column.
         sample_weight : Dask array or series, sequence, or str, optional
-            A weight s scales the update to eta0·s·y·x, and makes a mistake count s for the
-            pocket; rows with weight 0 are ignored.
+            An update on a row of weight s adds eta0·s·y·x to w, and a mistake on it counts s
+            for the pocket. Rows with weight 0 are ignored.
         coef_init, intercept_init : arrays, optional
             Initial weights instead of 0.
 
@@ -78,11 +77,10 @@ class OnCluster(LinearClassifier):
         -------
         self
         """
-        data = Collection(X, y, sample_weight, self.class_weight)
-        return self._learn(data, (coef_init, intercept_init))
+        return self._run(X, y, sample_weight, (coef_init, intercept_init))
 
     def resume(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Continue from the checkpoint of a lost run, to the same final bits.
+        """Resume a lost run from its checkpoint; the result is the same, bit for bit.
 
         Parameters
         ----------
@@ -91,14 +89,14 @@ class OnCluster(LinearClassifier):
         """
         if self.checkpoint is None:
             raise ValueError("there is no checkpoint to resume from: checkpoint is None.")
-        return self._learn(Collection(X, y, sample_weight, self.class_weight), None)
+        return self._run(X, y, sample_weight, None)
 
     def to_local(self) -> Any:
         """Return the in-memory estimator with the same parameters and fitted attributes."""
-        plain = getattr(estimators, type(self).__name__)
-        own = {field.name for field in fields(OnCluster)}  # parameters of the cluster alone
-        mine = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
-        local = plain(**mine)
+        local_class = getattr(estimators, type(self).__name__)
+        cluster_only = {field.name for field in fields(OnCluster)}
+        params = self.get_params(deep=False).items()
+        local = local_class(**{k: v for k, v in params if k not in cluster_only})
         for name, value in vars(self).items():
             if name.endswith("_") or name == "_zero":
                 setattr(local, name, value)
@@ -143,7 +141,7 @@ class OnCluster(LinearClassifier):
         return float(correct / total)
 
     def _apply(self, method: str, X: Any, dtype: np.dtype[Any]) -> Any:
-        """Return what the in-memory estimator returns, lazily for Dask collections and paths."""
+        """Apply a method of the in-memory estimator, lazily to Dask collections and paths."""
         local = self.to_local()
         if isinstance(X, da.Array):
             X, meta = X.rechunk({1: -1}), np.empty(0, dtype=dtype)
@@ -151,7 +149,7 @@ class OnCluster(LinearClassifier):
         frame = read_frame(X)
         if not is_frame(frame):
             return getattr(local, method)(X)
-        if frame is not X and hasattr(local, "feature_names_in_"):  # files have more columns
+        if frame is not X and hasattr(local, "feature_names_in_"):  # files may have more columns
             check_columns(frame, local.feature_names_in_)
             frame = frame[list(local.feature_names_in_)]
         work, shared = dask.delayed(_apply_block, pure=False), dask.delayed(local)
@@ -161,86 +159,91 @@ class OnCluster(LinearClassifier):
         ]
         return da.concatenate(arrays, allow_unknown_chunksizes=True)
 
-    def _learn(self, data: Collection, start: tuple[Any, Any] | None) -> Self:
-        """Fit from initial weights or, where there are none, from the checkpoint."""
-        plan = self._plan()
+    def _run(self, X: Any, y: Any, weights: Any, start: tuple[Any, Any] | None) -> Self:
+        """Fit from initial weights or, if `start` is None, from the checkpoint."""
+        plan = self._make_plan()
         partitions = Partitions(self.client, checks.positive_number("timeout", self.timeout))
-        like = partitions.load(data, self._x0())
-        saved = self._checkpoint(like, partitions.rows)
+        template = partitions.load(
+            X, y, self._x0(), sample_weight=weights, class_weight=self.class_weight
+        )
+        checkpoint = self._make_checkpoint(template, partitions.rows)
         if start is None:
-            assert saved is not None
-            seed, state = saved.read(plan)
+            assert checkpoint is not None
+            seed, state = checkpoint.read(plan)
             plan = replace(plan, seed=seed)
         else:
-            w = self._start(like, *start)
-            state = State(np.zeros(like.d + 1) if w is None else w)
-            if saved is not None:
-                saved.write(plan, state)
+            w = self._start(template, *start)
+            state = State(np.zeros(template.d + 1) if w is None else w)
+            if checkpoint is not None:
+                checkpoint.write(plan, state)
         with StatusLine(self.verbose) as line:
 
             def watch(state: State) -> None:
                 last = state.history[-1]
                 halted = last.mistakes == 0 and last.updates == 0
-                if saved is not None and state.rounds % saved.every == 0 and not halted:
-                    saved.write(plan, state)
-                mistakes = counted(last.mistakes, "mistake")
-                line.say(lambda: f"round {state.rounds}: {mistakes}, {last.seconds:.2f} s")
+                if checkpoint is not None and state.rounds % checkpoint.every == 0 and not halted:
+                    checkpoint.write(plan, state)
+                mistakes = plural(last.mistakes, "mistake")
+                line.update(lambda: f"round {state.rounds}: {mistakes}, {last.seconds:.2f} s")
 
             try:
                 mixed = mix(partitions, plan, state, watch)
             except ClusterError as error:
                 advice = "Pass checkpoint=path next time, to be able to resume."
-                if saved is not None:
+                if checkpoint is not None:
                     advice = (
-                        f"Start a cluster and call resume(X, y): {saved.path} holds the run so far."
+                        "Start a cluster and call resume(X, y): "
+                        f"{checkpoint.path} holds the run so far."
                     )
                 raise ClusterError(f"{error} {advice}") from error.__cause__
-        self._remember(like, mixed, sum(partitions.rows))
+        self._set_attributes(template, mixed, sum(partitions.rows))
         if mixed.reason == "interrupted":
             raise KeyboardInterrupt
         return self
 
-    def _checkpoint(self, like: Examples, rows: list[int]) -> Checkpoint | None:
+    def _make_checkpoint(self, template: Examples, rows: list[int]) -> Checkpoint | None:
         checks.whole_number("checkpoint_every", self.checkpoint_every, least=1)
         if self.checkpoint is None:
             return None
         data = {
-            "labels": [repr(label) for label in like.labels.tolist()],
-            "columns": like.d,
-            "x0": like.x0,
+            "labels": [repr(label) for label in template.labels.tolist()],
+            "columns": template.d,
+            "x0": template.x0,
             "rows": rows,
         }
         return Checkpoint(fspath(self.checkpoint), int(self.checkpoint_every), data)
 
-    def _plan(self) -> Plan:
+    def _make_plan(self) -> Plan:
         rule = self._rule()
         checks.one_of("mixing", self.mixing, MIXINGS)
         seed = 0 if rule.rng is None else int(rule.rng.integers(2**62))
-        bare = algorithms.Rule(rule.order, rule.zero, rule.eta)
-        return Plan(bare, self._budget(), self.mixing == "mistakes", seed)
+        # Workers create their own random generators from the seed.
+        rule = algorithms.Rule(rule.order, rule.zero, rule.eta)
+        return Plan(rule, self._budget(), self.mixing == "mistakes", seed)
 
-    def _keep(self, like: Examples, mixed: Mixed, found: Candidate) -> None:
-        self.n_features_in_ = like.d
-        if like.names is not None:
-            self.feature_names_in_ = np.array(like.names, dtype=object)
+    def _set_candidate(self, template: Examples, mixed: Mixed, candidate: Candidate) -> None:
+        """Set the fitted attributes, with the weights of a candidate."""
+        self.n_features_in_ = template.d
+        if template.names is not None:
+            self.feature_names_in_ = np.array(template.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.classes_ = like.labels
-        self.n_mistakes_ = found.mistakes
-        self.separated_ = found.mistakes == 0
+        self.classes_ = template.labels
+        self.n_mistakes_ = candidate.mistakes
+        self.separated_ = candidate.mistakes == 0
         self.n_iter_ = max(mixed.state.rounds, 1)
         self.n_updates_ = mixed.state.updates
         self.history_: list[Round] = list(mixed.state.history)
         self.stop_reason_ = mixed.reason
-        self._take(Hypothesis(found.w, like.x0, ZEROS[self.zero]))
+        self._set_weights(Hypothesis(candidate.w, template.x0, ZEROS[self.zero]))
 
-    def _remember(self, like: Examples, mixed: Mixed, rows: int) -> None:
+    def _set_attributes(self, template: Examples, mixed: Mixed, rows: int) -> None:
         raise NotImplementedError
 
     def __sklearn_clone__(self) -> Any:
-        mine = self.get_params(deep=False)
-        client = mine.pop("client")  # a connection is shared, never copied
-        return type(self)(client=client, **{k: clone(v, safe=False) for k, v in mine.items()})
+        params = self.get_params(deep=False)
+        client = params.pop("client")  # a connection is shared, never copied
+        return type(self)(client=client, **{k: clone(v, safe=False) for k, v in params.items()})
 
     def __getstate__(self) -> Any:
         return {**super().__getstate__(), "client": None}
@@ -248,14 +251,14 @@ class OnCluster(LinearClassifier):
 
 @dataclass(eq=False, repr=False)
 class Perceptron(OnCluster, PlaParameters):
-    """Perceptron on a Dask cluster: every partition runs an epoch, then weights are averaged.
+    """Perceptron on a Dask cluster, trained by averaging the partitions' weights.
 
-    The run halts when a whole round has no mistake, which happens after a bounded number of rounds
-    where the examples are separable. With one partition, and an order without randomness, it is the
-    run of `rosenblatt.Perceptron`, bit for bit. The first parameters are those of
-    `rosenblatt.Perceptron`; random orders draw from (seed, round, partition). As there, and unlike
-    in `rosenblatt.learn`, columns are not scaled: where they are of very different sizes, divide
-    each by its standard deviation first.
+    In each round, every partition runs one epoch and the weights are averaged. The run halts when a
+    whole round has no mistake; separable data need only a bounded number of rounds. With one
+    partition and an order without randomness, it is the run of `rosenblatt.Perceptron`, bit for
+    bit. The first parameters are those of `rosenblatt.Perceptron`; random orders draw from (seed,
+    round, partition). As there, and unlike in `rosenblatt.learn`, columns are not scaled: if their
+    sizes differ greatly, divide each by its standard deviation first.
 
     Parameters
     ----------
@@ -268,9 +271,9 @@ class Perceptron(OnCluster, PlaParameters):
     client : dask.distributed.Client, optional
         Connection to the cluster; Dask's default client if None.
     mixing : {"uniform", "mistakes"}, default="uniform"
-        Whether partitions count equally in the average, or by the updates each made.
+        Whether to weight partitions equally in the average or by their updates.
     checkpoint : path, optional
-        File that keeps the state for `resume`.
+        File to save the state of the run to, for `resume`.
     checkpoint_every : int, default=10
         Number of rounds between two checkpoints.
     timeout : float, default=600.0
@@ -298,24 +301,24 @@ class Perceptron(OnCluster, PlaParameters):
     (True, Perceptron())
     """
 
-    def _remember(self, like: Examples, mixed: Mixed, rows: int) -> None:
-        self._keep(like, mixed, mixed.end)
+    def _set_attributes(self, template: Examples, mixed: Mixed, rows: int) -> None:
+        self._set_candidate(template, mixed, mixed.end)
         if mixed.reason in ("max_iter", "max_updates"):
-            rounds = counted(mixed.state.rounds, "round")
-            made = f"{counted(mixed.state.updates, 'update')} in {rounds}"
-            ask = "rosenblatt.dask.separability"
-            message = out_of_budget(mixed.reason, made, mixed.end.mistakes, rows, ask)
+            updates = plural(mixed.state.updates, "update")
+            made = f"{updates} in {plural(mixed.state.rounds, 'round')}"
+            function = "rosenblatt.dask.separability"  # recommended by the message
+            message = describe_unconverged(mixed.reason, made, mixed.end.mistakes, rows, function)
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
 
 @dataclass(eq=False, repr=False)
 class PocketPerceptron(OnCluster, PocketParameters):
-    """Pocket algorithm on a Dask cluster: the best of the averaged weights is kept.
+    """Pocket algorithm on a Dask cluster, which keeps the best averaged weights.
 
-    Every round counts the mistakes of the w it began with, on all partitions, in the tasks that
-    also train; so each w(round) is judged at almost no cost. The first parameters are those of
+    Every round counts the mistakes of the w that it began with, on all partitions. The same tasks
+    train and count, so counting costs little. The first parameters are those of
     `rosenblatt.PocketPerceptron`. As there, and unlike in `rosenblatt.learn`, columns are not
-    scaled: where they are of very different sizes, divide each by its standard deviation first.
+    scaled: if their sizes differ greatly, divide each by its standard deviation first.
 
     Parameters
     ----------
@@ -327,7 +330,7 @@ class PocketPerceptron(OnCluster, PocketParameters):
     zero, class_weight, warm_start, random_state, verbose : as in PocketPerceptron
         With `verbose`, progress is printed about once per second.
     ratchet : bool, default=False
-        Has no effect on a cluster, where every w(round) is judged anyway.
+        Has no effect on a cluster, where the mistakes of every averaged w are counted anyway.
     restarts : int, default=1
         Only 1 is supported: fit again with another random_state instead.
     n_jobs : int, optional
@@ -345,17 +348,17 @@ class PocketPerceptron(OnCluster, PocketParameters):
         Mistakes, updates and seconds of every round.
     """
 
-    def _plan(self) -> Plan:
+    def _make_plan(self) -> Plan:
         if self.restarts != 1:
             raise ValueError(
                 f"restarts is {self.restarts!r}; on Dask give 1, and fit again with another "
                 "random_state."
             )
-        return replace(super()._plan(), pocket=True)
+        return replace(super()._make_plan(), pocket=True)
 
-    def _remember(self, like: Examples, mixed: Mixed, rows: int) -> None:
-        self._keep(like, mixed, mixed.state.pocket or mixed.end)
-        self.last_weights_ = like.tall(mixed.end.w)
+    def _set_attributes(self, template: Examples, mixed: Mixed, rows: int) -> None:
+        self._set_candidate(template, mixed, mixed.state.pocket or mixed.end)
+        self.last_weights_ = template.to_augmented(mixed.end.w)
 
 
 def _apply_block(part: Any, local: Any, method: str) -> Any:
@@ -365,7 +368,7 @@ def _apply_block(part: Any, local: Any, method: str) -> Any:
 
 
 def _count_correct(predicted: Any, y: Any, weights: Any) -> tuple[float, float]:
-    """Return the weight of the correctly classified rows and of all rows."""
+    """Sum the weights of the correctly classified rows and of all rows."""
     correct = np.asarray(predicted) == np.asarray(y)
     sizes = np.ones(len(correct)) if weights is None else np.asarray(weights, dtype=np.float64)
     return float(sizes[correct].sum()), float(sizes.sum())
@@ -384,12 +387,12 @@ def separability(
     """Decide whether examples on a cluster are linearly separable, with a proof.
 
     The verdict is that of `rosenblatt.separability` on all rows at once; rows are numbered in
-    the order of the partitions. Only the rows that matter travel to the driver.
+    the order of the partitions. Only the rows that the solver needs are sent to the driver.
 
     Parameters
     ----------
     X : Dask array, Dask dataframe, or path (or paths) of Parquet files
-        Features; every float is taken as the exact fraction that it is.
+        Features; each float counts as its exact value.
     y : Dask array or series, sequence, or str
         One or two labels; for dataframes and Parquet also the name of their column.
     fit_intercept : bool, default=True
@@ -431,7 +434,7 @@ def check_proof(
     bool
         True; a proof that does not hold raises ProofError.
     """
-    check_kinds(proof)  # before anything is asked of the cluster
+    check_types(proof)  # before the cluster loads any data
     with refuse_other_data():
         partitions = _load(X, y, proof.x0, client, timeout)
     return proof.check_examples(partitions)
@@ -439,5 +442,5 @@ def check_proof(
 
 def _load(X: Any, y: Any, x0: float, client: Any, timeout: float) -> Partitions:
     partitions = Partitions(client, timeout)
-    partitions.load(Collection(X, y), x0, one_class=True)
+    partitions.load(X, y, x0, one_class=True)
     return partitions

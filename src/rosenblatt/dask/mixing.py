@@ -1,7 +1,8 @@
-"""Iterative parameter mixing: every partition runs one epoch, the driver averages the weights.
+"""Train by iterative parameter mixing: average the weights of all partitions after each epoch.
 
-The bits of a round do not depend on where or how often its partitions were computed: random
-numbers come from (seed, round, partition), and the average is taken in the order of the partitions.
+The result of a round is the same, bit for bit, wherever and however often its partitions are
+computed: random numbers come from (seed, round, partition), and the average is summed in the order
+of the partitions.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ from numpy.typing import NDArray
 from sklearn.exceptions import EfficiencyWarning
 
 from rosenblatt.algorithms.judge import Judge
-from rosenblatt.algorithms.pla import CYCLES, WALKS, Budget, Reason, Rule, Walk, looked_into
+from rosenblatt.algorithms.pla import CYCLES, WALKS, Budget, Reason, Rule, Walk, retry_scaled
 from rosenblatt.dask.partitions import ClusterError, Partitions
-from rosenblatt.errors import DataError, UsageError, quoted
+from rosenblatt.errors import DataError, UsageError, quote
 from rosenblatt.examples import Examples
-from rosenblatt.files import read_sealed, write_sealed
+from rosenblatt.files import read_checksummed, write_checksummed
 
 Floats = NDArray[np.float64]
 
-KIND = "rounds of mixing"  # the kind of checkpoint
+KIND = "rounds of mixing"  # identifies these checkpoint files
 SHORT_EPOCH = 0.05  # seconds: below this, Dask costs more than the work
-ROUNDS = 32  # the updates of a pocket are spread over at least this number of rounds
+ROUNDS = 32  # minimum number of rounds over which the pocket spreads its updates
 
 
 class Round(NamedTuple):
-    """Mistakes of the w that a round began with, updates made from it, and seconds it took."""
+    """Mistakes of the w before a round, its updates and its seconds."""
 
     mistakes: float
     updates: int
@@ -43,7 +44,7 @@ class Round(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Weights and their mistakes on all partitions."""
+    """Weights with the number of their mistakes on all partitions."""
 
     w: Floats
     mistakes: float
@@ -51,7 +52,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A run between two rounds; with the plan and the data, it determines all later rounds."""
+    """State of a run between two rounds, from which it can be continued."""
 
     w: Floats
     rounds: int = 0
@@ -64,18 +65,18 @@ class State:
 
 @dataclass(frozen=True)
 class Plan:
-    """Rule of an epoch, budget of rounds, updates and seconds, and how weights are averaged."""
+    """Update rule, budget and kind of average of a run."""
 
     rule: Rule
     budget: Budget
     by_mistakes: bool = False  # weight partitions by their updates, not equally
     seed: int = 0
-    pocket: bool = False  # spread updates over many rounds, so that w is judged more often
+    pocket: bool = False  # spread updates over many rounds, so that more w are compared
 
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """The final state, the last w with its mistakes, and why the run stopped."""
+    """Final state of a run, its last w, and why it stopped."""
 
     state: State
     end: Candidate
@@ -84,9 +85,9 @@ class Mixed:
 
 @dataclass(frozen=True)
 class Turn:
-    """What one partition does in one round."""
+    """Instructions for one partition in one round."""
 
-    rule: Rule  # without a random generator: the seed makes one
+    rule: Rule  # its random generator is created from the seed
     seed: tuple[int, int, int]  # (seed, round, partition): a retry draws the same numbers
     rounds_left: int  # this one included
     updates: int | None = None  # maximum for this partition; 0 only counts mistakes
@@ -94,22 +95,22 @@ class Turn:
 
 @dataclass(frozen=True, eq=False)
 class Epoch:
-    """Mistakes of the incoming w on one partition, and the w after one epoch from it."""
+    """Result of one epoch on one partition."""
 
-    w: Floats | None  # None if no row was updated on
+    w: Floats | None  # after the epoch; None if there was no update
     updates: int
-    mistakes: float
+    mistakes: float  # of the w before the epoch
     seconds: float
 
 
 def mix(partitions: Partitions, plan: Plan, state: State, watch: Callable[[State], None]) -> Mixed:
-    """Run rounds until a whole one has no mistake or the budget ends.
+    """Run rounds until one has no mistakes or the budget is used up.
 
     `watch` is called with the state after each round.
     """
-    fastest = np.inf  # the first epoch includes loading compiled kernels
+    fastest = np.inf  # seconds; the first epoch is slow because it loads compiled kernels
     while True:
-        reason = _ended_budget(plan, state)
+        reason = _find_used_budget(plan, state)
         try:
             after, epochs = run_round(partitions, plan, state, count_only=reason is not None)
         except KeyboardInterrupt:
@@ -118,7 +119,7 @@ def mix(partitions: Partitions, plan: Plan, state: State, watch: Callable[[State
             return Mixed(state, state.last, "interrupted")
         now = Candidate(state.w, after.history[-1].mistakes)
         if reason is not None:
-            ended = replace(state, pocket=_better(state.pocket, now))
+            ended = replace(state, pocket=_choose_better(state.pocket, now))
             return Mixed(ended, now, reason if now.mistakes else "no mistakes")
         state = after
         watch(state)
@@ -135,11 +136,12 @@ def mix(partitions: Partitions, plan: Plan, state: State, watch: Callable[[State
             )
 
 
-def _ended_budget(plan: Plan, state: State) -> Reason | None:
+def _find_used_budget(plan: Plan, state: State) -> Reason | None:
+    """Return which budget is used up, if any."""
     budget = plan.budget
-    if state.rounds >= budget.cycles:
+    if state.rounds >= budget.epochs:
         return "max_iter"
-    if budget.corrections is not None and state.updates >= budget.corrections:
+    if budget.updates is not None and state.updates >= budget.updates:
         return "max_updates"
     if budget.seconds is not None and state.seconds >= budget.seconds:
         return "time_limit"
@@ -149,7 +151,7 @@ def _ended_budget(plan: Plan, state: State) -> Reason | None:
 def run_round(
     partitions: Partitions, plan: Plan, state: State, count_only: bool = False
 ) -> tuple[State, list[Epoch]]:
-    """Run one epoch on every partition, or only count mistakes, and return the state after it."""
+    """Run one epoch on every partition, or only count mistakes."""
     begin = time.perf_counter()
     turns = plan_turns(plan, state, len(partitions.names), count_only)
     try:
@@ -167,31 +169,31 @@ def run_round(
         updates=state.updates + updates,
         history=(*state.history, Round(mistakes, updates, seconds)),
         last=now,
-        pocket=_better(state.pocket, now),
+        pocket=_choose_better(state.pocket, now),
         seconds=state.seconds + seconds,
     )
     return after, epochs
 
 
 def plan_turns(plan: Plan, state: State, count: int, count_only: bool = False) -> list[Turn]:
-    """Return what each partition does in the next round.
+    """Plan the next epoch of each partition.
 
     The updates of all partitions together never exceed those left in the budget.
 
     Examples
     --------
-    >>> plan = Plan(Rule(), Budget(corrections=10))
+    >>> plan = Plan(Rule(), Budget(updates=10))
     >>> [turn.updates for turn in plan_turns(plan, State(np.zeros(2), updates=3), 4)]
     [2, 2, 2, 1]
     """
-    most = plan.budget.corrections
+    max_updates = plan.budget.updates
     shares: list[int | None] = [0 if count_only else None] * count
-    if most is not None and not count_only:
-        left = most - state.updates
+    if max_updates is not None and not count_only:
+        left = max_updates - state.updates
         if plan.pocket:
-            left = min(left, max(count, -(-most // ROUNDS)))
+            left = min(left, max(count, -(-max_updates // ROUNDS)))
         shares = [left // count + (i < left % count) for i in range(count)]
-    rounds_left = plan.budget.cycles - state.rounds
+    rounds_left = plan.budget.epochs - state.rounds
     return [
         Turn(plan.rule, (plan.seed, state.rounds, i), rounds_left, share)
         for i, share in enumerate(shares)
@@ -199,38 +201,38 @@ def plan_turns(plan: Plan, state: State, count: int, count_only: bool = False) -
 
 
 def run_epoch(examples: Examples, turn: Turn, w: Floats) -> Epoch:
-    """Count the mistakes of the incoming w on a partition, then run one epoch from it."""
+    """Count the mistakes of w on a partition, then run one epoch from it."""
     begin = time.perf_counter()
-    order, most = turn.rule.order, turn.updates
+    order, max_updates = turn.rule.order, turn.updates
     if order not in CYCLES:
         examples = examples.look()
     if order == "first":
-        most = 1 if most is None else min(1, most)
+        max_updates = 1 if max_updates is None else min(1, max_updates)
     mistakes = Judge(examples, turn.rule.zero).alone(w)
 
     def run(examples: Examples) -> Walk:
         seed, number, partition = turn.seed
         rng = np.random.default_rng((seed, 0 if order == "random-cycle" else number, partition))
-        walk = Walk(examples, replace(turn.rule, rng=rng), Budget(1, most), w)
+        walk = Walk(examples, replace(turn.rule, rng=rng), Budget(1, max_updates), w)
         if order not in CYCLES:
             WALKS[order](walk)
         elif walk.goes_on:
-            walk.cycle(None if order == "cycle" else walk.permutation())
-        hidden = mistakes > 0 and walk.so_far.corrections == 0
-        if hidden and most != 0 and turn.rounds_left > 1:
+            walk.run_epochs(None if order == "cycle" else walk.permutation())
+        missed = mistakes > 0 and walk.so_far.updates == 0
+        if missed and max_updates != 0 and turn.rounds_left > 1:
             # Rounding hid every mistake: update on one that exact arithmetic finds.
-            walk.budget = Budget(turn.rounds_left, most)
+            walk.budget = Budget(turn.rounds_left, max_updates)
             walk.confirm()
         return walk
 
-    walk = looked_into(examples, run)
-    updates = walk.so_far.corrections
+    walk = retry_scaled(examples, run)
+    updates = walk.so_far.updates
     after = walk.so_far.w * walk.unit if updates else None
     return Epoch(after, updates, mistakes, time.perf_counter() - begin)
 
 
 def average_weights(w: Floats, epochs: Sequence[Epoch], by_mistakes: bool) -> Floats:
-    """Return the mean of the weights after an epoch, weighted equally or by updates.
+    """Average the weights of the partitions, equally or by their updates.
 
     Examples
     --------
@@ -243,58 +245,63 @@ def average_weights(w: Floats, epochs: Sequence[Epoch], by_mistakes: bool) -> Fl
     total = sum(epoch.updates for epoch in epochs)
     if total == 0:
         return w
-    ws = [w if epoch.w is None else epoch.w for epoch in epochs]
-    if len(ws) == 1:
-        return ws[0]
+    weights = [w if epoch.w is None else epoch.w for epoch in epochs]
+    if len(weights) == 1:
+        return weights[0]
     if not by_mistakes:
-        return functools.reduce(np.add, ws) / len(ws)
-    weighted = (v * (epoch.updates / total) for v, epoch in zip(ws, epochs, strict=True))
-    return functools.reduce(np.add, weighted)
+        return functools.reduce(np.add, weights) / len(weights)
+    terms = (v * (epoch.updates / total) for v, epoch in zip(weights, epochs, strict=True))
+    return functools.reduce(np.add, terms)
 
 
-def _better(pocket: Candidate | None, now: Candidate) -> Candidate:
+def _choose_better(pocket: Candidate | None, now: Candidate) -> Candidate:
     return now if pocket is None or now.mistakes < pocket.mistakes else pocket
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file with the state of a run, rewritten every few rounds."""
+    """File with the state of a run, rewritten every few rounds."""
 
     path: str | PathLike[str]
-    every: int  # rounds
-    data: dict[str, Any]  # labels, columns and rows, which must be the same to resume
+    every: int  # number of rounds between two writes
+    data: dict[str, Any]  # labels, columns and rows, which must match to resume
 
     def write(self, plan: Plan, state: State) -> None:
-        """Replace the file by this state."""
+        """Write the state to the file, in place of the previous one."""
         candidates = {
-            name: None if one is None else {"w": one.w.tolist(), "mistakes": one.mistakes}
-            for name, one in (("last", state.last), ("pocket", state.pocket))
+            name: None if kept is None else {"w": kept.w.tolist(), "mistakes": kept.mistakes}
+            for name, kept in (("last", state.last), ("pocket", state.pocket))
         }
-        history = [list(step) for step in state.history]
-        plain = {**vars(state), **candidates, "w": state.w.tolist(), "history": history}
-        content = {"data": self.data, "rule": _rule(plan), "seed": plan.seed, "state": plain}
-        write_sealed(self.path, KIND, content)
+        history = [list(entry) for entry in state.history]
+        values = {**vars(state), **candidates, "w": state.w.tolist(), "history": history}
+        content = {
+            "data": self.data,
+            "rule": _rule_to_json(plan),
+            "seed": plan.seed,
+            "state": values,
+        }
+        write_checksummed(self.path, KIND, content)
 
     def read(self, plan: Plan) -> tuple[int, State]:
-        """Return the seed and the state; raise if they are of other data or another rule."""
-        content = read_sealed(self.path, KIND)
+        """Read the seed and the state; raise UsageError if data or rule differ."""
+        content = read_checksummed(self.path, KIND)
         try:
-            for name, now in (("data", self.data), ("rule", _rule(plan))):
+            for name, now in (("data", self.data), ("rule", _rule_to_json(plan))):
                 for what, value in now.items():
                     before = content[name].get(what)
                     if before != value:
                         raise UsageError(
-                            f"{self.path} is from a run with {what} {quoted(before)}, this run has "
-                            f"{quoted(value)}; resume with the same, or call fit."
+                            f"{self.path} is from a run with {what} {quote(before)}, this run has "
+                            f"{quote(value)}; resume with the same, or call fit."
                         )
-            plain = content["state"]
+            values = content["state"]
             last, pocket = (
-                one and Candidate(np.array(one["w"], dtype=np.float64), one["mistakes"])
-                for one in (plain["last"], plain["pocket"])
+                kept and Candidate(np.array(kept["w"], dtype=np.float64), kept["mistakes"])
+                for kept in (values["last"], values["pocket"])
             )
-            history = tuple(Round(*step) for step in plain["history"])
-            w, seconds = np.array(plain["w"], dtype=np.float64), float(plain["seconds"])
-            rounds, updates = int(plain["rounds"]), int(plain["updates"])
+            history = tuple(Round(*entry) for entry in values["history"])
+            w, seconds = np.array(values["w"], dtype=np.float64), float(values["seconds"])
+            rounds, updates = int(values["rounds"]), int(values["updates"])
             state = State(w, rounds, updates, history, last, pocket, seconds)
             if w.shape != (self.data["columns"] + 1,) or not np.isfinite(w).all():
                 raise ValueError("w is not a finite number for each column")
@@ -302,10 +309,10 @@ class Checkpoint:
         except UsageError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise DataError(f"{self.path} is not a complete checkpoint: {quoted(error)}.") from None
+            raise DataError(f"{self.path} is not a complete checkpoint: {quote(error)}.") from None
 
 
-def _rule(plan: Plan) -> dict[str, Any]:
+def _rule_to_json(plan: Plan) -> dict[str, Any]:
     mixing = "mistakes" if plan.by_mistakes else "uniform"
     rule = plan.rule
     return {"order": rule.order, "zero": rule.zero, "eta": rule.eta, "mixing": mixing}

@@ -1,7 +1,7 @@
-"""Examples in the partitions of Dask collections, held by the workers of a cluster.
+"""Load the partitions of Dask collections as examples on the workers of a cluster.
 
-Dask schedules the work, places partitions and computes lost ones again: each partition is a future
-with its lineage, so that a killed worker costs time and changes nothing in the result.
+Dask schedules the work, places partitions and recomputes lost ones. Each partition is a future that
+knows how it was computed, so a killed worker costs time but does not change the result.
 """
 
 from __future__ import annotations
@@ -21,35 +21,25 @@ from numpy.typing import NDArray
 
 import rosenblatt.checks as checks
 import rosenblatt.engine as engine
-from rosenblatt.blocks import Work
-from rosenblatt.errors import DataError, RowError, UserError, cannot_open, one_line
-from rosenblatt.examples import Examples, one_or_two_labels, signs
-from rosenblatt.tables import as_column, column_names, floats, refuse_masked
-from rosenblatt.words import counted, listed
+from rosenblatt.blocks import Blocks, Work
+from rosenblatt.errors import DataError, RowError, UserError, error_line, make_open_error
+from rosenblatt.examples import Examples
+from rosenblatt.tables import as_column, column_names, refuse_masked, to_floats
+from rosenblatt.text import join_words, plural
 
 T = TypeVar("T")
-MANY_LABELS = 4  # enough of them to show that there are more than two
+MAX_LABELS = 4  # labels that a summary lists: enough to see that there are more than two
 
 
 class ClusterError(UserError, RuntimeError):
-    """The cluster cannot go on: its scheduler or all workers are lost, or a task kills them."""
+    """The scheduler or all workers are lost, or a task kills its workers."""
 
     exit_code = 69
 
 
 @dataclass(frozen=True, eq=False)
-class Collection:
-    """A Dask collection or Parquet path, with its labels and weights or their columns."""
-
-    X: Any
-    y: Any
-    sample_weight: Any = None
-    class_weight: Any = None
-
-
-@dataclass(frozen=True, eq=False)
 class Partition:
-    """One partition as a worker loaded it; an empty one has X = None."""
+    """Partition as loaded by a worker; X is None if it is empty."""
 
     name: str
     X: Any
@@ -60,18 +50,18 @@ class Partition:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Size and labels of one partition; `counts` are rows with a weight above 0."""
+    """Size and labels of one partition."""
 
     name: str
     rows: int
     width: int
     columns: tuple[str, ...] | None
     labels: NDArray[Any]
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int64]  # rows of each label with a weight above 0
 
 
-class Partitions:
-    """Blocks of examples that live on the workers of a cluster.
+class Partitions(Blocks):
+    """Blocks of examples held by the workers of a cluster.
 
     Parameters
     ----------
@@ -94,9 +84,21 @@ class Partitions:
         self.names: list[str] = []
         self.rows: list[int] = []
 
-    def load(self, data: Collection, x0: float, *, one_class: bool = False) -> Examples:
-        """Load the partitions on the workers and return one row of zeros with their labels."""
-        raw = self.client.compute(list_partitions(data.X, data.y, data.sample_weight))
+    def load(
+        self,
+        X: Any,
+        y: Any,
+        x0: float,
+        *,
+        sample_weight: Any = None,
+        class_weight: Any = None,
+        one_class: bool = False,
+    ) -> Examples:
+        """Load the partitions on the workers.
+
+        Return examples with one row of zeros, and the labels and columns of the partitions.
+        """
+        raw = self.client.compute(list_partitions(X, y, sample_weight))
         summaries: list[Summary] = self._gather(self.client.map(summarize, raw, pure=False))
         filled = [i for i, part in enumerate(summaries) if part.counts.sum() > 0]
         if not filled:
@@ -109,15 +111,15 @@ class Partitions:
             )
         labels, counts = _merge_labels(summaries, one_class)
         weights = None
-        if data.class_weight is not None:
-            weights = checks.class_weights(data.class_weight, labels.tolist(), np.array(counts))
+        if class_weight is not None:
+            weights = checks.class_weights(class_weight, labels.tolist(), np.array(counts))
         self.names = [part.name for part in summaries]
         self.rows = [part.rows for part in summaries]
-        each = [[value] * len(filled) for value in (labels, x0, weights)]
+        arguments = [[value] * len(filled) for value in (labels, x0, weights)]
         raw = [raw[i] for i in filled]
-        self.examples = self.client.map(convert_partition, raw, *each, pure=False)
-        X, y = np.zeros((1, widths[0])), np.ones(1, dtype=np.int8)
-        return Examples(X, y, labels, summaries[0].columns, x0)
+        self.examples = self.client.map(convert_partition, raw, *arguments, pure=False)
+        one_row, sign = np.zeros((1, widths[0])), np.ones(1, dtype=np.int8)
+        return Examples(one_row, sign, labels, summaries[0].columns, x0)
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """Yield work(partition, number of its first row) for all partitions, in order."""
@@ -125,9 +127,9 @@ class Partitions:
         yield from self.map(_apply_work, firsts, [work] * len(firsts))
 
     def map(self, function: Callable[..., T], *arguments: Sequence[Any]) -> list[T]:
-        """Return function(examples, *arguments) of every partition, computed by the workers."""
-        each = (self.names, [function] * len(self.names), *arguments)
-        return self._gather(self.client.map(_run_task, self.examples, *each, pure=False))
+        """Compute function(examples, *arguments) of every partition on the workers."""
+        columns = (self.names, [function] * len(self.names), *arguments)
+        return self._gather(self.client.map(_run_task, self.examples, *columns, pure=False))
 
     def _gather(self, futures: list[Any]) -> list[Any]:
         try:
@@ -137,13 +139,13 @@ class Partitions:
         except TimeoutError:
             if not self.client.nthreads():
                 raise ClusterError(
-                    f"no worker was there for {self.timeout:g} s; start one."
+                    f"no worker was available for {self.timeout:g} s; start one."
                 ) from None
             raise ClusterError(
                 f"the workers did not finish within {self.timeout:g} s; look at their logs or "
                 "increase timeout."
             ) from None
-        except KeyError as error:  # Dask's Parquet reader, for a file that lacks a column
+        except KeyError as error:  # from Dask's Parquet reader, if a file lacks a column
             raise ValueError(f"a partition of X lacks a column of the first: {error}") from None
         except KilledWorker as error:
             raise ClusterError(
@@ -164,7 +166,7 @@ def _run_task(examples: Examples, name: str, function: Callable[..., T], *argume
         with engine.at_most(1):  # Dask runs one task per thread
             return function(examples, *arguments)
     except RowError as error:
-        raise error.after_words(f"{name}: ") from None
+        raise error.prefix(f"{name}: ") from None
 
 
 def _apply_work(examples: Examples, first: int, work: Work[T]) -> T:
@@ -172,11 +174,11 @@ def _apply_work(examples: Examples, first: int, work: Work[T]) -> T:
 
 
 def list_partitions(X: Any, y: Any, weights: Any = None) -> list[Any]:
-    """Return a Delayed `Partition` for each block of an array or partition of a frame."""
+    """Return the blocks of an array or the partitions of a frame as Delayed objects."""
     X = read_frame(X)
     if isinstance(X, da.Array):
         if X.ndim != 2:
-            raise ValueError(f"X has {counted(X.ndim, 'dimension')}; give a 2-dimensional array.")
+            raise ValueError(f"X has {plural(X.ndim, 'dimension')}; give a 2-dimensional array.")
         X = X.rechunk({1: -1})
         rows = X.chunks[0]
         ends = np.cumsum([0, *rows])
@@ -202,7 +204,7 @@ def list_partitions(X: Any, y: Any, weights: Any = None) -> list[Any]:
     for what, column in zip(("y", "sample_weight"), columns, strict=True):
         if len(column) != len(parts):
             raise ValueError(
-                f"X has {counted(len(parts), 'partition')} but {what} has {len(column)}; "
+                f"X has {plural(len(parts), 'partition')} but {what} has {len(column)}; "
                 "give both the same partitions."
             )
     load = dask.delayed(load_partition, pure=False)
@@ -210,7 +212,7 @@ def list_partitions(X: Any, y: Any, weights: Any = None) -> list[Any]:
 
 
 def read_frame(X: Any) -> Any:
-    """Return paths of Parquet files as a Dask dataframe and anything else as it is."""
+    """Read paths of Parquet files as a Dask dataframe; return anything else unchanged."""
     paths = X if isinstance(X, list | tuple) and X else [X]
     if not all(isinstance(path, str | PathLike) for path in paths):
         return X
@@ -220,9 +222,11 @@ def read_frame(X: Any) -> Any:
     try:
         return dd.read_parquet(names if paths is X else names[0])
     except OSError as error:
-        raise cannot_open(listed(names), error) from None
-    except ValueError as error:  # PyArrow's, among others
-        raise DataError(f"{listed(names)} cannot be read as Parquet: {one_line(error)}") from None
+        raise make_open_error(join_words(names), error) from None
+    except ValueError as error:  # from PyArrow, for example
+        raise DataError(
+            f"{join_words(names)} cannot be read as Parquet: {error_line(error)}"
+        ) from None
 
 
 def is_frame(X: Any) -> bool:
@@ -234,22 +238,22 @@ def check_columns(X: Any, names: Iterable[str]) -> None:
     """Raise ValueError if a Dask dataframe lacks one of these columns."""
     for name in names:
         if name not in X.columns:
-            there = listed([str(column) for column in X.columns])
-            raise ValueError(f"there is no column {name!r}; the columns are {there}.")
+            columns = join_words([str(column) for column in X.columns])
+            raise ValueError(f"there is no column {name!r}; the columns are {columns}.")
 
 
 def frame_partitions(X: Any) -> list[Any]:
     """Return the partitions of a Dask dataframe as Delayed frames with the same columns."""
     columns = list(X.columns)
-    twice = [name for name, count in Counter(columns).items() if count > 1]
-    if twice:
-        raise ValueError(f"X has more than one column {twice[0]!r}; give each its own name.")
+    repeated = [name for name, count in Counter(columns).items() if count > 1]
+    if repeated:
+        raise ValueError(f"X has more than one column {repeated[0]!r}; give each its own name.")
     select = dask.delayed(_select_columns, pure=False)
     return [select(part, i, columns) for i, part in enumerate(X.to_delayed())]
 
 
 def _select_columns(part: Any, number: int, columns: list[Any]) -> Any:
-    """Return a partition with its columns in this order, whatever order it has them in."""
+    """Put the columns of a partition in this order; raise ValueError if they differ."""
     if list(part.columns) == columns:
         return part
     for name in columns:
@@ -261,7 +265,10 @@ def _select_columns(part: Any, number: int, columns: list[Any]) -> Any:
 
 
 def split_column(values: Any, what: str, rows: Sequence[float]) -> list[Any]:
-    """Return labels or weights in as many parts as X; rows of unknown number are NaN."""
+    """Split labels or weights into the partitions of X.
+
+    `rows` are the sizes of the partitions, NaN where unknown.
+    """
     if values is None and what == "sample_weight":
         return [None] * len(rows)
     if dask.is_dask_collection(values) and not isinstance(values, da.Array):
@@ -281,7 +288,7 @@ def split_column(values: Any, what: str, rows: Sequence[float]) -> list[Any]:
     if np.isfinite(rows).all() and np.isfinite(values.chunks[0]).all():
         if sum(rows) != values.shape[0]:
             raise ValueError(
-                f"X has {counted(int(sum(rows)), 'row')} but {what} has {values.shape[0]}; "
+                f"X has {plural(int(sum(rows)), 'row')} but {what} has {values.shape[0]}; "
                 "inconsistent numbers of samples: give one for each row."
             )
         values = values.rechunk((tuple(rows),))
@@ -289,7 +296,7 @@ def split_column(values: Any, what: str, rows: Sequence[float]) -> list[Any]:
 
 
 def load_partition(name: str, part: Any, y: Any, weights: Any) -> Partition:
-    """Check a partition on the worker that loads it; errors name the partition."""
+    """Load and check a partition on a worker; errors name the partition."""
     if isinstance(y, str):
         part, y = part.drop(columns=[y]), part[y]
     if isinstance(weights, str):
@@ -299,12 +306,12 @@ def load_partition(name: str, part: Any, y: Any, weights: Any) -> Partition:
         return Partition(name, None, None, None, columns)
     try:
         refuse_masked(y, "y")
-        checked = Partition(name, floats(part), y, weights, columns)
+        checked = Partition(name, to_floats(part), y, weights, columns)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{name}: {error}") from None
     if len(y) != checked.X.shape[0]:
-        rows = counted(checked.X.shape[0], "row")
-        raise ValueError(f"{name}: X has {rows} there but y has {len(y)}.")
+        rows = plural(checked.X.shape[0], "row")
+        raise ValueError(f"{name}: X has {rows} but y has {len(y)}.")
     return checked
 
 
@@ -319,18 +326,19 @@ def summarize(part: Partition) -> Summary:
     try:
         labels, counts = np.unique(y, return_counts=True)
     except TypeError:
-        signs(y, None)  # explains that labels of several types cannot be sorted
+        checks.encode_signs(y, None)  # raises an error that explains mixed types
         raise
-    labels, counts = labels[:MANY_LABELS], counts[:MANY_LABELS]
+    labels, counts = labels[:MAX_LABELS], counts[:MAX_LABELS]
     return Summary(part.name, rows, width, part.columns, labels, counts)
 
 
 def convert_partition(
     part: Partition, labels: NDArray[Any], x0: float, weights: NDArray[np.float64] | None
 ) -> Examples:
-    """Return a partition as examples, with the labels of all partitions and class weights.
+    """Convert a partition to examples, with the labels of all partitions.
 
-    NaN and infinity are not searched for here: an epoch meets them by itself.
+    `weights` are the class weights. NaN and infinity are not looked for here, because an epoch
+    finds them without another pass.
     """
     try:
         y = as_column(part.y)
@@ -343,18 +351,18 @@ def convert_partition(
 
 
 def _merge_labels(parts: list[Summary], one_class: bool) -> tuple[NDArray[Any], list[int]]:
-    """Return the two labels of all partitions and the number of rows with each."""
+    """Return the two labels of all partitions and the number of rows of each."""
     count: Counter[Any] = Counter()
     for part in parts:
         count.update(dict(zip(part.labels.tolist(), part.counts.tolist(), strict=True)))
-    alike = len({type(label) for label in count}) == 1
-    found = np.array(list(count), dtype=None if alike else object)
+    same_type = len({type(label) for label in count}) == 1
+    found = np.array(list(count), dtype=None if same_type else object)
     if len(found) > 2:
         shown = ", ".join(repr(label) for label in np.unique(found)[:4].tolist())
         raise ValueError(
             "Only binary classification is supported. y has more than two classes "
             f"({shown}, …); give two labels."
         )
-    _, labels = signs(found, one_or_two_labels(found) if one_class else None)
+    _, labels = checks.encode_signs(found, checks.one_class_labels(found) if one_class else None)
     labels = labels.astype(parts[0].labels.dtype) if labels.dtype.kind != "U" else labels
     return labels, [count[label] for label in labels.tolist()]

@@ -1,4 +1,4 @@
-"""scikit-learn's face: estimators that connect the rooms and do nothing else."""
+"""scikit-learn estimators; they translate arguments and results."""
 
 from rosenblatt.estimators.inseparable import FewestMistakes, PocketPerceptron, fewest_mistakes
 from rosenblatt.estimators.perceptron import Perceptron

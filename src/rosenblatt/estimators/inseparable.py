@@ -1,4 +1,4 @@
-"""For examples that no line may answer: the pocket, and the search for the fewest mistakes."""
+"""Estimators for data that may not be separable: PocketPerceptron and FewestMistakes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ import rosenblatt.checks as checks
 import rosenblatt.engine as engine
 from rosenblatt.algorithms.fewest import Search
 from rosenblatt.algorithms.pocket import FOREVER, Pocket, PocketPlan, PocketRun
-from rosenblatt.clock import Teller
-from rosenblatt.errors import with_index_labels
+from rosenblatt.clock import MistakeProgress
+from rosenblatt.errors import quote, with_index_labels
 from rosenblatt.estimators.perceptron import LinearClassifier
 from rosenblatt.evidence.optimum import FewestMistakesResult, fewest_of
 from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.read.inputs import explain_parameters, read_examples
 from rosenblatt.rownames import RowNames
+from rosenblatt.text import join_words
 
 
 @dataclass(eq=False, repr=False)
 class PocketParameters(LinearClassifier):
-    """The parameters of the pocket, in memory or on a cluster."""
+    """Parameters of the pocket algorithm, in memory or on a cluster."""
 
     max_updates: int = 1000
     order: str = "random"
@@ -48,73 +50,73 @@ class PocketParameters(LinearClassifier):
 
 @dataclass(eq=False, repr=False)
 class PocketPerceptron(PocketParameters):
-    """The perceptron for examples that no line may answer: the best weights stay in a pocket.
+    """Perceptron that keeps the best weights, for data that may not be separable.
 
-    Corrections are PLA's. Every w(t) is judged on all examples, as in the lecture, and goes into
-    the pocket if it makes strictly fewer mistakes. The run ends when the budget does, or at once
-    when nothing is wrong. With more than two classes there is a w for each, as in `Perceptron`.
+    The updates are those of PLA. Every w(t) is evaluated on all examples, as in the lecture, and
+    goes into the pocket if it makes strictly fewer mistakes. The run ends with the budget, or as
+    soon as there is no mistake. With more than two classes each has a w, as in `Perceptron`.
 
     Parameters
     ----------
     max_updates : int, default=1000
-        The most corrections, of each restart.
+        Maximum number of updates per restart.
     order : {"cycle", "random-cycle", "shuffle", "first", "random"}, default="random"
-        How the next mistake is found; see `Perceptron`.
+        Order in which examples are visited; see `Perceptron`.
     ratchet : bool, default=False
-        Gallant's pocket with ratchet: w is judged only when it has been right for longer in a
-        row than the pocket had been when it was taken.
+        Whether to use Gallant's ratchet: w is evaluated only when it has classified more
+        examples in a row correctly than the pocket had.
     restarts : int, default=1
-        Runs from different seeds; the one with the fewest mistakes is kept. Orders that draw
-        nothing ("cycle", "first") run once.
+        Number of runs from different seeds, of which the one with the fewest mistakes is kept.
+        Orders that are not random ("cycle", "first") run once.
     time_limit : float, optional
-        The most seconds; the best so far is kept when they end. Compiling, once per environment,
-        is not counted, and few rows take no time.
+        Maximum number of seconds; then the best result so far is kept. Compilation, once per
+        environment, is not counted.
     eta0 : float, default=1.0
-        The length of a correction: w ← w + eta0·y·x.
+        Learning rate: w ← w + eta0·y·x.
     fit_intercept : bool, default=True
-        Whether there is a w0.
+        Whether to fit an intercept.
     intercept_scaling : float, default=1.0
-        x0, the constant feature that w0 multiplies.
+        Value x0 of the constant feature whose weight is w0.
     zero : {"mistake", "negative", "positive"}, default="mistake"
-        What sign(0) means: always a mistake, -1 or +1. Of more than two classes, whose are equal
-        scores: always a mistake, the earlier class's or the later one's.
+        Meaning of sign(0): always a mistake, -1 or +1. With more than two classes, equal scores
+        are a mistake, or belong to the earlier or the later class.
     class_weight : dict or "balanced", optional
-        Weights of the classes; they multiply `sample_weight`.
+        Class weights; they multiply `sample_weight`.
     warm_start : bool, default=False
-        Whether `fit` starts from the pocket of the last fit.
+        Whether to start from the pocket of the last fit.
     random_state : int, RandomState or Generator, optional
-        For the random orders.
+        Seed or generator for the random orders.
     verbose : int, default=0
-        1 prints a line to stderr every second or so. A terminal shows progress anyhow.
+        If 1, print a line to stderr about once per second. A terminal always shows progress.
     n_jobs : int, optional
-        Threads; None for one a core. Answers do not depend on it.
+        Number of threads; None for one per core. Results do not depend on it.
 
     Attributes
     ----------
     coef_ : array of shape (1, d), or (K, d) with K > 2 classes
-        The weights of the features, without w0.
+        Feature weights, without w0.
     intercept_ : array of shape (1,), or (K,)
-        w0·x0, what is added to every score.
+        Intercept w0·x0.
     classes_ : array of shape (K,)
-        The labels in order; of two, that of -1 first.
+        Class labels in sort order; of two, the first is -1.
     n_iter_ : int
-        Cycles begun.
+        Number of epochs begun.
     weights_ : array of shape (d + 1,), or (K, d + 1)
-        The pocket: tall w, w0 first; without intercept, of shape (d,).
+        The pocket: augmented weights, w0 first; without intercept, of shape (d,).
     last_weights_ : array of shape (d + 1,), or (K, d + 1)
-        w(T), after the last correction.
+        w(T), the weights after the last update.
     n_updates_ : int
-        T, the corrections made.
+        Number of updates T.
     separated_ : bool
         Whether the pocket makes no mistake, confirmed in exact arithmetic.
     n_mistakes_ : int or float
-        Mistakes of the pocket; with weights, the weight of the rows it answers wrongly.
+        Mistakes of the pocket; with sample weights, the total weight of misclassified rows.
     history_ : list of (t, mistakes)
-        When the pocket was replaced and what it then cost, beginning with w(0).
+        Each t at which the pocket was replaced, with its mistakes, beginning with w(0).
     stop_reason_ : {"no mistakes", "max_updates", "time_limit", "interrupted"}
-        Why it stopped.
+        Why the run stopped.
     trace_ : Trace
-        Every correction; `trace_.weights(t)` is w(t).
+        Every update; `trace_.weights(t)` is w(t).
 
     Examples
     --------
@@ -136,19 +138,19 @@ class PocketPerceptron(PocketParameters):
         coef_init: Any = None,
         intercept_init: Any = None,
     ) -> Self:
-        """Correct mistakes until the budget ends, keeping the best weights met.
+        """Run the pocket algorithm until the budget ends.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
-            The examples. A C-contiguous float array or a CSR matrix is not copied.
+            Training rows. A C-contiguous float array or a CSR matrix is not copied.
         y : sequence of length n
-            Answers of two kinds or more; of two, the larger in sort order is +1.
+            Two or more different labels; of two, the larger in sort order is +1.
         sample_weight : sequence of length n, optional
-            A weight s scales the correction to eta0·s·y·x and makes a mistake count s; weight 0
-            leaves the row out.
+            A weight s scales the update to eta0·s·y·x, and a mistake counts s; weight 0 leaves
+            the row out.
         coef_init, intercept_init : arrays, optional
-            Where to start instead of 0.
+            Initial weights instead of 0.
         """
         rule, budget = self._rule(), self._budget()
         checks.whole_number("restarts", self.restarts, least=1)
@@ -159,10 +161,10 @@ class PocketPerceptron(PocketParameters):
         mistakes: dict[int, float] = {}
 
         def watch(number: int, so_far: algorithms.Progress, pocket: Pocket) -> None:
-            corrections[number], mistakes[number] = so_far.corrections, pocket.mistakes
-            teller.tell(min(list(mistakes.values())), sum(list(corrections.values())))
+            corrections[number], mistakes[number] = so_far.updates, pocket.mistakes
+            progress.report(min(list(mistakes.values())), sum(list(corrections.values())))
 
-        with Teller(self.verbose, self.time_limit) as teller, engine.at_most(threads):
+        with MistakeProgress(self.verbose, self.time_limit) as progress, engine.at_most(threads):
             plan = PocketPlan(bool(self.ratchet), int(self.restarts), threads, watch)
             run = algorithms.pocket(examples, rule, budget, start, plan)
         self._remember(X, examples, run)
@@ -173,131 +175,148 @@ class PocketPerceptron(PocketParameters):
     def _remember(self, X: Any, examples: Examples, run: PocketRun) -> None:
         self._check_columns(X, examples.d, reset=True)
         self.classes_ = examples.labels
-        self.n_iter_ = max(run.cycles, 1)
-        self.n_updates_ = run.corrections
+        self.n_iter_ = max(run.epochs, 1)
+        self.n_updates_ = run.updates
         self.n_mistakes_ = run.pocket.mistakes
         self.separated_ = run.separated
         self.history_ = list(run.pocket.history)
         self.last_weights_ = run.last.w if run.last.x0 else run.last.w[..., 1:]
         self.stop_reason_ = run.reason
         self.trace_ = run.trace
-        self._take(run.hypothesis)
+        self._set_weights(run.hypothesis)
 
 
 def fewest_mistakes(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     time_limit: float = 5.0,
     random_state: Any = None,
     sample_weight: Any = None,
     fit_intercept: bool = True,
     n_jobs: int | None = None,
+    target: str | None = None,
 ) -> FewestMistakesResult:
-    """Search for the line with the fewest mistakes, and bound how few any line can make.
+    """Search for the linear classifier with the fewest mistakes, and prove a lower bound.
 
-    Of few features (two and up to 50,000 rows, three and 5,000, four and 2,000, five and 500) the
-    answer mostly is the optimum itself, in the plane of up to 200 rows whatever the time.
-    Elsewhere the search uses the time it is given and stops early when nothing better is
-    possible. On Ctrl-C the best so far is returned.
+    With few features (two and up to 50,000 rows, three and 5,000, four and 2,000, five and 500)
+    the result is usually the optimum; with two features and up to 200 rows, whatever the time
+    limit. Otherwise the search uses the time it is given, and stops early when nothing better is
+    possible. On Ctrl-C the best result so far is returned.
 
-    A mistake is a row with y·(w·x) ≤ 0 in exact arithmetic, or one that `predict` answers wrongly
-    because floats round its score to the other side, as can happen where products nearly cancel
-    or lie near the largest or smallest float. So `mistakes` is the exact number for `weights`
-    unless rounding misleads `predict`, and then it is larger, never smaller. `lower_bound` is
-    about exact scores alone. Sample weights are added and compared as the fractions they are.
+    A mistake is a row with y·(w·x) ≤ 0 in exact arithmetic, or one that `predict` misclassifies
+    because floating point rounds its score to the other side, as can happen where products nearly
+    cancel or are near the largest or smallest float. So `mistakes` is the exact number for
+    `weights`, or larger where rounding misleads `predict`, but never smaller. `lower_bound` is
+    about exact scores alone. Sample weights are added and compared exactly, as fractions.
 
     Parameters
     ----------
-    X : array, sparse matrix or frame of shape (n, d)
-        The examples. A C-contiguous float array or a CSR matrix is not copied.
-    y : sequence of length n
-        Two kinds of answer; the larger in sort order is +1.
+    X : array, sparse matrix, frame of shape (n, d), or path
+        Training rows. A C-contiguous float array or a CSR matrix is not copied. Text in a frame or
+        a file becomes categories or words, as `learn` reads it.
+    y : sequence of n labels, or str
+        Two different labels; the larger in sort order is +1. For a frame also the name of the
+        column with the labels.
     time_limit : float, default=5.0
-        The most seconds of searching. Compiling, once per environment, is not counted, and what
-        takes no time to know is known in any case.
+        Maximum number of seconds. Compilation, once per environment, is not counted; tiny jobs
+        finish whatever the limit.
     random_state : int, RandomState or Generator, optional
-        The same number gives the same answer where the search ends before its time does; of
-        several lines that are as good, threads may bring another one first: `n_jobs=1` does not.
+        Seed or generator. The same int gives the same result if the search ends before the time
+        limit and `n_jobs=1`; several threads may find another of several equally good results.
     sample_weight : sequence of length n, optional
-        What a mistake on each row costs; weight 0 leaves the row out.
+        Cost of a mistake on each row; weight 0 leaves the row out.
     fit_intercept : bool, default=True
-        Whether w has a w0, with x0 = 1.
+        Whether to fit an intercept.
     n_jobs : int, optional
-        Threads; None for one a core.
+        Number of threads; None for one per core.
+    target : str, optional
+        The column with the labels, of a frame or a file.
 
     Returns
     -------
     FewestMistakesResult
-        Weights, mistakes, lower bound, whether that is the optimum, and a proof of the bound.
+        Weights, mistakes, lower bound, whether they are optimal, and a proof of the bound.
 
     Examples
     --------
     >>> import rosenblatt as rb
     >>> result = rb.fewest_mistakes([[1], [2], [3], [4]], ["no", "yes", "no", "yes"])
     >>> print(result)
-    1 mistake; no line makes fewer (proved: 1 blocking set)
+    1 mistake; no line makes fewer (proof: 1 conflict)
     >>> result.mistakes, result.lower_bound, result.optimal
     (1, 1, True)
     """
     seconds = checks.positive_number("time_limit", time_limit)
-    examples = Examples.from_arrays(X, checks.column_or_1d(y), x0=1.0 if fit_intercept else 0.0)
+    x0 = 1.0 if fit_intercept else 0.0
+    with explain_parameters(fewest_mistakes):
+        examples, row_names = read_examples(
+            *(X, y, target),
+            lambda X, y: Examples.from_arrays(X, checks.column_or_1d(y), x0=x0),
+            x0,
+        )
+    if examples.multiclass:
+        names = join_words([quote(label) for label in examples.labels.tolist()], most=6)
+        raise ValueError(
+            f"fewest_mistakes needs two labels, but the target has {names}; give a target with "
+            "two labels, such as one label against the rest."
+        )
     if sample_weight is not None:
-        with with_index_labels(X):
+        with with_index_labels(row_names):
             examples = examples.weighted(sample_weight)
-    with Teller(0, seconds, "steps") as teller:
+    with MistakeProgress(0, seconds, "steps") as progress:
         rng, threads = checks.generator(random_state), checks.threads(n_jobs)
-        result = fewest_of(examples, Search(seconds, threads, rng, teller.tell))
-    return replace(result, row_names=RowNames.of(X))
+        result = fewest_of(examples, Search(seconds, threads, rng, progress.report))
+    return replace(result, row_names=row_names)
 
 
 @dataclass(eq=False, repr=False)
 class FewestMistakes(LinearClassifier):
-    """The line with the fewest mistakes that a search finds in the time it is given.
+    """Linear classifier with the fewest mistakes that a search finds within a time limit.
 
-    See `fewest_mistakes`; this is the same search as an estimator.
+    This is the search of `fewest_mistakes` as an estimator.
 
     Parameters
     ----------
     time_limit : float, default=5.0
-        The most seconds of a fit; see `fewest_mistakes`.
+        Maximum number of seconds of a fit; see `fewest_mistakes`.
     fit_intercept : bool, default=True
-        Whether there is a w0.
+        Whether to fit an intercept.
     intercept_scaling : float, default=1.0
-        x0, the constant feature that w0 multiplies.
+        Value x0 of the constant feature whose weight is w0.
     class_weight : dict or "balanced", optional
-        What mistakes on the classes cost; they multiply `sample_weight`.
+        Cost of mistakes on each class; it multiplies `sample_weight`.
     random_state : int, RandomState or Generator, optional
-        The same number gives the same answer where the search ends before its time does; of
-        several lines that are as good, threads may bring another one first: `n_jobs=1` does not.
+        Seed or generator. The same int gives the same result if the search ends before the time
+        limit and `n_jobs=1`; several threads may find another of several equally good results.
     verbose : int, default=0
-        1 prints a line to stderr every second or so. A terminal shows progress anyhow.
+        If 1, print a line to stderr about once per second. A terminal always shows progress.
     n_jobs : int, optional
-        Threads; None for one a core.
+        Number of threads; None for one per core.
 
     Attributes
     ----------
     coef_ : array of shape (1, d)
-        The weights of the features, without w0.
+        Feature weights, without w0.
     intercept_ : array of shape (1,)
-        w0·x0, what is added to every score.
+        Intercept w0·x0.
     classes_ : array of shape (2,)
         The two labels, that of -1 first.
     weights_ : array of shape (d + 1,)
-        Tall w, w0 first; without intercept, of shape (d,).
+        Augmented weights, w0 first; without intercept, of shape (d,).
     n_mistakes_ : int or float
-        Mistakes on the examples, counted as `fewest_mistakes` does; with weights, the weight of
-        the rows answered wrongly.
+        Mistakes on the training rows, counted as `fewest_mistakes` does; with sample weights,
+        the total weight of misclassified rows.
     lower_bound_ : int or float
-        No line makes fewer.
+        No linear classifier makes fewer mistakes.
     optimal_ : bool
-        Whether the two are the same.
+        Whether `n_mistakes_` equals `lower_bound_`.
     separated_ : bool
         Whether there are no mistakes.
     proof_ : Proof or None
-        Of the lower bound.
+        Proof of the lower bound.
     result_ : FewestMistakesResult
-        All of it, with a sentence to print.
+        The complete result; printing it gives a sentence.
 
     Examples
     --------
@@ -318,23 +337,23 @@ class FewestMistakes(LinearClassifier):
     n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Search until the time is over or nothing better is possible.
+        """Search until the time limit, or until nothing better is possible.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
-            The examples. A C-contiguous float array or a CSR matrix is not copied.
+            Training rows. A C-contiguous float array or a CSR matrix is not copied.
         y : sequence of length n
-            Two kinds of answer; the larger in sort order is +1.
+            Two different labels; the larger in sort order is +1.
         sample_weight : sequence of length n, optional
-            What a mistake on each row costs; weight 0 leaves the row out.
+            Cost of a mistake on each row; weight 0 leaves the row out.
         """
         seconds = checks.positive_number("time_limit", self.time_limit)
         checks.positive_number("intercept_scaling", self.intercept_scaling)
         rng, threads = checks.generator(self.random_state), checks.threads(self.n_jobs)
         examples = self._examples(X, y, sample_weight)
-        with Teller(self.verbose, seconds, "steps") as teller:
-            result = fewest_of(examples, Search(seconds, threads, rng, teller.tell))
+        with MistakeProgress(self.verbose, seconds, "steps") as progress:
+            result = fewest_of(examples, Search(seconds, threads, rng, progress.report))
         self._remember(X, examples, replace(result, row_names=RowNames.of(X)))
         if result.stop_reason == "interrupted":
             raise KeyboardInterrupt(f"interrupted; {result}")
@@ -349,4 +368,4 @@ class FewestMistakes(LinearClassifier):
         self.separated_ = len(result.wrong) == 0
         self.proof_ = result.proof
         self.result_ = result
-        self._take(Hypothesis(examples.slotted(result.weights), examples.x0))
+        self._set_weights(Hypothesis(examples.add_slot(result.weights), examples.x0))

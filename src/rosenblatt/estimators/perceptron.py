@@ -1,9 +1,8 @@
-"""Perceptron, and what every estimator here shares, behind scikit-learn's interface."""
+"""The Perceptron estimator, and the base class of all estimators."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -21,11 +20,11 @@ from rosenblatt.clock import StatusLine
 from rosenblatt.errors import with_index_labels
 from rosenblatt.examples import Examples, JointExamples, as_table
 from rosenblatt.hypothesis import ZEROS, Hypothesis
-from rosenblatt.words import counted, out_of_budget
+from rosenblatt.text import describe_unconverged, plural
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What every estimator here shares: checks before a fit; scores and answers after it."""
+    """Base class: checks before a fit, scores and predictions after it."""
 
     fit_intercept: bool
     intercept_scaling: float
@@ -46,51 +45,51 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_updates_: int
     n_iter_: int
     _zero: int
-    _mean: algorithms.Mean | None = None  # what coef_ is, where it is not the last w
-    _kind: ClassVar[type[Examples]] = Examples  # of two labels
+    _mean: algorithms.Mean | None = None  # the averaged weights in coef_, if any
+    _kind: ClassVar[type[Examples]] = Examples  # two labels only
     average = False
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score each row: w·x, positive for the second of `classes_`.
 
-        With more than two classes, each has a score of its own: an array of shape (n, K).
+        With more than two classes, each has its own score: an array of shape (n, K).
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
-            The rows to score.
+            Rows to score.
         """
         table = self._table(X)
         with engine.at_most(self._threads):
             return self._hypothesis().scores(table)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Answer each row with one of `classes_`.
+        """Predict the class of each row.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
-            The rows to answer.
+            Rows to predict.
         """
         table = self._table(X)
         with engine.at_most(self._threads):
-            return self._hypothesis().named(table, self.classes_)
+            return self._hypothesis().predict(table, self.classes_)
 
     @property
     def _threads(self) -> int:
         return checks.threads(getattr(self, "n_jobs", None))
 
     def _table(self, X: Any) -> Any:
-        """X checked against what was fitted."""
+        """Return X as a table, checked against the fitted features."""
         check_is_fitted(self)
         table = as_table(X)
         self._check_columns(X, table.shape[1], reset=False)
         return table
 
     def _check_columns(self, X: Any, d: int, *, reset: bool) -> None:
-        """Keep or compare the number and names of features, as scikit-learn does.
+        """Set or check the number and names of features, as scikit-learn does.
 
-        Arrays have no names to look for; looking costs as much as a small fit.
+        Arrays have no names, and looking for names takes as long as a small fit.
         """
         plain = isinstance(X, np.ndarray) and not hasattr(self, "feature_names_in_")
         if plain and (reset or d == self.n_features_in_):
@@ -102,16 +101,16 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _hypothesis(self) -> Hypothesis:
-        """What was fitted, whatever parameters were set since: coef_ and intercept_."""
+        """Return the fitted coef_ and intercept_, whatever parameters were set since."""
         return Hypothesis.with_intercept(self.coef_, self.intercept_, self._zero)
 
-    def _take(self, hypothesis: Hypothesis, mean: algorithms.Mean | None = None) -> None:
-        """Set the weights under scikit-learn's names and the lecture's."""
+    def _set_weights(self, hypothesis: Hypothesis, mean: algorithms.Mean | None = None) -> None:
+        """Set the weights under the names of scikit-learn and of the lecture."""
         self._zero, self._mean = hypothesis.zero, mean
-        self.weights_ = hypothesis.tall
+        self.weights_ = hypothesis.augmented
         w = np.atleast_2d(hypothesis.w if mean is None else mean.hypothesis.w)
         self.coef_ = w[:, 1:].copy()
-        with np.errstate(over="ignore"):  # an x0 of 1e200 may have an intercept past all floats
+        with np.errstate(over="ignore"):  # with an x0 of 1e200 the intercept may overflow float64
             self.intercept_ = w[:, 0] * hypothesis.x0
 
     def __sklearn_tags__(self) -> Any:
@@ -144,10 +143,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels: NDArray[Any] | None = None,
         looked_at: bool = True,
     ) -> Examples:
-        """The examples with their weights; where the labels are known, a block of a stream."""
-        answers = checks.column_or_1d(y)
+        """Return X and y as weighted examples; `labels` are given for a block of a stream."""
+        given = checks.column_or_1d(y)
         examples = self._kind.from_arrays(
-            X, answers, x0=self._x0(), labels=labels, looked_at=looked_at
+            X, given, x0=self._x0(), labels=labels, looked_at=looked_at
         )
         if sample_weight is None and self.class_weight is None:
             return examples
@@ -159,7 +158,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return examples.weighted(sample_weight, each, stream=labels is not None)
 
     def _last_weights(self, examples: Examples) -> NDArray[np.float64]:
-        """The last w of the last fit, as these examples have it."""
+        """Return the last w of the last fit, in the layout of these examples."""
         last, x0 = self._hypothesis().w, 1.0
         if self._mean is not None:
             x0 = self._mean.hypothesis.x0
@@ -167,16 +166,16 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         d = last.shape[-1] - 1
         if d != examples.d or not np.array_equal(self.classes_, examples.labels):
             raise ValueError(
-                f"the last fit had {counted(d, 'feature')} and classes "
+                f"the last fit had {plural(d, 'feature')} and classes "
                 f"{self.classes_.tolist()}, these examples have {examples.d} and "
-                f"{examples.labels.tolist()}; set warm_start=False to start afresh."
+                f"{examples.labels.tolist()}; set warm_start=False to start from 0."
             )
         last[..., 0] *= x0
         last[..., 0] = last[..., 0] / examples.x0 if examples.x0 else 0.0
         return examples.flat(last)
 
     def _start(self, examples: Examples, coef: Any, intercept: Any) -> NDArray[np.float64] | None:
-        """w(0) as kernels have it: as given, or the last fit's on a warm start, or None for 0."""
+        """Return w(0) for the kernels: given, or of the last fit on a warm start, or None for 0."""
         start = None
         if self.warm_start and hasattr(self, "coef_"):
             start = self._last_weights(examples)
@@ -193,7 +192,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False)
 class PlaParameters(LinearClassifier):
-    """The parameters of PLA, in memory or on a cluster."""
+    """Parameters of PLA, in memory or on a cluster."""
 
     order: str = "cycle"
     max_iter: int = 1000
@@ -211,69 +210,71 @@ class PlaParameters(LinearClassifier):
 
 @dataclass(eq=False, repr=False)
 class Perceptron(PlaParameters):
-    """The perceptron learning algorithm, which says why it stopped and what it corrected.
+    """Perceptron learning algorithm (PLA) that records every update and why it stopped.
 
-    It halts when a full cycle of examples had no mistake, and never because progress looks
-    slow. If the budget ends first, it warns with the number of mistakes left.
+    It halts when an epoch has no mistake, and never because progress looks slow. If the budget
+    ends first, it warns with the number of mistakes left.
 
-    With more than two classes there is a w for each, learnt together: a mistake is a score of the
-    right class that is not above every other's, and corrects two of them, w + eta0·x for the
-    right class and w - eta0·x for its best rival. The theorem holds for them as for two.
+    With more than two classes each has its own w, and they are trained together. A mistake is a
+    row whose own class does not have the highest score; the update adds eta0·x to the w of its
+    class and subtracts it from the w of the best competing class. The convergence theorem holds
+    as for two classes.
 
     Parameters
     ----------
     order : {"cycle", "random-cycle", "shuffle", "first", "random"}, default="cycle"
-        In file order; in one random order; in a new random order each cycle; from the first
-        example again after each correction; a random mistake each time.
+        Order of visits: file order; one random order; a new random order each epoch; from the
+        first example again after each update; a random mistake each time.
     max_iter : int, default=1000
-        The most cycles. With order="first" every correction begins a cycle.
+        Maximum number of epochs. With order="first" every update begins an epoch.
     max_updates : int, optional
-        The most corrections.
+        Maximum number of updates.
     eta0 : float, default=1.0
-        The length of a correction: w ← w + eta0·y·x.
+        Learning rate: w ← w + eta0·y·x.
     fit_intercept : bool, default=True
-        Whether there is a w0.
+        Whether to fit an intercept.
     intercept_scaling : float, default=1.0
-        x0, the constant feature that w0 multiplies.
+        Value x0 of the constant feature whose weight is w0.
     zero : {"mistake", "negative", "positive"}, default="mistake"
-        What sign(0) means: always a mistake, -1 or +1. Of more than two classes, whose are equal
-        scores: always a mistake, the earlier class's or the later one's.
+        Meaning of sign(0): always a mistake, -1 or +1. With more than two classes, equal scores
+        are a mistake, or belong to the earlier or the later class.
     class_weight : dict or "balanced", optional
-        Weights of the classes; they multiply `sample_weight`.
+        Class weights; they multiply `sample_weight`.
     warm_start : bool, default=False
-        Whether `fit` starts from the last w of the last fit.
+        Whether to start from the last w of the last fit.
     random_state : int, RandomState or Generator, optional
-        For the random orders.
+        Seed or generator for the random orders.
     verbose : int, default=0
-        1 prints a line to stderr every second or so. A terminal shows progress anyhow.
+        If 1, print a line to stderr about once per second. A terminal always shows progress.
     n_jobs : int, optional
-        Threads that count mistakes and scores; None for one a core. Answers do not depend on it.
+        Number of threads for counting mistakes and for scores; None for one per core. Results do
+        not depend on it.
     average : bool, default=False
-        Whether to answer with the mean of w over all visits to examples, which on noisy data is
+        Whether to predict with the mean of w over all visits to examples, which on noisy data is
         usually better than the last w.
 
     Attributes
     ----------
     coef_ : array of shape (1, d), or (K, d) with K > 2 classes
-        The weights of the features, without w0; with `average`, their mean.
+        Feature weights, without w0; with `average`, their mean.
     intercept_ : array of shape (1,), or (K,)
-        w0·x0, what is added to every score.
+        Intercept w0·x0.
     classes_ : array of shape (K,)
-        The labels in order; of two, that of -1 first.
+        Class labels in sort order; of two, the first is -1.
     n_iter_ : int
-        Cycles begun.
+        Number of epochs begun.
     weights_ : array of shape (d + 1,), or (K, d + 1)
-        Tall w after the last correction, w0 first; without intercept, of shape (d,).
+        Augmented weights after the last update, w0 first; without intercept, of shape (d,).
     n_updates_ : int
-        Corrections made. After `partial_fit`, of all calls together.
+        Number of updates. After `partial_fit`, of all calls together.
     separated_ : bool
-        Whether a whole look at the examples found no mistake of `weights_`, confirmed in exact
-        arithmetic. After `partial_fit`, whether its pass made none.
+        Whether `weights_` classify all examples correctly, confirmed in exact arithmetic. After
+        `partial_fit`, whether its pass made no mistake.
     n_mistakes_ : int
-        Mistakes of `weights_` left on the examples. After `partial_fit`, those its pass made as
-        it went.
+        Mistakes of `weights_` on the examples. After `partial_fit`, the mistakes made during its
+        pass.
     trace_ : Trace
-        Every correction; `trace_.weights(t)` is w(t).
+        Every update; `trace_.weights(t)` is w(t).
 
     Examples
     --------
@@ -301,18 +302,18 @@ class Perceptron(PlaParameters):
         coef_init: Any = None,
         intercept_init: Any = None,
     ) -> Self:
-        """Correct mistakes until a full cycle has none or the budget ends.
+        """Run PLA until an epoch has no mistake or the budget ends.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
-            The examples. A C-contiguous float array or a CSR matrix is not copied.
+            Training rows. A C-contiguous float array or a CSR matrix is not copied.
         y : sequence of length n
-            Answers of two kinds or more; of two, the larger in sort order is +1.
+            Two or more different labels; of two, the larger in sort order is +1.
         sample_weight : sequence of length n, optional
-            A weight s scales the correction to eta0·s·y·x; weight 0 leaves the row out.
+            A weight s scales the update to eta0·s·y·x; weight 0 leaves the row out.
         coef_init, intercept_init : arrays, optional
-            Where to start instead of 0.
+            Initial weights instead of 0.
         """
         rule, budget = self._rule(), self._budget()
         with engine.at_most(checks.threads(self.n_jobs)):
@@ -320,27 +321,37 @@ class Perceptron(PlaParameters):
             start = self._start(examples, coef_init, intercept_init)
             try:
                 with StatusLine(self.verbose) as status:
-                    watch = _watch(status)
+
+                    def watch(so_far: Progress) -> None:
+                        status.update(
+                            lambda: f"epoch {so_far.epochs}, {plural(so_far.updates, 'update')}"
+                        )
+
                     run = algorithms.pla(examples, rule, budget, start, watch)
             except algorithms.Interrupted as stop:
                 self._remember(X, examples, stop.run)
                 raise
             self._remember(X, examples, run)
         if not run.separated:
-            warnings.warn(_advice(run, examples), ConvergenceWarning, stacklevel=2)
+            made = f"{plural(run.updates, 'update')} in {plural(run.epochs, 'epoch')}"
+            count = len(examples.in_order)
+            advice = describe_unconverged(
+                run.reason, made, run.mistakes or 0, count, "rosenblatt.separability"
+            )
+            warnings.warn(advice, ConvergenceWarning, stacklevel=2)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Pass over a block of a stream once, correcting mistakes as they are met.
+        """Pass over a block of a stream once, updating w on each mistake.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
-            The next examples.
+            Next rows.
         y : sequence of length n
-            Their answers.
+            Their labels.
         classes : sequence, optional
-            All labels; needed in the first call, checked in later ones.
+            All labels; required in the first call, checked in later calls.
         sample_weight : sequence of length n, optional
             As in `fit`.
         """
@@ -371,7 +382,7 @@ class Perceptron(PlaParameters):
             raise ValueError("classes must be passed on the first call to partial_fit.")
         labels = np.unique(classes)
         if len(labels) < 2:
-            raise ValueError(f"classes is {classes!r}; give two labels or more.")
+            raise ValueError(f"classes is {classes!r}; give two or more labels.")
         return labels
 
     def _remember(
@@ -381,23 +392,10 @@ class Perceptron(PlaParameters):
         updates, cycles = (self.n_updates_, self.n_iter_) if goes_on else (0, 0)
         self._check_columns(X, examples.d, reset=not goes_on)
         self.classes_ = examples.labels
-        self.n_iter_ = cycles + max(run.cycles, 1)
-        self.n_updates_ = updates + run.corrections
+        self.n_iter_ = cycles + max(run.epochs, 1)
+        self.n_updates_ = updates + run.updates
         self.n_mistakes_ = run.mistakes
         self.separated_ = run.separated
         self.trace_ = run.trace
         before = self._mean if goes_on else None
-        self._take(run.hypothesis, run.mean and run.mean.after(before))
-
-
-def _watch(status: StatusLine) -> Callable[[Progress], None]:
-    def told(so_far: Progress) -> str:
-        return f"cycle {so_far.cycles}, {counted(so_far.corrections, 'correction')}"
-
-    return lambda so_far: status.say(lambda: told(so_far))
-
-
-def _advice(run: algorithms.Run, examples: Examples) -> str:
-    made = f"{counted(run.corrections, 'correction')} in {counted(run.cycles, 'cycle')}"
-    count = len(examples.in_order)
-    return out_of_budget(run.reason, made, run.mistakes or 0, count, "rosenblatt.separability")
+        self._set_weights(run.hypothesis, run.mean and run.mean.after(before))

@@ -1,18 +1,18 @@
-"""The checker of proofs, which believes nothing but whole numbers.
+"""The checker of proofs, which trusts nothing but integers.
 
-z_n = y_n·(x0, x_n) are the signed examples. Two kinds of evidence carry every verdict:
+z_n = y_n·(x0, x_n) are the signed examples. Two kinds of evidence support every verdict:
 
 * weights w, with the sign of every product w·z_n;
-* multipliers λ > 0 on some rows with Σ λ z = 0: then no w has w·z > 0 on all of these rows,
-  for λ·(w·z) would sum to something positive, and it sums to zero.
+* conflicts: multipliers λ > 0 on some rows with Σ λ z = 0. No w has w·z > 0 on all of these rows,
+  because λ·(w·z) would then have a positive sum, and the sum is zero.
 
-Rows of the second kind block one another: they cost every w a mistake. Disjoint such sets add up;
-sets that overlap are weighed at the leaves of a tree (`tree.py`). What a walk through all cells
-showed has no evidence but another walk, and is refused unless one is asked for.
+Every w makes a mistake in each conflict. Disjoint conflicts add up; conflicts that overlap are
+weighted at the leaves of a tree (`tree.py`). A claim shown by an enumeration of all cells has no
+evidence but another enumeration, and is refused unless one is requested.
 
-Floating-point numbers are exact fractions, so everything here is a question about integers.
-Rows are gone through in blocks, wherever these are; arrays in memory are one block.
-This file imports nothing of the solver, but for a walk that is asked for.
+Floating-point numbers are exact fractions, so every check here is one of integers. Rows come in
+blocks, wherever these are; arrays in memory are one block. This file imports nothing of the
+solvers, except for an enumeration that is requested.
 """
 
 from __future__ import annotations
@@ -27,111 +27,116 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.blocks import Blocks, Work, take
+from rosenblatt.blocks import Blocks, Pick, Picked, Work
 from rosenblatt.costs import Costs, power_of
-from rosenblatt.errors import quoted
+from rosenblatt.errors import quote
+from rosenblatt.evidence.certificate import (
+    VERDICTS,
+    Conflict,
+    ProofError,
+    Vector,
+    no_such_row,
+    parse_claim,
+)
 from rosenblatt.evidence.integers import (
     Total,
-    added,
-    combined,
+    add_totals,
     dimension_of,
     integer_rows,
-    merged,
+    merge_duplicates,
     product_signs,
     rank_at_least,
     row_codes,
     same_numbers,
+    sum_multiples,
     sum_of_rows,
     unit_of,
 )
-from rosenblatt.evidence.parts import VERDICTS, Part, ProofError, Vector, claimed, no_such_row
-from rosenblatt.examples import Examples, Pick, Picked
-from rosenblatt.words import counted
+from rosenblatt.examples import Examples
+from rosenblatt.text import plural
 
 if TYPE_CHECKING:
     from rosenblatt.evidence.proof import Proof
 
-WALK = "cells"
+CELLS = "cells"
 
 
-def check_kinds(proof: Proof) -> None:
-    """x0 is a finite float, and all other numbers are Python's whole numbers, which none rounds."""
+def check_types(proof: Proof) -> None:
+    """Check that x0 is a finite float and that all other numbers are Python integers."""
     if not isinstance(proof.x0, float) or not math.isfinite(proof.x0):
-        raise ProofError(f"x0 is a finite float, not {quoted(proof.x0)}.")
+        raise ProofError(f"x0 must be a finite float, not {quote(proof.x0)}.")
     if type(proof.labels) is not int or proof.labels in (1, 2) or proof.labels < 0:
-        raise ProofError(f"labels are three or more, not {quoted(proof.labels)}.")
-    whole = [("weights", proof.weights), *(("rows", group) for group in proof.alike)]
-    whole += [] if proof.tree is None else proof.tree.numbers()
-    for part in proof.parts:
-        whole += [("rows", part.rows), ("multipliers", part.multipliers), ("rest", (part.rest,))]
-    for name, numbers in whole:
+        raise ProofError(f"the number of labels must be at least 3, not {quote(proof.labels)}.")
+    integers = [("weights", proof.weights), *(("rows", group) for group in proof.duplicates)]
+    integers += [] if proof.tree is None else proof.tree.numbers()
+    for one in proof.conflicts:
+        integers += [("rows", one.rows), ("multipliers", one.multipliers), ("rest", (one.rest,))]
+    for name, numbers in integers:
         if not set(map(type, numbers)) <= {int}:
             wrong = next(v for v in numbers if type(v) is not int)
-            raise ProofError(f"{name} are whole numbers; {quoted(wrong)} is none.")
+            raise ProofError(f"{name} must be integers, and {quote(wrong)} is not one.")
 
 
 def check_x0(proof: Proof, x0: float) -> None:
-    """The proof is about the constant feature that the data have."""
+    """Check that the proof is about the constant feature that the data have."""
     if proof.x0 != x0:
-        raise ProofError(f"the proof takes x0 = {proof.x0!r}, the data x0 = {x0!r}.")
+        raise ProofError(f"the proof has x0 = {proof.x0!r}, the data have x0 = {x0!r}.")
 
 
 def _check_shape(proof: Proof) -> None:
-    """The evidence is of the kind that its claim needs."""
-    if proof.claim not in VERDICTS:
-        _check_shape_of_mistakes(proof)
+    """Check that the evidence is of the kind that its claim needs."""
+    about_mistakes = proof.claim not in VERDICTS
+    if proof.weights and (about_mistakes or proof.claim == "inseparable"):
+        raise ProofError(f"a proof of {quote(proof.claim)} has no weights, but this one has some.")
+    others = proof.tree is not None or proof.duplicates
+    if not about_mistakes:
+        count = int(proof.claim != "separable")
+        if proof.claim != "inseparable" and not proof.weights:
+            raise ProofError(f"a proof of {proof.claim!r} needs weights, but this one has none.")
+        if len(proof.conflicts) != count:
+            raise ProofError(
+                f"a proof of {proof.claim!r} has {plural(count, 'conflict')}, but this one has "
+                f"{len(proof.conflicts)}."
+            )
+        if others or proof.sample_weight_digest or proof.enumeration:
+            raise ProofError(
+                f"a proof of {proof.claim!r} has no tree, no duplicates, no sample weights and no "
+                "enumeration."
+            )
         return
-    needs_weights, parts = proof.claim != "inseparable", int(proof.claim != "separable")
-    if needs_weights and not proof.weights:
-        raise ProofError(f"a proof of {proof.claim!r} needs weights, and this one has none.")
-    if proof.weights and not needs_weights:
-        raise has_weights(proof)
-    if len(proof.parts) != parts:
-        raise ProofError(f"a proof of {proof.claim!r} has {counted(parts, 'set')} of multipliers.")
-    if proof.tree is not None or proof.alike or proof.prices or proof.walk:
-        raise ProofError(f"a proof of {proof.claim!r} has no tree, nothing alike and no walk.")
-
-
-def _check_shape_of_mistakes(proof: Proof) -> None:
-    if proof.weights:
-        raise has_weights(proof)
-    if claimed(proof.claim, bool(proof.prices)) is None or bool(proof.parts) == bool(proof.walk):
+    claimed = parse_claim(proof.claim, bool(proof.sample_weight_digest))
+    if claimed is None or bool(proof.conflicts) == bool(proof.enumeration):
         raise cannot_prove(proof)
-    if proof.walk and (proof.walk != WALK or proof.tree is not None or proof.alike):
-        raise ProofError(f"{quoted(proof.walk)} is not a walk without anything else.")
-    if any(part.rest for part in proof.parts) and (proof.tree or proof.alike or proof.prices):
-        raise ProofError("only one set alone, of rows that cost 1 each, has a rest.")
-
-
-def has_weights(proof: Proof) -> ProofError:
-    """What is wrong with weights beside a claim that sets of multipliers prove alone."""
-    return ProofError(f"a proof of {quoted(proof.claim)} has no weights, and this one has some.")
+    if proof.enumeration and (proof.enumeration != CELLS or others):
+        raise ProofError(f"{quote(proof.enumeration)} is not an enumeration alone.")
+    if any(one.rest for one in proof.conflicts) and (others or proof.sample_weight_digest):
+        raise ProofError("only a single conflict, of rows that cost 1 each, can have a rest.")
 
 
 def cannot_prove(proof: Proof) -> ProofError:
-    """What is wrong with evidence that does not suit its claim."""
-    return ProofError(f"{quoted(proof.claim)} is not a claim that {proof.size} can prove.")
+    """Return the error for evidence that does not suit its claim."""
+    return ProofError(f"{quote(proof.claim)} is not a claim that {proof.size} can prove.")
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
-    """The answers of all rows, a bit each, and the shape of the data: how a fingerprint begins."""
+class PackedLabels:
+    """The labels of all rows, one bit each, and the shape of the data."""
 
     n: int
     d: int
     x0: float
-    bits: tuple[tuple[int, NDArray[np.uint8]], ...]  # rows of each block, their answers packed
+    bits: tuple[tuple[int, NDArray[np.uint8]], ...]  # rows per block, and their labels packed
 
     @classmethod
-    def joined(cls, parts: Sequence[Answered]) -> Answered:
-        """The blocks' own, put together."""
+    def joined(cls, parts: Sequence[PackedLabels]) -> PackedLabels:
+        """Join those of all blocks."""
         if not parts:
             raise ValueError("there are no rows.")
         n, bits = sum(part.n for part in parts), tuple(b for part in parts for b in part.bits)
         return cls(n, parts[0].d, parts[0].x0, bits)
 
     def digest(self) -> Any:
-        """The fingerprint begun: what comes before the codes of the rows."""
+        """Return the digest that the fingerprint continues with the codes of the rows."""
         x0 = self.x0 + 0.0  # -0.0 is 0.0 here, too
         digest = hashlib.sha256(f"{self.n} {self.d} {x0.hex()}".encode())
         for count, packed in self.bits:
@@ -141,26 +146,26 @@ class Answered:
 
 
 def fingerprint(examples: Examples) -> str:
-    """A digest of the numbers and answers, the same for dense, CSR, float32 and float64."""
-    digest = answers_of(examples, 0).digest()
+    """Return a digest of numbers and labels, the same for dense, CSR, float32 and float64."""
+    digest = pack_labels(examples, 0).digest()
     digest.update(row_codes(examples))
     return str(digest.hexdigest())
 
 
-def answers_of(block: Examples, first: int) -> Answered:
-    """The answers of one block."""
-    return Answered(block.n, block.d, block.x0, ((block.n, np.packbits(block.y > 0)),))
+def pack_labels(block: Examples, first: int) -> PackedLabels:
+    """Return the labels of one block."""
+    return PackedLabels(block.n, block.d, block.x0, ((block.n, np.packbits(block.y > 0)),))
 
 
-class Prices:
-    """Sample weights, added block by block: their digest, and the unit they are in."""
+class WeightDigest:
+    """A digest of sample weights, block by block, and the largest unit that divides them."""
 
     def __init__(self) -> None:
-        self.power: int | None = None
+        self.power: int | None = None  # of two: the unit
         self.sum = hashlib.sha256()
 
-    def add(self, weights: NDArray[np.float64] | None) -> Prices:
-        """Add those of the next rows."""
+    def add(self, weights: NDArray[np.float64] | None) -> WeightDigest:
+        """Add the weights of the next rows."""
         if weights is not None:
             self.sum.update((weights + 0.0).data)
             power = power_of(weights)
@@ -168,171 +173,175 @@ class Prices:
         return self
 
     @property
-    def digest(self) -> str:
-        """That of all; empty where there are none."""
+    def text(self) -> str:
+        """The digest of all weights, or an empty text without weights."""
         return "" if self.power is None else self.sum.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What all rows say to a proof, found out in one pass over their blocks."""
+    """All that a proof needs to know about the rows, from one pass over their blocks."""
 
     proof: Proof
     n: int
     data: str  # the fingerprint of the rows
-    prices: Prices  # their weights, where the proof has any
-    listed: Picked  # the rows that it names
-    rest: Total  # the sum of the others, where they have one too; its unit suits all
-    positive: bool  # whether any w·z is
-    wrong: ProofError | None  # about the first product that is not as it must be
-    also: list[tuple[Any, ...]]  # what other works gave in the same pass, block by block
+    sample_weights: WeightDigest  # where the proof is about any
+    listed: Picked  # the rows that the proof names
+    rest: Total  # the sum of all other rows, where they have a multiplier; its unit suits all rows
+    positive: bool  # whether w·z > 0 for any row
+    wrong: ProofError | None  # about the first product with the wrong sign
+    also: list[tuple[Any, ...]]  # results of additional work in the same pass, block by block
 
     @classmethod
     def of(
         cls,
         proof: Proof,
         blocks: Blocks,
-        answered: Answered | None = None,
+        labels: PackedLabels | None = None,
         also: tuple[Work[Any], ...] = (),
         anew: bool = False,
     ) -> Evidence:
-        """Go through the rows; their answers, if they are not known yet, take another pass.
+        """Make one pass over the rows, and another for their labels if they are not given.
 
-        Codes of rows that were made before are believed, unless they are to be made anew.
+        With `anew`, codes of rows are computed again rather than taken from the cache.
         """
-        check_kinds(proof)
-        answered = answered or Answered.joined(list(blocks.each(answers_of)))
-        check_x0(proof, answered.x0)
-        numbers = sorted(n for n in _named(proof) if 0 <= n < answered.n)
-        work = _Look(proof, np.array(numbers, dtype=np.intp), also, anew)
-        digest, prices, found = answered.digest(), Prices(), []
+        check_types(proof)
+        labels = labels or PackedLabels.joined(list(blocks.each(pack_labels)))
+        check_x0(proof, labels.x0)
+        named = {n for one in proof.conflicts for n in one.rows}
+        named.update(n for group in proof.duplicates for n in group)
+        named.update(() if proof.tree is None else proof.tree.nodes)  # negative ones are no rows
+        numbers = sorted(n for n in named if 0 <= n < labels.n)
+        work = _BlockEvidence(proof, np.array(numbers, dtype=np.intp), also, anew)
+        digest, sample_weights, found = labels.digest(), WeightDigest(), []
         for codes, weights, *others in blocks.each(work):
             digest.update(codes)
-            prices.add(weights)
+            sample_weights.add(weights)
             found.append(others)
         positive, wrong, listed, rest, more = (list(one) for one in zip(*found, strict=True))
         return cls(
             proof,
-            answered.n,
+            labels.n,
             digest.hexdigest(),
-            prices,
+            sample_weights,
             listed[0].joined(listed[1:]),
-            added(rest),
+            add_totals(rest),
             any(positive),
             next((error for error in wrong if error is not None), None),
             more,
         )
 
     def check(self) -> bool:
-        """Whether it proves the claim: True, or ProofError."""
+        """Return True if the evidence proves the claim; else raise ProofError."""
         proof = self.proof
         self._check_form()
-        if proof.walk:
+        if proof.enumeration:
             raise ProofError(
-                "a walk through all cells showed this: only another walk confirms it. Give "
-                "again=True."
+                "an enumeration of all cells showed this, and only another enumeration confirms "
+                "it. Give again=True."
             )
-        for part in proof.parts:
-            check_sum(part, self.listed, self.rest, self._called)
+        for one in proof.conflicts:
+            check_sum(one, self.listed, self.rest, self._column_name)
         if proof.claim == "inseparable":
-            self._check_span(proof.parts[0])
+            self._check_span(proof.conflicts[0])
         if proof.claim not in VERDICTS:
             self._check_mistakes()
         if self.wrong is not None:
             raise self.wrong
         if proof.weights and not self.positive:
-            raise ProofError("no row has w·z > 0: the weights prove nothing.")
+            raise ProofError("no row has w·z > 0, so the weights prove nothing.")
         return True
 
-    def check_walk(self, blocks: Blocks) -> bool:
-        """Whether another walk through all cells confirms the claim: True, or ProofError."""
+    def check_by_enumeration(self, blocks: Blocks) -> bool:
+        """Return True if another enumeration of all cells confirms the claim; else raise."""
         from rosenblatt.algorithms.cells import none_by_walking
 
         self._check_form()
-        examples = take(blocks, range(self.n)).examples
-        if not self.proof.prices:
+        examples = blocks.take(range(self.n)).examples
+        if not self.proof.sample_weight_digest:
             examples = replace(examples, weights=None)
-        none = none_by_walking(merged(examples), self._need)
+        none = none_by_walking(merge_duplicates(examples), self._need)
         if none is None:
-            raise ProofError("the data have too many rows or columns to walk through all cells.")
+            raise ProofError("the data are too large for an enumeration of all cells.")
         if not none:
-            raise ProofError(f"{quoted(self.proof.claim)}: the walk found a line that makes fewer.")
+            raise ProofError(
+                f"{quote(self.proof.claim)}: the enumeration found a line that makes fewer."
+            )
         return True
 
     def _check_form(self) -> None:
-        """The evidence is about these weights, and of the kind that its claim needs."""
+        """Check the evidence but for its sums and products: weights, duplicates, row numbers."""
         proof = self.proof
         _check_shape(proof)
-        if proof.prices and not self.prices.digest:
+        if proof.sample_weight_digest and not self.sample_weights.text:
             raise ProofError("this is a proof about sample weights: give those it was made with.")
-        if proof.prices and self.prices.digest != proof.prices:
+        if proof.sample_weight_digest and self.sample_weights.text != proof.sample_weight_digest:
             raise ProofError("this is a proof about other sample weights.")
-        _check_alike(proof.alike, self.n)
+        _check_duplicates(proof.duplicates, self.n)
         _check_numbers(proof, self.n)
 
     @property
     def _need(self) -> int:
-        """What mistakes are to cost, in whole numbers of the unit."""
-        cost = claimed(self.proof.claim, bool(self.proof.prices)) or Fraction(0)
-        return math.ceil(cost / Fraction(2) ** (self.prices.power or 0))
+        """The cost of mistakes that is claimed, in units of the weights, rounded up."""
+        cost = parse_claim(self.proof.claim, bool(self.proof.sample_weight_digest)) or Fraction(0)
+        return math.ceil(cost / Fraction(2) ** (self.sample_weights.power or 0))
 
     def _check_mistakes(self) -> None:
-        """The sets prove what mistakes cost: on their own, or by the tree."""
+        """Check that the conflicts prove the cost of mistakes, alone or by the tree."""
         proof, need, costs = self.proof, self._need, self._costs()
         if proof.tree is None:
-            sure = sum(min(costs[n] for n in part.rows) for part in proof.parts)
-            if sure != need:
+            if sum(min(costs[n] for n in one.rows) for one in proof.conflicts) != need:
                 raise cannot_prove(proof)
-        elif wrong := proof.tree.fault([part.rows for part in proof.parts], costs, need):
+        elif wrong := proof.tree.fault([one.rows for one in proof.conflicts], costs, need):
             raise ProofError(
                 f"the tree does not hold: {wrong.before}", wrong.rows, f"{wrong.after}."
             )
 
     def _costs(self) -> dict[int, int]:
-        """What each row costs that can be named: where some are alike, the first of them."""
+        """Return the cost of each listed row; the first of duplicate rows has their total."""
         numbers, examples = self.listed.numbers.tolist(), self.listed.examples
-        if not self.proof.prices:
+        if not self.proof.sample_weight_digest:
             examples = replace(examples, weights=None)
-        each = Costs.of(examples, self.prices.power).each.tolist()
+        each = Costs.of(examples, self.sample_weights.power).each.tolist()
         costs = dict(zip(numbers, each, strict=True))
-        _check_equal(self.proof.alike, self.listed)
-        for first, *others in self.proof.alike:
+        _check_equal(self.proof.duplicates, self.listed)
+        for first, *others in self.proof.duplicates:
             costs[first] += sum(map(costs.pop, others))
         return costs
 
-    def _called(self, j: int) -> str:
+    def _column_name(self, j: int) -> str:
         x0 = bool(self.proof.x0)
         return "x0" if x0 and j == 0 else f"column {j - x0}"
 
-    def _check_span(self, part: Part) -> None:
-        """No w has w·z ≥ 0 everywhere and > 0 somewhere.
+    def _check_span(self, conflict: Conflict) -> None:
+        """Check that no w has w·z ≥ 0 everywhere and > 0 somewhere.
 
-        Such a w has w·z = 0 on all rows of the part. If these are all rows, or if their rank is
-        the dimension, nothing is left for it. A rank modulo a prime is never too large.
+        Such a w has w·z = 0 on all rows of the conflict. If these are all rows, or if their rank is
+        the dimension, there is no such w. A rank modulo a prime is never too large.
         """
-        if part.rest or len(part.rows) == self.n:
+        if conflict.rest or len(conflict.rows) == self.n:
             return
         examples = self.listed.examples
         dimension = dimension_of(examples)
         rank = rank_at_least(integer_rows(examples, range(examples.n)))
         if rank < dimension:
             raise ProofError(
-                f"the rows with multipliers have rank {rank}, not {dimension}: some w may be zero "
-                "on them and positive on others."
+                f"the rows with multipliers have rank {rank}, not {dimension}, so some w may be "
+                "zero on them and positive on others."
             )
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
-    """The work of `Evidence.of` on a block."""
+class _BlockEvidence:
+    """The work of `Evidence.of` on one block."""
 
     proof: Proof
-    numbers: NDArray[np.intp]  # of the rows that it names
+    numbers: NDArray[np.intp]  # of the rows that the proof names
     also: tuple[Work[Any], ...]
-    anew: bool  # whether to believe no codes of rows
+    anew: bool  # whether to compute the codes of rows again
 
     def __call__(self, block: Examples, first: int) -> tuple[Any, ...]:
-        block, proof = merged(block), self.proof
+        block, proof = merge_duplicates(block), self.proof
         positive, wrong = False, None
         if proof.weights:
             try:
@@ -341,12 +350,12 @@ class _Look:
             except ProofError as error:
                 wrong = error
         listed = Pick(self.numbers)(block, first)
-        if any(part.rest for part in proof.parts):
+        if any(one.rest for one in proof.conflicts):
             rest = sum_of_rows(block, without=listed.numbers - first)
         else:
             rest = [0] * dimension_of(block), unit_of(listed.examples)
         codes = row_codes(replace(block) if self.anew else block)
-        weights = block.weights if proof.prices else None
+        weights = block.weights if proof.sample_weight_digest else None
         also = tuple(work(block, first) for work in self.also)
         return codes, weights, positive, wrong, listed, rest, also
 
@@ -354,13 +363,13 @@ class _Look:
 def check_products(
     weights: Sequence[int], examples: Examples, *, strict: bool, first: int = 0
 ) -> bool:
-    """No w·z_n is negative, and if strict none is zero; returns whether any is positive.
+    """Check that no w·z_n is negative and, if strict, none is zero; return if any is positive.
 
     `first` is the number of the first row.
     """
     if len(weights) != dimension_of(examples):
         need = dimension_of(examples)
-        raise ProofError(f"{counted(len(weights), 'weight')} given; the data need {need}.")
+        raise ProofError(f"{plural(len(weights), 'weight')} given, but the data need {need}.")
     positive = False
     for start, signs in product_signs(weights, examples):
         wrong = np.flatnonzero(signs <= 0 if strict else signs < 0)
@@ -372,54 +381,47 @@ def check_products(
     return positive
 
 
-def _named(proof: Proof) -> set[int]:
-    """The numbers of all rows that a proof names."""
-    named = {n for part in proof.parts for n in part.rows}
-    named.update(n for group in proof.alike for n in group)
-    return named if proof.tree is None else named.union(n for n in proof.tree.nodes if n >= 0)
-
-
 def _check_numbers(proof: Proof, n_rows: int) -> None:
-    """Each part has rows that are there, in one part once, each with a positive integer.
+    """Check that conflicts have existing rows, each once, with positive multipliers.
 
-    With a tree they may be in several parts.
+    Without a tree conflicts are disjoint.
     """
-    others = {n for group in proof.alike for n in group[1:]}
+    others = {n for group in proof.duplicates for n in group[1:]}
     seen: set[int] = set()
-    for part in proof.parts:
+    for one in proof.conflicts:
         seen = seen if proof.tree is None else set()
-        for n in part.rows:
+        for n in one.rows:
             if not 0 <= n < n_rows:
                 raise no_such_row(n)
             if n in seen:
                 raise ProofError("", n, " is used twice.")
             if n in others:
-                raise ProofError("", n, " is alike to one before it, which stands for it.")
+                raise ProofError("", n, " equals an earlier row, which stands for it.")
             seen.add(n)
-        if len(part.rows) != len(part.multipliers) or not part.rows:
-            raise ProofError("a set of multipliers has one for each of its rows, and has rows.")
-        for n, m in zip(part.rows, part.multipliers, strict=True):
+        if len(one.rows) != len(one.multipliers) or not one.rows:
+            raise ProofError("a conflict must have rows, and one multiplier per row.")
+        for n, m in zip(one.rows, one.multipliers, strict=True):
             if m <= 0:
                 raise ProofError("", n, ": its multiplier is not a positive integer.")
-        if part.rest < 0 or (part.rest and len(proof.parts) > 1):
-            raise ProofError("the multiplier of the rest is not a positive integer, or 0.")
+        if one.rest < 0 or (one.rest and len(proof.conflicts) > 1):
+            raise ProofError("the multiplier of the rest must be 0, or positive in one conflict.")
 
 
-def _check_alike(groups: Sequence[Vector], n_rows: int) -> None:
-    """Groups have two rows or more, in order, and no row is in two."""
+def _check_duplicates(groups: Sequence[Vector], n_rows: int) -> None:
+    """Check that groups have at least two rows, in order, and no row is in two."""
     seen: set[int] = set()
     for group in groups:
         if len(group) < 2 or list(group) != sorted(set(group)):
-            raise ProofError("rows that are alike are two or more, each once and in order.")
+            raise ProofError("a group of equal rows must have two or more, each once, in order.")
         if group[0] < 0 or group[-1] >= n_rows:
             raise no_such_row(group[0] if group[0] < 0 else group[-1])
         if twice := seen.intersection(group):
-            raise ProofError("", min(twice), " is in two groups of rows that are alike.")
+            raise ProofError("", min(twice), " is in two groups of equal rows.")
         seen.update(group)
 
 
 def _check_equal(groups: Sequence[Vector], listed: Picked) -> None:
-    """The rows of a group are equal in every number and in the answer."""
+    """Check that the rows of each group are equal in every number and in the label."""
     if not groups:
         return
     examples, sizes = listed.examples, [len(group) for group in groups]
@@ -429,14 +431,16 @@ def _check_equal(groups: Sequence[Vector], listed: Picked) -> None:
     if not same.all():
         at = int(same.argmin())
         first, other = listed.numbers[models[at]], listed.numbers[rows[at]]
-        raise ProofError("", (int(first), int(other)), " are not alike.")
+        raise ProofError("", (int(first), int(other)), " are not equal.")
 
 
-def check_sum(part: Part, listed: Picked, rest: Total, called: Callable[[int], str]) -> None:
-    """Σ λ z = 0, column by column, in integers: over the rows listed, and the rest at once."""
+def check_sum(
+    conflict: Conflict, listed: Picked, rest: Total, column_name: Callable[[int], str]
+) -> None:
+    """Check that Σ λ z = 0 in every column: the listed rows, and the sum of the rest."""
     others, unit = rest
-    places = np.searchsorted(listed.numbers, part.rows)
-    sums = combined(part.multipliers, listed.examples, places, unit)
+    places = np.searchsorted(listed.numbers, conflict.rows)
+    sums = sum_multiples(conflict.multipliers, listed.examples, places, unit)
     for j, (s, other) in enumerate(zip(sums, others, strict=True)):
-        if s + part.rest * other:
-            raise ProofError(f"the sum of multipliers times rows is not zero in {called(j)}.")
+        if s + conflict.rest * other:
+            raise ProofError(f"the sum of multipliers times rows is not zero in {column_name(j)}.")

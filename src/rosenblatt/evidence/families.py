@@ -1,174 +1,327 @@
-"""What a regression asks: its columns and answers, as signed rows that a family makes of them.
+"""Sign the rows of a regression according to its family, and name its coefficients.
 
-Along a direction γ in which the likelihood never falls, z·γ ≥ 0 for every row z:
+Along a direction γ in which the likelihood never falls, z·γ ≥ 0 for every signed row z:
 
-* binomial: z is x where the answer is yes and -x where it is no; a share between 0 and 1 is both,
-  and pins x·γ to 0;
+* binomial: z is x where the label is yes and -x where it is no; a proportion between 0 and 1 is
+  both, and pins x·γ to 0;
 * Poisson, and every count with a log link: z is -x where the count is 0, and x is pinned where
   it is more;
-* multinomial: a row for each rival, x in the place of the answer and -x in that of the rival.
-  The first label is the reference: it has no place, its coefficients are 0.
+* multinomial: one row per competing label, x in the block of the row's own label and -x in that
+  of the other. The first label is the reference: it has no block, its coefficients are 0;
+* ordinal (proportional odds): x·γ lies between the thresholds below and above the row's label,
+  one row for each of the two;
+* Cox: x·γ of an event is at least that of every row in its risk set. Each row is compared with
+  the last event before it, and each event time with the next one; all other pairs are sums of
+  these. Tied events are pinned to one another, whether ties are treated as Breslow or as Efron;
+* conditional: x·γ of every case is at least that of every control in its matched set;
+* log-binomial (relative risks): x·β is a log probability and never above 0, so x·γ is pinned where
+  the label is yes or a proportion, and z is -x where it is no: the cone of the Poisson.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.adapters import read_statsmodels
-from rosenblatt.blocks import AgainstRivals
-from rosenblatt.checks import one_of, row_weights
-from rosenblatt.errors import RowError, quoted, with_index_labels
+from rosenblatt.checks import encode_signs, index_labels, one_class_labels, one_of, row_weights
+from rosenblatt.errors import RowError, quote
 from rosenblatt.examples import (
     Examples,
     JointExamples,
     as_table,
-    labels_of,
-    one_or_two_labels,
-    signs,
+    kesler_rows,
 )
 from rosenblatt.messages import Message, Parameter
-from rosenblatt.tables import as_column, column_names
-from rosenblatt.words import column_called, listed
+from rosenblatt.rownames import FROM_ZERO, RowNames
+from rosenblatt.tables import as_column, numbers_in
+from rosenblatt.text import join_words, plural
 
-FAMILIES = ("binomial", "poisson", "multinomial")
+if TYPE_CHECKING:
+    pass
+
+FAMILIES = (
+    "binomial", "poisson", "multinomial", "ordinal", "cox", "conditional", "log-binomial"
+)  # fmt: skip
+NO_INTERCEPT = ("ordinal", "cox", "conditional")  # an intercept would not be identified
 SIGNS = np.array([-1, 1])
 SHARES = (
-    "For successes and failures give the share of successes in each row, successes / (successes + "
-    "failures)"
+    "For successes and failures give both as two columns, or the share of successes in each row"
 )
+UNFITTED = {
+    "log-binomial": "estimates of relative risks are not fitted here; fit the model without the "
+    "rows .rows in a package that keeps every fitted probability at most 1."
+}
 INTERCEPT = "(intercept)"
-MANY_DUMMIES = 64  # from so many on they are kept sparse
+MANY_DUMMIES = 64  # more columns of dummies are kept sparse
+MOST_PAIRS = 50_000_000  # pairs of a case and a control
 
 Name = str | tuple[Any, str]
 Mask = NDArray[np.bool_]
+Ints = NDArray[np.intp]
+NO_ROWS: Ints = np.empty(0, dtype=np.intp)
 
 
 class Constraints(NamedTuple):
-    """Rows z = y·x that ask for γ·z ≥ 0, and which of them are pinned to γ·z = 0."""
+    """Rows z = y·x that require γ·z ≥ 0, and a mask of those that require γ·z = 0."""
 
-    examples: Examples  # without an x0 of their own: an intercept is a column
+    examples: Examples  # their x0 is 0, because an intercept is a column
     pinned: Mask
 
 
 class Design(NamedTuple):
-    """The columns of a regression with their names, the intercept first where there is one."""
+    """Columns of a regression and their names, the intercept first if there is one."""
 
     X: Any
     names: tuple[str, ...]
 
 
+class RiskSets(NamedTuple):
+    """Event times of a Cox regression, numbered by stratum and time."""
+
+    times: Ints  # event time of each signed row; -1 for a row that only ties columns together
+    last: Ints  # for each event time, the last event time of its stratum
+    events: Ints  # rows of the data with an event
+    event_times: Ints  # event time of each of them
+
+
+class Observations(NamedTuple):
+    """Data that the likelihood of a regression is computed from."""
+
+    X: Any
+    y: NDArray[np.float64]  # shares, counts, indices of labels, or two columns: time and event
+    rows: Ints  # row of the data, from 0, of each row of X
+    weights: NDArray[np.float64] | None = None
+    groups: Ints | None = None  # matched sets or strata
+    pairs: tuple[Ints, Ints] | None = None  # the rows of X that each signed row compares
+    offset: NDArray[np.float64] | None = None
+    efron: bool = True  # whether a Cox regression treats ties as Efron, not as Breslow
+    unfitted: str = ""  # why the estimates cannot be fitted
+
+
 @dataclass(frozen=True, eq=False)
 class Question:
-    """The signed rows of a regression, and the names of its coefficients."""
+    """Signed rows of a regression, and the names of its coefficients."""
 
     family: str
     fit_intercept: bool
-    constraints: Constraints
-    owners: NDArray[np.intp]  # the row of the data, from 0, that each signed row came from
-    names: tuple[Name, ...]  # one for each coefficient
+    constraints: Constraints  # may have further columns after the named ones
+    owners: Ints  # row of the data, from 0, that each signed row belongs to; -1 for none
+    names: tuple[Name, ...]  # one per coefficient
+    n_rows: int  # number of rows of the data that are part of the regression
+    partners: Ints | None = None  # other row of each pair, if the family compares pairs
+    risk: RiskSets | None = None
+    notes: tuple[Message, ...] = ()  # hints, without a full stop
+    left_out: Ints = field(default_factory=lambda: NO_ROWS)  # rows with a missing value
+    row_names: RowNames = FROM_ZERO
+    data: Observations | None = None
 
     @property
     def columns(self) -> dict[str, list[int]]:
-        """The columns of the regression, each with its coefficients: one, or one for a label."""
+        """Indices of the coefficients of each column: one, or one per label."""
         places: dict[str, list[int]] = {}
         for j, name in enumerate(self.names):
             places.setdefault(name if isinstance(name, str) else name[1], []).append(j)
         return places
 
+    def rows_of(self, chosen: Mask, *, later: bool = False) -> Ints:
+        """Return the rows of the data that the chosen signed rows belong to.
 
-def question(
-    X: Any, y: Any, family: str | None, fit_intercept: bool, sample_weight: Any
-) -> Question:
-    """Ask about X and y, or where there is no y about a model of statsmodels."""
-    if y is not None:
-        with with_index_labels(X):
-            design = design_of(X, fit_intercept)
-            return question_of(design, y, family or "binomial", fit_intercept, sample_weight)
-    model = read_statsmodels(X, family)
-    if sample_weight is None:
-        sample_weight = model.weights
-    return question_of(Design(model.X, model.names), model.y, model.family, False, sample_weight)
+        For Cox these are the events whose risk set a chosen signed row is about. With `later`,
+        earlier events of the stratum are included, because their risk sets contain the same rows.
+        """
+        chosen = chosen & (self.owners >= 0)
+        if self.risk is None:
+            rows = [self.owners[chosen]]
+            rows += [] if self.partners is None else [self.partners[chosen]]
+            return np.unique(np.concatenate(rows))
+        times, last, events, event_times = self.risk
+        hit = np.zeros(len(last), dtype=bool)
+        hit[times[chosen]] = True
+        if later:
+            following = np.where(hit, np.arange(len(last)), len(last))
+            hit = np.minimum.accumulate(following[::-1])[::-1] <= last
+        return np.sort(events[hit[event_times]])
+
+
+class Rows(NamedTuple):
+    """Signed rows that a family derives from a design, and the rows that they belong to."""
+
+    X: Any
+    sign: NDArray[np.int8]
+    pinned: Mask
+    owners: Ints
+    names: tuple[Name, ...]
+    y: NDArray[np.float64]
+    pairs: tuple[Ints, Ints] | None = None
+    partners: Ints | None = None
+    risk: RiskSets | None = None
+    note: str = ""
 
 
 def question_of(
-    design: Design, y: Any, family: str, fit_intercept: bool, sample_weight: Any = None
+    design: Design,
+    y: Any,
+    family: str,
+    fit_intercept: bool,
+    sample_weight: Any = None,
+    groups: Any = None,
+    positions: Ints | None = None,
 ) -> Question:
-    """Ask about a regression; rows of weight 0 are not part of it."""
+    """Sign the rows of a design, leaving out rows of weight 0.
+
+    `positions` are the rows of the data that the rows of the design are, if not all are in it.
+    """
     one_of("family", family, FAMILIES)
     X, names = design
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(
-            f"two columns of the regression are called {quoted(twice)}; rename one of them."
-        )
     n = X.shape[0]
-    kept = np.arange(n)
+    if family in ("binomial", "log-binomial") and as_column(y).shape == (n, 2):
+        y, trials = _to_shares(y)
+        sample_weight = trials * (1 if sample_weight is None else row_weights(sample_weight, n))
+    kept, weights = np.arange(n), None
     if sample_weight is not None:
-        kept = np.flatnonzero(row_weights(sample_weight, n) > 0)
+        weights = row_weights(sample_weight, n)
+        kept = np.flatnonzero(weights > 0)
+        weights = weights[kept]
         if len(kept) == 0:
             raise ValueError("every sample_weight is zero; give a positive weight to some rows.")
-    answers = _answers(y, n)[kept]
-    X = X if len(kept) == n else X[kept]
+        X = X[kept]
+    codes = _number_groups(groups, n, family)
+    codes = None if codes is None else codes[kept]
     try:
-        if family == "multinomial":
-            rows, owners, labels = _against_rivals(X, answers)
+        if family == "cox":
+            time, event = _read_survival(y, n)
+            rows = _sign_cox(X, names, time[kept], event[kept], codes)
+        elif family == "ordinal":
+            rows = _sign_ordinal(X, names, _find_declared_levels(y), _read_target(y, n)[kept])
+        elif family == "conditional":
+            rows = _sign_conditional(X, names, _read_target(y, n)[kept], codes)
+        elif family == "multinomial":
+            rows = _sign_multinomial(X, names, _read_target(y, n)[kept])
         else:
-            sign, pinned = (_binomial if family == "binomial" else _poisson)(answers)
+            labels = _read_target(y, n)[kept]
+            sign, pinned = (_sign_poisson if family == "poisson" else _sign_binomial)(labels)
+            shares = family != "poisson" and not pinned.any()
+            pinned = sign > 0 if family == "log-binomial" else pinned
+            numbers = (sign > 0).astype(np.float64) if shares else labels.astype(np.float64)
+            rows = Rows(X, sign, pinned, np.arange(len(kept)), names, numbers)
     except RowError as bad:
-        raise bad.moved(kept) from None
-    if family == "multinomial":
-        pairs = tuple((label, name) for label in labels[1:] for name in names)
-        constraints = Constraints(rows, np.zeros(rows.n, dtype=bool))
-        return Question(family, fit_intercept, constraints, kept[owners], pairs)
-    constraints = Constraints(Examples(X, sign, SIGNS, None, 0.0), pinned)
-    return Question(family, fit_intercept, constraints, kept, names)
+        raise bad.map_rows(kept if positions is None else positions[kept]) from None
+    kept = kept if positions is None else positions[kept]
+    if len(set(rows.names)) < len(rows.names):
+        twice = next(name for i, name in enumerate(rows.names) if name in rows.names[:i])
+        raise ValueError(
+            f"two columns of the regression are called {quote(twice)}; rename one of them."
+        )
+    count = len(kept)
+    if rows.partners is not None:
+        compared = np.union1d(rows.owners, rows.partners)
+        count = int(np.count_nonzero(compared >= 0))
+    risk = rows.risk and rows.risk._replace(events=kept[rows.risk.events])
+    return Question(
+        family,
+        fit_intercept and family not in NO_INTERCEPT,
+        Constraints(Examples(rows.X, rows.sign, SIGNS, None, 0.0), rows.pinned),
+        np.where(rows.owners < 0, -1, kept[rows.owners]),
+        rows.names,
+        count,
+        None if rows.partners is None else kept[rows.partners],
+        risk,
+        (Message(rows.note),) if rows.note else (),
+        data=Observations(
+            X, rows.y, kept, weights, codes, rows.pairs, unfitted=UNFITTED.get(family, "")
+        ),
+    )
 
 
-def _answers(y: Any, n: int) -> NDArray[Any]:
-    answers = as_column(y)
-    if answers.ndim == 2 and 1 in answers.shape:
-        answers = answers.ravel()
-    if answers.shape != (n,):
-        advice = SHARES if answers.shape == (n, 2) else "Give one answer per row"
-        raise ValueError(f"X has {n} rows and y has shape {answers.shape}. {advice}.")
-    if answers.dtype == object and all(isinstance(a, Real) for a in answers):
-        return np.array(answers.tolist())  # numbers, or booleans
-    return answers
+def _number_groups(groups: Any, n: int, family: str) -> Ints | None:
+    """Return the index of the group of each row; None if no groups are given."""
+    given = Parameter("groups")
+    if groups is None:
+        if family == "conditional":
+            raise ValueError(
+                Message("the family 'conditional' needs ", given, ", the matched set of each row.")
+            )
+        return None
+    if family not in ("conditional", "cox"):
+        raise ValueError(
+            Message(
+                given,
+                f" is not used by the family {family!r}: it holds the matched sets of "
+                "'conditional' or the strata of 'cox'.",
+            )
+        )
+    column = as_column(groups)
+    if column.ndim == 2 and 1 in column.shape:
+        column = column.ravel()
+    if column.shape != (n,):
+        raise ValueError(f"X has {n} rows and groups has shape {column.shape}; give one per row.")
+    try:
+        return index_labels(column)[1]
+    except RowError as bad:
+        raise RowError("groups: the group is missing in ", bad.rows, ".") from None
 
 
-def _binomial(answers: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
-    if answers.dtype.kind in "fiu":
-        shares = _numbers(answers, "binomial")
+def _read_target(y: Any, n: int) -> NDArray[Any]:
+    """Return y as one column with a label or a number per row."""
+    column = as_column(y)
+    if column.ndim == 2 and 1 in column.shape:
+        column = column.ravel()
+    if column.shape != (n,):
+        raise ValueError(
+            f"X has {n} rows and y has shape {column.shape}; give one label or number per row."
+        )
+    if column.dtype == object and all(isinstance(cell, Real) for cell in column):
+        return np.array(column.tolist())  # numbers, or booleans
+    return column
+
+
+def _to_shares(y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Turn successes and failures into the share of successes and the number of trials."""
+    counts = _to_floats(as_column(y), "binomial")
+    negative = np.flatnonzero((counts < 0).any(axis=1))
+    if len(negative):
+        problem = ": a number of successes or failures is negative; give numbers from 0 up."
+        raise RowError("y, ", int(negative[0]), problem)
+    trials = counts.sum(axis=1)
+    if not trials.any():
+        raise ValueError("every row has 0 successes and 0 failures.")
+    shares = np.divide(counts[:, 0], trials, out=np.zeros(len(trials)), where=trials > 0)
+    between = (counts > 0).all(axis=1)  # also where the share is rounded to 0 or 1
+    return np.where(between, np.clip(shares, 1e-300, 1 - 2.0**-53), shares), trials
+
+
+def _sign_binomial(y: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
+    if y.dtype.kind in "fiu":
+        shares = _to_floats(y, "binomial")
         if ((shares >= 0) & (shares <= 1)).all():
             sign = np.where(shares > 0, 1, -1).astype(np.int8)
             return sign, (shares > 0) & (shares < 1)
-    labels, _ = labels_of(answers)
+    labels, _ = index_labels(y)
     if len(labels) > 2:
-        some = listed([quoted(label) for label in labels.tolist()], most=3)
+        some = join_words([quote(label) for label in labels.tolist()], most=3)
         raise ValueError(
             Message(
                 f"y has {len(labels)} different labels ({some}); the family 'binomial' takes two "
                 "labels, or shares from 0 to 1. ",
-                _other_family(answers, len(labels)),
+                _suggest_family(y, len(labels)),
             )
         )
-    sign, _ = signs(answers, one_or_two_labels(answers))
+    sign, _ = encode_signs(y, one_class_labels(y))
     return sign, np.zeros(len(sign), dtype=bool)
 
 
-def _other_family(answers: NDArray[Any], labels: int) -> Message:
-    """Say what to give in place of two labels: shares, or the family that suits the answers."""
+def _suggest_family(y: NDArray[Any], labels: int) -> Message:
+    """Suggest shares or another family for a y with more than two labels."""
     classes = Parameter("family", "multinomial")
-    if answers.dtype.kind not in "fiu":
+    if y.dtype.kind not in "fiu":
         return Message("Give ", classes, ".")
-    whole, several = bool((answers == np.round(answers)).all()), 2 * labels <= len(answers)
-    if (answers < 0).any():
+    whole, several = bool((y == np.round(y)).all()), 2 * labels <= len(y)
+    if (y < 0).any():
         if whole and several:
             return Message("Give ", classes, " if the numbers stand for classes.")
         return Message("No other family takes numbers below 0 that are measured.")
@@ -177,70 +330,223 @@ def _other_family(answers: NDArray[Any], labels: int) -> Message:
     return Message(f"{SHARES}; for counts of events give ", poisson, *also, ".")
 
 
-def _poisson(answers: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
-    counts = _numbers(answers, "poisson")
+def _sign_poisson(y: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
+    counts = _to_floats(y, "poisson")
     bad = np.flatnonzero(counts < 0)
     if len(bad):
-        told = f": {counts[bad[0]]:g} is not a count; give numbers from 0 up."
-        raise RowError("y, ", int(bad[0]), told)
+        problem = f": {counts[bad[0]]:g} is not a count; give numbers from 0 up."
+        raise RowError("y, ", int(bad[0]), problem)
     return np.where(counts > 0, 1, -1).astype(np.int8), counts > 0
 
 
-def _numbers(answers: NDArray[Any], family: str) -> NDArray[np.float64]:
+def _to_floats(y: NDArray[Any], family: str) -> NDArray[np.float64]:
     try:
-        numbers = answers.astype(np.float64)
+        numbers = y.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"y is not numbers, which family {family!r} needs.") from None
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):
-        told = f": {numbers[bad[0]]} is not a number; drop the row."
-        raise RowError("y, ", int(bad[0]), told)
+        problem = f": {numbers[bad[0]]} is not a number; drop the row."
+        raise RowError("y, ", int(bad[0]), problem)
     return numbers
 
 
-def _against_rivals(X: Any, answers: NDArray[Any]) -> tuple[Examples, NDArray[np.intp], list[Any]]:
-    """A row for each row and rival label, the row that each is of, and the labels."""
-    labels, codes = labels_of(answers)
+def _sign_multinomial(X: Any, names: tuple[str, ...], y: NDArray[Any]) -> Rows:
+    """Sign one row per competing label: x in the block of its own label, -x in the other."""
+    labels, codes = index_labels(y)
     if len(labels) < 2:
         raise ValueError(
-            f"y has only one label, {quoted(labels[0])}; a multinomial needs two or more."
+            f"y has only one label, {quote(labels[0])}; a multinomial needs two or more."
         )
     joint = JointExamples(X, codes.astype(np.int32), labels, None, 0.0)
+    signed = kesler_rows(joint, reduced=True)
     owners = np.repeat(np.arange(len(codes)), len(labels) - 1)
-    return AgainstRivals(joint, reduced=True).written(), owners, labels.tolist()
+    pairs = tuple((label, name) for label in labels.tolist()[1:] for name in names)
+    numbers = codes.astype(np.float64)
+    return Rows(signed.X, signed.y, np.zeros(signed.n, dtype=bool), owners, pairs, numbers)
 
 
-def design_of(X: Any, fit_intercept: bool = True) -> Design:
-    """Take an array, a CSR matrix or a frame as a design.
+def _find_declared_levels(y: Any) -> NDArray[Any] | None:
+    """Return the levels of an ordered category in order; None for any other column."""
+    kind = getattr(y, "dtype", None)
+    if getattr(kind, "ordered", False) or type(kind).__name__ == "Enum":
+        return as_column(kind.categories)  # type: ignore[union-attr]
+    return None
 
-    Columns of text or categories become a dummy for each level but the first, which is the
-    reference; without intercept the first such column keeps all its levels. Columns without
-    names are called x1, x2, …
 
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"age": [31.0, 45.0, 52.0], "town": ["Bonn", "Kiel", "Bonn"]})
-    >>> design_of(frame).names
-    ('(intercept)', 'age', 'town[Kiel]')
+def _sign_ordinal(
+    X: Any, names: tuple[str, ...], levels: NDArray[Any] | None, y: NDArray[Any]
+) -> Rows:
+    """Require x·β of each row between the thresholds of its label: θ[k-1] ≤ x·β ≤ θ[k]."""
+    labels, codes = index_labels(y)
+    if levels is not None:
+        place = {label: k for k, label in enumerate(levels.tolist())}
+        order = sorted(range(len(labels)), key=lambda k: place[labels[k]])
+        labels, codes = labels[order], np.argsort(order)[codes]
+    if len(labels) < 2:
+        raise ValueError(
+            f"y has only one level, {quote(labels[0])}; the family 'ordinal' needs two or more."
+        )
+    above, below = np.flatnonzero(codes < len(labels) - 1), np.flatnonzero(codes > 0)
+    owners = np.concatenate((above, below))
+    at = np.concatenate((codes[above], codes[below] - 1))
+    thresholds = encode_dummies(at, len(labels) - 1, 0)
+    sign = np.repeat(np.array([1, -1], dtype=np.int8), [len(above), len(below)])
+    by_row = np.argsort(owners, kind="stable")
+    table = join_columns([thresholds, -X[owners]])[by_row]
+    levels_named = [str(label) for label in labels.tolist()]
+    named = tuple(f"{a}|{b}" for a, b in pairwise(levels_named))
+    pinned = np.zeros(len(owners), dtype=bool)
+    numbers = codes.astype(np.float64)
+    return Rows(table, sign[by_row], pinned, owners[by_row], named + names, numbers)
+
+
+def _read_survival(y: Any, n: int) -> tuple[NDArray[np.float64], Mask]:
+    """Read time and event from two columns or the fields of a structured array."""
+    column = as_column(y)
+    if column.dtype.names is not None and len(column.dtype.names) == 2:
+        fields = sorted(column.dtype.names, key=lambda name: column.dtype[name].kind == "b")
+        column = np.column_stack([column[name].astype(object) for name in fields])
+    if column.shape != (n, 2):
+        raise ValueError(
+            f"X has {n} rows and y has shape {column.shape}; the family 'cox' needs two columns in "
+            "y, the time and whether there was an event (1) or not (0)."
+        )
+    time, event = _to_floats(column[:, 0], "cox"), _to_floats(column[:, 1], "cox")
+    if (time < 0).any():
+        row = int((time < 0).argmax())
+        raise RowError("y, ", row, f": the time {time[row]:g} is negative; give times from 0 up.")
+    wrong = (event != 0) & (event != 1)
+    if wrong.any():
+        row = int(wrong.argmax())
+        problem = f": the event is {event[row]:g}; give 1 for an event and 0 where there was none."
+        raise RowError("y, ", row, problem)
+    return time, event == 1
+
+
+def _sign_cox(
+    X: Any, names: tuple[str, ...], time: NDArray[np.float64], event: Mask, strata: Ints | None
+) -> Rows:
+    """Compare each row with the last event before it, and each event time with the next."""
+    if not event.any():
+        raise ValueError("no row has an event; a Cox regression needs one at least.")
+    strata = np.zeros(len(time), dtype=np.intp) if strata is None else strata
+    # Sort by stratum and time, with events before other rows of the same time.
+    order = np.lexsort((~event, time, strata))
+    numbers = np.column_stack((time, event)).astype(np.float64)
+    time, event, strata = time[order], event[order], strata[order]
+    new = np.ones(len(time), dtype=bool)
+    new[1:] = (time[1:] != time[:-1]) | (strata[1:] != strata[:-1])
+    firsts = np.flatnonzero(event & new)  # one event for each time
+    current = np.cumsum(event & new) - 1  # the last event time up to each row
+    known = (current >= 0) & (strata == strata[firsts[current]])
+    follows = known.copy()
+    follows[firsts] = False
+    chained = np.flatnonzero(strata[firsts[1:]] == strata[firsts[:-1]])
+    winners = np.concatenate((firsts[current[follows]], firsts[chained]))
+    losers = np.concatenate((np.flatnonzero(follows), firsts[chained + 1]))
+    tied = event[losers]
+    tied[np.count_nonzero(follows) :] = False
+    table, ties = _subtract_rows(X, order[winners], order[losers])
+    extra = np.full(ties, -1)
+    ends = np.append(np.flatnonzero(np.diff(strata[firsts])), len(firsts) - 1)
+    risk = RiskSets(
+        np.concatenate((current[winners], extra)),
+        ends[np.searchsorted(ends, np.arange(len(firsts)))],
+        order[event],
+        current[event],
+    )
+    owners = np.concatenate((order[winners], extra))
+    pinned = np.concatenate((tied, np.ones(ties, dtype=bool)))
+    pairs = order[winners], order[losers]
+    positive = np.ones(len(owners), np.int8)
+    return Rows(table, positive, pinned, owners, names, numbers, pairs, risk=risk)
+
+
+def _sign_conditional(X: Any, names: tuple[str, ...], y: NDArray[Any], codes: Ints | None) -> Rows:
+    """Compare every case with every control of its matched set."""
+    assert codes is not None
+    sign, pinned = _sign_binomial(y)
+    if pinned.any():
+        row = int(pinned.argmax())
+        raise RowError("y, ", row, ": the family 'conditional' needs 0 or 1, not a proportion.")
+    order = np.lexsort((-sign, codes))
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    cases = np.add.reduceat(sign[order] > 0, starts, dtype=np.intp)
+    controls = np.diff(starts, append=len(order)) - cases
+    alone = (cases == 0) | (controls == 0)
+    if alone.all():
+        raise ValueError("no group has both a case and a control; nothing can be estimated.")
+    if int(cases @ controls) > MOST_PAIRS:
+        k = int((cases * controls).argmax())
+        raise ValueError(
+            f"a group has {cases[k]:,} cases and {controls[k]:,} controls, more pairs than can be "
+            "compared; split it into smaller groups."
+        )
+    pairs = [
+        (np.repeat(order[start : start + a], b), np.tile(order[start + a : start + a + b], a))
+        for start, a, b in zip(starts.tolist(), cases.tolist(), controls.tolist(), strict=True)
+        if a and b
+    ]
+    winners, losers = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    table, ties = _subtract_rows(X, winners, losers)
+    note = ""
+    if alone.any():
+        rows = plural(int((cases + controls)[alone].sum()), "row")
+        have = plural(int(alone.sum()), "group has", "groups have")
+        note = f"{have} only cases or only controls and {rows}, which no estimate depends on"
+    extra = np.full(ties, -1)
+    return Rows(
+        table,
+        np.ones(len(winners) + ties, np.int8),
+        np.repeat([False, True], [len(winners), ties]),
+        np.concatenate((winners, extra)),
+        names,
+        (sign > 0).astype(np.float64),
+        (winners, losers),
+        np.concatenate((losers, extra)),
+        note=note,
+    )
+
+
+def _subtract_rows(X: Any, a: Ints, b: Ints) -> tuple[Any, int]:
+    """Return X[a] - X[b] exactly, and the number of rows and columns that this adds.
+
+    Rounding errors are kept in extra columns at the end. For each of them an extra row at the end
+    makes its coefficient equal to that of the column that it belongs to.
     """
-    if column_names(X) is not None and not hasattr(X, "tocsr"):
-        tables = list(_of_frame(X, keep_all=not fit_intercept))
-    else:
-        table = as_table(X)
-        tables = [(table, [f"x{j}" for j in range(1, table.shape[1] + 1)])]
-    names = tuple(name for _, some in tables for name in some)
-    return as_design(_joined([table for table, _ in tables]), names, fit_intercept)
+    X = X.astype(np.float64)
+    left, right = X[a], -X[b]
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = left + right
+        part = total - left
+        lost = (left - (total - part)) + (right - part)
+    if not np.isfinite(numbers_in(total)).all():
+        raise ValueError("differences of rows overflow float64; divide the largest column by 2.")
+    places = np.unique(lost.nonzero()[1])
+    if len(places) == 0:
+        return total, 0
+    width, count = X.shape[1], len(places)
+    ties = np.zeros((count, width + count))
+    ties[np.arange(count), places] = 1.0
+    ties[np.arange(count), width + np.arange(count)] = -1.0
+    table = join_columns([total, lost[:, places]])
+    if isinstance(table, np.ndarray):
+        return np.vstack((table, ties)), count
+    from scipy import sparse
+
+    return sparse.vstack((table, sparse.csr_array(ties)), format="csr"), count
 
 
 def as_design(X: Any, names: tuple[str, ...], fit_intercept: bool) -> Design:
-    """Numbers with their names as a design, with a column of ones if asked for."""
+    """Return columns and their names as a design, with a column of ones if requested."""
     if not fit_intercept:
         return Design(X, names)
-    return Design(_joined([np.ones((X.shape[0], 1)), X]), (INTERCEPT, *names))
+    return Design(join_columns([np.ones((X.shape[0], 1)), X]), (INTERCEPT, *names))
 
 
-def _joined(tables: list[Any]) -> Any:
+def join_columns(tables: list[Any]) -> Any:
+    """Join tables side by side: dense if all of them are, else as a CSR array."""
     if all(isinstance(table, np.ndarray) for table in tables):
         return np.ascontiguousarray(np.hstack(tables), dtype=np.float64)
     from scipy import sparse
@@ -249,55 +555,8 @@ def _joined(tables: list[Any]) -> Any:
     return as_table(joined.astype(np.float64))
 
 
-def _of_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
-    """The columns of a frame of any kind as numbers, each with the names of these."""
-    import pyarrow as pa
-
-    from rosenblatt.read.columns import arrow_table
-
-    try:
-        X = arrow_table(X)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as trouble:
-        raise ValueError(
-            f"X: {trouble.args[-1]}; make every cell of it a number, or every cell text."
-        ) from None
-    kinds = pa.types
-    categories = (kinds.is_dictionary, kinds.is_string, kinds.is_large_string, kinds.is_string_view)
-    for i, name in enumerate(X.column_names):
-        column = X.column(i)
-        if any(test(column.type) for test in categories):
-            codes, levels = _levels(name, column)
-            dummies = _dummies(codes, len(levels), 0 if keep_all else 1)
-            yield dummies, [f"{name}[{level}]" for level in levels[0 if keep_all else 1 :]]
-            keep_all = False
-        else:
-            yield as_table(pa.table({name: column})), [name]
-
-
-def _levels(name: str, column: Any) -> tuple[NDArray[np.intp], list[str]]:
-    """The level of each cell, and the levels that occur: as declared, or in sort order."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if column.null_count:
-        row = int(np.flatnonzero(pc.is_null(column).to_numpy(zero_copy_only=False))[0])
-        told = f", {column_called(name)}: there is nothing; drop the row or fill it in."
-        raise RowError("X, ", row, told)
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    declared = pa.types.is_dictionary(column.type)
-    coded = column if declared else column.dictionary_encode()
-    codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
-    levels = [str(level) for level in coded.dictionary.to_pylist()]
-    order = np.unique(codes).tolist()
-    if not declared:
-        order.sort(key=levels.__getitem__)
-    places = np.zeros(len(levels), dtype=np.intp)
-    places[order] = np.arange(len(order))
-    return places[codes], [levels[k] for k in order]
-
-
-def _dummies(codes: NDArray[np.intp], count: int, first: int) -> Any:
+def encode_dummies(codes: NDArray[np.intp], count: int, first: int) -> Any:
+    """Return a column of zeros and ones per level, from level `first` on."""
     from scipy import sparse
 
     n = len(codes)

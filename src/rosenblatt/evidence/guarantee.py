@@ -1,4 +1,4 @@
-"""The guarantee: R, rho, R²/rho², and the two inequalities of its proof along a trace."""
+"""The convergence theorem: R, rho, R²/rho², and the two inequalities of its proof."""
 
 from __future__ import annotations
 
@@ -9,45 +9,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.blocks import AgainstRivals
-from rosenblatt.evidence.integers import merged, not_below
-from rosenblatt.evidence.signed import (
+from rosenblatt.evidence.integers import merge_duplicates, round_up_length
+from rosenblatt.evidence.signedrows import (
     Floats,
-    bound_of,
     least_margin,
     lengths_and_columns,
-    look_at,
-    near_one,
+    novikoff_bound,
+    scale_near_one,
     scaled_radius,
-    whole_of,
+    summarize,
+    to_integers,
 )
-from rosenblatt.examples import Examples, JointExamples
-from rosenblatt.replay import run_along
-from rosenblatt.trace import Trace
-from rosenblatt.words import card, corrections, counted
+from rosenblatt.examples import Examples, JointExamples, KeslerRows
+from rosenblatt.text import describe_update_bound, plural, render_card
+from rosenblatt.trace import Trace, run_along
 
-WORTH_SAYING = 10.0  # scaling is worth a word when it divides the bound by so much
+WORTH_SAYING = 10.0  # scaling is advised where it divides the bound by this
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """How many corrections PLA can need from w(0) = 0: at most R²/rho².
+    """Upper bound R²/rho² on the number of updates of PLA from w(0) = 0.
 
     Parameters
     ----------
     radius : float
-        R, the length of the longest tall example.
+        R, the length of the longest augmented example.
     margin : float
-        rho, the distance of the nearest tall example from w_f; not positive where w_f is wrong.
+        rho, the margin of w_f: not positive if w_f misclassifies an example.
     scaled : Guarantee, optional
-        The same line's guarantee if each column were divided by its largest entry.
+        The guarantee of the same line if each column were divided by its largest entry.
 
     Examples
     --------
     >>> Guarantee(radius=2.0, margin=0.5).bound
     16.0
     >>> print(Guarantee(radius=2.0, margin=-0.5))
-    no guarantee: these weights do not answer every example rightly
+    no guarantee: these weights misclassify an example
     """
 
     radius: float
@@ -56,15 +54,17 @@ class Guarantee:
 
     @property
     def bound(self) -> float | None:
-        """R²/rho², or None where the weights prove nothing."""
-        return bound_of(self.radius, self.margin)
+        """R²/rho², or None if the weights misclassify an example."""
+        return novikoff_bound(self.radius, self.margin)
 
     def __str__(self) -> str:
         if self.margin == 0:
-            return "no guarantee: the margin is 0, or too small for floats"
+            return "no guarantee: the margin is 0 or underflows float64"
         if self.bound is None:
-            return "no guarantee: these weights do not answer every example rightly"
-        plain = f"{corrections(self.bound)} (R = {self.radius:.6g}, rho = {self.margin:.6g})"
+            return "no guarantee: these weights misclassify an example"
+        plain = (
+            f"{describe_update_bound(self.bound)} (R = {self.radius:.6g}, rho = {self.margin:.6g})"
+        )
         return plain if self.advice is None else f"{plain}; {self.advice}"
 
     def _repr_html_(self) -> str:
@@ -75,17 +75,17 @@ class Guarantee:
         if self.advice is not None:
             facts.append(("advice", self.advice))
         held = self.bound is not None and math.isfinite(self.bound)
-        promise = f"PLA from w = 0 needs {corrections(self.bound)}" if self.bound else ""
-        return card(promise if held else str(self).split(" (")[0].capitalize(), facts)
+        promise = f"PLA from w = 0 needs {describe_update_bound(self.bound)}" if self.bound else ""
+        return render_card(promise if held else str(self).split(" (")[0].capitalize(), facts)
 
     @property
     def advice(self) -> str | None:
-        """What scaling the columns would do to the bound, where it is worth a word."""
+        """Advice to scale the columns, where that would lower the bound much."""
         before, after = self.bound, None if self.scaled is None else self.scaled.bound
         if before is None or after is None or before < WORTH_SAYING * after:
             return None
         return (
-            f"rho/R is tiny ({self.margin / self.radius:.2g}): the features come on very different "
+            f"rho/R is tiny ({self.margin / self.radius:.2g}): the features have very different "
             "scales, and dividing each column by its largest entry would lower the bound "
             f"from {before:,.0f} to {after:,.0f}"
         )
@@ -117,15 +117,15 @@ class Squeeze:
 
     @property
     def inner_holds(self) -> NDArray[np.bool_]:
-        """At which t the inner product has grown as fast as the proof says."""
-        slack = _rounding(self.inner_least, self.inner)
-        return np.asarray(self.inner >= self.inner_least - slack)
+        """For each t, whether the inner product has grown as fast as the proof says."""
+        bound = _rounding_bound(self.inner_least, self.inner)
+        return np.asarray(self.inner >= self.inner_least - bound)
 
     @property
     def squared_holds(self) -> NDArray[np.bool_]:
-        """At which t the length has grown no faster than the proof says."""
-        slack = _rounding(self.squared_most, self.squared)
-        return np.asarray(self.squared <= self.squared_most + slack)
+        """For each t, whether the length has grown no faster than the proof says."""
+        bound = _rounding_bound(self.squared_most, self.squared)
+        return np.asarray(self.squared <= self.squared_most + bound)
 
     @property
     def holds(self) -> bool:
@@ -136,8 +136,8 @@ class Squeeze:
         last = len(self.squared) - 1
         above = "≥" if self.inner_holds[-1] else "<"
         below = "≤" if self.squared_holds[-1] else ">"
-        return card(
-            f"The squeeze of {counted(last, 'correction')}",
+        return render_card(
+            f"The squeeze of {plural(last, 'update')}",
             [
                 ("both inequalities", "hold at every t" if self.holds else "do not hold"),
                 ("w_f·w(T)", f"{self.inner[-1]:.6g} {above} {self.inner_least[-1]:.6g}"),
@@ -156,22 +156,22 @@ def guarantee(
     intercept_scaling: float = 1.0,
     sample_weight: Any = None,
 ) -> Guarantee:
-    """What the convergence theorem promises, given weights that answer every example rightly.
+    """Compute the bound of the convergence theorem from weights that separate the examples.
 
     Parameters
     ----------
-    X, y : arrays, sparse matrix or frame, and answers
+    X, y : arrays, sparse matrix or frame, and labels
         The examples.
     weights : array
-        Any tall w_f, w0 first (no w0 without intercept); of more than two labels a row for each.
-        R is then the length of the longest row against a rival, x in the place of its label and
-        -x in that of the rival.
+        Any augmented weights w_f, w0 first (no w0 without intercept); with more than two labels
+        one row per label. R is then the length of the longest row of Kesler's construction, x in
+        the place of its label and -x in that of a competing class.
     fit_intercept : bool, default=True
-        Whether the examples have an x0.
+        Whether the weights have an intercept w0.
     intercept_scaling : float, default=1.0
-        x0, as it was while learning.
+        The constant feature x0 used in training.
     sample_weight : sequence, optional
-        Weights of the rows while learning; the theorem then holds for the rows scaled by them.
+        Weights of the rows in training; the theorem then holds for rows scaled by them.
 
     Examples
     --------
@@ -180,54 +180,54 @@ def guarantee(
     1.8888888888888888
     """
     x0 = float(intercept_scaling) if fit_intercept else 0.0
-    examples = merged(JointExamples.from_arrays(X, y, x0=x0, one_class=True))
+    examples = merge_duplicates(JointExamples.from_arrays(X, y, x0=x0, one_class=True))
     if sample_weight is not None:
         examples = examples.weighted(sample_weight, stream=True)
-    w = with_slot(examples, weights)
-    if isinstance(examples, JointExamples):
+    w = add_bias_slot(examples, weights)
+    if examples.multiclass:
         return guarantee_of(examples, w)
-    look = look_at(examples)
+    look = summarize(examples)
     promise = guarantee_of(examples, w)
     radius = scaled_radius(look, examples, weights=examples.weights)
-    margin = look.scaled_margin(promise.margin, near_one(examples.tall(w)))
+    margin = look.scaled_margin(promise.margin, scale_near_one(examples.to_augmented(w)))
     return replace(promise, scaled=Guarantee(radius, margin))
 
 
 def guarantee_of(examples: Examples, w: Floats) -> Guarantee:
-    """R of the examples and rho of a w with its w0 slot; weights scale the examples."""
-    if isinstance(examples, JointExamples):
+    """Compute R of the examples and rho of weights with a w0 slot, for weighted examples."""
+    if examples.multiclass:
         flat = np.append(0.0, w if examples.x0 else w[:, 1:])
-        each = list(AgainstRivals(examples).each(lambda rows, _: guarantee_of(rows, flat)))
+        each = list(KeslerRows(examples).each(lambda rows, _: guarantee_of(rows, flat)))
         return Guarantee(max(g.radius for g in each), min(g.margin for g in each))
-    examples, lengths = merged(examples), lengths_of(examples)
+    examples, lengths = merge_duplicates(examples), lengths_of(examples)
     if examples.weights is not None:
         with np.errstate(over="ignore"):
             lengths = (lengths * examples.weights)[examples.weights > 0]
-    return Guarantee(float(lengths.max()), _margin(examples, near_one(w)))
+    return Guarantee(float(lengths.max()), _margin(examples, scale_near_one(w)))
 
 
 def _margin(examples: Examples, w: Floats) -> float:
-    """rho of a w near 1: floats say which rows may be nearest to it, integers how near they are."""
+    """Compute rho: floats find the rows that may be nearest, integers their distance."""
     unit, x0 = examples.unit, examples.x0
-    s = examples.signed_scores(examples.tall(w) / unit)
+    s = examples.signed_scores(examples.to_augmented(w) / unit)
     size = max(examples.largest, abs(x0)) / unit * float(np.abs(w).sum())
     off = 4 * (examples.longest + 3) * 2.0**-53 * size + 2.0**-900
     if examples.weights is not None:
         s, off = s * examples.weights, off * float(examples.weights.max())
         s[examples.weights == 0] = np.inf
     near = np.flatnonzero(s <= s.min() + 2 * off)
-    return least_margin(examples, whole_of(examples.tall(w)), near, examples.weights)
+    return least_margin(examples, to_integers(examples.to_augmented(w)), near, examples.weights)
 
 
 def squeeze(trace: Trace, weights: Any) -> Squeeze:
-    """Follow both inequalities of the proof along a trace.
+    """Evaluate both inequalities of the convergence proof at every t of a trace.
 
     Parameters
     ----------
     trace : Trace
-        A run of corrections, with the examples it was made on.
+        The updates of a run, with the examples it was made on.
     weights : array
-        Any tall w_f that answers every example rightly, w0 first (no w0 without intercept).
+        Augmented weights w_f that separate the examples, w0 first (no w0 without intercept).
 
     Examples
     --------
@@ -239,17 +239,17 @@ def squeeze(trace: Trace, weights: Any) -> Squeeze:
     """
     origin = trace.known_origin()
     examples, t = origin.examples, np.arange(len(trace) + 1)
-    w = held_by_floats(with_slot(examples, weights))
+    w = rescale_to_floats(add_bias_slot(examples, weights))
     promise = guarantee_of(examples, w)
     reach = origin.eta * promise.radius
     if not math.isfinite(len(t) * reach * reach):
         raise ValueError(
-            f"an example is {promise.radius:.3g} long, and ‖w(t)‖² is past all numbers; "
+            f"an example has length {promise.radius:.3g}, so that ‖w(t)‖² overflows float64; "
             "scale the columns first."
         )
     inner, squared = np.zeros(len(t)), np.zeros(len(t))
     start, w = origin.start / examples.unit, examples.flat(w)
-    made = examples.corrections(trace.examples, trace.rivals)
+    made = examples.encode_updates(trace.examples, trace.rivals)
     run_along(examples.rows(origin.eta), made, start.copy(), w, inner, squared)
     inner, squared = inner * examples.unit, squared * examples.unit * examples.unit
     size = math.hypot(*w.tolist())
@@ -264,31 +264,31 @@ def squeeze(trace: Trace, weights: Any) -> Squeeze:
     )
 
 
-def held_by_floats(w: Floats) -> Floats:
-    """Weights of a size whose products floats can hold: the same direction, by a power of two."""
-    return w if abs(math.frexp(float(np.abs(w).max()))[1]) < 300 else near_one(w)
+def rescale_to_floats(w: Floats) -> Floats:
+    """Scale weights by a power of two if their products could overflow or underflow."""
+    return w if abs(math.frexp(float(np.abs(w).max()))[1]) < 300 else scale_near_one(w)
 
 
-def with_slot(examples: Examples, weights: Any) -> Floats:
-    """Tall weights as a person gives them, with the w0 slot that the rooms use."""
+def add_bias_slot(examples: Examples, weights: Any) -> Floats:
+    """Check augmented weights of a user, and give them a w0 slot."""
     w: Floats = np.asarray(weights, dtype=np.float64)
-    shape = examples.tall(np.zeros(examples.size)).shape
+    shape = examples.to_augmented(np.zeros(examples.size)).shape
     if w.size != math.prod(shape) or not np.isfinite(w).all() or not w.any():
         wanted = " × ".join(map(str, shape))
         raise ValueError(
             f"weights must be {wanted} finite numbers, not all 0 (w0 first); got {weights!r}."
         )
-    return examples.slotted(w.reshape(shape))
+    return examples.add_slot(w.reshape(shape))
 
 
 def lengths_of(examples: Examples) -> Floats:
-    """‖x‖ of every tall example, x0 included, in a unit near the largest where it is extreme."""
+    """Return the length of every augmented example, x0 included, rounded up where extreme."""
     unit = examples.unit
-    squares, _ = lengths_and_columns(merged(examples), np.full(examples.d, 1 / unit))
+    squares, _ = lengths_and_columns(merge_duplicates(examples), np.full(examples.d, 1 / unit))
     lengths = np.sqrt(squares + (examples.x0 / unit) ** 2)
-    return lengths if unit == 1 else np.array([not_below(v, unit) for v in lengths.tolist()])
+    return lengths if unit == 1 else np.array([round_up_length(v, unit) for v in lengths.tolist()])
 
 
-def _rounding(bound: Floats, value: Floats) -> Floats:
-    """What sums of t terms in double precision may be off by."""
+def _rounding_bound(bound: Floats, value: Floats) -> Floats:
+    """Return the rounding error bound of sums of t terms in double precision."""
     return np.asarray(1e-15 * (10 + np.arange(len(bound))) * (np.abs(bound) + np.abs(value)))

@@ -1,16 +1,16 @@
-"""The fewest mistakes of any line: engines search from above and prove from below.
+"""The fewest mistakes of any linear classifier: searched from above, proved from below.
 
-An engine is a function that takes the gap and narrows it. It looks itself whether it suits the
-examples, and ends by the gap's deadline, or at once where what it does takes no time. To add one,
-write it in a file of its own and put it into `ENGINES`.
+An engine is a function that narrows the gap between the best weights found and the lower bound
+proved. Each engine checks itself whether it suits the examples, and stops at the deadline of the
+gap, or ignores it where its work takes no time. To add one, append it to `ENGINES`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -18,68 +18,85 @@ from numpy.typing import NDArray
 
 from rosenblatt.algorithms.cells import cells_bounds, cells_optimum, few_cells
 from rosenblatt.algorithms.descent import descend, sprint
-from rosenblatt.algorithms.fewest import Engine, Gap, Search, starts
-from rosenblatt.clock import NEVER, Deadline, Stopwatch
-from rosenblatt.evidence.checker import WALK
-from rosenblatt.evidence.covers import cover, coverable, offer_right
-from rosenblatt.evidence.integers import exact_products, merged, soon_done
-from rosenblatt.evidence.lowerbound import lower_bound
-from rosenblatt.evidence.parts import Part
+from rosenblatt.algorithms.fewest import Engine, Gap, Search, try_starts
+from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, Stopwatch
+from rosenblatt.costs import Costs
+from rosenblatt.evidence.certificate import Conflict
+from rosenblatt.evidence.checker import CELLS
+from rosenblatt.evidence.decision import find_conflict_or_weights
+from rosenblatt.evidence.hittingset import (
+    MOST_FEATURES,
+    narrow_by_hitting_sets,
+    offer_separator,
+    suits_hitting_sets,
+)
+from rosenblatt.evidence.integers import (
+    contradictions,
+    dimension_of,
+    exact_products,
+    is_quick,
+    merge_duplicates,
+    row_codes,
+)
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import FEW_NUMBERS, separability_of
 from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.rownames import FROM_ZERO, RowNames
-from rosenblatt.words import card, counted, is_near, no_fewer
+from rosenblatt.text import describe_lower_bound, is_close, plural, render_card
 
 Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
-BOUND_SHARE = 0.3  # of the time that is left after the sprint goes to disjoint sets
-WALK_SHARE = 0.5  # of it goes to a walk through all cells, where it may end in time
-COVER_SHARE = 0.3  # of it goes to covers at first, where others have to wait for them
-TINY, FREE_NODES = 2**9, 2**6  # so few numbers have so many nodes settled whatever the time
-LONG_WALK = 4  # features, from which on bounds come first
-SHORT_WALK = 500  # rows of fewer features: gone through before a search has found what to beat
-FEW_POINTS = 200  # in the plane, whose optimum is found whatever the time
+DISJOINT_SHARE = 0.3  # of the time left after the sprint, for disjoint conflicts
+CELLS_SHARE = 0.5  # of it, for the enumeration of all cells where that may end in time
+HITTING_SHARE = 0.3  # of it, for hitting sets at first, where other engines wait for them
+TINY, FREE_NODES = 2**9, 2**6  # this few numbers: this many nodes whatever the time limit
+FREE_ENTRIES = 2**13  # numbers that conflicts are sought among whatever the time limit
+LONG_ENUMERATION = 4  # features from which on bounds are sought before the enumeration
+SHORT_ENUMERATION = 500  # rows of fewer features: enumerated before any search
+FEW_POINTS = 200  # in the plane, whose optimum is found whatever the time limit
+NEAREST = 4096  # correctly classified rows to choose conflicts from; more would take longer
 NOW = Deadline(-math.inf)
 
 
 @dataclass(frozen=True, eq=False)
 class FewestMistakesResult:
-    """Weights with few mistakes, and how few any weights could make.
+    """Weights with few mistakes, and a lower bound on the mistakes of any weights.
 
     Parameters
     ----------
     weights : array
-        Tall w, w0 first; without intercept there is no w0.
+        Augmented weights, w0 first; without intercept there is no w0.
     mistakes : int or float
-        The rows that `weights` get wrong by their exact scores or by the rounded scores that
-        predictions are made of; with sample weights, the weight of those rows.
+        Number of rows that `weights` misclassify, by their exact scores or by the rounded scores
+        that predictions use; with sample weights, the total weight of those rows.
     lower_bound : int or float
-        No weights make fewer.
+        No weights make fewer mistakes.
     optimal : bool
-        Whether the two are the same: shown exactly, never by rounded arithmetic.
+        Whether `mistakes` equals the lower bound, shown in exact arithmetic.
     proof : Proof or None
-        Sets of rows that block one another, and a tree over them; None where there is nothing
-        to prove. `proof.check(X, y)` confirms it, with sample weights
-        `proof.check(X, y, sample_weight)`. Where only going through all lines showed the
-        optimum, the proof says so, and `proof.check(X, y, again=True)` goes through them again.
+        Conflicts and a tree over them; None where there is nothing to prove.
+        `proof.check(X, y)` confirms it, with sample weights `proof.check(X, y, sample_weight)`.
+        Where only an enumeration of all cells showed the optimum, the proof says so, and
+        `proof.check(X, y, again=True)` repeats the enumeration.
     wrong : array of int
-        The rows answered wrongly, counted from 0.
+        The misclassified rows, counted from 0.
     stop_reason : str
-        "no mistakes", "optimal", "time_limit" or "interrupted"; "floats" where lines that
-        make fewer exist, and none was found whose scores are right when floats add them up.
+        "no mistakes", "optimal", "time_limit" or "interrupted"; "floats" where some line makes
+        fewer mistakes, but no float64 weights were found that do.
     history : tuple of (seconds, mistakes, lower bound)
-        How the gap between the two became narrower, and last, when all was done. Compiling is
-        not counted. `OptimumDisplay` draws it.
+        How the gap between the two narrowed; the last entry is the end. Compilation is not
+        counted. `OptimumDisplay` draws it.
     row_names : RowNames
-        What the rows are called in sentences.
+        How sentences name the rows.
 
     Examples
     --------
     >>> import rosenblatt as rb
     >>> result = rb.fewest_mistakes([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     >>> print(result)
-    1 mistake; no line makes fewer (proved: 1 blocking set)
+    1 mistake; no line makes fewer (proof: 1 conflict)
     >>> result.proof.check([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     True
     """
@@ -95,38 +112,36 @@ class FewestMistakesResult:
     row_names: RowNames = FROM_ZERO
 
     def __str__(self) -> str:
-        made = counted(_said(self.mistakes), "mistake")
         if self.mistakes == 0:
-            return "no mistakes: a line answers every example"
-        proved = "" if self.proof is None else self.proof.size
+            return "no mistakes: a line classifies every example correctly"
+        made, least = (
+            f"{int(cost):,}" if cost == int(cost) else repr(cost)
+            for cost in (self.mistakes, self.lower_bound)
+        )
+        made, size = plural(made, "mistake"), "" if self.proof is None else self.proof.size
         if self.optimal:
-            return f"{made}; {no_fewer(proved=proved)}"
+            return f"{made}; {describe_lower_bound(proved=size)}"
         if self.stop_reason == "floats":
-            fewest = _said(self.lower_bound)
-            return f"{made}; a line can make {fewest}, but no floats were found that do"
+            return f"{made}; some line makes {least}, but no float64 weights were found that do"
         if self.lower_bound == 0:
             return f"{made}; whether a line can make none is not known"
-        if not is_near(self.lower_bound, self.mistakes):
+        if not is_close(self.lower_bound, self.mistakes):
             return f"{made}; whether a line can make fewer is not known"
-        return f"{made}; {no_fewer(_said(self.lower_bound), proved)}"
+        return f"{made}; {describe_lower_bound(least, size)}"
 
     def _repr_html_(self) -> str:
-        first = str(self)
-        facts = [("wrong", self.row_names.listed(self.wrong.tolist()))] if len(self.wrong) else []
+        first, wrong = str(self), self.wrong.tolist()
+        facts = [("misclassified", self.row_names.join(wrong))] if wrong else []
         if self.proof is not None:
             facts.append(("to check it", self.proof.how))
-        return card(first[0].upper() + first[1:], facts)
-
-
-def _said(cost: float) -> str:
-    return f"{int(cost):,}" if cost == int(cost) else repr(cost)
+        return render_card(first[0].upper() + first[1:], facts)
 
 
 def fewest_of(examples: Examples, search: Search) -> FewestMistakesResult:
-    """Search and bound the mistakes on examples.
+    """Search for weights with few mistakes, and bound the mistakes of any weights.
 
-    Where exact answers take no time, they are given whatever the time: few points in the plane,
-    few rows that few questions settle, rows that contradict one another.
+    Some small jobs ignore the time limit: few points in the plane, few rows with few nodes, and
+    equal rows with different labels.
     """
     gap = Gap(examples, search)
     for engine in ENGINES:
@@ -136,188 +151,280 @@ def fewest_of(examples: Examples, search: Search) -> FewestMistakesResult:
         except KeyboardInterrupt:
             gap.interrupted = True
     try:
-        return _result(gap)
+        return _make_result(gap)
     except KeyboardInterrupt:
         gap.interrupted = True
-        return _result(gap)
+        return _make_result(gap)
 
 
-def few_rows(gap: Gap) -> None:
-    """Ask of few rows whether some line answers them all."""
+def decide_few_rows(gap: Gap) -> None:
+    """Decide whether a line classifies all rows correctly, where they are few."""
     examples = gap.examples
-    if not _few(examples):
+    if not is_quick(examples, FEW_NUMBERS):
         return
-    answer = offer_right(gap, examples.kept, 0)
-    if answer is True:
-        gap.know(0, lambda: None, exhausted=True)  # there is nothing to prove
-    if isinstance(answer, Part):
-        cheapest = int(gap.costs.each[list(answer.rows)].min())
-        gap.know(cheapest, lambda: Proof.of_mistakes(examples, cheapest, (answer,)))
+    found = offer_separator(gap, examples.kept, 0)
+    if found is True:
+        gap.raise_bound(0, lambda: None, exhausted=True)  # there is nothing to prove
+    if isinstance(found, Conflict):
+        cheapest = int(gap.costs.each[list(found.rows)].min())
+        gap.raise_bound(cheapest, lambda: Proof.of_mistakes(examples, cheapest, (found,)))
 
 
-def few_points(gap: Gap) -> None:
-    """Go through all lines in the plane, where these are few."""
+def enumerate_few_points(gap: Gap) -> None:
+    """Enumerate all lines in the plane, where the points are few."""
     examples = gap.examples
-    in_plane = examples.d + bool(examples.x0) <= 3
-    if in_plane and len(examples.kept) <= FEW_POINTS and _few(examples):
-        _all_lines(gap, NEVER)
+    in_plane = dimension_of(examples) <= 3 and len(examples.kept) <= FEW_POINTS
+    if in_plane and is_quick(examples, FEW_NUMBERS):
+        _enumerate(gap, NEVER)
 
 
-def few_numbers(gap: Gap) -> None:
-    """Cover the blocking sets of very few rows."""
-    if soon_done(gap.examples, TINY):
-        cover(gap, NEVER, FREE_NODES)
+def hit_few_conflicts(gap: Gap) -> None:
+    """Search for hitting sets of very few rows, whatever the time limit."""
+    if is_quick(gap.examples, TINY):
+        narrow_by_hitting_sets(gap, NEVER, FREE_NODES)
 
 
-def first_questions(gap: Gap) -> None:
-    """Ask what takes no time to know: above all of rows that contradict one another."""
-    _disjoint(gap, NOW)
+def bound_quickly(gap: Gap) -> None:
+    """Bound by the disjoint conflicts that take no time, such as contradicting rows."""
+    _bound_by_disjoint(gap, NOW)
 
 
-def cells(gap: Gap) -> None:
-    """Go through all cells, where w has few dimensions."""
-    if few_cells(gap.examples) and gap.goes_on:
-        if gap.examples.d >= LONG_WALK or len(gap.examples.kept) > SHORT_WALK:
-            sprint(gap)
-        if gap.examples.d >= LONG_WALK and coverable(gap.examples):
-            cover(gap, gap.deadline.share(COVER_SHARE))
-        if gap.goes_on:
-            deadline = gap.deadline.share(WALK_SHARE)
-            if gap.examples.d >= LONG_WALK:
-                _cheap_cells(gap, deadline)
-            _all_lines(gap, deadline)
-
-
-def covers(gap: Gap) -> None:
-    """Cover blocking sets, where rows are few enough; meanwhile others search."""
-    if not coverable(gap.examples) or not gap.goes_on:
+def enumerate_cells(gap: Gap) -> None:
+    """Enumerate all cells, where w has few dimensions."""
+    if not (few_cells(gap.examples) and gap.goes_on):
         return
-    if gap.search.threads == 1:
+    long = gap.examples.d >= LONG_ENUMERATION
+    if long or len(gap.examples.kept) > SHORT_ENUMERATION:
         sprint(gap)
-        cover(gap, gap.deadline.share(COVER_SHARE))
-        descend(gap, until=gap.deadline.share(WALK_SHARE))
-        cover(gap, gap.deadline)
+    if long and suits_hitting_sets(gap.examples):
+        narrow_by_hitting_sets(gap, gap.deadline.share(HITTING_SHARE))
+    if gap.goes_on:
+        _enumerate(gap, gap.deadline.share(CELLS_SHARE), bounds_first=long)
+
+
+def hit_conflicts(gap: Gap) -> None:
+    """Search for hitting sets of conflicts, where rows are few enough, beside a descent."""
+    if not suits_hitting_sets(gap.examples) or not gap.goes_on:
         return
+    others = gap.search.threads - 1
+    if others == 0:
+        sprint(gap)
+        narrow_by_hitting_sets(gap, gap.deadline.share(HITTING_SHARE))
+        descend(gap, until=gap.deadline.share(CELLS_SHARE))
+        narrow_by_hitting_sets(gap, gap.deadline)
+        return
+
+    def search() -> None:
+        sprint(gap, others)
+        descend(gap, others)
+
     with ThreadPoolExecutor(1) as pool:
-        search = pool.submit(_search, gap, gap.search.threads - 1)
+        searching = pool.submit(search)
         try:
-            cover(gap, gap.deadline)
-            search.result()
+            narrow_by_hitting_sets(gap, gap.deadline)
+            searching.result()
         except BaseException:
             gap.interrupted = True
             raise
 
 
-def _search(gap: Gap, threads: int) -> None:
-    sprint(gap, threads)
-    descend(gap, threads)
-
-
-def disjoint_sets(gap: Gap) -> None:
-    """Look for disjoint sets of rows that block one another, where rows are many."""
-    if not coverable(gap.examples) and gap.goes_on:
-        _disjoint(gap, gap.deadline.share(BOUND_SHARE))
+def bound_many_rows(gap: Gap) -> None:
+    """Bound by disjoint conflicts, where rows are too many for hitting sets."""
+    if not suits_hitting_sets(gap.examples) and gap.goes_on:
+        _bound_by_disjoint(gap, gap.deadline.share(DISJOINT_SHARE))
 
 
 ENGINES: tuple[Engine, ...] = (
-    starts,
-    few_rows,
-    few_points,
-    few_numbers,
-    first_questions,
-    cells,
-    covers,
+    try_starts,
+    decide_few_rows,
+    enumerate_few_points,
+    hit_few_conflicts,
+    bound_quickly,
+    enumerate_cells,
+    hit_conflicts,
     sprint,
-    disjoint_sets,
+    bound_many_rows,
     descend,
 )
 
 
-def _disjoint(gap: Gap, deadline: Deadline) -> None:
+def _bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
     bound = lower_bound(gap.examples, gap.w, deadline)
     gap.interrupted = gap.interrupted or bound.interrupted
     if bound.cost > gap.bound:
-        gap.know(bound.cost, lambda: bound.proof(gap.examples), bound.cost >= gap.cost)
+        gap.raise_bound(bound.cost, lambda: bound.proof(gap.examples), bound.cost >= gap.cost)
 
 
-def _over(gap: Gap, deadline: Deadline) -> bool:
-    """Whether the time is over; who waits is told how far it is."""
-    gap.tell(0)
-    return deadline.over
+def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> None:
+    """Find the optimum by enumerating all cells, then conflicts that prove it.
 
-
-def _cheap_cells(gap: Gap, deadline: Deadline) -> None:
-    """Bounds by walks through the cells that cost little, for the walk through all may not end."""
-    examples, threads = gap.examples, gap.search.threads
-    for bound in cells_bounds(examples, gap.cost, partial(_over, gap, deadline), threads):
-        if bound > gap.bound:
-            gap.know(bound, partial(Proof.of_mistakes, examples, bound, walk=WALK))
-
-
-def _all_lines(gap: Gap, deadline: Deadline) -> None:
-    """The optimum in few dimensions; blocking sets are for those who want a proof to check.
-
-    They are looked for as long as the walk took, or until the deadline.
+    With `bounds_first`, the cells of low cost are enumerated before: all of them may take too
+    long. Conflicts are sought for as long as the enumeration took, or until the deadline.
     """
-    examples, optimum, watch = gap.examples, None, Stopwatch()
-    over = partial(_over, gap, deadline)
-    # Which of several best lines threads find first is chance: where there is time, one will do.
-    threads = 1 if deadline is NEVER else gap.search.threads
+    examples, watch, threads = gap.examples, Stopwatch(), gap.search.threads
+
+    def over() -> bool:
+        gap.report(0)
+        return deadline.over
+
+    if bounds_first:
+        for bound in cells_bounds(examples, gap.cost, over, threads):
+            if bound > gap.bound:
+                gap.raise_bound(
+                    bound, partial(Proof.of_mistakes, examples, bound, enumeration=CELLS)
+                )
+        watch = Stopwatch()
     try:
+        # Which of several best lines threads find first is chance: without a deadline, one runs.
+        threads = 1 if deadline is NEVER else threads
         optimum = cells_optimum(examples, gap.w, over, threads, gap.offer)
     except KeyboardInterrupt:
         gap.interrupted = True
+        return
     if optimum is None:
         return
     gap.done = True
     gap.offer(optimum.w)
-    if optimum.cost < gap.cost:
-        offer_right(gap, _right(examples, optimum.exact), optimum.cost)
+    if optimum.cost < gap.cost:  # rounded, the best line costs more: look for another multiple
+        common = math.lcm(*(v.denominator for v in optimum.exact))
+        exact = optimum.exact if examples.x0 else optimum.exact[1:]
+        rows = examples.kept.astype(np.intp)
+        weights = [int(v * common) for v in exact]
+        products = exact_products(weights, merge_duplicates(examples), rows.tolist())
+        offer_separator(gap, rows[[product > 0 for product in products]], optimum.cost)
     cost = min(optimum.cost, gap.cost)
-    gap.know(cost, lambda: Proof.of_mistakes(examples, cost, walk=WALK), exhausted=True)
+    gap.raise_bound(
+        cost, lambda: Proof.of_mistakes(examples, cost, enumeration=CELLS), exhausted=True
+    )
     if gap.cost == cost and cost > 0:
         as_long = deadline if deadline is NEVER else Deadline.after(watch.seconds)
-        cover(gap, as_long, FREE_NODES)
+        narrow_by_hitting_sets(gap, as_long, FREE_NODES)
 
 
-def _right(examples: Examples, w: list[Fraction]) -> NDArray[np.intp]:
-    """The rows that count and that exact weights, with a w0 slot, answer rightly."""
-    common = math.lcm(*(v.denominator for v in w))
-    whole = [int(v * common) for v in (w if examples.x0 else w[1:])]
-    rows = examples.kept.astype(np.intp)
-    products = exact_products(whole, merged(examples), rows.tolist())
-    return rows[[product > 0 for product in products]]
+@dataclass(frozen=True, eq=False)
+class LowerBound:
+    """A lower bound on the cost of mistakes: every line makes one in each disjoint conflict."""
+
+    cost: int  # in the unit of `Costs`: a count where the examples have no weights
+    conflicts: tuple[Conflict, ...] = ()
+    duplicates: tuple[tuple[int, ...], ...] = ()  # groups of equal rows, named by their first
+    interrupted: bool = False  # whether Ctrl-C ended the search
+
+    def proof(self, examples: Examples) -> Proof | None:
+        """Return the conflicts as a proof, or None where there are none."""
+        if not self.conflicts:
+            return None
+        return Proof.of_mistakes(examples, self.cost, self.conflicts, duplicates=self.duplicates)
 
 
-def _few(examples: Examples) -> bool:
-    return soon_done(examples, FEW_NUMBERS)
+def lower_bound(examples: Examples, w: Floats, deadline: Deadline = NEVER) -> LowerBound:
+    """Bound the fewest mistakes from below, starting from good weights with their w0 slot.
+
+    Equal rows with different labels are counted whatever the deadline, and few rows are searched
+    for some conflicts.
+
+    Examples
+    --------
+    >>> xor = Examples.from_arrays([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
+    >>> bound = lower_bound(xor, np.array([-0.5, 1.0, 1.0]))
+    >>> bound.cost, bound.conflicts[0].rows
+    (1, (0, 1, 2, 3))
+    """
+    found: list[DisjointConflict] = []
+    interrupted = False
+    try:
+        for one in _find_disjoint(merge_duplicates(examples), w, deadline):
+            found.append(one)  # all of it at once: Ctrl-C may come between any two lines
+    except OutOfTimeError:
+        pass
+    except KeyboardInterrupt:
+        interrupted = True
+    return LowerBound(
+        sum(cost for _, cost, _ in found),
+        tuple(conflict for conflict, _, _ in found),
+        tuple(group for _, _, groups in found for group in groups),
+        interrupted,
+    )
 
 
-def _widen(gap: Gap) -> None:
-    """Of the lines that are right about the same rows, take the one in their middle.
+DisjointConflict = tuple[Conflict, int, tuple[tuple[int, ...], ...]]  # its cost, its duplicates
 
-    Its margins are widest in proportion to what the rows cost: a dear row is the farther from it.
+
+def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterator[DisjointConflict]:
+    """Find conflicts that share no row, each with one mistake of w where possible."""
+    costs = Costs.of(examples)
+    each, total = costs.each, 0
+    free = each > 0  # rows that no conflict has yet
+    for sides in contradictions(examples, row_codes(examples), np.flatnonzero(free)):
+        # Equal rows: every line gets all rows of one label wrong. The cheaper label's cost is
+        # certain, and uses as many of the dearest rows of either label as it needs.
+        cost, groups = min(costs.total(side) for side in sides), []
+        total += cost
+        for side in sides:
+            side = side[np.argsort(-each[side], kind="stable")]
+            used = np.sort(side[np.cumsum(each[side]) - each[side] < cost])
+            free[used] = False
+            groups.append(tuple(used.tolist()))
+        conflict = Conflict(tuple(sorted(group[0] for group in groups)), (1, 1))
+        yield conflict, cost, tuple(group for group in groups if len(group) > 1)
+    wrong = Hypothesis(w, examples.x0).mistakes(examples)
+    if examples.d > MOST_FEATURES or total >= costs.total(wrong):
+        return
+    untimed = 0  # searches that ignore the deadline
+    if is_quick(examples, FREE_ENTRIES):
+        untimed = FREE_ENTRIES // (examples.n * dimension_of(examples))
+
+    def search(rows: Rows) -> DisjointConflict | None:
+        nonlocal untimed
+        untimed -= 1
+        until = NEVER if untimed >= 0 else deadline
+        until.check()
+        found = find_conflict_or_weights(examples, rows, until) if len(rows) else None
+        if not isinstance(found, Conflict):
+            return None
+        used = list(found.rows)
+        free[used] = False
+        return found, int(each[used].min()), ()
+
+    s = examples.signed_scores(examples.to_augmented(w))
+    worst = wrong[np.argsort(s[wrong])]
+    s = np.abs(s)
+    s[wrong] = s[each == 0] = np.inf  # of the other rows, those nearest to the line
+    count = min(NEAREST, int(np.isfinite(s).sum()))
+    near = np.sort(np.argpartition(s, max(count - 1, 0))[:count])
+    for m in worst[free[worst]].tolist():
+        if free[m]:
+            rows = near[free[near]]
+            if (one := search(np.append(rows[rows != m], m))) is not None:
+                yield one
+    left: Rows = np.union1d(near, wrong).astype(np.intp)
+    while (one := search(left[free[left]])) is not None:
+        yield one
+
+
+def _widen_margin(gap: Gap) -> None:
+    """Among lines that classify the same rows correctly, choose the one with the widest margin.
+
+    The margin of a row is in proportion to its sample weight.
     """
     examples = gap.examples
     rows = np.setdiff1d(examples.kept, gap.judge.wrong(gap.w)).astype(np.intp)
-    tall = examples.tall_rows(rows)
-    with np.errstate(over="ignore"):
-        if examples.weights is not None:
-            tall = (
-                tall / examples.weights[rows, None] * float(examples.weights[rows].max(initial=0))
-            )
-    if len(rows) == 0 or not np.isfinite(tall).all():
+    X = examples.augmented_rows(rows)
+    if examples.weights is not None:
+        weights = examples.weights[rows]
+        with np.errstate(over="ignore"):
+            X = X / weights[:, None] * float(weights.max(initial=0))
+    if len(rows) == 0 or not np.isfinite(X).all():
         return
-    answer = separability_of(Examples(tall, examples.y[rows], examples.labels, None, 0.0))
-    if answer.weights is not None:
-        gap.replace(examples.slotted(answer.weights))
+    found = separability_of(Examples(X, examples.y[rows], examples.labels, None, 0.0))
+    if found.weights is not None:
+        gap.replace(examples.add_slot(found.weights))
 
 
-def _result(gap: Gap) -> FewestMistakesResult:
-    """What came out."""
+def _make_result(gap: Gap) -> FewestMistakesResult:
     examples, optimal = gap.examples, gap.closed
-    if optimal and _few(examples) and not gap.interrupted:
-        _widen(gap)
+    if optimal and not gap.interrupted and is_quick(examples, FEW_NUMBERS):
+        _widen_margin(gap)
     reason = "interrupted" if gap.interrupted else "time_limit"
     if gap.cost == 0:
         reason = "no mistakes"
@@ -326,7 +433,7 @@ def _result(gap: Gap) -> FewestMistakesResult:
     bound = gap.mistakes if optimal else gap.costs.number_below(gap.bound)
     proof = gap.proof() if gap.bound > 0 else None
     return FewestMistakesResult(
-        examples.tall(gap.w),
+        examples.to_augmented(gap.w),
         gap.mistakes,
         bound,
         optimal,

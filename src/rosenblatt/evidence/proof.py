@@ -1,74 +1,76 @@
-"""A proof as data: what is claimed of a data set, and the integers that `checker.py` checks."""
+"""A proof: a claim about a data set, and the integers by which `checker.py` checks it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rosenblatt.blocks import Blocks, against_rivals, first_of
+from rosenblatt.blocks import Blocks
 from rosenblatt.costs import Costs
-from rosenblatt.errors import quoted, with_index_labels
+from rosenblatt.errors import quote, with_index_labels
+from rosenblatt.evidence.certificate import (
+    OTHER_DATA,
+    VERDICTS,
+    Conflict,
+    ProofError,
+    SavedProof,
+    Vector,
+    claim_mistakes,
+    claim_weight,
+    from_hex,
+    refuse_other_data,
+    to_hex,
+)
 from rosenblatt.evidence.checker import (
     Evidence,
-    Prices,
+    WeightDigest,
     cannot_prove,
-    check_kinds,
+    check_types,
     check_x0,
     fingerprint,
 )
-from rosenblatt.evidence.integers import merged
-from rosenblatt.evidence.parts import (
-    OTHER_DATA,
-    VERDICTS,
-    Part,
-    ProofError,
-    SealedProof,
-    Vector,
-    claim_of_mistakes,
-    claim_of_weight,
-    hexadecimal,
-    integers_of,
-    refuse_other_data,
-)
+from rosenblatt.evidence.integers import merge_duplicates
 from rosenblatt.evidence.tree import Tree
-from rosenblatt.examples import Examples, JointExamples, of_labels
+from rosenblatt.examples import Examples, JointExamples, KeslerRows
+from rosenblatt.read.inputs import read_examples
 from rosenblatt.rownames import FROM_ZERO
-from rosenblatt.words import card, counted, proof_size
+from rosenblatt.text import describe_proof_size, plural, render_card
 
-FORMATS = ("rosenblatt proof 1", "rosenblatt proof 2")  # the second may have what the first lacks
+FORMATS = ("rosenblatt proof 1", "rosenblatt proof 2")  # the second has more fields
 
 
 @dataclass(frozen=True, repr=False)
-class Proof(SealedProof):
-    """What is claimed of a data set, and the integers that prove it.
+class Proof(SavedProof):
+    """A claim about a data set, and the integers that prove it.
 
     Parameters
     ----------
     claim : str
-        "separable", "quasi-separable", "inseparable", "at least k mistakes", or, of rows with
-        sample weights, "mistakes that weigh at least" a number or a fraction.
+        "separable", "quasi-separable", "inseparable", "at least k mistakes", or, with sample
+        weights, "mistakes that weigh at least" a number or a fraction.
     data : str
         The fingerprint of the data, as `fingerprint` computes it.
     x0 : float
         The constant feature, 0.0 for none.
     weights : tuple of int
-        A positive multiple of the tall w (w0 first where there is an x0), or empty.
-    parts : tuple of Part
-        Sets of rows, each with its multipliers; disjoint where there is no tree. With more than
-        two labels they number rows against rivals; `rows` are those of the data.
+        A positive multiple of the augmented weights (w0 first where there is an x0), or empty.
+    conflicts : tuple of Conflict
+        Rows that no line classifies all correctly, with their multipliers; disjoint where there
+        is no tree. With more than two labels they number pairs of an example and a competing
+        class; `rows` are those of the data.
     tree : Tree or None
-        Which of these sets cost what in which case, for a claim about mistakes.
-    alike : tuple of tuple of int
-        Groups of rows that are equal in every number and in the answer: parts and tree name the
-        first of each, which then costs as much as all of them.
-    prices : str
-        The digest of the sample weights, or empty: then each row costs 1.
-    walk : str
-        "cells" where a walk through all cells showed the claim; then there is nothing else.
+        Weights on the conflicts and branches on rows, for a claim about mistakes.
+    duplicates : tuple of tuple of int
+        Groups of rows that are equal in every number and in the label: conflicts and tree name
+        the first of each, which then costs as much as all of them.
+    sample_weight_digest : str
+        The digest of the sample weights; empty where each row costs 1.
+    enumeration : str
+        "cells" where an enumeration of all cells showed the claim, without other evidence.
     labels : int
-        How many there are, or 0 of two: then rows are examples against rivals, as in
-        `AgainstRivals`, and the weights are those of label after label. A proof that is not of
-        "separable" has none for the first label: they are 0.
+        The number of labels, or 0 for two. With more, rows are pairs of an example and a
+        competing class, and the weights are those of label after label. Only a proof of
+        "separable" has weights for the first label; elsewhere they are 0.
 
     Examples
     --------
@@ -82,61 +84,68 @@ class Proof(SealedProof):
     >>> proof.check([[0.0], [1.0], [3.0]], y)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    rosenblatt.evidence.parts.ProofError: this is a proof about other data: ...
+    rosenblatt.evidence.certificate.ProofError: this is a proof about other data: ...
     """
 
     claim: str
     data: str
     x0: float = 1.0
     weights: Vector = ()
-    parts: tuple[Part, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
     tree: Tree | None = None
-    alike: tuple[Vector, ...] = ()
-    prices: str = ""
-    walk: str = ""
+    duplicates: tuple[Vector, ...] = ()
+    sample_weight_digest: str = ""
+    enumeration: str = ""
     labels: int = 0
 
     @classmethod
     def of_mistakes(
-        cls, examples: Examples, cost: int, parts: tuple[Part, ...] = (), **more: Any
+        cls, examples: Examples, cost: int, conflicts: tuple[Conflict, ...] = (), **more: Any
     ) -> Proof:
-        """The claim that mistakes on examples cost so much, in the unit of their `Costs`.
+        """Return the proof that mistakes cost at least `cost`, in the unit of `Costs`.
 
-        What else it rests on, `tree`, `alike` or `walk`, is given by its name.
+        The fields `tree`, `duplicates` and `enumeration` are passed by name.
         """
         if examples.weights is None:
-            claim, prices = claim_of_mistakes(cost), ""
+            claim, digest = claim_mistakes(cost), ""
         else:
-            claim = claim_of_weight(Costs.of(examples).plain(cost))
-            prices = Prices().add(examples.weights).digest
-        data = fingerprint(merged(examples))
-        return cls(claim, data, examples.x0, parts=parts, prices=prices, **more)
+            claim = claim_weight(Costs.of(examples).plain(cost))
+            digest = WeightDigest().add(examples.weights).text
+        data = fingerprint(merge_duplicates(examples))
+        return cls(claim, data, examples.x0, (), conflicts, sample_weight_digest=digest, **more)
 
     @property
     def size(self) -> str:
-        """How much evidence it holds, in words."""
+        """Size of the evidence as text, such as "1 conflict"."""
         branches = 0 if self.tree is None else self.tree.branches
-        return proof_size(len(self.weights), len(self.parts), branches)
+        return describe_proof_size(len(self.weights), len(self.conflicts), branches)
 
     @property
     def how(self) -> str:
-        """How to check it, in Python."""
-        given = "X, y, sample_weight" if self.prices else "X, y"
-        return f"proof.check({given}{', again=True' if self.walk else ''})"
+        """The Python expression that checks it."""
+        given = "X, y, sample_weight" if self.sample_weight_digest else "X, y"
+        return f"proof.check({given}{', again=True' if self.enumeration else ''})"
 
-    def check(self, X: Any, y: Any, sample_weight: Any = None, *, again: bool = False) -> bool:
+    def check(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: str | None = None,
+        again: bool = False,
+    ) -> bool:
         """Check the proof against the data in exact arithmetic.
 
         Parameters
         ----------
-        X : array, CSR matrix or frame of shape (n, d)
-            The features the proof is about.
-        y : sequence of n answers
-            The answers it is about.
+        X, y, target
+            The rows and labels the proof is about, given as they were to `separability` or
+            `fewest_mistakes`.
         sample_weight : sequence of n numbers, optional
-            The weights it is about, where its claim is what mistakes weigh.
+            The weights, where the claim is about the weight of mistakes.
         again : bool
-            Where a walk through all cells showed the claim, walk through them again: nothing
+            Whether to repeat the enumeration of all cells, where one showed the claim: nothing
             else confirms it.
 
         Returns
@@ -152,58 +161,61 @@ class Proof(SealedProof):
             labels or weights, or may be data that no proof is about: y of another length than X,
             NaN or infinity, labels of different kinds.
         """
-        check_kinds(self)
-        if sample_weight is not None and not self.prices:
-            raise ProofError("this is no proof about sample weights: check it without them.")
+        check_types(self)
+        if sample_weight is not None and not self.sample_weight_digest:
+            raise ProofError("this proof is not about sample weights: check it without them.")
         with with_index_labels(X):
             with refuse_other_data():
-                if self.labels:
-                    examples = JointExamples.from_arrays(X, y, x0=self.x0)
-                else:
-                    examples = Examples.from_arrays(X, y, x0=self.x0, one_class=True)
+                examples = read_examples(X, y, target, self._from_arrays, self.x0)[0]
                 if sample_weight is not None:
                     examples = examples.weighted(sample_weight, stream=True)
             return self.check_examples(examples, again=again)
 
+    def _from_arrays(self, X: Any, y: Any) -> Examples:
+        if self.labels:
+            return JointExamples.from_arrays(X, y, x0=self.x0)
+        return Examples.from_arrays(X, y, x0=self.x0, one_class=True)
+
     def _check_labels(self, examples: Blocks) -> bool:
         """Check a proof about more than two labels.
 
-        One example can be in several sets there, against other rivals: they add up to no claim.
+        An example can be in several conflicts, against different competing classes, so the number
+        of conflicts is no number of mistakes.
         """
-        if self.claim not in (*VERDICTS, claim_of_mistakes(1)):
+        if self.claim not in (*VERDICTS, claim_mistakes(1)):
             raise cannot_prove(self)
-        first = first_of(examples)
-        if len(first.labels) != self.labels:
-            labels = counted(self.labels or 2, "label")
-            raise ProofError(f"this is a proof about {labels}; y has others.")
+        first = examples.first()
+        if first.k != self.labels:
+            labels = plural(self.labels or 2, "label")
+            raise ProofError(f"this is a proof about {labels}, but y has {len(first.labels)}.")
         check_x0(self, first.x0)
-        rows = against_rivals(examples, reduced=self.claim != "separable")
+        rows = KeslerRows(examples, reduced=self.claim != "separable")
         try:
             return replace(self, x0=0.0, labels=0).check_examples(rows)
         except ProofError as wrong:
-            pairs = [rows.named(wrong.rows).pair(m) for m in wrong.rows]
+            pairs = [rows.name_pairs(wrong.rows).pair(m) for m in wrong.rows]
             against = "".join(f" against {first.labels[r]}" for _, r in pairs if len(pairs) == 1)
             owners = [n for n, _ in pairs]
             raise ProofError(wrong.before, owners, f"{against}{wrong.after}") from None
 
     def check_examples(self, examples: Blocks, *, again: bool = False) -> bool:
-        """Check the proof against the rows of blocks in exact arithmetic, in two passes."""
-        if self.labels or of_labels(examples):
+        """Check the proof against blocks of rows in exact arithmetic, in two passes."""
+        if self.labels or examples.multiclass:
             return self._check_labels(examples)
         evidence = Evidence.of(self, examples, anew=True)
         if evidence.data != self.data:
             raise ProofError(OTHER_DATA)
-        if self.walk and again:
-            return evidence.check_walk(examples)
+        if self.enumeration and again:
+            return evidence.check_by_enumeration(examples)
         return evidence.check()
 
-    def _content(self) -> dict[str, Any]:
-        """What its file says."""
+    def _to_dict(self) -> dict[str, Any]:
+        """Return the proof as a dict for JSON, without the checksum."""
         more: dict[str, Any] = {
-            "tree": self.tree and self.tree.content(),
-            "alike": [list(group) for group in self.alike],
-            "prices": self.prices,
-            "walk": self.walk,
+            "tree": self.tree and self.tree.to_dict(),
+            "alike": [list(group) for group in self.duplicates],
+            "prices": self.sample_weight_digest,
+            "walk": self.enumeration,
             "labels": self.labels,
         }
         more = {key: value for key, value in more.items() if value}
@@ -212,46 +224,46 @@ class Proof(SealedProof):
             "claim": self.claim,
             "data": self.data,
             "x0": self.x0.hex(),
-            "weights": hexadecimal(self.weights),
-            "parts": [part.content() for part in self.parts],
+            "weights": to_hex(self.weights),
+            "parts": [one.to_dict() for one in self.conflicts],
             **more,
         }
 
     @classmethod
-    def _built(cls, content: dict[str, Any]) -> Proof:
-        """The proof that a file says."""
+    def _from_dict(cls, content: dict[str, Any]) -> Proof:
+        """Return the proof in JSON without its checksum."""
         if content["format"] not in FORMATS:
             raise ProofError(
-                f"its format is {quoted(content['format'])}; this version of rosenblatt reads "
+                f"its format is {quote(content['format'])}; this version of rosenblatt reads "
                 f"{' and '.join(FORMATS)}."
             )
         proof = cls(
             str(content["claim"]),
             str(content["data"]),
             float.fromhex(content["x0"]),
-            integers_of(content["weights"]),
-            tuple(map(Part.of_content, content["parts"])),
-            Tree.of_content(content["tree"]) if "tree" in content else None,
+            from_hex(content["weights"]),
+            tuple(map(Conflict.from_dict, content["parts"])),
+            Tree.from_dict(content["tree"]) if "tree" in content else None,
             tuple(map(tuple, content.get("alike", ()))),
             str(content.get("prices", "")),
             str(content.get("walk", "")),
             content.get("labels", 0),
         )
-        check_kinds(proof)
+        check_types(proof)
         return proof
 
     @property
     def rows(self) -> Vector:
-        """The rows of the data that its multipliers are on, counted from 0, each once."""
+        """The rows of the data that have multipliers, counted from 0, each once."""
         others = self.labels - 1 if self.labels else 1
-        return tuple(sorted({n // others for part in self.parts for n in part.rows}))
+        return tuple(sorted({n // others for one in self.conflicts for n in one.rows}))
 
     def __repr__(self) -> str:
-        named = f" on {FROM_ZERO.listed(self.rows)}" if self.rows else ""
+        named = f" on {FROM_ZERO.join(self.rows)}" if self.rows else ""
         return f"<Proof: {self.claim}; {self.size}{named}>"
 
     def _repr_html_(self) -> str:
         facts = [("claim", self.claim), ("about the data", f"{self.data[:16]}…")]
         facts.append(("evidence", self.size))
         facts.append(("to check it", self.how))
-        return card("Proof", facts)
+        return render_card("Proof", facts)

@@ -1,10 +1,9 @@
-"""Separable or not: the decision about rows wherever they are, the widest margin, and the proof.
+"""The decision whether rows are separable, wherever they are, with the widest margin and a proof.
 
-A working set of rows is decided about in memory, exactly. A pass over all rows then looks for
-those that the answer is wrong about; they join the working set, until there are none. Where all
-rows are in memory all of them are in it from the start, and there is nothing to look for. A line
-that is right about all rows is proved by its products; rows that cannot all be right are proved
-by themselves, whatever the other rows are.
+A working set of rows is decided in memory, exactly. A pass over all rows then looks for rows on
+which the decision fails; they join the working set, until there are none. Where all rows are in
+memory, the working set is all of them. A line that classifies all rows correctly is proved by its
+products; a conflict is proved by its own rows, whatever the other rows are.
 """
 
 from __future__ import annotations
@@ -22,105 +21,101 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rosenblatt.algorithms as algorithms
-from rosenblatt.blocks import (
-    AgainstRivals,
-    Blocks,
-    BlocksAgainstRivals,
-    T,
-    Work,
-    against_rivals,
-    first_of,
-    take,
-)
+from rosenblatt.blocks import Blocks, Picked, T, Work
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
-from rosenblatt.evidence.checker import Answered, Evidence, answers_of, check_products
-from rosenblatt.evidence.decide import (
+from rosenblatt.evidence.certificate import VERDICTS, Conflict, ProofError, Vector, claim_mistakes
+from rosenblatt.evidence.checker import Evidence, PackedLabels, check_products, pack_labels
+from rosenblatt.evidence.decision import (
     ON_THE_MARGIN,
     Decision,
     Measured,
+    add_remaining_rows,
     decide,
-    measured,
-    unit_length,
-    with_the_rest,
+    measure,
+    to_unit_length,
 )
 from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.integers import (
     MOST_PAIRS,
     Total,
-    added,
+    add_totals,
     contradictions,
-    contradictions_of,
     dimension_of,
     exact_products,
+    find_contradicting_pairs,
     integer_rows,
-    merged,
-    paired,
+    is_quick,
+    merge_duplicates,
+    pair_rows,
     rank_at_least,
     row_codes,
-    soon_done,
     sum_of_rows,
 )
-from rosenblatt.evidence.nearest import Point, Telling, worst_of_parts
-from rosenblatt.evidence.parts import VERDICTS, Part, ProofError, Vector, claim_of_mistakes
+from rosenblatt.evidence.minnorm import Point, SolverProgress, find_lowest_by_part
 from rosenblatt.evidence.proof import Proof
-from rosenblatt.evidence.signed import (
+from rosenblatt.evidence.signedrows import (
     GAP,
     Alternative,
+    DataSummary,
     Floats,
-    Look,
     Scale,
-    Signed,
-    look_at,
+    SignedRows,
     scaled_radius,
-    whole_of,
+    summarize,
+    to_integers,
 )
-from rosenblatt.evidence.verdicts import TIME_OVER, Conflict, Separability
-from rosenblatt.examples import Examples, JointExamples, Picked, of_labels, picked
+from rosenblatt.evidence.verdicts import TIME_OVER, MulticlassConflict, Separability
+from rosenblatt.examples import Examples, JointExamples, KeslerRows
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.rownames import RowNames
+from rosenblatt.read.inputs import explain_parameters, read_examples
 from rosenblatt.scaling import Scaling
-from rosenblatt.words import counted
+from rosenblatt.text import plural
 
-FEW_NUMBERS = 2**13  # so few are decided about whatever the time
-PATIENCE = 16  # passes in a row that bring nothing, before rounding is to blame
-FIRST_CYCLES = 8  # of PLA, then twice as many each time
-LESS = 0.9  # times the corrections of a cycle before, or it is given up
-SOON = 1000  # cycles
+FEW_NUMBERS = 2**13  # this few are decided whatever the time limit
+PATIENCE = 16  # passes in a row without progress, before rounding is to blame
+FIRST_EPOCHS = 8  # of PLA, then twice as many each time
+LESS = 0.9  # times the updates per epoch before: PLA is given up unless it makes fewer
+MOST_EPOCHS = 1000
 MOST_WORKING = 4096  # rows of a working set, or more where there are many features
 SAMPLE = 64  # rows of a block to begin with
-MOST_NEAR = 256  # rows on the margin that a block tells
-MOST_OFF = 64  # rows off a span that a block tells
+MOST_NEAR = 256  # rows on the margin that a block reports
+MOST_OFF = 64  # rows outside a span that a block reports
 
 
 def separability(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     fit_intercept: bool = True,
     intercept_scaling: float = 1.0,
     widest: bool = True,
+    target: str | None = None,
 ) -> Separability:
-    """Decide whether a straight line can answer every example, and prove it.
+    """Decide whether a linear classifier can classify every example correctly, and prove it.
 
     Parameters
     ----------
-    X : array, CSR matrix or frame of shape (n, d)
-        The features; every float is taken as the exact fraction that it is.
-    y : sequence of n answers
-        One, two or more kinds of answer. Of more than two, it is decided whether there is a w for
-        each label with every right score the highest, and `weights` has a row for each.
+    X : array, CSR matrix, frame of shape (n, d), or path
+        The features. Every float counts as the exact fraction that it is. Text in a frame or a
+        file becomes categories or words, as `learn` reads it.
+    y : sequence of n labels, or str
+        One, two or more different labels. With more than two, the question is whether one weight
+        vector per label gives every example its highest score for its own label, and `weights`
+        has one row per label. For a frame also the name of the column with the labels.
     fit_intercept : bool, default=True
-        Whether w has a w0 with x0 = `intercept_scaling`.
+        Whether to fit an intercept w0, with x0 = `intercept_scaling`.
     intercept_scaling : float, default=1.0
         The constant feature x0.
     widest : bool, default=True
-        Whether to go on to the widest margin once some w separates; without it, `widest` of the
-        answer says whether its margin happens to be that.
+        Whether to find the widest margin. If False, the first separating w is returned, and
+        `widest` of the result says whether its margin happens to be the widest.
+    target : str, optional
+        The column with the labels, of a frame or a file.
 
     Returns
     -------
     Separability
-        The verdict, the weights, margin and bound where there are any, and the proof.
+        The verdict, the weights, margin and bound if there are any, and the proof.
 
     Examples
     --------
@@ -131,103 +126,106 @@ def separability(
     >>> round(s.bound, 1)
     85.0
     >>> rb.separability([[0.0], [1.0], [2.0]], [0, 1, 0])
-    <Separability: inseparable: no line answers every row, proved in exact arithmetic; rows 0, 1
-    and 2 cannot all be right>
+    <Separability: not separable: no line classifies rows 0, 1 and 2 all correctly (proved in exact
+    arithmetic)>
     >>> s = rb.separability([[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "c"])
-    >>> s.verdict, s.blocking[0].rows
+    >>> s.verdict, s.conflicts[0].rows
     ('quasi-separable', (0, 1, 2))
     """
     x0 = float(intercept_scaling) if fit_intercept else 0.0
-    examples = JointExamples.from_arrays(X, y, x0=x0, one_class=True)
-    return replace(separability_of(examples, widest=widest), row_names=RowNames.of(X))
+    with explain_parameters(separability):
+        examples, row_names = read_examples(
+            *(X, y, target),
+            lambda X, y: JointExamples.from_arrays(X, y, x0=x0, one_class=True),
+            x0,
+        )
+    return replace(separability_of(examples, widest=widest), row_names=row_names)
 
 
-def separability_of_labels(
-    blocks: Blocks, *, widest: bool, deadline: Deadline, known: Vector
+def _decide_multiclass(
+    blocks: Blocks, widest: bool, deadline: Deadline, known: Vector
 ) -> Separability:
-    """Decide about more than two labels, by rows against rivals.
+    """Decide about more than two labels, by the rows of Kesler's construction.
 
-    Where the rule itself soon halts there is nothing to decide, nor where weights of label after
-    label are known to separate. Else, without the first label's weights, which may be 0, there is
-    nothing that no row tells apart, and a verdict is soon found. The widest margin is that of the
-    weights of all labels.
+    There is nothing to decide if PLA soon halts, or if separating weights are known. Otherwise the
+    weights of the first label are fixed at 0, so that no direction is left on which all rows are
+    0, and a verdict is found fast. The widest margin is that of the weights of all labels.
     """
-    rows, cycles = against_rivals(blocks, reduced=True), 0
+    rows, epochs = KeslerRows(blocks, reduced=True), 0
     try:
-        if not known and isinstance(blocks, JointExamples):
-            known, cycles = soon_halted(blocks, deadline)
+        if not known and blocks.in_memory:
+            known, epochs = try_pla(blocks.first(), deadline)
     except algorithms.Interrupted as stop:
-        passes = counted(stop.run.cycles, "pass", "passes")
+        passes = plural(stop.run.epochs, "pass", "passes")
         found = Separability("undecided", 0.0, reason=f"interrupted after {passes} over the data")
-        return _of_labels(found, rows, blocks)
+        return _express_by_labels(found, rows, blocks)
     if not known:
-        found = _decided(rows, False, deadline)
+        found = _decide_two(rows, False, deadline)
         if found and found.proof is not None:
             weights = found.proof.weights
-            known = (0,) * (len(weights) // (len(first_of(blocks).labels) - 1)) + weights
+            known = (0,) * (len(weights) // (blocks.first().k - 1)) + weights
     if known:
-        rows = against_rivals(blocks)
-        found = _decided(rows, widest, deadline, known)
-    return _of_labels(replace(found, passes=found.passes + cycles), rows, blocks)
+        rows = KeslerRows(blocks)
+        found = _decide_two(rows, widest, deadline, known)
+    return _express_by_labels(replace(found, passes=found.passes + epochs), rows, blocks)
 
 
-def _of_labels(
-    found: Separability, rows: AgainstRivals | BlocksAgainstRivals, blocks: Blocks
-) -> Separability:
-    """What was found about rows against rivals, told of the labels."""
-    blocking = (m for part in found.blocking for m in part.rows)
-    known, radius = rows.named([*found.support.tolist(), *blocking]), found.radius
-    weights, proof, examples = found.weights, found.proof, known.examples
+def _express_by_labels(found: Separability, rows: KeslerRows, blocks: Blocks) -> Separability:
+    """Express a result about Kesler's rows by examples and labels."""
+    first, listed = blocks.first(), (m for one in found.conflicts for m in one.rows)
+    known, radius = rows.name_pairs([*found.support.tolist(), *listed]), found.radius
+    weights, proof = found.weights, found.proof
     if weights is not None:
-        size = weights.size // (examples.k - rows.reduced)
-        weights = np.append(np.zeros(size * rows.reduced), weights).reshape(examples.k, size)
+        size = weights.size // (first.k - rows.reduced)
+        weights = np.append(np.zeros(size * rows.reduced), weights).reshape(first.k, size)
     pairs = np.array([known.pair(m) for m in found.support], dtype=np.intp).reshape(-1, 2)
     upper = found.upper
     if rows.reduced:  # where the first label's weights are 0, margins are narrower
-        radius = math.sqrt(2.0) * max(look.radius for look in blocks.each(look_over))
+        radius = math.sqrt(2.0) * max(look.radius for look in blocks.each(summarize_block))
         upper = None
-    if proof is not None and proof.claim not in VERDICTS:  # sets may have an example in common
-        proof = replace(proof, claim=claim_of_mistakes(1), parts=proof.parts[:1])
+    if proof is not None and proof.claim not in VERDICTS:  # conflicts may share an example
+        proof = replace(proof, claim=claim_mistakes(1), conflicts=proof.conflicts[:1])
     return replace(
         found,
         weights=weights,
         radius=radius,
         upper=upper,
         support=pairs,
-        blocking=tuple(Conflict.of(part, known) for part in found.blocking),
-        proof=None if proof is None else replace(proof, x0=examples.x0, labels=examples.k),
+        conflicts=tuple(MulticlassConflict.of(one, known) for one in found.conflicts),
+        proof=None if proof is None else replace(proof, x0=first.x0, labels=first.k),
         scaled=None,
-        rivals=known,
+        label_pairs=known,
     )
 
 
-def soon_halted(examples: JointExamples, deadline: Deadline) -> tuple[Vector, int]:
-    """The weights of all labels that PLA soon halts with on scaled columns, in whole numbers.
+def try_pla(examples: Examples, deadline: Deadline) -> tuple[Vector, int]:
+    """Run PLA on scaled columns for as long as its updates get fewer.
 
-    It goes on for as long as it corrects less and less: where nothing separates, it soon corrects
-    as much as before. Rows of weight 0, which PLA would leave out, are corrected by like all
-    others. The number is that of its cycles.
+    Returns integer weights of all labels, empty unless PLA halts, and the number of epochs. Where
+    nothing separates, PLA soon makes as many updates as before. Sample weights are ignored, so
+    that rows of weight 0 count.
     """
-    start, before, made, more = None, math.inf, 0, FIRST_CYCLES
+    start, before, made, more = None, math.inf, 0, FIRST_EPOCHS
     examples, deadline = replace(examples, weights=None), deadline.share(0.5)
     scaling = Scaling.of(examples)
     scaled = scaling.apply(examples)
-    while made < SOON and not deadline.over:
+    while made < MOST_EPOCHS and not deadline.over:
         try:
             budget = algorithms.Budget(more, seconds=deadline.left)
             run = algorithms.pla(scaled, budget=budget, start=start)
         except algorithms.WeightsOverflowError:
             break
         except algorithms.Interrupted as stop:
-            whole = replace(stop.run, cycles=made + stop.run.cycles)
+            whole = replace(stop.run, epochs=made + stop.run.epochs)
             raise algorithms.Interrupted(whole) from None
-        made, start = made + run.cycles, examples.flat(run.hypothesis.w)
+        made, start = made + run.epochs, examples.flat(run.hypothesis.w)
         if run.separated:
             found = scaling.fold(run.hypothesis)
-            return (() if len(found.mistakes(examples)) else whole_of(found.tall.ravel())), made
-        if run.corrections > LESS * before * run.cycles:
+            wrong = len(found.mistakes(examples))
+            return () if wrong else to_integers(found.augmented.ravel()), made
+        if run.updates > LESS * before * run.epochs:
             break
-        before, more = run.corrections / run.cycles, 2 * more
+        before, more = run.updates / run.epochs, 2 * more
     return (), made
 
 
@@ -238,235 +236,235 @@ def separability_of(
     deadline: Deadline = NEVER,
     known: Hypothesis | None = None,
 ) -> Separability:
-    """Decide about the rows of blocks, in memory or elsewhere; their weights play no part.
+    """Decide about blocks of rows, in memory or elsewhere, ignoring sample weights.
 
-    The verdict is the same wherever the rows are. Where they are not in memory, the rows said to
-    be on the margin, or to block, are some of those. Time is not looked at in the first block, nor
-    where rows are few. Where some are known to separate, the margin alone is asked.
+    The verdict is the same wherever the rows are. Where they are not in memory, the support and
+    the conflicts may be incomplete. The deadline is ignored in the first block and where rows are
+    few. If weights are known to separate, only the margin is computed.
     """
-    weights: Vector = ()
-    if known is not None:
-        weights = whole_of(known.tall.ravel())
-    if of_labels(blocks):
-        return separability_of_labels(blocks, widest=widest, deadline=deadline, known=weights)
-    return _decided(blocks, widest, deadline, weights)
+    weights = () if known is None else to_integers(known.augmented.ravel())
+    decide_rows = _decide_multiclass if blocks.multiclass else _decide_two
+    return decide_rows(blocks, widest, deadline, weights)
 
 
-def _decided(blocks: Blocks, widest: bool, deadline: Deadline, known: Vector = ()) -> Separability:
-    """Decide about rows of two labels; tall weights that separate may be known."""
-    with Telling() as telling:
-        search = _Search(blocks, widest, telling, known)
+def _decide_two(
+    blocks: Blocks, widest: bool, deadline: Deadline, known: Vector = ()
+) -> Separability:
+    """Decide about rows of two labels; augmented weights that separate may be known."""
+    with SolverProgress() as progress:
+        search = _Search(blocks, widest, progress, known)
         try:
             search.begin(deadline)
         except OutOfTimeError:
             return search.undecided(TIME_OVER, None)
         try:
-            while (answer := search.step()) is None:
+            while (result := search.step()) is None:
                 pass
-            return answer
+            return result
         except KeyboardInterrupt:
-            passes = counted(search.passes, "pass", "passes")
-            return search.undecided(f"interrupted after {passes} over the data", telling.point)
+            passes = plural(search.passes, "pass", "passes")
+            return search.undecided(f"interrupted after {passes} over the data", progress.point)
         except OutOfTimeError:
             return search.out_of_time()
         except ProofError as wrong:
             return search.undecided(f"the proof did not hold: {wrong}", None)
 
 
-def contradicted(examples: Examples) -> Separability | None:
-    """Not separable, for some rows are alike and have different answers; None if none are.
+def find_contradictions(examples: Examples) -> Separability | None:
+    """Find equal rows with different labels in one pass; None if there are none.
 
-    That takes one pass. What is small is left to `separability_of`, which says more.
+    Small data are left to `separability_of`, which finds out more.
     """
-    examples = merged(examples)
+    examples = merge_duplicates(examples)
     if examples.n * dimension_of(examples) <= FEW_NUMBERS:
         return None
     groups = contradictions(examples, row_codes(examples))
-    pairs = (pair for yes, no in groups for pair in paired(yes, no, MOST_PAIRS))
-    parts = tuple(Part(pair, (1, 1)) for pair in sorted(islice(pairs, MOST_PAIRS)))
-    if not parts:
+    pairs = (pair for yes, no in groups for pair in pair_rows(yes, no, MOST_PAIRS))
+    conflicts = tuple(Conflict(pair, (1, 1)) for pair in sorted(islice(pairs, MOST_PAIRS)))
+    if not conflicts:
         return None
-    search = _Search(examples, False, Telling())
+    search = _Search(examples, False, SolverProgress())
     search.begin(NEVER)
-    return search.blocked(parts)
+    return search.not_separable(conflicts)
 
 
-class _Search:
-    """The working set, what is known of all rows, and their blocks, gone through in time."""
+class _Search(Blocks):
+    """The working set, what is known of all rows, and their blocks, read until the deadline."""
 
-    def __init__(self, blocks: Blocks, widest: bool, telling: Telling, known: Vector = ()) -> None:
-        self.whole = merged(blocks) if isinstance(blocks, Examples) else None  # all are in it
+    def __init__(
+        self, blocks: Blocks, widest: bool, progress: SolverProgress, known: Vector = ()
+    ) -> None:
+        held = blocks.loaded
+        self.whole = None if held is None else merge_duplicates(held)  # all rows are in it
         self.blocks: Blocks = blocks if self.whole is None else self.whole
-        self.widest, self.telling, self.known = widest, telling, known
+        self.widest, self.progress, self.known = widest, progress, known
         self.deadline = NEVER
-        self.look = Look(0.0, np.empty(0), False)
+        self.look = DataSummary(0.0, np.empty(0), False)
         self.passes = self.waits = 0
         self.nearest = math.inf  # the least upper bound on margins so far
-        self.blocking: tuple[Part, ...] = ()
+        self.conflicts: tuple[Conflict, ...] = ()
 
     def begin(self, deadline: Deadline) -> None:
-        """The first pass: the answers, the largest entries, some rows to begin with."""
+        """Make the first pass: labels, largest entries, and a sample of rows."""
         if self.whole is not None:
-            self.passes = 2  # X was checked for numbers that are none before
-            self.look, self.answered = look_at(self.whole), answers_of(self.whole, 0)
+            self.passes = 2  # X was checked for NaN and infinity before
+            self.look, self.packed = summarize(self.whole), pack_labels(self.whole, 0)
         else:
             self.passes = 1
-            looks: list[Look] = []
-            answers, samples = [], []
-            for look, answered, sample in self.each(first_look):
-                if looks:  # one block is looked at whatever the time
+            looks: list[DataSummary] = []
+            labels, samples = [], []
+            for look, packed, sample in self.each(sample_block):
+                if looks:  # one block is read whatever the deadline
                     deadline.check()
                 looks.append(look)
-                answers.append(answered)
+                labels.append(packed)
                 samples.append(sample)
                 if sum(len(some.numbers) for some in samples) > MOST_WORKING:
-                    samples = [_thinned(samples)]
-            self.answered, self.working = Answered.joined(answers), _thinned(samples)
+                    samples = [_thin(samples)]
+            self.packed, self.working = PackedLabels.joined(labels), _thin(samples)
             columns = np.max([look.columns for look in looks], axis=0)
-            self.look = Look(max(look.radius for look in looks), columns, looks[0].x0)
+            self.look = DataSummary(max(look.radius for look in looks), columns, looks[0].x0)
         self.dimension = len(self.look.columns)
         # A power of two that no row is longer than: scores in it neither overflow nor vanish.
         radius = min(self.look.radius, sys.float_info.max)
         self.unit = math.ldexp(1.0, max(-1000, min(math.frexp(radius)[1], 1023)))
-        few = self.answered.n * self.dimension <= FEW_NUMBERS
+        few = self.packed.n * self.dimension <= FEW_NUMBERS
         rows = self.working.examples if self.whole is None else self.whole
-        self.deadline = self._in_time(rows, deadline) if few else deadline
+        self.deadline = self._deadline_for(rows, deadline) if few else deadline
 
-    def _in_time(self, rows: Examples, deadline: Deadline) -> Deadline:
-        """When to give up deciding about some rows: never, where they are few."""
+    def _deadline_for(self, rows: Examples, deadline: Deadline) -> Deadline:
+        """Return the deadline for deciding about some rows: none where they are few."""
         rows = replace(rows, weights=None)
-        return NEVER if soon_done(rows, FEW_NUMBERS) else deadline
+        return NEVER if is_quick(rows, FEW_NUMBERS) else deadline
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """One pass; over blocks elsewhere, the part that there is time for and OutOfTimeError."""
+        """Make one pass; with blocks elsewhere, raise OutOfTimeError at the deadline."""
         for result in self.blocks.each(work):
             if self.whole is None:
                 self.deadline.check()
             yield result
 
     def step(self) -> Separability | None:
-        """Decide about the working set; None where rows joined it that the answer fails on."""
+        """Decide about the working set; None if rows joined it on which the decision fails."""
         rows = self.working.examples if self.whole is None else self.whole
-        look = look_at(rows) if self.whole is None else self.look
-        deadline = self._in_time(rows, self.deadline)
-        plain = Signed(rows, Scale.plain(look), passes=self.passes, deadline=deadline)
+        look = summarize(rows) if self.whole is None else self.look
+        deadline = self._deadline_for(rows, self.deadline)
+        plain = SignedRows(rows, Scale.plain(look), passes=self.passes, deadline=deadline)
         self.scale = float(plain.scale.columns[0])
-        self.telling.point = None
-        decision = decide(plain, look, self.widest, self._tell, self.known)
+        self.progress.point = None
+        decision = decide(plain, look, self.widest, self._report, self.known)
         if self.whole is not None:
             self.passes = max(self.passes, plain.passes)
         if decision.verdict == "undecided":
             return self.undecided(decision.reason, decision.point)
-        if decision.blocking is not None:
-            self.blocking = (self._numbered(decision.blocking),)
+        if decision.first is not None:
+            self.conflicts = (self._renumber(decision.first),)
         if decision.verdict == "not separable":
             return self.out_of_time()
-        held = decision if self.whole is not None else self._of_all(decision)
-        return None if held is None else self._answer(held, rows)
+        held = decision if self.whole is not None else self._extend(decision)
+        return None if held is None else self._make_result(held, rows)
 
-    def _tell(self, point: Point, passes: int) -> None:
+    def _report(self, point: Point, passes: int) -> None:
         if self.whole is not None:
             self.passes = passes
-        self.telling.tell(point, self.passes)
+        self.progress.tell(point, self.passes)
 
     def undecided(self, reason: str, point: Point | None) -> Separability:
-        """What is left to say when nothing was proved; what bounds some rows bounds all."""
-        said = Separability("undecided", self.look.radius, passes=self.passes, reason=reason)
+        """Return what is known without a proof: a bound for some rows holds for all."""
+        result = Separability("undecided", self.look.radius, passes=self.passes, reason=reason)
         if point is None or not point.plain:
-            return said
+            return result
         if self.whole is not None and point.lower > 0:
-            said = replace(said, weights=point.w, margin=point.lower / self.scale)
+            result = replace(result, weights=point.w, margin=point.lower / self.scale)
         upper = point.upper / self.scale
-        return replace(said, upper=upper) if math.isfinite(upper) else said
+        return replace(result, upper=upper) if math.isfinite(upper) else result
 
     def out_of_time(self) -> Separability:
-        """Rows that cannot all be right are known all the same; else nothing is."""
-        if not self.blocking:
-            return self.undecided(TIME_OVER, self.telling.point)
-        return replace(self.blocked(self.blocking), reason=TIME_OVER)
+        """Return the conflicts found so far, or undecided if there are none."""
+        if not self.conflicts:
+            return self.undecided(TIME_OVER, self.progress.point)
+        return replace(self.not_separable(self.conflicts), reason=TIME_OVER)
 
-    def blocked(self, parts: tuple[Part, ...]) -> Separability:
-        """Not separable, for each of some disjoint sets of rows costs every w a mistake."""
-        claim = claim_of_mistakes(len(parts))
-        proof = None if self.whole is None else self._proof(claim, parts)[0]
+    def not_separable(self, conflicts: tuple[Conflict, ...]) -> Separability:
+        """Return that every w makes a mistake in each of some disjoint conflicts."""
+        claim = claim_mistakes(len(conflicts))
+        proof = None if self.whole is None else self._prove(claim, conflicts)[0]
         return Separability(
-            "not separable", self.look.radius, blocking=parts, passes=self.passes, proof=proof
+            "not separable", self.look.radius, conflicts=conflicts, passes=self.passes, proof=proof
         )
 
-    def _of_all(self, decision: Decision) -> Decision | None:
-        """The decision about the working set as one about all rows; None where others joined."""
+    def _extend(self, decision: Decision) -> Decision | None:
+        """Extend the decision about the working set to all rows; None if rows joined it."""
         if decision.measured is not None:
-            return self._all_right(decision, decision.measured)
-        return self._none_wrong(decision) if decision.weights else self._all_spanned(decision)
+            return self._extend_separator(decision, decision.measured)
+        if decision.weights:  # no row of the working set is on the wrong side: are others?
+            sifted = self._find_lowest(decision.weights)
+            bound = rounding_bound(self.dimension)
+            if self._join(sifted.low.some(sifted.scores < -bound)):
+                return None
+            assert decision.conflict is not None
+            return replace(decision, conflict=self._renumber(decision.conflict))
+        return self._extend_span(decision)
 
-    def _all_right(self, decision: Decision, found: Measured) -> Decision | None:
-        """A line that separates the working set: does it separate all rows, as widely?"""
-        sifted = self._lowest(found.weights)
+    def _extend_separator(self, decision: Decision, found: Measured) -> Decision | None:
+        """Check whether a line separates all rows as widely as the working set."""
+        sifted = self._find_lowest(found.weights)
         enough = found.upper * (1 - GAP) if self.widest else 0.0
         self.waits = 0 if found.upper < self.nearest * (1 - 1e-12) else self.waits + 1
         self.nearest = min(self.nearest, found.upper)
         tolerance = GAP / 8 if self.widest else 0.0
         lower = sifted.low.some(sifted.scores < found.margin / self.unit * (1 - tolerance))
-        good = sifted.least >= enough / self.unit and sifted.least > slack_of(self.dimension)
+        good = sifted.least >= enough / self.unit and sifted.least > rounding_bound(self.dimension)
         if not good and self.waits < PATIENCE and self._join(lower, found.support):
             return None
-        if ON_THE_MARGIN * sifted.least > 2 * slack_of(self.dimension):
+        if ON_THE_MARGIN * sifted.least > 2 * rounding_bound(self.dimension):
             rows = self.working.joined([sifted.near])
-            margin, on = on_the_margin(found.weights, len(rows.numbers), rows.examples, 0)
+            margin, on = measure_block(found.weights, len(rows.numbers), rows.examples, 0)
             support = rows.numbers[on.numbers]
-        else:  # rounding hides which rows are the nearest
-            margin, on = self._nearest(found.weights)
+        else:  # rounding hides which rows are nearest
+            margin, on = self._measure_all(found.weights)
             support = on.numbers
             narrower = self.widest and margin < found.margin * (1 - tolerance)
             if narrower and self.waits < PATIENCE and self._join(on, found.support):
                 return None
         return replace(decision, measured=replace(found, margin=margin, support=support))
 
-    def _nearest(self, weights: Vector) -> tuple[float, Picked]:
-        """The margin of weights on all rows, exactly, and rows on it, some of each block."""
+    def _measure_all(self, weights: Vector) -> tuple[float, Picked]:
+        """Compute the margin of weights on all rows exactly; also return some rows on it."""
         self.passes += 1
-        parts = list(self.each(functools.partial(on_the_margin, weights, MOST_NEAR)))
+        parts = list(self.each(functools.partial(measure_block, weights, MOST_NEAR)))
         margin = min(least for least, _ in parts)
         on = [rows for least, rows in parts if least <= margin + ON_THE_MARGIN * abs(margin)]
         return margin, on[0].joined(on[1:])
 
-    def _none_wrong(self, decision: Decision) -> Decision | None:
-        """A line that is wrong about no row of the working set: is it about others?"""
-        sifted = self._lowest(decision.weights)
-        if self._join(sifted.low.some(sifted.scores < -slack_of(self.dimension))):
-            return None
-        assert decision.part is not None
-        return replace(decision, part=self._numbered(decision.part))
-
-    def _all_spanned(self, decision: Decision) -> Decision | None:
-        """Rows that cannot all be right: is every other row in their span?
-
-        Rows that are not listed then get the multiplier 1.
-        """
-        part, rows = decision.part, self.working.examples
+    def _extend_span(self, decision: Decision) -> Decision | None:
+        """Check whether all rows are in the span of a conflict; the others get multiplier 1."""
+        part, rows = decision.conflict, self.working.examples
         assert part is not None
         if part.rest or rank_at_least(integer_rows(rows, part.rows)) < self.dimension:
             if part.rest:
                 each = dict(zip(part.rows, part.multipliers, strict=True))
                 multipliers = tuple(each.get(n, part.rest) for n in range(rows.n))
-                part = Part(tuple(range(rows.n)), multipliers)
-            off = functools.partial(off_the_span, _orthogonal(rows, part.rows), self.unit)
+                part = Conflict(tuple(range(rows.n)), multipliers)
+            off = functools.partial(find_off_span, _orthogonal(rows, part.rows), self.unit)
             if self._join(self._sift(off).low):
                 return None
-            if len(part.rows) < self.answered.n:
+            if len(part.rows) < self.packed.n:
                 self.passes += 1
                 listed = self.working.numbers[list(part.rows)]
-                rest = added(list(self.each(functools.partial(sum_of_others, listed))))
+                rest = add_totals(list(self.each(functools.partial(sum_of_others, listed))))
                 found = Alternative(
                     rows=list(part.rows), multipliers=list(map(flint.fmpq, part.multipliers))
                 )
-                part = with_the_rest(Signed(rows, Scale.plain(look_at(rows))), found, rest)
-        return replace(decision, part=self._numbered(part))
+                part = add_remaining_rows(
+                    SignedRows(rows, Scale.plain(summarize(rows))), found, rest
+                )
+        return replace(decision, conflict=self._renumber(part))
 
-    def _answer(self, decision: Decision, rows: Examples) -> Separability | None:
-        """The answer about all rows with its proof; None where a row that it fails on joined."""
-        parts = () if decision.part is None else (decision.part,)
-        proof, radius = self._proof(decision.verdict, parts, decision.weights, decision.floats)
+    def _make_result(self, decision: Decision, rows: Examples) -> Separability | None:
+        """Return the result with its proof; None if a row on which it fails joined."""
+        evidence = () if decision.conflict is None else (decision.conflict,)
+        proof, radius = self._prove(decision.verdict, evidence, decision.weights, decision.floats)
         if proof is None:
             return None
         about: dict[str, Any] = {"passes": self.passes, "proof": proof}
@@ -482,56 +480,57 @@ class _Search:
                 scaled=Guarantee(radius, self.look.scaled_margin(found.margin, found.floats)),
                 **about,
             )
-        pairs = [self._numbered(Part(pair, (1, 1))) for pair in contradictions_of(rows)]
-        sets = {part.rows: part for part in (*self.blocking, *pairs)}  # each told once
+        pairs = [self._renumber(Conflict(pair, (1, 1))) for pair in find_contradicting_pairs(rows)]
+        distinct = {one.rows: one for one in (*self.conflicts, *pairs)}
         return Separability(
             decision.verdict,
             self.look.radius,
-            unit_length(decision.weights) if decision.weights else None,
-            blocking=tuple(sorted(sets.values(), key=lambda part: len(part.rows))),
+            to_unit_length(decision.weights) if decision.weights else None,
+            conflicts=tuple(sorted(distinct.values(), key=lambda one: len(one.rows))),
             **about,
         )
 
-    def _proof(
+    def _prove(
         self,
         claim: str,
-        parts: tuple[Part, ...],
+        conflicts: tuple[Conflict, ...],
         weights: Vector = (),
         floats: Floats | None = None,
     ) -> tuple[Proof | None, float]:
-        """A proof about all rows, checked, and the radius of scaled rows where it is of use.
+        """Make and check a proof about all rows; also return R of scaled rows if separable.
 
-        None where a row that it fails on has joined the working set.
+        None if a row on which it fails joined the working set.
         """
-        proof, separable = Proof(claim, "", self.answered.x0, weights, parts), claim == "separable"
+        proof = Proof(claim, "", self.packed.x0, weights, conflicts)
+        separable = claim == "separable"
         self.passes += 1 if self.whole is None else 1 + bool(weights) + separable
         also: list[Work[Any]] = [functools.partial(scaled_radius, self.look)] if separable else []
         if floats is not None and self.whole is None:
-            also.append(functools.partial(right, whole_of(floats)))
+            also.append(functools.partial(check_block, to_integers(floats)))
         try:
-            evidence = Evidence.of(proof, self, self.answered, tuple(also))
+            evidence = Evidence.of(proof, self, self.packed, tuple(also))
             evidence.check()
         except ProofError as wrong:
             if not wrong.rows or self.whole or set(wrong.rows) & set(self.working.numbers.tolist()):
                 raise
-            self.working = self.working.joined([take(self, wrong.rows)])
+            self.working = self.working.joined([self.take(wrong.rows)])
             self.passes += 1
             return None, math.inf
         radius = max(radius for radius, *_ in evidence.also) if separable else 0.0
         return replace(proof, data=evidence.data), radius
 
-    def _numbered(self, part: Part) -> Part:
-        """A part of the working set with the numbers that its rows have among all."""
+    def _renumber(self, conflict: Conflict) -> Conflict:
+        """Number the rows of a conflict in the working set as all rows are numbered."""
         if self.whole is not None:
-            return part
-        return replace(part, rows=tuple(self.working.numbers[list(part.rows)].tolist()))
+            return conflict
+        return replace(conflict, rows=tuple(self.working.numbers[list(conflict.rows)].tolist()))
 
-    def _lowest(self, weights: Vector) -> Sifted:
-        share = max(16, min(self.dimension, 400)) / self.answered.n
-        return self._sift(functools.partial(lowest, unit_length(weights), self.unit, share))
+    def _find_lowest(self, weights: Vector) -> Sifted:
+        share = max(16, min(self.dimension, 400)) / self.packed.n
+        return self._sift(functools.partial(find_lowest, to_unit_length(weights), self.unit, share))
 
     def _sift(self, work: Work[Sifted]) -> Sifted:
-        """What all blocks find."""
+        """Join what all blocks find."""
         self.passes += 1
         parts = list(self.each(work))
         least = min(part.least for part in parts)
@@ -544,9 +543,9 @@ class _Search:
         )
 
     def _join(self, rows: Picked, keep: Any = ()) -> bool:
-        """Take rows into the working set; False if all are there already.
+        """Add rows to the working set; return False if all are there already.
 
-        Where they are too many every other one goes, but for those to be kept.
+        Where they are too many, every other old row leaves, except for those to keep.
         """
         new = rows.some(~np.isin(rows.numbers, self.working.numbers))
         if len(new.numbers) == 0:
@@ -560,88 +559,92 @@ class _Search:
         return True
 
 
-def _thinned(samples: Sequence[Picked]) -> Picked:
+def _thin(samples: Sequence[Picked]) -> Picked:
     every = samples[0].joined(samples[1:])
     step = -(-len(every.numbers) // (MOST_WORKING // 4))
     return every.some(np.arange(0, len(every.numbers), step))
 
 
 def _orthogonal(examples: Examples, rows: Sequence[int]) -> Vector:
-    """A direction drawn at random among those orthogonal to some rows, in integers."""
+    """Draw a random integer direction that is orthogonal to some rows."""
     table, nullity = flint.fmpz_mat(integer_rows(examples, rows)).nullspace()
     chance = np.random.default_rng(0).integers(1, 2**10, size=nullity).tolist()
     return tuple(int(sum(c * int(row[j]) for j, c in enumerate(chance))) for row in table.tolist())
 
 
-# What is asked of blocks, wherever they are: work that travels.
+# Work on one block, wherever it is; a cluster sends these functions to its workers.
 
 
-def look_over(block: Examples, first: int) -> Look:
-    """What one look at a block tells."""
-    return look_at(merged(block))
+def summarize_block(block: Examples, first: int) -> DataSummary:
+    """Summarize a block."""
+    return summarize(merge_duplicates(block))
 
 
-def first_look(block: Examples, first: int) -> tuple[Look, Answered, Picked]:
-    """What the first pass takes from a block: a look, the answers, and a few rows, evenly."""
+def sample_block(block: Examples, first: int) -> tuple[DataSummary, PackedLabels, Picked]:
+    """Return a summary of a block, its labels, and an even sample of its rows."""
     few = np.arange(0, block.n, -(-block.n // SAMPLE))
-    return look_over(block, first), answers_of(block, first), picked(merged(block), first, few)
+    return (
+        summarize_block(block, first),
+        pack_labels(block, first),
+        merge_duplicates(block).pick(few, first),
+    )
 
 
 def sum_of_others(listed: NDArray[np.intp], block: Examples, first: int) -> Total:
-    """The sum of a block's rows that are not listed."""
+    """Sum the rows of a block that are not listed."""
     here = listed[(listed >= first) & (listed < first + block.n)]
-    return sum_of_rows(merged(block), without=here - first)
+    return sum_of_rows(merge_duplicates(block), without=here - first)
 
 
-def right(weights: Vector, block: Examples, first: int) -> bool:
-    """Whether weights are right about every row of a block: True, or ProofError."""
-    return check_products(weights, merged(block), strict=True, first=first)
+def check_block(weights: Vector, block: Examples, first: int) -> bool:
+    """Check that weights classify every row of a block correctly; raise ProofError if not."""
+    return check_products(weights, merge_duplicates(block), strict=True, first=first)
 
 
 @dataclass(frozen=True, eq=False)
 class Sifted:
-    """The rows that a pass found."""
+    """Rows found in one pass."""
 
     low: Picked  # rows that may join the working set
-    scores: Floats  # theirs
+    scores: Floats  # of these rows
     near: Picked  # rows on the margin, or nearly
-    least: float  # the least score of all
+    least: float  # the least score of all rows
 
 
-def slack_of(dimension: int) -> float:
-    """How far off the score of a row up to length 1 can be, by weights of length up to 1."""
+def rounding_bound(dimension: int) -> float:
+    """Return the rounding error bound of a score, for rows and weights of length up to 1."""
     return 4 * (dimension + 3) * 2.0**-53 + 2.0**-900
 
 
-def lowest(w: Floats, unit: float, share: float, block: Examples, first: int) -> Sifted:
-    """A share of the rows of a block with the least w·z / unit, and those next to the least."""
-    block = merged(block)
+def find_lowest(w: Floats, unit: float, share: float, block: Examples, first: int) -> Sifted:
+    """Find a share of the rows of a block with low w·z / unit, and those next to the least."""
+    block = merge_duplicates(block)
     s = block.signed_scores(w / unit)
-    low = worst_of_parts(s, max(1, math.ceil(share * block.n)))
+    low = find_lowest_by_part(s, max(1, math.ceil(share * block.n)))
     least = float(s.min())
-    near = np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * slack_of(len(w)))
+    near = np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * rounding_bound(len(w)))
     near = np.sort(near[np.argsort(s[near], kind="stable")[:MOST_NEAR]])
-    return Sifted(picked(block, first, low), s[low], picked(block, first, near), least)
+    return Sifted(block.pick(low, first), s[low], block.pick(near, first), least)
 
 
-def on_the_margin(weights: Vector, most: int, block: Examples, first: int) -> tuple[float, Picked]:
-    """The margin of weights on the rows of a block, exactly, and at most so many rows on it."""
-    block = merged(block)
-    found = measured(Signed(block, Scale.plain(look_at(block))), weights, None)
-    return found.margin, picked(block, first, found.support[:most])
+def measure_block(weights: Vector, most: int, block: Examples, first: int) -> tuple[float, Picked]:
+    """Compute the exact margin of weights on a block; also return some rows on it."""
+    block = merge_duplicates(block)
+    found = measure(SignedRows(block, Scale.plain(summarize(block))), weights, None)
+    return found.margin, block.pick(found.support[:most], first)
 
 
-def off_the_span(weights: Vector, unit: float, block: Examples, first: int) -> Sifted:
-    """A few rows of a block with w·z ≠ 0, exactly: not in the span that w is orthogonal to.
+def find_off_span(weights: Vector, unit: float, block: Examples, first: int) -> Sifted:
+    """Find a few rows of a block with w·z ≠ 0: outside the span that w is orthogonal to.
 
-    Rows are looked at exactly only where none is plainly off.
+    Products are exact only where floats find no such row.
     """
-    block = merged(block)
-    s = np.abs(block.signed_scores(unit_length(weights) / unit))
-    off = np.flatnonzero(s > slack_of(len(weights)))
+    block = merge_duplicates(block)
+    s = np.abs(block.signed_scores(to_unit_length(weights) / unit))
+    off = np.flatnonzero(s > rounding_bound(len(weights)))
     off = np.sort(off[np.argsort(-s[off], kind="stable")[:MOST_OFF]])
     if len(off) == 0:
         products = exact_products(weights, block, range(block.n))
         off = np.array([n for n, product in enumerate(products) if product][:MOST_OFF], int)
-    none = picked(block, first, off[:0])
-    return Sifted(picked(block, first, off), s[off], none, float(s.min()))
+    none = block.pick(off[:0], first)
+    return Sifted(block.pick(off, first), s[off], none, float(s.min()))

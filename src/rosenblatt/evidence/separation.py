@@ -1,78 +1,106 @@
-"""Separation: which estimates of a regression are infinite, because of which rows, proved."""
+"""Separation: find and prove which estimates of a regression are infinite, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.clock import Deadline, OutOfTimeError
+from rosenblatt.evidence.certificate import ProofError, Vector
 from rosenblatt.evidence.cone import (
+    DOWN,
     ESTIMATES,
     FINITE,
     INFINITE,
     SHORT,
+    UNDECIDED,
     UNKNOWN,
-    Crossed,
+    UP,
+    Blame,
     blame,
+    explain_end,
     partition,
 )
+from rosenblatt.evidence.estimates import LimitingModel, ReducedModel
 from rosenblatt.evidence.families import (
     INTERCEPT,
     Name,
     Question,
     as_design,
-    question,
     question_of,
 )
 from rosenblatt.evidence.integers import EXACT
-from rosenblatt.evidence.nearest import Telling, Watch
-from rosenblatt.evidence.parts import ProofError, Vector
+from rosenblatt.evidence.minnorm import ProgressCallback, SolverProgress
+from rosenblatt.evidence.regressioninput import question
 from rosenblatt.evidence.separationproof import SeparationProof, data_of, kind_of
+from rosenblatt.evidence.sparsecone import (
+    WIDE,
+    blame_sparse,
+    mostly_zeros,
+    partition_sparse,
+    spanning_rows,
+)
 from rosenblatt.examples import Examples
+from rosenblatt.messages import Message, Parameter
+from rosenblatt.read.inputs import Target, explain_parameters
 from rosenblatt.rownames import FROM_ZERO, RowNames
-from rosenblatt.words import card, counted, listed, shown
+from rosenblatt.text import join_words, plural, render_card, sanitize
 
-MANY_COLUMNS = 400  # from so many on crossed effects are looked for first
-SHOWN = 60  # coefficients in a table; of more, those that are not finite come first
+SHOWN = 60  # coefficients in a table; those that are not finite come first if there are more
 
 
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """Which estimates are infinite and which rows are to blame.
+    """Infinite estimates of a regression, the rows that cause them, and the proof.
 
     Parameters
     ----------
     kind : str
-        "none", "quasi-complete", "complete" or "undecided"; bool() asks if any is infinite.
+        "none", "quasi-complete", "complete" or "undecided". The object itself is true if there is
+        separation.
     family : str
-        Of the regression.
+        Family of the regression.
     names : tuple
-        Of the coefficients, the intercept first as "(intercept)"; for a multinomial, pairs
-        (label, column), the first label being the reference.
+        Names of the coefficients, the intercept first as "(intercept)"; for a multinomial, pairs
+        (label, column), where the first label is the reference and has none.
     reasons : mapping
-        For each name why its estimate is what it is.
+        Explanation of each estimate, by name: finite, infinite or not identified.
     rows : array of int
-        The rows, from 0, that are separated: their fitted mean lies on the boundary.
+        The rows, from 0, that are separated: their fitted mean lies on the boundary. For ordinal
+        models, a fitted cumulative probability next to their label does. For Cox models, these are
+        the events whose risk set has a row with a fitted hazard of 0 relative to theirs. For
+        conditional models, these are the cases and controls of pairs in which the fitted odds of
+        the control are 0 relative to those of the case.
     direction : array
-        γ of the names: positive on `rows` as the family signs them, exactly 0 on the others.
-        Whole numbers, as floats where these hold them.
+        Direction γ of the coefficients: positive on `rows` as the family signs them, exactly 0 on
+        the others. Its numbers are integers, as floats if float64 represents all of them exactly.
     n_rows : int
-        How many rows the regression has; rows of weight 0 are none.
+        Number of rows that are part of the regression. Rows of weight 0, and rows of matched sets
+        without both a case and a control, are not.
     n_overlapping : int
-        How many rows the finite estimates are based on. In a multinomial a row may be separated
-        from one rival and overlap with another: it is one of `rows`, and counted here too.
+        Number of rows that the finite estimates are based on. In a multinomial a row may be
+        separated from one competing label and overlap with another: it is then in `rows` and
+        counted here too.
     drop : tuple of str
-        Columns without which every estimate that is identified is finite; none where there is no
-        separation, or it would take very many.
+        Columns without which every estimate that is identified is finite. Empty if there is no
+        separation, or if very many columns would have to be dropped.
     proof : SeparationProof, optional
-        What `proof.check(X, y)` confirms; None where undecided.
+        The proof, which `proof.check(X, y)` checks; None if undecided.
     reason : str
-        Why it is undecided, or not all is known.
+        Why the result, or a part of it, is undecided.
+    notes : tuple of Message
+        Notes on the regression, such as a column that is constant.
+    left_out : array of int
+        The rows, from 0, that a formula leaves out because a value is missing.
     row_names : RowNames
-        What the rows are called in sentences.
+        Names of the rows in messages.
+    limit : LimitingModel, optional
+        Model of the rows that overlap, which is fitted when an estimate is first read; None if
+        undecided.
     """
 
     kind: str
@@ -87,25 +115,86 @@ class Separation:
     proof: SeparationProof | None = None
     reason: str = ""
     row_names: RowNames = FROM_ZERO
+    notes: tuple[Message, ...] = ()
+    left_out: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    limit: LimitingModel | None = field(default=None, repr=False)
 
     def __bool__(self) -> bool:
         return self.kind in ("quasi-complete", "complete")
 
     @property
     def coefficients(self) -> dict[Name, float]:
-        """0.0 for a finite estimate, inf or -inf, nan for either sign or not identified."""
+        """Kind of each estimate: 0.0 if finite, inf or -inf, else nan (see `reasons`)."""
         return {name: ESTIMATES[self.reasons[name]] for name in self.names if self.reasons}
 
+    @property
+    def estimates(self) -> dict[Name, float]:
+        """Estimates fitted on the rows that overlap; inf, -inf or nan if not finite."""
+        return self._limit.estimates
+
+    @property
+    def standard_errors(self) -> dict[Name, float]:
+        """Standard errors from the observed information; nan if the estimate is not finite."""
+        return self._limit.standard_errors
+
+    @property
+    def bounds(self) -> dict[Name, float]:
+        """One-sided 95 % profile-likelihood bound of each estimate that is inf or -inf.
+
+        It is a lower bound if the estimate is inf and an upper bound if it is -inf: the value at
+        which twice the profile log-likelihood is 2.706 below its supremum.
+        """
+        return self._limit.bounds
+
+    def firth(self, **options: Any) -> Any:
+        """Fit Firth's penalized likelihood, whose estimates are all finite, with firthmodels.
+
+        Parameters
+        ----------
+        **options
+            Options of `FirthLogisticRegression` or `FirthCoxPH`, such as `max_iter` and `gtol`.
+
+        Returns
+        -------
+        FirthLogisticRegression or FirthCoxPH
+            The estimator, fitted on the whole design. Its `coef_` has the order of the names; the
+            intercept is `intercept_`.
+
+        Raises
+        ------
+        ImportError
+            If firthmodels is not installed (extra `firth`).
+        ValueError
+            If firthmodels does not support the family, or a coefficient is not identified.
+        """
+        return self._limit.firth(**options)
+
+    def reduced(self) -> ReducedModel:
+        """Return the rows that overlap as a design to fit in another package.
+
+        Its columns are linearly independent on these rows. A fit of it has no separation, and
+        yields the finite estimates of the whole regression.
+        """
+        return self._limit.reduced()
+
+    @property
+    def _limit(self) -> LimitingModel:
+        if self.limit is None:
+            raise ValueError(f"there are no estimates: {self.reason or summary(self)}.")
+        return self.limit
+
     def __str__(self) -> str:
-        return told(self)
+        return _render_report(self)
 
     def __repr__(self) -> str:
         return f"<Separation: {summary(self)}>"
 
     def _repr_html_(self) -> str:
-        rows = [(spelled(name), self.reasons[name]) for name in listing(self)]
-        rows += [("", line) for line in _unlisted(self)]
-        return card(summary(self), rows + [("", line) for line in advice(self)])
+        rows = [
+            (line[0], "  ".join(filter(None, line[1:]))) for line in coefficient_table(self)[1:]
+        ]
+        lines = [*_count_unlisted(self), *advice(self), *(f"{a}: {b}" for a, b in next_steps(self))]
+        return render_card(summary(self), rows + [("", line) for line in lines])
 
 
 def separation(
@@ -115,27 +204,55 @@ def separation(
     family: str | None = None,
     fit_intercept: bool = True,
     sample_weight: Any = None,
+    groups: Any = None,
+    target: Target = None,
+    data: Any = None,
+    time_limit: float | None = None,
 ) -> Separation:
     """Decide which maximum likelihood estimates are infinite, row by row, and prove it.
 
     Parameters
     ----------
-    X : array, CSR matrix or frame of shape (n, d), or a statsmodels model or result
-        The regressors; text and categories of a frame become dummies with a reference level. A
-        model brings its own regressors, answers, names and family.
-    y : sequence of n answers
-        Two labels or shares from 0 to 1 (binomial), counts (Poisson), labels (multinomial).
-    family : {"binomial", "poisson", "multinomial"}, default="binomial"
-        Poisson stands for every count model with a log link.
+    X : array, CSR matrix, frame, path, formula, or model
+        Regressors. Text and categories of a frame or a file become dummies with a reference
+        level. A formula such as "y ~ x1 * x2 + C(g) | f + h" needs the extra `formula`; columns
+        after the bar are fixed effects, `f^h` crosses two, and the target may be two columns, as
+        in "yes + no ~ x", "cbind(yes, no) ~ x" or "Surv(time, event) ~ x". A formula leaves rows
+        with missing values out, as in R: `left_out` has them. Models are those of statsmodels
+        (Logit, Probit, MNLogit, Poisson, GLM, OrderedModel, PHReg, ConditionalLogit) and fits of
+        pyfixest (fepois, feglm), which contain their regressors, target, names and family.
+    y : sequence of n labels or numbers, two columns, or str
+        Target: two labels, proportions from 0 to 1 or two columns of successes and failures
+        (binomial), labels 0 and 1 (conditional), counts (Poisson), labels (multinomial), ordered
+        labels (ordinal: in the order of an ordered category, else sorted), time and event (cox:
+        two columns, or a structured array). A str names a column of the frame. After a formula,
+        y is its data: a frame of pandas, polars or Arrow, or a path.
+    family : {"binomial", "poisson", "multinomial", "ordinal", "cox", "conditional", \
+"log-binomial"}
+        Family of the regression, "binomial" by default. Poisson stands for every count model with
+        a log link, ordinal for the cumulative models (proportional odds, ordered probit),
+        conditional for conditional logistic regression of matched sets, log-binomial for relative
+        risks (binomial with log link).
     fit_intercept : bool, default=True
-        Whether there is an intercept.
+        Whether the model has an intercept. Ordinal, Cox and conditional models never have one.
     sample_weight : sequence of n numbers, optional
-        Only whether they are 0 matters: such rows are not part of the regression.
+        Weights of the rows in the likelihood. Rows of weight 0 are not part of the regression. A
+        str names a column.
+    groups : sequence of n labels, optional
+        The matched set of each row (conditional, required) or its stratum (cox). A str names a
+        column.
+    target : str or pair of str, optional
+        Name of the column of the target in a frame or a file, or of two columns.
+    data : frame or path, optional
+        Data of a formula; they may also be given as y.
+    time_limit : float, optional
+        Time budget in seconds, checked between steps. Results that are proved by then are kept:
+        usually the rows, which are found before the signs of the coefficients.
 
     Returns
     -------
     Separation
-        Rows, coefficients, what to do, and the proof.
+        Separated rows, kinds of the estimates, next steps, and the proof.
 
     Examples
     --------
@@ -144,49 +261,86 @@ def separation(
     >>> s.kind, s.rows.tolist(), s.coefficients
     ('quasi-complete', [0, 1, 4], {'(intercept)': -inf, 'x1': inf})
     """
-    asked = question(X, y, family, fit_intercept, sample_weight)
-    with Telling() as telling:
+    if data is not None and y is not None:
+        raise ValueError("the data of a formula are given twice; give them once.")
+    with explain_parameters(separation):
+        regression = question(
+            X, y if data is None else data, family, fit_intercept, sample_weight, groups, target
+        )
+    deadline = Deadline.after(time_limit)
+    with SolverProgress() as progress:
+
+        def watch(point: Any, passes: int) -> None:
+            deadline.check()
+            progress.tell(point, passes)
+
         try:
-            return replace(separation_of(asked, telling.tell), row_names=RowNames.of(X))
+            return separation_of(regression, watch)
+        except OutOfTimeError:
+            return _undecided(regression, f"the time limit of {time_limit:g} s was reached")
         except KeyboardInterrupt:
-            reason = f"interrupted after {counted(telling.passes, 'pass', 'passes')} over the data"
-            return _undecided(asked, reason)
+            reason = f"interrupted after {plural(progress.passes, 'pass', 'passes')} over the data"
+            return _undecided(regression, reason)
 
 
-def separation_of(asked: Question, watch: Watch) -> Separation:
-    """Decide about the signed rows of a regression."""
-    crossed = Crossed.of(asked.constraints) if len(asked.names) >= MANY_COLUMNS else None
-    found = partition(asked.constraints, watch) if crossed is None else crossed.partition()
+def separation_of(regression: Question, watch: ProgressCallback) -> Separation:
+    """Decide and prove which signed rows of a regression are separated."""
+    examples = regression.constraints.examples
+    wide = len(regression.names) >= WIDE and (examples.is_sparse or mostly_zeros(examples.X))
+    quick = partition_sparse(regression.constraints) if wide else None
+    found = partition(regression.constraints, watch) if quick is None else quick.partition
     if found.reason:
-        return _undecided(asked, found.reason)
-    pinned = asked.constraints.pinned
-    kind = kind_of(found.separated, pinned)
+        return _undecided(regression, found.reason)
+    kind = kind_of(regression, found.separated)
     proof = SeparationProof(
-        kind, asked.family, asked.fit_intercept, data_of(asked), found.direction, found.part
+        kind,
+        regression.family,
+        regression.fit_intercept,
+        data_of(regression),
+        found.direction,
+        found.part,
+        None if quick is None else quick.space,
     )
     try:
-        proof.check_evidence(asked)
+        proof.check_evidence(regression)
     except ProofError as error:
-        return _undecided(asked, f"the proof did not hold: {error}")
-    blamed = blame(asked, found, watch) if crossed is None else crossed.blame(asked, found)
-    owners, separated = asked.owners, found.separated
+        return _undecided(regression, f"the proof did not hold: {error}")
+    try:
+        blamed = None if quick is None else blame_sparse(regression, quick, watch)
+        if blamed is None:
+            if quick is not None:
+                spanning = spanning_rows(regression.constraints, found.separated)
+                found = replace(found, spanning=spanning)
+            blamed = blame(regression, found, watch)
+    except (KeyboardInterrupt, OutOfTimeError) as end:  # the rows are known, and proved
+        blamed = Blame((UNDECIDED,) * len(regression.names), reason=explain_end(end))
+    reasons = dict(zip(regression.names, blamed.why, strict=True))
+    limit = (
+        LimitingModel.of(regression, found.separated, reasons)
+        if UNDECIDED not in blamed.why
+        else None
+    )
     return Separation(
         kind,
-        asked.family,
-        asked.names,
-        len(np.unique(owners)),
-        dict(zip(asked.names, blamed.why, strict=True)),
-        np.unique(owners[separated]),
-        as_numbers(found.direction),
-        len(np.unique(owners[~separated])),
+        regression.family,
+        regression.names,
+        regression.n_rows,
+        reasons,
+        regression.rows_of(found.separated, later=True),
+        _to_array(found.direction[: len(regression.names)]),
+        len(regression.rows_of(~found.separated)),
         blamed.drop,
         proof,
         blamed.reason,
+        row_names=regression.row_names,
+        notes=regression.notes,
+        left_out=regression.left_out,
+        limit=limit,
     )
 
 
 def infinite_columns(examples: Examples) -> list[str]:
-    """The features whose estimates a logistic regression of examples would have infinite."""
+    """Return the features whose estimates in a logistic regression are infinite."""
     names = examples.names or tuple(f"x{j}" for j in range(1, examples.d + 1))
     table = as_design(examples.X, names, bool(examples.x0))
     s = separation_of(question_of(table, examples.y, "binomial", True), lambda *_: None)
@@ -196,96 +350,170 @@ def infinite_columns(examples: Examples) -> list[str]:
     return [name for name in infinite if name != INTERCEPT]
 
 
-def _undecided(asked: Question, reason: str) -> Separation:
-    n = len(np.unique(asked.owners))
-    return Separation("undecided", asked.family, asked.names, n, reason=reason)
+def _undecided(regression: Question, reason: str) -> Separation:
+    return Separation(
+        *("undecided", regression.family, regression.names, regression.n_rows),
+        reason=reason,
+        row_names=regression.row_names,
+        notes=regression.notes,
+        left_out=regression.left_out,
+    )
 
 
-def as_numbers(direction: Vector) -> NDArray[Any]:
-    """Whole numbers as floats, if every one of them is a float."""
+def _to_array(direction: Vector) -> NDArray[Any]:
+    """Return integers as floats if that is exact for all of them, else as objects."""
     if all(abs(v) < EXACT for v in direction):
         return np.array(direction, dtype=np.float64)
     return np.array(direction, dtype=object)
 
 
 def spelled(name: Name) -> str:
-    """A coefficient as a table names it."""
-    return shown(name if isinstance(name, str) else f"{name[0]}: {name[1]}")
+    """Return the name of a coefficient as text for a table."""
+    return sanitize(name if isinstance(name, str) else f"{name[0]}: {name[1]}")
 
 
 def summary(s: Separation) -> str:
-    """One line."""
+    """Return the result as one line of text."""
     if s.kind == "undecided":
         return f"undecided: {s.reason}"
     if not s:
-        rows = counted(s.n_rows, "row")
+        rows = plural(s.n_rows, "row")
         return f"no separation: every estimate that is identified is finite ({rows})"
     infinite = [spelled(n) for n, why in s.reasons.items() if why in INFINITE]
+    if UNDECIDED in s.reasons.values():
+        rows = plural(len(s.rows), "row is", "rows are")
+        return f"{s.kind} separation: {rows} separated, the coefficients are undecided"
     if not infinite:
         return f"{s.kind} separation: sums of coefficients that no row identifies are infinite"
     if len(infinite) == 1:
         return f"{s.kind} separation: the estimate of {infinite[0]} is infinite"
-    return f"{s.kind} separation: the estimates of {listed(infinite)} are infinite"
+    return f"{s.kind} separation: the estimates of {join_words(infinite)} are infinite"
 
 
-def advice(s: Separation) -> list[str]:
-    """What to do, a sentence a line."""
+def advice(s: Separation, spell: Callable[[Parameter], str] = str) -> list[str]:
+    """Return sentences on the basis of the finite estimates and on columns to drop.
+
+    `spell` renders the names of parameters: as keywords, or as options of the command line.
+    """
+    texts = [s.reason] * bool(s.reason) + [note.render(spell) for note in s.notes]
+    if len(s.left_out):
+        have = plural(len(s.left_out), "row has a missing value", "rows have missing values")
+        verb = "is" if len(s.left_out) == 1 else "are"
+        texts.append(f"{have} and {verb} left out: {s.row_names.join(s.left_out.tolist())}")
+    notes = [f"{text[0].upper()}{text[1:]}." for text in texts]
     if not s:
+        return notes[bool(s.reason) :]
+    # A Cox regression is based on pairs of rows, so a number of rows would mislead.
+    is_known = s.family != "cox" and UNDECIDED not in s.reasons.values()
+    lines = [_describe_basis(s)] if is_known else []
+    columns = {name if isinstance(name, str) else name[1] for name in s.names} - {INTERCEPT}
+    if s.drop and set(s.drop) < columns:
+        # Dropping the dummy of a level merges that level with the reference level.
+        factors = [name.partition("[")[0] for name in s.drop if name.endswith("]")]
+        left = [n.partition("[")[0] for n in columns - set(s.drop) if n.endswith("]")]
+        merged = sorted(set(factors) & set(left))
+        names = [f if f in factors and f not in merged else n for n in s.drop
+                 for f in [n.partition("[")[0] if n.endswith("]") else n]]  # fmt: skip
+        without = join_words([sanitize(n) for n in dict.fromkeys(names)])
+        identified = " that is identified" if UNKNOWN in s.reasons.values() else ""
+        line = f"Without {without} every estimate left{identified} is finite"
+        if merged:
+            levels = f"levels of {join_words(merged)}"
+            line += f"; this sets the effect of {levels} to 0, like that of a reference level"
+        lines.append(f"{line}.")
+    return lines + notes
+
+
+def next_steps(s: Separation) -> list[tuple[str, str]]:
+    """Return useful next calls, each with a description of its result."""
+    if not s or s.limit is None:
         return []
-    lines = [_basis(s)]
-    if s.drop:
-        left = "every estimate left"
-        left += " that is identified" if UNKNOWN in s.reasons.values() else ""
-        lines.append(f"Without {listed([shown(n) for n in s.drop])} {left} is finite.")
-    # A row that also overlaps is needed by others, so leaving it out may separate these.
-    if 0 < s.n_overlapping == s.n_rows - len(s.rows):
-        rows = counted(len(s.rows), "separated row")
-        lines.append(f"Without the {rows} every estimate that is still identified is finite.")
-    return lines + ([f"{s.reason[0].upper()}{s.reason[1:]}."] if s.reason else [])
+    steps, table = [], s.limit.table()
+    if table is None and s.limit.can_be_fitted:
+        steps.append(("s.estimates", "the finite estimates, which take longer to compute"))
+    bounded = {UP, DOWN} & set(s.reasons.values())
+    if bounded and s.limit.can_be_fitted and not (table and table.bounds):
+        steps.append(("s.bounds", "one-sided 95 % bounds, which take longer to compute"))
+    if not s.limit.not_for_firth():
+        steps.append(("s.firth()", "Firth's estimates, which are all finite"))
+    # If few rows overlap, a model of them alone is about another population.
+    if s.family in ("binomial", "poisson") and 0 < len(s.rows) <= s.n_overlapping:
+        rows = plural(s.n_overlapping, "row that overlaps", "rows that overlap")
+        steps.append(("s.reduced()", f"the {rows}, as a design for any other package"))
+    return steps
 
 
-def _basis(s: Separation) -> str:
-    """Which rows the finite estimates come from."""
+def _describe_basis(s: Separation) -> str:
+    """Return a sentence on the rows that the finite estimates are based on."""
     finite = sum(1 for why in s.reasons.values() if why == FINITE)
     if not finite:
         return "No estimate is finite."
-    told = (
-        f"{counted(finite, 'estimate is', 'estimates are')} finite and based on the "
-        f"{counted(s.n_overlapping, 'row that overlaps', 'rows that overlap')}"
+    text = (
+        f"{plural(finite, 'estimate is', 'estimates are')} finite and based on the "
+        f"{plural(s.n_overlapping, 'row that overlaps', 'rows that overlap')}"
     )
     without = s.n_rows - s.n_overlapping
-    return told + (f", the same without the {counted(without, 'other row')}." if without else ".")
+    return text + (f", the same without the {plural(without, 'other row')}." if without else ".")
 
 
-def told(s: Separation) -> str:
-    """The whole of it: a table of the coefficients, then what to do."""
+def _render_report(s: Separation) -> str:
+    """Return the full report: summary, coefficients, separated rows and next steps."""
     if s.kind == "undecided":
         return summary(s)
-    names = listing(s)
-    wide = max(11, *(len(spelled(name)) for name in names))
-    lines = [summary(s) + ".", "", f"{'coefficient':<{wide}}  estimate  why"]
-    for name in names:
-        why = s.reasons[name]
-        lines.append(f"{spelled(name):<{wide}}  {SHORT[why]:<8}  {why}")
-    lines += _unlisted(s)
+    table = coefficient_table(s)
+    wide = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = [summary(s) + ".", ""]
+    for name, *cells, why in table:
+        middle = [cell.rjust(w) for cell, w in zip(cells, wide[1:-1], strict=True)]
+        lines.append("  ".join((name.ljust(wide[0]), *middle, why)).rstrip())
+    lines += _count_unlisted(s)
     if s:
-        rows = s.row_names.listed(s.rows.tolist(), 12).split(" ", 1)[1]
+        rows = s.row_names.join(s.rows.tolist(), 12).split(" ", 1)[1]
         lines += ["", f"{which_rows(s)}: {rows}."]
-    return "\n".join(lines + advice(s))
+    lines += advice(s)
+    steps = next_steps(s)
+    code = max((len(some) for some, _ in steps), default=0)
+    lines += ["", *(f"{some:<{code}}  # {what}" for some, what in steps)] if steps else []
+    return "\n".join(lines)
 
 
-def listing(s: Separation) -> list[Name]:
-    """The coefficients that a table has room for."""
+def coefficient_table(s: Separation, names: Sequence[Name] | None = None) -> list[tuple[str, ...]]:
+    """Return a heading and a line per coefficient: name, estimate, error, bound, reason.
+
+    Errors and bounds that take long to compute are left out.
+    """
+    found = s.limit.table() if s.limit is not None else None
+    names = _listed_names(s) if names is None else names
+    if not found:
+        short = [(spelled(name), SHORT[s.reasons[name]], s.reasons[name]) for name in names]
+        return [("coefficient", "estimate", "why"), *short]
+    heading = ("coefficient", "estimate", "std. error", "95 % bound", "why")
+    lines = []
+    for name in names:
+        why, bound, error = s.reasons[name], "", ""
+        estimate = SHORT[why]
+        if why == FINITE:
+            estimate, error = f"{found.estimates[name]:.4g}", f"{found.errors[name]:.3g}"
+        elif name in found.bounds:
+            side = "above" if found.estimates[name] > 0 else "below"
+            bound = f"{side} {found.bounds[name]:.4g}"
+        lines.append((spelled(name), estimate, error, bound, why))
+    bounded = any(line[3] for line in lines)
+    return [line if bounded else (*line[:3], line[4]) for line in [heading, *lines]]
+
+
+def _listed_names(s: Separation) -> list[Name]:
+    """Return the coefficients to list in a table, at most `SHOWN`."""
     if len(s.reasons) <= SHOWN:
         return list(s.reasons)
     return sorted(s.reasons, key=lambda name: s.reasons[name] == FINITE)[:SHOWN]
 
 
-def _unlisted(s: Separation) -> list[str]:
+def _count_unlisted(s: Separation) -> list[str]:
     left = len(s.reasons) - SHOWN
-    return [f"… and {counted(left, 'coefficient')} more, all in .reasons"] if left > 0 else []
+    return [f"… and {plural(left, 'coefficient')} more, all in .reasons"] if left > 0 else []
 
 
 def which_rows(s: Separation) -> str:
-    """How a list of the separated rows begins."""
+    """Return the words that introduce a list of the separated rows."""
     return "Separated row" if len(s.rows) == 1 else "Separated rows"

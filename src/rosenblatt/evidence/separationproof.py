@@ -1,60 +1,149 @@
-"""The proof of a separation, and its checker: a direction and multipliers, all whole numbers.
+"""Proofs of separation and their checker: a direction and multipliers, all of them integers.
 
-γ has γ·z > 0 on some rows and exactly 0 on the others. On each of the others there is a positive
-multiplier (of any sign where a row is pinned), and Σ λ z = 0. So no direction that is nowhere
-negative is positive on any of those: their λ·(γ'·z) would sum to something positive, and it sums
-to zero. Which rows are separated is thereby proved, row by row. Nothing of the solver is imported.
+The direction γ has γ·z > 0 on some rows and exactly 0 on the others. Each of the others has a
+positive multiplier λ (of any sign if the row is pinned), and Σ λ z = 0. Hence no direction γ' with
+γ'·z ≥ 0 on every row is positive on any of the others: the sum of their λ·(γ'·z) would be
+positive, and it is zero. This proves for each row whether it is separated. The checker imports
+nothing from the solver.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from itertools import pairwise
+from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from rosenblatt.errors import quoted, with_index_labels
-from rosenblatt.evidence.checker import check_sum, fingerprint
-from rosenblatt.evidence.families import Question, question
-from rosenblatt.evidence.integers import merged, product_signs, sum_of_rows
-from rosenblatt.evidence.parts import (
+from rosenblatt.blocks import Picked
+from rosenblatt.errors import quote, with_index_labels
+from rosenblatt.evidence.certificate import (
     OTHER_DATA,
-    Part,
+    Conflict,
     ProofError,
-    SealedProof,
+    SavedProof,
     Vector,
-    hexadecimal,
-    integers_of,
+    from_hex,
     no_such_row,
     refuse_other_data,
+    to_hex,
 )
-from rosenblatt.examples import Examples, Picked
-from rosenblatt.words import card
+from rosenblatt.evidence.checker import check_sum, fingerprint
+from rosenblatt.evidence.families import Question
+from rosenblatt.evidence.integers import merge_duplicates, product_signs, sum_of_rows
+from rosenblatt.evidence.modular import Pivots, proved_rank, whole_products
+from rosenblatt.evidence.regressioninput import question
+from rosenblatt.examples import Examples
+from rosenblatt.read.inputs import Target
+from rosenblatt.text import render_card
 
 FORMAT = "rosenblatt separation 1"
 KINDS = ("none", "quasi-complete", "complete")
 
 
 @dataclass(frozen=True)
-class SeparationProof(SealedProof):
-    """What is claimed of a regression, and the whole numbers that prove it.
+class NullSpace:
+    """Integer basis of all directions that are zero on the pinned rows, with its proof.
+
+    The pivots prove the rank of the pinned rows, so that the basis has as many vectors as the null
+    space has dimensions.
+    """
+
+    pivots: tuple[Vector, Vector, Vector]  # rows, counted among the pinned; columns; more rows
+    columns: tuple[Vector, ...]  # columns in which each vector is not zero
+    values: tuple[Vector, ...]  # values of each vector in these columns
+
+    @classmethod
+    def of(cls, pivots: Pivots, basis: Any) -> NullSpace:
+        """Build a null space from pivots and a sparse basis, one column per vector."""
+        vectors = basis.tocsc()
+        spans = [slice(a, b) for a, b in pairwise(vectors.indptr.tolist())]
+        values = vectors.data.astype(np.int64)
+        return cls(
+            (tuple(pivots[0].tolist()), tuple(pivots[1].tolist()), tuple(pivots[2].tolist())),
+            tuple(tuple(vectors.indices[span].tolist()) for span in spans),
+            tuple(tuple(values[span].tolist()) for span in spans),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the null space as JSON."""
+        parts = {"pivots": self.pivots, "columns": self.columns, "values": self.values}
+        return {name: [list(some) for some in part] for name, part in parts.items()}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> NullSpace:
+        """Read a null space that `to_dict` returned."""
+        names = ("pivots", "columns", "values")
+        parts = [tuple(tuple(map(index, some)) for some in content[name]) for name in names]
+        rows, columns, extra = parts[0]
+        return cls((rows, columns, extra), parts[1], parts[2])
+
+    def products(self, X: Any, pinned: NDArray[np.bool_]) -> Any:
+        """Check the null space; return the product of each row with each vector."""
+        lengths = [len(some) for some in self.columns]
+        if lengths != [len(some) for some in self.values] or X.shape[1] <= len(lengths) - 1:
+            raise ProofError("the null space has too many vectors, or not one value per column.")
+        try:
+            columns = np.array([j for some in self.columns for j in some], dtype=np.int64)
+            values = np.array([v for some in self.values for v in some], dtype=np.int64)
+            pivots = Pivots(*(np.array(some, dtype=np.int64) for some in self.pivots))
+        except (OverflowError, ValueError, TypeError):
+            raise ProofError("the null space has numbers that are too large.") from None
+        rows = int(pinned.sum())
+        if (
+            _outside(columns, X.shape[1])
+            or _outside(pivots.columns, X.shape[1])
+            or _outside(pivots.rows, rows)
+            or _outside(pivots.extra, rows)
+            or len(pivots.rows) != len(pivots.columns)
+        ):
+            raise ProofError("the null space names a row or a column that the data do not have.")
+        owners = np.repeat(np.arange(len(lengths)), lengths)  # the vector of each value
+        basis = sparse.coo_array(
+            (values.astype(np.float64), (columns, owners)), shape=(X.shape[1], len(lengths))
+        ).tocsr()
+        alone = basis[np.flatnonzero(np.diff(basis.indptr) == 1)]
+        if (values == 0).any() or len(np.unique(alone.indices)) < len(lengths):
+            raise ProofError("the vectors of the null space may depend on one another.")
+        rank = proved_rank(X[np.flatnonzero(pinned)], pivots)
+        if rank + len(lengths) != X.shape[1]:
+            raise ProofError(f"the proof shows only rank {rank} for the pinned rows.")
+        products = whole_products(X, basis)
+        if products is None:
+            raise ProofError("the null space has numbers that are too large.")
+        return products
+
+
+def _outside(numbers: NDArray[np.int64], end: int) -> bool:
+    return bool(((numbers < 0) | (numbers >= end)).any())
+
+
+@dataclass(frozen=True)
+class SeparationProof(SavedProof):
+    """Claim about the separation of a regression, and the integers that prove it.
 
     Parameters
     ----------
     kind : {"none", "quasi-complete", "complete"}
-        Whether no row is separated, some or all.
+        Whether no row, some rows or all rows are separated.
     family : str
-        Of the regression.
+        Family of the regression.
     fit_intercept : bool
-        Whether it has a column of ones.
+        Whether the regression has a column of ones.
     data : str
-        The fingerprint of its signed rows.
+        Fingerprint of the signed rows.
     direction : tuple of int
-        γ, a number for each coefficient.
-    part : Part
-        The multipliers; `rest` is that of each row that overlaps and is neither listed nor pinned.
+        Direction γ, one number per coefficient.
+    part : Conflict
+        Multipliers of the rows; `rest` is the multiplier of each row that overlaps and is neither
+        listed nor pinned.
+    space : NullSpace, optional
+        Directions that are zero on all pinned rows. With it, the sum of multipliers times rows has
+        to be zero along these only, and rows that are zero along all of them need no multiplier.
 
     Examples
     --------
@@ -72,19 +161,24 @@ class SeparationProof(SealedProof):
     fit_intercept: bool
     data: str
     direction: Vector
-    part: Part
+    part: Conflict
+    space: NullSpace | None = None
 
-    def check(self, X: Any, y: Any = None, sample_weight: Any = None) -> bool:
+    def check(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        target: Target = None,
+    ) -> bool:
         """Check the proof against the data in exact arithmetic.
 
         Parameters
         ----------
-        X : array, CSR matrix or frame of shape (n, d), or a statsmodels model or result
-            The regressors.
-        y : sequence of n answers
-            The answers, as the family has them; a model brings its own.
-        sample_weight : sequence of n numbers, optional
-            As they were given when the proof was made.
+        X, y, sample_weight, groups, target
+            The regression, in the form that `separation` was called with.
 
         Returns
         -------
@@ -94,68 +188,84 @@ class SeparationProof(SealedProof):
         Raises
         ------
         ProofError
-            If the proof does not hold for these data: its evidence fails, or they are not the
-            data it is about. Those may have another number of rows or columns, other numbers,
-            answers or weights, or may be data that the family does not take.
+            If the evidence of the proof fails, or if these are not its data: they have another
+            number of rows or columns, other numbers, labels or weights, or do not suit the family.
         TypeError
-            If there is no y and X is no model.
+            If there is no y and X is not a model.
         """
         with refuse_other_data():
-            asked = question(X, y, self.family, self.fit_intercept, sample_weight)
-        if data_of(asked) != self.data:
+            regression = question(
+                X, y, self.family, self.fit_intercept, sample_weight, groups, target
+            )
+        if data_of(regression) != self.data:
             raise ProofError(OTHER_DATA)
-        with with_index_labels(X):
-            self.check_evidence(asked)
+        with with_index_labels(regression.row_names):
+            self.check_evidence(regression)
         return True
 
-    def check_evidence(self, asked: Question) -> NDArray[np.bool_]:
-        """Check the evidence alone; which of the signed rows are separated."""
-        examples, pinned = merged(asked.constraints.examples), asked.constraints.pinned
+    def check_evidence(self, regression: Question) -> NDArray[np.bool_]:
+        """Check the evidence alone; return a mask of the signed rows that are separated."""
+        examples, pinned = (
+            merge_duplicates(regression.constraints.examples),
+            regression.constraints.pinned,
+        )
         try:
-            separated = _separated(self.direction, examples)
+            separated = _find_separated(self.direction, examples)
             if (separated & pinned).any():
                 n = int((separated & pinned).argmax())
                 raise ProofError("", n, ": the direction is not zero where the row pins it.")
-            _check_multipliers(self.part, separated, pinned)
+            if self.space is None:
+                _check_multipliers(self.part, separated, pinned)
+            else:
+                products = self.space.products(sparse.csr_array(examples.X), pinned)
+                zero = np.diff(products.indptr) == 0
+                if not zero[pinned].all():
+                    n = int((pinned & ~zero).argmax())
+                    raise ProofError("", n, " is pinned and not zero in the null space.")
+                _check_multipliers(self.part, separated, pinned | zero)
+                _check_sum_along(self.part, products, examples.y)
         except ProofError as wrong:  # about a signed row
-            raise wrong.moved(asked.owners) from None
-        listed = np.zeros(examples.n, dtype=bool)
-        listed[list(self.part.rows)] = True
-        rest = sum_of_rows(examples, without=separated | pinned | listed)
-        every = Picked(np.arange(examples.n), examples)
-        check_sum(self.part, every, rest, lambda j: f"coefficient {j}")
-        kind = kind_of(separated, pinned)
+            raise wrong.map_rows(regression.owners) from None
+        if self.space is None:
+            listed = np.zeros(examples.n, dtype=bool)
+            listed[list(self.part.rows)] = True
+            rest = sum_of_rows(examples, without=separated | pinned | listed)
+            every = Picked(np.arange(examples.n), examples)
+            check_sum(self.part, every, rest, lambda j: f"coefficient {j}")
+        kind = kind_of(regression, separated)
         if self.kind != kind:
-            raise ProofError(f"the evidence shows {kind!r}, not {quoted(self.kind)}.")
+            raise ProofError(f"the evidence shows {kind!r}, not {quote(self.kind)}.")
         return separated
 
     @property
     def claim(self) -> str:
-        """What is claimed, in words."""
+        """The claim in words."""
         return f"{self.kind} separation, family {self.family}"
 
-    def _content(self) -> dict[str, Any]:
-        """What its file says."""
+    def _to_dict(self) -> dict[str, Any]:
+        """Return the proof as JSON, without the checksum."""
         return {
             "format": FORMAT,
             "kind": self.kind,
             "family": self.family,
             "fit_intercept": self.fit_intercept,
             "data": self.data,
-            "direction": hexadecimal(self.direction),
-            **self.part.content(),
+            "direction": to_hex(self.direction),
+            **self.part.to_dict(),
+            **({} if self.space is None else {"null_space": self.space.to_dict()}),
         }
 
     @classmethod
-    def _built(cls, content: dict[str, Any]) -> SeparationProof:
-        """The proof that a file says."""
+    def _from_dict(cls, content: dict[str, Any]) -> SeparationProof:
+        """Return the proof in JSON without its checksum."""
         return cls(
             str(content["kind"]),
             str(content["family"]),
             content["fit_intercept"] is True,
             str(content["data"]),
-            integers_of(content["direction"]),
-            Part.of_content(content),
+            from_hex(content["direction"]),
+            Conflict.from_dict(content),
+            NullSpace.from_dict(content["null_space"]) if "null_space" in content else None,
         )
 
     def _repr_html_(self) -> str:
@@ -164,28 +274,30 @@ class SeparationProof(SealedProof):
             ("about the data", f"{self.data[:16]}…"),
             ("to check it", "proof.check(X, y)"),
         ]
-        return card("Proof of separation", facts)
+        return render_card("Proof of separation", facts)
 
 
-def data_of(asked: Question) -> str:
-    """A digest of the signed rows, whose they are and which are pinned."""
-    digest = hashlib.sha256(fingerprint(merged(asked.constraints.examples)).encode())
-    digest.update(asked.owners.astype("<i8").tobytes())
-    digest.update(asked.constraints.pinned.tobytes())
+def data_of(regression: Question) -> str:
+    """Return a fingerprint of the signed rows, their owners and their pins."""
+    digest = hashlib.sha256(fingerprint(merge_duplicates(regression.constraints.examples)).encode())
+    digest.update(regression.owners.astype("<i8").tobytes())
+    if regression.partners is not None:
+        digest.update(regression.partners.astype("<i8").tobytes())
+    digest.update(regression.constraints.pinned.tobytes())
     return digest.hexdigest()
 
 
-def kind_of(separated: NDArray[np.bool_], pinned: NDArray[np.bool_]) -> str:
-    """What it is called when these rows are separated."""
+def kind_of(regression: Question, separated: NDArray[np.bool_]) -> str:
+    """Return the kind of separation, given which signed rows are separated."""
     if not separated.any():
         return "none"
-    return "quasi-complete" if pinned.any() or not separated.all() else "complete"
+    return "complete" if separated[regression.owners >= 0].all() else "quasi-complete"
 
 
-def _separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
-    """Where γ·z is positive; it must be zero everywhere else."""
+def _find_separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
+    """Return where γ·z is positive; raise ProofError if it is negative anywhere."""
     if len(direction) != examples.d or any(type(v) is not int for v in direction):
-        raise ProofError(f"the direction is not {examples.d} whole numbers.")
+        raise ProofError(f"the direction does not consist of {examples.d} integers.")
     signs = np.concatenate([some for _, some in product_signs(direction, examples)])
     negative = np.flatnonzero(signs < 0)
     if len(negative):
@@ -193,21 +305,38 @@ def _separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
     return np.asarray(signs > 0)
 
 
-def _check_multipliers(part: Part, separated: NDArray[np.bool_], pinned: NDArray[np.bool_]) -> None:
-    """Each row that overlaps has one multiplier, positive unless the row is pinned."""
+def _check_multipliers(
+    part: Conflict, separated: NDArray[np.bool_], pinned: NDArray[np.bool_]
+) -> None:
+    """Check that each row that overlaps has a multiplier, positive unless it is pinned."""
     for n in part.rows:
         if type(n) is not int or not 0 <= n < len(separated):
             raise no_such_row(n)
     if len(part.rows) != len(part.multipliers) or len(set(part.rows)) < len(part.rows):
-        raise ProofError("there is not one multiplier for each row listed.")
+        raise ProofError("the listed rows do not have one multiplier each.")
     if type(part.rest) is not int or part.rest < 0:
-        raise ProofError("the multiplier of the rest is not a whole number from 0 up.")
+        raise ProofError("the multiplier of the unlisted rows is not an integer from 0 up.")
     for n, m in zip(part.rows, part.multipliers, strict=True):
         if type(m) is not int or (m <= 0 and not pinned[n]):
-            raise ProofError("", n, ": its multiplier is not a positive whole number.")
+            raise ProofError("", n, ": its multiplier is not a positive integer.")
         if separated[n]:
-            raise ProofError("", n, " is separated and has a multiplier.")
-    covered = separated | pinned
-    covered[list(part.rows)] = True
-    if part.rest == 0 and not covered.all():
-        raise ProofError("", int(covered.argmin()), " overlaps and has no multiplier.")
+            raise ProofError("", n, " is separated, but the proof has a multiplier for it.")
+    decided = separated | pinned
+    decided[list(part.rows)] = True
+    if part.rest == 0 and not decided.all():
+        n = int(decided.argmin())
+        raise ProofError("", n, " overlaps, but the proof has no multiplier for it.")
+
+
+def _check_sum_along(part: Conflict, products: Any, y: NDArray[np.int8]) -> None:
+    """Check that Σ λ z is zero along every vector of the null space."""
+    if part.rest:
+        raise ProofError("only listed rows have multipliers where there is a null space.")
+    sums: dict[int, int] = {}
+    for n, m in zip(part.rows, part.multipliers, strict=True):
+        for k in range(products.indptr[n], products.indptr[n + 1]):
+            v = int(products.indices[k])
+            sums[v] = sums.get(v, 0) + m * int(y[n]) * int(products.data[k])
+    for v, total in sums.items():
+        if total:
+            raise ProofError(f"the sum of multipliers times rows is not zero along vector {v}.")

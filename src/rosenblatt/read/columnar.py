@@ -1,4 +1,4 @@
-"""Parquet, Arrow and NumPy files: batches as they are stored."""
+"""Parquet, Arrow and NumPy files, read in batches."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import pyarrow as pa
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rosenblatt.errors import BadCellError, DataError, one_line
-from rosenblatt.read.columns import usual
-from rosenblatt.read.source import UNREADABLE, Layout, Source, batch_bytes, numbered
+from rosenblatt.errors import BadCellError, DataError, error_line
+from rosenblatt.read.columns import normalize_types
+from rosenblatt.read.source import UNREADABLE, Layout, Source, batch_bytes, number_columns
 from rosenblatt.tables import PROMISED, first_changed
 
-ROWS = 1 << 16  # in a batch at the most; fewer where they are wide
-PAGE_BYTES = 1 << 16  # read at a time
-BATCHES = 4  # a row group of so many, and no more, is read as a part of its own
+ROWS = 1 << 16  # rows per batch at most; fewer if they are wide
+PAGE_BYTES = 1 << 16  # bytes per read
+BATCHES = 4  # row groups of at most this many batches are read in parallel
 
 
 class RowGroup(NamedTuple):
-    """A row group of a Parquet file: its place, the number of its first row, and of its rows."""
+    """A row group of a Parquet file: its number, first row and number of rows."""
 
     group: int
     start: int
@@ -32,14 +32,14 @@ class RowGroup(NamedTuple):
 
 
 def parquet_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Record batches of a Parquet file, a few pages in memory at a time."""
+    """Yield record batches of a Parquet file with a few pages in memory."""
     with _parquet(source) as parquet:
-        yield _sound(_nothing(parquet.schema_arrow))
-        yield from map(_sound, parquet.iter_batches(_rows(_width_of(parquet))))
+        yield _validate(_empty_batch(parquet.schema_arrow))
+        yield from map(_validate, parquet.iter_batches(_rows_per_batch(_row_bytes(parquet))))
 
 
 def parquet_parts(source: Source) -> list[RowGroup]:
-    """The row groups of a Parquet file, if they are several and small enough to hold a few.
+    """Return the row groups if there are several, small enough to hold a few.
 
     A compressed file has none: each would have all of it unpacked again.
     """
@@ -48,27 +48,27 @@ def parquet_parts(source: Source) -> list[RowGroup]:
     with _parquet(source) as parquet:
         metadata = parquet.metadata
         sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-        if len(sizes) < 2 or max(sizes) * _width_of(parquet) > BATCHES * batch_bytes():
+        if len(sizes) < 2 or max(sizes) * _row_bytes(parquet) > BATCHES * batch_bytes():
             return []
         return [RowGroup(i, sum(sizes[:i]), sizes[i], metadata) for i in range(len(sizes))]
 
 
 def parquet_part(source: Source, part: RowGroup) -> Iterator[Any]:
-    """The rows of a row group in one batch, decoded by one thread: others decode other groups."""
+    """Yield the rows of a row group as one batch, decoded by a single thread."""
     with _parquet(source, part.metadata) as parquet:
         batches = parquet.iter_batches(max(1, part.rows), [part.group], use_threads=False)
-        yield from map(_sound, batches)
+        yield from map(_validate, batches)
 
 
 def _parquet_size(source: Source) -> int:
-    """About how many bytes the rows of a Parquet file are once they are read."""
+    """Estimate the bytes of the rows in memory."""
     with _parquet(source) as parquet:
-        size: float = parquet.metadata.num_rows * _width_of(parquet)
+        size: float = parquet.metadata.num_rows * _row_bytes(parquet)
         return int(size)
 
 
 def parquet_file(file: Any, known: Any = None) -> Any:
-    """A Parquet file of which a few pages are held in memory at a time, not a row group."""
+    """Open a Parquet file so that pages, not whole row groups, are in memory."""
     import pyarrow.parquet as pq
 
     return pq.ParquetFile(file, metadata=known, buffer_size=PAGE_BYTES, pre_buffer=False)
@@ -77,93 +77,89 @@ def parquet_file(file: Any, known: Any = None) -> Any:
 @contextmanager
 def _parquet(source: Source, known: Any = None) -> Iterator[Any]:
     try:
-        with source.open_anywhere() as file, parquet_file(file, known) as parquet:
+        with source.open_seekable() as file, parquet_file(file, known) as parquet:
             yield parquet
-    except UNREADABLE as trouble:
-        raise damaged(source.name, "Parquet", trouble) from None
+    except UNREADABLE as error:
+        raise damaged_file_error(source.name, "Parquet", error) from None
 
 
-def _width_of(parquet: Any) -> float:
-    """About how many bytes a row is: as stored, or as its types say where that is more."""
+def _row_bytes(parquet: Any) -> float:
+    """Estimate the bytes of a row, from the file and from its types."""
     metadata = parquet.metadata
     groups = range(metadata.num_row_groups)
     stored = sum(metadata.row_group(i).total_byte_size for i in groups)
-    widths = [_width(kind) for kind in parquet.schema_arrow.types]
+    widths = [_type_bytes(kind) for kind in parquet.schema_arrow.types]
     width: float = max(stored / max(1, metadata.num_rows), sum(widths))
     return width
 
 
-def _width(kind: Any) -> int:
+def _type_bytes(kind: Any) -> int:
     try:
         return max(1, int(kind.bit_width) // 8)
-    except ValueError:  # of no fixed width
+    except ValueError:  # no fixed width
         return 16
 
 
-def _rows(width: float) -> int:
-    """How many rows to read at a time."""
+def _rows_per_batch(width: float) -> int:
+    """Return the number of rows to read at a time."""
     return min(ROWS, max(256, int(batch_bytes() // max(1.0, width))))
 
 
 def arrow_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Record batches of an Arrow (Feather) file or stream."""
+    """Yield record batches of an Arrow (Feather) file or stream."""
     try:
-        with _mapped(source) as file:
+        with _map_file(source) as file:
             first = file.read(6)
             file.seek(0)
-            if first.startswith(b"FEA1"):  # the first Feather format has nothing of the others
+            if first.startswith(b"FEA1"):  # version 1 of Feather is a format of its own
                 import pyarrow.feather as feather
 
-                yield from map(_sound, feather.read_table(file).to_batches(ROWS))
+                yield from map(_validate, feather.read_table(file).to_batches(ROWS))
                 return
             is_file = first == b"ARROW1"
             reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file)
-            yield _sound(_nothing(reader.schema))
+            yield _validate(_empty_batch(reader.schema))
             places = range(reader.num_record_batches if is_file else 0)
             for batch in map(reader.get_batch, places) if is_file else reader:
-                yield from map(_sound, _small(batch))
-    except UNREADABLE as trouble:
-        raise damaged(source.name, "Arrow", trouble) from None
+                rows = _rows_per_batch(batch.get_total_buffer_size() / max(1, batch.num_rows))
+                for start in range(0, batch.num_rows, rows):
+                    yield _validate(batch.slice(start, rows))
+    except UNREADABLE as error:
+        raise damaged_file_error(source.name, "Arrow", error) from None
 
 
-def _mapped(source: Source) -> Any:
-    """The file as part of memory, so that a batch of any size is read as it is used."""
+def _map_file(source: Source) -> Any:
+    """Map the file into memory, so that batches are read as they are used."""
     if source.compression is None:
-        with suppress(*UNREADABLE):  # where addresses are limited, or the file is empty
+        with suppress(*UNREADABLE):  # address space is limited, or the file is empty
             return pa.memory_map(source.path)
-    return source.open_anywhere()
+    return source.open_seekable()
 
 
-def _small(batch: Any) -> Iterator[Any]:
-    rows = _rows(batch.get_total_buffer_size() / max(1, batch.num_rows))
-    for start in range(0, batch.num_rows, rows):
-        yield batch.slice(start, rows)
-
-
-def _sound(batch: Any) -> Any:
-    """The batch, once its offsets and its text are checked: a damaged file must not crash."""
+def _validate(batch: Any) -> Any:
+    """Validate offsets and text: a damaged file must not crash the process."""
     batch.validate(full=True)
-    return usual(batch)
+    return normalize_types(batch)
 
 
-def _nothing(schema: Any) -> Any:
-    # So that a file without rows still has its columns.
+def _empty_batch(schema: Any) -> Any:
+    # A file without rows still has columns.
     return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
 
 
-def damaged(name: str, kind: str, trouble: BaseException) -> DataError:
-    """Say what is wrong with a file of this kind."""
-    if isinstance(trouble, MemoryError):  # a damaged file may ask for any amount
-        why = one_line(trouble).rstrip(".")
-        return DataError(f"{name}: not memory enough for what it says it holds ({why}).")
-    if isinstance(trouble, pa.ArrowNotImplementedError):
-        why = one_line(trouble).rstrip(".")
+def damaged_file_error(name: str, kind: str, error: BaseException) -> DataError:
+    """Create the error for a file that cannot be read."""
+    if isinstance(error, MemoryError):  # a damaged file may request any amount
+        why = error_line(error).rstrip(".")
+        return DataError(f"{name}: not enough memory for its declared size ({why}).")
+    if isinstance(error, pa.ArrowNotImplementedError):
+        why = error_line(error).rstrip(".")
         return DataError(f"{name}: this PyArrow cannot read it ({why}). A newer one may.")
-    return DataError(f"{name} is not a whole {kind} file: {one_line(trouble)}")
+    return DataError(f"{name} is not a whole {kind} file: {error_line(error)}")
 
 
 class Header(NamedTuple):
-    """The shape of the table, whether columns come one after another, its type, where it begins."""
+    """Shape, order, type and first byte of the array in a .npy file."""
 
     shape: tuple[int, int]
     fortran: bool
@@ -172,45 +168,45 @@ class Header(NamedTuple):
 
 
 def npy_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Record batches of a table, its columns numbered as in a file without header."""
-    shape, fortran, dtype, begin = header_of(source)
+    """Yield record batches of a two-dimensional array, with numbered columns."""
+    shape, fortran, dtype, begin = read_npy_header(source)
     n, d = shape
     step = max(1, batch_bytes() // max(1, d * dtype.itemsize))
-    yield _batch(np.empty((0, d), dtype), 0)
-    with _mapped(source) if fortran else source.open_anywhere() as file:
+    yield _to_batch(np.empty((0, d), dtype), 0)
+    with _map_file(source) if fortran else source.open_seekable() as file:
         file.seek(begin)
         if fortran:
             columns = np.frombuffer(file.read_buffer(), dtype, n * d).reshape(d, n)
-            yield from (_batch(columns[:, i : i + step].T, i) for i in range(0, n, step))
+            yield from (_to_batch(columns[:, i : i + step].T, i) for i in range(0, n, step))
             return
-        # Not mapped: what is read is let go again, whatever the limit on addresses.
+        # Not mapped, so that memory is released even if address space is limited.
         for i in range(0, n, step):
             data = file.read(min(step, n - i) * d * dtype.itemsize)
-            yield _batch(np.frombuffer(data, dtype).reshape(-1, d), i)
+            yield _to_batch(np.frombuffer(data, dtype).reshape(-1, d), i)
 
 
-def header_of(source: Source) -> Header:
-    """What the file says of its table; refuses what is no table of numbers."""
-    with source.open_anywhere() as file:
+def read_npy_header(source: Source) -> Header:
+    """Read the header of a .npy file; raise DataError unless it is a numeric table."""
+    with source.open_seekable() as file:
         try:
             version = npy.read_magic(file)
             read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             shape, fortran, dtype = read(file)
-        except Exception as trouble:  # the header is Python: whatever its parser raises
-            raise damaged(source.name, ".npy", trouble) from None
+        except Exception as error:  # the header is a Python literal; its parser may raise anything
+            raise damaged_file_error(source.name, ".npy", error) from None
         begin, end = file.tell(), file.seek(0, 2)
     if len(shape) != 2 or min(shape) < 1 or dtype.kind not in "fiub" or not dtype.itemsize:
         raise DataError(
             f"{source.name} holds {dtype} of shape {shape}; give a table of numbers, rows first."
         )
     if end - begin < math.prod(shape) * dtype.itemsize:
-        raise damaged(source.name, ".npy", EOFError("it ends too early"))
+        raise damaged_file_error(source.name, ".npy", EOFError("it ends too early"))
     return Header(shape, fortran, dtype, begin)
 
 
-def _batch(rows: NDArray[Any], start: int) -> Any:
-    """Rows as Arrow has them; of long doubles, which hold more whole numbers, none is rounded."""
-    kind, names = rows.dtype.newbyteorder("="), numbered(rows.shape[1])
+def _to_batch(rows: NDArray[Any], start: int) -> Any:
+    """Convert rows to Arrow; raise BadCellError if float64 would round a long double."""
+    kind, names = rows.dtype.newbyteorder("="), number_columns(rows.shape[1])
     kind = np.dtype(np.float32) if kind == np.float16 else kind
     if kind.kind == "f" and kind.itemsize > 8:
         kind = np.dtype(np.float64)
@@ -223,9 +219,9 @@ def _batch(rows: NDArray[Any], start: int) -> Any:
 
 
 def _npy_size(source: Source) -> int:
-    header = header_of(source)
+    header = read_npy_header(source)
     return header.shape[0] * header.shape[1] * header.dtype.itemsize
 
 
-# Formats that tell about how many bytes their rows are once they are read.
+# Formats whose size in memory is known before they are read.
 SIZES = {"Parquet": _parquet_size, "NumPy": _npy_size}

@@ -1,4 +1,4 @@
-"""The kinds of column and the numbers they become; each is a frozen value, stored in models."""
+"""Kinds of columns and how they are encoded; each is a frozen value, stored in models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rosenblatt.errors import FINITE, UTF8, BadCellError
-from rosenblatt.tables import PROMISED, first_changed, is_changed_text, large
+from rosenblatt.tables import PROMISED, find_large, first_changed, is_changed_text
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 ENTRY = r"^\d{1,9}:" + NUMBER[1:].replace(r"\s*", "")
@@ -22,43 +22,43 @@ OWN = "an index of its own with a value"
 
 
 class Column:
-    """What every kind of column can do; a column that is not numbers is read as text."""
+    """Base of all kinds of columns; a column that is not numeric is read as text."""
 
     kind: ClassVar[str]
     name: str  # in the file
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The names of the numbers it becomes."""
+        """Names of the features that the column becomes."""
         raise NotImplementedError
 
     @property
     def type(self) -> Any:
-        """The Arrow type to read it as where a format has none."""
+        """Arrow type to read the column as, if the format has no types."""
         return pa.string()
 
     def encode(self, cells: Any) -> Any:
-        """One row of numbers a cell, as an array or a CSR matrix; NaN where one is missing."""
+        """Encode cells as rows of an array or CSR matrix; NaN where a number is missing."""
         raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
-        """The value as JSON holds it."""
+        """Return the fields as a model file stores them."""
         fields = vars(self).items()
         return {"kind": self.kind} | {n: list(v) if type(v) is tuple else v for n, v in fields}
 
 
 @dataclass(frozen=True)
 class Number(Column):
-    """A column of numbers, as they are.
+    """A numeric column.
 
-    The mean is that of the rows learnt from; it stands in for what is missing where that was
-    asked for, and reasons are told as distances from it.
+    `mean` and `spread` are the mean and the standard deviation of the training rows. The mean
+    replaces missing values if that is requested, and explanations are relative to it.
     """
 
     kind: ClassVar[str] = "number"
     name: str
     mean: float = 0.0
-    spread: float = 1.0  # the standard deviation, so that weights can be compared
+    spread: float = 1.0  # standard deviation, which makes weights comparable
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ class Number(Column):
 
     @property
     def promised(self) -> str:
-        """What each cell must be."""
+        """Description of a valid cell."""
         return "a number"
 
     @property
@@ -74,7 +74,7 @@ class Number(Column):
         return pa.float64()
 
     def encode(self, cells: Any) -> NDArray[np.float64]:
-        cells = plain(cells)
+        cells = flatten(cells)
         numbers: NDArray[np.float64] = as_numbers(cells).to_numpy(zero_copy_only=False)
         rounded = first_rounded(cells, numbers)
         if rounded is not None:
@@ -82,13 +82,15 @@ class Number(Column):
         infinite = np.flatnonzero(np.isinf(numbers))
         if len(infinite):
             row = int(infinite[0])
-            raise BadCellError(row, self.name, text_in(cells, row) or f"{numbers[row]}", FINITE)
+            raise BadCellError(
+                row, self.name, cell_as_text(cells, row) or f"{numbers[row]}", FINITE
+            )
         return numbers.reshape(-1, 1)
 
 
 @dataclass(frozen=True)
 class Flag(Number):
-    """A column of true and false, as 1 and 0."""
+    """A column of true and false, encoded as 1 and 0."""
 
     kind: ClassVar[str] = "flag"
 
@@ -97,7 +99,7 @@ class Flag(Number):
         return pa.bool_()
 
     def encode(self, cells: Any) -> NDArray[np.float64]:
-        if is_text(plain(cells).type):
+        if is_text(flatten(cells).type):
             words = pc.utf8_lower(as_text(cells))
             false = pc.is_in(words, pa.array(["false", "0"]))
             cells = pc.if_else(pc.is_in(words, pa.array(["true", "1"])), 1.0, math.nan)
@@ -107,10 +109,10 @@ class Flag(Number):
 
 @dataclass(frozen=True)
 class Written(Number):
-    """A column of numbers as people write them, where it is text: "1.234,5", "3%", "$12.50".
+    """A column of formatted numbers such as "1.234,5", "3%" or "$12.50".
 
-    What stands between thousands is left out, and so is the mark: 3% is 3. Every cell must have
-    the mark, if there is one.
+    Thousands separators and the unit are removed: 3% becomes 3. If there is a unit, every cell must
+    have it.
     """
 
     kind: ClassVar[str] = "written number"
@@ -128,16 +130,16 @@ class Written(Number):
         return f"a number with {' and '.join(marks)}" if marks else "a number"
 
     def encode(self, cells: Any) -> NDArray[np.float64]:
-        if is_text(plain(cells).type):
+        if is_text(flatten(cells).type):
             cells = Parsed(as_text(cells), self.decimal).plain(self.mark)
         return super().encode(cells)
 
 
 @dataclass(frozen=True)
 class Category(Column):
-    """A column of a few values: a 1 for the value that is there, 0 for the others.
+    """A categorical column: 1 for the value of a cell, 0 for the others.
 
-    A missing cell is the value "". A value never seen before is all zeros.
+    A missing value is the category "". A value without a weight is encoded as zeros.
     """
 
     kind: ClassVar[str] = "category"
@@ -149,7 +151,7 @@ class Category(Column):
         return tuple(f"{self.name}={value or '(missing)'}" for value in self.values)
 
     def codes(self, cells: Any) -> NDArray[np.int64]:
-        """The position of each cell among the values, -1 for one never seen."""
+        """Return the position of each cell among the values, -1 for an unknown value."""
         found = pc.index_in(as_text(cells), pa.array(self.values, pa.string()))
         codes: NDArray[np.int64] = pc.fill_null(found.cast(pa.int64()), -1).to_numpy()
         return codes
@@ -164,7 +166,7 @@ class Category(Column):
 
 @dataclass(frozen=True)
 class Words(Column):
-    """A column of text: how often each known word comes in it."""
+    """A text column: the number of times that each known word occurs."""
 
     kind: ClassVar[str] = "words"
     name: str
@@ -180,12 +182,12 @@ class Words(Column):
         known = codes.is_valid().to_numpy(zero_copy_only=False)
         rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))[known]
         columns = codes.drop_null().to_numpy()
-        return csr(np.ones(len(rows)), rows, columns, (len(offsets) - 1, len(self.values)))
+        return make_csr(np.ones(len(rows)), rows, columns, (len(offsets) - 1, len(self.values)))
 
 
 @dataclass(frozen=True)
 class Entries(Column):
-    """The index:value entries of a LIBSVM line; what is not there is zero."""
+    """The index:value entries of LIBSVM lines; an index that is absent is zero."""
 
     kind: ClassVar[str] = "entries"
     name: str
@@ -200,7 +202,7 @@ class Entries(Column):
         index, value, rows, n = split_entries(cells, self.name)
         index = index - self.first
         known = (index >= 0) & (index < self.size)
-        return csr(value[known], rows[known], index[known], (n, self.size))
+        return make_csr(value[known], rows[known], index[known], (n, self.size))
 
 
 KINDS: dict[str, type[Number | Category | Words | Entries]] = {
@@ -209,8 +211,8 @@ KINDS: dict[str, type[Number | Category | Words | Entries]] = {
 
 
 def as_numbers(cells: Any) -> Any:
-    """Cells as doubles; null where there is none, and where text is not a number."""
-    cells = plain(cells)
+    """Convert cells to doubles; null where one is missing or is not a number."""
+    cells = flatten(cells)
     if is_text(cells.type):
         numeric = pc.match_substring_regex(cells, NUMBER)
         trimmed = pc.utf8_ltrim(pc.utf8_trim_whitespace(cells), "+")
@@ -219,10 +221,10 @@ def as_numbers(cells: Any) -> Any:
 
 
 def first_rounded(cells: Any, numbers: NDArray[np.float64]) -> int | None:
-    """The first cell that is a whole number and became another as a double, None if none did."""
+    """Return the first integer cell that float64 does not represent, or None."""
     if pa.types.is_floating(cells.type) or pa.types.is_boolean(cells.type):
         return None
-    at = large(numbers)
+    at = find_large(numbers)
     if len(at) == 0:
         return None
     some = cells.take(pa.array(at))
@@ -233,23 +235,23 @@ def first_rounded(cells: Any, numbers: NDArray[np.float64]) -> int | None:
 
 
 def as_text(cells: Any) -> Any:
-    """Cells as text without blanks around it; "" where there is none."""
-    cells = plain(cells)
+    """Convert cells to text without surrounding blanks; "" where one is missing."""
+    cells = flatten(cells)
     return pc.utf8_trim_whitespace(pc.fill_null(cells.cast(pa.string()), ""))
 
 
-def text_in(cells: Any, row: int) -> str | None:
-    """What a cell of text says; None where there is nothing, or no number among numbers."""
+def cell_as_text(cells: Any, row: int) -> str | None:
+    """Return a text cell; None for missing values and numeric columns."""
     return as_text(cells.slice(row, 1))[0].as_py() or None if is_text(cells.type) else None
 
 
-def nulled(texts: Any, words: tuple[str, ...] = ("",)) -> Any:
-    """Texts, with null for those that are one of these words."""
+def null_where(texts: Any, words: tuple[str, ...] = ("",)) -> Any:
+    """Replace texts that are one of these words by null."""
     return pc.if_else(pc.is_in(texts, pa.array(words)), pa.scalar(None, pa.string()), texts)
 
 
 def split_words(cells: Any) -> tuple[Any, NDArray[np.int32]]:
-    """The words of all cells in lower case, and where each cell's words begin."""
+    """Split all cells into lowercase words; return them and each cell's first word."""
     words = pc.split_pattern_regex(pc.utf8_lower(as_text(cells)), r"[^\pL\pN_]+")
     return words.flatten(), words.offsets.to_numpy() - words.offsets[0].as_py()
 
@@ -257,9 +259,12 @@ def split_words(cells: Any) -> tuple[Any, NDArray[np.int32]]:
 def split_entries(
     cells: Any, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.intp], int]:
-    """Index, value and row of each entry, and the number of rows; no row has an index twice."""
-    index, value, rows, n = _entries(plain(cells), name)
-    if ((np.diff(index) <= 0) & (np.diff(rows) == 0)).any():  # mostly they go up
+    """Parse entries; return index, value and row of each, and the number of rows.
+
+    Raises BadCellError if a row has an index twice.
+    """
+    index, value, rows, n = _entries(flatten(cells), name)
+    if ((np.diff(index) <= 0) & (np.diff(rows) == 0)).any():  # usually they increase
         order = np.lexsort((index, rows))
         again = (np.diff(index[order]) == 0) & (np.diff(rows[order]) == 0)
         if again.any():
@@ -271,7 +276,7 @@ def split_entries(
 def _entries(
     cells: Any, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.intp], int]:
-    if pa.types.is_map(cells.type):  # as `convert` keeps them
+    if pa.types.is_map(cells.type):  # as `convert` stores them
         counts = np.diff(cells.offsets.to_numpy())
         begin, end = cells.offsets[0].as_py(), cells.offsets[-1].as_py()
         index = cells.keys.to_numpy()[begin:end].astype(np.int64)
@@ -292,20 +297,20 @@ def _entries(
     if not np.isfinite(value).all():
         at = int(np.flatnonzero(~np.isfinite(value))[0])
         raise BadCellError(int(rows[at]), name, flat[at].as_py(), "index:value")
-    for at in large(value).tolist():
+    for at in find_large(value).tolist():
         text = flat[at].as_py().partition(":")[2]
         if is_changed_text(text):
             raise BadCellError(int(rows[at]), name, text, PROMISED)
     return index, value, rows, len(cells)
 
 
-def csr(
+def make_csr(
     data: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]
 ) -> Any:
-    """A CSR matrix from entries; entries of the same place are added."""
+    """Build a CSR matrix from entries, adding up duplicates."""
     from scipy.sparse import coo_array
 
-    # Sorted and with 32-bit indices, so that one compiled kernel serves all.
+    # Sorted, with 32-bit indices, so that a single compiled kernel is enough.
     matrix = coo_array((data, (rows, columns)), shape=shape).tocsr()
     matrix.sum_duplicates()
     matrix.indices = matrix.indices.astype(np.int32, copy=False)
@@ -313,18 +318,18 @@ def csr(
     return matrix
 
 
-def arrow_table(frame: Any) -> Any:
-    """A frame of any kind as Arrow has it, without the names of its rows."""
+def to_arrow(frame: Any) -> Any:
+    """Convert a data frame to an Arrow table without its index."""
     if hasattr(frame, "iloc"):  # pandas
         return pa.Table.from_pandas(frame, preserve_index=False)
-    # Early versions of polars have their own way to Arrow and not yet the common one.
+    # Early versions of polars lack the Arrow PyCapsule interface.
     return frame.to_arrow() if hasattr(frame, "to_arrow") else pa.table(frame)
 
 
-def usual(rows: Any) -> Any:
-    """A table or batch in the types that are known here: no views, runs or types of others."""
+def normalize_types(rows: Any) -> Any:
+    """Convert views, run-end encoding and extension types to the basic Arrow types."""
     for i, field in enumerate(rows.schema):
-        kind = _usual_type(field.type)
+        kind = _normal_type(field.type)
         if kind != field.type:
             cells, runs = rows.column(i), pa.types.is_run_end_encoded(field.type)
             cells = pc.run_end_decode(cells) if runs else cells
@@ -332,13 +337,13 @@ def usual(rows: Any) -> Any:
     return rows
 
 
-def _usual_type(kind: Any) -> Any:
+def _normal_type(kind: Any) -> Any:
     if isinstance(kind, pa.BaseExtensionType):
-        return _usual_type(kind.storage_type)
+        return _normal_type(kind.storage_type)
     if pa.types.is_run_end_encoded(kind):
-        return _usual_type(kind.value_type)
+        return _normal_type(kind.value_type)
     if pa.types.is_dictionary(kind):
-        value = _usual_type(kind.value_type)
+        value = _normal_type(kind.value_type)
         return value if is_bytes(value) else pa.dictionary(kind.index_type, value, kind.ordered)
     if pa.types.is_string_view(kind):
         return pa.string()
@@ -346,8 +351,8 @@ def _usual_type(kind: Any) -> Any:
     return pa.binary() if bare else kind
 
 
-def decoded(cells: Any, name: str) -> Any:
-    """Bytes as the text they are, other cells as they are."""
+def decode_text(cells: Any, name: str) -> Any:
+    """Decode bytes as UTF-8 text; return other cells unchanged."""
     if not is_bytes(cells.type):
         return cells
     try:
@@ -361,17 +366,17 @@ def decoded(cells: Any, name: str) -> Any:
 
 
 def is_bytes(kind: Any) -> bool:
-    """Whether cells are bytes that nothing says are text."""
+    """Check whether cells are bytes without a declared encoding."""
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def is_moment(kind: Any) -> bool:
-    """Whether cells are dates or times, which may be categories as they are written."""
+    """Check whether cells are dates or times, which can be categories."""
     return bool(pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_timestamp(kind))
 
 
-def refused(kind: Any) -> str:
-    """What a column of this type holds, if that is nothing to learn from."""
+def unusable_content(kind: Any) -> str:
+    """Describe the content of a column type that cannot be learned from, or ""."""
     if pa.types.is_nested(kind):
         return "lists or objects"
     if pa.types.is_temporal(kind):
@@ -379,8 +384,8 @@ def refused(kind: Any) -> str:
     return "bytes" if is_bytes(kind) else ""
 
 
-def plain(cells: Any) -> Any:
-    """Cells as one array of their values."""
+def flatten(cells: Any) -> Any:
+    """Combine cells into one array without a dictionary."""
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.chunk(0) if cells.num_chunks == 1 else cells.combine_chunks()
         cells = pa.concat_arrays(cells.chunks) if isinstance(cells, pa.ChunkedArray) else cells
@@ -390,12 +395,12 @@ def plain(cells: Any) -> Any:
 
 
 def is_text(kind: Any) -> bool:
-    """Whether cells are text, each by itself or as one of a dictionary."""
+    """Check whether cells are text, possibly dictionary-encoded."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-GROUP = "[\u00a0\u2009\u202f '’]"  # between thousands, besides the one that is no decimal mark
+GROUP = "[\u00a0\u2009\u202f '’]"  # thousands separators besides the other decimal mark
 MARK = r"%|‰|\p{Sc}|USD|EUR|GBP|CHF|JPY"
 DECIMALS = (".", ",")
 
@@ -409,14 +414,14 @@ def _pattern(decimal: str, thousands: str) -> str:
     )
 
 
-# How any number begins. PyArrow compiles a pattern in every call: those below cost each column as
-# much as some thousand cells do.
+# The beginning of any number. PyArrow compiles patterns anew in every call, and those below cost
+# as much as some thousand cells: this one tells whether they are needed.
 MAYBE_NUMBER = r"^(?:[^0-9A-Za-z]|USD|EUR|GBP|CHF|JPY)*[0-9]"
 PATTERNS = {".": _pattern(r"\.", ","), ",": _pattern(",", r"\.")}
 
 
 class Parsed:
-    """Texts without blanks around them taken apart, as numbers with one of the decimal marks.
+    """Trimmed texts, parsed as numbers with a given decimal mark.
 
     The other mark stands between thousands.
 
@@ -447,23 +452,23 @@ class Parsed:
         self.numbers = pc.if_else(good, pc.binary_join_element_wise(minus, digits, ""), nothing)
 
     def plain(self, mark: str) -> Any:
-        """The numbers with this mark as programs write them, null elsewhere."""
+        """Return the numbers with this unit as plain text, null elsewhere."""
         return pc.if_else(pc.equal(self.marks, mark), self.numbers, pa.scalar(None, pa.string()))
 
 
 class Styles:
-    """How the numbers of a column of text are written, added up over its cells."""
+    """How the numbers in a column of text are formatted, counted over its cells."""
 
     def __init__(self) -> None:
-        self.looks = self.certain = self.commas = 0  # without marks but for `looks`
+        self.looks = self.certain = self.commas = 0  # `looks` includes numbers with a unit
         self.fits = dict.fromkeys(DECIMALS, 0)
         self.marks: Counter[str] = Counter()
         self.example: str | None = None
 
     def add(self, texts: Any, counts: NDArray[Any], numeric: NDArray[np.bool_]) -> bool:
-        """Look at different texts, how often they come, and which are numbers as they are.
+        """Count distinct texts by their format; return whether any is a number.
 
-        Says whether any of them is a number in some way.
+        `counts` are their frequencies, `numeric` marks plain numbers.
         """
         if not pc.any(pc.match_substring_regex(texts, MAYBE_NUMBER)).as_py():
             return False
@@ -486,11 +491,11 @@ class Styles:
 
     @property
     def mark(self) -> str:
-        """The mark that most of the numbers have, which are not numbers as they are."""
+        """Most frequent unit of the formatted numbers."""
         return self.marks.most_common(1)[0][0] if self.marks else ""
 
 
-# The words of English that say least about what a text is about.
+# English stop words.
 ENGLISH = """
     a about after all also am an and any are as at be because been before being but by can could
     did didn do does doesn doing don down for from had has have having he her here hers him his
@@ -503,18 +508,18 @@ ENGLISH = """
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words of two characters or more, in enough cells, and not among the stop words."""
+    """Selects words: two characters or more, frequent enough, no stop words."""
 
     min_count: int = 1
     stop_words: frozenset[str] = frozenset(ENGLISH.split())
 
     @classmethod
     def without(cls, stop_words: str, min_count: int) -> Vocabulary:
-        """The vocabulary without the words of a text."""
+        """Create a vocabulary that excludes the words of a text."""
         return cls(min_count, frozenset(stop_words.lower().split()))
 
     def of(self, count: Mapping[str, int]) -> tuple[str, ...]:
-        """The words to count, in alphabetical order, by the number of cells that have each."""
+        """Return the selected words in alphabetical order, given their cell counts."""
         return tuple(
             sorted(
                 word
@@ -524,12 +529,12 @@ class Vocabulary:
         )
 
 
-def cells_with(words: Any, offsets: NDArray[np.int32]) -> dict[str, int]:
-    """In how many cells each word comes, from the words of all cells and where a cell's begin."""
+def count_cells_with(words: Any, offsets: NDArray[np.int32]) -> dict[str, int]:
+    """Count the cells that contain each word."""
     coded = words.dictionary_encode()
     size = len(coded.dictionary) or 1
     cells = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    # A word counts once in a cell: twenty times in one message is still one message.
+    # A word counts once per cell, however often it occurs in it.
     once = np.unique(cells.astype(np.int64) * size + coded.indices.to_numpy())
     count = np.bincount(once % size, minlength=len(coded.dictionary))
     return dict(zip(coded.dictionary.to_pylist(), count.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Text converted once to a Parquet file beside it, which every further pass reads instead."""
+"""Conversion of text to a Parquet file in the same folder, which is faster to read in passes."""
 
 from __future__ import annotations
 
@@ -14,69 +14,67 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rosenblatt.clock import Silent, Watcher
-from rosenblatt.errors import WriteError, one_line
+from rosenblatt.clock import Reporter, SilentReporter
+from rosenblatt.errors import WriteError, error_line
 from rosenblatt.files import replacing
-from rosenblatt.read.ahead import ahead
 from rosenblatt.read.columns import split_entries
-from rosenblatt.read.data import Data, FileTable, planned, read_schema, told_where, with_types
-from rosenblatt.read.libsvm import ENTRIES
-from rosenblatt.read.plan import Wishes
-from rosenblatt.read.source import UNREADABLE, Layout, Source, format_of
+from rosenblatt.read.data import Data, FileTable, locate_errors, plan_file, read_schema, with_types
+from rosenblatt.read.lines import ENTRIES
+from rosenblatt.read.plan import ColumnOptions
+from rosenblatt.read.source import UNREADABLE, Layout, Source, format_of, read_in_background
 
-KEY = b"rosenblatt converted from"  # the mark of our files
+KEY = b"rosenblatt converted from"  # marks the files that are ours
 DIGEST = b"rosenblatt converted from sha256"
 SUFFIX = ".rosenblatt.parquet"
-ROWS = 1 << 17  # in a row group
-TEXT = ("CSV", "JSON lines", "LIBSVM")  # is parsed anew in every pass
+ROWS = 1 << 17  # rows per row group
+TEXT = ("CSV", "JSON lines", "LIBSVM")  # formats that are slow to parse in every pass
 
 
-def beside(source: Source) -> Path:
-    """Where the converted file is."""
+def converted_path(source: Source) -> Path:
+    """Return the path of the converted file."""
     return Path(source.path + SUFFIX)
 
 
-def kept(source: Source, layout: Layout) -> FileTable | None:
-    """The table of a text file as it was converted before, if that is still the same text.
+def find_converted(source: Source, layout: Layout) -> FileTable | None:
+    """Return the table of an earlier conversion if the text has not changed.
 
-    The digest of all its bytes tells, for a time can be set back; and it must have been read in
-    the same way.
+    A digest of all bytes decides, because times can be set back; the layout must be the same, too.
     """
-    path = beside(source)
-    ours = _marks(path)
-    if ours.get(KEY) != _said(source, layout) or ours.get(DIGEST) != _digest(source):
+    path = converted_path(source)
+    ours = _metadata(path)
+    if ours.get(KEY) != _fingerprint(source, layout) or ours.get(DIGEST) != _digest(source):
         return None
     stored = Source.find(str(path))
     return FileTable(source, layout, read_schema(stored, Layout(".parquet")), stored)
 
 
-def converted(table: FileTable) -> FileTable:
-    """The rows of a text file read from a Parquet file, which is written whole or not at all."""
+def convert_file(table: FileTable) -> FileTable:
+    """Write a text file as Parquet, atomically, and return the table that reads it."""
     import pyarrow.parquet as pq
 
-    source, path = table.source, beside(table.source)
-    if path.exists() and KEY not in _marks(path):
+    source, path = table.source, converted_path(table.source)
+    if path.exists() and KEY not in _metadata(path):
         raise WriteError(
             f"cannot write {path}: a file that rosenblatt did not write has that name."
         )
-    before = _moment(source)
-    marks = {KEY: _said(source, table.layout), DIGEST: _digest(source)}
-    schema = _schema(table).with_metadata(marks)
-    repeated = [field.name for field in schema if field.type == "string"]  # as floats are not
+    before = _file_state(source)
+    marks = {KEY: _fingerprint(source, table.layout), DIGEST: _digest(source)}
+    schema = _parquet_schema(table).with_metadata(marks)
+    repeated = [field.name for field in schema if field.type == "string"]  # floats rarely repeat
     try:
         with replacing(path) as name:
             with pq.ParquetWriter(name, schema, use_dictionary=repeated) as writer:
-                for rows in _grouped(_typed(table, schema)):
+                for rows in _group_rows(_read_tables(table, schema)):
                     writer.write_table(rows, row_group_size=ROWS)
-            if _moment(source) != before:
+            if _file_state(source) != before:
                 raise WriteError(f"cannot write {path}: {source.name} changed while it was read.")
-    except pa.ArrowNotImplementedError as trouble:  # objects without fields, say
-        raise WriteError(f"cannot write {path}: {one_line(trouble)}") from None
+    except pa.ArrowNotImplementedError as error:  # for example, objects without fields
+        raise WriteError(f"cannot write {path}: {error_line(error)}") from None
     return replace(table, schema=schema, stored=Source.find(str(path)))
 
 
-def _said(source: Source, layout: Layout) -> bytes:
-    """How long a text is, and how it is read."""
+def _fingerprint(source: Source, layout: Layout) -> bytes:
+    """Return the size of a text file and its layout."""
     types = {name: str(kind) for name, kind in sorted(layout.types.items())}
     return json.dumps(
         [os.path.getsize(source.path), repr(replace(layout, types={})), types]
@@ -88,14 +86,14 @@ def _digest(source: Source) -> bytes:
         return hashlib.file_digest(file, "sha256").hexdigest().encode()
 
 
-def _moment(source: Source) -> tuple[int, ...]:
-    """What changes when a file is written to; the third of these nobody can set back."""
+def _file_state(source: Source) -> tuple[int, ...]:
+    """Return what changes when a file is written; nobody can set back the third value."""
     status = os.stat(source.path)
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-def _marks(path: Path) -> dict[bytes, bytes]:
-    """What a Parquet file says of itself; nothing if it is none."""
+def _metadata(path: Path) -> dict[bytes, bytes]:
+    """Return the metadata of a Parquet file; empty for any other file."""
     import pyarrow.parquet as pq
 
     with suppress(*UNREADABLE):
@@ -104,25 +102,25 @@ def _marks(path: Path) -> dict[bytes, bytes]:
     return {}
 
 
-def _schema(table: FileTable) -> Any:
-    """The columns of the text in their types; entries as numbers, parsed once and for all."""
+def _parquet_schema(table: FileTable) -> Any:
+    """Return the schema; LIBSVM entries become numbers, parsed once."""
     if format_of(table.source, table.layout) != "LIBSVM":
         return table.schema
     at = table.schema.get_field_index(ENTRIES)
     return table.schema.set(at, pa.field(ENTRIES, pa.map_(pa.int32(), pa.float64())))
 
 
-def _typed(table: FileTable, schema: Any) -> Iterator[Any]:
+def _read_tables(table: FileTable, schema: Any) -> Iterator[Any]:
     source, layout, start = table.source, table.layout, 0
-    with told_where(source, layout):
-        for batch in ahead(table.batches()):
-            with told_where(source, layout, start):
-                cells = [_cells(batch.column(field.name), field) for field in schema]
+    with locate_errors(source, layout):
+        for batch in read_in_background(table.batches()):
+            with locate_errors(source, layout, start):
+                cells = [_convert_cells(batch.column(field.name), field) for field in schema]
             start += batch.num_rows
             yield pa.Table.from_arrays(cells, schema=schema)
 
 
-def _cells(cells: Any, field: Any) -> Any:
+def _convert_cells(cells: Any, field: Any) -> Any:
     if not pa.types.is_map(field.type):
         return cells
     index, value, rows, n = split_entries(cells, field.name)
@@ -130,8 +128,8 @@ def _cells(cells: Any, field: Any) -> Any:
     return pa.MapArray.from_arrays(offsets, index.astype(np.int32), value)
 
 
-def _grouped(tables: Iterator[Any]) -> Iterator[Any]:
-    """Tables of about a row group's size."""
+def _group_rows(tables: Iterator[Any]) -> Iterator[Any]:
+    """Combine tables to about the size of a row group."""
     waiting: list[Any] = []
     for table in tables:
         waiting.append(table)
@@ -142,29 +140,29 @@ def _grouped(tables: Iterator[Any]) -> Iterator[Any]:
         yield pa.concat_tables(waiting)
 
 
-def opened(
+def open_data(
     source: Source,
     layout: Layout,
-    wishes: Wishes,
-    watcher: Watcher = Silent(),
+    options: ColumnOptions,
+    reporter: Reporter = SilentReporter(),
     *,
     convert: bool = True,
 ) -> Data:
-    """A file to be gone through in passes; text is converted once, if it may be, which is said."""
-    layout = with_types(source, layout, wishes)
+    """Open a file to read in passes, converting text to Parquet once if allowed."""
+    layout = with_types(source, layout, options)
     text = convert and format_of(source, layout) in TEXT and source.kept is None
-    name = beside(source)
-    with watcher.patience(f"reading {source.name}"):
-        before = kept(source, layout) if text else None
+    name = converted_path(source)
+    with reporter.progress(f"reading {source.name}"):
+        before = find_converted(source, layout) if text else None
         table = before or FileTable.of(source, layout)
     if before is not None:
-        watcher.note(f"{name} holds the rows of {source.name}, which is unchanged: it is read.")
+        reporter.note(f"{name} is read; it holds the rows of {source.name}, which is unchanged.")
     elif text:
         try:
-            with watcher.patience(f"converting {source.name}"):
-                table = converted(table)
-            watcher.note(f"{source.name} was converted to {name}, which every pass reads.")
-        except WriteError as trouble:
-            watcher.note(f"{str(trouble).rstrip('.')}; the text is parsed anew in every pass.")
-    with watcher.patience(f"reading {source.name}"):
-        return planned(table, wishes)
+            with reporter.progress(f"converting {source.name}"):
+                table = convert_file(table)
+            reporter.note(f"{source.name} was converted to {name}, which every pass reads.")
+        except WriteError as error:
+            reporter.note(f"{str(error).rstrip('.')}; the text is parsed again in every pass.")
+    with reporter.progress(f"reading {source.name}"):
+        return plan_file(table, options)

@@ -1,4 +1,4 @@
-"""The lecture's credit approval, as examples made from a seed."""
+"""The credit approvals of the lecture, simulated."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import numpy as np
 import pyarrow as pa
 
 COLUMNS = ("age", "annual salary", "years in job", "current debt")
-# A bank's rule in round numbers: points for each year, thousand of salary, year in job and
-# thousand of debt, and the points that are needed.
+# The bank's rule: points per year of age, thousand of salary, year in job and thousand of debt,
+# and the points needed for approval.
 POINTS = np.array([1.0, 2.0, 3.0, -4.0])
 NEEDED = 60.0
 
 
 def credit(n: int = 1000, noise: float = 0.0, seed: int = 0) -> Any:
-    """Applicants for credit and whether they got it.
+    """Simulate applicants for credit and the decisions of a bank.
 
-    A bank's rule of points decides; applicants within two points of what is needed are not
-    in the sample, so that the rule can be found in little time.
+    A linear rule decides. Applicants within two points of the threshold are left out, so that the
+    rule can be found quickly.
 
     Parameters
     ----------
     n : int
-        How many applicants.
+        Number of applicants.
     noise : float
-        The share of answers that are turned around; above 0 no line is right everywhere.
+        Share of flipped labels; above 0 the labels are not separable.
     seed : int
-        The same seed makes the same applicants.
+        Random seed.
 
     Examples
     --------
@@ -44,9 +44,9 @@ def credit(n: int = 1000, noise: float = 0.0, seed: int = 0) -> Any:
     points = people @ POINTS - NEEDED
     clear = np.flatnonzero(np.abs(points) >= 2.0)[:n]
     people, approved = people[clear], points[clear] > 0
-    turned = rng.random(len(clear)) < noise
-    people[:, [1, 3]] *= 1000.0  # salary and debt in money, not in thousands
+    flipped = rng.random(len(clear)) < noise
+    people[:, [1, 3]] *= 1000.0  # salary and debt in units, not in thousands
     table = {name: people[:, i] for i, name in enumerate(COLUMNS)}
     table["age"] = table["age"].astype(np.int64)
-    answers = np.where(approved ^ turned, "yes", "no")
-    return pa.table({**table, "approved": answers.tolist()})
+    labels = np.where(approved ^ flipped, "yes", "no")
+    return pa.table({**table, "approved": labels.tolist()})

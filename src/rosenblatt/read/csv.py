@@ -1,4 +1,4 @@
-"""Delimited text (CSV, TSV, blanks): how it is written, and its rows, which PyArrow reads."""
+"""Delimited text (CSV, TSV, blanks): detection of its dialect, and reading with PyArrow."""
 
 from __future__ import annotations
 
@@ -15,42 +15,43 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from rosenblatt.errors import BadCellError, DataError, FileRowError, UsageError, one_line
+from rosenblatt.errors import BadCellError, DataError, FileRowError, UsageError, error_line
 from rosenblatt.messages import Message, Parameter
-from rosenblatt.read.ahead import ahead, side_by_side
 from rosenblatt.read.source import (
     HEAD,
     LONGEST_LINE,
     MOST_COLUMNS,
     UNREADABLE,
-    Begun,
+    HasHead,
     Layout,
     Source,
     WholeLines,
     batch_bytes,
-    numbered,
-    too_wide,
-    twice,
+    first_duplicate,
+    map_in_threads,
+    number_columns,
+    read_in_background,
+    too_many_columns_error,
 )
-from rosenblatt.read.types import MISSING, Types, convert_promised, typed
-from rosenblatt.words import counted
+from rosenblatt.read.types import MISSING, Types, convert_promised, convert_to_best_type
+from rosenblatt.text import plural
 
-BLOCK = 4 << 20  # bytes of text in a record batch
-WHOLE_BLOCK = 1 << 20  # where threads parse blocks side by side
-LONGEST_BLOCK = (1 << 31) - 1  # that PyArrow takes
-LINES = 64  # in a block at the least: each one costs a little for every column
+BLOCK = 4 << 20  # bytes of text per record batch
+WHOLE_BLOCK = 1 << 20  # bytes per block where the whole file is read
+LONGEST_BLOCK = (1 << 31) - 1  # that PyArrow accepts
+LINES = 64  # per block at least, because each block costs time per column
 
 SEPARATORS = (",", "\t", ";", "|")
 BLANKS = " "
-LIKE_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+|\d+,\d+)([eE][+-]?\d+)?\s*$"  # commas too
+LIKE_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+|\d+,\d+)([eE][+-]?\d+)?\s*$"  # or a comma
 
-QUOTES = "Look for a quotation mark that is not closed."
-AS_ASCII = bytes(min(byte, 127) for byte in range(256))  # for counting cells in any text
+QUOTES = "Look for an unclosed quotation mark."
+AS_ASCII = bytes(min(byte, 127) for byte in range(256))  # to count cells in any encoding
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a delimited file is written; `separator` " " stands for any blanks."""
+    """How a delimited file is written; the separator " " means any blanks."""
 
     separator: str
     quote: str | None
@@ -58,16 +59,16 @@ class Dialect:
     names: tuple[str, ...]
     encoding: str = "utf-8"
     decimal: str = "."
-    line: int = 0  # bytes of the longest of the first lines
-    above: int = 0  # empty lines before the first that is not
+    line: int = 0  # length of the longest of the first lines, in bytes
+    above: int = 0  # empty lines at the beginning
 
     @property
     def begin(self) -> int:
-        """How many lines come before the rows."""
+        """Number of lines before the rows."""
         return self.above + 1 if self.header else 0
 
     def parse_options(self, **more: Any) -> Any:
-        """The dialect as PyArrow takes it."""
+        """Return PyArrow's parse options."""
         return csv.ParseOptions(
             delimiter="\t" if self.separator == BLANKS else self.separator,
             quote_char=self.quote or False,
@@ -75,7 +76,7 @@ class Dialect:
         )
 
     def read_options(self, **more: Any) -> Any:
-        """Names are always given, so that none is guessed twice."""
+        """Return PyArrow's read options; names are always given, never detected again."""
         return csv.ReadOptions(
             column_names=list(self.names),
             skip_rows_after_names=self.begin,
@@ -84,7 +85,7 @@ class Dialect:
         )
 
     def convert_options(self, types: Mapping[str, Any], **more: Any) -> Any:
-        """The types of columns, of those that there are."""
+        """Return PyArrow's convert options, with the types of existing columns."""
         names = set(self.names)
         known = {name: kind for name, kind in types.items() if name in names}
         return csv.ConvertOptions(
@@ -92,62 +93,67 @@ class Dialect:
         )
 
 
-def find_dialect(source: Begun, layout: Layout) -> Dialect:
-    """Say how a file is written, from what a person said and from its first megabyte."""
+def find_dialect(source: HasHead, layout: Layout) -> Dialect:
+    """Detect how a file is written, from the layout and its first megabyte."""
     head = source.head()
-    said = (layout.encoding, layout.separator, layout.header, layout.decimal, layout.names)
-    # What is asked again and again of one file is kept, unless its lines are very long.
-    return (_dialect if len(head) <= HEAD else _dialect.__wrapped__)(source.name, head, said)
+    request = (layout.encoding, layout.separator, layout.header, layout.decimal, layout.names)
+    # The result is cached, unless lines are very long.
+    return (_detect_dialect if len(head) <= HEAD else _detect_dialect.__wrapped__)(
+        source.name, head, request
+    )
 
 
 @functools.lru_cache(maxsize=1)
-def _dialect(name: str, head: bytes, said: tuple[Any, ...]) -> Dialect:
-    encoding, separator, header, decimal, names = said
+def _detect_dialect(name: str, head: bytes, request: tuple[Any, ...]) -> Dialect:
+    encoding, separator, header, decimal, names = request
     encoding = encoding_of(head, encoding)
     text = head if encoding == "utf-8" else head.decode(encoding, "replace").encode()
     if not text.strip():
         raise DataError(f"{name} is empty.")
-    cut = _cut(text) if separator is None else _cut_by(text, separator)
+    cut = _detect_separator(text) if separator is None else _split_at(text, separator)
     cells = cut.cells
-    if cells is None and (width := _width(text, cut.separator, cut.quote)) > MOST_COLUMNS:
-        raise too_wide(name, width)
-    if cells is None:  # lines differ: the first one alone
+    if cells is None and (width := _count_cells(text, cut.separator, cut.quote)) > MOST_COLUMNS:
+        raise too_many_columns_error(name, width)
+    if cells is None:  # lines differ in length: use the first one alone
         line = next(part for part in text.splitlines() if part.strip())
-        cells = cells_of(line + b"\n", cut.separator, cut.quote)
+        cells = split_cells(line + b"\n", cut.separator, cut.quote)
     if cells is None:
         cells = pa.table({"column 1": [line]})
     header = _has_header(cells) if header is None else header
     if header:
-        names = _names(name, cells)
+        names = _read_header(name, cells)
     elif names is None or len(names) != cells.num_columns:
-        names = tuple(numbered(cells.num_columns))
-    # else a file to be predicted, which may lack the column of answers
+        names = tuple(number_columns(cells.num_columns))
+    # else the names are those of the training file; the target column may be absent
     longest = max(map(len, head.splitlines()))
-    decimal = decimal or "."  # of columns that are promised to be numbers
+    decimal = decimal or "."  # in columns of a known numeric type
     above = next(i for i, line in enumerate(text.splitlines()) if line.strip())
     return Dialect(cut.separator, cut.quote, header, names, encoding, decimal, longest, above)
 
 
-def encoding_of(head: bytes, said: str | None) -> str:
-    """How text is encoded: as was said, or by its first bytes.
+def encoding_of(head: bytes, request: str | None) -> str:
+    """Return the text encoding: as requested, or by the byte-order mark.
 
     Examples
     --------
     >>> encoding_of(b"a,b", None), encoding_of(codecs.BOM_UTF16_LE, None), encoding_of(b"", "UTF8")
     ('utf-8', 'utf-16', 'utf-8')
     """
-    if said is None:
+    if request is None:
         orders = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"}
-        orders |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # as one begins
+        orders |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
         return next((name for mark, name in orders.items() if head.startswith(mark)), "utf-8")
     try:
-        return codecs.lookup(said).name
+        return codecs.lookup(request).name
     except LookupError:
-        raise UsageError(Parameter("encoding", said), " is not a known text encoding.") from None
+        raise UsageError(
+            Parameter("encoding", request),
+            " is not a known text encoding; give a name such as utf-8 or latin-1.",
+        ) from None
 
 
-class Cut(NamedTuple):
-    """Lines cut at a separator: their cells, or None where lines differ in length."""
+class SplitLines(NamedTuple):
+    """Lines split at a separator; `cells` is None if lines differ in length."""
 
     separator: str
     quote: str | None
@@ -155,35 +161,37 @@ class Cut(NamedTuple):
 
     @property
     def columns(self) -> int:
-        """How many cells every line has."""
+        """Number of cells in every line."""
         return 0 if self.cells is None else int(self.cells.num_columns)
 
 
-def _cut_by(text: bytes, separator: str) -> Cut:
-    quote = _quote(text, separator)
-    return Cut(separator, quote, cells_of(text, separator, quote))
+def _split_at(text: bytes, separator: str) -> SplitLines:
+    quote = _detect_quote(text, separator)
+    return SplitLines(separator, quote, split_cells(text, separator, quote))
 
 
-def _cut(text: bytes) -> Cut:
-    """The lines cut at the separator that gives most cells, the same number in each."""
-    found = {s: _cut_by(text, s) for s in (*SEPARATORS, BLANKS)}
+def _detect_separator(text: bytes) -> SplitLines:
+    """Split lines at the separator that gives most cells, equally many in each line."""
+    found = {s: _split_at(text, s) for s in (*SEPARATORS, BLANKS)}
     decimals = [cut for cut in found.values() if cut.columns > 1 and _has_decimal_commas(cut)]
-    if decimals:  # between which there may be as many cells as commas cut
+    if decimals:  # commas may split lines into as many cells
         return max(decimals, key=lambda cut: cut.columns)
     blanks = found.pop(BLANKS)
     best = max(found.values(), key=lambda cut: cut.columns)
     few = max(1, best.columns)
-    if blanks.columns > few and (few == 1 or _numeric(blanks.cells)):
-        return blanks
+    if blanks.columns > few:
+        below = [column[1:] for column in blanks.cells.columns]
+        if few == 1 or (blanks.cells.num_rows > 1 and all(map(_all_numbers, below))):
+            return blanks
     if best.columns > 1:
         return best
-    # Nothing fits every line: the separator that the first lines have most of, for the message.
+    # No separator fits every line: choose the most frequent one, for the error message.
     first = text[:4096]
     return found[max(SEPARATORS, key=lambda s: first.count(s.encode()))]
 
 
-def _has_decimal_commas(cut: Cut) -> bool:
-    """Whether there are commas in cells, and each of them is part of a number."""
+def _has_decimal_commas(cut: SplitLines) -> bool:
+    """Check whether cells contain commas, all of them in numbers."""
     if cut.separator == ",":
         return False
     found = False
@@ -197,16 +205,17 @@ def _has_decimal_commas(cut: Cut) -> bool:
     return found
 
 
-def _quote(text: bytes, separator: str) -> str | None:
-    """Quotation marks are part of the text in many tab-separated files.
+def _detect_quote(text: bytes, separator: str) -> str | None:
+    """Return the quotation mark, or None if marks are part of the text.
 
-    They are quotes there only if each cell that begins with one also ends with one.
+    In many tab-separated files they are: there they are quotes only if each cell that begins with
+    one also ends with one.
     """
     if separator == BLANKS or b'"' not in text:
         return None if separator == BLANKS else '"'
     if separator != "\t":
         return '"'
-    cells = cells_of(text, separator, None)
+    cells = split_cells(text, separator, None)
     if cells is None:
         return '"'
     for column in cells.columns:
@@ -217,11 +226,11 @@ def _quote(text: bytes, separator: str) -> str | None:
     return '"'
 
 
-def cells_of(text: bytes, separator: str, quote: str | None) -> Any:
-    """The cells of some lines as bytes, or None where lines differ in length."""
+def split_cells(text: bytes, separator: str, quote: str | None) -> Any:
+    """Return the cells of some lines as bytes, or None if lines differ in length."""
     if separator == BLANKS:
-        text = squeezed(text)
-    names = numbered(_width(text, separator, quote))
+        text = squeeze_blanks(text)
+    names = number_columns(_count_cells(text, separator, quote))
     if len(names) > MOST_COLUMNS:
         return None
     try:
@@ -235,23 +244,18 @@ def cells_of(text: bytes, separator: str, quote: str | None) -> Any:
         return None
 
 
-def _width(text: bytes, separator: str, quote: str | None) -> int:
-    """The number of cells of the first line that is not blank."""
+def _count_cells(text: bytes, separator: str, quote: str | None) -> int:
+    """Count the cells of the first line that is not blank."""
     line = next(part for part in text.splitlines() if part.strip()).translate(AS_ASCII)
-    line = squeezed(line) if separator == BLANKS else line
+    line = squeeze_blanks(line) if separator == BLANKS else line
     delimiter = "\t" if separator == BLANKS else separator
     quoting: Any = standard.QUOTE_NONE if quote is None else standard.QUOTE_MINIMAL
-    # Not by PyArrow, whose way to count cells without making them crashed on its older versions.
+    # Not with PyArrow, whose older versions crash when they count cells without reading them.
     cells = standard.reader([line.decode()], delimiter=delimiter, quotechar=quote, quoting=quoting)
     try:
         return len(next(cells))
-    except standard.Error:  # a cell longer than that module takes
+    except standard.Error:  # a cell is too long for that module
         return line.count(delimiter.encode()) + 1
-
-
-def _numeric(cells: Any) -> bool:
-    """Whether all cells after the first line are numbers, or missing."""
-    return all(_all_numbers(column[1:]) for column in cells.columns) and cells.num_rows > 1
 
 
 def _all_numbers(column: Any) -> bool:
@@ -261,7 +265,7 @@ def _all_numbers(column: Any) -> bool:
 
 
 def _has_header(cells: Any) -> bool:
-    """Names over numbers are a header; so are words that never come again in their column."""
+    """Detect a header: names above numbers, or words that do not recur below."""
     firsts = [column[0].as_py() for column in cells.columns]
     if any(re.match(LIKE_NUMBER.encode(), first) or first == b"?" for first in firsts):
         return False
@@ -275,7 +279,7 @@ def _has_header(cells: Any) -> bool:
     return short and not any(again) and len(set(firsts)) == len(firsts)
 
 
-def _names(source: str, cells: Any) -> tuple[str, ...]:
+def _read_header(source: str, cells: Any) -> tuple[str, ...]:
     firsts = [column[0].as_py() for column in cells.columns]
     try:
         names = tuple(first.decode().strip() for first in firsts)
@@ -286,7 +290,7 @@ def _names(source: str, cells: Any) -> tuple[str, ...]:
             ", for example.",
         ) from None
     names = tuple(name or f"column {i}" for i, name in enumerate(names, 1))
-    again = twice(names)
+    again = first_duplicate(names)
     if again is not None:
         raise DataError(
             f'{source}, header: the name "{again}" comes twice. Give each column a name of its own.'
@@ -294,66 +298,69 @@ def _names(source: str, cells: Any) -> tuple[str, ...]:
     return names
 
 
-def squeezed(text: bytes) -> bytes:
-    """Lines with one tab for each run of blanks, and none at their ends."""
+def squeeze_blanks(text: bytes) -> bytes:
+    """Replace runs of blanks by a tab, and remove blanks around lines."""
     text = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", text)
     return re.sub(rb"[ \t]+", b"\t", text)
 
 
 class BlockFile(io.RawIOBase):
-    """Blocks of bytes as a file that PyArrow reads."""
+    """A file object that PyArrow reads, made of blocks of bytes."""
 
     def __init__(self, blocks: Iterable[bytes]) -> None:
         self.blocks, self.ready = filter(None, blocks), memoryview(b"")
 
     def readable(self) -> bool:
-        """PyArrow asks."""
+        """Return True, as PyArrow expects."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, all of it while there are bytes: what PyArrow gets at once is a block."""
+        """Fill the whole buffer while there are bytes: PyArrow parses it as one block."""
         done = 0
-        while done < len(buffer) and (self.ready or self._take()):
+        while done < len(buffer):
+            self.ready = self.ready or memoryview(next(self.blocks, b""))
+            if not self.ready:
+                break
             size = min(len(buffer) - done, len(self.ready))
             buffer[done : done + size], self.ready = self.ready[:size], self.ready[size:]
             done += size
         return done
 
-    def _take(self) -> bool:
-        self.ready = memoryview(next(self.blocks, b""))
-        return bool(self.ready)
-
 
 def read_whole(source: Source, layout: Layout) -> Any:
-    """All rows, each column with the type that fits all of its cells, or the one that is known."""
+    """Read all rows; a column's type is the known one, or the first that fits all cells."""
     dialect = find_dialect(source, layout)
 
     def read(size: int) -> Iterator[Any]:
-        with _text(source, dialect) as stream:
+        with _open_text(source, dialect) as stream:
             yield csv.read_csv(
                 stream,
-                # By one thread: PyArrow 20 can wait forever for a file of Python if a line is bad.
+                # One thread: PyArrow 20 can deadlock on a Python file object if a line is bad.
                 dialect.read_options(block_size=size, use_threads=False),
                 dialect.parse_options(),
                 dialect.convert_options(dict.fromkeys(dialect.names, pa.binary())),
             )
 
     try:
-        table = next(_in_blocks(read, _block(dialect, WHOLE_BLOCK)))
-    except UNREADABLE as trouble:
-        raise _explained(source, dialect, trouble) from None
+        table = next(_read_in_blocks(read, _block_size(dialect, WHOLE_BLOCK)))
+    except UNREADABLE as error:
+        raise _explain_error(source, dialect, error) from None
     names = set(dialect.names)
     known = _convert(table, {n: k for n, k in layout.types.items() if n in names}, dialect)
 
     def convert(name: str) -> Any:
-        return known[name] if name in known else typed(table.column(name), dialect.decimal)
+        return (
+            known[name]
+            if name in known
+            else convert_to_best_type(table.column(name), dialect.decimal)
+        )
 
-    columns = side_by_side(convert, dialect.names)
+    columns = map_in_threads(convert, dialect.names)
     return pa.Table.from_arrays(list(columns), list(dialect.names))
 
 
 def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Record batches; columns without a known type stay text."""
+    """Yield record batches; columns without a known type stay text."""
     dialect = find_dialect(source, layout)
     types = {name: layout.types.get(name, pa.string()) for name in dialect.names}
     done = 0
@@ -362,42 +369,44 @@ def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
             columns = _convert(batch, types, dialect, done)
             yield pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
             done += batch.num_rows
-    except UNREADABLE as trouble:
-        raise _explained(source, dialect, trouble) from None
+    except UNREADABLE as error:
+        raise _explain_error(source, dialect, error) from None
 
 
 def _convert(
     rows: Any, types: Mapping[str, Any], dialect: Dialect, start: int = 0
 ) -> dict[str, Any]:
-    """Convert columns of text; raise BadCellError for the first row that is not as promised."""
+    """Convert columns of text; raise BadCellError for the first row that does not fit."""
     columns, bad = {}, []
     for name, kind in types.items():
         try:
             columns[name] = convert_promised(rows.column(name), kind, dialect.decimal, name)
-        except BadCellError as trouble:
-            trouble.row += start
-            bad.append(trouble)
+        except BadCellError as error:
+            error.row += start
+            bad.append(error)
     if bad:
         raise min(bad, key=lambda cell: cell.row)
     return columns
 
 
 def read_schema(source: Source, layout: Layout) -> Any:
-    """The columns and types of all rows, as `read_whole` has them, in little memory."""
+    """Find the schema that `read_whole` returns, with little memory."""
     dialect = find_dialect(source, layout)
     known = {name: kind for name, kind in layout.types.items() if name in set(dialect.names)}
     types = Types([name for name in dialect.names if name not in known], dialect.decimal)
     as_bytes = dict.fromkeys(types.fitting, pa.binary())
-    for batch in ahead(read_batches(source, replace(layout, types={**as_bytes, **known}))):
+    for batch in read_in_background(
+        read_batches(source, replace(layout, types={**as_bytes, **known}))
+    ):
         types.add(batch)
     found = {**types.found(), **known}
     return pa.schema([(name, found[name]) for name in dialect.names])
 
 
 def parse_lines(dialect: Dialect, data: bytes, types: Any, **convert: Any) -> Any:
-    """Lines as a table, a row each; by one thread, for other lines are parsed beside them."""
+    """Parse lines as a table with one row each, in a single thread."""
     return csv.read_csv(
-        pa.BufferReader(squeezed(data) if dialect.separator == BLANKS else data),
+        pa.BufferReader(squeeze_blanks(data) if dialect.separator == BLANKS else data),
         dialect.read_options(block_size=len(data) + 1, use_threads=False),
         dialect.parse_options(newlines_in_values=False),
         dialect.convert_options(types, **convert),
@@ -405,7 +414,7 @@ def parse_lines(dialect: Dialect, data: bytes, types: Any, **convert: Any) -> An
 
 
 def cell_text(source: Source, layout: Layout, row: int, column: str) -> str | None:
-    """A cell as it is written, row counted from 0."""
+    """Return a cell as written in the file, its row counted from 0."""
     for batch in _batches(source, find_dialect(source, layout), [column]):
         if row < batch.num_rows:
             return str(batch.column(0)[row].as_py().decode(errors="replace"))
@@ -418,7 +427,7 @@ def _batches(source: Source, dialect: Dialect, columns: Sequence[str]) -> Iterat
     types = dict.fromkeys(columns, pa.binary())
 
     def read(size: int) -> Iterator[Any]:
-        with _text(source, dialect) as stream:
+        with _open_text(source, dialect) as stream:
             yield from csv.open_csv(
                 stream,
                 dialect.read_options(block_size=size, use_threads=False),
@@ -426,57 +435,57 @@ def _batches(source: Source, dialect: Dialect, columns: Sequence[str]) -> Iterat
                 dialect.convert_options(types, include_columns=list(columns)),
             )
 
-    return _in_blocks(read, _block(dialect, BLOCK))
+    return _read_in_blocks(read, _block_size(dialect, BLOCK))
 
 
-def _in_blocks(read: Callable[[int], Iterator[Any]], usual: int) -> Iterator[Any]:
-    """Yield what is read in blocks of the usual size, or from a line on that is longer, in larger.
+def _read_in_blocks(read: Callable[[int], Iterator[Any]], normalize_types: int) -> Iterator[Any]:
+    """Read in blocks of the usual size, and in larger ones from a longer line on.
 
     PyArrow refuses a line that does not end in the block after the one that it begins in.
     """
     done = 0
     try:
-        for rows in read(usual):
+        for rows in read(normalize_types):
             yield rows
             done += rows.num_rows
-    except pa.ArrowInvalid as trouble:
-        if "straddling" not in str(trouble):
+    except pa.ArrowInvalid as error:
+        if "straddling" not in str(error):
             raise
-        for rows in read(max(usual, 2 * LONGEST_LINE)):
+        for rows in read(max(normalize_types, 2 * LONGEST_LINE)):
             skipped = min(done, rows.num_rows)
             done -= skipped
             if skipped < rows.num_rows:
                 yield rows.slice(skipped)
 
 
-def _text(source: Source, dialect: Dialect) -> Any:
+def _open_text(source: Source, dialect: Dialect) -> Any:
     blocks: Iterable[bytes] = source.text()
     if dialect.separator == BLANKS:
-        blocks = map(squeezed, WholeLines(blocks))
+        blocks = map(squeeze_blanks, WholeLines(blocks))
     return pa.PythonFile(BlockFile(blocks), "r")
 
 
-def _block(dialect: Dialect, usual: int) -> int:
-    """The bytes of a block: more than usual where lines are long, as far as memory allows."""
+def _block_size(dialect: Dialect, normalize_types: int) -> int:
+    """Return the block size: more than usual if lines are long and memory allows."""
     many = min(LINES * dialect.line, 16 * batch_bytes())
-    return min(max(usual, many, 2 * dialect.line), LONGEST_BLOCK)
+    return min(max(normalize_types, many, 2 * dialect.line), LONGEST_BLOCK)
 
 
-def _explained(source: Source, dialect: Dialect, trouble: BaseException) -> DataError:
-    """Turn PyArrow's complaint into a sentence with the row, found by reading again."""
-    if isinstance(trouble, MemoryError):  # PyArrow's own is both
-        raise trouble
-    text = str(trouble)
+def _explain_error(source: Source, dialect: Dialect, error: BaseException) -> DataError:
+    """Turn an error of PyArrow into a sentence with the row, found by reading again."""
+    if isinstance(error, MemoryError):  # PyArrow's memory errors are Arrow errors, too
+        raise error
+    text = str(error)
     if "Expected" in text and "columns, got" in text:
-        return _ragged(source, dialect)
-    if isinstance(trouble, UnicodeError):
+        return _ragged_row_error(source, dialect)
+    if isinstance(error, UnicodeError):
         return DataError(f"{source.name} is not text in the encoding {dialect.encoding}.")
-    if "straddling" in text:  # lines within quotes
+    if "straddling" in text:  # a quoted cell over many lines
         return DataError(f"{source.name}: a row is longer than {LONGEST_LINE >> 20} MB. {QUOTES}")
-    return DataError(f"{source.name} cannot be read: {one_line(trouble)}")
+    return DataError(f"{source.name} cannot be read: {error_line(error)}")
 
 
-def _ragged(source: Source, dialect: Dialect) -> DataError:
+def _ragged_row_error(source: Source, dialect: Dialect) -> DataError:
     found: list[Any] = []
 
     def remember(row: Any) -> str:
@@ -484,37 +493,30 @@ def _ragged(source: Source, dialect: Dialect) -> DataError:
         return "skip"
 
     utf8 = dialect.encoding == "utf-8"
-    if utf8:  # rows are handed over as text, which any bytes are in latin-1
+    if utf8:  # bad rows come as text, and any bytes are text in latin-1
         dialect = replace(dialect, encoding="latin-1")
     options = dialect.parse_options(invalid_row_handler=remember)
     try:
-        with _text(source, dialect) as stream:
-            size = max(_block(dialect, WHOLE_BLOCK), 2 * LONGEST_LINE)
+        with _open_text(source, dialect) as stream:
+            size = max(_block_size(dialect, WHOLE_BLOCK), 2 * LONGEST_LINE)
             csv.read_csv(stream, dialect.read_options(block_size=size, use_threads=False), options)
     except UNREADABLE:
         pass
     if not found:
         return DataError(f"{source.name}: not all rows have the same number of cells.")
     number = found[0].number
-    odd = utf8 and _is_odd(found[0])
     rest = Message(
-        f": {counted(found[0].actual_columns, 'cell')} where the other rows have "
+        f": {plural(found[0].actual_columns, 'cell')} where the other rows have "
         f"{found[0].expected_columns}. Fix the row, or give ",
         Parameter("separator"),
         " if another character separates the cells.",
     )
-    if odd:
-        advice = Parameter("encoding", "latin-1")
-        rest = Message(rest, " It is not UTF-8 text: give ", advice, ", for example.")
+    if utf8:
+        try:
+            found[0].text.encode("latin-1").decode()
+        except UnicodeDecodeError:
+            advice = Parameter("encoding", "latin-1")
+            rest = Message(rest, " It is not UTF-8 text: give ", advice, ", for example.")
     if not number:
         return DataError(source.name, rest)
     return FileRowError(source.name, number - dialect.begin, rest)
-
-
-def _is_odd(row: Any) -> bool:
-    """Whether the bytes of a row that was read as latin-1 are no UTF-8 text."""
-    try:
-        row.text.encode("latin-1").decode()
-    except UnicodeDecodeError:
-        return True
-    return False

@@ -1,4 +1,4 @@
-"""A file as examples: read, planned and encoded, held in memory or read anew in every pass."""
+"""Files and tables as examples, in memory or read again in every pass."""
 
 from __future__ import annotations
 
@@ -13,41 +13,45 @@ from numpy.typing import NDArray
 
 from rosenblatt.blocks import Blocks, InOrder
 from rosenblatt.errors import FINITE, UTF8, BadCellError, DataError, FileRowError
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.examples import Examples
 from rosenblatt.messages import Message, Parameter, with_column
-from rosenblatt.read import columnar, csv, jsonlines, libsvm
-from rosenblatt.read.ahead import ahead, side_by_side
-from rosenblatt.read.columns import usual
-from rosenblatt.read.encoding import Answers
+from rosenblatt.read import columnar, csv, lines
+from rosenblatt.read.columns import normalize_types
+from rosenblatt.read.encoding import TargetColumn
 from rosenblatt.read.plan import (
+    ColumnOptions,
     Plan,
-    Wishes,
-    as_planned,
-    check_named,
-    encoding_of,
+    check_column_names,
     find_columns,
-    plan_of,
+    make_plan,
+    options_from_plan,
+    plan_encoding,
     plan_table,
 )
 from rosenblatt.read.source import (
     MOST_COLUMNS,
     Layout,
     Source,
+    first_duplicate,
     format_of,
     free_memory,
-    too_wide,
-    twice,
+    map_in_threads,
+    read_in_background,
+    too_many_columns_error,
 )
-from rosenblatt.read.survey import Rows
+from rosenblatt.read.types import Rows
 from rosenblatt.rownames import FROM_ONE, RowNames
 from rosenblatt.tables import PROMISED
-from rosenblatt.words import column_called, counted, listed, shortened
+from rosenblatt.text import join_words, plural, quote_column, shorten
 
-# What a kind of column is called where that is not its own name, one and many.
+# What the features of each kind of column are called where they are counted.
 KINDS = {
-    "category": ("category", "categories"),
-    "words": ("word", "words"),
-    "entries": ("entry", "entries"),
+    "number": "numeric column",
+    "written number": "numeric column",
+    "flag": "true/false column",
+    "category": "categorical column",
+    "words": "word",
+    "entries": "feature",
 }
 KEEP_ROWS = Message(
     "Give ",
@@ -57,33 +61,33 @@ KEEP_ROWS = Message(
     " with the columns that are mostly missing.",
 )
 NO_ROW_LEFT = "no row is left once rows with missing values are out"
-COPIES = 3  # of the numbers: as they are read, as rows, and scaled
-Numbers = NDArray[np.intp]
-Settle = Callable[[Plan], Plan]  # takes the plan that was found and gives the one to go by
+COPIES = 3  # of the numbers: as read, as rows, and scaled
+RowNumbers = NDArray[np.intp]
+AdjustPlan = Callable[[Plan], Plan]  # replaces the plan that was found
 
 
 class Reader(NamedTuple):
-    """How a format is read: batch after batch; what else it needs that does not tell its types."""
+    """How a format is read in batches, and how its schema is found."""
 
     batches: Callable[[Source, Layout], Iterator[Any]]
-    unify: Callable[[Source, Iterable[Any]], Any] | None = None  # the schema of all batches
-    conform: Callable[[Source, Any, Any], Any] | None = None  # a batch in that schema
-    schema: Callable[[Source, Layout], Any] | None = None  # found in another way
-    whole: Callable[[Source, Layout], Any] | None = None  # all rows at once, by several threads
+    unify: Callable[[Source, Iterable[Any]], Any] | None = None  # finds the schema of all batches
+    conform: Callable[[Source, Any, Any], Any] | None = None  # casts a batch to that schema
+    schema: Callable[[Source, Layout], Any] | None = None  # finds the schema in another way
+    whole: Callable[[Source, Layout], Any] | None = None  # reads all rows at once
 
 
 READERS = {
     "CSV": Reader(csv.read_batches, schema=csv.read_schema, whole=csv.read_whole),
     "Parquet": Reader(columnar.parquet_batches),
     "Arrow": Reader(columnar.arrow_batches),
-    "JSON lines": Reader(jsonlines.read_batches, jsonlines.unify, jsonlines.conform),
-    "LIBSVM": Reader(libsvm.read_batches, libsvm.unify, libsvm.conform),
+    "JSON lines": Reader(lines.read_json_batches, lines.unify_json, lines.conform_json),
+    "LIBSVM": Reader(lines.read_libsvm_batches, lines.unify_libsvm, lines.conform_libsvm),
     "NumPy": Reader(columnar.npy_batches),
 }
 
 
 def read_whole(source: Source, layout: Layout = Layout()) -> Any:
-    """All rows of a file as an Arrow table; what is not known of it is detected."""
+    """Read a file as an Arrow table, detecting what the layout leaves open."""
     reader = READERS[format_of(source, layout)]
     if reader.whole is not None:
         table = reader.whole(source, layout)
@@ -100,35 +104,35 @@ def read_whole(source: Source, layout: Layout = Layout()) -> Any:
 
 
 def read_batches(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
-    """The rows of a file as Arrow record batches, in order and in little memory."""
+    """Yield the rows of a file as record batches, with little memory."""
     batch, reader = None, READERS[format_of(source, layout)]
     for batch in reader.batches(source, layout):
         _check_names(source, batch.schema)
         yield batch
-    if batch is None and reader.unify is not None:  # of rows without a line of names
+    if batch is None and reader.unify is not None:  # the format has no header
         raise DataError(f"{source.name} is empty.")
 
 
 def read_schema(source: Source, layout: Layout = Layout()) -> Any:
-    """The schema of the table that `read_whole` gives, found in little memory."""
+    """Find the schema of the table that `read_whole` returns, with little memory."""
     reader = READERS[format_of(source, layout)]
     if reader.schema is not None:
         return reader.schema(source, layout)
     if reader.unify is not None:
-        return reader.unify(source, ahead(read_batches(source, layout)))
+        return reader.unify(source, read_in_background(read_batches(source, layout)))
     return next(read_batches(source, layout)).schema
 
 
-def read_alike(source: Source, layout: Layout) -> Iterator[Any]:
-    """The rows in Arrow batches of one schema; a format that tells none is read for it before."""
+def read_uniform_batches(source: Source, layout: Layout) -> Iterator[Any]:
+    """Yield batches of one schema; a format without one is read twice."""
     if READERS[format_of(source, layout)].unify is None:
         return read_batches(source, layout)
     return FileTable.of(source, layout).batches()
 
 
-def names_in(source: Source, layout: Layout) -> list[str]:
-    """The columns of a file."""
-    if format_of(source, layout) == "JSON lines":  # a field may come late
+def read_column_names(source: Source, layout: Layout) -> list[str]:
+    """Return the names of the columns of a file."""
+    if format_of(source, layout) == "JSON lines":  # a field may first occur in a late line
         schema = read_schema(source, layout)
     else:
         schema = next(read_batches(source, layout)).schema
@@ -136,21 +140,23 @@ def names_in(source: Source, layout: Layout) -> list[str]:
 
 
 def _check_names(source: Source, schema: Any) -> None:
-    """Refuse columns that cannot be told apart, and too many of them."""
+    """Raise DataError on duplicate column names or too many columns."""
     try:
         names = schema.names
     except UnicodeError:
-        raise DataError(f"{source.name}: a column name is not UTF-8 text.") from None
+        raise DataError(
+            f"{source.name}: a column name is not UTF-8 text; rename the column."
+        ) from None
     if len(names) > MOST_COLUMNS:
-        raise too_wide(source.name, len(names))
-    again = twice(names)
+        raise too_many_columns_error(source.name, len(names))
+    again = first_duplicate(names)
     if again is not None:
         raise DataError(f'{source.name}: the column name "{again}" comes twice.')
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """The bytes that data need in memory and those that are free (None where that is not known).
+    """Bytes that data need in memory, and bytes that are free (None: unknown).
 
     Examples
     --------
@@ -163,7 +169,7 @@ class Footprint:
 
     @classmethod
     def of(cls, source: Source, layout: Layout) -> Footprint:
-        """About what a file needs once it is read."""
+        """Estimate the memory that a file needs."""
         kind, packed = format_of(source, layout), source.compression is not None
         if packed or kind not in columnar.SIZES:
             return cls(COPIES * source.size, free_memory())
@@ -171,7 +177,7 @@ class Footprint:
 
     @property
     def too_large(self) -> bool:
-        """Whether the data do not fit in half of the free memory."""
+        """Whether the data need more than half of the free memory."""
         return self.free is not None and 2 * self.needed > self.free
 
     def __str__(self) -> str:
@@ -180,7 +186,7 @@ class Footprint:
 
 
 def in_words(size: int) -> str:
-    """Bytes as a person says them.
+    """Format a number of bytes.
 
     Examples
     --------
@@ -192,21 +198,21 @@ def in_words(size: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class FileTable:
-    """The table that a file is, batch after batch: the one that reading all of it gives."""
+    """The table of a file, read in batches, the same as if read at once."""
 
-    source: Source  # the file that a person gave; messages are about it
-    layout: Layout  # with the types that were said
-    schema: Any  # fits all rows
-    stored: Source | None = None  # the same rows in a Parquet file that is read instead
+    source: Source  # the file that messages name
+    layout: Layout  # with the requested types
+    schema: Any  # of all rows
+    stored: Source | None = None  # a Parquet file with the same rows, read instead
 
     @classmethod
     def of(cls, source: Source, layout: Layout) -> FileTable:
-        """Find out of which types the columns of a file are, from all of its rows."""
-        with told_where(source, layout):
+        """Find the column types from all rows of a file."""
+        with locate_errors(source, layout):
             return cls(source, layout, read_schema(source, layout))
 
     def batches(self) -> Iterator[Any]:
-        """The rows as they are stored, in Arrow batches."""
+        """Yield the rows as Arrow batches."""
         if self.stored is not None:
             yield from read_batches(self.stored, Layout(".parquet"))
             return
@@ -215,37 +221,37 @@ class FileTable:
         for batch in read_batches(self.source, replace(self.layout, types=types)):
             yield batch if conform is None else conform(self.source, batch, self.schema)
 
-    def taken(self, made: Plan) -> Iterator[Examples]:
-        """The examples of each batch, read ahead by threads."""
+    def examples(self, made: Plan) -> Iterator[Examples]:
+        """Yield the examples of each batch, read by other threads."""
         found = False
-        with told_where(self.source, self.layout):  # reading counts rows from the first
-            for one in self._taken(made):
+        with locate_errors(self.source, self.layout):  # reading counts rows from the beginning
+            for one in self._read_examples(made):
                 found = True
                 yield one
         if not found:
-            raise _no_row_left(self.source)
+            raise _no_row_left_error(self.source)
 
-    def _taken(self, made: Plan) -> Iterator[Examples]:
-        """Row groups of a Parquet file side by side, if it has such; else one batch ahead."""
+    def _read_examples(self, made: Plan) -> Iterator[Examples]:
+        """Yield examples from row groups in parallel, or from batches read in background."""
         stored = self.stored or self.source
         parts = []
         if self.stored is not None or format_of(stored, self.layout) == "Parquet":
             parts = columnar.parquet_parts(stored)
         if not parts:
-            yield from self._encoded(made, ahead(self.batches()), 0)
+            yield from self._encode_batches(made, read_in_background(self.batches()), 0)
             return
         _check_names(self.source, parts[0].metadata.schema.to_arrow_schema())
 
         def read(part: columnar.RowGroup) -> list[Examples]:
-            return list(self._encoded(made, columnar.parquet_part(stored, part), part.start))
+            return list(self._encode_batches(made, columnar.parquet_part(stored, part), part.start))
 
-        for found in side_by_side(read, parts):
+        for found in map_in_threads(read, parts):
             yield from found
 
-    def _encoded(self, made: Plan, batches: Iterable[Any], start: int) -> Iterator[Examples]:
+    def _encode_batches(self, made: Plan, batches: Iterable[Any], start: int) -> Iterator[Examples]:
         for batch in filter(len, batches):
-            with told_where(self.source, self.layout, start):
-                examples, _ = taken(made, batch, self.source.name)
+            with locate_errors(self.source, self.layout, start):
+                examples, _ = encode_rows(made, batch, self.source.name)
             if examples.n:
                 yield examples
             start += len(batch)
@@ -253,13 +259,13 @@ class FileTable:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Where some examples are in their table, from 0, with their cells; how many there are."""
+    """Rows of the table, from 0, and cells of some examples; the number of all examples."""
 
     found: dict[int, tuple[int, dict[str, Any]]]
     count: int
 
     def __getitem__(self, numbers: Any) -> Any:
-        """The rows of examples, as an array has them."""
+        """Return the rows of examples, like an array."""
         if np.ndim(numbers) == 0:
             return self.found[int(numbers)][0]
         return np.array([self.found[int(n)][0] for n in numbers], dtype=np.intp)
@@ -268,283 +274,294 @@ class Places:
         return self.count
 
     def cells(self, number: int) -> dict[str, Any]:
-        """What is in the row of an example, by the names of the columns."""
+        """Return the row of an example as a dict."""
         return self.found[number][1]
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """A table taken by a plan: its rows as blocks of examples, and where they came from."""
+    """Rows of a table, encoded by a plan as blocks of examples."""
 
-    name: str  # what messages call it
-    blocks: Blocks  # Examples where all rows are held, else those of a file, read in every pass
-    rows: Any  # where they are held: the row of the table, from 0, that each example was
+    name: str  # in messages
+    blocks: Blocks  # Examples if all rows are in memory, else read in every pass
+    rows: Any  # row of the table, from 0, of each example; None in passes
     plan: Plan
-    table: Any  # as Arrow has it where it is held (None: there were arrays), else a FileTable
-    header: bool | None = None  # is there a line of names; None where rows are no lines
-    numbering: RowNames = FROM_ONE  # what the rows of the table are called
+    table: Any  # Arrow table in memory (None: given as arrays), or FileTable
+    header: bool | None = None  # whether there is a header; None if rows are not lines
+    numbering: RowNames = FROM_ONE  # how rows are named
 
     @classmethod
     def in_passes(cls, table: FileTable, made: Plan) -> Data:
-        """A file whose columns are known."""
-        blocks = InOrder(lambda: table.taken(made), made.answers.many)
+        """Create data from a file that is read in every pass."""
+        blocks = InOrder(lambda: table.examples(made), made.target.many)
         return cls(table.source.name, blocks, None, made, table)
 
     @property
     def examples(self) -> Examples:
-        """All rows as numbers with their answers, where they are held."""
-        assert isinstance(self.blocks, Examples), "the rows are read in passes"
-        return self.blocks
+        """All rows as examples, if they are in memory."""
+        assert self.blocks.loaded is not None, "the rows are read in passes"
+        return self.blocks.loaded
 
     @property
     def names(self) -> list[str]:
-        """All columns of the table."""
+        """Names of all columns of the table."""
         return [] if self.table is None else list(self.table.schema.names)
 
     def __str__(self) -> str:
-        """What was read, in words: the columns and the answers."""
+        """Describe the columns and the labels."""
         plan, kinds = self.plan, dict[str, int]()
         for column in plan.encoding.columns:
             count = 1 if column.kind == "category" else len(column.features)
-            kinds[column.kind] = kinds.get(column.kind, 0) + count
-        parts = ", ".join(counted(n, *KINDS.get(kind, (kind,))) for kind, n in kinds.items())
-        answers = plan.answers
-        pair = listed([shortened(one) for one in answers.spellings], joint="or")
-        if answers.column:
-            pair = f"in {column_called(answers.column)} ({pair})"
-        guessed = f", the only one with {plan.guessed}" if plan.guessed else ""
-        held = isinstance(self.blocks, Examples)
-        how = f": {counted(len(self.rows), 'row')}," if held else ", in passes:"
-        return f"{self.name}{how} {parts}; answers {pair}{guessed}"
+            kinds[KINDS[column.kind]] = kinds.get(KINDS[column.kind], 0) + count
+        parts = ", ".join(plural(n, kind) for kind, n in kinds.items())
+        target = plan.target
+        pair = join_words([shorten(one) for one in target.spellings], joint="or")
+        if target.column:
+            pair = f"{quote_column(target.column)} ({pair})"
+        guessed = f", the only column with {plan.guessed}" if plan.guessed else ""
+        held = self.blocks.in_memory
+        how = f": {plural(len(self.rows), 'row')}," if held else ", in passes:"
+        what = "target" if target.column else "labels"
+        return f"{self.name}{how} {parts}; {what} {pair}{guessed}"
 
     @property
     def notes(self) -> list[str | Message]:
-        """Return what else a person should know about the rows and columns."""
+        """Remarks on rows and columns that were left out."""
         held = self.rows is not None and self.table is not None
         left_out = self.table.num_rows - len(self.rows) if held else 0
-        told = f"{counted(left_out, 'row')} left out: something is missing there"
-        return [*([told] if left_out else []), *self.plan.notes]
+        text = f"{plural(left_out, 'row')} left out: something is missing there"
+        return [*([text] if left_out else []), *self.plan.notes]
 
-    def taken(self) -> Iterator[tuple[Any, Numbers]]:
-        """The rows as Arrow has them, one batch or many, and which of each are examples."""
+    def row_batches(self) -> Iterator[tuple[Any, RowNumbers]]:
+        """Yield Arrow batches, each with the rows that are examples."""
         if not isinstance(self.table, FileTable):
             yield self.table, self.rows
             return
         source, layout, start = self.table.source, self.table.layout, 0
-        with told_where(source, layout):
+        with locate_errors(source, layout):
             for batch in filter(len, self.table.batches()):
-                with told_where(source, layout, start):
-                    yield batch, taken(self.plan, batch, self.name)[1]
+                with locate_errors(source, layout, start):
+                    yield batch, encode_rows(self.plan, batch, self.name)[1]
                 start += len(batch)
 
     def places(self, numbers: Iterable[int]) -> Places:
-        """For some examples, where in the table they are and what is written there."""
-        asked = np.unique(np.fromiter(numbers, np.intp))
+        """Find the rows of some examples and their cells."""
+        wanted = np.unique(np.fromiter(numbers, np.intp))
         found, first, start = {}, 0, 0
-        for batch, rows in self.taken():
-            for n in asked[(asked >= first) & (asked < first + len(rows))].tolist():
+        for batch, rows in self.row_batches():
+            for n in wanted[(wanted >= first) & (wanted < first + len(rows))].tolist():
                 row = int(rows[n - first])
                 found[n] = (start + row, batch.slice(row, 1).to_pylist()[0])
             first, start = first + len(rows), start + batch.num_rows
         return Places(found, first)
 
     def row_names(self, numbers: Iterable[int] = ()) -> RowNames:
-        """Name examples by their rows in the table; where it is read in passes, these alone."""
+        """Name examples by their rows; in passes, only the given ones."""
         positions = self.places(numbers) if self.rows is None else self.rows
         return replace(self.numbering, positions=positions)
 
     def line(self, n: int) -> int | None:
-        """The line of the file, counted from 1, of example n."""
+        """Return the line of example n in the file, counted from 1."""
         return None if self.header is None else int(self.rows[n]) + 1 + self.header
 
 
-def read_data(source: Source, layout: Layout, wishes: Wishes, settle: Settle | None = None) -> Data:
+def read_data(
+    source: Source, layout: Layout, options: ColumnOptions, adjust: AdjustPlan | None = None
+) -> Data:
     """Read all of a file and decide what its columns are."""
-    with told_where(source, layout):
-        wishes = _wishes_for(source, layout, wishes)
-        table = read_whole(source, with_types(source, layout, wishes))
-        made = plan_table(table, wishes, source.name)
-        return _settled(made, lambda made: _held(source, layout, table, made), settle)
+    with locate_errors(source, layout):
+        options = _default_target(source, layout, options)
+        table = read_whole(source, with_types(source, layout, options))
+        made = plan_table(table, options, source.name)
+        return _read_by_plan(
+            made, lambda made: _read_in_memory(source, layout, table, made), adjust
+        )
 
 
 def read_in_passes(
-    source: Source, layout: Layout, wishes: Wishes, settle: Settle | None = None
+    source: Source, layout: Layout, options: ColumnOptions, adjust: AdjustPlan | None = None
 ) -> Data:
-    """The same of a file that is gone through again and again in little memory."""
-    with told_where(source, layout):
-        layout = with_types(source, layout, wishes)
-    return planned(FileTable.of(source, layout), wishes, settle)
+    """Decide the columns of a file that is read again in every pass."""
+    with locate_errors(source, layout):
+        layout = with_types(source, layout, options)
+    return plan_file(FileTable.of(source, layout), options, adjust)
 
 
-def planned(table: FileTable, wishes: Wishes, settle: Settle | None = None) -> Data:
-    """The same of a table whose types are known."""
+def plan_file(table: FileTable, options: ColumnOptions, adjust: AdjustPlan | None = None) -> Data:
+    """Decide the columns of a file whose types are known."""
     source, layout = table.source, table.layout
-    rows = Rows(table.schema, lambda: ahead(table.batches()))
-    with told_where(source, layout):
-        made = plan_of(rows, _wishes_for(source, layout, wishes), source.name)
-    return _settled(made, lambda made: Data.in_passes(table, made), settle)
+    rows = Rows(table.schema, lambda: read_in_background(table.batches()))
+    with locate_errors(source, layout):
+        made = make_plan(rows, _default_target(source, layout, options), source.name)
+    return _read_by_plan(made, lambda made: Data.in_passes(table, made), adjust)
 
 
-def read_as(source: Source, layout: Layout, made: Plan, held: bool = True) -> Data:
-    """Read a file whose columns are known already, from a plan made on another file."""
-    typed = replace(layout, types=made.encoding.types(strict=layout.decimal == ","))
+def read_with_plan(source: Source, layout: Layout, made: Plan, held: bool = True) -> Data:
+    """Read a file with the plan of another one."""
+    convert_to_best_type = replace(layout, types=made.encoding.types(strict=layout.decimal == ","))
     if not held:
-        return Data.in_passes(FileTable.of(source, typed), made)
-    with told_where(source, layout):
-        return _held(source, layout, read_whole(source, typed), made)
+        return Data.in_passes(FileTable.of(source, convert_to_best_type), made)
+    with locate_errors(source, layout):
+        return _read_in_memory(source, layout, read_whole(source, convert_to_best_type), made)
 
 
-def of_table(table: Any, wishes: Wishes, name: str) -> Data:
-    """Take a table that was not read from a file."""
-    table = usual(table)
-    made = plan_table(table, wishes, name)
-    return _settled(made, lambda made: Data(name, *taken(made, table, name), made, table))
+def data_from_table(table: Any, options: ColumnOptions, name: str) -> Data:
+    """Create data from an Arrow table."""
+    table = normalize_types(table)
+    made = plan_table(table, options, name)
+    return _read_by_plan(
+        made, lambda made: Data(name, *encode_rows(made, table, name), made, table)
+    )
 
 
-def _settled(made: Plan, read: Callable[[Plan], Data], settle: Settle | None = None) -> Data:
-    """Data by the plan to go by: without labels of which no row is left where some are dropped."""
+def _read_by_plan(
+    made: Plan, read: Callable[[Plan], Data], adjust: AdjustPlan | None = None
+) -> Data:
+    """Read data by the plan, without labels that no remaining row has."""
     if made.encoding.missing == "drop":
         data = read(made)
-        if (left := _labels_left(data)) is made and settle is None:
+        if (left := _drop_unused_labels(data)) is made and adjust is None:
             return data
         made = left
-    return read(made if settle is None else settle(made))
+    return read(made if adjust is None else adjust(made))
 
 
-def _labels_left(data: Data) -> Plan:
-    """The plan, with those labels that some row has; all are mostly met soon."""
-    answers, met = data.plan.answers, set[int]()
+def _drop_unused_labels(data: Data) -> Plan:
+    """Return the plan with the labels that remain after rows are dropped."""
+    target, met = data.plan.target, set[int]()
     for places in data.blocks.each(lambda block, _: np.unique(block.places)):
         met.update(places.tolist())
-        if len(met) == len(answers.names):
+        if len(met) == len(target.names):
             return data.plan
     if len(met) < 2:
-        told = listed([shortened(answers.spellings[place]) for place in met]) or "none"
+        text = join_words([shorten(target.spellings[place]) for place in met]) or "none"
         raise DataError(
-            f"{data.name}, {column_called(answers.column)}: {counted(len(met), 'different label')}"
-            f" ({told}) once rows with missing values are out; there must be two or more. ",
+            f"{data.name}, {quote_column(target.column)}: {plural(len(met), 'different label')}"
+            f" ({text}) once rows with missing values are out; there must be two or more. ",
             KEEP_ROWS,
         )
-    names = tuple(name for place, name in enumerate(answers.names) if place in met)
-    gone = [shortened(name) for place, name in enumerate(answers.spellings) if place not in met]
-    note = f"no row of {listed(gone)} is left: not learnt as {'labels' if gone[1:] else 'a label'}"
-    answers = Answers(answers.column, names)
-    return replace(data.plan, answers=answers, notes=(*data.plan.notes, note))
+    names = tuple(name for place, name in enumerate(target.names) if place in met)
+    gone = [shorten(name) for place, name in enumerate(target.spellings) if place not in met]
+    note = (
+        f"no row of {join_words(gone)} is left: not used as {'labels' if gone[1:] else 'a label'}"
+    )
+    target = TargetColumn(target.column, names)
+    return replace(data.plan, target=target, notes=(*data.plan.notes, note))
 
 
 def split(
-    data: Data, wishes: Wishes, learnt: Numbers, tested: Numbers
+    data: Data, options: ColumnOptions, train: RowNumbers, test: RowNumbers
 ) -> tuple[Examples, Examples]:
-    """Examples to learn from and to test on, encoded by what the first alone show.
+    """Split into training and test examples, encoded by the training rows alone.
 
-    Words, categories and means are those of the rows learnt from, so that nothing of the
-    rows tested on leaks into learning.
+    Words, categories and means are those of the training rows, so that nothing leaks from the test
+    rows.
     """
-    answers = data.plan.answers
-    table = data.table.take(data.rows[learnt])
-    encoding = encoding_of(table, as_planned(wishes, data.plan), data.name)
+    target = data.plan.target
+    table = data.table.take(data.rows[train])
+    encoding = plan_encoding(table, options_from_plan(options, data.plan), data.name)
     parts = []
-    for part in (table, data.table.take(data.rows[tested])):
+    for part in (table, data.table.take(data.rows[test])):
         found = encoding.encode(part, data.name)
-        y = answers.encode(part.column(answers.column))[found.rows]
-        parts.append(_examples(found.X, y, answers, encoding.features))
+        y = target.encode(part.column(target.column))[found.rows]
+        parts.append(_make_examples(found.X, y, target, encoding.features))
     return parts[0], parts[1]
 
 
-def _examples(X: Any, y: NDArray[Any], answers: Answers, names: tuple[str, ...]) -> Examples:
-    kind = JointExamples if answers.many else Examples
-    return kind(X, y, answers.labels, names)
+def _make_examples(
+    X: Any, y: NDArray[Any], target: TargetColumn, names: tuple[str, ...]
+) -> Examples:
+    return Examples.of(X, y, target.labels, names)
 
 
-def taken(made: Plan, table: Any, name: str) -> tuple[Examples, Numbers]:
-    """The rows of a table or batch that can be learnt from, as examples, and which they are.
+def encode_rows(made: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers]:
+    """Encode the usable rows of a table or batch; return examples and row numbers.
 
-    Of several bad cells the one in the first row is told, so that it does not matter how many
-    rows are looked at together.
+    The error is that of the first bad row, so that the size of a batch does not matter.
     """
-    answers, bad = made.answers, []
-    if answers.column not in table.schema.names:
-        raise DataError(f"{name} has no {column_called(answers.column)} with the answers.")
+    target, bad = made.target, []
+    if target.column not in table.schema.names:
+        raise DataError(f"{name} has no {quote_column(target.column)} with the labels.")
     try:
         found = made.encoding.encode(table, name)
-    except BadCellError as trouble:
-        bad.append(trouble)
-    cells = table.column(answers.column)
-    rows = np.arange(table.num_rows) if bad else found.rows  # of a row that is dropped none is read
+    except BadCellError as error:
+        bad.append(error)
+    cells = table.column(target.column)
+    rows = np.arange(table.num_rows) if bad else found.rows  # labels of dropped rows are not read
     try:
-        y = _answered(made, cells if len(rows) == len(cells) else cells.take(pa.array(rows)))
-    except BadCellError as trouble:
-        trouble.row = int(rows[trouble.row])
-        bad.append(trouble)
+        y = _encode_target(made, cells if len(rows) == len(cells) else cells.take(pa.array(rows)))
+    except BadCellError as error:
+        error.row = int(rows[error.row])
+        bad.append(error)
     if bad:
         raise min(bad, key=lambda cell: cell.row)
     X = found.X
-    if (y == answers.none).any():
-        kept = np.flatnonzero(y != answers.none)
+    if (y == target.none).any():
+        kept = np.flatnonzero(y != target.none)
         X, rows, y = X[kept], rows[kept], y[kept]
-    return _examples(X, y, answers, made.encoding.features), rows
+    return _make_examples(X, y, target, made.encoding.features), rows
 
 
-def _answered(made: Plan, cells: Any) -> NDArray[Any]:
-    answers = made.answers
+def _encode_target(made: Plan, cells: Any) -> NDArray[Any]:
+    target = made.target
     try:
-        y = answers.encode(cells)
+        y = target.encode(cells)
     except BadCellError as bad:
-        _answered(made, cells.slice(0, bad.row))  # where an answer may be missing before
+        _encode_target(made, cells.slice(0, bad.row))  # a label may be missing in an earlier row
         raise
-    gaps = y == answers.none
+    gaps = y == target.none
     if made.encoding.missing != "drop" and gaps.any():
-        raise BadCellError(int(gaps.argmax()), answers.column, "", "an answer")
+        raise BadCellError(int(gaps.argmax()), target.column, "", "a label")
     return y
 
 
-def _held(source: Source, layout: Layout, table: Any, made: Plan) -> Data:
-    examples, rows = taken(made, table, source.name)
+def _read_in_memory(source: Source, layout: Layout, table: Any, made: Plan) -> Data:
+    examples, rows = encode_rows(made, table, source.name)
     if len(rows) == 0:
-        raise _no_row_left(source)
+        raise _no_row_left_error(source)
     header, kind = None, format_of(source, layout)
     if kind in ("CSV", "LIBSVM", "JSON lines"):
         first = kind == "CSV" and csv.find_dialect(source, layout).header
-        if source.count_lines() == table.num_rows + first:  # every other line is a row
+        if source.count_lines() == table.num_rows + first:  # each line is a row
             header = first
     return Data(source.name, examples, rows, made, table, header)
 
 
-def _no_row_left(source: Source) -> DataError:
+def _no_row_left_error(source: Source) -> DataError:
     return DataError(f"{source.name}: {NO_ROW_LEFT}. ", KEEP_ROWS)
 
 
-def _wishes_for(source: Source, layout: Layout, wishes: Wishes) -> Wishes:
-    """What was said of the columns; a NumPy table has the answers in its last one."""
-    if wishes.target is None and format_of(source, layout) == "NumPy":
-        return replace(wishes, target="-1")
-    return wishes
+def _default_target(source: Source, layout: Layout, options: ColumnOptions) -> ColumnOptions:
+    """Return the options; the target of a NumPy table is its last column."""
+    if options.target is None and format_of(source, layout) == "NumPy":
+        return replace(options, target="-1")
+    return options
 
 
-def with_types(source: Source, layout: Layout, wishes: Wishes) -> Layout:
-    """Columns that were said to be categories or text are read as they are written.
+def with_types(source: Source, layout: Layout, options: ColumnOptions) -> Layout:
+    """Add the text type of requested categories and texts to the layout.
 
-    A column that is not there is refused at once, before all rows are read.
+    Raises UsageError on a column that does not exist, before all rows are read.
     """
     if format_of(source, layout) != "CSV":
         return layout
     names = csv.find_dialect(source, layout).names
-    check_named(names, wishes)
-    wished = find_columns(names, wishes.categories, "category")
-    wished += find_columns(names, wishes.texts, "text")
-    return replace(layout, types=dict.fromkeys(wished, pa.string()))
+    check_column_names(names, options)
+    as_text = find_columns(names, options.categories, "category")
+    as_text += find_columns(names, options.texts, "text")
+    return replace(layout, types=dict.fromkeys(as_text, pa.string()))
 
 
 @contextmanager
-def told_where(
+def locate_errors(
     source: Source, layout: Layout, start: int = 0, advice: str | Message | None = None
 ) -> Iterator[None]:
-    """Turn a bad cell into a sentence with the file, the row and what is written there."""
+    """Turn BadCellError into a DataError with file, row and remedy."""
     try:
         yield
     except BadCellError as bad:
         row, is_csv = start + bad.row, format_of(source, layout) == "CSV"
-        # A cell that became a number is quoted as it is written, not as it was understood.
+        # Quote a cell as written in the file, not as converted.
         if is_csv and (bad.text is None or bad.promised in (FINITE, PROMISED)):
             bad.text = csv.cell_text(source, layout, row, bad.column)
         if bad.promised == UTF8 and is_csv:
@@ -553,7 +570,7 @@ def told_where(
             advice = ""
         elif advice is None or bad.promised in (FINITE, UTF8):
             advice = _advice(bad)
-        what = f", {column_called(bad.column)}: {bad.what}."
+        what = f", {quote_column(bad.column)}: {bad.what}."
         rest = Message(what, " ", advice) if advice else what
         raise FileRowError(source.name, row + 1, rest) from None
 
@@ -564,11 +581,11 @@ def _advice(bad: BadCellError) -> str | Message:
     if bad.promised == PROMISED:
         subtract = ", or subtract the minimum of the column from all of its values first."
         return Message("Give ", ignore, ", or ", category, subtract)
-    if bad.promised == FINITE:  # a value that is there, so that no policy for missing ones helps
+    if bad.promised == FINITE:  # the value is present: no policy for missing values helps
         return Message("Fix the value, or give ", ignore, ".")
     if bad.promised == UTF8:
         return Message("Give ", ignore, ".")
-    if bad.promised == "an answer":
+    if bad.promised == "a label":
         return Message("Give ", drop, ".")
     if bad.promised.startswith("a number"):
         return Message("Give ", drop, ", ", mean, ", or ", category, ".")

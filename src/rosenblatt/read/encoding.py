@@ -1,4 +1,4 @@
-"""Encoding: how the columns of a table become X, and one of them y; stored in every model."""
+"""Encoding: how the columns of a table become X and y; stored in every model."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ from rosenblatt.read.columns import (
     Words,
     as_numbers,
     as_text,
-    decoded,
+    cell_as_text,
+    decode_text,
+    flatten,
     is_moment,
-    nulled,
-    plain,
-    refused,
-    text_in,
+    null_where,
+    unusable_content,
 )
-from rosenblatt.words import column_called, counted, listed, shortened
+from rosenblatt.tables import to_dense
+from rosenblatt.text import join_words, plural, quote_column, shorten
 
-WIDE = 256  # from this many features on, columns that are mostly zeros stay sparse
+WIDE = 256  # number of features from which words and entries stay sparse
 POLICIES = ("error", "drop", "mean")
 
 Label = str | int | float | bool
@@ -43,7 +44,7 @@ Label = str | int | float | bool
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """The numbers of a table, and which of its rows they are."""
+    """Features of a table, and the rows that they belong to."""
 
     X: Any
     rows: NDArray[np.intp]
@@ -51,14 +52,14 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Encoding:
-    """Which columns are used, as what, and what happens where a number is missing."""
+    """The columns that are used, their kinds, and the policy for missing values."""
 
-    columns: tuple[Column, ...]  # in the order of their numbers in X
-    missing: str = "error"  # refuse; "drop": leave the row out; "mean": of the rows learnt from
+    columns: tuple[Column, ...]  # in the order of their features in X
+    missing: str = "error"  # "drop": drop the row; "mean": impute the mean
 
     @functools.cached_property
     def features(self) -> tuple[str, ...]:
-        """Return the names of all numbers, in order; no name comes twice.
+        """Names of all features, in order and without duplicates.
 
         A word is named by itself where that is clear: where there is one column of text and no
         other column has a feature of that name. Else it is named with its column, "title: great".
@@ -79,50 +80,50 @@ class Encoding:
                 for name in column.features
             ]
         met: Counter[str] = Counter()
-        for i, name in enumerate(names):  # a number "color=red" beside a category "color", say
+        for i, name in enumerate(names):  # a number "color=red" and a category "color"
             met[name] += 1
             names[i] = name if met[name] == 1 else f"{name} ({met[name]})"
         return tuple(names)
 
     @property
     def is_sparse(self) -> bool:
-        """Whether X is a CSR matrix: many features, of which words or entries are part."""
+        """Whether X is a CSR matrix: many features, some from words or entries."""
         mostly_zeros = any(isinstance(column, Words | Entries) for column in self.columns)
         return mostly_zeros and len(self.features) >= WIDE
 
     def types(self, strict: bool) -> dict[str, Any]:
-        """The types to read columns as; text where a cell that is no number counts as missing."""
+        """Return the types to read columns as; text if non-numbers count as missing."""
         loose = not strict and self.missing != "error"
         return {c.name: pa.string() if loose else c.type for c in self.columns}
 
     def encode(self, table: Any, name: str) -> Encoded:
-        """The numbers of an Arrow table or record batch; messages call it by its name."""
-        check_there(table.schema.names, (column.name for column in self.columns), name)
-        plain = self._plain(table, name)
-        if plain is not None:
-            return plain
+        """Encode an Arrow table or record batch; `name` is its name in messages."""
+        check_columns_present(table.schema.names, (column.name for column in self.columns), name)
+        flatten = self._encode_floats(table, name)
+        if flatten is not None:
+            return flatten
         blocks, bad = [], []
         keep = np.ones(table.num_rows, dtype=bool)
         for column in self.columns:
             try:
-                cells = _cells(table, column, name)
+                cells = _column_cells(table, column, name)
                 block = column.encode(cells)
                 if isinstance(column, Number):
-                    block = self._settled(block, column, cells, keep)
+                    block = self._impute(block, column, cells, keep)
                 blocks.append(block)
-            except BadCellError as trouble:
-                bad.append(trouble)
+            except BadCellError as error:
+                bad.append(error)
         if bad:
-            self._refuse(table, min(bad, key=lambda cell: cell.row), name)
+            self._raise_first_error(table, min(bad, key=lambda cell: cell.row), name)
         rows = np.flatnonzero(keep)
-        X = self._joined(blocks)
+        X = self._join_columns(blocks)
         return Encoded(X if len(rows) == len(keep) else X[rows], rows)
 
-    def _refuse(self, table: Any, bad: BadCellError, name: str) -> NoReturn:
-        """Tell the first bad cell of the first bad row, however many rows are encoded together.
+    def _raise_first_error(self, table: Any, bad: BadCellError, name: str) -> NoReturn:
+        """Raise the first error of the first bad row, whatever the size of the batch.
 
-        Of a column only one kind of trouble is known: others may come in the rows before, and
-        in the same row.
+        Each column reports one kind of error only: others may come in the rows before, and in the
+        same row.
         """
         if table.num_rows > 1:
             self.encode(table.slice(0, bad.row), name)
@@ -133,23 +134,23 @@ class Encoding:
                 raise alone from None
         raise bad
 
-    def _plain(self, table: Any, name: str) -> Encoded | None:
-        """The numbers where all columns are floats and all are there: nothing to settle.
+    def _encode_floats(self, table: Any, name: str) -> Encoded | None:
+        """Encode columns that are all floats without missing values, or return None.
 
-        Columns that are all of single precision stay so: it is half the memory.
+        If all are of single precision, so is X: it needs half the memory.
         """
         if not all(type(column) is Number for column in self.columns):
             return None
-        cells = [plain(_cells(table, column, name)) for column in self.columns]
+        cells = [flatten(_column_cells(table, column, name)) for column in self.columns]
         kinds = {c.type for c in cells}
         if not kinds <= {pa.float32(), pa.float64()} or any(c.null_count for c in cells):
             return None
-        X, squares = in_rows(
+        X, squares = interleave_columns(
             [c.to_numpy() for c in cells], np.float32 if kinds == {pa.float32()} else np.float64
         )
         return Encoded(X, np.arange(len(X))) if math.isfinite(squares) else None
 
-    def _settled(
+    def _impute(
         self, numbers: NDArray[np.float64], column: Number, cells: Any, keep: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         missing = np.isnan(numbers[:, 0])
@@ -157,13 +158,13 @@ class Encoding:
             return numbers
         if self.missing == "error":
             row = int(missing.argmax())
-            raise BadCellError(row, column.name, text_in(cells, row), column.promised)
+            raise BadCellError(row, column.name, cell_as_text(cells, row), column.promised)
         if self.missing == "drop":
             keep &= ~missing
             return numbers
         return np.where(np.isnan(numbers), column.mean, numbers)
 
-    def _joined(self, blocks: list[Any]) -> Any:
+    def _join_columns(self, blocks: list[Any]) -> Any:
         if self.is_sparse:
             from scipy.sparse import csr_array, hstack
 
@@ -171,7 +172,7 @@ class Encoding:
             joined.indices = joined.indices.astype(np.int32, copy=False)
             joined.indptr = joined.indptr.astype(np.int32, copy=False)
             return joined
-        dense = [b if isinstance(b, np.ndarray) else b.toarray() for b in blocks]
+        dense = [to_dense(block) for block in blocks]
         X = np.empty((len(dense[0]), sum(block.shape[1] for block in dense)))
         at = 0
         for block in dense:
@@ -181,77 +182,77 @@ class Encoding:
 
 
 @dataclass(frozen=True)
-class Answers:
-    """The column with the answers and its labels, of two no and yes, and how its cells become y.
+class TargetColumn:
+    """The target column and its labels, in order: negative before positive.
 
-    With `others`, no is every answer but yes, and called so: "not setosa".
+    With `others`, the negative class is every label but the positive one, named "not setosa".
 
     Examples
     --------
-    >>> Answers("kind", (1, 2, 10)).encode(pa.array(["10", " 1", None, "2.0"]))
+    >>> TargetColumn("kind", (1, 2, 10)).encode(pa.array(["10", " 1", None, "2.0"]))
     array([ 2,  0, -1,  1], dtype=int32)
-    >>> Answers("kind", ("no", "yes")).encode(pa.array(["yes", "no", ""]))
+    >>> TargetColumn("kind", ("no", "yes")).encode(pa.array(["yes", "no", ""]))
     array([ 1, -1,  0], dtype=int8)
     """
 
     column: str
-    names: tuple[Label, ...]  # in their order
+    names: tuple[Label, ...]  # sorted
     others: bool = False
 
     @property
     def many(self) -> bool:
-        """Whether there are more than two labels, so that y is a place among them."""
+        """Whether there are more than two labels, so that y is a position among them."""
         return len(self.names) > 2
 
     @property
     def none(self) -> int:
-        """What stands in y where there is no answer."""
+        """Value of y where the label is missing."""
         return -1 if self.many else 0
 
     @property
     def labels(self) -> NDArray[Any]:
-        """The labels as an array, as scikit-learn's `classes_`."""
+        """Labels as an array, like scikit-learn's `classes_`."""
         return np.array(self.spellings if self.others else self.names)
 
     @property
     def spellings(self) -> list[str]:
-        """The labels as files spell them."""
-        return [spelled(label) for label in self.names]
+        """Labels as files spell them."""
+        return [spell_label(label) for label in self.names]
 
     @property
     def promised(self) -> str:
-        """What each cell is."""
+        """Description of a valid cell."""
         if self.many:
-            return f"one of the labels {listed([shortened(one) for one in self.spellings])}"
-        return '"{}" or "{}"'.format(*map(shortened, self.spellings))
+            return f"one of the labels {join_words([shorten(one) for one in self.spellings])}"
+        return '"{}" or "{}"'.format(*map(shorten, self.spellings))
 
     def to_json(self) -> dict[str, Any]:
-        """The column and its labels, as a model tells them; "others" where no is all the rest."""
+        """Return the column and its labels as a model file stores them."""
         if self.many:
             return {"column": self.column, "labels": list(self.names)}
         value = {"column": self.column, "negative": self.names[0], "positive": self.names[1]}
         return {**value, "others": True} if self.others else value
 
     def read(self, cells: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """y of each cell, `none` where there is no answer, and where another value stands."""
-        signs = self._whole_numbers(cells)
+        """Return y, `none` where a label is missing, and where cells are no known label."""
+        signs = self._encode_integers(cells)
         if signs is not None:
             return signs, np.zeros(len(signs), dtype=bool)
-        coded = plain_labels(decoded(cells, self.column)).dictionary_encode()
+        coded = plain_labels(decode_text(cells, self.column)).dictionary_encode()
         places = np.full(len(coded.dictionary) + 1, -1, dtype=np.int32)
         for place, label in enumerate(self.names):
-            same = pc.fill_null(_equal(coded.dictionary, label), False)
+            same = pc.fill_null(_find_label(coded.dictionary, label), False)
             places[:-1][same.to_numpy(zero_copy_only=False)] = place
         codes = pc.fill_null(coded.indices, len(places) - 1).to_numpy(zero_copy_only=False)
         y = places[codes]
-        strange = (y == -1) & (codes < len(places) - 1)
+        unknown = (y == -1) & (codes < len(places) - 1)
         if self.others:
-            y[strange], strange = 0, np.zeros_like(strange)
-        return y if self.many else np.where(y < 0, 0, 2 * y - 1).astype(np.int8), strange
+            y[unknown], unknown = 0, np.zeros_like(unknown)
+        return y if self.many else np.where(y < 0, 0, 2 * y - 1).astype(np.int8), unknown
 
-    def _whole_numbers(self, cells: Any) -> NDArray[np.int8] | None:
-        """The signs of whole numbers that are all there and all one of two, else None."""
-        cells = plain(cells)
+    def _encode_integers(self, cells: Any) -> NDArray[np.int8] | None:
+        """Encode complete columns of two integer labels, or return None."""
+        cells = flatten(cells)
         if self.many or not (pa.types.is_integer(cells.type) and cells.null_count == 0):
             return None
         if any(type(name) is not int for name in self.names):
@@ -264,91 +265,89 @@ class Answers:
         return signs
 
     def encode(self, cells: Any) -> NDArray[Any]:
-        """y of each cell, `none` where there is no answer; other values are refused."""
-        y, strange = self.read(cells)
-        if strange.any():
-            row = int(np.flatnonzero(strange)[0])
+        """Return y, `none` where a label is missing; raise BadCellError on other values."""
+        y, unknown = self.read(cells)
+        if unknown.any():
+            row = int(np.flatnonzero(unknown)[0])
             text = str(plain_labels(cells)[row].as_py())
             raise BadCellError(row, self.column, text, self.promised)
         return y
 
 
 def plain_labels(cells: Any) -> Any:
-    """Labels as text without blanks around it, whole numbers, numbers or booleans.
+    """Convert labels to trimmed text, integers, floats or booleans.
 
     Decimals are text: which of them no double holds, only all of them tell.
     """
-    cells = plain(cells)
+    cells = flatten(cells)
     kind = cells.type
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
         return cells.cast(pa.int64())
     if pa.types.is_floating(kind):
-        cells = pc.add(cells.cast(pa.float64()), 0.0)  # -0.0 and 0.0 are one answer
+        cells = pc.add(cells.cast(pa.float64()), 0.0)  # -0.0 and 0.0 are the same label
         return pc.if_else(pc.is_nan(cells), pa.scalar(None, pa.float64()), cells)
     if pa.types.is_boolean(kind):
         return cells
-    return nulled(as_text(cells))
+    return null_where(as_text(cells))
 
 
-def _equal(values: Any, label: Label) -> Any:
+def _find_label(values: Any, label: Label) -> Any:
     if pa.types.is_string(values.type):
-        return _means(values, label)
+        return _find_label_in_text(values, label)
     if isinstance(label, str) or isinstance(label, bool) != pa.types.is_boolean(values.type):
         return pa.array(np.zeros(len(values), dtype=bool))
     return pc.equal(values, pa.scalar(label))
 
 
-def _means(texts: Any, label: Label) -> Any:
-    """Whether texts are a label, as reading them all in its own type would have it."""
-    same = pc.equal(texts, spelled(label))
+def _find_label_in_text(texts: Any, label: Label) -> Any:
+    """Check which texts mean a label, as if they were read in its own type."""
+    same = pc.equal(texts, spell_label(label))
     if isinstance(label, str):
         return same
     if isinstance(label, bool):
-        also = pc.is_in(pc.utf8_lower(texts), pa.array([spelled(label), str(int(label))]))
+        also = pc.is_in(pc.utf8_lower(texts), pa.array([spell_label(label), str(int(label))]))
     elif abs(label) < 2**53:
         also = pc.fill_null(pc.equal(as_numbers(texts), float(label)), False)
-    else:  # of which doubles cannot tell one from the next
+    else:  # float64 does not tell neighboring integers apart
         return same
     return pc.or_kleene(same, also)
 
 
-def spelled(label: Label) -> str:
-    """A label as files spell it."""
+def spell_label(label: Label) -> str:
+    """Return a label as files spell it."""
     return str(label).lower() if isinstance(label, bool) else str(label)
 
 
-def check_there(names: Sequence[str], needed: Iterable[str], name: str) -> None:
-    """Refuse a table that lacks a column."""
+def check_columns_present(names: Sequence[str], needed: Iterable[str], name: str) -> None:
+    """Raise DataError if the table lacks a column."""
     there = set(names)
     for one in needed:
         if one not in there:
-            raise DataError(f"{name} has no {column_called(one)}, which is needed.")
+            raise DataError(f"{name} has no {quote_column(one)}, which is needed.")
 
 
-def _cells(table: Any, column: Column, name: str) -> Any:
-    cells = decoded(table.column(column.name), column.name)
+def _column_cells(table: Any, column: Column, name: str) -> Any:
+    cells = decode_text(table.column(column.name), column.name)
     if isinstance(column, Category) and is_moment(cells.type):
         return as_text(cells)
-    strange = refused(cells.type)
-    if strange and not (isinstance(column, Entries) and pa.types.is_map(cells.type)):
-        raise DataError(
-            f"{name}, {column_called(column.name)} holds {strange}, not {column.kind}s."
-        )
+    unknown = unusable_content(cells.type)
+    if unknown and not (isinstance(column, Entries) and pa.types.is_map(cells.type)):
+        raise DataError(f"{name}, {quote_column(column.name)} holds {unknown}, not {column.kind}s.")
     return cells
 
 
-MOST = 1000  # values of a column that are told apart; more are no categories
+MAX_VALUES = 1000  # distinct unknown values that are counted per column
 
 
-class Unseen:
-    """Counts the rows whose value of a category has no weight.
+class UnseenCategories:
+    """Counts the rows with a category that was not in the training rows.
 
     Examples
     --------
-    >>> unseen = Unseen(Encoding((Category("colour", ("blue", "red")),)))
-    >>> unseen.take(pa.table({"colour": ["teal", "red", "mauve", "teal"]}))
+    >>> unseen = UnseenCategories(Encoding((Category("color", ("blue", "red")),)))
+    >>> unseen.take(pa.table({"color": ["teal", "red", "mauve", "teal"]}))
     >>> print(*unseen.sentences())
-    3 rows have a value of column "colour" that was never learnt from: "teal" (2) and "mauve" (1).
+    3 rows have a value of column "color" that no training row has: "teal" (2) and "mauve" (1).
     """
 
     def __init__(self, encoding: Encoding) -> None:
@@ -357,35 +356,35 @@ class Unseen:
         self.values: dict[str, Counter[str]] = {name: Counter() for name in self.rows}
 
     def take(self, table: Any) -> None:
-        """Count the rows of a table or record batch that was encoded without fault."""
+        """Count the rows of a table or record batch."""
         for column in self.columns:
             cells = table.column(column.name)
-            strange = column.codes(cells) < 0
-            if not strange.any():
+            unknown = column.codes(cells) < 0
+            if not unknown.any():
                 continue
-            self.rows[column.name] += int(np.count_nonzero(strange))
+            self.rows[column.name] += int(np.count_nonzero(unknown))
             known = self.values[column.name]
-            for pair in as_text(cells).filter(pa.array(strange)).value_counts().to_pylist():
-                if pair["values"] in known or len(known) < MOST:
+            for pair in as_text(cells).filter(pa.array(unknown)).value_counts().to_pylist():
+                if pair["values"] in known or len(known) < MAX_VALUES:
                     known[pair["values"]] += pair["counts"]
 
     def sentences(self) -> Iterator[str]:
-        """What a person should know, a sentence for each column."""
+        """Yield a sentence for each column with unknown categories."""
         for name, rows in self.rows.items():
             if rows:
                 values = self.values[name].most_common()
                 named = [
-                    (f'"{shortened(value)}"' if value else "(missing)", n) for value, n in values
+                    (f'"{shorten(value)}"' if value else "(missing)", n) for value, n in values
                 ]
-                told = listed([f"{value} ({count:,})" for value, count in named])
+                text = join_words([f"{value} ({count:,})" for value, count in named])
                 have = "has" if rows == 1 else "have"
                 yield (
-                    f"{counted(rows, 'row')} {have} a value of {column_called(name)} that was "
-                    f"never learnt from: {told}."
+                    f"{plural(rows, 'row')} {have} a value of {quote_column(name)} that "
+                    f"no training row has: {text}."
                 )
 
     def to_json(self) -> dict[str, Any]:
-        """Column -> rows, and how often each value came."""
+        """Return rows and counts of values, by column."""
         return {
             name: {"rows": rows, "values": dict(self.values[name].most_common())}
             for name, rows in self.rows.items()
@@ -393,25 +392,25 @@ class Unseen:
         }
 
 
-ENTRIES = 1 << 18  # transposed at a time: few enough to stay in a cache
-FEWEST = 1 << 10  # rows
-APART = 8  # columns begin so many numbers off a round distance, at which caches hold only a few
-FEW = 1 << 16  # numbers that are not worth compiling for
+ENTRIES = 1 << 18  # numbers transposed at a time: they stay in the cache
+FEWEST = 1 << 10  # rows transposed at a time at least
+APART = 8  # padding of columns, against cache conflicts at round distances
+FEW = 1 << 16  # numbers up to which compiling does not pay
 
 
 class InRows(NamedTuple):
-    """Numbers as rows, and the sum of their squares, which is not finite if one of them is not."""
+    """Rows of numbers and their sum of squares, which is finite if all numbers are."""
 
     X: NDArray[Any]
     squares: float
 
 
-def in_rows(columns: Sequence[NDArray[Any]], dtype: Any = np.float64) -> InRows:
-    """Columns of equal length as the rows of an array.
+def interleave_columns(columns: Sequence[NDArray[Any]], dtype: Any = np.float64) -> InRows:
+    """Combine columns of equal length into the rows of an array.
 
     Examples
     --------
-    >>> in_rows([np.array([1.0, 2.0]), np.array([3.0, 4.0])])
+    >>> interleave_columns([np.array([1.0, 2.0]), np.array([3.0, 4.0])])
     InRows(X=array([[1., 3.],
            [2., 4.]]), squares=30.0)
     """
@@ -427,17 +426,17 @@ def in_rows(columns: Sequence[NDArray[Any]], dtype: Any = np.float64) -> InRows:
         for j, column in enumerate(columns):
             part[j] = column[begin : begin + rows]
         x = X[begin : begin + rows].reshape(-1)
-        with np.errstate(all="ignore"):  # which compiled code does anyway
+        with np.errstate(all="ignore"):  # as compiled code does
             squares += transposed(together.reshape(-1), x, d, part.shape[1])
     low, high = SINGLE_SQUARES
-    plain = dtype == np.float64 or low < squares / X.size < high
-    return InRows(X, squares if plain else sum_of_squares(X))
+    flatten = dtype == np.float64 or low < squares / X.size < high
+    return InRows(X, squares if flatten else sum_of_squares(X))
 
 
 def transpose(c, x, d, N):  # type: ignore[no-untyped-def]
-    """x[n·d + j] = c[j·S + n], where columns begin S apart; returns the sum of all squares.
+    """Set x[n·d + j] = c[j·S + n] for columns S apart; return the sum of squares.
 
-    Unsigned places need no wrap-around.
+    Unsigned indices need no wrap-around.
     """
     one, S = np.uint64(1), np.uint64(len(c) // d)
     i, q = np.uint64(0), 0.0

@@ -1,54 +1,164 @@
-"""From lines of a stream to rows and answers, bad lines set aside."""
+"""Turn lines of a stream into rows and labels; lines that cannot be used are set aside."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt.errors import UsageError, one_line, quoted
+from rosenblatt.errors import BadCellError, UsageError, error_line, quote
 from rosenblatt.messages import Message, Parameter, with_column
-from rosenblatt.read import csv, jsonlines
+from rosenblatt.read import csv, lines
 from rosenblatt.read.chunks import Chunk, LineStream, Place, RowChunk, RowStream
-from rosenblatt.read.columns import ENTRY, OWN, as_numbers, is_moment, is_text
+from rosenblatt.read.columns import (
+    NUMBER,
+    Vocabulary,
+    as_numbers,
+    flatten,
+    is_moment,
+    is_text,
+    null_where,
+    split_entries,
+)
 from rosenblatt.read.csv import Dialect
-from rosenblatt.read.encoding import in_rows
-from rosenblatt.read.kinds import FLAGS, Kinds, features, kind_of, kinds_told
-from rosenblatt.read.libsvm import LABEL
+from rosenblatt.read.encoding import interleave_columns
 from rosenblatt.read.plan import (
     USUAL_TARGETS,
-    Wishes,
+    ColumnOptions,
     check_readable,
     find_column,
     find_columns,
-    forced_kinds,
+    requested_kinds,
 )
 from rosenblatt.read.source import Layout, format_of
-from rosenblatt.read.types import MISSING
+from rosenblatt.read.types import MISSING, read_numbers
 from rosenblatt.scoring import LONGEST_SQUARED
-from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, missing
-from rosenblatt.words import column_called, counted, listed, shortened
+from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, is_missing
+from rosenblatt.text import join_words, plural, quote_column, shorten
+
+Kinds = Mapping[str, str]  # column -> "number", "flag", "category" or "text"
+T = TypeVar("T")
 
 TOO_LARGE = "its numbers are too large; scale them first"
-LETTERS = 200  # of a complaint
-FIRST_LINES = 1000  # in which a first value of each column is looked for
-FEW_LINES = 32  # are parsed one by one
-MANY_LINES = 1024  # are looked at before they are parsed
-LABELS = (pa.int64(), pa.float64(), pa.string(), pa.bool_(), pa.null())  # in JSON
+NOT_UTF8 = "it is not UTF-8 text"
+LETTERS = 200  # maximum length of a reason
+FIRST_LINES = 1000  # searched for a first value of each column
+FEW_LINES = 32  # fewer lines are parsed one by one
+MANY_LINES = 1024  # of more lines the first and the last are tried before all are parsed
+JSON_LABELS = (pa.int64(), pa.float64(), pa.string(), pa.bool_(), pa.null())
+LONG = 4  # words: a first value with as many makes a text column, with fewer a category
+FLAGS = {"true": 1.0, "false": 0.0}
+IS_NUMBER = re.compile(NUMBER)
+VOCABULARY = Vocabulary()
+KIND_WORDS = {"category": "a category", "text": "words", "flag": "true or false"}
+
+
+# What the columns of a stream are, decided from their first values.
+
+
+def kind_of(value: Any) -> str | None:
+    """Return the kind of a column that has this first value; None for a missing value.
+
+    Examples
+    --------
+    >>> kind_of(3), kind_of("3"), kind_of("red"), kind_of("see you at the station"), kind_of("")
+    ('number', 'number', 'category', 'text', None)
+    """
+    if not isinstance(value, str):
+        return None if value is None else "number"
+    if value.strip() in MISSING:
+        return None
+    if IS_NUMBER.match(value):
+        return "number"
+    return "text" if len(value.split()) >= LONG else "category"
+
+
+def encode_values(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], Kinds]:
+    """Encode a row of values as features; return the kinds with those of new columns, too.
+
+    Examples
+    --------
+    >>> encode_values({"age": 30, "color": "red", "note": None}, {})
+    ({'age': 30, 'color=red': 1.0}, {'age': 'number', 'color': 'category'})
+    """
+    if not x.keys() <= kinds.keys():
+        new = {name: kind for name, v in x.items() if (kind := kind_of(v)) and name not in kinds}
+        kinds = {**kinds, **new} if new else kinds
+    row: dict[str, Any] = {}
+    for name, value in x.items():
+        kind = kinds.get(name)
+        if kind == "number" and isinstance(value, str):
+            if is_changed_text(value):
+                raise ValueError(f"feature {quote(name)}: {shorten(value)} is not {PROMISED}")
+            row[name] = float(value) if IS_NUMBER.match(value) else value  # other text is refused
+        elif kind == "number":
+            row[name] = value
+        elif kind is not None:  # else there has been no value so far
+            row.update(encode_value(name, kind, value))
+    return row, kinds
+
+
+def encode_value(name: str, kind: str, value: Any) -> Iterator[tuple[str, float]]:
+    """Yield the features of a value in a column that is not numeric; none if it is missing.
+
+    Examples
+    --------
+    >>> dict(encode_value("color", "category", "red")), dict(encode_value("up", "flag", "True"))
+    ({'color=red': 1.0}, {'up': 1.0})
+    >>> dict(encode_value("note", "text", "Tea, and more tea"))
+    {'note=tea': 2.0}
+    """
+    if isinstance(value, list | dict):
+        raise ValueError(f"{quote(value)} is neither text nor a number")
+    if isinstance(value, bool):
+        text = str(value).lower()
+    elif isinstance(value, float) and value.is_integer():
+        text = str(int(value))
+    else:
+        text = "" if value is None else str(value).strip()
+    if not text:
+        return
+    if kind == "flag":
+        if text.lower() not in FLAGS:
+            raise ValueError(f'{quote_column(name)}: "{shorten(text)}" is neither true nor false')
+        yield name, FLAGS[text.lower()]
+    elif kind == "category":
+        yield f"{name}={text}", 1.0
+    else:
+        for word, count in Counter(re.findall(r"\w+", text.lower())).items():
+            if len(word) > 1 and word not in VOCABULARY.stop_words:
+                yield f"{name}={word}", float(count)
+
+
+def describe_kinds(kinds: Kinds) -> list[str | Message]:
+    """Return a sentence that names the columns that are not numeric, if there are any."""
+    parts = []
+    for kind, words in KIND_WORDS.items():
+        names = [quote_column(name) for name, k in kinds.items() if k == kind]
+        if names:
+            parts.append(f"{join_words(names)} as {words}")
+    if not parts:
+        return []
+    parameters = Parameter("number"), ", ", Parameter("category"), " and ", Parameter("text")
+    judged = f"judged by the first value: {'; '.join(parts)}; "
+    return [Message(judged, *parameters, " choose otherwise.")]
+
+
+# Rows, labels and bad lines of a chunk.
 
 
 @dataclass(frozen=True)
 class BadLine:
-    """A line that cannot be used, and why."""
+    """A line that cannot be used, and the reason."""
 
     number: int
     text: bytes
@@ -57,166 +167,188 @@ class BadLine:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of numbers with the lines they were, and their answers (None where there is none)."""
+    """Numeric rows with their labels (None where missing) and their lines, counted from 0."""
 
     X: NDArray[np.float64]
     y: Any
     lines: NDArray[np.intp]
 
-    def kept(self, fine: NDArray[np.bool_]) -> Table:
-        """Some of its rows."""
-        return Table(self.X[fine], self.y[fine], self.lines[fine])
+    def select(self, rows: NDArray[np.bool_]) -> Table:
+        """Return some of the rows."""
+        return Table(self.X[rows], self.y[rows], self.lines[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What a chunk of lines holds: a table, or rows of named features; and bad lines."""
+    """Content of a chunk of lines: a table or rows of named features, and bad lines."""
 
     chunk: Chunk | RowChunk
     table: Table | None = None
     rows: list[tuple[int, dict[Hashable, Any], Any]] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)
     names: tuple[Hashable, ...] = ()
-    raw: bool = False  # whether what the columns are is not known yet
+    raw: bool = False  # whether the kinds of the columns are still to be decided
 
-    def without(self, why: Mapping[int, str], **kept: Any) -> Batch:
-        """The batch with some lines of its chunk set aside, and what is kept of the others."""
+    def without(self, reasons: Mapping[int, str], **changes: Any) -> Batch:
+        """Set lines of the chunk aside, by their number from 0; replace other fields."""
         begin = self.chunk.begin.lines
         bad = [
-            BadLine(begin + at + 1, self.chunk.line(at), shortened(text.rstrip("."), LETTERS))
-            for at, text in why.items()
+            BadLine(begin + at + 1, self.chunk.line(at), shorten(why.rstrip("."), LETTERS))
+            for at, why in reasons.items()
         ]
         bad = sorted([*self.bad, *bad], key=lambda line: line.number)
-        return replace(self, bad=bad, **kept)
+        return replace(self, bad=bad, **changes)
 
 
-def _read_rows(chunk: Chunk, parse: Callable[[bytes], Any]) -> Batch:
-    rows, why = [], {}
-    for at, line in enumerate(chunk.lines):
-        if line.strip():
-            try:
-                rows.append((at, *parse(line)))
-            except (ValueError, OverflowError) as trouble:
-                why[at] = str(trouble)
-    return Batch(chunk).without(why, rows=rows)
+def parse_by_halves(
+    chunk: Chunk, parse: Callable[[Chunk], T], reasons: dict[int, str], at: int = 0
+) -> Iterator[tuple[int, T]]:
+    """Parse lines together, or each half of them where that fails, until bad lines are alone.
+
+    Yields the first line of each part and what was parsed; `reasons` collects the bad lines.
+    """
+    try:
+        yield at, parse(chunk)
+        return
+    except (ValueError, pa.ArrowException) as error:
+        why = NOT_UTF8 if isinstance(error, UnicodeDecodeError) else error_line(error)
+    if chunk.count > 1:
+        half = chunk.count // 2
+        first, second = chunk.split(half)
+        yield from parse_by_halves(first, parse, reasons, at)
+        yield from parse_by_halves(second, parse, reasons, at + half)
+    elif chunk.data.strip():
+        reasons[at] = why
+
+
+# Each format of a stream; the fields are what a checkpoint stores.
 
 
 @dataclass(frozen=True)
 class JsonFeed:
-    """JSON lines: an object a line; a feature that is null is not there."""
+    """JSON lines: one object per line; a null is a missing value."""
 
     target: str
     ignore: tuple[str, ...] = ()
 
     def read(self, chunk: Chunk) -> list[Batch]:
-        """The rows of a chunk: lines that are alike in one go, found by halves, others one by one.
+        """Read uniform lines together, found by halves, and the others one by one.
 
-        Of many lines all are read one by one where neither the first nor the last are alike.
+        Many lines are read one by one if neither the first nor the last are uniform.
         """
         n = chunk.count
         if n >= MANY_LINES:
             ends = chunk.split(FEW_LINES)[0], chunk.split(n - FEW_LINES)[1]
-            if all(self._table(end) is None for end in ends):
+            if all(self._read_table(end) is None for end in ends):
                 return [self.read_rows(chunk)]
-        batch = self._table(chunk) if n >= FEW_LINES else None
+        batch = self._read_table(chunk) if n >= FEW_LINES else None
         if batch is not None or n < 2 * FEW_LINES:
             return [batch or self.read_rows(chunk)]
         return [batch for half in chunk.split(n // 2) for batch in self.read(half)]
 
-    def _table(self, chunk: Chunk) -> Batch | None:
-        """Lines as a table of numbers and answers; None where they are not such, for certain."""
-        found = jsonlines.parse_alike(chunk.data, chunk.ends)
+    def _read_table(self, chunk: Chunk) -> Batch | None:
+        """Read lines as a table of numbers and labels; return None if they may be anything else."""
+        found = lines.parse_uniform(chunk.data, chunk.ends)
         if found is None:
             return None
         columns = {name: found.column(name).combine_chunks() for name in found.column_names}
         y = columns.pop(self.target, pa.nulls(chunk.count))
-        # What a column is its first value says: one without any is not met yet.
-        met = {n: v for n, v in columns.items() if n not in self.ignore and v.null_count < len(v)}
-        plain = y.type in LABELS and all(v.type in (pa.int64(), pa.float64()) for v in met.values())
-        if not met or not plain or self._is_mixed(chunk, y):
+        # The first value decides what a column is: one without any value is not known yet.
+        used = {n: v for n, v in columns.items() if n not in self.ignore and v.null_count < len(v)}
+        if not used or y.type not in JSON_LABELS:
             return None
-        X, squares = in_rows([v.fill_null(0).to_numpy() for v in met.values()])
-        if not squares < LARGE**2:  # where a number may be too large, or rounded
+        if any(v.type not in (pa.int64(), pa.float64()) for v in used.values()):
+            return None
+        if y.type == pa.float64():  # integers among them are other labels: 1 is not 1.0
+            keys = {json.dumps(self.target, ensure_ascii=how) for how in (False, True)}
+            integer = rf"(?:{'|'.join(map(re.escape, keys))})\s*:\s*-?\d+\s*[,}}]"
+            if re.search(integer.encode(), chunk.data):
+                return None
+        X, squares = interleave_columns([v.fill_null(0).to_numpy() for v in used.values()])
+        if not squares < LARGE**2:  # a number may be too large, or rounded
             return None
         if y.null_count:
-            answers = np.array(y.to_pylist(), dtype=object)
+            labels = np.array(y.to_pylist(), dtype=object)
         elif pa.types.is_string(y.type):
             coded = y.dictionary_encode()
-            answers = np.array(coded.dictionary.to_pylist())[coded.indices.to_numpy()]
+            labels = np.array(coded.dictionary.to_pylist())[coded.indices.to_numpy()]
         else:
-            answers = y.to_numpy(zero_copy_only=False)
-        table = Table(X, answers, np.arange(len(X)))
-        return Batch(chunk, table, names=tuple(met), raw=True)
-
-    def _is_mixed(self, chunk: Chunk, answers: Any) -> bool:
-        """Whether some answers are whole numbers among others: 1 is a label as it is written."""
-        names = {json.dumps(self.target, ensure_ascii=how) for how in (False, True)}
-        whole = rf"(?:{'|'.join(map(re.escape, names))})\s*:\s*-?\d+\s*[,}}]"
-        return bool(answers.type == pa.float64() and re.search(whole.encode(), chunk.data))
+            labels = y.to_numpy(zero_copy_only=False)
+        table = Table(X, labels, np.arange(len(X)))
+        return Batch(chunk, table, names=tuple(used), raw=True)
 
     def read_rows(self, chunk: Chunk) -> Batch:
-        """The rows of a chunk, one by one."""
-        return replace(_read_rows(chunk, self._row), raw=True)
+        """Read the rows of a chunk one by one."""
+        rows, reasons = [], {}
+        for at, line in enumerate(chunk.lines):
+            if not line.strip():
+                continue
+            try:
+                x = lines.parse_object(line)
+                y = x.pop(self.target, None)
+                if isinstance(y, list | dict):
+                    raise ValueError(f"{quote(y)} is not a label")
+                row: dict[Hashable, Any] = {
+                    name: v for name, v in x.items() if v is not None and name not in self.ignore
+                }
+                rows.append((at, row, y))
+            except (ValueError, OverflowError) as error:
+                reasons[at] = str(error)
+        return Batch(chunk, raw=True).without(reasons, rows=rows)
 
-    def check_target(self, lines: Iterable[bytes]) -> None:
-        """Refuse a target that none of these lines has, and name the keys that there are."""
+    def check_target(self, some_lines: Iterable[bytes]) -> None:
+        """Raise UsageError, which names the keys, if no line has the target."""
         keys: dict[str, None] = {}
-        for line in lines:
+        for line in some_lines:
             with suppress(ValueError):
-                x = jsonlines.parse_object(line)
+                x = lines.parse_object(line)
                 if self.target in x:
                     return
                 keys.update(dict.fromkeys(x))
         if keys:
-            there = listed(list(keys), most=8)
             raise UsageError(
                 with_column("target", self.target),
-                f": there is no {column_called(self.target)}; the columns are {there}.",
+                f": there is no {quote_column(self.target)}; the columns are "
+                f"{join_words(list(keys), most=8)}.",
             )
-
-    def _row(self, line: bytes) -> tuple[dict[Hashable, Any], Any]:
-        x = jsonlines.parse_object(line)
-        y = x.pop(self.target, None)
-        if isinstance(y, list | dict):
-            raise ValueError(f"{quoted(y)} is not a label")
-        left: dict[Hashable, Any] = {name: v for name, v in x.items() if v is not None}
-        for name in self.ignore:
-            left.pop(name, None)
-        return left, y
 
 
 @dataclass(frozen=True)
 class LibsvmFeed:
-    """LIBSVM lines: a label, then index:value; a line without label, or with ?, is unlabelled."""
+    """LIBSVM lines: a label, then index:value; a missing label or ? only asks for a prediction."""
 
     def read(self, chunk: Chunk) -> list[Batch]:
-        """The rows of a chunk, features named by their index."""
-        return [_read_rows(chunk, self._row)]
+        """Read the rows of a chunk, features named by their index."""
+        rows: list[tuple[int, dict[Hashable, Any], Any]] = []
+        reasons: dict[int, str] = {}
+        for _, part in parse_by_halves(chunk, self._parse, reasons):
+            rows += part
+        first = chunk.begin.lines
+        rows = [(at - first, x, y) for at, x, y in rows]
+        return [Batch(chunk).without(reasons, rows=rows)]
 
-    def _row(self, line: bytes) -> tuple[dict[Hashable, Any], Any]:
-        words = line.partition(b"#")[0].decode().split()
-        y = None
-        if words and ":" not in words[0]:
-            first = words.pop(0)
-            y = None if first == "?" else label_of(first.removeprefix("+"))
-        x: dict[Hashable, Any] = {}
-        for word in words:
-            index, _, value = word.partition(":")
-            if index == "qid":
-                continue
-            if not re.match(ENTRY, word) or int(index) in x:
-                raise ValueError(f'"{shortened(word)}" is not {OWN}')
-            x[int(index)] = float(value)
-            if math.isinf(x[int(index)]):
-                raise ValueError(f'"{shortened(word)}" is not a finite number')
-            if is_changed_text(value):
-                raise ValueError(f"{shortened(value)} is not {PROMISED}")
-        return x, y
+    def _parse(self, chunk: Chunk) -> list[tuple[int, dict[Hashable, Any], Any]]:
+        batch, positions = lines.split_libsvm(chunk.data)
+        try:
+            index, value, row, n = split_entries(batch.column(lines.ENTRIES), lines.ENTRIES)
+        except BadCellError as error:
+            raise ValueError(error.what) from None
+        ends = np.cumsum(np.bincount(row, minlength=n)).tolist() if n else []
+        labels = labels_of(batch.column(lines.LABEL)).tolist() if n else []
+        index, value = index.tolist(), value.tolist()
+        return [
+            (
+                chunk.begin.lines + int(at),
+                dict(zip(index[begin:end], value[begin:end], strict=True)),
+                label,
+            )
+            for at, begin, end, label in zip(positions, [0, *ends], ends, labels, strict=False)
+        ]
 
 
 @dataclass(frozen=True)
 class CsvFeed:
-    """Delimited lines and a label in each, parsed by PyArrow a chunk at a time."""
+    """Delimited lines with a label in each, parsed by PyArrow a chunk at a time."""
 
     names: tuple[str, ...]  # of all columns
     target: str
@@ -224,74 +356,47 @@ class CsvFeed:
     separator: str = ","
     quote: str | None = '"'
     decimal: str = "."
-    kinds: Kinds = field(default_factory=dict)  # of the features that are no numbers
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """The features that are numbers."""
-        return tuple(name for name in self.features if name not in self.kinds)
+    kinds: Kinds = field(default_factory=dict)  # of the features that are not numeric
 
     def read(self, chunk: Chunk) -> list[Batch]:
-        """The rows of a chunk; where PyArrow refuses it, the bad lines are found by halving."""
-        bad: list[BadLine] = []
-        tables = list(self.tables(chunk, 0, bad))
+        """Read the rows of a chunk; bad lines are found by halves."""
+        reasons: dict[int, str] = {}
+        tables = list(parse_by_halves(chunk, self.parse, reasons))
+        batch = Batch(chunk).without(reasons)
         if not tables:
-            return [Batch(chunk, bad=bad)]
-        lines = np.concatenate([at + np.arange(table.num_rows) for at, table in tables])
+            return [batch]
+        positions = np.concatenate([at + np.arange(table.num_rows) for at, table in tables])
         table = pa.concat_tables([table for _, table in tables])
-        if self.kinds:
-            answers = table.column(self.target)
-            missing = pc.is_in(pc.utf8_trim_whitespace(answers), pa.array(MISSING))
-            answers = pc.if_else(missing, pa.scalar(None, pa.string()), answers)
-            table = table.set_column(table.num_columns - 1, self.target, answers)
-        return [_batch(self, Batch(chunk, bad=bad), table, lines)]
+        y = null_where(pc.utf8_trim_whitespace(flatten(table.column(self.target))), MISSING)
+        table = table.set_column(table.num_columns - 1, self.target, y)
+        return [_read_columns(self, batch, table, positions)]
 
-    def written(self, chunk: Any, lines: NDArray[np.intp]) -> Any:
-        """Some lines of a chunk as a table of text."""
-        return self._parsed(b"".join(chunk.line(at) for at in lines.tolist()), pa.string())
-
-    def _parsed(self, data: bytes, number: Any = pa.float64()) -> Any:
-        text = dict.fromkeys(self.names, pa.string())
-        return csv.parse_lines(
-            Dialect(self.separator, self.quote, False, self.names, "utf-8", self.decimal),
-            data,
-            {**text, **dict.fromkeys(self.numbers, number)},
-            include_columns=[*self.features, self.target],
-            # NA may be a category.
-            strings_can_be_null=number != pa.string() and not self.kinds,
-        )
-
-    def tables(
-        self, chunk: Chunk, at: int, bad: list[BadLine], number: Any = pa.float64()
-    ) -> Iterator[tuple[int, Any]]:
-        """Tables of the lines that can be parsed, and where each begins; `bad` takes the others."""
-        count = chunk.count
+    def parse(self, chunk: Chunk) -> Any:
+        """Parse lines as a table of text; raise ValueError unless each line is one row."""
+        columns = list(dict.fromkeys([*self.features, self.target]))
         try:
-            table = self._parsed(chunk.data, number)
-            if table.num_rows == count:
-                yield at, table
-                return
-            why = "it is not one row"
-        except (pa.ArrowException, UnicodeDecodeError) as trouble:
-            why = self._why(one_line(trouble))
-        if count > 1:
-            first, second = chunk.split(count // 2)
-            yield from self.tables(first, at, bad, number)
-            yield from self.tables(second, at + count // 2, bad, number)
-        elif chunk.data.strip():
-            bad.append(BadLine(chunk.begin.lines + 1, chunk.data, why.rstrip(".")))
+            table = csv.parse_lines(
+                Dialect(self.separator, self.quote, False, self.names),
+                chunk.data,
+                dict.fromkeys(columns, pa.string()),
+                include_columns=columns,
+            )
+        except pa.ArrowInvalid as error:
+            text = str(error)
+            if "UTF8" in text:
+                raise ValueError(NOT_UTF8) from None
+            length = re.search(r"Expected (\d+) columns, got (\d+)", text)
+            if length is None:
+                raise
+            cells = plural(int(length[2]), "cell")
+            raise ValueError(f"it has {cells}, not {length[1]}") from None
+        if table.num_rows != chunk.count:
+            raise ValueError("it is not one row")
+        return table
 
-    def _why(self, said: str) -> str:
-        """PyArrow's complaint about one line, with the name of the column."""
-        said = re.sub(r"Row #\d+: |CSV (conversion|parse) error[^:]*: ", "", said)
-        length = re.match(r"Expected (\d+) columns, got (\d+)", said)
-        if length is not None:
-            return f"it has {counted(int(length[2]), 'cell')}, not {length[1]}"
-        column = re.match(r"In CSV column #(\d+): ", said)
-        if column is None:
-            return said
-        said = re.sub(r"^invalid value '(.*)'\.?$", r'"\1" is not a number', said[column.end() :])
-        return f"{column_called(self.names[int(column[1])])}: {said}"
+    def to_numbers(self, cells: Any) -> Any:
+        """Convert a column of text to doubles; null where a cell is not a number."""
+        return read_numbers(cells, self.decimal)
 
 
 @dataclass(frozen=True)
@@ -300,20 +405,15 @@ class ArrowFeed:
 
     target: str
     features: tuple[str, ...]
-    kinds: Kinds = field(default_factory=dict)  # of the features that are no numbers
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """The features that are numbers."""
-        return tuple(name for name in self.features if name not in self.kinds)
+    kinds: Kinds = field(default_factory=dict)  # of the features that are not numeric
 
     def read(self, chunk: RowChunk) -> list[Batch]:
-        """The rows of a batch."""
-        return [_batch(self, Batch(chunk), chunk.batch, np.arange(chunk.count))]
+        """Read the rows of a batch."""
+        return [_read_columns(self, Batch(chunk), chunk.batch, np.arange(chunk.count))]
 
-    def written(self, chunk: Any, rows: NDArray[np.intp]) -> Any:
-        """Some rows of a batch as they are stored."""
-        return chunk.batch.take(pa.array(rows))
+    def to_numbers(self, cells: Any) -> Any:
+        """Convert a column to doubles; null where a cell is not a number."""
+        return as_numbers(cells)
 
 
 Feed = JsonFeed | LibsvmFeed | CsvFeed | ArrowFeed
@@ -321,133 +421,113 @@ FEEDS: dict[str, Any] = {feed.__name__: feed for feed in (ArrowFeed, CsvFeed, Js
 
 
 def feed_to_json(feed: Feed) -> dict[str, Any]:
-    """How a stream is read, as a checkpoint keeps it."""
+    """Return how a stream is read, as a checkpoint stores it."""
     fields = {"kind": type(feed).__name__, **asdict(feed)}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in fields.items()}
 
 
-def feed_from_json(kept: dict[str, Any]) -> Any:
-    """The same again; refuses what is none."""
-    fields = {name: tuple(v) if isinstance(v, list) else v for name, v in kept.items()}
+def feed_from_json(stored: dict[str, Any]) -> Any:
+    """Restore what `feed_to_json` returned; raise TypeError for anything else."""
+    fields = {name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()}
     for value in fields.values():
         words = value.values() if isinstance(value, dict) else value
         words = (value,) if isinstance(value, str) or value is None else words
         if not all(word is None or isinstance(word, str) for word in words):
-            raise TypeError("how the stream is read is not told")
+            raise TypeError("it does not say how the stream is read")
     return FEEDS[str(fields.pop("kind"))](**fields)
 
 
-def _batch(feed: CsvFeed | ArrowFeed, batch: Batch, table: Any, lines: NDArray[np.intp]) -> Batch:
-    """The rows of an Arrow table: as an array where all are numbers, else one by one."""
-    names = feed.numbers
-    columns = [as_numbers(table.column(n)).to_numpy(zero_copy_only=False) for n in names]
-    X, squares = in_rows(columns) if names else (np.empty((table.num_rows, 0)), 0.0)
-    y = labels_of(table.column(feed.target))
-    batch = replace(batch, table=Table(X, y, lines), names=names)
-    batch = batch if squares < LARGE**2 else _usable(feed, batch, Table(X, y, lines))
-    return _named(feed, batch, table, lines) if feed.kinds else batch
-
-
-def _named(feed: CsvFeed | ArrowFeed, batch: Batch, table: Any, lines: NDArray[np.intp]) -> Batch:
-    """The usable rows by the names of their features, in the order of the columns."""
-    kept = batch.table
-    assert kept is not None
-    where = np.searchsorted(lines, kept.lines)
+def _read_columns(
+    feed: CsvFeed | ArrowFeed, batch: Batch, table: Any, positions: NDArray[np.intp]
+) -> Batch:
+    """Read an Arrow table: as an array if all features are numeric, else row by row."""
+    names = tuple(name for name in feed.features if name not in feed.kinds)
+    cells = {name: flatten(table.column(name)) for name in names}
+    columns = [feed.to_numbers(c).to_numpy(zero_copy_only=False) for c in cells.values()]
+    X, squares = interleave_columns(columns) if names else (np.empty((table.num_rows, 0)), 0.0)
+    found = Table(X, labels_of(table.column(feed.target)), positions)
+    reasons: dict[int, str] = {}
+    good = np.ones(len(X), dtype=bool)
+    if not squares < LARGE**2:  # a number is missing, infinite, too large or rounded
+        with np.errstate(over="ignore", invalid="ignore"):
+            good = np.einsum("ij,ij->i", X, X) < LONGEST_SQUARED
+        for row, j in np.argwhere((np.abs(X) >= LARGE) & good[:, None]).tolist():
+            cell = cells[names[j]][row].as_py()
+            if is_changed(cell, float(X[row, j])):
+                why = f"{quote_column(names[j])}: {shorten(str(cell))} is not {PROMISED}"
+                reasons[int(positions[row])] = why
+                good[row] = False
+        for row in np.flatnonzero(~good).tolist():
+            infinite = np.flatnonzero(~np.isfinite(X[row]))
+            if len(infinite):
+                name = names[int(infinite[0])]
+                cell = cells[name][row].as_py()
+                text = "" if cell is None else str(cell).strip()
+                finite = np.isinf(X[row, infinite[0]]) or text in MISSING
+                number = "a finite number" if finite else "a number"
+                what = f'"{shorten(text)}" is not {number}' if text else "the value is missing"
+                reasons[int(positions[row])] = f"{quote_column(name)}: {what}"
+            else:
+                reasons.setdefault(int(positions[row]), TOO_LARGE)
+    if not feed.kinds:
+        found = found if good.all() else found.select(good)
+        return batch.without(reasons, table=found, names=names)
     others = {name: table.column(name).to_pylist() for name in feed.kinds}
-    X, rows, why = kept.X.tolist(), [], {}
-    for row, at, y in zip(range(len(X)), where.tolist(), kept.y.tolist(), strict=True):
-        numbered = dict(zip(feed.numbers, X[row], strict=True))
+    labels, rows = found.y.tolist(), []
+    for row in np.flatnonzero(good).tolist():
+        numbers, at = dict(zip(names, X[row].tolist(), strict=True)), int(positions[row])
         try:
             x: dict[Hashable, Any] = {}
             for name in feed.features:
-                kind = feed.kinds.get(name)
-                if kind is None:
-                    x[name] = numbered[name]
+                if name in numbers:
+                    x[name] = numbers[name]
                 else:
-                    x.update(features(name, kind, others[name][at]))
-            rows.append((int(kept.lines[row]), x, None if missing(y) else y))
-        except ValueError as trouble:
-            why[int(kept.lines[row])] = str(trouble)
-    return batch.without(why, table=None, rows=rows)
-
-
-def _usable(feed: CsvFeed | ArrowFeed, batch: Batch, table: Table) -> Batch:
-    """Set aside the rows in which a number is missing, infinite, too large or rounded."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        fine = np.einsum("ij,ij->i", table.X, table.X) < LONGEST_SQUARED
-    why = _rounded(feed, batch, table.kept(fine))
-    fine[np.isin(table.lines, list(why))] = False
-    for row in np.flatnonzero(~fine):
-        odd, at = np.flatnonzero(~np.isfinite(table.X[row])), int(table.lines[row])
-        if len(odd) == 0:
-            why.setdefault(at, TOO_LARGE)
-            continue
-        name = str(batch.names[int(odd[0])])
-        cell = feed.written(batch.chunk, np.array([at])).column(name)[0].as_py()
-        text = "" if cell is None else str(cell).strip()
-        what = f'"{shortened(text)}" is not a finite number' if text else "there is nothing"
-        why[at] = f"{column_called(name)}: {what}"
-    return batch.without(why, table=table.kept(fine))
-
-
-def _rounded(feed: CsvFeed | ArrowFeed, batch: Batch, table: Table) -> dict[int, str]:
-    """The lines with a whole number that became another as a double, and which it is."""
-    rows, columns = np.nonzero(np.abs(table.X) >= LARGE)
-    if len(rows) == 0:
-        return {}
-    some = np.unique(rows)
-    given, why = feed.written(batch.chunk, table.lines[some]), {}
-    for row, j in zip(rows.tolist(), columns.tolist(), strict=True):
-        name = str(batch.names[j])
-        cell = given.column(name)[int(np.searchsorted(some, row))].as_py()
-        if is_changed(cell, float(table.X[row, j])):
-            why[int(table.lines[row])] = (
-                f"{column_called(name)}: {shortened(str(cell))} is not {PROMISED}"
-            )
-    return why
+                    x.update(encode_value(name, feed.kinds[name], others[name][row]))
+            rows.append((at, x, None if is_missing(labels[row]) else labels[row]))
+        except ValueError as error:
+            reasons[at] = str(error)
+    return batch.without(reasons, rows=rows)
 
 
 def labels_of(column: Any) -> NDArray[Any]:
-    """A column of answers as labels; None (or NaN among numbers) where there is none."""
+    """Convert a target column to labels; None (or NaN among numbers) where one is missing."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if pa.types.is_signed_integer(column.type) and column.null_count == 0:
         return np.asarray(column.to_numpy(), dtype=np.int64)
     encoded = column.dictionary_encode()
     values = encoded.dictionary.to_pylist()
-    kinds = [label_of(value) if isinstance(value, str) else value for value in values]
+    labels = [parse_label(value) if isinstance(value, str) else value for value in values]
     codes = encoded.indices
-    if codes.null_count or not kinds:
-        every = np.array([*kinds, None], dtype=object)
-        return np.asarray(every[codes.fill_null(len(kinds)).to_numpy()])
-    # NumPy would make text of numbers that come together with text, and round large ones.
-    alike = len({isinstance(kind, str) for kind in kinds}) == 1
-    large = any(isinstance(kind, int) and abs(kind) >= LARGE for kind in kinds)
-    labels = np.array(kinds) if alike and not large else np.array(kinds, dtype=object)
-    return np.asarray(labels[codes.to_numpy(zero_copy_only=False)])
+    if codes.null_count or not labels:
+        every = np.array([*labels, None], dtype=object)
+        return np.asarray(every[codes.fill_null(len(labels)).to_numpy()])
+    # NumPy would turn numbers that come together with text into text, and round large integers.
+    uniform = len({isinstance(label, str) for label in labels}) == 1
+    large = any(isinstance(label, int) and abs(label) >= LARGE for label in labels)
+    array = np.array(labels) if uniform and not large else np.array(labels, dtype=object)
+    return np.asarray(array[codes.to_numpy(zero_copy_only=False)])
 
 
-def label_of(text: str) -> Any:
-    """A label as it is meant: a whole number, a number, or text.
+def parse_label(text: str) -> Any:
+    """Convert a label to an integer or a float if it is one.
 
     Examples
     --------
-    >>> label_of("-1"), label_of("0.5"), label_of("spam")
+    >>> parse_label("-1"), parse_label("0.5"), parse_label("spam")
     (-1, 0.5, 'spam')
     """
     for kind in (int, float):
-        try:
+        with suppress(ValueError):
             return kind(text)
-        except ValueError:
-            continue
     return text
 
 
-# How a stream is read.
+# How a stream is read: its format, target and columns.
 
 
-class HowRead(NamedTuple):
-    """How to read a stream, the kinds known of its keys, where its rows begin, what to tell."""
+class StreamFormat(NamedTuple):
+    """How to read a stream, the known kinds of its keys, where its rows begin, and notes."""
 
     feed: Any
     kinds: Kinds
@@ -455,136 +535,135 @@ class HowRead(NamedTuple):
     notes: list[str | Message]
 
 
-def feed_of(source: LineStream | RowStream, layout: Layout, wishes: Wishes) -> HowRead:
-    """Find out how to read a stream."""
+def detect_feed(
+    source: LineStream | RowStream, layout: Layout, options: ColumnOptions
+) -> StreamFormat:
+    """Decide how to read a stream, from the options and its first lines."""
     if isinstance(source, RowStream):
-        return _arrow(source, wishes)
+        return _detect_parquet(source, options)
     kind = format_of(source, layout)
     if csv.encoding_of(source.head(), layout.encoding) != "utf-8":
         raise UsageError("a stream must be UTF-8 text; convert it with iconv.")
-    forced = (*wishes.numbers, *wishes.categories, *wishes.texts)
+    requested = (*options.numbers, *options.categories, *options.texts)
     if kind == "LIBSVM":
-        if forced:
+        if requested:
             raise UsageError(
                 *(Parameter("number"), ", ", Parameter("category"), " and ", Parameter("text")),
                 " are for columns with names, which a LIBSVM file does not have.",
             )
-        if wishes.target is not None:
-            find_column([LABEL], wishes.target, "target")
-        return HowRead(LibsvmFeed(), {}, Place(), [])
+        if options.target is not None:
+            find_column([lines.LABEL], options.target, "target")
+        return StreamFormat(LibsvmFeed(), {}, Place(), [])
     if kind == "JSON lines":
-        target = wishes.target or _target(_first_keys(source.head()), None, source.name)
-        feed, lines = JsonFeed(target, wishes.ignore), source.head().splitlines()
-        # Of a pipe, or a file that is followed, the first chunk may be a line or two.
-        if (source.regular and not source.follow) or len(lines) >= FIRST_LINES:
-            feed.check_target(lines)
-        return HowRead(feed, forced_kinds(forced, wishes), Place(), [])
+        head, keys = source.head().splitlines(), list[str]()
+        for line in head:
+            with suppress(ValueError):
+                keys = list(lines.parse_object(line))
+                break
+        target = options.target or _find_target(keys, None, source.name)
+        feed = JsonFeed(target, options.ignore)
+        # The first chunk of a pipe, or of a file that is followed, may be a line or two.
+        if (source.regular and not source.follow) or len(head) >= FIRST_LINES:
+            feed.check_target(head)
+        return StreamFormat(feed, requested_kinds(requested, options), Place(), [])
     if kind != "CSV":
         usable = "give JSON lines, CSV, LIBSVM or Parquet"
         raise UsageError(f"a stream of {kind} cannot be read; {usable}.")
-    return _csv(source, layout, wishes)
+    return _detect_csv(source, layout, options)
 
 
-def _csv(source: LineStream, layout: Layout, wishes: Wishes) -> HowRead:
+def _detect_csv(source: LineStream, layout: Layout, options: ColumnOptions) -> StreamFormat:
     dialect = csv.find_dialect(source, layout)
-    names, target = list(dialect.names), wishes.target
+    names, target = list(dialect.names), options.target
     notes: list[str | Message] = []
     if target is None and not set(USUAL_TARGETS) & set(names):
         target = names[-1]
-        taken = f'the labels are taken from the last column, "{target}"; '
-        notes = [Message(taken, Parameter("target"), " chooses another.")]
-    target = _target(names, target, source.name)
-    columns = _features(names, target, wishes.ignore)
+        last = f'the labels are taken from the last column, "{target}"; '
+        notes = [Message(last, Parameter("target"), " chooses another.")]
+    target = _find_target(names, target, source.name)
+    columns = _find_features(names, target, options.ignore)
     how = (dialect.separator, dialect.quote, dialect.decimal)
     feed = CsvFeed(dialect.names, target, columns, *how)
-    forced = {n: kind for n, kind in forced_kinds(names, wishes).items() if n in set(columns)}
-    kinds, looked_at = _first_kinds(source, feed, int(dialect.header), forced)
-    notes += kinds_told({name: kind for name, kind in kinds.items() if name not in forced})
+    requested = requested_kinds(names, options)
+    requested = {n: kind for n, kind in requested.items() if n in set(columns)}
+    kinds, looked_at = _first_kinds(source, feed, int(dialect.header), requested)
+    notes += describe_kinds({n: kind for n, kind in kinds.items() if n not in requested})
     empty = [name for name in columns if name not in kinds]
     enough = looked_at >= FIRST_LINES or (looked_at and not source.growing)
     if enough and 0 < len(empty) < len(columns):
-        told = listed([column_called(name) for name in empty])
-        notes.append(f"{told} left out: nothing in the first {counted(looked_at, 'line')}.")
+        left_out = join_words([quote_column(name) for name in empty])
+        first = plural(looked_at, "line")
+        notes.append(f"{left_out} left out: no values in the first {first}.")
         columns = tuple(name for name in columns if name in kinds)
     others = {name: kinds[name] for name in columns if kinds.get(name, "number") != "number"}
     feed = replace(feed, features=columns, kinds=others)
-    return HowRead(feed, {}, source.skip_lines(dialect.begin), notes)
+    return StreamFormat(feed, {}, source.skip_lines(dialect.begin), notes)
 
 
 def _first_kinds(
-    source: LineStream, feed: CsvFeed, header: int, forced: Kinds
+    source: LineStream, feed: CsvFeed, header: int, requested: Kinds
 ) -> tuple[Kinds, int]:
-    """What the columns are by their first values, and how many lines were looked at.
+    """Decide the kinds of columns from their first values; return also the number of lines read.
 
-    Waits for a value in each column, but not for many lines.
+    Waits for a value in each column, but not for more than FIRST_LINES lines.
     """
     ended = False
     while True:
-        found, head = dict(forced), source.head()
+        found, head = dict(requested), source.head()
         whole = source.first if ended and not source.growing else head
-        lines = [line for line in whole.split(b"\n") if line.strip()][header : header + FIRST_LINES]
-        text = b"\n".join(lines).decode(errors="replace").encode()
-        for _, cells in feed.tables(Chunk(text, Place()), 0, [], pa.string()) if lines else ():
+        first = [line for line in whole.split(b"\n") if line.strip()][header : header + FIRST_LINES]
+        text = b"\n".join(first).decode(errors="replace").encode()
+        tables = parse_by_halves(Chunk(text, Place()), feed.parse, {}) if first else ()
+        for _, table in tables:
             for name in [name for name in feed.features if name not in found]:
-                kinds = (_kind_of_cell(c, feed.decimal) for c in cells.column(name).to_pylist())
+                cells = table.column(name).to_pylist()
+                kinds = (
+                    # In delimited text, true and false are numbers, 1 and 0.
+                    "flag" if c.strip().lower() in FLAGS else kind_of(c.replace(feed.decimal, "."))
+                    for c in cells
+                )
                 if (kind := next(filter(None, kinds), None)) is not None:
                     found[name] = kind
-        if len(found) == len(feed.features) or ended or len(lines) == FIRST_LINES:
-            return found, len(lines)
+        if len(found) == len(feed.features) or ended or len(first) == FIRST_LINES:
+            return found, len(first)
         ended = not source.more()
 
 
-def _kind_of_cell(cell: str, decimal: str) -> str | None:
-    """Of delimited text, in which true and false are numbers, as 1 and 0."""
-    if cell.strip().lower() in FLAGS:
-        return "flag"
-    return kind_of(cell.replace(decimal, "."))
-
-
-def _arrow(source: RowStream, wishes: Wishes) -> HowRead:
+def _detect_parquet(source: RowStream, options: ColumnOptions) -> StreamFormat:
     schema = source.schema
-    names, forced = schema.names, forced_kinds(schema.names, wishes)
-    target = _target(names, wishes.target, source.name)
-    columns = _features(names, target, wishes.ignore)
+    names, requested = schema.names, requested_kinds(schema.names, options)
+    target = _find_target(names, options.target, source.name)
+    columns = _find_features(names, target, options.ignore)
     for name in (target, *columns):
         kind = schema.field(name).type
-        if not (forced.get(name) == "category" and is_moment(kind)):
+        if not (requested.get(name) == "category" and is_moment(kind)):
             check_readable(kind, source.name, name)
     guessed = {}
     for name in columns:
-        if is_text(schema.field(name).type) and name not in forced:
+        if is_text(schema.field(name).type) and name not in requested:
             kinds = map(kind_of, source.first_values(name, FIRST_LINES))
             guessed[name] = next(filter(None, kinds), "category")
-    others = {name: k for name, k in {**guessed, **forced}.items() if k != "number"}
-    others = {name: others[name] for name in columns if name in others}
-    return HowRead(ArrowFeed(target, columns, others), {}, Place(), kinds_told(guessed))
+    kinds_by_name = {**guessed, **requested}
+    others = {n: kinds_by_name[n] for n in columns if kinds_by_name.get(n, "number") != "number"}
+    return StreamFormat(ArrowFeed(target, columns, others), {}, Place(), describe_kinds(guessed))
 
 
-def _target(names: list[str], wished: str | None, where: str) -> str:
-    """The column of answers: as wished, or one with a usual name."""
-    if wished is not None:
-        return find_column(names, wished, "target")
-    usual = [name for name in USUAL_TARGETS if name in names]
-    if not usual:
+def _find_target(names: list[str], requested: str | None, where: str) -> str:
+    if requested is not None:
+        return find_column(names, requested, "target")
+    normalize_types = [name for name in USUAL_TARGETS if name in names]
+    if not normalize_types:
         raise UsageError(
             f"it is not known which column of {where} has the labels; give ",
             Parameter("target", example="COLUMN"),
             ".",
         )
-    return usual[0]
+    return normalize_types[0]
 
 
-def _features(names: list[str], target: str, ignore: Sequence[str]) -> tuple[str, ...]:
+def _find_features(names: list[str], target: str, ignore: Sequence[str]) -> tuple[str, ...]:
     left_out = set(find_columns(names, ignore, "ignore"))
     features = tuple(name for name in names if name != target and name not in left_out)
     if not features:
         raise UsageError("no column is left to learn from.")
     return features
-
-
-def _first_keys(head: bytes) -> list[str]:
-    """The keys of the first line that is a JSON object."""
-    for line in head.splitlines():
-        with suppress(ValueError):
-            return list(jsonlines.parse_object(line))
-    return []

@@ -1,12 +1,13 @@
-"""Plan: what each column is, from wishes and from a survey of all cells."""
+"""Plan: the decision on each column, from the options and a survey of all cells."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -24,31 +25,33 @@ from rosenblatt.read.columns import (
     Vocabulary,
     Words,
     Written,
-    cells_with,
+    count_cells_with,
     is_bytes,
     is_moment,
     is_text,
-    refused,
     split_words,
+    unusable_content,
 )
-from rosenblatt.read.encoding import Answers, Encoding, spelled
-from rosenblatt.read.libsvm import ENTRIES, LABEL
-from rosenblatt.read.survey import MANY, Rows, Survey
+from rosenblatt.read.encoding import Encoding, TargetColumn, check_columns_present, spell_label
+from rosenblatt.read.lines import ENTRIES, LABEL
+from rosenblatt.read.source import Source
+from rosenblatt.read.types import MAX_LABELS, Rows, Survey
 from rosenblatt.tables import LARGE
-from rosenblatt.words import column_called, counted, listed, shortened
+from rosenblatt.text import join_words, plural, quote_column, shorten
 
-HANDFUL = 5  # so few labels may all be rare
-USUAL_TARGETS = ("label", "y", "target", "class", "outcome")  # names of the column of answers
-FEW = 50  # text with at most this many different values is a category
-MOSTLY = 0.9  # text of which this share are numbers is a column of numbers with mistakes in it
-MOST_WORDS = 1 << 24  # a model holds a weight for each
+HANDFUL = 5  # up to this number, labels may all be rare
+USUAL_TARGETS = ("label", "y", "target", "class", "outcome")  # usual names of the target
+FEW = 50  # a text column with at most this many distinct values is a category
+MOSTLY = 0.9  # share of numbers from which a text column counts as numeric, with typos
+MOST_WORDS = 1 << 24  # there is a weight for each
+MOST_COMPARED = 1000  # names that a mistyped one is compared with
 
-Style = tuple[str, str]  # the decimal point and the mark of written numbers
+Style = tuple[str, str]  # decimal mark and unit of formatted numbers
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What a person said of the columns; empty means: find out."""
+class ColumnOptions:
+    """Options for the columns; those left empty are decided from the data."""
 
     target: str | None = None
     positive: str | None = None
@@ -59,27 +62,27 @@ class Wishes:
     missing: str = "error"
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     decimal: str | None = None
-    known: tuple[Column, ...] | None = None  # what the columns are in all rows, of which some come
+    known: tuple[Column, ...] | None = None  # columns decided on a larger table
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What was decided, and what else to tell a person."""
+    """The decision on all columns, with notes for the user."""
 
     encoding: Encoding
-    answers: Answers
-    guessed: str = ""  # what only the column of answers has, where nobody said which it is
+    target: TargetColumn
+    guessed: str = ""  # why the target was chosen, if it was guessed
     notes: tuple[str | Message, ...] = ()
 
 
-def as_planned(wishes: Wishes, made: Plan) -> Wishes:
-    """What to ask of some of the rows, so that their columns are what they are in all of them."""
-    columns, answers = made.encoding.columns, made.answers
-    return Wishes(
-        answers.column,
-        spelled(answers.names[1]) if answers.others else None,
-        missing=wishes.missing,
-        vocabulary=wishes.vocabulary,
+def options_from_plan(options: ColumnOptions, made: Plan) -> ColumnOptions:
+    """Return options that give some of the rows the same columns as all rows."""
+    columns, target = made.encoding.columns, made.target
+    return ColumnOptions(
+        target.column,
+        spell_label(target.names[1]) if target.others else None,
+        missing=options.missing,
+        vocabulary=options.vocabulary,
         numbers=tuple(c.name for c in columns if isinstance(c, Number)),
         categories=tuple(c.name for c in columns if isinstance(c, Category)),
         texts=tuple(c.name for c in columns if isinstance(c, Words)),
@@ -87,101 +90,101 @@ def as_planned(wishes: Wishes, made: Plan) -> Wishes:
     )
 
 
-def plan_table(table: Any, wishes: Wishes, name: str) -> Plan:
-    """Decide what each column of an Arrow table is; messages call it by its name."""
-    return plan_of(Rows.of(table), wishes, name)
+def plan_table(table: Any, options: ColumnOptions, name: str) -> Plan:
+    """Decide what each column of an Arrow table is; `name` is its name in messages."""
+    return make_plan(Rows.of(table), options, name)
 
 
-def plan_of(rows: Rows, wishes: Wishes, name: str) -> Plan:
-    """The same for rows that come in batches: one look at all of them, a second for words."""
-    seen = surveyed(rows, wishes, name)
-    column, guessed = _target(rows.names, seen, wishes, name)
-    said = forced_kinds(rows.names, wishes).get(column) == "category"
-    wished = wishes.positive, said or wishes.known is not None
-    answers = _answers(seen[column], column, wished, name)
-    features = {n: survey for n, survey in seen.items() if n != column}
-    columns, notes = columns_of(rows, features, wishes, name)
-    return Plan(Encoding(columns, wishes.missing), answers, guessed, notes)
+def make_plan(rows: Rows, options: ColumnOptions, name: str) -> Plan:
+    """Decide what each column is, in one pass over all rows and a second for words."""
+    surveys = survey_columns(rows, options, name)
+    column, guessed = _find_target(rows.names, surveys, options, name)
+    requested = requested_kinds(rows.names, options).get(column) == "category"
+    request = options.positive, requested or options.known is not None
+    target = _decide_labels(surveys[column], column, request, name)
+    features = {n: survey for n, survey in surveys.items() if n != column}
+    columns, notes = decide_columns(rows, features, options, name)
+    return Plan(Encoding(columns, options.missing), target, guessed, notes)
 
 
-def encoding_of(table: Any, wishes: Wishes, name: str) -> Encoding:
-    """What the columns of some rows of a table are, whichever answers these rows have."""
+def plan_encoding(table: Any, options: ColumnOptions, name: str) -> Encoding:
+    """Decide the encoding of some rows of a table, whatever their labels are."""
     rows = Rows.of(table)
-    seen = surveyed(rows, wishes, name)
-    features = {n: survey for n, survey in seen.items() if n != wishes.target}
-    return Encoding(columns_of(rows, features, wishes, name)[0], wishes.missing)
+    surveys = survey_columns(rows, options, name)
+    features = {n: survey for n, survey in surveys.items() if n != options.target}
+    return Encoding(decide_columns(rows, features, options, name)[0], options.missing)
 
 
-def columns_of(
-    rows: Rows, features: dict[str, Survey], wishes: Wishes, name: str
+def decide_columns(
+    rows: Rows, features: dict[str, Survey], options: ColumnOptions, name: str
 ) -> tuple[tuple[Column, ...], tuple[str | Message, ...]]:
-    """What the columns besides the answers are, and what else to tell a person."""
+    """Decide the kinds of the feature columns; return them and notes for the user."""
     empty = {n: survey for n, survey in features.items() if survey.is_empty}
-    notes: tuple[str | Message, ...] = tuple(_without(empty, "nothing in it"))
+    notes: tuple[str | Message, ...] = tuple(_note_left_out(empty, "no values"))
     used = {n: survey for n, survey in features.items() if n not in empty}
-    forced = forced_kinds(rows.names, wishes)
-    kinds, styles = _kinds(used, forced, wishes, name)
-    notes += tuple(_looks(used, kinds, forced))
+    forced = requested_kinds(rows.names, options)
+    kinds, styles = _decide_kinds(used, forced, options, name)
+    notes += tuple(_note_numbers_in_text(used, kinds, forced))
     ids = [n for n, kind in kinds.items() if kind == "id"]
     if ids:
-        notes += (_left_out(ids),)
-    words = _words(rows, [n for n, kind in kinds.items() if kind == "text"], wishes, name)
-    wordless = [n for n in words if not words[n] and wishes.known is None]
-    notes += tuple(_without(wordless, "no words in it to count"))
+        notes += (_note_ids(ids),)
+    words = _select_words(rows, [n for n, kind in kinds.items() if kind == "text"], options, name)
+    wordless = [n for n in words if not words[n] and options.known is None]
+    notes += tuple(_note_left_out(wordless, "no words to count"))
     columns = tuple(
-        Words(n, words[n]) if n in words else _column(used[n], n, kind, styles.get(n))
+        Words(n, words[n]) if n in words else _make_column(used[n], n, kind, styles.get(n))
         for n, kind in kinds.items()
         if kind != "id" and n not in wordless
     )
     if not any(c.features for c in columns):
-        why = Message("; ", _left_out(ids)) if ids else ""
+        why = Message("; ", _note_ids(ids)) if ids else ""
         raise DataError(f"{name}: no column is left besides the labels", why, ".")
     return columns, notes
 
 
-def _without(columns: Collection[str], why: str) -> Iterator[str]:
-    """That columns are left out, if there are any such."""
+def _note_left_out(columns: Collection[str], why: str) -> Iterator[str]:
+    """Yield a note on columns that are left out, if there are any."""
     if columns:
-        yield f"{listed([column_called(n) for n in columns])} left out: {why}"
+        yield f"{join_words([quote_column(n) for n in columns])} left out: {why}"
 
 
-def surveyed(rows: Rows, wishes: Wishes, name: str) -> dict[str, Survey]:
-    """What is in each column that is not ignored."""
-    ignored = set(find_columns(rows.names, wishes.ignore, "ignore"))
-    if wishes.known is not None:
-        ignored |= set(rows.names).difference(column.name for column in wishes.known)
-    target = wishes.target and find_column(rows.names, wishes.target, "target")
-    forced, entries = forced_kinds(rows.names, wishes), None
-    if rows.names == [LABEL, ENTRIES]:  # the lines of a LIBSVM file
+def survey_columns(rows: Rows, options: ColumnOptions, name: str) -> dict[str, Survey]:
+    """Survey all columns that are not ignored."""
+    ignored = set(find_columns(rows.names, options.ignore, "ignore"))
+    if options.known is not None:
+        ignored |= set(rows.names).difference(column.name for column in options.known)
+    target = options.target and find_column(rows.names, options.target, "target")
+    forced, entries = requested_kinds(rows.names, options), None
+    if rows.names == [LABEL, ENTRIES]:  # a LIBSVM file
         kind = rows.schema.types[-1]
         entries = ENTRIES if is_text(kind) or pa.types.is_map(kind) else None
     ignored -= {target}
-    seen = {
+    surveys = {
         n: Survey(
             kind,
-            _told_apart(kind, forced.get(n)),
+            _values_to_keep(kind, forced.get(n)),
             n == target if target else n != entries,
             n == entries and n not in forced,
         )
-        for n, kind in _taken_as(rows.schema, forced).items()
+        for n, kind in _column_types(rows.schema, forced).items()
         if n not in ignored
     }
     for part in rows.parts():
         bad = []
-        for n, survey in seen.items():
+        for n, survey in surveys.items():
             try:
                 survey.add(part.column(n), n)
-            except BadCellError as trouble:
-                bad.append(trouble)
+            except BadCellError as error:
+                bad.append(error)
         if bad:
             raise min(bad, key=lambda cell: cell.row)
-    if not any(survey.rows for survey in seen.values()):
+    if not any(survey.rows for survey in surveys.values()):
         raise DataError(f"{name} has no rows, only the names of columns.")
-    return seen
+    return surveys
 
 
-def _taken_as(schema: Any, forced: dict[str, str]) -> dict[str, Any]:
-    """The types of columns; bytes are text, if they can be, and so are dates as categories."""
+def _column_types(schema: Any, forced: dict[str, str]) -> dict[str, Any]:
+    """Return the types of columns; bytes are text, and so are dates as categories."""
     text = {
         field.name
         for field in schema
@@ -190,23 +193,23 @@ def _taken_as(schema: Any, forced: dict[str, str]) -> dict[str, Any]:
     return {field.name: pa.string() if field.name in text else field.type for field in schema}
 
 
-def _told_apart(kind: Any, forced: str | None) -> int | None:
-    """How many values of a column to tell apart: all of a category, else enough to know one."""
+def _values_to_keep(kind: Any, forced: str | None) -> int | None:
+    """Return how many distinct values to keep: all of a category, else enough."""
     if forced == "category" or (forced is None and is_text(kind) and pa.types.is_dictionary(kind)):
         return None
     return FEW if forced is None and is_text(kind) else 0
 
 
-def check_named(names: Sequence[str], wishes: Wishes) -> None:
-    """Refuse wishes for columns that are not there."""
-    find_columns(names, wishes.ignore, "ignore")
-    if wishes.target is not None:
-        find_column(names, wishes.target, "target")
-    forced_kinds(names, wishes)
+def check_column_names(names: Sequence[str], options: ColumnOptions) -> None:
+    """Raise UsageError if the options name a column that does not exist."""
+    find_columns(names, options.ignore, "ignore")
+    if options.target is not None:
+        find_column(names, options.target, "target")
+    requested_kinds(names, options)
 
 
 def find_column(names: Sequence[str], given: str, parameter: str) -> str:
-    """Find the column that a parameter names, or numbers from 1, or from the end with -1."""
+    """Find a column by name or number, from 1, or from the end with -1."""
     if given in names:
         return given
     try:
@@ -214,41 +217,56 @@ def find_column(names: Sequence[str], given: str, parameter: str) -> str:
     except ValueError:
         raise UsageError(
             with_column(parameter, given),
-            f": there is no {column_called(given)}; the columns are "
-            f"{listed([shortened(one) for one in names], most=8)}.",
+            f": there is no {quote_column(given)}; {list_columns(names, given)}.",
         ) from None
     if not 1 <= abs(number) <= len(names):
-        there = f"there {'is' if len(names) == 1 else 'are'} {counted(len(names), 'column')}"
+        there = f"there {'is' if len(names) == 1 else 'are'} {plural(len(names), 'column')}"
         raise UsageError(Parameter(parameter, str(number)), f": {there}, counted from 1.")
     return names[number - 1 if number > 0 else number]
 
 
+def list_columns(names: Sequence[str], given: str) -> str:
+    """List the columns for a message about one that does not exist, the closest names first.
+
+    Examples
+    --------
+    >>> list_columns(["dose", "ward"], "dsoe"), list_columns(["dose", "ward"], "x")
+    ('the columns are dose and ward', 'the columns are dose and ward')
+    >>> list_columns([f"x{j}" for j in range(20)], "x_19")
+    'the columns are x19, x9, x1, x0, x2, x3, x4, x5 and 12 more'
+    """
+    short = [name for name in names[:MOST_COMPARED] if len(name) < 100]
+    close = get_close_matches(given[:100], short, 3) if len(names) > 8 else []
+    ordered = [*close, *(name for name in names if name not in close)]
+    return f"the columns are {join_words([shorten(one) for one in ordered], most=8)}"
+
+
 def find_columns(names: Sequence[str], given: Sequence[str], parameter: str) -> list[str]:
-    """Find the columns that a parameter names, of which there may be very many."""
+    """Find the columns that a parameter names."""
     there = set(names)
     return [one if one in there else find_column(names, one, parameter) for one in given]
 
 
-def _target(
-    names: list[str], seen: dict[str, Survey], wishes: Wishes, name: str
+def _find_target(
+    names: list[str], surveys: dict[str, Survey], options: ColumnOptions, name: str
 ) -> tuple[str, str]:
-    """The column of answers, and what only it has where it was guessed."""
-    if wishes.target is not None:
-        return find_column(names, wishes.target, "target"), ""
-    if any(survey.entries for survey in seen.values()):
+    """Find the target column; return also why it was chosen, if it was guessed."""
+    if options.target is not None:
+        return find_column(names, options.target, "target"), ""
+    if any(survey.entries for survey in surveys.values()):
         return LABEL, ""
-    two = [n for n, s in seen.items() if s.labels is not None and len(s.labels.values) == 2]
-    few = two or _of_few_words(names, seen, wishes)
+    two = [n for n, s in surveys.items() if s.labels is not None and len(s.labels.values) == 2]
+    few = two or _texts_with_few_values(names, surveys, options)
     if len(few) == 1:
-        return few[0], "two values" if two else "a few words"
+        return few[0], "two values" if two else "a few text values"
     if len(names) == 1:
         raise DataError(
-            f"{name} has only one column, {column_called(names[0])}. If another character "
+            f"{name} has only one column, {quote_column(names[0])}. If another character "
             "separates the cells, give ",
             Parameter("separator"),
             ".",
         )
-    likely = _likely_targets(seen, few)
+    likely = _likely_targets(surveys, few)
     if not likely:
         raise DataError(
             f"{name}: no column has exactly two values. Give ",
@@ -258,27 +276,27 @@ def _target(
     why = "several columns have" if few else "no column has exactly"
     raise DataError(
         f"{name}: {why} {'two values' if two or not few else 'a few values'}. The labels may be "
-        f"in {listed([column_called(n) for n in likely], joint='or')}: give ",
+        f"in {join_words([quote_column(n) for n in likely], joint='or')}: give ",
         with_column("target", likely[0]),
         ", for example.",
     )
 
 
-def _likely_targets(seen: dict[str, Survey], few: list[str]) -> list[str]:
-    """Return the columns that may hold the answers, the likeliest first.
+def _likely_targets(surveys: dict[str, Survey], few: list[str]) -> list[str]:
+    """Return the columns that may be the target, the likeliest first.
 
     A column with a usual name comes first, then the last and the first column of the table, where
     their values could be labels, then those with few values.
     """
-    ends = list(seen)[-1:] + list(seen)[:1]
-    usual = [n for n in seen if n.strip().casefold() in USUAL_TARGETS]
-    likely = [n for n in (*usual, *ends) if _could_be_labels(seen[n])]
+    ends = list(surveys)[-1:] + list(surveys)[:1]
+    normalize_types = [n for n in surveys if n.strip().casefold() in USUAL_TARGETS]
+    likely = [n for n in (*normalize_types, *ends) if _could_be_labels(surveys[n])]
     return list(dict.fromkeys((*likely, *few)))
 
 
 def _could_be_labels(survey: Survey) -> bool:
-    """Check whether a column would be accepted as answers, and has few of them."""
-    labels = _in_order(survey)
+    """Check whether a column would be accepted as labels, and has few of them."""
+    labels = _sort_labels(survey)
     if not 2 <= len(labels) <= FEW:
         return False
     try:
@@ -288,40 +306,49 @@ def _could_be_labels(survey: Survey) -> bool:
     return True
 
 
-def _of_few_words(names: list[str], seen: dict[str, Survey], wishes: Wishes) -> list[str]:
-    """The columns of text with a few values, of which nobody said what they are."""
-    forced = forced_kinds(names, wishes)
+def _texts_with_few_values(
+    names: list[str], surveys: dict[str, Survey], options: ColumnOptions
+) -> list[str]:
+    """Return text columns with a few values whose kind was not requested."""
+    forced = requested_kinds(names, options)
     texts = {
-        n: s for n, s in seen.items() if n not in forced and is_text(s.type) and not s.is_empty
+        n: s for n, s in surveys.items() if n not in forced and is_text(s.type) and not s.is_empty
     }
     return [
         n
         for n, s in texts.items()
-        if s.labels is not None and 2 < len(s.labels.values) <= FEW and _kind(s) == "category"
+        if s.labels is not None
+        and 2 < len(s.labels.values) <= FEW
+        and _decide_kind(s) == "category"
     ]
 
 
-def _answers(survey: Survey, column: str, wished: tuple[str | None, bool], name: str) -> Answers:
-    """The labels; with a positive one, that against the rest. As they are, or refused if odd."""
+def _decide_labels(
+    survey: Survey, column: str, request: tuple[str | None, bool], name: str
+) -> TargetColumn:
+    """Decide the labels of the target; raise DataError if its values are not like labels.
+
+    If a positive label is given, all other values together are the negative one.
+    """
     check_readable(survey.type, name, column)
-    positive, as_they_are = wished
-    labels = _in_order(survey)
+    positive, any_values = request
+    labels = _sort_labels(survey)
     many = survey.labels is not None and survey.labels.many
-    where = f"{name}, {column_called(column)}"
+    where = f"{name}, {quote_column(column)}"
     if many or len(labels) < 2:
-        raise _not_learnable(labels, many, where)
+        raise _label_count_error(labels, many, where)
     if positive is None:
-        if len(labels) > 2 and not as_they_are:
+        if len(labels) > 2 and not any_values:
             check_labels(labels, survey.rows, where, with_column("category", column))
-        return Answers(column, tuple(labels))
-    meant = _meant(positive, labels, column)
+        return TargetColumn(column, tuple(labels))
+    meant = _find_label(positive, labels, column)
     if len(labels) > 2:
-        return Answers(column, (f"not {spelled(meant)}", meant), others=True)
-    return Answers(column, (next(label for label in labels if label != meant), meant))
+        return TargetColumn(column, (f"not {spell_label(meant)}", meant), others=True)
+    return TargetColumn(column, (next(label for label in labels if label != meant), meant))
 
 
-def _in_order(survey: Survey) -> list[Any]:
-    """The labels by size; decimals are numbers only where doubles tell them apart."""
+def _sort_labels(survey: Survey) -> list[Any]:
+    """Sort the labels; decimals become numbers only if float64 tells them apart."""
     labels = [] if survey.labels is None else list(survey.labels.values)
     if not pa.types.is_decimal(survey.type):
         return sorted(labels)
@@ -331,66 +358,69 @@ def _in_order(survey: Survey) -> list[Any]:
     return sorted(labels, key=Decimal)
 
 
-def _not_learnable(labels: list[Any], many: bool, where: str) -> DataError:
-    """Say how many different answers there are."""
+def _label_count_error(labels: list[Any], many: bool, where: str) -> DataError:
+    """Create the error for a column with too few or too many labels."""
     if many:
-        told = f"{where}: more than {MANY:,} different labels, too many to learn."
+        text = f"{where}: more than {MAX_LABELS:,} different labels, too many to learn."
     elif labels:
-        only = shortened(spelled(labels[0]))
-        told = f"{where}: 1 different label ({only}); there must be two or more."
+        only = shorten(spell_label(labels[0]))
+        text = f"{where}: 1 different label ({only}); there must be two or more."
     else:
-        told = f"{where}: no labels; there must be two or more."
-    return DataError(f"{told} Give ", Parameter("target"), " for another column.")
+        text = f"{where}: no labels; there must be two or more."
+    return DataError(f"{text} Give ", Parameter("target"), " for another column.")
 
 
 def check_labels(labels: list[Any], rows: int, where: str, otherwise: str | Parameter) -> None:
-    """Refuse three or more values that do not look like labels; `otherwise` accepts them."""
-    shown = listed([shortened(spelled(label)) for label in labels], most=4)
-    told = f"{where}: {counted(len(labels), 'different label')} ({shown})"
-    alike = _alike(labels)
+    """Raise DataError if three or more values do not look like labels."""
+    shown = join_words([shorten(spell_label(label)) for label in labels], most=4)
+    text = f"{where}: {plural(len(labels), 'different label')} ({shown})"
+    alike = _find_near_duplicates(labels)
     if alike:
-        pair = listed([f'"{shortened(label)}"' for label in alike])
+        pair = join_words([f'"{shorten(label)}"' for label in alike])
         raise DataError(
-            f"{told}. {pair} differ only in case or blanks: write them alike, or give ",
+            f"{text}. {pair} differ only in case or blanks: write them alike, or give ",
             otherwise,
             " to keep them as different labels.",
         )
     number = int | float | np.integer | np.floating
     numbers = isinstance(labels[0], number) and not isinstance(labels[0], bool)
     parts = numbers and any(math.isinf(label) or label != round(label) for label in labels)
-    rare = len(labels) > HANDFUL and 2 * len(labels) > rows  # most of them come once
+    rare = len(labels) > HANDFUL and 2 * len(labels) > rows  # most of them occur once
     if parts or rare or (numbers and len(labels) > FEW):
         what = "measured rather than named" if numbers else "names rather than labels"
         raise DataError(
-            f"{told} in {counted(rows, 'row')}, which look {what}. Give ",
+            f"{text} in {plural(rows, 'row')}, which look {what}. Give ",
             *(Parameter("target"), " for another column, "),
-            *(with_label("positive", spelled(labels[-1])), ", for example, to learn it against "),
+            *(
+                with_label("positive", spell_label(labels[-1])),
+                ", for example, to learn it against ",
+            ),
             *("the rest, or ", otherwise, f" to learn all {len(labels):,} labels."),
         )
 
 
-def _alike(labels: list[Any]) -> list[Any]:
-    """The first answers that are the same but for case and blanks."""
+def _find_near_duplicates(labels: list[Any]) -> list[Any]:
+    """Return the first labels that differ only in case or blanks."""
     met: dict[str, list[Any]] = {}
     for label in labels:
-        met.setdefault(" ".join(spelled(label).casefold().split()), []).append(label)
+        met.setdefault(" ".join(spell_label(label).casefold().split()), []).append(label)
     return next((same for same in met.values() if len(same) > 1), [])
 
 
-def _meant(given: str, labels: list[Any], column: str) -> Any:
-    """Find the label that a person means: as it is written, or else but for its case."""
-    exact = [label for label in labels if spelled(label) == given.strip()]
-    matching = exact or [label for label in labels if _means(given, label)]
+def _find_label(given: str, labels: list[Any], column: str) -> Any:
+    """Find the label that the user means, ignoring case if necessary."""
+    exact = [label for label in labels if spell_label(label) == given.strip()]
+    matching = exact or [label for label in labels if _matches_label(given, label)]
     if len(matching) != 1:
         raise UsageError(
             with_label("positive", given),
-            f" is not a label in {column_called(column)}; the labels are "
-            f"{listed([shortened(spelled(label)) for label in labels])}.",
+            f" is not a label in {quote_column(column)}; the labels are "
+            f"{join_words([shorten(spell_label(label)) for label in labels])}.",
         )
     return matching[0]
 
 
-def _means(given: str, label: Any) -> bool:
+def _matches_label(given: str, label: Any) -> bool:
     if str(label).lower() == given.strip().lower():
         return True
     try:
@@ -399,13 +429,13 @@ def _means(given: str, label: Any) -> bool:
         return False
 
 
-def forced_kinds(names: Sequence[str], wishes: Wishes) -> dict[str, str]:
-    """What some columns were said to be, by their names."""
+def requested_kinds(names: Sequence[str], options: ColumnOptions) -> dict[str, str]:
+    """Return the requested kinds of columns, by name."""
     forced: dict[str, str] = {}
     for kind, given in (
-        ("number", wishes.numbers),
-        ("category", wishes.categories),
-        ("text", wishes.texts),
+        ("number", options.numbers),
+        ("category", options.categories),
+        ("text", options.texts),
     ):
         for column in find_columns(names, given, kind):
             if forced.setdefault(column, kind) != kind:
@@ -413,91 +443,93 @@ def forced_kinds(names: Sequence[str], wishes: Wishes) -> dict[str, str]:
                     Parameter(forced[column]),
                     " and ",
                     Parameter(kind),
-                    f" both name {column_called(column)}; give one of them.",
+                    f" both name {quote_column(column)}; give one of them.",
                 )
     return forced
 
 
-def _kinds(
-    seen: dict[str, Survey], forced: dict[str, str], wishes: Wishes, name: str
+def _decide_kinds(
+    surveys: dict[str, Survey], forced: dict[str, str], options: ColumnOptions, name: str
 ) -> tuple[dict[str, str], dict[str, Style]]:
-    """What each column is, and how it is written if it is not of numbers as they are."""
-    for n, survey in seen.items():
+    """Decide the kind of each column, and the format of numbers in text."""
+    for n, survey in surveys.items():
         if not survey.entries:
             check_readable(survey.type, name, n)
-    kinds = {n: forced.get(n) or _kind(survey) for n, survey in seen.items()}
-    if wishes.known is not None:
-        return kinds, {c.name: (c.decimal, c.mark) for c in wishes.known if isinstance(c, Written)}
-    # One column is enough to know how a file writes its decimals.
+    kinds = {n: forced.get(n) or _decide_kind(survey) for n, survey in surveys.items()}
+    if options.known is not None:
+        return kinds, {c.name: (c.decimal, c.mark) for c in options.known if isinstance(c, Written)}
+    # One column shows how all numbers of the file are written.
     certain = any(
-        s.styles.certain and _may_be_commas(s) for n, s in seen.items() if n not in forced
+        s.styles.certain and _may_have_commas(s) for n, s in surveys.items() if n not in forced
     )
-    decimal = wishes.decimal or ("," if certain else None)
+    decimal = options.decimal or ("," if certain else None)
     styles: dict[str, Style] = {}
-    for n, survey in seen.items():
-        if decimal == "," and n not in forced and _may_be_commas(survey):
+    for n, survey in surveys.items():
+        if decimal == "," and n not in forced and _may_have_commas(survey):
             kinds[n] = "number"
         style = None
         if kinds[n] == "number" and n in forced and is_text(survey.type):
-            style = _style(survey, decimal, wishes.decimal is not None)
-        elif kinds[n] == "number" and decimal == "," and _takes_commas(survey, wishes.decimal):
+            style = _number_format(survey, decimal, options.decimal is not None)
+        elif kinds[n] == "number" and decimal == "," and _accepts_commas(survey, options.decimal):
             style = (",", "")
         if style is not None:
             styles[n] = style
     return kinds, styles
 
 
-def _style(survey: Survey, decimal: str | None, said: bool) -> Style | None:
-    """The decimal and the mark of text that is said to be numbers; None for numbers as they are."""
+def _number_format(survey: Survey, decimal: str | None, requested: bool) -> Style | None:
+    """Return decimal mark and unit of text that is read as numbers; None if plain."""
     dots, commas = (survey.styles.fits[mark] for mark in DECIMALS)
-    if not said and dots != commas:
+    if not requested and dots != commas:
         decimal = "." if dots > commas else ","
     if decimal != "," and not survey.styles.marks:
         return None
     return decimal or ".", survey.styles.mark
 
 
-def _takes_commas(survey: Survey, said: str | None) -> bool:
-    """Whether numbers of a file with decimal commas may have them, in rows to come too."""
+def _accepts_commas(survey: Survey, requested: str | None) -> bool:
+    """Check whether later rows of the column may have decimal commas."""
     if is_text(survey.type):
-        return _may_be_commas(survey)
-    return bool(pa.types.is_integer(survey.type) or (said and pa.types.is_floating(survey.type)))
+        return _may_have_commas(survey)
+    return bool(
+        pa.types.is_integer(survey.type) or (requested and pa.types.is_floating(survey.type))
+    )
 
 
-def _may_be_commas(survey: Survey) -> bool:
-    """Whether cells are numbers with decimal commas, or with commas between thousands."""
+def _may_have_commas(survey: Survey) -> bool:
+    """Check whether cells are numbers with decimal commas or commas between thousands."""
     if not is_text(survey.type) or survey.numeric >= MOSTLY * survey.meant:
         return False
     return survey.styles.commas >= MOSTLY * survey.meant
 
 
-def _looks(
-    seen: dict[str, Survey], kinds: dict[str, str], forced: dict[str, str]
+def _note_numbers_in_text(
+    surveys: dict[str, Survey], kinds: dict[str, str], forced: dict[str, str]
 ) -> Iterator[Message]:
-    """Note the columns that look like numbers and are not taken as numbers."""
-    told = {"category": "categories", "text": "words", "id": "ids"}
-    for n, survey in seen.items():
-        if n not in forced and kinds[n] in told and _looks_like_numbers(survey):
-            example = shortened(survey.styles.example or "")
-            taken = f'{column_called(n)} looks like numbers ("{example}") but is taken as '
+    """Yield notes on columns that look like numbers but are not read as numbers."""
+    text = {"category": "categories", "text": "words", "id": "ids"}
+    for n, survey in surveys.items():
+        if n not in forced and kinds[n] in text and _looks_like_numbers(survey):
+            example = shorten(survey.styles.example or "")
+            note = f'{quote_column(n)} looks like numbers ("{example}") but is read as '
             number = with_column("number", n)
-            yield Message(f"{taken}{told[kinds[n]]}; ", number, " reads it as numbers")
+            yield Message(f"{note}{text[kinds[n]]}; ", number, " reads it as numbers")
 
 
 def _looks_like_numbers(survey: Survey) -> bool:
     return survey.styles.looks >= MOSTLY * max(1, survey.meant)
 
 
-def _left_out(ids: list[str]) -> Message:
+def _note_ids(ids: list[str]) -> Message:
     return Message(
-        f"{listed([column_called(n) for n in ids])} left out: different in every row, as names "
+        f"{join_words([quote_column(n) for n in ids])} left out: different in every row, as names "
         "and ids are; ",
         with_column("category", ids[0]),
         f" keeps {'it' if len(ids) == 1 else 'the first'}",
     )
 
 
-def _column(survey: Survey, name: str, kind: str, style: Style | None) -> Column:
+def _make_column(survey: Survey, name: str, kind: str, style: Style | None) -> Column:
     if kind == "entries":
         low, high = survey.indices or (1, 0)
         first = 0 if low == 0 else 1
@@ -510,7 +542,7 @@ def _column(survey: Survey, name: str, kind: str, style: Style | None) -> Column
     return (Flag if pa.types.is_boolean(survey.type) else Number)(name, *survey.moments.found())
 
 
-def _kind(survey: Survey) -> str:
+def _decide_kind(survey: Survey) -> str:
     if survey.entries:
         return "entries"
     if not is_text(survey.type):
@@ -529,27 +561,123 @@ def _kind(survey: Survey) -> str:
     return "category"
 
 
-def _words(rows: Rows, columns: list[str], wishes: Wishes, name: str) -> dict[str, tuple[str, ...]]:
-    """The words to count in each of some columns of text."""
+def _select_words(
+    rows: Rows, columns: list[str], options: ColumnOptions, name: str
+) -> dict[str, tuple[str, ...]]:
+    """Return the words to count in each text column."""
     counts: dict[str, Counter[str]] = {n: Counter() for n in columns}
     for part in rows.parts() if columns else ():
         for n, count in counts.items():
-            count.update(cells_with(*split_words(part.column(n))))
+            count.update(count_cells_with(*split_words(part.column(n))))
             if len(count) > MOST_WORDS:
                 raise DataError(
-                    f"{name}, {column_called(n)}: more than {MOST_WORDS:,} different words, too "
+                    f"{name}, {quote_column(n)}: more than {MOST_WORDS:,} different words, too "
                     "many to keep a weight for each. Give ",
                     with_column("ignore", n),
                     ".",
                 )
-    return {n: wishes.vocabulary.of(count) for n, count in counts.items()}
+    return {n: options.vocabulary.of(count) for n, count in counts.items()}
 
 
 def check_readable(kind: Any, name: str, column: str) -> None:
-    """Refuse a column that holds nothing to learn from."""
-    if strange := refused(kind):
+    """Raise DataError if a column type cannot be learned from."""
+    if unknown := unusable_content(kind):
         also = (", or ", with_column("category", column)) if is_moment(kind) else ()
         raise DataError(
-            f"{name}, {column_called(column)}: {strange}, which are neither numbers nor words. ",
+            f"{name}, {quote_column(column)}: {unknown}, which are neither numbers nor words. ",
             *("Give ", with_column("ignore", column), *also, "."),
         )
+
+
+# Compare a plan that a proof claims with the data.
+
+CLOSE = 1e-9  # relative tolerance of a mean: other machines add in another order
+
+
+class PlanMismatchError(DataError):
+    """The data differ from what a plan claims."""
+
+
+def options_to_verify(claimed: Plan, names: Sequence[str], source: Source) -> ColumnOptions:
+    """Return options to read a file with, to compare its plan with a claimed one."""
+    needed = [claimed.target.column, *(column.name for column in claimed.encoding.columns)]
+    check_columns_present(names, needed, source.name)
+    every_word = ColumnOptions(
+        missing=claimed.encoding.missing, vocabulary=Vocabulary(1, frozenset())
+    )
+    return options_from_plan(every_word, claimed)
+
+
+def check_plan(claimed: Plan, found: Plan) -> Plan:
+    """Return the found plan in the order of the claimed one, or raise PlanMismatchError.
+
+    The columns were read with the options of `options_to_verify`, which keep all words.
+    """
+    by_name = {column.name: column for column in found.encoding.columns}
+    columns, notes = [], list(found.notes)
+    filled = claimed.encoding.missing == "mean"
+    for column in claimed.encoding.columns:
+        if column.name not in by_name:
+            raise PlanMismatchError(f"{quote_column(column.name)} has no values.")
+        columns.append(_check_column(column, by_name[column.name], filled))
+        if isinstance(column, Words):
+            every = len(by_name[column.name].features)
+            words = (
+                ""
+                if len(column.values) == every
+                else f": {join_words([shorten(one) for one in column.values], most=12)}"
+            )
+            of_all = f"{len(column.values):,} of its {plural(every, 'word')}"
+            notes.append(f"{quote_column(column.name)}: {of_all} counted{words}")
+    encoding = replace(found.encoding, columns=tuple(columns))
+    return Plan(encoding, _check_target(claimed.target, found.target), notes=tuple(notes))
+
+
+def _check_column(claimed: Column, found: Column, filled: bool) -> Column:
+    where = quote_column(found.name)
+    if isinstance(found, Number) and isinstance(claimed, Number):
+        return _check_mean(claimed, found) if filled else found
+    if isinstance(found, Words) and isinstance(claimed, Words):
+        _check_known(claimed.values, found.values, f"{where}: the proof counts", "occurs in no row")
+        return claimed
+    if isinstance(found, Category) and isinstance(claimed, Category):
+        _check_known(claimed.values, found.values, f"{where}: the proof has", "occurs in no row")
+        _check_known(found.values, claimed.values, f"{where}: the rows have", "is not in the proof")
+        return claimed
+    if isinstance(found, Entries) and found == claimed:
+        return found
+    if type(found) is type(claimed):
+        raise PlanMismatchError(f"{where}: the indices are not those that the proof has.")
+    raise PlanMismatchError(f"{where} holds {found.kind}, not {claimed.kind} as the proof says.")
+
+
+def _check_mean(claimed: Number, found: Number) -> Number:
+    near = CLOSE * max(abs(found.mean), found.spread)
+    if not math.isclose(claimed.mean, found.mean, rel_tol=0.0, abs_tol=near):
+        raise PlanMismatchError(
+            f"{quote_column(found.name)}: the proof replaces missing numbers by {claimed.mean:g}, "
+            f"but the mean of the column is {found.mean:g}."
+        )
+    return replace(found, mean=claimed.mean)
+
+
+def _check_known(values: Sequence[str], known: Sequence[str], who: str, otherwise: str) -> None:
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        shown = join_words([f'"{shorten(value)}"' for value in unknown], most=3)
+        raise PlanMismatchError(f"{who} {shown}, which {otherwise}.")
+
+
+def _check_target(claimed: TargetColumn, found: TargetColumn) -> TargetColumn:
+    """Return the found labels in the claimed order."""
+    if claimed.others:
+        return found  # one label against the rest: read with that label
+    there = {spell_label(label): label for label in found.names}
+    if set(claimed.spellings) != set(there):
+        ours, others = (
+            join_words([shorten(one) for one in some]) for some in (there, claimed.spellings)
+        )
+        raise PlanMismatchError(
+            f"{quote_column(found.column)} has the labels {ours}, not {others} as the proof says."
+        )
+    return TargetColumn(found.column, tuple(there[spelling] for spelling in claimed.spellings))

@@ -1,7 +1,8 @@
-"""A table as a regression: its answers as they are, every other column a number or a category."""
+"""Read a table as a regression: a target, and regressors as numbers or categories."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,124 +20,184 @@ from rosenblatt.read.columns import (
     Number,
     Words,
     as_text,
-    decoded,
+    cell_as_text,
+    decode_text,
+    flatten,
     is_text,
-    nulled,
-    plain,
+    null_where,
     split_entries,
-    text_in,
 )
-from rosenblatt.read.data import NO_ROW_LEFT, read_whole, told_where, with_types
-from rosenblatt.read.encoding import check_there
-from rosenblatt.read.libsvm import ENTRIES, LABEL
-from rosenblatt.read.plan import Wishes, columns_of, find_column, surveyed
+from rosenblatt.read.data import NO_ROW_LEFT, locate_errors, read_whole, with_types
+from rosenblatt.read.encoding import check_columns_present
+from rosenblatt.read.formula import Formula
+from rosenblatt.read.lines import ENTRIES, LABEL
+from rosenblatt.read.plan import ColumnOptions, decide_columns, find_column, survey_columns
 from rosenblatt.read.source import Layout, Source
-from rosenblatt.read.survey import Rows
+from rosenblatt.read.types import Rows
 from rosenblatt.rownames import RowNames
-from rosenblatt.words import column_called, counted, listed
+from rosenblatt.text import join_words, plural, quote_column, sanitize
 
-WIDEST = 4096  # columns that the lines of a LIBSVM file are written out to
+NO_COLUMNS: tuple[str, ...] = ()
+WIDEST = 4096  # most columns that a LIBSVM file is expanded to
 
 
 @dataclass(frozen=True)
 class RegressionPlan:
-    """What the columns of a regression are."""
+    """Columns of a regression."""
 
-    target: str  # the column of answers
-    columns: tuple[Column, ...]  # the regressors
-    weights: str | None = None  # the column of weights
-    rows: int = 0  # how many are taken
+    target: tuple[str, ...]  # one column or two; empty if a formula names it
+    columns: tuple[Column, ...]  # the regressors, or all columns of a formula
+    weights: str | None = None  # column of weights
+    rows: int = 0  # number of rows that are used
+    groups: str | None = None  # column of matched sets or strata
+    formula: str | None = None
 
     def __str__(self) -> str:
         categories = sum(isinstance(column, Category) for column in self.columns)
         numbers = len(self.columns) - categories
-        parts = [counted(self.rows, "row")]
-        parts += [counted(numbers, "number")] if numbers else []
-        parts += [counted(categories, "category", "categories")] if categories else []
-        also = "" if self.weights is None else f", weights in {column_called(self.weights)}"
-        return f"{', '.join(parts)}; answers in {column_called(self.target)}{also}"
+        parts = [plural(self.rows, "row")]
+        parts += [plural(numbers, "numeric column")] if numbers else []
+        parts += [plural(categories, "categorical column")] if categories else []
+        about = [f"formula {sanitize(self.formula)}"] if self.formula else []
+        about += [f"target {join_words([quote_column(n) for n in self.target])}"] * (not about)
+        about += [f"weights {quote_column(self.weights)}"] if self.weights is not None else []
+        about += [f"groups {quote_column(self.groups)}"] if self.groups is not None else []
+        return f"{', '.join(parts)}; {', '.join(about)}"
 
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """The rows of a table that can be asked about."""
+    """Complete rows of a regression, read from a table."""
 
     plan: RegressionPlan
-    frame: Any  # the regressors as Arrow has them: doubles, and text for categories
-    answers: NDArray[Any]
+    frame: Any  # regressors as an Arrow table: doubles, and text for categories
+    answers: NDArray[Any] | None  # the target, one column or two; None if a formula names it
     weights: NDArray[Any] | None
-    rows: NDArray[np.intp]  # the row of the file, from 0, that each of them was
+    groups: NDArray[Any] | None
+    rows: NDArray[np.intp]  # row of the file, from 0, that each row was read from
     others: tuple[str, ...]  # columns that are not used
-    gaps: int  # rows that are left out, for something is missing
+    gaps: int  # number of rows that are left out because a value is missing
     notes: tuple[str | Message, ...] = ()
 
     @property
     def row_names(self) -> RowNames:
-        """What the rows are called: by their places in the file, counted from 1."""
+        """Names of the rows: their positions in the file, from 1."""
         return RowNames(1, positions=self.rows)
+
+    @property
+    def given(self) -> tuple[Any, Any]:
+        """X and y, or the formula and its table."""
+        formula = self.plan.formula
+        return (self.frame, self.answers) if formula is None else (formula, self.frame)
 
 
 def read_regression(
-    source: Source, layout: Layout, wishes: Wishes, weights: str | None
+    source: Source,
+    layout: Layout,
+    options: ColumnOptions,
+    weights: str | None = None,
+    groups: str | None = None,
+    formula: str | None = None,
 ) -> Regression:
-    """Read a file as a regression; what its columns are is found out as for learning."""
-    name = source.name
-    with told_where(source, layout, advice=Message("Give ", Parameter("missing", "drop"), ".")):
-        table = read_whole(source, with_types(source, layout, wishes))
-        if wishes.target is None and table.column_names == [LABEL, ENTRIES]:
-            wishes = replace(wishes, target=LABEL)
-        if wishes.target is None:
-            raise UsageError("give ", Parameter("target"), ", the column of labels.")
-        table = _written_out(table, name)
-        rows = Rows.of(table)
-        seen = surveyed(rows, wishes, name)
-        target = find_column(table.column_names, wishes.target, "target")
-        features = {n: survey for n, survey in seen.items() if n != target}
-        columns, notes = columns_of(rows, features, wishes, name)
-        for column in columns:
+    """Read a file as a regression, deciding its columns as for training.
+
+    The target may be two columns with a comma between them. With a formula, the columns are those
+    that it names, and rows with missing values are left for the formula to drop.
+    """
+    name, drop = source.name, options.missing == "drop"
+    advice = Message("Give ", Parameter("missing", "drop"), ".")
+    request = replace(options, target=None)
+    with locate_errors(source, layout, advice=advice):
+        table = read_whole(source, with_types(source, layout, request))
+        if options.target is None and table.column_names == [LABEL, ENTRIES]:
+            options = replace(options, target=LABEL)
+        table = _expand_entries(table, name)
+        names = table.column_names
+        others = [
+            None if one is None else find_column(names, one, parameter)
+            for one, parameter in ((weights, "sample_weight"), (groups, "groups"))
+        ]
+        if formula is None:
+            if options.target is None:
+                raise UsageError("give ", Parameter("target"), ", the column of labels.")
+            target, features, terms = find_targets(names, options.target), names, NO_COLUMNS
+            request = replace(request, target=target[0])
+        else:
+            if options.target is not None:
+                raise UsageError("give ", Parameter("target"), " or a formula, not both.")
+            target, terms = NO_COLUMNS, Formula.parse(formula, names).columns
+            features = [*terms, *(n for n in others[:1] if n is not None and n not in terms)]
+            request = replace(
+                request,
+                ignore=tuple(n for n in names if n not in features),
+                numbers=tuple(n for n in request.numbers if n in features),
+                categories=tuple(n for n in request.categories if n in features),
+            )
+        columns, notes = _decide_columns(table, request, target, name)
+        if formula is not None:  # text in a formula is a category, not words
+            decided = {c.name for c in columns if not isinstance(c, Words)}
+            if text := tuple(n for n in features if n not in decided):
+                request = replace(request, categories=(*request.categories, *text))
+                columns, notes = _decide_columns(table, request, target, name)
+        weight_name, group_name = others
+        used = tuple(
+            c for c in columns if (c.name not in others if formula is None else c.name in terms)
+        )
+        for column in used:
             if isinstance(column, Words):
                 raise DataError(
-                    f"{name}, {column_called(column.name)} is neither numbers nor categories. ",
+                    f"{name}, {quote_column(column.name)} is neither numbers nor categories. ",
                     *("Give ", with_column("ignore", column.name), ", or "),
                     *(with_column("category", column.name), "."),
                 )
-        weighing = None if weights is None else _weighing(columns, target, weights, name)
-        left = tuple(column for column in columns if column is not weighing)
-        plan = RegressionPlan(target, left, weights)
-        return replace(_taken(table, plan, weighing, wishes.missing == "drop", name), notes=notes)
+        number = next((c for c in columns if isinstance(c, Number) and c.name == weight_name), None)
+        if weight_name is not None and number is None:
+            raise DataError(
+                *(f"{name}: ", with_column("sample_weight", weight_name)),
+                " is not a column of numbers.",
+            )
+        plan = RegressionPlan(target, used, weight_name, 0, group_name, formula)
+        return replace(_encode_rows(table, plan, number, drop, name), notes=notes)
 
 
 def read_regression_as(source: Source, layout: Layout, plan: RegressionPlan) -> Regression:
-    """Read a file as a regression whose columns are known; rows with gaps are left out."""
+    """Read a file as a regression with known columns, dropping incomplete rows."""
     text = tuple(column.name for column in plan.columns if isinstance(column, Category))
-    with told_where(source, layout, advice=""):
-        table = read_whole(source, with_types(source, layout, Wishes(categories=text)))
-        weighing = None if plan.weights is None else Number(plan.weights)
-        return _taken(_written_out(table, source.name), plan, weighing, True, source.name)
-
-
-def _weighing(columns: tuple[Column, ...], target: str, weights: str, name: str) -> Column:
-    """The column of weights, which must be numbers."""
-    names = [column.name for column in columns]
-    if weights not in (target, *names):
-        there = listed([column_called(n) for n in names], most=8)
-        raise UsageError(
-            with_column("sample_weight", weights),
-            f": there is no {column_called(weights)}; the columns are {there}.",
+    with locate_errors(source, layout, advice=""):
+        table = read_whole(source, with_types(source, layout, ColumnOptions(categories=text)))
+        weight_column = None if plan.weights is None else Number(plan.weights)
+        return _encode_rows(
+            _expand_entries(table, source.name), plan, weight_column, True, source.name
         )
-    for column in columns:
-        if column.name == weights and isinstance(column, Number):
-            return column
-    raise DataError(
-        f"{name}: ", with_column("sample_weight", weights), " is not a column of numbers."
-    )
 
 
-def _written_out(table: Any, name: str) -> Any:
-    """The lines of a LIBSVM file with a column for each index; other tables as they are."""
+def find_targets(names: Sequence[str], given: str) -> tuple[str, ...]:
+    """Find the column that a target names, or the two with a comma between them."""
+    if given in names or "," not in given:
+        return (find_column(names, given, "target"),)
+    found = tuple(find_column(names, one.strip(), "target") for one in given.split(","))
+    if len(set(found)) != 2:
+        raise UsageError(
+            Parameter("target", given),
+            ": give one column, or two different ones: successes and failures, or time and event.",
+        )
+    return found
+
+
+def _decide_columns(
+    table: Any, options: ColumnOptions, target: tuple[str, ...], name: str
+) -> tuple[tuple[Column, ...], tuple[str | Message, ...]]:
+    rows = Rows.of(table)
+    seen = survey_columns(rows, options, name)
+    features = {n: survey for n, survey in seen.items() if n not in target}
+    return decide_columns(rows, features, options, name)
+
+
+def _expand_entries(table: Any, name: str) -> Any:
+    """Expand LIBSVM entries to one column per feature; return other tables unchanged."""
     if table.column_names != [LABEL, ENTRIES]:
         return table
-    cells = plain(table.column(ENTRIES))
+    cells = flatten(table.column(ENTRIES))
     index = split_entries(cells, ENTRIES)[0]
     first, last = int(min(1, index.min(initial=1))), int(index.max(initial=1))
     entries = Entries(ENTRIES, first, last + 1 - first)
@@ -150,50 +211,60 @@ def _written_out(table: Any, name: str) -> Any:
     return pa.table({LABEL: table.column(LABEL), **columns})
 
 
-def _taken(
-    table: Any, plan: RegressionPlan, weighing: Column | None, drop: bool, name: str
+def _encode_rows(
+    table: Any, plan: RegressionPlan, weight_column: Column | None, drop: bool, name: str
 ) -> Regression:
-    """Take a table whose columns are known; rows with gaps are left out or refused."""
-    columns = plan.columns if weighing is None else (*plan.columns, weighing)
-    used = [plan.target, *(column.name for column in columns)]
-    check_there(table.column_names, used, name)
+    """Encode a table by a plan; drop incomplete rows or raise BadCellError."""
+    columns = [*plan.columns, *([] if weight_column is None else [weight_column])]
+    plain_columns = [*plan.target, *([] if plan.groups is None else [plan.groups])]
+    used = [*(column.name for column in columns), *plain_columns]
+    check_columns_present(table.column_names, used, name)
     cells, gaps = {}, np.zeros(table.num_rows, dtype=bool)
     for column in columns:
-        written = decoded(table.column(column.name), column.name)
+        texts = decode_text(table.column(column.name), column.name)
         if isinstance(column, Number):
-            found = pa.array(column.encode(written)[:, 0], from_pandas=True)
-            gaps |= _gaps(found, drop, column.name, written)
+            found = pa.array(column.encode(texts)[:, 0], from_pandas=True)
+            if column is weight_column or plan.formula is None:
+                gaps |= _find_gaps(found, drop, column.name, texts)
         else:
-            found = nulled(as_text(written))
-            gaps |= _gaps(found, drop, column.name, None, "a category")
+            found = null_where(as_text(texts))
+            if plan.formula is None:
+                gaps |= _find_gaps(found, drop, column.name, None, "a category")
         cells[column.name] = found
-    answers = plain(decoded(table.column(plan.target), plan.target))
-    answers = nulled(as_text(answers)) if is_text(answers.type) else answers
-    gaps |= _gaps(answers, drop, plan.target, None, "an answer")
+    others = {}
+    for one in plain_columns:
+        found = flatten(decode_text(table.column(one), one))
+        others[one] = null_where(as_text(found)) if is_text(found.type) else found
+        gaps |= _find_gaps(others[one], drop, one, None, "a label")
     kept = np.flatnonzero(~gaps)
     if len(kept) == 0:
         raise DataError(f"{name}: {NO_ROW_LEFT}.")
-    weights = None if weighing is None else cells.pop(weighing.name).take(pa.array(kept))
+    rows = pa.array(kept)
+    weights = None if plan.weights is None else cells[plan.weights].take(rows)
+    features = {n: found for n, found in cells.items() if n in {c.name for c in plan.columns}}
+    arrays = {n: found.take(rows).to_numpy(zero_copy_only=False) for n, found in others.items()}
+    targets = [arrays[n] for n in plan.target]
     return Regression(
         replace(plan, rows=len(kept)),
-        pa.table(cells).take(kept),
-        answers.take(pa.array(kept)).to_numpy(zero_copy_only=False),
+        pa.table(features).take(kept),
+        targets[0] if len(targets) == 1 else np.column_stack(targets) if targets else None,
         None if weights is None else weights.to_numpy(zero_copy_only=False),
+        None if plan.groups is None else arrays[plan.groups],
         kept,
         tuple(n for n in table.column_names if n not in used),
         int(gaps.sum()),
     )
 
 
-def _gaps(
-    cells: Any, drop: bool, name: str, texts: Any, promised: str = "a number"
+def _find_gaps(
+    cells: Any, drop: bool, name: str, texts: Any, expected: str = "a number"
 ) -> NDArray[np.bool_]:
-    """Where something is missing, which is refused unless such rows are dropped.
+    """Return which values are missing; raise BadCellError unless such rows are dropped.
 
-    The texts are what is written where cells are no numbers.
+    `texts` are the cells as written, for the message on a cell that is not a number.
     """
     missing: NDArray[np.bool_] = pc.is_null(cells).to_numpy(zero_copy_only=False)
     if missing.any() and not drop:
         row = int(missing.argmax())
-        raise BadCellError(row, name, "" if texts is None else text_in(texts, row), promised)
+        raise BadCellError(row, name, "" if texts is None else cell_as_text(texts, row), expected)
     return missing

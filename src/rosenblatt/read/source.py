@@ -1,4 +1,4 @@
-"""Where bytes come from: a file or standard input, packed or not; how much memory they may take."""
+"""Sources of bytes, formats, and the memory and threads that reading may use."""
 
 from __future__ import annotations
 
@@ -6,62 +6,66 @@ import bz2
 import codecs
 import lzma
 import os
+import queue
 import re
 import shutil
 import stat
 import sys
 import tempfile
+import threading
 import zipfile
 import zlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from rosenblatt.errors import DataError, UsageError, cannot_open, one_line
+import rosenblatt.engine as engine
+from rosenblatt.errors import DataError, UsageError, error_line, make_open_error
 from rosenblatt.messages import Parameter
-from rosenblatt.words import listed
+from rosenblatt.text import join_words
 
-HEAD = 1 << 20  # bytes looked at to recognise a format
-FIRST = 1000  # bytes in which a null byte tells that a file is not text
-# What is refused beyond, as docs/limits.md says: bytes of a line of text, columns of a table.
+HEAD = 1 << 20  # bytes that are read to detect a format
+FIRST = 1000  # bytes in which a null byte shows that a file is not text
+# Limits, documented in docs/limits.md: bytes per line of text, columns per table.
 LONGEST_LINE, MOST_COLUMNS = 1 << 24, 250_000
-UNPACKED = 4  # how much larger compressed text is, about
-# PyArrow raises its own kinds next to the usual ones.
+UNPACKED = 4  # usual ratio of text to compressed text
+# PyArrow has its own errors besides the built-in ones.
 PACKING = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, NotImplementedError)
 UNREADABLE = (OSError, pa.ArrowException, UnicodeError, *PACKING)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What a person said about a file; None means: find out."""
+    """How a file is laid out, as far as the user says; None: detect it."""
 
     format: str | None = None  # one of FORMATS, with or without its dot
-    separator: str | None = None  # between the cells of a line; " " stands for any blanks
-    header: bool | None = None  # whether the first line has the names of the columns
+    separator: str | None = None  # between cells; " " means any blanks
+    header: bool | None = None  # whether the first line holds column names
     decimal: str | None = None
     encoding: str | None = None
-    names: tuple[str, ...] | None = None  # of the columns in a file without header
-    types: Mapping[str, Any] = field(default_factory=dict)  # Arrow's, of columns where it is known
+    names: tuple[str, ...] | None = None  # column names of a file without header
+    types: Mapping[str, Any] = field(default_factory=dict)  # known Arrow types of columns
 
 
 @dataclass(frozen=True)
 class Source:
-    """A readable file, and what a person calls it."""
+    """A readable file and its name in messages."""
 
-    name: str  # as messages say it: the path as given, or "standard input"
-    path: str  # can be opened again and again; standard input is kept in a file
+    name: str  # in messages: the given path, or "standard input"
+    path: str  # can be opened several times; a temporary file for standard input
     compression: str | None = None  # gzip, zstd, bz2, xz or zip, by the first bytes
-    kept: IO[bytes] | None = None  # the temporary file that ends with this value
-    member: str | None = None  # the file in a zip that holds the table
+    kept: IO[bytes] | None = None  # temporary file, deleted with this object
+    member: str | None = None  # name of the table in a zip file
 
     @classmethod
     def find(cls, given: str) -> Source:
-        """Look at a path, or at standard input for "-"."""
+        """Open a path, or standard input for "-"."""
         if given == "-":
             return cls.keep("standard input", sys.stdin.buffer)
         try:
@@ -71,35 +75,35 @@ class Source:
             if not stat.S_ISREG(kind):
                 with open(given, "rb") as pipe:
                     return cls.keep(given, pipe)
-            return cls._at(given, given)
-        except (*UNREADABLE, ValueError) as trouble:  # ValueError: a name with a null byte
-            raise cannot_open(given, trouble) from None
+            return cls._open_path(given, given)
+        except (*UNREADABLE, ValueError) as error:  # ValueError: a name with a null byte
+            raise make_open_error(given, error) from None
 
     @classmethod
     def keep(cls, name: str, stream: IO[bytes]) -> Source:
-        """What a stream holds, in a temporary file."""
+        """Copy a stream to a temporary file."""
         kept = tempfile.NamedTemporaryFile(prefix="rosenblatt-")  # noqa: SIM115 (lives on)
         shutil.copyfileobj(stream, kept, HEAD)
         kept.flush()
-        return cls._at(name, kept.name, kept)
+        return cls._open_path(name, kept.name, kept)
 
     @classmethod
-    def _at(cls, name: str, path: str, kept: IO[bytes] | None = None) -> Source:
+    def _open_path(cls, name: str, path: str, kept: IO[bytes] | None = None) -> Source:
         with open(path, "rb") as file:
             compression = compression_of(file.read(10))
-        member = table_in(path, name) if compression == "zip" else None
+        member = find_table_in_zip(path, name) if compression == "zip" else None
         return cls(name, path, compression, kept, member)
 
     @property
     def suffix(self) -> str:
-        """The end of the name that tells the format: .csv of credit.csv.gz."""
+        """Suffix that indicates the format: ".csv" for credit.csv.gz."""
         suffixes = [suffix.lower() for suffix in Path(self.member or self.name).suffixes]
         suffixes = suffixes[:-1] if suffixes and suffixes[-1] in PACKED_SUFFIXES else suffixes
         return "".join(suffixes[-1:])
 
     @property
     def size(self) -> int:
-        """About how many bytes there are once they are unpacked."""
+        """Approximate number of bytes once decompressed."""
         if self.member is not None:
             with zipfile.ZipFile(self.path) as archive:
                 return archive.getinfo(self.member).file_size
@@ -107,40 +111,40 @@ class Source:
         return size if self.compression is None else UNPACKED * size
 
     def open(self) -> Any:
-        """The bytes, no longer compressed, as PyArrow reads them, a few in memory at a time."""
+        """Open the decompressed bytes as a PyArrow stream, with few of them in memory."""
         try:
             if self.compression in (None, "gzip", "zstd"):
                 return pa.input_stream(self.path, compression=self.compression)
             if self.compression == "zip":
                 return pa.PythonFile(zipfile.ZipFile(self.path).open(self.member or ""), "r")
             return pa.PythonFile((bz2 if self.compression == "bz2" else lzma).open(self.path), "r")
-        except UNREADABLE as trouble:
-            raise cannot_open(self.name, trouble) from None
+        except UNREADABLE as error:
+            raise make_open_error(self.name, error) from None
 
-    def open_anywhere(self) -> Any:
-        """The bytes with seeking, as formats with a footer need them."""
+    def open_seekable(self) -> Any:
+        """Open the decompressed bytes with seeking, as formats with a footer need it."""
         if self.compression is None:
             try:
                 return pa.OSFile(self.path, "rb")
-            except UNREADABLE as trouble:
-                raise cannot_open(self.name, trouble) from None
+            except UNREADABLE as error:
+                raise make_open_error(self.name, error) from None
         return pa.BufferReader(b"".join(self.blocks()))
 
     def blocks(self, size: int = HEAD) -> Iterator[bytes]:
-        """The bytes, no longer compressed, so many at a time; refuses a file that is damaged."""
+        """Yield blocks of the decompressed bytes; raise DataError if the file is damaged."""
         with self.open() as stream:
             try:
                 while block := stream.read(size):
                     yield block
-            except UNREADABLE as trouble:
-                raise DataError(f"{self.name} is damaged: {one_line(trouble)}") from None
+            except UNREADABLE as error:
+                raise DataError(f"{self.name} is damaged: {error_line(error)}") from None
 
     def text(self, size: int = HEAD) -> Iterator[bytes]:
         """Yield the blocks of a text file, checked as they are read."""
         return map(TextCheck(self.name), self.blocks(size))
 
     def count_lines(self) -> int:
-        """How many lines there are, the last one with or without its end."""
+        """Count the lines; the last one may lack its newline."""
         count, last = 0, b"\n"
         for block in self.blocks():
             count += block.count(b"\n")
@@ -148,7 +152,7 @@ class Source:
         return count + (last != b"\n")
 
     def head(self) -> bytes:
-        """Return the first bytes, cut at the end of a line where the file goes on.
+        """Return the first bytes, cut at the end of a line if the file continues.
 
         More are read where lines are so long that they would be fewer than three.
         """
@@ -165,19 +169,19 @@ class Source:
 
 
 class TextCheck:
-    """Checks blocks of text as they are read: no byte-order mark of UTF-8, no endless line."""
+    """Checks blocks of text: removes a UTF-8 byte-order mark, refuses endless lines."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.begun = False
-        self.open = 0  # bytes of the line whose end has not been read
-        self.lines = 0  # that have ended
+        self.open = 0  # length of the unfinished line
+        self.lines = 0  # number of finished lines
 
     def __call__(self, block: bytes) -> bytes:
-        """Return the block; refuse a line that is too long as soon as that is known."""
+        """Return the block; raise DataError as soon as a line is too long."""
         if not self.begun:
             block, self.begun = block.removeprefix(codecs.BOM_UTF8), bool(block)
-        for at in range(0, len(block), LONGEST_LINE):  # in a part there is no such line
+        for at in range(0, len(block), LONGEST_LINE):  # no part holds such a line
             self._check(block[at : at + LONGEST_LINE])
         return block
 
@@ -194,7 +198,7 @@ class TextCheck:
 
 
 class WholeLines:
-    """Blocks of bytes cut again where lines end; `rest` is what there is of a line without end."""
+    """Cuts blocks of bytes at the ends of lines; `rest` holds an unfinished line."""
 
     def __init__(self, blocks: Iterable[bytes]) -> None:
         self.blocks = blocks
@@ -203,7 +207,7 @@ class WholeLines:
     def __iter__(self) -> Iterator[bytes]:
         for block in self.blocks:
             at = block.rfind(b"\n") + 1
-            lines = b"".join((*self.rest, memoryview(block)[:at])) if at else b""  # copied once
+            lines = b"".join((*self.rest, memoryview(block)[:at])) if at else b""  # a single copy
             self.rest = [block[at:]] if at else [*self.rest, block]
             if lines:
                 yield lines
@@ -212,29 +216,29 @@ class WholeLines:
             yield last
 
 
-def too_wide(name: str, columns: int) -> DataError:
-    """Return the refusal of a table that has too many columns."""
+def too_many_columns_error(name: str, columns: int) -> DataError:
+    """Create the error for a table with too many columns."""
     advice = "Look at how its rows end, or write what is not zero as LIBSVM"
     return DataError(f"{name} has {columns:,} columns, more than {MOST_COLUMNS:,}. {advice}.")
 
 
-def twice(names: Iterable[str]) -> str | None:
-    """The first name, in alphabetical order, that comes more than once.
+def first_duplicate(names: Iterable[str]) -> str | None:
+    """Return the first duplicate name in alphabetical order, or None.
 
     Examples
     --------
-    >>> twice(["b", "c", "b", "a", "a"]), twice(["a", "b"])
+    >>> first_duplicate(["b", "c", "b", "a", "a"]), first_duplicate(["a", "b"])
     ('a', None)
     """
     return min((name for name, count in Counter(names).items() if count > 1), default=None)
 
 
-def numbered(count: int) -> list[str]:
-    """The names of the columns of a file without header.
+def number_columns(count: int) -> list[str]:
+    """Return names for the columns of a file without a header.
 
     Examples
     --------
-    >>> numbered(2)
+    >>> number_columns(2)
     ['column 1', 'column 2']
     """
     return [f"column {i}" for i in range(1, count + 1)]
@@ -263,29 +267,29 @@ MAGIC = {
     b"\xff\xff\xff\xff": "Arrow",
     b"\x93NUMPY": "NumPy",
 }
-# Byte-order marks: a file that begins with one is text, though it may hold null bytes.
+# Byte-order marks: a file that begins with one is text, even with null bytes.
 MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
-# A first line that can be nothing but LIBSVM.
+# A first line that can only be LIBSVM.
 ENTRIES = re.compile(rb"^\s*[+-]?[\w.,+-]*(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#.*)?$")
 
 
-class Begun(Protocol):
-    """What has a name and a beginning: a file, or a stream whose end is not there yet."""
+class HasHead(Protocol):
+    """A file or a stream, of which at least the beginning can be read."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name in messages."""
 
     @property
     def suffix(self) -> str:
-        """The end of the name that tells the format."""
+        """Suffix that indicates the format."""
 
     def head(self) -> bytes:
-        """The first bytes, whole lines if there are any."""
+        """Return the first bytes, whole lines if there are any."""
 
 
-def format_of(source: Begun, layout: Layout = Layout()) -> str:
-    """The format of a file: as asked, or by its first bytes, its name, its first line."""
+def format_of(source: HasHead, layout: Layout = Layout()) -> str:
+    """Return the format: as requested, or by first bytes, name or first line."""
     if layout.format is not None:
         suffix = "." + layout.format.lower().lstrip(".")
         if suffix not in FORMATS:
@@ -307,7 +311,7 @@ def format_of(source: Begun, layout: Layout = Layout()) -> str:
     if source.suffix in FORMATS:
         return FORMATS[source.suffix]
     first = next((line for line in head.splitlines() if line.strip()), b"").strip()
-    if re.match(rb"\s*(\[\s*)?\{", head):  # one JSON array, too: its reader says what is wrong
+    if re.match(rb"\s*(\[\s*)?\{", head):  # an array, too: the reader explains the error
         return "JSON lines"
     return "LIBSVM" if ENTRIES.match(first) else "CSV"
 
@@ -317,9 +321,9 @@ PACKED = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\xfd7zXZ\x00": "xz",
     b"PK\x03\x04": "zip",
-    b"PK\x05\x06": "zip",  # of nothing
+    b"PK\x05\x06": "zip",  # an empty zip file
 }
-BZ2 = (b"1AY&SY", b"\x17rE8P\x90")  # after BZh and a digit: data, or none
+BZ2 = (b"1AY&SY", b"\x17rE8P\x90")  # after BZh and a digit: with data, or empty
 UNPACKS = {
     "gzip": "gzip -dc",
     "zstd": "zstd -dc",
@@ -331,14 +335,14 @@ PACKED_SUFFIXES = (".gz", ".gzip", ".zst", ".zstd", ".bz2", ".xz", ".zip")
 
 
 def compression_of(first: bytes) -> str | None:
-    """How a file is compressed, by its first ten bytes."""
+    """Detect the compression from the first ten bytes."""
     if first.startswith(b"BZh") and first[4:10] in BZ2:
         return "bz2"
     return next((name for magic, name in PACKED.items() if first.startswith(magic)), None)
 
 
 def is_binary(head: bytes) -> bool:
-    """Return whether a file that begins so is not a table written as text.
+    """Check whether a file with this beginning is not a text table.
 
     Examples
     --------
@@ -349,49 +353,53 @@ def is_binary(head: bytes) -> bool:
     return is_known or (b"\0" in head[:FIRST] and not head.startswith((b"{", *MARKS)))
 
 
-def table_in(path: str, name: str) -> str:
-    """The file of a zip that holds its one table; refuses what has none or several."""
+def find_table_in_zip(path: str, name: str) -> str:
+    """Return the only table of a zip file; raise DataError if there is none or several."""
     try:
         with zipfile.ZipFile(path) as archive:
-            inside = [one for one in archive.infolist() if not _is_beside(one.filename)]
-    except (*UNREADABLE, ValueError) as trouble:
-        raise DataError(f"{name} is not a whole zip file: {str(trouble).rstrip('.')}.") from None
+            inside = [one for one in archive.infolist() if not _is_system_file(one.filename)]
+    except (*UNREADABLE, ValueError) as error:
+        raise DataError(f"{name} is not a whole zip file: {str(error).rstrip('.')}.") from None
     tables = inside
     if len(inside) != 1:
         tables = [one for one in inside if PurePosixPath(one.filename).suffix.lower() in FORMATS]
     if len(tables) != 1:
-        files = listed([one.filename for one in inside]) or "no file"
+        files = join_words([one.filename for one in inside]) or "no file"
         raise DataError(f"{name} holds {files}, not one table; extract the one that is meant.")
     if tables[0].flag_bits & 1:
         raise DataError(f"{name} is a zip file with a password; extract {tables[0].filename}.")
     return tables[0].filename
 
 
-def _is_beside(name: str) -> bool:
-    """Whether it is a folder, or what systems put beside the files that are meant."""
+def _is_system_file(name: str) -> bool:
+    """Check for folders and for files that operating systems add."""
     parts = PurePosixPath(name).parts
     hidden = not parts or parts[-1].startswith(".") or parts[-1] == "Thumbs.db"
     return name.endswith("/") or hidden or parts[0] == "__MACOSX"
 
 
 CGROUP = Path("/sys/fs/cgroup")
-LEAST, MOST = 1 << 18, 1 << 23  # bytes of a batch; larger ones leave the cache
-SHARE = 256  # a batch takes at most this part: several are held at once, and kernels compiled
+LEAST, MOST = 1 << 18, 1 << 23  # bytes per batch; larger batches exceed the cache
+SHARE = 256  # part of the free memory per batch; several are in memory at once
 
 
 def batch_bytes() -> int:
-    """How large a batch may be: a small part of what is free."""
+    """Return the maximum size of a batch: a small part of the free memory."""
     free = free_memory()
     return MOST if free is None else max(LEAST, min(MOST, free // SHARE))
 
 
 def free_memory() -> int | None:
-    """The bytes this process may still take: of the machine, its control group, its limits."""
-    known = [room for room in (_machine(), _group(), *_limits()) if room is not None]
+    """Return the bytes that the machine, control group and limits leave, or None."""
+    known = [
+        amount
+        for amount in (_machine_memory(), _group_memory(), *_limit_memory())
+        if amount is not None
+    ]
     return max(0, min(known)) if known else None
 
 
-def _machine() -> int | None:
+def _machine_memory() -> int | None:
     available = _fields("/proc/meminfo").get("MemAvailable")
     if available is not None:
         return 1024 * available
@@ -401,9 +409,9 @@ def _machine() -> int | None:
         return None
 
 
-def _group() -> int | None:
-    """What the control groups of this process allow; pages of files are given back on demand."""
-    rooms = []
+def _group_memory() -> int | None:
+    """Return what the control groups allow; cached pages of files count as free."""
+    left = []
     for line in _lines("/proc/self/cgroup"):
         _, kinds, name = [*line.split(":", 2), "", ""][:3]
         if kinds and "memory" not in kinds.split(","):
@@ -419,17 +427,17 @@ def _group() -> int | None:
             most, used = _number(place / limit), _number(place / usage)
             if most is not None and used is not None:
                 files = _fields(place / "memory.stat").get("inactive_file", 0)
-                rooms.append(most - used + files)
+                left.append(most - used + files)
             if place == top:
                 break
-    return min(rooms, default=None)
+    return min(left, default=None)
 
 
-def _limits() -> list[int]:
-    """What the limits on addresses and on data leave."""
+def _limit_memory() -> list[int]:
+    """Return what the limits on address space and data leave."""
     try:
         import resource
-    except ImportError:  # not on this system
+    except ImportError:  # not available on this system
         return []
     status = _fields("/proc/self/status")
     pairs = ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
@@ -452,3 +460,103 @@ def _fields(path: str | Path) -> dict[str, int]:
 def _number(path: Path) -> int | None:
     lines = _lines(path)
     return int(lines[0]) if lines and lines[0].isdigit() else None
+
+
+# Reading in other threads.
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+READY = 2  # items made in advance at most
+POLL_SECONDS = 0.05
+
+
+def read_in_background(
+    items: Iterable[T], ready: int = READY, idle: float | None = None
+) -> Iterator[T]:
+    """Yield items made by another thread, in order; its errors are raised here.
+
+    With `idle`, None comes after that many seconds without an item, and closing early does not wait
+    for the thread, which may itself be waiting for a line of a stream.
+
+    Examples
+    --------
+    >>> list(read_in_background(x * x for x in range(4)))
+    [0, 1, 4, 9]
+    """
+    made: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(ready)
+    enough = threading.Event()
+
+    def put(item: T | None, error: BaseException | None = None) -> bool:
+        while not enough.is_set():
+            try:
+                made.put((item, error), timeout=POLL_SECONDS)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def make() -> None:
+        try:
+            for item in items:
+                if not put(item):
+                    break
+            else:
+                put(None, StopIteration())
+        except BaseException as error:
+            put(None, error)
+        finally:
+            if isinstance(items, Generator):
+                items.close()  # in the thread that runs it
+
+    maker = threading.Thread(target=make, daemon=True)
+    maker.start()
+    try:
+        yield from _receive(made, maker, idle)
+    finally:
+        enough.set()
+        # The cleanup may run in that thread.
+        if idle is None and maker is not threading.current_thread():
+            maker.join()
+
+
+def _receive(made: queue.Queue[Any], maker: threading.Thread, idle: float | None) -> Iterator[Any]:
+    while True:
+        try:
+            item, error = made.get(timeout=idle or 1.0)
+        except queue.Empty:
+            if not maker.is_alive() and made.empty():
+                raise MemoryError("the thread that reads has died") from None
+            if idle is not None:
+                yield None
+            continue
+        if isinstance(error, StopIteration):
+            return
+        if error is not None:
+            raise error
+        yield item
+
+
+def map_in_threads(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
+    """Yield the results of `work` in the order of the items, one thread per core.
+
+    Examples
+    --------
+    >>> list(map_in_threads(lambda x: x * x, range(4)))
+    [0, 1, 4, 9]
+    """
+    threads = engine.cores()
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > threads:
+                    engine.wait_for((waiting[0],))
+                    yield waiting.popleft().result()
+            while waiting:
+                engine.wait_for((waiting[0],))
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -1,44 +1,62 @@
-"""The types of columns of text, decided from their cells: in a whole file as batch by batch."""
+"""Types of columns, decided from their text, and statistics of all their cells."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from rosenblatt.errors import BadCellError
-from rosenblatt.read.columns import decoded, nulled, plain
-from rosenblatt.tables import is_changed_text, large
+from rosenblatt.read.columns import (
+    DECIMALS,
+    Parsed,
+    Styles,
+    as_numbers,
+    as_text,
+    decode_text,
+    flatten,
+    is_text,
+    null_where,
+    split_entries,
+    unusable_content,
+)
+from rosenblatt.read.encoding import plain_labels
+from rosenblatt.tables import find_large, is_changed_text
 
-# What PyArrow takes as missing, and the question mark of the UCI collection.
+# PyArrow's words for missing values, and the question mark of the UCI collection.
 MISSING = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
     *("1.#QNAN", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "?"),
 )
-# The first of these that fits all cells of a column is its type; bytes are no UTF-8 text.
+# The type of a column is the first that fits all cells; bytes are not UTF-8 text.
 MOMENTS = (
     *(pa.date32(), pa.time32("s"), pa.timestamp("s"), pa.timestamp("ns")),
     *(pa.timestamp("s", "UTC"), pa.timestamp("ns", "UTC")),
 )
 TYPES = (pa.null(), pa.int64(), pa.bool_(), *MOMENTS, pa.float64(), pa.string(), pa.binary())
-FIRST = 100  # cells of a column, one of which is mostly not missing
-# By its first cell a column can be of these types, and of no others but text.
+FIRST = 100  # cells that are searched for a value before all are
+# The first cell limits a column to these types, and text.
 SHAPES = {
     r"[01]": (pa.int64(), pa.bool_(), pa.float64()),
     r"true|false": (pa.bool_(),),
     r"-?\d+": (pa.int64(), pa.float64()),
     r"\d+[-:].+": MOMENTS,
-    r"-?([\d.,]|inf|nan).*": (pa.float64(),),
+    r"[+-]?([\d.,]|inf|nan).*": (pa.float64(),),
 }
 SHAPES_OF_CELLS = [(re.compile(shape, re.IGNORECASE), kinds) for shape, kinds in SHAPES.items()]
-LONG = r"\d{16}"  # integers that may be rounded have at least as many digits
+LONG = r"\d{16}"  # integers with fewer digits are exact in float64
 
 
 class Types:
-    """The types that fit all cells so far of each column."""
+    """Types that fit all cells of each column so far."""
 
     def __init__(
         self, names: Sequence[str], decimal: str = ".", kinds: Sequence[Any] = TYPES
@@ -47,32 +65,32 @@ class Types:
         self.fitting = {name: tuple(kinds) for name in names}
 
     def add(self, batch: Any) -> None:
-        """Look at a batch of text, or of bytes that may be text."""
+        """Narrow the types down by a batch of text, or of bytes that may be text."""
         for name, kinds in self.fitting.items():
             cells = batch.column(name)
-            if (first := _first_written(cells)) is not None:
+            if (first := _first_value(cells)) is not None:
                 self.fitting[name] = tuple(
                     kind
                     for kind in possible_types(first)
-                    if kind in kinds and _converted(cells, kind, self.decimal) is not None
+                    if kind in kinds and _try_convert(cells, kind, self.decimal) is not None
                 )
 
     def found(self) -> dict[str, Any]:
-        """Return the type of each column."""
+        """Return the first fitting type of each column."""
         return {name: kinds[0] for name, kinds in self.fitting.items()}
 
 
-def typed(cells: Any, decimal: str) -> Any:
+def convert_to_best_type(cells: Any, decimal: str) -> Any:
     """Convert all cells of a column to the first type that fits them."""
-    first = _first_written(cells)
+    first = _first_value(cells)
     if first is None:
         return pa.nulls(len(cells))
-    found = (_converted(cells, kind, decimal) for kind in possible_types(first))
+    found = (_try_convert(cells, kind, decimal) for kind in possible_types(first))
     return next(column for column in found if column is not None)
 
 
 def possible_types(text: str) -> tuple[Any, ...]:
-    """Return the types that a column can have in which a cell is written so.
+    """Return the types that a column with this cell can have.
 
     Examples
     --------
@@ -86,7 +104,7 @@ def possible_types(text: str) -> tuple[Any, ...]:
 
 
 def convert(cells: Any, kind: Any, decimal: str = ".") -> Any:
-    """Convert text to a type, missing cells to null; raise ArrowInvalid if a cell does not fit.
+    """Convert text to a type, missing cells to null; raise ArrowInvalid if one does not fit.
 
     Where doubles would stand for other integers than are written, the cells stay text: whoever
     takes them as numbers can say which one it is.
@@ -94,18 +112,19 @@ def convert(cells: Any, kind: Any, decimal: str = ".") -> Any:
     if pa.types.is_binary(kind) or pa.types.is_string(kind):
         return cells.cast(kind)
     if pa.types.is_null(kind):
-        if _first_written(cells) is not None:
+        if _first_value(cells) is not None:
             raise pa.ArrowInvalid("not all cells are missing")
         return pa.nulls(len(cells))
-    try:  # as most columns are: nothing is missing, no blanks around cells
+    try:  # usually no cell is missing or has blanks
         found = _cast(cells, kind, decimal)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         found = None
     is_number = pa.types.is_float64(kind)
     if found is None or (is_number and pc.any(pc.is_nan(found)).as_py()):
         texts = pc.utf8_trim(cells.cast(pa.string()), " \t")
-        found = _cast(nulled(texts, MISSING), kind, decimal)
-    if is_number and any(len(large(part)) for part in _arrays(found)):
+        found = _cast(null_where(texts, MISSING), kind, decimal)
+    parts = found.chunks if isinstance(found, pa.ChunkedArray) else [found]
+    if is_number and any(len(find_large(part.to_numpy(zero_copy_only=False))) for part in parts):
         texts = cells.cast(pa.string())
         long = texts.filter(pc.match_substring_regex(texts, LONG))
         if any(map(is_changed_text, pc.unique(long).to_pylist())):
@@ -113,12 +132,22 @@ def convert(cells: Any, kind: Any, decimal: str = ".") -> Any:
     return found
 
 
+def read_numbers(cells: Any, decimal: str) -> Any:
+    """Convert text to doubles; null where a cell is missing or not a number."""
+    kind = pa.float64()
+    with suppress(pa.ArrowInvalid):  # usually no cell is missing or has blanks
+        return _cast(cells, kind, decimal)
+    with suppress(pa.ArrowInvalid):
+        return _cast(null_where(pc.utf8_trim(cells, " \t"), MISSING), kind, decimal)
+    return as_numbers(_with_points(cells, decimal))
+
+
 def convert_promised(cells: Any, kind: Any, decimal: str, name: str) -> Any:
-    """Convert the cells of a column; raise BadCellError on the first that is not of its type."""
+    """Convert a column; raise BadCellError for the first cell that does not fit."""
     try:
         return convert(cells, kind, decimal)
     except pa.ArrowInvalid:
-        cells = plain(decoded(cells, name))
+        cells = flatten(decode_text(cells, name))
         fine, end = 0, len(cells)  # the rows before `fine` fit, and one before `end` does not
         while end - fine > 1:
             half = (fine + end) // 2
@@ -130,8 +159,8 @@ def convert_promised(cells: Any, kind: Any, decimal: str, name: str) -> Any:
         raise BadCellError(fine, name, cells[fine].as_py().strip(" \t")) from None
 
 
-def _converted(cells: Any, kind: Any, decimal: str) -> Any:
-    """Return the cells in a type, None if they do not all fit it exactly."""
+def _try_convert(cells: Any, kind: Any, decimal: str) -> Any:
+    """Return the cells in a type, or None if they do not all fit it exactly."""
     try:
         found = convert(cells, kind, decimal)
     except pa.ArrowInvalid:
@@ -146,14 +175,19 @@ def _cast(cells: Any, kind: Any, decimal: str) -> Any:
         day = pa.scalar("1970-01-01T", cells.type)
         cells = pc.binary_join_element_wise(day, cells, pa.scalar("", cells.type))
         return cells.cast(pa.timestamp("s")).cast(kind)
-    if pa.types.is_float64(kind) and decimal != ".":
-        cells = pc.replace_substring(cells.cast(pa.string()), ".", " ")  # no decimal mark here
-        cells = pc.replace_substring(cells, decimal, ".")
-    return cells.cast(kind)
+    return (_with_points(cells, decimal) if pa.types.is_float64(kind) else cells).cast(kind)
 
 
-def _first_written(cells: Any) -> str | None:
-    """Return the first cell that is not missing, without blanks around it."""
+def _with_points(cells: Any, decimal: str) -> Any:
+    """Replace the decimal mark by a point; a point itself then makes a cell invalid."""
+    if decimal == ".":
+        return cells
+    cells = pc.replace_substring(cells.cast(pa.string()), ".", " ")
+    return pc.replace_substring(cells, decimal, ".")
+
+
+def _first_value(cells: Any) -> str | None:
+    """Return the first cell that is not missing, without surrounding blanks."""
     for part in (cells.slice(0, FIRST), cells.slice(FIRST)):
         if len(part) > FIRST:
             part = part.filter(pc.invert(pc.is_in(part, pa.array(MISSING).cast(part.type))))
@@ -165,6 +199,203 @@ def _first_written(cells: Any) -> str | None:
     return None
 
 
-def _arrays(cells: Any) -> list[Any]:
-    parts = cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]
-    return [part.to_numpy(zero_copy_only=False) for part in parts]
+# Statistics of all cells of a column.
+
+RUN = 1 << 16  # numbers are added in runs of this length, from the first row on
+PART = 1 << 13  # and within a run in parts, which fit in the cache
+MAX_KEPT = 1 << 18  # cells that are kept to detect duplicates
+MAX_LABELS = 1000  # distinct labels that are kept
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of one schema that can be iterated over several times."""
+
+    schema: Any
+    batches: Callable[[], Iterable[Any]]
+
+    @classmethod
+    def of(cls, table: Any) -> Rows:
+        """Create rows from a table in memory."""
+        return cls(table.schema, lambda: (table,))
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        names: list[str] = self.schema.names
+        return names
+
+    def parts(self) -> Iterator[Any]:
+        """Yield all rows in order, in parts of limited size."""
+        for batch in self.batches():
+            for start in range(0, batch.num_rows, RUN):
+                yield batch.slice(start, RUN)
+
+
+class Distinct:
+    """Distinct values, up to a maximum number; None for no maximum."""
+
+    def __init__(self, most: int | None) -> None:
+        self.most = most
+        self.values: dict[Any, None] = {}
+
+    @property
+    def many(self) -> bool:
+        """Whether there are more values than the maximum."""
+        return self.most is not None and len(self.values) > self.most
+
+    def add(self, values: Any) -> None:
+        """Add an Arrow array of distinct values."""
+        if not self.many:
+            most = len(values) if self.most is None else self.most + 1
+            new = values if len(values) <= most else values.slice(0, most)
+            self.values.update(dict.fromkeys(new.to_pylist()))
+
+
+class Different:
+    """Detects columns whose values are all different, such as names and ids."""
+
+    def __init__(self) -> None:
+        self.met, self.count, self.yes = pa.array([], pa.string()), 0, True
+
+    def add(self, texts: Any) -> None:
+        """Add the texts of more cells, ignoring missing values."""
+        if not self.yes or self.count == MAX_KEPT:
+            return
+        texts = texts.filter(pc.invert(pc.is_in(texts, pa.array(MISSING))))
+        texts = texts.slice(0, MAX_KEPT - self.count)
+        self.count += len(texts)
+        again = pc.any(pc.is_in(texts, self.met), min_count=0).as_py()
+        self.yes = not again and pc.count_distinct(texts).as_py() == len(texts)
+        self.met = pa.concat_arrays([self.met, texts]) if self.yes else self.met.slice(0, 0)
+
+
+class Moments:
+    """Mean and standard deviation, independent of how rows are split into batches."""
+
+    def __init__(self) -> None:
+        self.rest: NDArray[np.float64] = np.empty(0)
+        self.runs: list[tuple[int, float, float, int]] = []
+        self.low, self.high = math.inf, -math.inf
+
+    def add(self, numbers: NDArray[np.float64]) -> None:
+        """Add numbers, all of them finite."""
+        if len(numbers) == 0:
+            return
+        self.low = min(self.low, float(numbers.min()))
+        self.high = max(self.high, float(numbers.max()))
+        numbers = np.concatenate((self.rest, numbers)) if len(self.rest) else numbers
+        whole = len(numbers) // RUN * RUN
+        self.runs += [_run(numbers[i : i + RUN]) for i in range(0, whole, RUN)]
+        self.rest = numbers[whole:].copy()
+
+    def found(self) -> tuple[float, float]:
+        """Return mean and standard deviation; 1 in place of a deviation of zero."""
+        if not self.low < self.high:
+            return (self.low if math.isfinite(self.low) else 0.0), 1.0
+        runs = [*self.runs, _run(self.rest)] if len(self.rest) else self.runs
+        unit, count = max(e for *_, e in runs), sum(n for n, *_ in runs)
+        means = [math.ldexp(mean, e - unit) for _, mean, _, e in runs]
+        mean = math.fsum(run[0] * m for run, m in zip(runs, means, strict=True)) / count
+        squares = [math.ldexp(square, 2 * (e - unit)) for _, _, square, e in runs]
+        apart = [run[0] * (m - mean) ** 2 for run, m in zip(runs, means, strict=True)]
+        spread = math.ldexp(math.sqrt(math.fsum((*squares, *apart)) / count), unit)
+        return math.ldexp(mean, unit), spread if spread > 0 else 1.0
+
+
+def _run(numbers: NDArray[np.float64]) -> tuple[int, float, float, int]:
+    """Return count, mean and centered sum of squares, in units of 2^e against overflow."""
+    n, e = len(numbers), int(np.frexp(max(numbers.max(), -numbers.min()))[1])
+    parts = [numbers[i : i + PART] for i in range(0, n, PART)]
+    mean = math.fsum(float(_scaled(part, e).sum()) for part in parts) / n
+    squares = math.fsum(float(np.square(_scaled(part, e) - mean).sum()) for part in parts)
+    return n, mean, squares, e
+
+
+def _scaled(numbers: NDArray[np.float64], e: int) -> NDArray[np.float64]:
+    """Return numbers in units of 2^e; a multiplication is faster where 2^-e is a double."""
+    return numbers * 2.0**-e if abs(e) < 1000 else np.ldexp(numbers, -e)
+
+
+class Survey:
+    """Statistics of a column, from which its kind is decided.
+
+    `values` is the maximum number of distinct texts to keep (None: all), `may_be_target` whether
+    the column may be the target, `entries` whether cells are index:value.
+    """
+
+    def __init__(
+        self, kind: Any, values: int | None, may_be_target: bool, entries: bool = False
+    ) -> None:
+        self.type, self.entries = kind, entries
+        self.labels = Distinct(MAX_LABELS) if may_be_target and not unusable_content(kind) else None
+        self.values = Distinct(values)
+        self.moments = Moments()
+        self.styles, self.styled = Styles(), {decimal: Moments() for decimal in DECIMALS}
+        self.different = Different()
+        self.rows = self.valid = 0
+        self.written = self.meant = self.numeric = self.blanks = 0  # counts of text cells
+        self.indices: tuple[int, int] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all cells are missing."""
+        if self.valid == 0:
+            return True
+        return is_text(self.type) and not self.entries and self.meant == 0
+
+    def add(self, cells: Any, name: str) -> None:
+        """Add more cells of the column, in the order of the rows."""
+        try:
+            cells = decode_text(cells, name)
+            if self.entries:
+                self._add_entries(cells, name)
+        except BadCellError as bad:
+            bad.row += self.rows
+            raise
+        if not self.entries and not unusable_content(self.type):
+            if self.labels is not None and not self.labels.many:
+                self.labels.add(pc.unique(plain_labels(cells)).drop_null())
+            self._add_cells(cells)
+        self.rows += len(cells)
+        self.valid += len(cells) - cells.null_count
+
+    def _add_cells(self, cells: Any) -> None:
+        numeric = self.numeric
+        if is_text(self.type) or self.values.most != 0:
+            self._add_texts(cells)
+            self.different.add(as_text(cells))
+        if is_text(self.type) and self.numeric == numeric:
+            return
+        numbers = as_numbers(cells).to_numpy(zero_copy_only=False)
+        finite = np.isfinite(numbers)
+        self.moments.add(numbers if finite.all() else numbers[finite])
+
+    def _add_texts(self, cells: Any) -> None:
+        counted = pc.value_counts(as_text(cells))
+        texts, counts = counted.field("values"), counted.field("counts").to_numpy()
+        self.values.add(texts)
+        written = pc.not_equal(texts, "").to_numpy(zero_copy_only=False)
+        marks = pc.is_in(texts, pa.array(MISSING)).to_numpy(zero_copy_only=False)
+        numeric = as_numbers(texts).is_valid().to_numpy(zero_copy_only=False)
+        blanks = pc.count_substring_regex(texts, r"\s+").to_numpy()
+        if self.styles.add(texts, counts, numeric):
+            for decimal, moments in self.styled.items():
+                numbers = as_numbers(Parsed(as_text(cells), decimal).numbers)
+                numbers = numbers.to_numpy(zero_copy_only=False)
+                moments.add(numbers[np.isfinite(numbers)])
+        self.written += int(counts[written].sum())
+        self.meant += int(counts[~marks].sum())
+        self.numeric += int(counts[numeric].sum())
+        self.blanks += int((counts * blanks).sum())
+
+    def _add_entries(self, cells: Any, name: str) -> None:
+        try:
+            index = split_entries(cells, name)[0]
+        except BadCellError as bad:
+            self._add_entries(cells.slice(0, bad.row), name)  # there may be an earlier error
+            raise
+        if len(index):
+            low, high = int(index.min()), int(index.max())  # Python integers, for JSON
+            least, most = self.indices or (low, high)
+            self.indices = (min(least, low), max(most, high))

@@ -1,4 +1,4 @@
-"""The player in a notebook: Jupyter, marimo or VS Code, through anywidget (extra `widget`)."""
+"""The notebook widget, for Jupyter, marimo and VS Code (extra `widget`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rosenblatt.show.scene import Scene, scene_of
 from rosenblatt.show.story import Story, excerpt
 
 FOREVER = 2**62
-CORRECTIONS = 1000
+UPDATES = 1000
 # The marks of up to five labels, × ○ △ □ ◆, as paths that begin in their middle.
 SIGNS = {
     "no": "m-4-4l8 8m-8 0l8-8",
@@ -33,23 +33,24 @@ SIGNS = {
 
 
 def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
-    """Play a run of corrections in a notebook.
+    """Animate training in a notebook, update by update.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n, d)
-        The examples.
-    y : sequence of n answers
-        Two kinds of answer, of which the larger in sort order is ○, or up to five.
+        Training data.
+    y : sequence of n labels
+        Two to five different labels. Of two, the larger in sort order is drawn as ○.
     clf : Perceptron, PocketPerceptron, or a Pipeline that ends in one, optional
-        Fitted on them: the run to play. Without it PLA runs until it halts where a line answers
-        every example, and the pocket makes 1,000 corrections where none does.
+        Estimator fitted on X and y, whose training is shown. By default, PLA runs until it halts
+        if the data are separable; otherwise the pocket makes 1,000 updates.
 
     Returns
     -------
     anywidget.AnyWidget
-        With traits `t`, the moment shown, which can be set and observed, and `story`, all that is
-        drawn. Of very many examples or corrections it carries a part; `cuts` says which.
+        A widget with the traits `t`, the update that is shown, which can be set and observed, and
+        `story`, everything that is drawn. If there are very many examples or updates, it holds
+        some of them, and `cuts` says which.
 
     Examples
     --------
@@ -59,26 +60,26 @@ def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
     (0, 18)
     """
     kind = _kind()
-    story = _learnt(X, y) if clf is None else story_of(clf, X, y)
+    story = _train(X, y) if clf is None else story_of(clf, X, y)
     json, cuts = excerpt(story, names=RowNames.of(X))
     scene = scene_of(story.examples, story.run.hypothesis)
-    return kind(story=json, cuts=tuple(cuts), still=svg_of(scene), told=scene.facts.sentence())
+    return kind(story=json, cuts=tuple(cuts), still=svg_of(scene), told=scene.summary())
 
 
-def _learnt(X: Any, y: Any) -> Story:
-    """A run that suits the examples: PLA where it halts, else the pocket."""
+def _train(X: Any, y: Any) -> Story:
+    """Run PLA on separable data, and the pocket otherwise."""
     examples = JointExamples.from_arrays(X, y)
     verdict = separability_of(examples)
     if verdict:
         run: algorithms.Run = algorithms.pla(examples, budget=algorithms.Budget(FOREVER))
         return Story(examples, run, verdict, "pla", "cycle")
     rule = algorithms.Rule("random", rng=np.random.default_rng(0))
-    run = algorithms.pocket(examples, rule, algorithms.Budget(FOREVER, CORRECTIONS))
+    run = algorithms.pocket(examples, rule, algorithms.Budget(FOREVER, UPDATES))
     return Story(examples, run, verdict, "pocket", "random")
 
 
 def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:
-    """A scene as an SVG picture in the light colours of the player, for who can show no more."""
+    """Draw a scene as SVG, for viewers that cannot show the widget."""
     box, line = scene.box, scene.line
     (left, bottom), _, (right, top), _ = box
 
@@ -112,10 +113,10 @@ def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:
 
 
 def still_html(svg: str, told: str, mark: str) -> str:
-    """A picture that stands before a player, and for it where none comes alive.
+    """Return a static picture that the widget replaces when it is loaded.
 
-    An image is safe, so it is shown in notebooks that are not trusted, too; what JupyterLab says
-    of a player that it cannot find is not shown beside it.
+    Notebooks that are not trusted show images but no widgets. JupyterLab's message about a missing
+    widget is hidden.
     """
     source = base64.b64encode(svg.encode()).decode("ascii")
     gone = f".jp-OutputArea-child:has(.{mark}) + .jp-OutputArea-child"
@@ -127,7 +128,7 @@ def still_html(svg: str, told: str, mark: str) -> str:
 
 @functools.cache
 def _kind() -> Any:
-    """The class of the widget, made when the first is wanted: anywidget is an extra."""
+    """Create the widget class; anywidget, an optional dependency, is imported here."""
     try:
         import anywidget
         import traitlets
@@ -137,7 +138,7 @@ def _kind() -> Any:
         ) from error
 
     class PlayerWidget(anywidget.AnyWidget):  # type: ignore[misc]
-        """The player with a story."""
+        """The player of a story."""
 
         _esm = player_script("widget.js")
         _style = traitlets.Unicode(widget_style()).tag(sync=True)
@@ -153,13 +154,13 @@ def _kind() -> Any:
             return f"rosenblatt-{secrets.token_hex(8)}"
 
         def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-            """Add a sentence for who can show no widget."""
+            """Add a sentence for viewers that cannot show widgets."""
             bundle: Any = super()._repr_mimebundle_(**kwargs)
             data, more = bundle
             return {**data, "text/plain": self.told}, more
 
         def _ipython_display_(self) -> None:
-            """Show the picture that a saved notebook keeps, and then the player in its place."""
+            """Display the picture that a saved notebook keeps, and then the player in its place."""
             from IPython.display import display
 
             show: Any = display
@@ -172,7 +173,7 @@ def _kind() -> Any:
         def _in_the_run(self, proposal: Any) -> int:
             last = self.story.get("corrections", 0)
             if not 0 <= proposal["value"] <= last:
-                raise ValueError(f"t is {proposal['value']}; this run has t from 0 to {last}.")
+                raise ValueError(f"t is {proposal['value']}, but must be from 0 to {last}.")
             return int(proposal["value"])
 
     return PlayerWidget

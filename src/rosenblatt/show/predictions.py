@@ -1,4 +1,4 @@
-"""Predictions: tables of rows with answers and reasons, counted and written batch by batch."""
+"""Predictions: rows with predicted labels and reasons, counted and written in batches."""
 
 from __future__ import annotations
 
@@ -16,21 +16,28 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from rosenblatt.accuracy import Accuracy, told_accuracy
-from rosenblatt.clock import Watcher
+from rosenblatt.accuracy import Accuracy, accuracy_lines
+from rosenblatt.clock import Reporter
 from rosenblatt.errors import BadCellError, UsageError
 from rosenblatt.files import replacing
 from rosenblatt.hypothesis import JointHypothesis
 from rosenblatt.messages import Message, Parameter
 from rosenblatt.model import Model
 from rosenblatt.read.columns import Number, is_bytes
-from rosenblatt.read.data import read_alike, told_where
-from rosenblatt.read.encoding import Unseen
-from rosenblatt.read.source import Layout, Source, format_of, numbered
-from rosenblatt.words import as_written, column_called, counted, json_text, listed, shown_bytes
+from rosenblatt.read.data import locate_errors, read_uniform_batches
+from rosenblatt.read.encoding import UnseenCategories
+from rosenblatt.read.source import Layout, Source, format_of, number_columns
+from rosenblatt.text import (
+    cell_to_text,
+    dump_json,
+    join_words,
+    plural,
+    quote_column,
+    sanitize_lines,
+)
 
-FEW = 1 << 14  # rows that are answered at a time
-MOST = 3  # reasons
+BATCH_ROWS = 1 << 14  # rows predicted at a time
+REASONS = 3  # per row
 ADVICE = Message("Give ", Parameter("missing", "empty"), ", or ", Parameter("missing", "mean"), ".")
 ENDS = {
     ".csv": "csv",
@@ -44,16 +51,16 @@ ENDS = {
 
 @contextmanager
 def open_writer(path: str | None, to: str | None) -> Iterator[Callable[[Any], None]]:
-    """A function that writes tables of one schema, one after the other.
+    """Yield a function that writes tables of one schema, one after the other.
 
-    A file is replaced once it is complete; without a path it is standard output. The end of the
-    path tells the format where `to` does not.
+    A file is replaced once it is complete; without a path, rows go to standard output. Without
+    `to`, the suffix of the path decides the format.
     """
     is_file = path is not None and path != "-"
     kind = to or (ENDS.get(Path(path).suffix.lower()) if is_file and path else "csv")
     if kind is None:
         raise UsageError(
-            f"{path}: the name does not tell the format; give ",
+            f"{path}: the file name has no known suffix; give ",
             Parameter("to", "csv"),
             ", for example.",
         )
@@ -63,17 +70,19 @@ def open_writer(path: str | None, to: str | None) -> Iterator[Callable[[Any], No
         return
     if kind == "parquet" and sys.stdout.isatty():
         raise UsageError(
-            "Parquet is not for a terminal; give ", Parameter("output", example="FILE"), "."
+            "Parquet cannot be written to a terminal; give ",
+            Parameter("output", example="FILE"),
+            ".",
         )
     with _writing(kind, _Terminal() if sys.stdout.isatty() else sys.stdout.buffer) as write:
         yield write
 
 
 class _Terminal:
-    """Standard output where a person reads it: no cell of a table moves the cursor."""
+    """Standard output to a terminal, with control characters escaped."""
 
     def write(self, rows: Any) -> None:
-        sys.stdout.buffer.write(shown_bytes(bytes(rows)))
+        sys.stdout.buffer.write(sanitize_lines(bytes(rows)))
 
     def flush(self) -> None:
         sys.stdout.buffer.flush()
@@ -93,7 +102,7 @@ def _writing(kind: str, file: Any) -> Iterator[Callable[[Any], None]]:
         yield write
     except BaseException:
         if writer is not None:
-            with suppress(Exception):  # what was written so far is thrown away
+            with suppress(Exception):  # the incomplete file is discarded
                 writer.close()
         raise
     if writer is not None:
@@ -102,22 +111,22 @@ def _writing(kind: str, file: Any) -> Iterator[Callable[[Any], None]]:
 
 
 class JsonTables:
-    """JSON lines, one object a row."""
+    """Writes JSON lines, one object per row."""
 
     def __init__(self, file: IO[bytes], schema: Any) -> None:
         self.file, self.schema = file, schema
 
     def write(self, table: Any) -> None:
         """Write the rows of a table."""
-        lines = (json_text(row) + "\n" for row in table.to_pylist())
+        lines = (dump_json(row) + "\n" for row in table.to_pylist())
         self.file.write("".join(lines).encode())
 
     def close(self) -> None:
-        """Nothing is left."""
+        """Do nothing: all rows are written."""
 
 
 class CsvTables(JsonTables):
-    """CSV through PyArrow; floats are written so that they read back to the last bit."""
+    """Writes CSV with PyArrow; floats read back to the last bit."""
 
     def __init__(self, file: IO[bytes], schema: Any) -> None:
         super().__init__(file, schema)
@@ -126,7 +135,7 @@ class CsvTables(JsonTables):
         file.write(line.getvalue().encode())
 
     def write(self, table: Any) -> None:
-        """Write the rows of a table, with quotes only where some cell needs them."""
+        """Write the rows of a table, with quotes only if some cell needs them."""
         table = pa.table({name: _flat(table.column(name)) for name in table.column_names})
         sink = pa.BufferOutputStream()
         try:
@@ -138,16 +147,16 @@ class CsvTables(JsonTables):
 
 
 def _flat(column: Any) -> Any:
-    """A column as text where CSV has no other way: lists and objects as JSON, bytes as text."""
-    write = json_text if pa.types.is_nested(column.type) else as_written
-    if write is as_written and not is_bytes(column.type):
+    """Convert lists and objects to JSON text and bytes to text; return others unchanged."""
+    write = dump_json if pa.types.is_nested(column.type) else cell_to_text
+    if write is cell_to_text and not is_bytes(column.type):
         return column
     texts = [None if cell is None else write(cell) for cell in column.to_pylist()]
     return pa.array(texts, pa.string())
 
 
 class ParquetTables:
-    """Parquet through PyArrow, a row group a few batches."""
+    """Writes Parquet with PyArrow; a row group holds several batches."""
 
     def __init__(self, file: IO[bytes], schema: Any) -> None:
         import pyarrow.parquet as pq
@@ -163,7 +172,7 @@ class ParquetTables:
             self._flush()
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the remaining rows."""
         self._flush()
         self.writer.close()
 
@@ -177,11 +186,11 @@ WRITERS: dict[str, Any] = {"csv": CsvTables, "parquet": ParquetTables, "jsonl": 
 
 
 class Reasons:
-    """Says the three strongest reasons for a model's answers.
+    """Names the features that contributed most to a prediction.
 
-    A number pushes by weight × (value - mean of the rows learnt from); a category or a word
-    by its weight, times how often it comes. Of more than two labels, weights are those of the
-    answer less those of the label with the next score.
+    A number contributes weight × (value - training mean); a category or a word contributes its
+    weight times its count. With more than two labels, the weights are those of the predicted label
+    minus those of the label with the second-highest score.
     """
 
     def __init__(self, model: Model) -> None:
@@ -195,43 +204,43 @@ class Reasons:
         self.centre, self.is_number = np.repeat(means, widths), np.repeat(numbers, widths)
 
     def of(self, X: Any) -> list[str]:
-        """The reasons of each row of numbers, as text."""
+        """Return the reasons of each encoded row as text."""
         h, n = self.hypothesis, X.shape[0]
         pairs, over = (
             self._pairs(h, X) if isinstance(h, JointHypothesis) else ([None] * n, [""] * n)
         )
         if not isinstance(X, np.ndarray):
-            told = [self._sparse(X[[row]], self._weights(pairs[row])) for row in range(n)]
+            reasons = [self._sparse(X[[row]], self._weights(pairs[row])) for row in range(n)]
         else:
             weights = np.reshape([self._weights(pair) for pair in pairs], X.shape)
             with np.errstate(all="ignore"):
                 pushes = (X - self.centre) * weights
-            strongest = np.argsort(-np.abs(pushes), axis=1, kind="stable")[:, :MOST]
-            told = [self._told(*row) for row in zip(X, pushes, strongest, strict=True)]
-        return [first + reasons for first, reasons in zip(over, told, strict=True)]
+            strongest = np.argsort(-np.abs(pushes), axis=1, kind="stable")[:, :REASONS]
+            reasons = [self._join(*row) for row in zip(X, pushes, strongest, strict=True)]
+        return [first + text for first, text in zip(over, reasons, strict=True)]
 
     def _pairs(self, h: JointHypothesis, X: Any) -> tuple[list[Any], list[str]]:
-        """The answer and the next label of each row, of more than two labels, and that in words."""
-        answers = h.answers(X)
+        """Return predicted and second-best label of each row, as codes and in words."""
+        answers = h.predict_codes(X)
         rivals = h.lead(h.scores(X), answers)[1]
         over = [f"over {self.labels[r]}: " for r in rivals]
         return list(zip(answers, rivals, strict=True)), over
 
     def _weights(self, pair: tuple[int, int] | None) -> NDArray[np.float64]:
-        """The weights that decided about a row."""
+        """Return the weights that decided a row."""
         w = self.hypothesis.w
         return np.asarray(w[1:] if pair is None else w[pair[0], 1:] - w[pair[1], 1:])
 
     def _sparse(self, row: Any, weights: NDArray[np.float64]) -> str:
-        """Only what is in the row can push, numbers that are zero aside."""
+        """Return the reasons of a sparse row: only its entries and numbers contribute."""
         at = np.union1d(row.indices, np.flatnonzero(self.is_number))
         x = np.zeros(len(self.names))
         x[row.indices] = row.data
         with np.errstate(all="ignore"):
             push = (x - self.centre) * weights
-        return self._told(x, push, at[np.argsort(-np.abs(push[at]), kind="stable")][:MOST])
+        return self._join(x, push, at[np.argsort(-np.abs(push[at]), kind="stable")][:REASONS])
 
-    def _told(self, x: Any, push: Any, top: Any) -> str:
+    def _join(self, x: Any, push: Any, top: Any) -> str:
         return "; ".join(
             f"{self.names[i]}{f' {x[i]:g}' if self.is_number[i] else ''} ({push[i]:+.3g})"
             for i in top
@@ -239,26 +248,26 @@ class Reasons:
         )
 
 
-def answered(
+def predict_batches(
     model: Model, source: Source, layout: Layout, more: tuple[bool, bool]
 ) -> Iterator[tuple[Any, NDArray[Any]]]:
-    """Each batch with its answer and score columns, and the answers as y has them.
+    """Yield each batch with columns for prediction and score, and the codes of the labels.
 
-    More columns are the reasons of each row and the scores of all labels.
+    `more` adds the reasons of each row and the scores of all labels.
     """
     explain, scores = more
     reasons = Reasons(model) if explain else None
     layout, done = _known_layout(model, source, layout), 0
-    with told_where(source, layout, 0, ADVICE):
-        for batch in read_alike(source, layout):
-            for start in range(0, max(batch.num_rows, 1), FEW):
-                part = batch.slice(start, FEW)
-                with told_where(source, layout, done, ADVICE):
-                    yield _answer(model, part, source.name, (reasons, scores))
+    with locate_errors(source, layout, 0, ADVICE):
+        for batch in read_uniform_batches(source, layout):
+            for start in range(0, max(batch.num_rows, 1), BATCH_ROWS):
+                part = batch.slice(start, BATCH_ROWS)
+                with locate_errors(source, layout, done, ADVICE):
+                    yield _predict(model, part, source.name, (reasons, scores))
                 done += part.num_rows
 
 
-def _answer(
+def _predict(
     model: Model, batch: Any, name: str, more: tuple[Reasons | None, bool]
 ) -> tuple[Any, NDArray[Any]]:
     found, (reasons, every), h = model.encoding.encode(batch, name), more, model.hypothesis
@@ -266,10 +275,10 @@ def _answer(
     y, scores = np.full(n, none, dtype=np.intp), np.full((n, *model.weights_.shape[:-1]), np.nan)
     if len(found.rows):
         scores[found.rows] = h.scores(found.X)
-        y[found.rows] = h.answers(found.X)
+        y[found.rows] = h.predict_codes(found.X)
     columns = {column: batch.column(column) for column in batch.schema.names}
     gaps = y == none
-    columns[_free("answer", columns)] = _labels(model, y)
+    columns[_free("prediction", columns)] = _labels(model, y)
     ahead = h.lead(scores, y)[0] if isinstance(h, JointHypothesis) else scores
     columns[_free("score", columns)] = pa.array(ahead, mask=gaps)
     if every and scores.ndim > 1:
@@ -289,36 +298,36 @@ def _labels(model: Model, y: NDArray[np.intp]) -> Any:
 
 
 def _free(name: str, taken: dict[str, Any]) -> str:
-    """A column name that the file does not have yet."""
+    """Return a column name that the file does not have yet."""
     while name in taken:
-        name = f"predicted {name}" if not name.startswith("predicted ") else name + "_"
+        name += "_"
     return name
 
 
 def _known_layout(model: Model, source: Source, layout: Layout) -> Layout:
-    """What the model knows of the file: the types of its columns, and names if it has none."""
+    """Add what the model knows about the file: types and, without a header, names."""
     types = model.encoding.types(strict=layout.decimal == ",")
     names = None
     if model.width is not None and format_of(source, layout) == "CSV":
-        names = numbered(model.width)
+        columns = number_columns(model.width)
+        names = [name for name in columns if name != model.answers.column]
         layout = replace(layout, header=False if layout.header is None else layout.header)
-        names.remove(model.answers.column)
     return replace(layout, types=types, names=None if names is None else tuple(names))
 
 
-class AnswerCounts:
-    """Counts answers as they go by, and those that were right where the rows say so."""
+class PredictionCounts:
+    """Counts predictions, and correct ones if the rows have labels."""
 
     def __init__(self, model: Model) -> None:
         self.answers = model.answers
         self.labels = model.answers.spellings
         self.rows, self.empty, self.strange = 0, 0, 0
         self.counts = np.zeros(len(self.labels), dtype=np.intp)
-        self.accuracy = Accuracy.none(len(self.labels))
-        self.unseen, self.tested = Unseen(model.encoding), True
+        self.accuracy = Accuracy.empty(len(self.labels))
+        self.unseen, self.tested = UnseenCategories(model.encoding), True
 
     def of(self, batches: Iterator[tuple[Any, NDArray[Any]]]) -> Iterator[Any]:
-        """The tables, each counted as it passes."""
+        """Yield the tables and count them."""
         for batch, y in batches:
             there = y[y != self.answers.none]
             self.rows += len(y)
@@ -336,41 +345,44 @@ class AnswerCounts:
             return
         try:
             y, strange = self.answers.read(batch.column(column))
-        except (BadCellError, pa.ArrowException):  # then none is: the model does not need them
-            self.tested, self.strange, self.accuracy = False, 0, Accuracy.none(len(self.labels))
+        except (
+            BadCellError,
+            pa.ArrowException,
+        ):  # predictions do not need these labels, so none is tested
+            self.tested, self.strange, self.accuracy = False, 0, Accuracy.empty(len(self.labels))
             return
-        self.accuracy += Accuracy.of_answers(y, answers, len(self.labels))
+        self.accuracy += Accuracy.of_predictions(y, answers, len(self.labels))
         self.strange += int(np.count_nonzero(strange))
 
-    def tell(self, watcher: Watcher) -> None:
-        """Say what a person should know beside the answers."""
+    def report(self, reporter: Reporter) -> None:
+        """Report missing values, unseen categories and the accuracy."""
         if self.empty:
-            watcher.note(f"{counted(self.empty, 'row')} without an answer: a number is missing.")
+            reporter.note(f"{plural(self.empty, 'row')} without a prediction: a number is missing.")
         for sentence in self.unseen.sentences():
-            watcher.note(sentence)
+            reporter.note(sentence)
         if self.strange:
             neither = "none of the labels"
             if len(self.labels) == 2:
                 neither = 'neither "{}" nor "{}"'.format(*self.labels)
-            where = column_called(self.answers.column)
-            watcher.note(f"{counted(self.strange, 'row')} with {neither} in {where}: not tested.")
-        if self.accuracy.total:
-            where = f"{counted(self.accuracy.total, 'row')} with an answer in the file"
+            where = quote_column(self.answers.column)
+            reporter.note(f"{plural(self.strange, 'row')} with {neither} in {where}; not tested.")
+        if self.accuracy.rows:
+            where = f"{plural(self.accuracy.rows, 'row')} with a label in the file"
             told = self.accuracy.sentence(where)
-            for what, text in told_accuracy(told, self.accuracy, self.answers):
-                watcher.step(what, text)
+            for what, text in accuracy_lines(told, self.accuracy, self.answers):
+                reporter.step(what, text)
 
     def summary(self) -> dict[str, Any]:
-        """The counts as JSON."""
+        """Return the counts as JSON."""
         return {
             "rows_read": self.rows,
-            "answers": dict(zip(self.labels, self.counts.tolist(), strict=True)),
-            "without_answer": self.empty,
-            "accuracy": self.accuracy.to_json() if self.accuracy.total else None,
+            "predictions": dict(zip(self.labels, self.counts.tolist(), strict=True)),
+            "without_prediction": self.empty,
+            "accuracy": self.accuracy.to_json() if self.accuracy.rows else None,
             "unseen": self.unseen.to_json(),
         }
 
     def sentence(self) -> str:
-        """The counts in words."""
+        """Return the counts in words."""
         parts = [f"{n:,} {label}" for label, n in zip(self.labels, self.counts, strict=True)]
-        return f"{counted(self.rows, 'row')}, {listed(parts)}"
+        return f"{plural(self.rows, 'row')}, {join_words(parts)}"

@@ -1,9 +1,9 @@
-"""Regions: the parts of a picture in which a label is answered, and the lines between them."""
+"""Half-planes, regions of several labels and the lines between them, clipped to a picture."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ Polygon = list[tuple[float, float]]  # its corners, in order around it
 
 
 def clip(polygon: Polygon, w: Iterable[float]) -> Polygon:
-    """The part of a convex polygon where w·x ≥ 0, for tall weights w of the plane.
+    """Return the part of a convex polygon where w·x ≥ 0, for augmented weights w.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def clip(polygon: Polygon, w: Iterable[float]) -> Polygon:
 
 
 def area(polygon: Polygon) -> float:
-    """The shoelace formula.
+    """Return the area of a polygon by the shoelace formula.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def area(polygon: Polygon) -> float:
 
 @dataclass(frozen=True)
 class Boundary:
-    """Where a score a·x1 + b·x2 + c is zero; its positive side answers yes."""
+    """The line where a score a·x1 + b·x2 + c is zero; its positive side is predicted +1."""
 
     a: float
     b: float
@@ -54,21 +54,25 @@ class Boundary:
 
     @property
     def size(self) -> float:
-        """The length of (a, b); 0 where the score is the same everywhere."""
+        """Return the length of (a, b), which is 0 if the score is the same everywhere."""
         return float(np.hypot(self.a, self.b))
 
     @property
-    def says(self) -> bool:
-        """Whether any score is not zero."""
+    def is_nonzero(self) -> bool:
+        """Check whether any coefficient is not zero."""
         return bool(self.size or self.c)
 
-    def side(self, box: Polygon, above: float, sign: int = 1) -> Polygon:
-        """The part of a box at least `above` from the line, on its positive or negative side."""
-        line = self.moved(above, sign)
+    def moved(self, distance: float, sign: int = 1) -> Boundary:
+        """Return the line moved to one side, which becomes its positive side."""
+        return Boundary(sign * self.a, sign * self.b, sign * self.c - distance * self.size)
+
+    def side(self, box: Polygon, distance: float, sign: int = 1) -> Polygon:
+        """Return the part of a box on one side of the line, at least a distance away."""
+        line = self.moved(distance, sign)
         return clip(box, (line.c, line.a, line.b))
 
     def ends(self, box: Polygon) -> Polygon:
-        """Where the line enters and leaves a box; nothing where it passes by."""
+        """Return the points where the line enters and leaves a box, or none if it misses it."""
         if not self.size or not box:
             return []
         corners = self.side(box, 0.0)
@@ -76,23 +80,19 @@ class Boundary:
         on = [(x, y) for x, y in corners if abs(self.a * x + self.b * y + self.c) <= nearest]
         return [min(on), max(on)] if len(on) > 1 else []
 
-    def moved(self, above: float, sign: int = 1) -> Boundary:
-        """The line so far on its positive or negative side, with that side as its positive one."""
-        return Boundary(sign * self.a, sign * self.b, sign * self.c - above * self.size)
+    def parts(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
+        """Return the negative and the positive part of a box, at a distance from the line."""
+        return [self.side(box, distance, sign) for sign in (-1, 1)] if self.is_nonzero else []
 
-    def parts(self, box: Polygon, above: float = 0.0) -> list[Polygon]:
-        """The parts of a box that are no and yes, at least `above` from the line."""
-        return [self.side(box, above, sign) for sign in (-1, 1)] if self.says else []
-
-    def edges(self, box: Polygon, above: float = 0.0) -> list[Polygon]:
-        """Where these parts end within the box."""
-        lines = (self.moved(above), self.moved(above, -1)) if above else (self,)
+    def edges(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
+        """Return the line segments that bound these parts inside the box."""
+        lines = (self.moved(distance), self.moved(distance, -1)) if distance else (self,)
         return [ends for line in lines if (ends := line.ends(box))]
 
 
 @dataclass(frozen=True)
 class Regions:
-    """Where each of K labels has the highest score: convex parts of the plane.
+    """The convex parts of the plane in which each of K labels has the highest score.
 
     Examples
     --------
@@ -104,36 +104,38 @@ class Regions:
     [[(0.0, -1.0), (0.0, 1.0)]]
     """
 
-    planes: tuple[Boundary, ...]  # the score of each label, but for what all have in common
-    last: bool = False  # whether equal scores are the last label's, not the first's
+    planes: tuple[Boundary, ...]  # the score of each label, up to a common term
+    last: bool = False  # whether the last label wins a tie, not the first
 
     @property
-    def says(self) -> bool:
-        """Whether any two scores differ."""
+    def is_nonzero(self) -> bool:
+        """Check whether any two scores differ."""
         return any(plane != self.planes[0] for plane in self.planes)
 
-    def parts(self, box: Polygon, above: float = 0.0) -> list[Polygon]:
-        """The region of each label within a box, at least `above` from all others."""
-        return [self._part(k, box, above) for k in range(len(self.planes))] if self.says else []
-
-    def edges(self, box: Polygon, above: float = 0.0) -> list[Polygon]:
-        """Where these regions end within the box."""
-        parts = self.parts(box, above)
-        pairs = itertools.permutations if above else itertools.combinations
-        lines = ((parts[k], self.between(k, r)) for k, r in pairs(range(len(parts)), 2))
-        return [ends for part, line in lines if (ends := line.moved(above).ends(part))]
-
     def between(self, k: int, r: int) -> Boundary:
-        """The line between two labels, on whose positive side the first has the higher score."""
+        """Return the line between two labels; the first scores higher on its positive side."""
         one, other = self.planes[k], self.planes[r]
         return Boundary(one.a - other.a, one.b - other.b, one.c - other.c)
 
-    def _part(self, k: int, box: Polygon, above: float) -> Polygon:
-        for r, line in self._lines(k):
-            if not line.says and (r > k) == self.last:
-                return []
-            box = line.side(box, above)
-        return box
+    def parts(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
+        """Return the region of each label in a box, at a distance from all other regions."""
+        if not self.is_nonzero:
+            return []
+        labels, parts = range(len(self.planes)), []
+        for k in labels:
+            part = box
+            for r in labels:
+                if r == k:
+                    continue
+                line = self.between(k, r)
+                loses_ties = not line.is_nonzero and (r > k) == self.last
+                part = [] if loses_ties else line.side(part, distance)
+            parts.append(part)
+        return parts
 
-    def _lines(self, k: int) -> Iterator[tuple[int, Boundary]]:
-        return ((r, self.between(k, r)) for r in range(len(self.planes)) if r != k)
+    def edges(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
+        """Return the line segments that bound these regions inside the box."""
+        parts = self.parts(box, distance)
+        pairs = itertools.permutations if distance else itertools.combinations
+        lines = ((parts[k], self.between(k, r)) for k, r in pairs(range(len(parts)), 2))
+        return [ends for part, line in lines if (ends := line.moved(distance).ends(part))]

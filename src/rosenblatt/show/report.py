@@ -1,6 +1,6 @@
-"""The report: one self-contained page with the verdict, the run to play, weights and mistakes.
+"""The report: one self-contained HTML page with verdict, training, weights and mistakes.
 
-What it looks like is in ``report.html.j2``; its pictures are drawn by the player's modules.
+The template is ``report.html.j2``; the pictures are drawn by the player's JavaScript.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.evidence.verdicts import Separability, verdict_lines
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.evidence.verdicts import Separability, describe_verdict
+from rosenblatt.examples import Examples
 from rosenblatt.files import write_text
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final
@@ -29,40 +29,40 @@ from rosenblatt.show.fitted import examples_of, hypothesis_of, story_of
 from rosenblatt.show.page.assets import player_script, player_style
 from rosenblatt.show.scene import DRAWABLE, Scene, clearances, scene_of
 from rosenblatt.show.story import Story, excerpt
-from rosenblatt.trace import Trace
-from rosenblatt.words import (
+from rosenblatt.text import (
     PROVES,
     PROVES_OF_LABELS,
-    confused,
-    counted,
-    listed,
-    rule_sentence,
-    shown,
-    whole,
+    describe_confusion,
+    describe_rule,
+    floor_bound,
+    join_words,
+    plural,
+    sanitize,
 )
+from rosenblatt.trace import Trace
 
 if TYPE_CHECKING:
     from rosenblatt.accuracy import Accuracy
     from rosenblatt.solve import Result
 
-GENERATOR = '<meta name="generator" content="rosenblatt">'  # by which it is known as ours
+GENERATOR = '<meta name="generator" content="rosenblatt">'  # marks files that may be overwritten
 MOST_FEATURES = 40
 MARKS = "×○△□◆"  # of labels in a picture
-MOST_TOLD = 30  # labels one by one
+MOST_LABELS = 30  # that have a table of weights
 MOST_MISTAKES = 50
 SOME_FEATURES = 6
-LONGEST_PROOF = 200_000  # letters
-BARS = 40  # an even number: none reaches over 0, where mistakes begin
+LONGEST_PROOF = 200_000  # characters
+BARS = 40  # even, so that no bar contains both sides of 0
 
 
 @dataclass(frozen=True)
 class Report:
-    """A page that needs no server and no network.
+    """A self-contained HTML page.
 
     Parameters
     ----------
     html : str
-        All of it.
+        The whole page.
 
     Examples
     --------
@@ -76,17 +76,17 @@ class Report:
     html: str
 
     def save(self, path: str | Path) -> None:
-        """Write the page, whole or not at all.
+        """Write the page to a file, atomically.
 
         Parameters
         ----------
         path : path
-            Where to; any browser opens it.
+            File to write, or to replace.
         """
         write_text(path, self.html)
 
     def __repr__(self) -> str:
-        return f"<Report: {len(self.html) // 1000:,} kB of HTML; save(path) writes it>"
+        return f"<Report: {len(self.html) // 1000:,} kB of HTML; write it with save(path)>"
 
     def _repr_html_(self) -> str:
         inside = escape(self.html, quote=True)
@@ -97,91 +97,91 @@ class Report:
 
     @classmethod
     def of(cls, result: Result) -> Report:
-        """The report of what `rosenblatt.learn` found.
+        """Create the report of a result of `rosenblatt.learn`.
 
         Parameters
         ----------
         result : Result
-            All that it tells.
+            The result to show.
         """
         data, o, answer = result.data, result.outcome, result.decided.answer
-        assert o.learnt_from is not None
-        # Multipliers that sum to 0 do so on scaled columns too; a line does not stay the same.
+        assert o.trained_on is not None
+        # Multipliers of a conflict also hold for scaled columns; weights do not.
         blocked = None if answer or answer.proof is None else replace(answer, weights=None)
-        story = Story(o.learnt_from, o.run, o.widest or blocked, *o.played)
-        labels = listed(result.labels, joint="or")
-        title = f"Answering {data.plan.answers.column or 'rows'}: {labels}"
+        story = Story(o.trained_on, o.run, o.widest or blocked, *o.played)
+        labels = join_words(result.labels, joint="or")
+        title = f"Predicting {data.plan.target.column or 'labels'}: {labels}"
         known = answer, story, data.row_names(), result.accuracy
         return _page(Findings(title, result.facts(), data.examples, result.hypothesis, *known))
 
 
 def report(clf: Any, X: Any, y: Any) -> Report:
-    """One self-contained page about a fitted estimator and its examples.
+    """Create a self-contained HTML page about a fitted estimator and its data.
 
-    It has the verdict and what it proves, the run to be played correction by correction, the
-    squeeze of the convergence proof, the margins, the weights and the mistakes. Of very many
-    examples or corrections it carries a part, and says so.
+    The page shows the verdict and its proof, an animation of the training, the bounds of the
+    convergence proof, the margins, the weights and the mistakes. If there are very many examples
+    or updates, it shows some of them and says so.
 
     Parameters
     ----------
     clf : Perceptron, PocketPerceptron, FewestMistakes, any linear classifier, or a Pipeline
-        Fitted; of a pipeline the last step, on what the others make of X.
+        Fitted estimator. For a pipeline, the last step is shown on the transformed X.
     X : array, sparse matrix or frame of shape (n, d)
-        What it was fitted on; the run is left out where X is something else.
-    y : sequence of n answers
-        The answers.
+        Training data. With other data, the page has no animation.
+    y : sequence of n labels
+        Target labels.
 
     Returns
     -------
     Report
-        With `save(path)`; a notebook shows it in place.
+        The page, which notebooks display; `save(path)` writes it to a file.
 
     Examples
     --------
     >>> import rosenblatt as rb
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "yes", "yes", "no"]
     >>> rb.report(rb.PocketPerceptron(random_state=0).fit(X, y), X, y)  # doctest: +ELLIPSIS
-    <Report: ... kB of HTML; save(path) writes it>
+    <Report: ... kB of HTML; write it with save(path)>
     """
     examples, h = examples_of(clf, X, y), hypothesis_of(clf)
     names = RowNames.of(X)
     verdict = replace(separability_of(examples), row_names=names)
-    mistakes = counted(len(h.mistakes(examples)), "mistake")
-    first, *more = verdict_lines(verdict)
+    mistakes = plural(len(h.mistakes(examples)), "mistake")
+    first, *more = describe_verdict(verdict)
     proved = [("verdict", first), *(("", line) for line in more)]
-    facts = [*proved, ("found", f"{mistakes} on {counted(examples.n, 'example')}")]
+    facts = [*proved, ("found", f"{mistakes} on {plural(examples.n, 'example')}")]
     last, story = final(clf), None
     if hasattr(last, "result_"):
         facts.append(("searched", str(last.result_)))
     if isinstance(getattr(last, "trace_", None), Trace):
         try:
             story = story_of(clf, X, y, verdict)
-            made = counted(len(last.trace_), "correction")
-            facts.insert(len(proved), ("learnt", f"{made} by {type(last).__name__}"))
+            made = plural(len(last.trace_), "update")
+            facts.insert(len(proved), ("trained", f"{made} by {type(last).__name__}"))
         except ValueError as why:
-            facts.append(("the run", f"is not shown: {why}"))
-    labels = listed(examples.label_names, joint="or")
-    return _page(Findings(f"Answering {labels}", facts, examples, h, verdict, story, names))
+            facts.append(("training", f"not shown: {why}"))
+    labels = join_words(examples.label_names, joint="or")
+    return _page(Findings(f"Predicting {labels}", facts, examples, h, verdict, story, names))
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What is known of a line and its examples."""
+    """Everything that a report shows."""
 
     title: str
-    facts: Sequence[tuple[str, str]]  # what was found, in order: a name and a sentence
-    examples: Examples  # in the values of the data
+    facts: Sequence[tuple[str, str]]  # names and sentences, in order
+    examples: Examples  # unscaled
     hypothesis: Hypothesis
     verdict: Separability | None = None
-    story: Story | None = None  # the run, on the values it learnt from
-    names: RowNames = FROM_ZERO  # what the examples are called
-    accuracy: Accuracy | None = None  # on rows that were not learnt from
+    story: Story | None = None  # the training, on the scaled values
+    names: RowNames = FROM_ZERO
+    accuracy: Accuracy | None = None  # on held-out rows
 
 
 def _page(found: Findings) -> Report:
-    """The page, from the template."""
+    """Render the template."""
     examples, h = found.examples, found.hypothesis
-    many = isinstance(examples, JointExamples)
+    many = examples.multiclass
     labels = examples.label_names
     proof = None if found.verdict is None else found.verdict.proof
     story, cuts = _played(found)
@@ -200,8 +200,8 @@ def _page(found: Findings) -> Report:
         proves=PROVES_OF_LABELS if many else PROVES,
         proof=proof.to_json() if proof is not None else "",
         longest_proof=LONGEST_PROOF,
-        most_told=MOST_TOLD,
-        confused=confused(found.accuracy.confusion, labels) if found.accuracy else "",
+        most_labels=MOST_LABELS,
+        confused=describe_confusion(found.accuracy.confusion, labels) if found.accuracy else "",
         story=story,
         cuts=cuts,
         **_squeezed(found, story),
@@ -213,25 +213,25 @@ def _page(found: Findings) -> Report:
         largest=max(strongest.values(), default=0.0) or 1.0,
         most_features=max(SOME_FEATURES, MOST_FEATURES // wide),
         thresholds=thresholds_of(h) if many else [],
-        rule="" if many else rule_sentence(labels[1], h.threshold),
+        rule="" if many else describe_rule(labels[1], h.threshold),
         wrong=len(wrong),
         columns=features,
         mistakes=list(_mistakes(found, wrong, features, labels)),
     )
-    # Names may hold anything: what turns text around is shown, as on a terminal.
-    return Report(shown(page, "\n\t"))
+    # Names may contain control characters, such as those that reverse the direction of text.
+    return Report(sanitize(page, "\n\t"))
 
 
 def _squeezed(found: Findings, story: dict[str, Any] | None) -> dict[str, Any]:
-    """How many corrections were made, and the most that can be where a squeeze shows it."""
+    """Return the number of updates and, if known, its upper bound."""
     made = 0 if found.story is None else len(found.story.run.trace)
     squeeze = None if story is None or any(story["start"]) else story["squeeze"]
     known = made and squeeze is not None and squeeze["bound"] is not None
-    return {"made": made, "most": whole(squeeze["bound"]) if squeeze and known else None}
+    return {"made": made, "most": floor_bound(squeeze["bound"]) if squeeze and known else None}
 
 
 def _drawn(examples: Examples, h: Hypothesis) -> tuple[Scene | None, str]:
-    """The examples with the line or the regions, or why they are in no picture."""
+    """Return the picture of the examples, or the reason why there is none."""
     try:
         return scene_of(examples, h), ""
     except ValueError as why:
@@ -239,7 +239,7 @@ def _drawn(examples: Examples, h: Hypothesis) -> tuple[Scene | None, str]:
 
 
 def _strongest(ranked: Sequence[Sequence[Strength]]) -> dict[str, float]:
-    """What a typical change of each feature moves a score by at the most, the largest first."""
+    """Return the largest strength of each feature over all labels, strongest feature first."""
     best: dict[str, float] = {}
     for s in (s for each in ranked for s in each):
         best[s.feature] = max(best.get(s.feature, 0.0), abs(s.strength))
@@ -247,7 +247,7 @@ def _strongest(ranked: Sequence[Sequence[Strength]]) -> dict[str, float]:
 
 
 def _played(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
-    """The run as the player takes it and what is left out, where there is a plane to see it in."""
+    """Return the training for the player and notes on it, or None if it cannot be drawn."""
     if found.story is None or not DRAWABLE[0] < found.story.examples.largest < DRAWABLE[1]:
         return None, []
     try:
@@ -263,38 +263,34 @@ def _template() -> jinja2.Template:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    environment.filters |= {"grouped": "{:,}".format, "counted": counted}
+    environment.filters |= {"grouped": "{:,}".format, "plural": plural}
     return environment.from_string(files(__package__).joinpath("report.html.j2").read_text("utf-8"))
 
 
 def _changed(story: Story, examples: Examples) -> Iterator[str]:
-    """Whether the run learnt from other values than those of the data."""
-    one, other = story.examples.X, examples.X
-    sparse = story.examples.is_sparse
-    if one is not other and (
-        bool((one != other).nnz) if sparse else not np.array_equal(one, other)
-    ):
-        yield "Columns are shown as they were learnt from, brought to one scale."
+    """Yield a note if the training used scaled values."""
+    if not story.examples.has_rows_of(examples):
+        yield "Columns are shown scaled, as they were during training."
 
 
 def _projected(story: Story) -> Iterator[str]:
-    if story.examples.d > 2 and isinstance(story.examples, JointExamples):
+    if story.examples.d > 2 and story.examples.multiclass:
         yield (
-            f"The picture is a projection of {story.examples.d:,} features on the plane in which "
-            "the weights that were kept differ. Their regions are exact; others are drawn where "
-            "they cut this plane, and rings tell mistakes by all features."
+            f"The picture is a projection of {story.examples.d:,} features onto the plane spanned "
+            "by the differences of the final weights, whose regions are exact. Earlier regions "
+            "are drawn where they intersect this plane. Rings mark mistakes in all features."
         )
     elif story.examples.d > 2:
         yield (
-            f"The picture is a projection of {story.examples.d:,} features: on the w that was "
-            "kept, against the first remaining principal direction. Its line is exact there; other "
-            "lines are drawn where they cut this plane, and rings tell mistakes by all features."
+            f"The picture is a projection of {story.examples.d:,} features onto the final w and "
+            "the first remaining principal direction. The final line is exact; earlier lines are "
+            "drawn where they intersect this plane. Rings mark mistakes in all features."
         )
 
 
 def _margins(away: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
-    """How many examples of either answer are how far on their right side, in shares of `far`."""
-    away = np.nan_to_num(away, posinf=0.0)  # where no rival is ever ahead
+    """Return histograms of the distances from the boundary, in units of `far`, per label."""
+    away = np.nan_to_num(away, posinf=0.0)  # infinite if no competing label ever scores higher
     far = float(np.percentile(np.abs(away), 99.5, method="higher")) or 1.0
     share, edges = np.clip(away / far, -1, 1), np.linspace(-1, 1, BARS + 1)
     no, yes = (np.histogram(share[y == sign], edges)[0].tolist() for sign in (-1, 1))
@@ -304,26 +300,27 @@ def _margins(away: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
 def _mistakes(
     found: Findings, wrong: NDArray[np.intp], features: list[str], labels: list[str]
 ) -> Iterator[dict[str, Any]]:
-    """The examples answered wrongly, the farthest first: how, and their strongest features."""
+    """Yield the misclassified examples with their strongest features, farthest first."""
     examples, h = found.examples, found.hypothesis
     names = examples.feature_names
     columns = [1 + names.index(name) for name in features]
     off = np.abs(clearances(h, examples.some(wrong)))
     for k in np.argsort(-off, kind="stable")[:MOST_MISTAKES].tolist():
         n = int(wrong[k])
-        row, tall = examples.X[[n]], examples.tall_row(n)
+        row, tall = examples.X[[n]], examples.augmented_row(n)
         yield {
-            "number": found.names.called(n),
+            "number": found.names.name(n),
             "label": labels[int(examples.places[n])],
-            "answered": _answered(h, row, examples.places[n], labels),
+            "predicted": _describe_prediction(h, row, examples.places[n], labels),
             "off": float(off[k]),
             "cells": [float(tall[i]) for i in columns],
         }
 
 
-def _answered(h: Hypothesis, row: Any, place: Any, labels: list[str]) -> str:
-    """What a row is answered with; a mistake without an answer is so called."""
-    answer = int(h.answers(row)[0])
+def _describe_prediction(h: Hypothesis, row: Any, place: Any, labels: list[str]) -> str:
+    """Return the label predicted for a misclassified row, or why it is a mistake."""
+    predicted = int(h.predict_codes(row)[0])
     if h.w.ndim > 1:
-        return labels[answer] if answer != place else "a tie"
-    return "on the line" if h.zero == 0 and not h.sides(row)[0] else labels[int(answer > 0)]
+        return labels[predicted] if predicted != place else "tie"
+    on_line = h.zero == 0 and not h.safe_scores(row)[0]
+    return "on the boundary" if on_line else labels[int(predicted > 0)]

@@ -1,4 +1,4 @@
-"""Scene: examples and lines as they look in a plane, whatever the number of features."""
+"""Project examples and linear classifiers of any number of features onto a plane."""
 
 from __future__ import annotations
 
@@ -11,53 +11,54 @@ from numpy.typing import NDArray
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis, JointHypothesis
 from rosenblatt.show.regions import Boundary, Polygon, Regions
-from rosenblatt.words import counted
+from rosenblatt.tables import to_dense
+from rosenblatt.text import plural
 
 Floats = NDArray[np.float64]
 
-MOST_DRAWN = 5  # that are told apart by their marks, and by colours that all can see
-MOST_POINTS = 2000  # more are drawn from a sample: no picture can hold them
-MOST_ROWS = 10_000  # that the principal direction looks at
-FEW_FEATURES = 400  # up to here all directions are found at once, above only the first
-DRAWABLE = (1e-150, 1e150)
+MOST_DRAWN = 5  # labels with distinct marks and colors that color-blind people can tell apart
+MOST_POINTS = 2000  # of more examples a sample is drawn
+MOST_ROWS = 10_000  # rows from which principal directions are computed
+FEW_FEATURES = 400  # up to here a full eigendecomposition is used, above it an iterative one
+DRAWABLE = (1e-150, 1e150)  # magnitudes of entries that can be drawn
 REMAINING = "first remaining principal direction"
-DIRECTIONS = (  # of the plane of several labels, by how many their weights differ in
+DIRECTIONS = (  # names of the axes for several labels, by the rank of the weight differences
     ("first principal direction", REMAINING),
-    ("the direction that weights differ in", REMAINING),
-    ("first direction that weights differ in", "second direction"),
+    ("direction of the weight difference", REMAINING),
+    ("first direction of weight differences", "second direction"),
 )
-AIR = 0.08  # between the outermost points and the edge of the picture
-LIKE = 4.0  # axes whose spans differ by less than this factor get one scale
+PADDING = 0.08  # between the outermost points and the edge of the picture
+ONE_SCALE = 4.0  # axes whose spans differ by a smaller factor get the same scale
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A plane to look at examples in: two directions among the features, and where 0 is."""
+    """A plane onto which examples are projected: two directions and an offset."""
 
-    axes: Floats  # (d, 2): what each feature adds to the two coordinates
-    shift: Floats  # (2,): taken off the coordinates
-    foot: Floats  # (d,): where the plane is nearest to the origin
+    axes: Floats  # (d, 2): contribution of each feature to the two coordinates
+    shift: Floats  # (2,): subtracted from the coordinates
+    foot: Floats  # (d,): the point of the plane nearest to the origin
     names: tuple[str, str]  # of the coordinates
 
     @property
     def flat(self) -> bool:
-        """Whether there is one feature only, and the second coordinate means nothing."""
+        """Check whether there is only one feature and the second coordinate has no meaning."""
         return len(self.axes) == 1
 
     def points(self, X: Any, rows: NDArray[np.intp]) -> Floats:
-        """The coordinates of rows and their numbers; with one feature they are spread out."""
+        """Return the coordinates of rows; rows of one feature are spread over the height."""
         found = np.asarray(X.astype(np.float64) @ self.axes) - self.shift
         if self.flat:
             found[:, 1] = 0.15 + 0.7 * ((rows * 0.6180339887498949) % 1.0)  # the golden ratio
         return found
 
     def lines(self, W: Floats, x0: float) -> Floats:
-        """Where hyperplanes cut the plane: c, a, b of each line c + a·x1 + b·x2 = 0."""
+        """Return c, a, b of the lines c + a·x1 + b·x2 = 0 in which hyperplanes cut the plane."""
         ab = W[:, 1:] @ self.axes
         return np.column_stack((W[:, 0] * x0 + W[:, 1:] @ self.foot + ab @ self.shift, ab))
 
     def line(self, h: Hypothesis) -> Boundary | Regions:
-        """The line of a hypothesis, or the regions of its labels."""
+        """Return the line of a hypothesis, or the regions of its labels."""
         planes = tuple(
             Boundary(a, b, c) for c, a, b in self.lines(np.atleast_2d(h.w), h.x0).tolist()
         )
@@ -65,14 +66,19 @@ class View:
 
 
 def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> View:
-    """The plane in which a hypothesis is seen as a line, or as regions with lines between them.
+    """Choose a plane in which a hypothesis is a line, or regions with lines between them.
 
-    Two features are the plane. More are projected on w against the first remaining principal
-    direction, or against what is left of `beside`: then every row is on its true side, and its
-    distance from the line is the true one. Of more labels the plane is that of the differences of
-    their weights, with three labels always; where they are in no plane, they cannot be drawn.
+    Two features are drawn as they are. More features are projected onto w and the first remaining
+    principal direction, or the part of `beside` orthogonal to w: every row is then on its true
+    side of the line and at its true distance. For more than two labels the plane is spanned by the
+    differences of their weights. Three labels always have such a plane; others raise ValueError
+    if they have none.
     """
-    _check_labels(examples)
+    if len(examples.labels) > MOST_DRAWN:
+        raise ValueError(
+            f"{len(examples.labels)} labels cannot be told apart in one picture; at most "
+            f"{MOST_DRAWN} are drawn."
+        )
     names, d = examples.feature_names, examples.d
     if d <= 2:
         second = names[1] if d == 2 else ""
@@ -98,14 +104,14 @@ def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> 
 
 
 def _view_of_labels(examples: Examples, h: JointHypothesis) -> View:
-    """The plane that the differences of all labels' weights are in, filled up where they do not."""
+    """Choose the plane spanned by the differences of the labels' weights."""
     W = h.w[:, 1:] / (float(np.abs(h.w).max()) or 1.0)
     _, sizes, found = np.linalg.svd(W[1:] - W[0], full_matrices=False)
     rank = int((sizes > 1e-9 * sizes[0]).sum()) if sizes[0] else 0
     if rank > 2:
         raise ValueError(
-            f"the regions of {len(h.w)} labels by {counted(examples.d, 'feature')} are seen in no "
-            "plane; give two features, or three labels at the most."
+            f"no plane shows the regions of {len(h.w)} labels with "
+            f"{plural(examples.d, 'feature')}; give two features, or at most three labels."
         )
     ways = list(found[:rank])
     X = examples.X[sample(examples.n, MOST_ROWS)].astype(np.float64)
@@ -116,52 +122,45 @@ def _view_of_labels(examples: Examples, h: JointHypothesis) -> View:
     return View(axes, np.zeros(2), middle - axes @ (middle @ axes), DIRECTIONS[rank])
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What is true of all rows, drawn or not, and what things are called."""
-
-    n: int
-    mistakes: int
-    margin: float | None  # how far the nearest row is from a line without mistakes, x0 left out
-    names: tuple[str, str]  # of the coordinates
-    labels: tuple[str, ...]  # no and yes, or all of more
-    flat: bool = False  # there is one feature only
-
-    def sentence(self) -> str:
-        """How many mistakes, or how wide the margin is."""
-        if self.mistakes:
-            return f"{counted(self.mistakes, 'mistake')} on {counted(self.n, 'example')}"
-        told = f"no mistakes on {counted(self.n, 'example')}"
-        return told if self.margin is None else f"{told}; the nearest is {self.margin:.3g} away"
-
-
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What a picture of examples shows."""
+    """Everything that a picture of examples and a linear classifier shows."""
 
-    points: Floats  # (k, 2)
-    rows: NDArray[np.intp]  # which they are
-    places: NDArray[np.intp]  # of their answers among the labels
-    wrong: NDArray[np.bool_]  # whether the line answers them wrongly
+    points: Floats  # (k, 2): coordinates of the examples that are drawn
+    rows: NDArray[np.intp]  # their row numbers
+    places: NDArray[np.intp]  # their labels, as places in the order of labels
+    wrong: NDArray[np.bool_]  # whether they are misclassified
     line: Boundary | Regions
-    facts: Facts
+    n: int  # number of all examples, drawn or not
+    mistakes: int  # number of mistakes on all examples
+    margin: float | None  # distance of the nearest example, x0 left out; None with mistakes
+    names: tuple[str, str]  # of the coordinates
+    labels: tuple[str, ...]
+    flat: bool = False  # whether there is only one feature
+
+    def summary(self) -> str:
+        """Return the number of mistakes, or the margin, in words."""
+        if self.mistakes:
+            return f"{plural(self.mistakes, 'mistake')} on {plural(self.n, 'example')}"
+        first = f"no mistakes on {plural(self.n, 'example')}"
+        return first if self.margin is None else f"{first}; nearest at distance {self.margin:.3g}"
 
     @property
     def box(self) -> Polygon:
-        """The corners of the picture: a little more than the points; one scale where it fits."""
+        """Return the corners of the picture: the range of the points with padding around it."""
         low, high = self.points.min(axis=0), self.points.max(axis=0)
-        if self.facts.flat:
+        if self.flat:
             low[1], high[1] = 0.0, 1.0
         span = np.where(high > low, high - low, np.maximum(np.abs(high), 1.0))
-        if not self.facts.flat and span.max() < LIKE * span.min():
+        if not self.flat and span.max() < ONE_SCALE * span.min():
             span[:] = span.max()
-        air = np.array([AIR, 0.0 if self.facts.flat else AIR])
-        middle, half = (low + high) / 2, span * (0.5 + air)
+        padding = np.array([PADDING, 0.0 if self.flat else PADDING])
+        middle, half = (low + high) / 2, span * (0.5 + padding)
         (left, bottom), (right, top) = (middle - half).tolist(), (middle + half).tolist()
         return [(left, bottom), (right, bottom), (right, top), (left, top)]
 
     def to_json(self) -> dict[str, Any]:
-        """The scene as ``page/static/report.js`` draws it."""
+        """Return the scene as JSON for ``page/static/report.js``."""
         line, many = self.line, isinstance(self.line, Regions)
         planes = line.planes if isinstance(line, Regions) else [line]
         return {
@@ -170,15 +169,15 @@ class Scene:
             "last": isinstance(line, Regions) and line.last,
             "wrong": np.flatnonzero(self.wrong).tolist(),
             "lines": [[plane.c, plane.a, plane.b] for plane in planes],
-            "names": self.facts.names,
-            "labels": self.facts.labels,
+            "names": self.names,
+            "labels": self.labels,
         }
 
 
 def scene_of(
     examples: Examples, h: Hypothesis, view: View | None = None, must: tuple[int, ...] = ()
 ) -> Scene:
-    """The scene of examples and a hypothesis; of very many a sample that has the rows `must`."""
+    """Project examples and a hypothesis; of very many examples draw a sample with rows `must`."""
     _check_drawable(examples)
     view = view_of(examples, h) if view is None else view
     mistakes = h.mistakes(examples)
@@ -191,16 +190,26 @@ def scene_of(
             margin, nearest = float(far.min()), (*must, int(far.argmin()))
     rows = sample(examples.n, MOST_POINTS, nearest)
     points = view.points(examples.X[rows], rows)
-    labels = tuple(examples.label_names)
-    facts = Facts(examples.n, len(mistakes), margin, view.names, labels, view.flat)
-    return Scene(points, rows, examples.places[rows], wrong[rows], view.line(h), facts)
+    return Scene(
+        points,
+        rows,
+        examples.places[rows],
+        wrong[rows],
+        view.line(h),
+        n=examples.n,
+        mistakes=len(mistakes),
+        margin=margin,
+        names=view.names,
+        labels=tuple(examples.label_names),
+        flat=view.flat,
+    )
 
 
 def clearances(h: Hypothesis, examples: Examples) -> Floats:
-    """How far each row is from where its answer would be wrong; negative where it is.
+    """Return the distance of each row from the boundary of its label, negative for a mistake.
 
-    Of more labels that is the nearest of the lines between its own and another; infinite where
-    all others' scores are everywhere lower.
+    With more than two labels that is the nearest line between its own and another label; it is
+    infinite if all other scores are lower everywhere.
 
     Examples
     --------
@@ -221,7 +230,7 @@ def clearances(h: Hypothesis, examples: Examples) -> Floats:
 
 
 def distances(h: Hypothesis, X: Any) -> Floats:
-    """How far rows are from the line, negative where it says no; mere sides where it has none.
+    """Return the signed distances of rows from the line, or the sign of w0 without a line.
 
     Examples
     --------
@@ -236,7 +245,7 @@ def distances(h: Hypothesis, X: Any) -> Floats:
 
 
 def sample(n: int, most: int, must: tuple[int, ...] = ()) -> NDArray[np.intp]:
-    """All rows, or an even choice among them with those that must be there, always the same.
+    """Return all rows, or the same random sample of them that contains the rows `must`.
 
     Examples
     --------
@@ -251,14 +260,6 @@ def sample(n: int, most: int, must: tuple[int, ...] = ()) -> NDArray[np.intp]:
     return np.sort(np.concatenate((kept, np.array(must, dtype=np.intp))))
 
 
-def _check_labels(examples: Examples) -> None:
-    if len(examples.labels) > MOST_DRAWN:
-        raise ValueError(
-            f"the regions of {len(examples.labels)} labels cannot be told apart in one picture; "
-            f"up to {MOST_DRAWN} are drawn."
-        )
-
-
 def _check_drawable(examples: Examples) -> None:
     low, high = DRAWABLE
     if examples.largest and not low < examples.largest < high:
@@ -268,7 +269,7 @@ def _check_drawable(examples: Examples) -> None:
 
 
 def _unit(v: Floats) -> tuple[Floats, float]:
-    """A vector of length 1 and the length it had; 0 for one that is not there."""
+    """Return a vector scaled to length 1 and its length; a zero vector stays zero."""
     largest = float(np.abs(v).max(initial=0.0))
     if not largest:
         return v, 0.0
@@ -277,13 +278,13 @@ def _unit(v: Floats) -> tuple[Floats, float]:
 
 
 def _rest(v: Floats, along: Floats) -> Floats:
-    """What is left of v beside a direction; nothing where that is rounding."""
+    """Return the part of v orthogonal to a direction, or 0 if it is only rounding error."""
     rest = v - along * (along @ v)
     return rest if np.linalg.norm(rest) > 1e-9 * np.linalg.norm(v) else np.zeros(len(v))
 
 
 def _principal(X: Any, middle: Floats, without: Floats) -> Floats:
-    """The first principal direction of rows once another is taken out; zeros if none is left.
+    """Return the first principal direction orthogonal to another; zeros if none is left.
 
     Examples
     --------
@@ -293,10 +294,10 @@ def _principal(X: Any, middle: Floats, without: Floats) -> Floats:
     """
     d = len(middle)
     if d <= FEW_FEATURES:
-        rest = (X if isinstance(X, np.ndarray) else X.toarray()) - middle
+        rest = to_dense(X) - middle
         rest = rest - np.outer(rest @ without, without)
         found = np.linalg.eigh(rest.T @ rest)[1][:, -1]
-    else:  # without a table of all pairs of features
+    else:  # without the d × d matrix of all pairs of features
         from scipy.sparse.linalg import LinearOperator, eigsh
 
         def times(v: Floats) -> Floats:

@@ -1,43 +1,43 @@
-"""Story: a run with all that the player draws of it; the contract between Python and the page.
+"""Stories: all that the player draws of a run; the contract between Python and the page.
 
-`Story.to_json` is what `mountPlayer(element, story)` of ``page/static/player.js`` takes, on the
-page, in a report and in a notebook alike. Everything is computed here, or for the page itself by
-``page/static/learn.js``; the player only draws.
+`mountPlayer(element, story)` of ``page/static/player.js`` takes the result of `Story.to_json`, on
+the page, in a report and in a notebook. All values are computed here, or on the page by
+``page/static/learn.js``; the player only draws them.
 
 ====================  ============================================================================
-key                   what it holds
+key                   value
 ====================  ============================================================================
 format                "rosenblatt story 1"
-algorithm             "pla", "pocket", "ratchet" or "online"; `order` is its order of visits
-eta, zero, start      the length of a correction, the meaning of sign(0) as 0, -1 or 1, and w(0)
-points, answers       where each example is drawn, [x1, x2], and its answer, -1 or 1; of more than
-                      two labels its place among them
-names, labels         what the two axes are called, and what -1 and 1, or the places, are called in
-                      the data; an axis without a name has no meaning: examples of one feature are
-                      spread on it
-features              null, or with other than two features their names; the points are then a
-                      projection, and `lines` holds where each w(t) cuts its plane
-corrections           T, the number of corrections
-rows                  packed u4 [T]: the example corrected at each t
-rivals                null, or of more than two labels packed u4 [T]: the label it was against
-ends                  packed u4: how many corrections had been made when each cycle ended
-weights               packed f8 [(T + 1)·k]: the tall w(t), w0 first, of more than two labels one
-                      after the other; null where they are too many
-lines                 packed f8 [(T + 1)·3]: c, a, b of each line c + a·x1 + b·x2 = 0, or of each
-                      label's score; null where they are the weights
-table                 packed f8 [n·d]: all features of the examples, to ring mistakes by; null
-                      where the points are they, or where they are too many
+algorithm, order      "pla", "pocket", "ratchet" or "online"; the order of visits
+eta, zero, start      learning rate; the value of sign(0): 0, -1 or 1; w(0)
+intercept             x0 of every example, 1 by default; 0 without an intercept
+points, answers       position [x1, x2] and label of each example: -1 or 1, or with more than two
+                      labels the index of its label
+names, labels         names of the two axes; names of the labels -1 and 1, or of all labels. An axis
+                      without a name has no meaning: examples with one feature are spread along it
+features              null for two features, else their names; the points are then a projection, and
+                      `lines` has the intersections of each w(t) with its plane
+corrections           T, the number of updates
+rows                  packed u4 [T]: the example of each update
+rivals                null, or with more than two labels packed u4 [T]: the competing label
+ends                  packed u4: the number of updates made by the end of each epoch
+weights               packed f8 [(T + 1)·k]: the augmented w(t), bias first, with more than two
+                      labels one label after the other; null if there are too many
+lines                 packed f8 [(T + 1)·3]: c, a, b of each line c + a·x1 + b·x2 = 0, or of the
+                      score of each label; null if these are the weights
+table                 packed f8 [n·d]: all features of the examples, to mark the misclassified ones;
+                      null if the points are the features, or if there are too many
 mistakes              packed u4: the mistakes of w(t) on all examples, for t = 0, k, 2k, …
-every                 that k: 1, or more where counting all would take longer than drawing
-pocket                null, or [t, mistakes] each time that w(t) went into the pocket
-reason, told          why the run ended, in one word and in one sentence
-verdict               null, or what `separability` found: see `verdict_json`
-squeeze               null, or the two inequalities of the proof along the trace: see
+every                 that k: 1, or more if counting at every t would take longer than drawing
+pocket                null, or [t, mistakes] for each w(t) that was put into the pocket
+reason, told          reason for the end of the run, as a keyword and as a sentence
+verdict               null, or the result of `separability`: see `verdict_json`
+squeeze               null, or the two inequalities of the convergence proof at every t: see
                       `_squeeze_json`
-numbers, total        absent, or where some examples are left out (see `excerpt`): packed u4,
-                      what each is called in the data, counted from 0; how many there are
-first, called         absent, or what the first row is called (1 where absent); absent, or what
-                      each example is called, where a frame has an index of its own
+numbers, total        absent, or if rows of the data are left out (see `excerpt`): packed u4, the
+                      position of each example in the data, from 0; the number of all examples
+first, called         absent, or the number of the first row (1 if absent); absent, or the name of
+                      each example, if a frame has an index
 ====================  ============================================================================
 
 A packed array is ``{"f8": text}`` or ``{"u4": text}``: little-endian numbers in base64, so that
@@ -58,37 +58,37 @@ from numpy.typing import NDArray
 from rosenblatt.algorithms import PocketRun, Run
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pocket import Pocket
-from rosenblatt.evidence.guarantee import Squeeze, held_by_floats, squeeze
-from rosenblatt.evidence.parts import Part
-from rosenblatt.evidence.verdicts import Conflict, Separability
+from rosenblatt.evidence.certificate import Conflict
+from rosenblatt.evidence.guarantee import Squeeze, rescale_to_floats, squeeze
+from rosenblatt.evidence.verdicts import MulticlassConflict, Separability
 from rosenblatt.examples import Examples
-from rosenblatt.replay import run_keep
 from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.show.scene import View, sample, view_of
-from rosenblatt.trace import Trace
-from rosenblatt.words import counted, finite
+from rosenblatt.tables import to_dense
+from rosenblatt.text import finite_or_none, plural
+from rosenblatt.trace import Trace, run_keep
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 FORMAT = "rosenblatt story 1"
 FLOATS, COUNTS = "<f8", "<u4"
-MOST_NUMBERS = 2**21  # of one array; more are left out, and the player does without them
-MOST_PAIRED = 50  # examples against rivals that are named
-MOST_PAIRS = 2**25  # of a w(t) and an example; above, the player counts what it shows itself
+MOST_NUMBERS = 2**21  # in one array; a larger array is left out
+MOST_PAIRED = 50  # pairs of an example and a competing label that are named
+MOST_PAIRS = 2**25  # pairs of a w(t) and an example; beyond, mistakes are not counted at every t
 ENDED = {
-    "no mistakes": "a whole look at the examples found no mistake",
-    "max_iter": "the cycles that were allowed are used up",
-    "max_updates": "the corrections that were allowed are used up",
-    "time_limit": "the time that was allowed is used up",
+    "no mistakes": "a full epoch made no mistake",
+    "max_iter": "the maximum number of epochs was reached",
+    "max_updates": "the maximum number of updates was reached",
+    "time_limit": "the time limit was reached",
     "interrupted": "it was interrupted",
-    "end of stream": "every example has come once",
+    "end of stream": "every example was visited once",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Story:
-    """What happened in a run and what is proved of its examples, to be drawn.
+    """A training run and the verdict on its examples, prepared for drawing.
 
     Examples
     --------
@@ -100,23 +100,23 @@ class Story:
     ([[1.0, 1.0], [-1.0, 0.0]], [1, -1], 2, 'separable')
     """
 
-    examples: Examples  # that were learnt from
+    examples: Examples  # the training examples
     run: Run
-    verdict: Separability | None = None  # without it neither bound nor squeeze is drawn
+    verdict: Separability | None = None  # if None, neither bound nor squeeze is drawn
     algorithm: str = "pla"  # or "pocket", "ratchet", "online"
     order: str = "cycle"
-    whole: Examples | None = None  # all examples, where only some are drawn
-    numbers: Rows | None = None  # what the examples are called in the data, counted from 0
-    ending: str = ""  # in place of the sentence about the end
+    whole: Examples | None = None  # all examples, if only some are drawn
+    numbers: Rows | None = None  # row numbers of the examples in the data, from 0
+    ending: str = ""  # replaces the sentence on the end of the run
 
     @functools.cached_property
     def weights(self) -> Floats:
-        """w(0) … w(T), each with its w0 slot: the numbers of `trace_.weights(t)`."""
+        """Weights w(0) … w(T), equal to `trace_.weights(t)`, each with the slot of w0."""
         return weights_along(self.run.trace)
 
     @functools.cached_property
     def view(self) -> View:
-        """The plane the examples are drawn in: that of two features, or one through the last w."""
+        """Plane of the drawing: that of two features, or a projection by the last w."""
         return view_of(self.examples, self.run.hypothesis)
 
     @property
@@ -125,7 +125,7 @@ class Story:
         return self.examples.d != 2
 
     def to_json(self) -> dict[str, Any]:
-        """The story as the player takes it."""
+        """Return the story as JSON for the player."""
         examples, trace, run = self.examples, self.run.trace, self.run
         origin, x0 = trace.known_origin(), examples.x0
         few = self.weights.size <= MOST_NUMBERS
@@ -144,7 +144,7 @@ class Story:
             "order": self.order,
             "eta": origin.eta,
             "zero": run.hypothesis.zero,
-            "start": examples.tall(origin.start).ravel().tolist(),
+            "start": examples.to_augmented(origin.start).ravel().tolist(),
             "intercept": x0,
             "points": points.tolist(),
             "answers": examples.y.tolist(),
@@ -162,7 +162,7 @@ class Story:
             "every": every,
             "pocket": pocket and [[t, float(mistakes)] for t, mistakes in pocket],
             "reason": run.reason,
-            "told": self.ending or _told(run, whole.n, self.algorithm),
+            "told": self.ending or _explain_end(run, whole.n, self.algorithm),
             "verdict": None if self.verdict is None else self._verdict_json(points),
             "squeeze": self._squeeze_json(),
         }
@@ -171,38 +171,39 @@ class Story:
         return json
 
     def _verdict_json(self, points: Floats) -> dict[str, Any]:
-        """What is proved, and what to draw of the proof; of more than two labels, the rows.
+        """Return the verdict with the line and the common points of hulls to draw.
 
-        `line` is c, a, b of the widest (or quasi-separating) line. `margin` is the distance in
-        the tall space, so the band is where c + a·x1 + b·x2 is from -margin to margin.
+        `line` is c, a, b of the line of maximum margin, or of the quasi-separating line; None with
+        more than two labels. `margin` is a distance in the augmented space, so the band is where
+        c + a·x1 + b·x2 is from -margin to margin.
         """
         assert self.verdict is not None
         proved, line = verdict_json(self.verdict, self.examples), None
-        if self.verdict.rivals is not None:
+        if self.verdict.label_pairs is not None:
             return {**proved, "line": None}
         if self.verdict.weights is not None:
-            w = self.examples.slotted(np.asarray(self.verdict.weights, dtype=np.float64))
+            w = self.examples.add_slot(np.asarray(self.verdict.weights, dtype=np.float64))
             line = self.view.lines(w[None, :], self.examples.x0)[0].tolist()
         for part in proved["blocking"]:
-            part["common"] = _common(part, points, self.examples.y)
+            part["common"] = _find_common_point(part, points, self.examples.y)
         return {**proved, "line": line}
 
     def _squeeze_json(self) -> dict[str, Any] | None:
-        """‖w(t)‖² between its two bounds, and the cosine of the angle to the widest w.
+        """Return ‖w(t)‖², its two bounds, and the cosine of the angle to the optimal w.
 
-        At t the bounds are max(0, first + t·least)² and squared0 + t·most; `bound` is the last t
-        at which they leave room, R²/rho² from w(0) = 0.
+        At t the bounds are max(0, first + t·least)² and squared0 + t·most. `bound` is the t at
+        which they meet: R²/rho² if w(0) = 0.
         """
         v, trace = self.verdict, self.run.trace
         if not v or v.weights is None or v.margin is None:
             return None
         followed: Squeeze = squeeze(trace, v.weights)
-        size = math.hypot(*held_by_floats(np.ravel(v.weights)).tolist())
+        size = math.hypot(*rescale_to_floats(np.ravel(v.weights)).tolist())
         eta = trace.known_origin().eta
         first, squared0 = float(followed.inner[0]) / size, float(followed.squared[0])
         least, most = eta * v.margin, (eta * v.radius) ** 2
-        # (first + t·least)² = squared0 + t·most, its larger root.
-        with np.errstate(all="ignore"):  # a margin like 1e-160 has a bound past all floats
+        # The bound is the larger root t of (first + t·least)² = squared0 + t·most.
+        with np.errstate(all="ignore"):  # with a margin like 1e-160 the bound overflows
             half = np.float64(most - 2 * first * least) / 2
             square = half * half + least * least * (squared0 - first * first)
             root = half + np.sqrt(max(0.0, square))
@@ -214,13 +215,13 @@ class Story:
             "squared0": squared0,
             "least": least,
             "most": most,
-            "bound": finite(bound),
+            "bound": finite_or_none(bound),
             "holds": followed.holds,
         }
 
 
 def packed(numbers: NDArray[Any], kind: str) -> dict[str, str]:
-    """Numbers as text that keeps every bit.
+    """Encode numbers as text that keeps every bit.
 
     Examples
     --------
@@ -232,37 +233,39 @@ def packed(numbers: NDArray[Any], kind: str) -> dict[str, str]:
 
 
 def weights_along(trace: Trace) -> Floats:
-    """w(0) … w(T) as rows as kernels have them, the same numbers as `trace.weights(t)`."""
+    """Return w(0) … w(T) as rows in the layout of the kernels."""
     origin = trace.known_origin()
     examples, unit = origin.examples, origin.examples.unit
     W = np.empty((len(trace) + 1, examples.size))
     W[0] = origin.start / unit
-    made = examples.corrections(trace.examples, trace.rivals)
-    run_keep(examples.rows(origin.eta), made, W[0].copy(), W[1:])
+    updates = examples.encode_updates(trace.examples, trace.rivals)
+    run_keep(examples.rows(origin.eta), updates, W[0].copy(), W[1:])
     return W * unit
 
 
-def _told(run: Run, n: int, algorithm: str) -> str:
-    """Why a run ended and what it leaves, in one sentence."""
-    ended = f"Ended after {counted(len(run.trace), 'correction')}: {ENDED[run.reason]}"
+def _explain_end(run: Run, n: int, algorithm: str) -> str:
+    """Return one sentence on why a run ended and what it misclassifies."""
+    ended = f"Ended after {plural(len(run.trace), 'update')}: {ENDED[run.reason]}"
     left = f"{run.mistakes or 0:,} of {n:,}"
     if algorithm == "online":
-        return f"{ended}; {left} were mistaken as they came"
-    whose = "the pocket has" if isinstance(run, PocketRun) else "there are"
-    return ended + ("" if run.separated else f"; {whose} mistakes on {left} examples")
+        return f"{ended}; {left} were misclassified when they were visited"
+    whose = "the pocket misclassifies" if isinstance(run, PocketRun) else "w misclassifies"
+    return ended + ("" if run.separated else f"; {whose} {left} examples")
 
 
 def verdict_json(verdict: Separability, examples: Examples) -> dict[str, Any]:
-    """What is proved of examples, wherever they are drawn."""
+    """Return a verdict as JSON, without positions in a drawing."""
     v = verdict
-    shown = _pairs_json(v) if v.rivals else {"support": v.support.tolist(), "pairs": None}
+    shown = _pairs_json(v) if v.label_pairs else {"support": v.support.tolist(), "pairs": None}
     return {
         "name": v.verdict,
         "told": v.explain().splitlines(),
         "margin": v.margin,
         "radius": v.radius,
-        "bound": finite(v.bound),
-        "blocking": [] if v.rivals else [_blocking_json(p, examples.y) for p in v.blocking[:3]],
+        "bound": finite_or_none(v.bound),
+        "blocking": []
+        if v.label_pairs
+        else [_conflict_json(p, examples.y) for p in v.conflicts[:3]],
         "proof": None if v.proof is None else v.proof.to_json(),
         "weights": None if v.weights is None else np.ravel(v.weights).tolist(),
         **shown,
@@ -270,58 +273,60 @@ def verdict_json(verdict: Separability, examples: Examples) -> dict[str, Any]:
 
 
 def _pairs_json(verdict: Separability) -> dict[str, Any]:
-    """Of more than two labels: examples against rivals, on the margin or blocking with shares."""
-    part = next((part for part in verdict.blocking if not part.rest), None)
-    if verdict.rivals is None or verdict or part is None:
+    """Return the pairs of example and competing label that prove a verdict.
+
+    These are the pairs on the margin, or those of a conflict with their shares.
+    """
+    part = next((part for part in verdict.conflicts if not part.rest), None)
+    if verdict.label_pairs is None or verdict or part is None:
         pairs, shares = verdict.support.reshape(-1, 2).tolist(), []
     else:
         total = sum(part.multipliers)
-        assert isinstance(part, Conflict)
+        assert isinstance(part, MulticlassConflict)
         pairs = [[n, r] for n, r, _ in part.pairs[:MOST_PAIRED]]
         shares = [m / total for *_, m in part.pairs[:MOST_PAIRED]]
     return {"support": [], "pairs": pairs[:MOST_PAIRED], "shares": shares}
 
 
-def _blocking_json(part: Part, answers: NDArray[Any]) -> dict[str, Any]:
-    """Rows that cannot all be right, and the shares of each side, which sum to 1."""
+def _conflict_json(part: Conflict, labels: NDArray[Any]) -> dict[str, Any]:
+    """Return the rows of a conflict, and their shares, which sum to 1 for each label."""
     known = dict(zip(part.rows, part.multipliers, strict=True))
-    if part.rest:  # those that it does not list
-        known = {row: known.get(row, part.rest) for row in range(len(answers))}
-    yes = sum(m for n, m in known.items() if answers[n] > 0)
+    if part.rest:  # the multiplier of rows that are not listed
+        known = {row: known.get(row, part.rest) for row in range(len(labels))}
+    yes = sum(m for n, m in known.items() if labels[n] > 0)
     no = sum(known.values()) - yes
-    shares = [m / ((yes if answers[n] > 0 else no) or 1) for n, m in known.items()]
+    shares = [m / ((yes if labels[n] > 0 else no) or 1) for n, m in known.items()]
     return {"rows": list(known), "shares": shares}
 
 
-def _common(part: dict[str, Any], points: Floats, answers: NDArray[Any]) -> Any:
-    """The point of both hulls; none where all rows have one answer.
+def _find_common_point(part: dict[str, Any], points: Floats, labels: NDArray[Any]) -> Any:
+    """Return a point in the convex hulls of both labels; None if there is one label.
 
-    Σ λ y (1, x) = 0 says that the yes rows weighted by λ and the no rows weighted by λ have one
-    common middle.
+    Because Σ λ y (1, x) = 0, the rows of both labels have the same mean when weighted by λ.
     """
     rows, shares = np.array(part["rows"], dtype=np.intp), np.array(part["shares"])
-    yes = answers[rows] > 0
+    yes = labels[rows] > 0
     return (shares[yes] @ points[rows[yes]]).tolist() if yes.any() and not yes.all() else None
 
 
 def _dense(X: Any) -> Floats:
-    return np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
+    return np.asarray(to_dense(X), dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """How much a file of its own should carry."""
+    """Limits on the content of a standalone file."""
 
-    examples: int = 2000  # that are drawn
-    corrections: int = 5000  # that can be played
-    numbers: int = 2**18  # of the weights and of the features
+    examples: int = 2000  # examples that are drawn
+    corrections: int = 5000  # updates that can be played
+    numbers: int = 2**18  # numbers in the weights and in the features
     work: float = 2.0**32  # multiplications for counting the mistakes at every t
 
 
 def excerpt(
     story: Story, most: Capacity = Capacity(), names: RowNames = FROM_ZERO
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the story as the player takes it, cut to size, and a sentence for each cut.
+    """Return the story as JSON, cut to a capacity, and a sentence per cut.
 
     Mistakes are always counted on all examples, and examples keep their names.
 
@@ -332,72 +337,74 @@ def excerpt(
     >>> examples = Examples.from_arrays(X, y)
     >>> json, cuts = excerpt(Story(examples, algorithms.pla(examples)), Capacity(examples=10))
     >>> len(json["points"]), json["total"], cuts
-    (10, 40, ['10 of 40 examples are drawn, all that are corrected among them.'])
+    (10, 40, ['10 of 40 examples are drawn, including all that caused an update.'])
     """
     examples, trace, cuts = story.examples, story.run.trace, []
-    made, kept = len(trace), _corrections(story, most)
-    if kept < made:
-        cuts.append(f"The first {kept:,} of {made:,} corrections can be played.")
-        ended = f"The run went on for {counted(made - kept, 'more correction')}, not kept here"
+    total, kept = len(trace), _count_updates(story, most)
+    if kept < total:
+        cuts.append(f"The first {kept:,} of {total:,} updates can be played.")
+        ended = (
+            f"Training continued for {plural(total - kept, 'more update')}, which are not included"
+        )
         ends = trace.ends[trace.ends <= kept]
         rivals = None if trace.rivals is None else trace.rivals[:kept]
         trace = replace(trace, examples=trace.examples[:kept], ends=ends, rivals=rivals)
         story = replace(story, ending=ended)
-    rows = _drawn(story, trace, most)
+    rows = _choose_rows(story, trace, most)
     if len(rows) < examples.n:
         drawn = f"{len(rows):,} of {examples.n:,} examples are drawn"
-        cuts.append(f"{drawn}, all that are corrected among them.")
+        cuts.append(f"{drawn}, including all that caused an update.")
     numbers = names.positions
-    named = rows if numbers is None else numbers[rows]
+    positions = rows if numbers is None else numbers[rows]
     verdict = story.verdict and replace(story.verdict, row_names=names)
     short = replace(
         story,
         examples=examples.some(rows),
-        run=_cut(story.run, trace, rows),
-        verdict=None if verdict is None else _renumbered(verdict, rows, examples.n),
+        run=_cut_run(story.run, trace, rows),
+        verdict=None if verdict is None else _renumber(verdict, rows, examples.n),
         whole=examples,
-        numbers=None if numbers is None and len(rows) == examples.n else named,
+        numbers=None if numbers is None and len(rows) == examples.n else positions,
     )
     json = {**short.to_json(), "first": names.first}
     if names.index is not None:
-        json["called"] = [names.called(n) for n in rows.tolist()]
+        json["called"] = [names.name(n) for n in rows.tolist()]
     if json["verdict"] is not None and json["verdict"]["pairs"] is not None:
         places = {int(row): k for k, row in enumerate(rows)}
         json["verdict"]["pairs"] = [[places[n], r] for n, r in json["verdict"]["pairs"]]
     return json, cuts
 
 
-def _corrections(story: Story, most: Capacity) -> int:
-    """How many corrections there is room for, in bytes and in the time to judge them."""
+def _count_updates(story: Story, most: Capacity) -> int:
+    """Return the number of updates within a capacity, in size and in work."""
     examples, rows = story.examples, story.run.trace.examples
     by_size = most.numbers // examples.size
     by_work = int(most.work / (examples.n * examples.entries_per_row))
     by_rows = len(rows)
-    if examples.n > most.examples:  # those corrected take half of the picture at the most
+    if examples.n > most.examples:  # at most half of the examples drawn are those of updates
         _, first = np.unique(rows, return_index=True)
         if len(first) > most.examples // 2:
             by_rows = int(np.sort(first)[most.examples // 2])
     return min(len(rows), most.corrections, by_size, by_work, by_rows)
 
 
-def _drawn(story: Story, trace: Trace, most: Capacity) -> Rows:
-    """The examples that are drawn: those corrected, those of the proof, and a sample."""
+def _choose_rows(story: Story, trace: Trace, most: Capacity) -> Rows:
+    """Choose the examples to draw: those of updates and of the proof, and a sample."""
     examples, v = story.examples, story.verdict
     wide = examples.d if story.projected else 1
     count = max(10, min(most.examples, most.numbers // max(1, wide)))
     if examples.n <= count:
         return np.arange(examples.n)
     must = set(trace.examples.tolist())
-    if v is not None and v.rivals is not None:
+    if v is not None and v.label_pairs is not None:
         must.update(n for n, _ in _pairs_json(v)["pairs"])
     elif v is not None:
         must.update(v.support[:50].tolist())
-        must.update(n for part in v.blocking[:3] if not part.rest for n in part.rows[:50])
+        must.update(n for part in v.conflicts[:3] if not part.rest for n in part.rows[:50])
     return sample(examples.n, max(count, len(must)), tuple(must))
 
 
-def _cut(run: Run, trace: Trace, rows: Rows) -> Run:
-    """The run with its trace cut short and its examples numbered anew."""
+def _cut_run(run: Run, trace: Trace, rows: Rows) -> Run:
+    """Return a run with a shortened trace that refers to the chosen rows."""
     origin = trace.known_origin()
     few = replace(origin, examples=origin.examples.some(rows))
     again = np.searchsorted(rows, trace.examples).astype(trace.examples.dtype)
@@ -408,17 +415,17 @@ def _cut(run: Run, trace: Trace, rows: Rows) -> Run:
     return replace(run, record=trace)
 
 
-def _renumbered(verdict: Separability, rows: Rows, n: int) -> Separability:
-    """The verdict with the numbers of the examples that are drawn."""
-    if len(rows) == n or verdict.rivals is not None:
+def _renumber(verdict: Separability, rows: Rows, n: int) -> Separability:
+    """Return a verdict that refers to the chosen rows by their new positions."""
+    if len(rows) == n or verdict.label_pairs is not None:
         return verdict
     place = {int(row): k for k, row in enumerate(rows)}
     parts = [
-        Part(tuple(place[row] for row in part.rows), part.multipliers)
-        for part in verdict.blocking
+        Conflict(tuple(place[row] for row in part.rows), part.multipliers)
+        for part in verdict.conflicts
         if not part.rest and all(row in place for row in part.rows)
     ]
     support = np.array([place[int(r)] for r in verdict.support if int(r) in place], dtype=np.intp)
     at = verdict.row_names.positions
     names = replace(verdict.row_names, positions=rows if at is None else at[rows])
-    return replace(verdict, support=support, blocking=tuple(parts), row_names=names)
+    return replace(verdict, support=support, conflicts=tuple(parts), row_names=names)

@@ -1,4 +1,4 @@
-"""Assets: the page as one file, and the player in one piece for other files."""
+"""Build the page as one HTML file, and bundle the player for report and widget."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z0-9]+)\.js";\n', re.MUL
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) (\w+))", re.MULTILINE)
 
 
-STYLES = ("theme.css", "player.css", "windows.css", "page.css", "room.css")
-# Nothing is fetched, and nothing runs but the one script that has this digest.
+STYLES = ("theme.css", "player.css", "windows.css", "page.css", "projector.css")
+# Nothing is fetched, and only the script with this digest runs.
 POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data: blob:; "
     "base-uri 'none'; form-action 'none'"
@@ -24,20 +24,20 @@ POLICY = (
 
 @functools.cache
 def text_of(name: str) -> str:
-    """A file of the folder `static` as text."""
+    """Return a file of the folder `static` as text."""
     return files(__package__).joinpath("static", name).read_text("utf-8")
 
 
 @functools.cache
 def page_parts() -> tuple[str, str, str, str]:
-    """The page around its script and style; these, and the policy that lets in no others."""
+    """Return template, script, style and content security policy of the page."""
     script, style = player_script("page.js"), "".join(map(text_of, STYLES))
     policy = POLICY.format(script=_digest(script), style=_digest(style))
     return text_of("index.html"), script, style, policy
 
 
 def page_html(own: dict[str, Any] | None = None) -> str:
-    """The page as one HTML file that needs no other, with a person's own data in it."""
+    """Return the page as one self-contained HTML file, with the user's data if given."""
     page, script, style, policy = page_parts()
     content = {"own": own, "state": None}
     data = json.dumps(content, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
@@ -48,7 +48,7 @@ def page_html(own: dict[str, Any] | None = None) -> str:
 
 @functools.cache
 def colours() -> dict[str, str]:
-    """The colours of the pictures by their names in the style sheet, the light ones."""
+    """Return the light colors of the pictures by their names in the style sheet."""
     light = text_of("theme.css").partition("}")[0]
     return dict(re.findall(r"--([a-z-]+):[^;#]*(#\w+)", light))
 
@@ -58,23 +58,23 @@ def _digest(text: str) -> str:
 
 
 def player_style() -> str:
-    """The style sheets of the player, one after the other."""
+    """Return the style sheets of the player."""
     return text_of("theme.css") + text_of("player.css")
 
 
 def player_script(entry: str = "player.js") -> str:
-    """The player and the modules it needs as one piece of text without imports or exports.
+    """Bundle the player and its modules into one script without imports or exports.
 
-    For pages that are opened from disk, where a module can import nothing: put a call of what
-    the entry exports behind it.
+    Pages that are opened from disk cannot import modules. Append a call of a function that the
+    entry exports.
     """
     return bundled(text_of(entry))
 
 
 def bundled(entry: str) -> str:
-    """The text of a module, after the modules that it imports, without imports or exports.
+    """Bundle a module and the modules that it imports into one script.
 
-    Each of those becomes a function that is called once and gives what it exports.
+    Each imported module becomes a function that is called once and returns its exports.
     """
     done: dict[str, str] = {}
 
@@ -98,6 +98,6 @@ def _wrapped(name: str, text: str) -> str:
 
 
 def widget_style() -> str:
-    """The style sheets of the player in a notebook: colours and width are its own."""
+    """Return the style sheets of the widget, scoped to its element."""
     style = player_style().replace(":root", ".rb-player").replace("@media (max", "@container (max")
     return ":host { display: block; container-type: inline-size; }\n" + style.replace("vw", "cqw")

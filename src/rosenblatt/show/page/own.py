@@ -1,4 +1,4 @@
-"""Own data: the rows of a person's file as the page carries them, with what is proved of them."""
+"""The user's data on the page: rows of a file and the verdict about them."""
 
 from __future__ import annotations
 
@@ -17,54 +17,56 @@ from rosenblatt.read.data import Data
 from rosenblatt.rownames import RowNames
 from rosenblatt.show.scene import MOST_DRAWN
 from rosenblatt.show.story import verdict_json
-from rosenblatt.words import counted
+from rosenblatt.tables import to_dense
+from rosenblatt.text import plural
 
-MOST_ROWS = 5_000  # the picture holds no more
-MOST_NUMBERS = 2**17  # of the table: a file that can still be mailed
+MOST_ROWS = 5_000  # that can be drawn
+MOST_NUMBERS = 2**17  # in the table, so that the file stays small enough to mail
 PATIENCE = 10.0  # seconds for the verdict about all features
-LARGEST = 1e100  # of a number that can be drawn
+LARGEST = 1e100  # number that can be drawn
 
 
 @dataclass(frozen=True, eq=False)
 class OwnData:
-    """The rows of a person's file, as many as the page shows: by two columns, or projected."""
+    """The rows of a file that the page shows, by two columns or projected."""
 
     name: str
     examples: Examples  # dense
-    rows: int  # that the file has
-    row_names: RowNames  # what the examples are called in the file
+    rows: int  # in the file
+    row_names: RowNames  # names of the examples in the file
 
     @classmethod
     def of(cls, data: Data, most: int = MOST_NUMBERS) -> OwnData:
-        """All rows of a file, or some drawn at random where they are too many."""
+        """Take all rows of a file, or a random sample if there are too many."""
         examples, rows, labels = data.examples, data.examples.n, len(data.examples.labels)
         names = data.row_names()
         if labels > MOST_DRAWN or (labels > 2 and examples.d < 2):
             raise DataError(
-                f"{data.name} has {counted(labels, 'label')} and {counted(examples.d, 'feature')}, "
-                f"and the page draws up to {MOST_DRAWN} labels by two features; give ",
-                with_label("positive", data.plan.answers.spellings[-1]),
-                ", for example, to see it against the rest.",
+                f"{data.name} has {plural(labels, 'label')} and {plural(examples.d, 'feature')}, "
+                f"but the page can draw at most {MOST_DRAWN} labels and needs two features; give ",
+                with_label("positive", data.plan.target.spellings[-1]),
+                ", for example, to show it against all others.",
             )
-        room = min(MOST_ROWS, most // max(1, examples.d))
-        if room < min(rows, 10):
+        limit = min(MOST_ROWS, most // max(1, examples.d))
+        if limit < min(rows, 10):
             raise DataError(
-                f"{data.name} has {counted(examples.d, 'feature')}, which is more than the page "
-                "can show; leave out columns with ",
+                f"{data.name} has {plural(examples.d, 'feature')}, more than the page can "
+                "show; leave out columns with ",
                 Parameter("ignore"),
                 ".",
             )
-        if rows > room:
-            kept = np.sort(np.random.default_rng(0).choice(rows, room, replace=False))
+        if rows > limit:
+            kept = np.sort(np.random.default_rng(0).choice(rows, limit, replace=False))
             examples, names = examples.some(kept), replace(names, positions=data.rows[kept])
-        X = examples.X if isinstance(examples.X, np.ndarray) else examples.X.toarray()
-        X = np.ascontiguousarray(X, dtype=np.float64)
+        X = np.ascontiguousarray(to_dense(examples.X), dtype=np.float64)
         if not (np.abs(X) <= LARGEST).all():
-            raise DataError(f"{data.name} has numbers past 1e100, which cannot be drawn.")
+            raise DataError(
+                f"{data.name} has numbers beyond 1e100, which cannot be drawn; scale the columns."
+            )
         return cls(PurePath(data.name).name, replace(examples, X=X), rows, names)
 
     def to_json(self) -> dict[str, Any]:
-        """What the page needs: names, numbers, answers, and the verdict about all features."""
+        """Return names, numbers, labels and the verdict as JSON."""
         examples = self.examples
         verdict = self._verdict()
         return {
@@ -78,8 +80,8 @@ class OwnData:
         }
 
     def _verdict(self) -> dict[str, Any] | None:
-        """What is proved of all features; of several labels the page shows two features alone."""
-        if len(self.examples.labels) > 2:
+        """Decide about all features; return None for more than two labels."""
+        if self.examples.multiclass:
             return None
         found = separability_of(self.examples, deadline=Deadline.after(PATIENCE))
         return verdict_json(replace(found, row_names=self.row_names), self.examples)

@@ -1,4 +1,4 @@
-"""Curves: the squeeze of the proof, the mistakes of a pocket and of a search, many runs counted."""
+"""Plot the bounds on ‖w(t)‖², mistakes over time, and the results of many runs."""
 
 from __future__ import annotations
 
@@ -12,43 +12,52 @@ from numpy.typing import NDArray
 
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.errors import UsageError
-from rosenblatt.evidence.guarantee import Guarantee, Squeeze, guarantee_of, squeeze, with_slot
+from rosenblatt.evidence.guarantee import Guarantee, Squeeze, add_bias_slot, guarantee_of, squeeze
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.files import replacing
 from rosenblatt.pipelines import final
 from rosenblatt.show.fitted import hypothesis_of, trace_of
-from rosenblatt.show.plot.paper import INK, NO, PALE, YES, YES_SIDE, legend_of, sheet, tidy
+from rosenblatt.show.plot.drawing import (
+    INK,
+    NO,
+    PALE,
+    YES,
+    YES_SIDE,
+    draw_own_legend,
+    make_axes,
+    style_axes,
+)
+from rosenblatt.text import floor_bound, plural
 from rosenblatt.trace import Trace
-from rosenblatt.words import counted, whole
 
 if TYPE_CHECKING:
     from rosenblatt.evidence.optimum import FewestMistakesResult
     from rosenblatt.experiments import Experiment
 
-MOST = 2000  # moments of a long run that are drawn
+MOST = 2000  # moments of a long run that are plotted
 BINS = 30
-ROOM = 2  # times the fewest mistakes are in sight: the first lines make many more
+HEIGHT = 2  # height of the plot, in multiples of the fewest mistakes
 
 
 class GuaranteeDisplay:
-    """T²ρ² ≤ ‖w(T)‖² ≤ T·R² with the run between, and the cosine of w(t) and w_f rising.
+    """Bounds t²ρ² ≤ ‖w(t)‖² ≤ t·R² of the convergence proof, and the cosine of w(t) and w_f.
 
-    On logarithmic axes both bounds are straight lines; they meet at R²/ρ², beyond which no run
-    can go. The trace is the dark line between them.
+    On logarithmic axes both bounds are straight lines. They meet at the Novikoff bound R²/ρ²,
+    which no run can exceed. The dark line between them is the run.
 
     Parameters
     ----------
     squeezed : Squeeze
         Both inequalities along a run, for a w_f of length 1.
     promise : Guarantee
-        R, ρ and R²/ρ² of the same w_f.
+        R, ρ and R²/ρ² for the same w_f.
 
     Attributes
     ----------
     axes_ : list of two Axes
-        The squeeze and the cosine.
+        Axes of the bounds and of the cosine.
     figure_ : Figure
-        The figure of these axes.
+        Figure of these axes.
 
     Examples
     --------
@@ -56,7 +65,7 @@ class GuaranteeDisplay:
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"]
     >>> display = rb.GuaranteeDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y)
     >>> display.axes_[0].get_title(loc="left")
-    '18 corrections; at most R²/ρ² = 51'
+    '18 updates (Novikoff bound: 51)'
     """
 
     axes_: list[Any]
@@ -68,38 +77,38 @@ class GuaranteeDisplay:
 
     @classmethod
     def from_estimator(cls, clf: Any, X: Any, y: Any, *, axes: Any = None) -> Self:
-        """Draw the run of a fitted estimator on examples that a line can answer.
+        """Plot the run of an estimator fitted on separable examples.
 
         Parameters
         ----------
         clf : Perceptron, PocketPerceptron, or a Pipeline that ends in one
-            Fitted, and not loaded from a file: its trace must know its examples.
-        X, y : arrays, sparse matrix or frame, and answers
-            What it was fitted on; they must be separable.
+            Fitted estimator. A model loaded from a file has no trace.
+        X, y : arrays, sparse matrix or frame, and labels
+            The training examples, which must be separable.
         axes : two Axes, optional
-            Where to draw; a new figure if not given.
+            Axes to plot on (default: a new figure).
         """
         trace = trace_of(clf, X, y)
         examples = trace.known_origin().examples
         found = separability_of(examples)
         if not found or found.weights is None:
             raise ValueError(
-                f"these examples are {found.verdict}: without a line that answers them all there "
-                "is no ρ and no guarantee to draw; PocketDisplay shows such a run."
+                f"the examples are {found.verdict}, so there is no ρ and no bound to plot; use "
+                "PocketDisplay for such a run."
             )
         w = np.asarray(found.weights)
-        promise = guarantee_of(examples, with_slot(examples, w))
+        promise = guarantee_of(examples, add_bias_slot(examples, w))
         return cls(squeeze(trace, w), promise).plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> Self:
-        """Draw.
+        """Plot the bounds and the cosine.
 
         Parameters
         ----------
         axes : two Axes, optional
-            Where to; a new figure if not given.
+            Axes to plot on (default: a new figure).
         """
-        self.figure_, self.axes_ = sheet(axes, 2, (8.4, 3.6))
+        self.figure_, self.axes_ = make_axes(axes, 2, (8.4, 3.6))
         self._draw_squeeze(self.axes_[0])
         self._draw_cosine(self.axes_[1])
         return self
@@ -108,10 +117,10 @@ class GuaranteeDisplay:
         s, last = self.squeezed, len(self.squeezed.squared) - 1
         bound = self.promise.bound
         shown = _moments(last)
-        title = counted(last, "correction")
+        title = plural(last, "update")
         if bound is not None and not s.squared[0]:
-            title += f"; at most R²/ρ² = {whole(bound):,}" if np.isfinite(bound) else ""
-            # Both bounds from the first correction to where they meet, and a little beyond.
+            title += f" (Novikoff bound: {floor_bound(bound):,})" if np.isfinite(bound) else ""
+            # Both bounds from the first update to a little beyond the point where they meet.
             end = max(last, 1.25 * bound if np.isfinite(bound) else last, 2.0)
             t: NDArray[Any] = np.geomspace(1.0, end, 200)
             first = min(last, 1)
@@ -119,7 +128,7 @@ class GuaranteeDisplay:
             ax.axvline(bound, color=PALE, linewidth=0.9, linestyle=(0, (1, 2)))
         else:
             t, least, most = shown, np.maximum(s.inner_least[shown], 0) ** 2, s.squared_most[shown]
-        tidy(ax, ("corrections t", "‖w(t)‖²"), title)
+        style_axes(ax, ("updates t", "‖w(t)‖²"), title)
         ax.set(xscale="log", yscale="log")
         ax.fill_between(t, np.minimum(least, most), most, color="#f1f1f1", linewidth=0)
         ax.plot(t, most, color=NO, linewidth=1.4)
@@ -133,7 +142,7 @@ class GuaranteeDisplay:
     def _draw_cosine(self, ax: Any) -> None:
         s, last = self.squeezed, len(self.squeezed.cosine) - 1
         shown = _moments(last)
-        tidy(ax, ("corrections t", "cosine of w(t) and w_f"), "w(t) turns towards w_f")
+        style_axes(ax, ("updates t", "cosine of w(t) and w_f"), "w(t) turns towards w_f")
         ax.axhline(1.0, color=PALE, linewidth=0.9, linestyle=(0, (1, 2)))
         dots = "o" if last <= 40 else None
         ax.plot(shown, s.cosine[shown], color=INK, linewidth=1.8, marker=dots, markersize=3)
@@ -147,16 +156,16 @@ class GuaranteeDisplay:
 
 
 def _moments(last: int) -> NDArray[np.intp]:
-    """t = 1 … T, or many of them evenly on a logarithmic axis."""
+    """Return t = 1 … T, or a part of them, evenly spaced on a logarithmic axis."""
     if last <= MOST:
         return np.arange(1, last + 1)
     return np.unique(np.rint(np.geomspace(1, last, MOST)).astype(np.intp))
 
 
 def _name(
-    ax: Any, name: str, curve: Any, colour: str, offset: tuple[float, float], side: str = ""
+    ax: Any, name: str, curve: Any, color: str, offset: tuple[float, float], side: str = ""
 ) -> None:
-    """The name of a curve beside it, in its colour: no legend to look up."""
+    """Write the name of a curve beside it, in its color."""
     t, value = curve
     good = np.flatnonzero(np.isfinite(value) & (value > 0))
     if len(good) == 0:
@@ -167,7 +176,7 @@ def _name(
         (t[at], value[at]),
         offset,
         textcoords="offset points",
-        color=colour,
+        color=color,
         fontsize=9,
         ha=side or ("left" if offset[0] > 0 else "right"),
     )
@@ -175,15 +184,15 @@ def _name(
 
 @dataclass(frozen=True, eq=False)
 class PocketCurve:
-    """Mistakes along a run; with weights, what they weigh."""
+    """Mistakes of w(t) and of the pocket along a run; with sample weights, their cost."""
 
-    t: NDArray[np.intp]  # the moments looked at: all, or many where there are more than 2,000
+    t: NDArray[np.intp]  # the moments: all, or at most about 2,000 of them
     mistakes: NDArray[np.float64]  # of w(t) on all examples
-    pocket: NDArray[np.float64]  # of the best weights kept so far
+    pocket: NDArray[np.float64]  # of the pocket weights
 
     @classmethod
     def of(cls, trace: Trace, history: Sequence[tuple[int, float]], zero: int = 0) -> Self:
-        """Judge the weights of a run; the history tells when the pocket was replaced.
+        """Count the mistakes along a run; the history has the changes of the pocket.
 
         Examples
         --------
@@ -197,7 +206,7 @@ class PocketCurve:
         changes = np.array([t for t, _ in history], dtype=np.intp)
         costs = np.array([cost for _, cost in history], dtype=np.float64)
         t = np.arange(len(trace) + 1)
-        if len(trace) >= MOST:  # each is a look at all examples
+        if len(trace) >= MOST:  # each moment needs a pass over all examples
             t = np.union1d(np.linspace(0, len(trace), MOST).astype(np.intp), changes)
         judge = Judge(trace.known_origin().examples, zero)
         mistakes = np.array([judge.alone(w) for w in trace.walk(t.tolist())], dtype=np.float64)
@@ -205,8 +214,8 @@ class PocketCurve:
 
 
 def _fitted(clf: Any, attribute: str, otherwise: str) -> Any:
-    """The estimator itself, or that at the end of a pipeline, where it has what is to be drawn."""
-    hypothesis_of(clf)  # says what is wrong with what is not fitted, or has no line
+    """Return the estimator, or the last step of a pipeline, if it has the attribute."""
+    hypothesis_of(clf)  # raises an error for estimators that are not fitted or not linear
     last = final(clf)
     if not hasattr(last, attribute):
         raise ValueError(f"{type(last).__name__} {otherwise}")
@@ -214,19 +223,19 @@ def _fitted(clf: Any, attribute: str, otherwise: str) -> Any:
 
 
 class PocketDisplay:
-    """How w(t) jumps about while the pocket only gets better.
+    """Mistakes of w(t) and of the pocket after each update.
 
     Parameters
     ----------
     curve : PocketCurve
-        What there is to draw; `from_estimator` makes it.
+        Mistakes along the run, as `from_estimator` computes them.
 
     Attributes
     ----------
     ax_ : Axes
-        Where it was drawn.
+        Axes of the plot.
     figure_ : Figure
-        The figure of these axes.
+        Figure of these axes.
 
     Examples
     --------
@@ -234,7 +243,7 @@ class PocketDisplay:
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "yes", "yes", "no"]
     >>> clf = rb.PocketPerceptron(max_updates=50, random_state=0).fit(X, y)
     >>> rb.PocketDisplay.from_estimator(clf, X, y).ax_.get_title(loc="left")
-    '2 mistakes in the pocket after 50 corrections'
+    '2 mistakes in the pocket after 50 updates'
     """
 
     ax_: Any
@@ -245,68 +254,68 @@ class PocketDisplay:
 
     @classmethod
     def from_estimator(cls, clf: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
-        """Draw the run of a fitted pocket.
+        """Plot the run of a fitted PocketPerceptron.
 
         Parameters
         ----------
         clf : PocketPerceptron, or a Pipeline that ends in one
-            Fitted, and not loaded from a file: its trace must know its examples.
-        X, y : arrays, sparse matrix or frame, and answers
-            What it was fitted on.
+            Fitted estimator. A model loaded from a file has no trace.
+        X, y : arrays, sparse matrix or frame, and labels
+            The training examples.
         ax : Axes, optional
-            Where to draw; a new figure if not given.
+            Axes to plot on (default: a new figure).
         """
-        last = _fitted(clf, "history_", "keeps no pocket; fit a PocketPerceptron to see one.")
+        last = _fitted(clf, "history_", "has no pocket; fit a PocketPerceptron.")
         trace = trace_of(clf, X, y)
         return cls(PocketCurve.of(trace, last.history_, last._zero)).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
+        """Plot the mistakes.
 
         Parameters
         ----------
         ax : Axes, optional
-            Where to; a new figure if not given.
+            Axes to plot on (default: a new figure).
         """
         curve = self.curve
-        self.figure_, (self.ax_,) = sheet(ax, 1, (6.4, 3.6))
-        kept = counted(float(curve.pocket[-1]), "mistake")
-        title = f"{kept} in the pocket after {counted(int(curve.t[-1]), 'correction')}"
-        tidy(self.ax_, ("corrections t", "mistakes"), title)
+        self.figure_, (self.ax_,) = make_axes(ax, 1, (6.4, 3.6))
+        kept = plural(float(curve.pocket[-1]), "mistake")
+        title = f"{kept} in the pocket after {plural(int(curve.t[-1]), 'update')}"
+        style_axes(self.ax_, ("updates t", "mistakes"), title)
         self.ax_.plot(curve.t, curve.mistakes, color=PALE, linewidth=0.8, label="w(t)")
         pocket = {"color": INK, "linewidth": 2.2, "label": "pocket"}
         self.ax_.step(curve.t, curve.pocket, where="post", **pocket)
-        # w(0) = 0 is wrong everywhere: it would press all the rest together.
+        # w(0) = 0 misclassifies every example and would dominate the scale.
         self.ax_.set_ylim(0, 1.05 * max(curve.mistakes[1:].max(initial=1), 1))
         self.ax_.set_xlim(0, max(int(curve.t[-1]), 1))
-        legend_of(self.ax_, given=ax is not None)
+        draw_own_legend(self.ax_, given=ax is not None)
         return self
 
 
 class OptimumDisplay:
-    """The mistakes of the best line so far, and the proved bound that no line is below.
+    """Mistakes of the best line so far, and the proved lower bound, over time.
 
-    Two steps that close in on each other. The blue region is proved: no line is there. Where the
-    steps meet, the optimum is known; what is left white between them is open.
+    No line makes fewer mistakes than the lower bound: the blue region is excluded by proof. Where
+    the two curves meet, the optimum is known; the white region between them is undecided.
 
     Parameters
     ----------
     result : FewestMistakesResult
-        What `fewest_mistakes` returned.
+        Result of `fewest_mistakes`.
 
     Attributes
     ----------
     ax_ : Axes
-        Where it was drawn.
+        Axes of the plot.
     figure_ : Figure
-        The figure of these axes.
+        Figure of these axes.
 
     Examples
     --------
     >>> import rosenblatt as rb
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "yes", "yes", "no"]
     >>> rb.OptimumDisplay.from_result(rb.fewest_mistakes(X, y)).ax_.get_title(loc="left")
-    '1 mistake; no line makes fewer (proved: 1 blocking set)'
+    '1 mistake; no line makes fewer (proof: 1 conflict)'
     """
 
     ax_: Any
@@ -317,72 +326,72 @@ class OptimumDisplay:
 
     @classmethod
     def from_estimator(cls, clf: Any, *, ax: Any = None) -> Self:
-        """Draw the search of a fitted estimator.
+        """Plot the search of a fitted estimator.
 
         Parameters
         ----------
         clf : FewestMistakes, or a Pipeline that ends in one
-            Fitted.
+            Fitted estimator.
         ax : Axes, optional
-            Where to draw; a new figure if not given.
+            Axes to plot on (default: a new figure).
         """
-        last = _fitted(clf, "result_", "bounds no mistakes; fit a FewestMistakes to see that.")
+        last = _fitted(clf, "result_", "has no lower bound; fit a FewestMistakes.")
         return cls.from_result(last.result_, ax=ax)
 
     @classmethod
     def from_result(cls, result: FewestMistakesResult, *, ax: Any = None) -> Self:
-        """Draw what `fewest_mistakes` returned.
+        """Plot a result of `fewest_mistakes`.
 
         Parameters
         ----------
         result : FewestMistakesResult
-            The search, with its history.
+            Result with the history of the search.
         ax : Axes, optional
-            Where to draw; a new figure if not given.
+            Axes to plot on (default: a new figure).
         """
         return cls(result).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
+        """Plot the mistakes.
 
         Parameters
         ----------
         ax : Axes, optional
-            Where to; a new figure if not given.
+            Axes to plot on (default: a new figure).
         """
-        self.figure_, (self.ax_,) = sheet(ax, 1, (6.4, 3.6))
+        self.figure_, (self.ax_,) = make_axes(ax, 1, (6.4, 3.6))
         seconds, best, bound = np.array(self.result.history, dtype=np.float64).T
-        tidy(self.ax_, ("seconds", "mistakes"), str(self.result))
+        style_axes(self.ax_, ("seconds", "mistakes"), str(self.result))
         look: dict[str, Any] = {"where": "post", "linewidth": 2.2}
         self.ax_.step(seconds, best, color=INK, label="best line so far", **look)
-        self.ax_.step(seconds, bound, color=YES, label="no line makes fewer", **look)
+        self.ax_.step(seconds, bound, color=YES, label="lower bound (proved)", **look)
         self.ax_.fill_between(seconds, bound, step="post", color=YES_SIDE, linewidth=0)
         self.ax_.set_xlim(0, seconds[-1])
-        self.ax_.set_ylim(0, ROOM * max(best[-1], 1))
+        self.ax_.set_ylim(0, HEIGHT * max(best[-1], 1))
         at = {"xycoords": self.ax_.get_yaxis_transform(), "textcoords": "offset points"}
-        for height, colour in {bound[-1]: YES, best[-1]: INK}.items():
-            text: dict[str, Any] = {"color": colour, "fontsize": 9, "va": "center"}
+        for height, color in {bound[-1]: YES, best[-1]: INK}.items():
+            text: dict[str, Any] = {"color": color, "fontsize": 9, "va": "center"}
             self.ax_.annotate(f"{height:,g}", (1.0, height), (4, 0), **at, **text)
-        legend_of(self.ax_, given=ax is not None)
+        draw_own_legend(self.ax_, given=ax is not None)
         return self
 
 
 class ExperimentDisplay:
-    """Corrections and P[f≠g] of many runs.
+    """Histograms of the updates and of P[f≠g] over many runs.
 
     Parameters
     ----------
-    updates : array, one entry a run
-        How many corrections each made.
-    disagreement : array, one entry a run
-        How often g differs from f.
+    updates : array, one entry per run
+        Number of updates of each run.
+    disagreement : array, one entry per run
+        Probability that g differs from f.
 
     Attributes
     ----------
     axes_ : list of two Axes
-        Corrections and P[f≠g].
+        Axes of the updates and of P[f≠g].
     figure_ : Figure
-        The figure of these axes.
+        Figure of these axes.
 
     Examples
     --------
@@ -401,32 +410,32 @@ class ExperimentDisplay:
 
     @classmethod
     def from_experiment(cls, result: Experiment, *, axes: Any = None) -> Self:
-        """Draw what `experiment` returned.
+        """Plot a result of `experiment`.
 
         Parameters
         ----------
         result : Experiment
-            Many runs.
+            The runs.
         axes : two Axes, optional
-            Where to draw; a new figure if not given.
+            Axes to plot on (default: a new figure).
         """
         return cls(result.updates, result.disagreement).plot(axes=axes)
 
     def plot(self, *, axes: Any = None, title: str | None = None) -> Self:
-        """Draw.
+        """Plot both histograms.
 
         Parameters
         ----------
         axes : two Axes, optional
-            Where to; a new figure if not given.
+            Axes to plot on (default: a new figure).
         title : str, optional
-            Above the left one, in place of the number of runs.
+            Title (default: the number of runs).
         """
-        self.figure_, self.axes_ = sheet(axes, 2, (8.4, 3.4))
+        self.figure_, self.axes_ = make_axes(axes, 2, (8.4, 3.4))
         left, right = self.axes_
-        told = counted(len(self.updates), "run") if title is None else title
-        tidy(left, ("corrections", "runs"), told)
-        tidy(right, ("P[f ≠ g]", ""))
+        title = plural(len(self.updates), "run") if title is None else title
+        style_axes(left, ("updates", "runs"), title)
+        style_axes(right, ("P[f ≠ g]", ""))
         _bars(left, self.updates, YES, f"median {np.median(self.updates):,g}")
         _bars(right, self.disagreement, NO, f"mean {self.disagreement.mean():.3g}")
         left.axvline(np.median(self.updates), color=INK, linewidth=1.2)
@@ -434,32 +443,34 @@ class ExperimentDisplay:
         return self
 
 
-def _bars(ax: Any, values: NDArray[Any], colour: str, told: str) -> None:
-    """Bars up to the 99th percentile; what lies beyond is told, not drawn."""
+def _bars(ax: Any, values: NDArray[Any], color: str, note: str) -> None:
+    """Draw a histogram up to the 99th percentile, with a note on the values beyond it."""
     low, high = float(values.min()), float(np.percentile(values, 99, method="higher"))
-    if np.issubdtype(values.dtype, np.integer):  # ranges of as many whole numbers each
+    if np.issubdtype(values.dtype, np.integer):  # bins with the same number of integers each
         step = max(1, -(-int(high + 1 - low) // BINS))
         edges = np.arange(low, high + 1 + step, step) - 0.5
     else:
         edges = np.histogram_bin_edges(values, BINS, (low, high))
-    ax.hist(values, bins=edges, color=colour, edgecolor="white", linewidth=0.5)
+    ax.hist(values, bins=edges, color=color, edgecolor="white", linewidth=0.5)
     beyond = int((values > edges[-1]).sum())
     if beyond:
-        told += f"\n{beyond:,} more, up to {values.max():,.3g}"
-    ax.annotate(told, (0.98, 0.95), xycoords="axes fraction", ha="right", va="top", fontsize=9)
+        note += f"\n{beyond:,} more, up to {values.max():,.3g}"
+    ax.annotate(note, (0.98, 0.95), xycoords="axes fraction", ha="right", va="top", fontsize=9)
 
 
 def experiment_saver(path: str) -> Callable[[Experiment, int], None]:
-    """What draws many runs on n examples each into an image file, whose end tells the format."""
+    """Return a function that plots runs into an image file; check its format first."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 3.2), layout="constrained")
     kind = Path(path).suffix.lstrip(".").lower() or "png"
     if kind not in figure.canvas.get_supported_filetypes():
-        raise UsageError(f"{path}: cannot draw .{kind} files; give .png, .svg or .pdf.")
+        raise UsageError(
+            f"{path}: Matplotlib cannot write .{kind} files; give a .png, .svg or .pdf file."
+        )
 
     def save(result: Experiment, n: int) -> None:
-        title = f"{counted(len(result.updates), 'run')}, N = {n}"
+        title = f"{plural(len(result.updates), 'run')}, N = {n}"
         display = ExperimentDisplay(result.updates, result.disagreement)
         display.plot(axes=figure.subplots(1, 2), title=title)
         with replacing(path) as beside:

@@ -1,4 +1,4 @@
-"""Pictures of the plane: the examples and the line, and a run as the line turns."""
+"""Plot examples with their decision boundary, and a run update by update."""
 
 from __future__ import annotations
 
@@ -15,58 +15,58 @@ from rosenblatt.files import replacing
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final
 from rosenblatt.show.fitted import examples_of, hypothesis_of, trace_of
-from rosenblatt.show.plot.paper import (
+from rosenblatt.show.plot.drawing import (
     INK,
     MARKS,
     PALE,
     POCKET,
-    as_it_is,
     draw_band,
+    draw_legend,
     draw_line,
+    draw_own_legend,
     draw_points,
     draw_sides,
     draw_weights,
-    legend,
-    legend_of,
-    plotting,
-    prepare,
-    sheet,
+    escape_text,
+    fit_axes,
+    import_pyplot,
+    make_axes,
 )
 from rosenblatt.show.regions import Boundary, Regions
 from rosenblatt.show.scene import Floats, Scene, scene_of, view_of
+from rosenblatt.text import plural
 from rosenblatt.trace import Trace
-from rosenblatt.words import counted
 
 PANELS, COLUMNS = 6, 3
 FRAMES = 60
-HELD = 3  # frames that the last one stays, to be looked at
+HELD = 3  # times that the last frame is repeated
 SPOT = "#f0e442"
 
 
 class BoundaryDisplay:
-    """Points, the line, both half-planes, w as an arrow, the margin band, mistakes ringed.
+    """Decision boundary of a linear classifier with its examples, margin and mistakes.
 
-    ○ are examples of the second class, × of the first. With more than two features the picture
-    is their projection on w against the first remaining principal direction: every example is
-    on its true side of the line, at its true distance. Of more than 2,000 examples a sample is
-    drawn, and said so.
+    Examples of the second class are ○, of the first ×; mistakes have a ring, and w is an arrow.
+    More than two features are projected onto w and the first remaining principal direction: every
+    example is on its true side of the line, at its true distance. Of more than 2,000 examples a
+    sample is drawn, which the title says.
 
-    Of three to five classes there is a region for each, with the exact lines between them, a mark
-    for each class (× ○ △ □ ◆) and the w of each as an arrow in the corner. With more than two
-    features three classes are seen in the plane of the differences of their w: again every example
-    is in its true region, at its true distance from the lines around it.
+    Three to five classes have one region each, with the exact lines between them, a mark for each
+    class (× ○ △ □ ◆) and its weights as an arrow in the corner. With more than two features, three
+    classes are projected onto the plane of the differences of their weights, in which every
+    example is in its true region, at its true distance from the lines around it.
 
     Parameters
     ----------
     scene : Scene
-        What there is to draw; `from_estimator` makes it.
+        Projected examples and boundary, as `from_estimator` computes them.
 
     Attributes
     ----------
     ax_ : Axes
-        Where it was drawn.
+        Axes of the plot.
     figure_ : Figure
-        The figure of these axes.
+        Figure of these axes.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class BoundaryDisplay:
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"]
     >>> display = rb.BoundaryDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y)
     >>> display.ax_.get_title(loc="left")
-    'no mistakes on 4 examples; the nearest is 0.277 away'
+    'no mistakes on 4 examples; nearest at distance 0.277'
     >>> X, y = [[2, 0], [0, 2], [-2, -2], [-1, 2]], ["east", "north", "south", "north"]
     >>> display = rb.BoundaryDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y)
     >>> len(display.scene.line.parts(display.scene.box))
@@ -89,71 +89,71 @@ class BoundaryDisplay:
 
     @classmethod
     def from_estimator(cls, clf: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
-        """Draw a fitted estimator and examples, those of the fit or others.
+        """Plot the decision boundary of a fitted estimator with examples.
 
         Parameters
         ----------
         clf : Perceptron, PocketPerceptron, FewestMistakes, any linear classifier, or a Pipeline
-            Fitted on two to five classes; of a pipeline the last step, on what the others make
-            of X.
+            Fitted estimator of two to five classes. The other steps of a pipeline are applied
+            to X.
         X : array, sparse matrix or frame of shape (n, d)
-            The examples to draw.
-        y : sequence of n answers
-            Their answers.
+            Examples to plot: the training examples or others.
+        y : sequence of n labels
+            Their labels.
         ax : Axes, optional
-            Where to draw; a new figure if not given.
+            Axes to plot on (default: a new figure).
         """
         return cls(scene_of(examples_of(clf, X, y), hypothesis_of(clf))).plot(ax=ax)
 
     def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
-        """Draw.
+        """Plot the examples and the decision boundary.
 
         Parameters
         ----------
         ax : Axes, optional
-            Where to; a new figure if not given.
+            Axes to plot on (default: a new figure).
         title : str, optional
-            In place of the sentence about mistakes and margin.
+            Title (default: the number of mistakes, or the margin).
         """
         scene = self.scene
-        line, box, margin = scene.line, scene.box, scene.facts.margin
-        self.figure_, (self.ax_,) = sheet(ax, 1, (4.8, 2.3 if scene.facts.flat else 5.2))
+        line, box, margin = scene.line, scene.box, scene.margin
+        self.figure_, (self.ax_,) = make_axes(ax, 1, (4.8, 2.3 if scene.flat else 5.2))
         if title is None:
-            title, drawn = scene.facts.sentence(), len(scene.points)
-            title += "" if drawn == scene.facts.n else f" ({drawn:,} drawn)"
-        prepare(self.ax_, scene, title)
+            title, drawn = scene.summary(), len(scene.points)
+            title += "" if drawn == scene.n else f" ({drawn:,} drawn)"
+        fit_axes(self.ax_, scene, title)
         draw_sides(self.ax_, line, box)
         if margin is not None:
             draw_band(self.ax_, line, box, margin)
         draw_line(self.ax_, line, box)
         draw_points(self.ax_, scene)
         draw_weights(self.ax_, line, box)
-        legend_of(self.ax_, given=ax is not None)
+        draw_own_legend(self.ax_, given=ax is not None)
         return self
 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """A run to be seen again."""
+    """A run from which the frames of an animation are computed."""
 
-    trace: Trace  # with the examples it was made on
-    zero: int = 0  # what sign(0) meant
-    pocketed: tuple[int, ...] = ()  # the t at which a pocket was replaced, ascending
+    trace: Trace  # with its training examples
+    zero: int = 0  # the meaning of sign(0)
+    pocketed: tuple[int, ...] = ()  # the t at which the pocket changed, ascending
 
     def __len__(self) -> int:
         return len(self.trace)
 
-    def chosen(self, at: Sequence[int]) -> list[int]:
-        """The t asked for, in order, once they are all in the run."""
+    def select(self, at: Sequence[int]) -> list[int]:
+        """Return the requested t in order; raise ValueError if one is outside the run."""
         last = len(self)
         for t in at:
             if not 0 <= t <= last:
-                raise ValueError(f"t is {t}; this trace has pictures for t from 0 to {last}.")
+                raise ValueError(f"t is {t}; this run has t from 0 to {last}.")
         return sorted({int(t) for t in at})
 
     def frames(self, at: Sequence[int]) -> Iterator[Frame]:
-        """A frame for each t, in order."""
-        at = self.chosen(at)
+        """Yield a frame for each t, in order."""
+        at = self.select(at)
         kept = {t: max((p for p in self.pocketed if p <= t), default=None) for t in at}
         wanted = {*at, *(t - 1 for t in at if t), *(p for p in kept.values() if p is not None)}
         weights: dict[int, Floats] = {}
@@ -162,14 +162,14 @@ class Replay:
             if t in kept:
                 held = kept[t]
                 yield self._frame(t, w, weights.get(t - 1), None if held is None else weights[held])
-                # Others are not looked at again, and with many features they are large.
+                # The others are not needed again, and with many features they are large.
                 weights = {t: w} if held is None else {t: w, held: weights[held]}
 
     def _frame(self, t: int, w: Floats, last: Floats | None, held: Floats | None) -> Frame:
         examples = self.trace.known_origin().examples
         row = int(self.trace.examples[t - 1]) if t else None
         h = Hypothesis.of(examples.shaped(w), examples.x0, self.zero)
-        beside = None if row is None else examples.tall_row(row)[1:]
+        beside = None if row is None else examples.augmented_row(row)[1:]
         view = view_of(examples, h, beside)
         scene = scene_of(examples, h, view, () if row is None else (row,))
 
@@ -178,8 +178,8 @@ class Replay:
                 return None
             return view.line(Hypothesis.of(examples.shaped(v), examples.x0, self.zero))
 
-        # Beside the plane of w(t-1) and w(t) the pocket would not be seen where it is; that of
-        # several labels holds w(t) alone.
+        # With more than two features the plane contains w(t) and w(t-1), but not the pocket; that
+        # of several labels contains w(t) alone.
         flat, rivals = examples.d <= 2, self.trace.rivals
         rival = None if rivals is None or not t else str(examples.labels[rivals[t - 1]])
         before, pocket = line(last, flat or rivals is None), line(held, flat)
@@ -188,26 +188,25 @@ class Replay:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One picture of a run."""
+    """One frame of a run: the examples, the line before and after an update."""
 
     t: int
     scene: Scene  # the examples and the line of w(t)
     before: Boundary | Regions | None  # the line of w(t - 1)
-    row: int | None  # whose correction led from w(t - 1) to w(t)
-    pocket: Boundary | Regions | None = None  # the best line so far, where one is kept
-    rival: str | None = None  # of more than two labels, the one that the row was corrected against
+    row: int | None  # row of the update from w(t - 1) to w(t)
+    pocket: Boundary | Regions | None = None  # the line of the pocket weights
+    rival: str | None = None  # competing class of the update, with more than two labels
 
     @property
     def title(self) -> str:
-        """What happened, in a few words."""
-        corrected = "" if self.row is None else f", row {self.row} corrected"
-        rival = "" if self.rival is None else f"against {as_it_is(self.rival)}; "
-        left = f"{counted(self.scene.facts.mistakes, 'mistake')} left"
-        return f"t = {self.t}{corrected}\n{rival}{left}"
+        """Return t, the row of the update and the number of mistakes."""
+        update = "" if self.row is None else f", update on row {self.row}"
+        rival = "" if self.rival is None else f"against {escape_text(self.rival)}; "
+        return f"t = {self.t}{update}\n{rival}{plural(self.scene.mistakes, 'mistake')}"
 
 
 def spread(last: int, most: int) -> list[int]:
-    """At most so many t from 1 to T, closer together where lines still turn a lot.
+    """Choose at most `most` moments from 1 to T, closer together early in the run.
 
     Examples
     --------
@@ -224,27 +223,28 @@ def spread(last: int, most: int) -> list[int]:
 
 
 class TraceDisplay:
-    """The line turning, correction by correction.
+    """Decision boundary before and after each update of a run.
 
-    Each picture shows the example that was corrected, the line before it (dashed) and after it,
-    and the mistakes left, ringed; with a pocket, its line too. With more than two features each
-    picture is taken in the plane of w(t) and the corrected example, where both lines are seen
-    edge on and every example is on its true side of both.
+    Each panel shows the example of the update, the line before it (dashed) and after it, and the
+    remaining mistakes, ringed; for a pocket, its line too. With more than two features each panel
+    is the plane of w(t) and the example of the update, in which every example is on its true side
+    of both lines.
 
-    Of three to five classes each picture shows all regions. A correction moves two w, that of the
-    right class and that of its best rival: the arrows in the corner, pale what they were before.
+    With three to five classes each panel shows all regions. An update changes two weight vectors,
+    that of the correct class and that of the best competing class: the arrows in the corner, with
+    the previous ones in gray.
 
     Parameters
     ----------
     replay : Replay
-        The run; `from_estimator` makes it.
+        The run, as `from_estimator` computes it.
 
     Attributes
     ----------
     axes_ : list of Axes
-        Where it was drawn.
+        Axes of the plot.
     figure_ : Figure
-        The figure of these axes.
+        Figure of these axes.
 
     Examples
     --------
@@ -252,8 +252,8 @@ class TraceDisplay:
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"]
     >>> display = rb.TraceDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y, t=[1, 18])
     >>> print(display.axes_[1].get_title(loc="left"))
-    t = 18, row 1 corrected
-    0 mistakes left
+    t = 18, update on row 1
+    0 mistakes
     """
 
     axes_: list[Any]
@@ -266,18 +266,18 @@ class TraceDisplay:
     def from_estimator(
         cls, clf: Any, X: Any, y: Any, *, t: Sequence[int] | None = None, axes: Any = None
     ) -> Self:
-        """Draw the run of a fitted estimator.
+        """Plot the run of a fitted estimator.
 
         Parameters
         ----------
         clf : Perceptron, PocketPerceptron, or a Pipeline that ends in one
-            Fitted, and not loaded from a file: its trace must know its examples.
-        X, y : arrays, sparse matrix or frame, and answers
-            What it was fitted on.
+            Fitted estimator. A model loaded from a file has no trace.
+        X, y : arrays, sparse matrix or frame, and labels
+            The training examples.
         t : sequence of int, optional
-            Which moments, from 0 to the number of corrections; up to six of them by default.
+            Moments to plot, from 0 to the number of updates (default: at most six).
         axes : sequence of Axes, optional
-            One for each t; a new figure if not given.
+            Axes for each t (default: a new figure).
         """
         last = final(clf)
         pocketed = tuple(moment for moment, _ in getattr(last, "history_", ()))
@@ -285,50 +285,50 @@ class TraceDisplay:
         return cls(replay).plot(t=t, axes=axes)
 
     def plot(self, *, t: Sequence[int] | None = None, axes: Any = None) -> Self:
-        """Draw small multiples.
+        """Plot one panel for each moment.
 
         Parameters
         ----------
         t : sequence of int, optional
-            Which moments; up to six by default.
+            Moments to plot (default: at most six).
         axes : sequence of Axes, optional
-            One for each t; a new figure if not given.
+            Axes for each t (default: a new figure).
         """
-        at = self.replay.chosen(spread(len(self.replay), PANELS) if t is None else t)
+        at = self.replay.select(spread(len(self.replay), PANELS) if t is None else t)
         if not at:
-            raise ValueError("t is empty; give at least one moment from 0 up.")
+            raise ValueError("t is empty; give at least one moment, 0 or larger.")
         columns = min(len(at), COLUMNS)
         rows = -(-len(at) // columns)
-        figure, found = sheet(axes, len(at), (3.3 * columns, 3.5 * rows + 0.4), columns)
+        figure, found = make_axes(axes, len(at), (3.3 * columns, 3.5 * rows + 0.4), columns)
         for ax, frame in zip(found, self.replay.frames(at), strict=True):
             draw_frame(ax, frame)
         self.figure_, self.axes_ = figure, found
         if axes is None:
-            legend(figure, self._marks(), most=7)
+            draw_legend(figure, self._marks(), most=7)
         return self
 
     def animate(
         self, path: str | Path, *, t: Sequence[int] | None = None, fps: float = 2.0, dpi: int = 100
     ) -> Self:
-        """Write an animation, a frame a correction.
+        """Write an animation with one frame per update.
 
         Parameters
         ----------
         path : path
-            Where to: a .gif, or an .mp4 where the program ffmpeg is installed.
+            File to write: a .gif, or an .mp4 if the program ffmpeg is installed.
         t : sequence of int, optional
-            Which moments; by default all, or sixty of them where there are more.
+            Moments to show (default: all, or sixty of them if there are more).
         fps : float, default=2.0
-            Frames a second.
+            Frames per second.
         dpi : int, default=100
-            Dots an inch; a frame is 4.6 by 5 inches.
+            Resolution in dots per inch. A frame is 4.6 by 5 inches.
         """
         last = len(self.replay)
         moments = [0, *spread(last, FRAMES)] if t is None else t
-        at = self.replay.chosen(moments)
+        at = self.replay.select(moments)
         writer = _writer(Path(path), fps)
-        figure, (ax,) = sheet(None, 1, (4.6, 5.0))
-        legend(figure, self._marks(), most=3)
+        figure, (ax,) = make_axes(None, 1, (4.6, 5.0))
+        draw_legend(figure, self._marks(), most=3)
         try:
             with tempfile.TemporaryDirectory() as folder:
                 made = Path(folder) / f"frames{Path(path).suffix.lower()}"
@@ -337,36 +337,36 @@ class TraceDisplay:
                         ax.clear()
                         draw_frame(ax, frame)
                         figure.draw_without_rendering()
-                        figure.set_layout_engine("none")  # laid out once: no frame jumps
+                        figure.set_layout_engine("none")  # keep the layout of the first frame
                         writer.grab_frame()
                     for _ in range(HELD):
                         writer.grab_frame()
                 with replacing(path) as beside:
                     shutil.copyfile(made, beside)
         finally:
-            plotting().close(figure)
+            import_pyplot().close(figure)
         return self
 
     def _marks(self) -> list[Any]:
-        """What is drawn, named once for all frames, so that none of them moves."""
+        """Return the same legend entries for all frames."""
         from matplotlib.lines import Line2D
 
         labels = self.replay.trace.known_origin().examples.labels.tolist()
 
-        def point(label: str, size: float, colour: str, **look: Any) -> Any:
+        def point(label: str, size: float, color: str, **look: Any) -> Any:
             look = {"marker": "o", "markerfacecolor": "none", **look}
-            return Line2D([], [], ls="none", label=label, ms=size, markeredgecolor=colour, **look)
+            return Line2D([], [], ls="none", label=label, ms=size, markeredgecolor=color, **look)
 
         def named(place: int) -> Any:
-            mark, colour, _ = MARKS[place]
-            look = {"marker": mark, "markerfacecolor": colour if mark == "D" else "none"}
-            return point(as_it_is(str(labels[place])), 6, colour, markeredgewidth=1.5, **look)
+            mark, color, _ = MARKS[place]
+            look = {"marker": mark, "markerfacecolor": color if mark == "D" else "none"}
+            return point(escape_text(str(labels[place])), 6, color, markeredgewidth=1.5, **look)
 
         places = range(len(labels)) if len(labels) > 2 else (1, 0)
         marks = [
             *map(named, places),
             point("mistake", 11, INK, markeredgewidth=0.8),
-            point("corrected", 11, INK, markerfacecolor=SPOT),
+            point("update", 11, INK, markerfacecolor=SPOT),
             Line2D([], [], color=PALE, linestyle="--", label="line before"),
             Line2D([], [], color=INK, linewidth=1.6, label="line after"),
         ]
@@ -376,9 +376,9 @@ class TraceDisplay:
 
 
 def draw_frame(ax: Any, frame: Frame) -> None:
-    """One picture of a run, on axes."""
+    """Draw one frame of a run on axes."""
     scene, box = frame.scene, frame.scene.box
-    prepare(ax, scene, frame.title)
+    fit_axes(ax, scene, frame.title)
     draw_sides(ax, scene.line, box)
     if frame.before is not None:
         draw_line(ax, frame.before, box, color=PALE, linestyle="--", label="line before")
@@ -395,7 +395,7 @@ def draw_frame(ax: Any, frame: Frame) -> None:
             edgecolors=INK,
             linewidths=1.2,
             zorder=2.5,
-            label="corrected",
+            label="update",
         )
     draw_points(ax, scene)
     draw_weights(ax, scene.line, box, frame.before)

@@ -53,8 +53,8 @@ export const ALGORITHMS = {
 };
 export const ORDERS = {
   cycle: "Cycle",
-  "random-cycle": "One random cycle",
-  shuffle: "New shuffle each cycle",
+  "random-cycle": "One random permutation",
+  shuffle: "New permutation each epoch",
   first: "First mistake",
   random: "Random mistake",
 };

@@ -191,14 +191,14 @@ export function readTable(name, text, most) {
   const again = Math.min(MARKS.length, rows.length / 2); // labels that repeat
   const few = different.findLastIndex(({ length }) => length > 2 && length <= again);
   const answer = two < 0 ? few : two;
-  if (answer < 0) throw new NotReadError(`${name} has no column with two to five answers.`);
+  if (answer < 0) throw new NotReadError(`${name} has no column with two to five labels.`);
   const features = names
     .map((_, j) => j)
     .filter((j) => j !== answer && rows.every((row) => isNumber(row[j])));
   const labels = different[answer].sort(compareLabels);
-  if (!features.length) throw new NotReadError(`${name} has no column of numbers.`);
+  if (!features.length) throw new NotReadError(`${name} has no numeric column.`);
   if (two < 0 && features.length < 2)
-    throw new NotReadError(`${name} has ${labels.length} answers, which need two columns.`);
+    throw new NotReadError(`${name} has ${labels.length} labels, which need two numeric columns.`);
   const kept = rows.filter((_, n) => n % Math.ceil(rows.length / most) === 0);
   return {
     name,

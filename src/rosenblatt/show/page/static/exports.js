@@ -53,7 +53,7 @@ export function savePage(page, content) {
 function csvOf(story) {
   const d = story.flat ? 2 : story.table ? story.table.length / story.answers.length : 0;
   const names = story.flat ? story.names : story.json.features;
-  const head = [...names, "answer"].map(quoted).join(",");
+  const head = [...names, "label"].map(quoted).join(",");
   const rows = story.answers.map((answer, n) => {
     const x = story.flat ? story.points[n] : Array.from(story.table.subarray(n * d, (n + 1) * d));
     return [...x, story.many ? quoted(story.labels[answer]) : answer].join(",");

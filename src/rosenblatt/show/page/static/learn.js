@@ -13,11 +13,11 @@ const ALGORITHMS = { pla, pocket, ratchet, online };
 export const ZEROS = { mistake: 0, negative: -1, positive: 1 };
 const MOST_PAIRS = 2 ** 20; // of a w(t) and an example; above, the player counts when it shows a t
 const MOST_NUMBERS = 2 ** 16; // larger tables would keep the page waiting for the check
-const ONE_KIND = "Learning needs two kinds of example; add one of the other kind";
+const ONE_KIND = "Training needs two labels; add an example of another label";
 const ENDED = {
-  "no mistakes": "a whole look at the examples found no mistake",
-  max_updates: "the corrections that were allowed are used up",
-  "end of stream": "every example has come once",
+  "no mistakes": "a full epoch made no mistake",
+  max_updates: "the maximum number of updates was reached",
+  "end of stream": "every example was visited once",
 };
 
 // `plane` is {points, answers, names, labels, marks}. For more or fewer than two features it also
@@ -109,11 +109,11 @@ function countsAlong(D, { zero, start }, weights, every) {
 }
 
 function summaryOf(run, N, algorithm) {
-  const ended = `Ended after ${counted(run.updates.length, "correction")}: ${ENDED[run.reason]}`;
+  const ended = `Ended after ${counted(run.updates.length, "update")}: ${ENDED[run.reason]}`;
   const left = `${grouped(run.mistakes)} of ${grouped(N)}`;
-  if (algorithm === "online") return `${ended}; ${left} were mistaken as they came`;
-  const whose = run.pocket ? "the pocket has" : "there are";
-  return run.mistakes ? `${ended}; ${whose} mistakes on ${left} examples` : ended;
+  if (algorithm === "online") return `${ended}; ${left} were misclassified when they were visited`;
+  const whose = run.pocket ? "the pocket misclassifies" : "w misclassifies";
+  return run.mistakes ? `${ended}; ${whose} ${left} examples` : ended;
 }
 
 // Decide in the plane, and check the proof by code that did not find it.

@@ -308,7 +308,7 @@ class Page {
     const link = await this.writeAddress();
     if (link) return this.copy(link, "The link is copied: it leads to exactly this.");
     this.savePage();
-    return this.note("That is too much for a link: the page was saved as a file that has it all.");
+    return this.note("This is too long for a link, so the page was saved as a file.");
   }
 
   async copy(text, message) {
@@ -316,7 +316,7 @@ class Page {
       await navigator.clipboard.writeText(text);
       this.note(message);
     } catch {
-      this.note("Copying is not allowed here; the address of this page is the link.");
+      this.note("The browser does not allow copying; use the address of this page as the link.");
     }
   }
 
@@ -328,7 +328,7 @@ class Page {
   showPython() {
     const examples = examplesOf(this);
     if (new Set(examples.answers).size < 2) {
-      this.note("There is nothing to learn yet: add examples of two kinds.");
+      this.note("Add examples with two labels first.");
       return;
     }
     const lines = pythonLines({ X: examples.points, ...examples }, this.state);

@@ -18,13 +18,13 @@ export function factsPanel() {
 export function showFacts(facts, story, t) {
   facts.lead.textContent = sentenceAt(story, t);
   const entries = [
-    ["correction", t, `of ${grouped(story.T)}`, "t"],
+    ["update", t, `of ${grouped(story.T)}`, "t"],
     ["mistakes left", story.count(t), `of ${grouped(story.total)}`, "mistakes"],
   ];
   const pocket = story.pocketAt(t);
   if (pocket)
     entries.push(["in the pocket", pocket.mistakes, `from t = ${grouped(pocket.t)}`, "pocket"]);
-  else entries.push(["cycle", story.epoch(Math.max(t, 1)), "", "cycle"]);
+  else entries.push(["epoch", story.epoch(Math.max(t, 1)), "", "cycle"]);
   clear(
     facts.numbers,
     ...entries.map(([name, value, more, key]) =>
@@ -48,7 +48,7 @@ function showSum(table, story, t) {
   if (size > WEIGHTS_SHOWN) head[WEIGHTS_SHOWN - 1] += " …";
   const [caption, rows] = story.many
     ? ["The weights of every label", labelRows(story, t, after, size)]
-    : ["The weights and the correction", addition(story, t, after)];
+    : ["The weights and the update", addition(story, t, after)];
   const hidden = make("caption", { class: "rb-hidden" }, caption);
   clear(table, hidden, row("th", "", head), ...rows);
   table.dataset.exact = JSON.stringify(after);
@@ -105,8 +105,8 @@ export function sentenceAt(story, t) {
   if (t === 0) {
     const start = story.json.start.every((value) => value === 0)
       ? "All weights are zero"
-      : "The start";
-    return `${start}: ${counted(story.count(0), "mistake")}. Step to correct the first.`;
+      : "Initial weights";
+    return `${start}: ${counted(story.count(0), "mistake")}. Press Step for the first update.`;
   }
   const n = story.updatedRow(t);
   const { sign } = MARKS[story.mark(n)];
@@ -114,9 +114,9 @@ export function sentenceAt(story, t) {
   const rule = story.answers[n] > 0 ? `w + ${step}x` : `w − ${step}x`;
   const rival = story.many && MARKS[story.markOf(story.rival(t))].sign;
   const why = rival
-    ? `did not score above ${rival}, so the w of ${sign} becomes w + ${step}x, that of ${rival} w − ${step}x`
-    : `was a mistake, so w becomes ${rule}`;
-  const sentence = `Correction ${grouped(t)}: ${sign} example ${story.name(n)} ${why}.`;
+    ? `did not score above ${rival}, so w of ${sign} becomes w + ${step}x and w of ${rival} becomes w − ${step}x`
+    : `was misclassified, so w becomes ${rule}`;
+  const sentence = `Update ${grouped(t)}: ${sign} example ${story.name(n)} ${why}.`;
   return t === story.T ? `${sentence} ${story.json.told}.` : sentence;
 }
 
@@ -128,10 +128,10 @@ const TITLES = {
   undecided: "Undecided",
 };
 
-const NEVER = "No weights answer every example, so PLA never halts.";
+const NEVER = "No weights classify every example correctly, so PLA never halts.";
 const OF_LABELS = {
   "quasi-separable":
-    "Some weights are wrong nowhere, but leave the best scores of some examples equal.",
+    "Under some weights no competing label scores higher, but some examples tie.",
   inseparable: NEVER,
   "not separable": NEVER,
 };
@@ -177,15 +177,15 @@ function aboutOf({ json, names, total, flat }) {
 function boundSentence(story) {
   const verdict = story.verdict;
   if (verdict.name === "separable") {
-    if (verdict.bound === null) return ["PLA halts, but its bound R²/ρ² is past all numbers."];
+    if (verdict.bound === null) return ["PLA halts, but the bound R²/ρ² overflows float64."];
     const parts = [
-      "PLA needs at most R²/ρ² = ",
+      "PLA makes at most R²/ρ² = ",
       make("strong", { "data-fact": "bound" }, sayBound(verdict.bound)),
-      " corrections from w = 0.",
+      " updates from w = 0.",
     ];
     const s = story.squeeze;
     if (s && story.json.start.some((value) => value !== 0) && s.bound !== null) {
-      parts.push(` From this start: at most ${sayBound(s.bound)}.`);
+      parts.push(` From these initial weights: at most ${sayBound(s.bound)}.`);
     }
     const advice = verdict.told.find((line) => line.includes("would lower the bound"));
     if (advice && verdict.bound > LARGE) parts.push(` ${advice}`);
@@ -195,15 +195,15 @@ function boundSentence(story) {
   if (story.many) return [OF_LABELS[verdict.name]];
   const ring =
     verdict.name === "quasi-separable"
-      ? "A line is wrong nowhere, but some examples lie on it."
-      : "No line answers every example, so PLA never halts.";
+      ? "Some line has no example on the wrong side, but some examples lie on it."
+      : "No line classifies every example correctly, so PLA never halts.";
   return [ring, ...fewestSentence(story)];
 }
 
 function fewestSentence({ fewest }) {
   if (!fewest) return [];
   const count = make("strong", { "data-fact": "fewest" }, counted(fewest.mistakes, "mistake"));
-  return [" The best line makes ", count, ": every line was looked at, and none makes fewer."];
+  return [" The best line makes ", count, " (proved by enumerating all lines)."];
 }
 
 function proofLines(story) {
@@ -211,18 +211,18 @@ function proofLines(story) {
   if (story.many) return labelLines(story);
   if (verdict.name === "separable") {
     return [
-      `The widest band has ρ = ${say(verdict.margin)} on either side (x0 included), ` +
-        `the longest example R = ${say(verdict.radius)}.`,
-      `It is held by ${counted(verdict.support.length, "example")}, marked □: ` +
+      `Maximum margin ρ = ${say(verdict.margin)}, largest norm R = ${say(verdict.radius)} ` +
+        "(both with x0).",
+      `${counted(verdict.support.length, "support vector")}, marked □: ` +
         `${numbered(story, verdict.support)}. Checked in exact arithmetic.` +
-        (story.flat ? "" : " The band itself does not lie in a projection."),
+        (story.flat ? "" : " A projection cannot show the margin itself."),
     ].map(paragraph);
   }
   const part = verdict.blocking[0];
   if (!part) return verdict.told.slice(1).map(paragraph);
   const sentence =
-    `These ${part.rows.length} examples block every line: weighted by λ, the ○ and ` +
-    "the × have one common middle, the point ◇ in both hulls. Checked in exact arithmetic.";
+    `No line classifies these ${part.rows.length} examples all correctly: the averages of the ○ and ` +
+    "of the × with weights λ are the same point ◇. Checked in exact arithmetic.";
   const rows = part.rows
     .slice(0, ROWS_SHOWN)
     .map((n, i) => [
@@ -238,7 +238,7 @@ const paragraph = (text) => make("p", {}, text);
 
 // Show a conflict: a sentence, a table, and a note if there are more rows.
 function conflictLines(sentence, rows, more) {
-  const caption = "Blocking examples and their multipliers";
+  const caption = "Examples in conflict and their multipliers";
   const table = make(
     "table",
     { class: "rb-blocking" },
@@ -259,12 +259,12 @@ function labelLines(story) {
   if (name === "separable") {
     const held = paired.slice(0, ROWS_SHOWN).join(", ") + (paired.length > ROWS_SHOWN ? ", …" : "");
     return [
-      `The widest margin of all weights together is ρ = ${say(margin)}, the longest row R = ${say(radius)}.`,
-      `On it, framed in the picture: ${held}. Checked in exact arithmetic.`,
+      `Maximum margin ρ = ${say(margin)}, largest norm of a row R = ${say(radius)}.`,
+      `Support vectors, marked □: ${held}. Checked in exact arithmetic.`,
     ].map(paragraph);
   }
   const sentence =
-    "These cannot all be right: weighted by λ, x for its label and −x for the rival sum to nothing. Checked in exact arithmetic.";
+    "No weights classify these examples all correctly: with weights λ, x for the own label and −x for the competing label sum to 0. Checked in exact arithmetic.";
   const rows = paired
     .slice(0, ROWS_SHOWN)
     .map((text, i) => [make("td", {}, text), make("td", {}, `λ = ${say(shares[i], 3)}`)]);
@@ -296,12 +296,12 @@ export function squeezeCaption(story, t) {
   if (!s) return "";
   const angle = (Math.acos(Math.max(-1, Math.min(1, s.cosine[t]))) * 180) / Math.PI;
   const turned =
-    t === 0 || s.squared[t] === 0 ? "" : ` w is ${say(angle, 3)}° from the widest line's.`;
-  return `The squeeze: t²ρ² ≤ ‖w(t)‖² ≤ tR². Now ‖w‖² = ${say(s.squared[t])}.${turned}`;
+    t === 0 || s.squared[t] === 0 ? "" : ` Angle between w and the maximum-margin w: ${say(angle, 3)}°.`;
+  return `Bounds on ‖w(t)‖²: t²ρ² ≤ ‖w(t)‖² ≤ tR². At this t, ‖w‖² = ${say(s.squared[t])}.${turned}`;
 }
 
 export function mistakesCaption(story, t) {
   const pocket = story.pocketAt(t);
-  const kept = pocket ? ` and of the pocket (${pocket.mistakes}), which never rises` : "";
-  return `Mistakes of w(t) (${story.count(t)})${kept}.`;
+  const kept = pocket ? `; of the pocket: ${pocket.mistakes}` : "";
+  return `Mistakes of w(t): ${story.count(t)}${kept}.`;
 }

@@ -287,7 +287,7 @@ class Player {
     );
     parts.where.textContent = `t = ${grouped(t)}`;
     parts.plane.setAttribute("aria-label", planeLabel(story, t));
-    parts.vectors.setAttribute("aria-label", "The correction as an addition of arrows");
+    parts.vectors.setAttribute("aria-label", "The update as an addition of vectors");
     parts.squeeze.caption.textContent = squeezeCaption(story, t);
     parts.mistakes.caption.textContent = mistakesCaption(story, t);
     parts.first.disabled = parts.back.disabled = t === 0;

@@ -19,7 +19,7 @@ export function checkProof(text, X, y, weights = null) {
   }
   const rows = proof.labels ? againstRivals(proof, X, y) : { X, y, x0: proof.x0 };
   if (proof.data !== fingerprint(rows.X, rows.y, rows.x0)) {
-    refuse("this is a proof about other data: a number, an answer or the order of the rows.");
+    refuse("this proof is about other data: a number, a label or the order of the rows differs.");
   }
   if (proof.prices ? !weights || proof.prices !== weightsChecksum(weights) : weights) {
     refuse("this is a proof about other sample weights.");
@@ -76,7 +76,7 @@ function common(a, b) {
 
 function checkShape({ claim, weights, parts, tree, alike = [], prices, walk }, cost) {
   const extra = tree || alike.length || prices;
-  if (walk) refuse("a walk through all cells showed this: only another walk confirms it.");
+  if (walk) refuse("this proof rests on an enumeration of all cells, which has to be repeated to check it.");
   if (cost) {
     if (weights.length || !parts.length) refuse(`${claim}: sets of multipliers prove that alone.`);
     if (extra && parts.some(({ rest }) => rest)) refuse("only one set alone has a rest.");

@@ -33,13 +33,13 @@ export class Settings {
     const { changed } = this;
     const named = [...Object.entries(DATA), ...(this.file ? [["file", this.file.name]] : [])];
     const columns = this.file ? this.file.columns.map((name) => [name, name]) : [];
-    this.data = choice("Begin with", [...named, ["own", "My own"]], (value) =>
+    this.data = choice("Data set", [...named, ["own", "Drawn by hand"]], (value) =>
       changed({ ...(value === "file" ? fileState(this.file) : { data: value }), points: null }),
     );
     this.own = this.data.select.querySelector('option[value="own"]');
-    this.again = button("Draw others", null, () => changed({ points: null, seed: this.seed + 1 }));
-    const all = this.file?.labels.length > 2 ? [] : [[PROJECTION, "all, projected"]];
-    this.x = choice("Across", [...columns, ...all], (value) =>
+    this.again = button("Resample", null, () => changed({ points: null, seed: this.seed + 1 }));
+    const all = this.file?.labels.length > 2 ? [] : [[PROJECTION, "all features, projected"]];
+    this.x = choice("Horizontal axis", [...columns, ...all], (value) =>
       changed(
         value === PROJECTION
           ? { x: value, y: value }
@@ -50,7 +50,7 @@ export class Settings {
             },
       ),
     );
-    this.y = choice("Up", columns, (value) => changed({ y: value }));
+    this.y = choice("Vertical axis", columns, (value) => changed({ y: value }));
     this.algorithm = choice("Algorithm", Object.entries(ALGORITHMS), (value) =>
       changed({ algorithm: value, order: isPocket(value) ? "random" : "cycle" }),
     );
@@ -60,22 +60,22 @@ export class Settings {
     this.zero = choice("sign(0) is", Object.entries(SIGN_OF_ZERO), (value) =>
       changed({ zero: value }),
     );
-    this.eta = number("η, length of a correction", "eta", (eta) => changed({ eta }));
+    this.eta = number("Learning rate η", "eta", (eta) => changed({ eta }));
     this.start = [0, 1, 2].map((i) =>
-      number(`w${i} at the start`, "start", () =>
+      number(`Initial w${i}`, "start", () =>
         changed({ start: this.start.map((field) => Number(field.input.value) || 0) }),
       ),
     );
     this.begun = make(
       "fieldset",
       {},
-      make("legend", {}, "Start w(0)"),
+      make("legend", {}, "Initial weights w(0)"),
       ...this.start.map(withName),
     );
-    this.corrections = number("Corrections at most", "corrections", (corrections) =>
+    this.corrections = number("Maximum number of updates", "corrections", (corrections) =>
       changed({ corrections }),
     );
-    this.chance = number("Seed of chance", "chance", (chance) => changed({ chance }));
+    this.chance = number("Random seed", "chance", (chance) => changed({ chance }));
     this.place = coordinateFields((x, y) => this.add(x, y));
     this.opened = fileField((chosen) => this.open(chosen));
     this.note = make("p", { class: "small" });

@@ -155,28 +155,28 @@ export const TOUR = [
     spot: ".rb-stage",
     state: { ...PLA, t: 1e9 },
     text:
-      "Each example is a point with an answer, ○ for yes and × for no. The hypothesis is " +
-      "h(x) = sign(w·x): three weights draw a line, w points to the side where it says yes. " +
-      "Drag a point across the line and watch a new line being found.",
+      "Each example is a point with a label, ○ for +1 and × for −1. The hypothesis is " +
+      "h(x) = sign(w·x): three weights define a line, and w points to the side of +1. " +
+      "Drag a point across the line to train again.",
   },
   {
-    title: "2. The correction",
+    title: "2. The update",
     spot: ".rb-facts",
     state: { ...PLA, t: 1 },
     text:
-      "The perceptron learning algorithm looks for a mistake, an example on the wrong side " +
-      "(ringed), and adds it to the weights: w becomes w + y·x. The dashed line is the one before. " +
-      "Press Step again and again: each correction turns the line towards its example.",
+      "The perceptron learning algorithm looks for a misclassified example " +
+      "(with a ring) and adds it to the weights: w becomes w + y·x. The dashed line is the previous one. " +
+      "Press Step repeatedly: each update turns the line toward classifying its example correctly.",
   },
   {
     title: "3. The guarantee",
     spot: ".rb-verdict",
     state: { ...PLA, proof: true, t: 0 },
     text:
-      "If any line can answer everything, PLA halts. The widest band without examples has " +
-      "half-width ρ, the longest example length R. Each correction lets ‖w‖² grow by at most R², while " +
-      "its part along the best line grows by ρ: T²ρ² ≤ ‖w‖² ≤ TR² leaves room for at most " +
-      "R²/ρ² corrections. Play, and see the trace between its two bounds.",
+      "If some line classifies every example correctly, PLA halts. The widest band without examples has " +
+      "half-width ρ, and the longest example has norm R. Each update increases ‖w‖² by at most R², while " +
+      "the component of w along the maximum-margin w grows by at least ρ: T²ρ² ≤ ‖w‖² ≤ TR² allows at most " +
+      "R²/ρ² updates. Press Play to see ‖w‖² between its two bounds.",
   },
   {
     title: "4. The pocket",
@@ -190,9 +190,9 @@ export const TOUR = [
       t: 12,
     },
     text:
-      "With noise no line answers everything, and PLA never halts. The pocket keeps the best " +
-      "weights met so far: its line, green and dashed, changes only when w makes fewer mistakes on " +
-      "all examples. Tick “Show the proof” to see the examples that block every line.",
+      "With noise no line classifies every example correctly, and PLA never halts. The pocket keeps the best " +
+      "weights so far: its line, green and dashed, changes only when w makes fewer mistakes on " +
+      "all examples. Tick “Show the proof” to see examples that no line classifies all correctly.",
   },
 ];
 

@@ -23,15 +23,15 @@ export function transportOf(player) {
     max: 0,
     step: 1,
     value: 0,
-    "aria-label": "Correction t",
+    "aria-label": "Update t",
     oninput: () => player.go(Number(slider.value)),
   });
   const marks = make("canvas", { class: "rb-marks", "aria-hidden": "true" });
   const first = button(icon(ICONS.first), "Back to the start", () => player.go(0));
-  const back = button(icon(ICONS.back), "One correction back", () => player.go(player.t - 1));
+  const back = button(icon(ICONS.back), "One update back", () => player.go(player.t - 1));
   const play = button("Play", "Play", () => (player.playing ? player.pause() : player.play()));
-  const step = button("Step", "Step: make one correction", () => player.step());
-  const last = button(icon(ICONS.last), "To the last correction", () => player.go(player.story.T));
+  const step = button("Step", "Step: make one update", () => player.step());
+  const last = button(icon(ICONS.last), "To the last update", () => player.go(player.story.T));
   [play.className, step.className] = ["rb-play strong", "rb-step"];
   const speed = speedChoice(player);
   const where = make("output", { class: "rb-where" });
@@ -51,7 +51,7 @@ function speedChoice(player) {
   const speed = make(
     "select",
     {
-      "aria-label": "Speed, corrections a second",
+      "aria-label": "Speed, updates per second",
       onchange: () => player.setSpeed(Number(speed.value)),
     },
     ...options,

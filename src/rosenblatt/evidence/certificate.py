@@ -1,0 +1,157 @@
+"""Parts that all proofs share: claims, conflicts with multipliers, and a file with a checksum."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+import rosenblatt.strictjson as strictjson
+from rosenblatt.errors import RowError, UserError, cut_middle, quote
+from rosenblatt.rownames import FROM_ZERO, RowNames
+
+VERDICTS = ("separable", "quasi-separable", "inseparable")
+CLAIMED = re.compile(
+    "at least ([1-9][0-9]{0,999}) mistakes?"
+    "|mistakes that weigh at least ([1-9][0-9]{0,999}(?:/[1-9][0-9]{0,999})?)"
+)
+ABOUT = "this is a proof about other data"
+OTHER_DATA = f"{ABOUT}: a number, a label or the order of the rows has changed."
+
+Vector = tuple[int, ...]
+
+
+class ProofError(RowError):
+    """A proof does not hold for the data; the message names the row or sum that fails."""
+
+    def describe(self, names: RowNames = FROM_ZERO) -> str:
+        """Return the sentence with the rows named."""
+        return cut_middle(super().describe(names))
+
+
+def no_such_row(n: Any) -> ProofError:
+    """Return the error for a row that the data do not have."""
+    return ProofError(f"the proof names row {quote(n)}, counted from 0, which does not exist.")
+
+
+@contextmanager
+def refuse_other_data() -> Iterator[None]:
+    """Turn a ValueError about data into a ProofError: the proof is about other data.
+
+    No proof is ever made about data with invalid numbers, labels, weights or shapes. Arguments of
+    a wrong type stay TypeErrors.
+    """
+    try:
+        yield
+    except (ProofError, UserError):
+        raise
+    except RowError as wrong:
+        raise ProofError(f"{ABOUT}: {wrong.before}", wrong.rows, wrong.after) from None
+    except ValueError as wrong:
+        raise ProofError(f"{ABOUT}: {wrong}") from None
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Rows that no w classifies all correctly: they have multipliers λ > 0 with Σ λ z = 0."""
+
+    rows: Vector  # the rows listed, counted from 0
+    multipliers: Vector  # one per listed row
+    rest: int = 0  # multiplier of every row that is not listed, or 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the conflict as a dict for JSON."""
+        return {
+            "rows": list(self.rows),
+            "multipliers": to_hex(self.multipliers),
+            "rest": hex(self.rest),
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Conflict:
+        """Create a conflict from the dict that `to_dict` returns."""
+        rows, multipliers = tuple(content["rows"]), from_hex(content["multipliers"])
+        return cls(rows, multipliers, int(content["rest"], 16))
+
+
+class SavedProof(ABC):
+    """A proof that is saved as JSON with a checksum."""
+
+    CALLED = "a proof"
+
+    @abstractmethod
+    def _to_dict(self) -> dict[str, Any]:
+        """Return the proof as a dict for JSON, without the checksum."""
+
+    @classmethod
+    @abstractmethod
+    def _from_dict(cls, content: dict[str, Any]) -> Self:
+        """Create a proof from the dict that `_to_dict` returns."""
+
+    def to_json(self) -> str:
+        """Return the proof as JSON text, with hexadecimal integers so that nothing is rounded."""
+        content = self._to_dict()
+        return strictjson.dump_with_checksum(content, indent=None if "tree" in content else 1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read a proof that `to_json` wrote; raise ProofError if it was changed since.
+
+        Parameters
+        ----------
+        text : str
+            The JSON text.
+        """
+        try:
+            return cls.from_dict(strictjson.parse(text))
+        except strictjson.NotJsonError as wrong:
+            raise ProofError(f"this text {wrong}.") from None
+
+    @classmethod
+    def from_dict(cls, content: Any) -> Self:
+        """Return the proof in parsed JSON; raise ProofError if that was changed."""
+        try:
+            seal = content["seal"]
+            content = {key: value for key, value in content.items() if key != "seal"}
+            proof = cls._from_dict(content)
+        except ProofError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise ProofError(f"this is not the JSON of {cls.CALLED}: {quote(error)}.") from None
+        if content != proof._to_dict() or seal != strictjson.compute_checksum(content):
+            raise ProofError("the text of this proof was changed: its checksum does not match.")
+        return proof
+
+
+def to_hex(numbers: Sequence[int]) -> list[str]:
+    """Return integers as hexadecimal text, which no reader rounds."""
+    return [hex(v) for v in numbers]
+
+
+def from_hex(texts: Sequence[str]) -> Vector:
+    """Return integers from hexadecimal text."""
+    return tuple(int(text, 16) for text in texts)
+
+
+def claim_mistakes(count: int) -> str:
+    """Return the claim that every w makes at least this many mistakes."""
+    return f"at least {count} mistake{'s' if count > 1 else ''}"
+
+
+def claim_weight(weight: Fraction) -> str:
+    """Return the claim about the sample weight of mistakes, as an exact fraction."""
+    return f"mistakes that weigh at least {weight}"
+
+
+def parse_claim(claim: Any, weighs: bool) -> Fraction | None:
+    """Return the cost of mistakes in a claim, or None if it is no such claim."""
+    found = CLAIMED.fullmatch(claim) if isinstance(claim, str) else None
+    if found is None or (found[2] is not None) != weighs:
+        return None
+    cost = Fraction(found[found.lastindex or 0])
+    usual = claim_weight(cost) if weighs else claim_mistakes(int(cost))
+    return cost if usual == claim else None

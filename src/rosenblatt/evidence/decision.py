@@ -1,0 +1,538 @@
+"""The exact decision about rows in memory: separable, quasi-separable or inseparable.
+
+Look for weights that are positive on every row. If instead some rows S have multipliers λ > 0 with
+Σ λ z = 0, any w that is nowhere negative is zero on S: divide out the span of S, drop the rows that
+vanish, and decide about the others. Weights that separate are measured, given the widest margin
+possible, and rounded to floats that separate as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+import flint
+import numpy as np
+
+import rosenblatt.algorithms as algorithms
+from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
+from rosenblatt.evidence.certificate import Conflict, Vector
+from rosenblatt.evidence.integers import (
+    Total,
+    exact_products,
+    merge_duplicates,
+    root,
+    sum_of_rows,
+    unit_of,
+)
+from rosenblatt.evidence.minnorm import Point, ProgressCallback, nearest_point
+from rosenblatt.evidence.signedrows import (
+    EXACT_STEPS,
+    GAP,
+    Alternative,
+    DataSummary,
+    ExactSolver,
+    Floats,
+    Fractions,
+    Quotient,
+    Rows,
+    Scale,
+    SignedRows,
+    clear_denominators,
+    find_below,
+    find_vanishing,
+    independent_columns,
+    least_margin,
+    relative_gap,
+    round_fraction,
+    rounding_bound,
+    scale_near_one,
+    solve_exactly,
+    solve_multipliers,
+    summarize,
+    take_columns,
+    times_power,
+    to_fractions,
+    to_integers,
+)
+from rosenblatt.examples import Examples
+
+BITS = (53, 106, 212, 424)  # digits to which exact weights are rounded: the fewest that suffice
+ANY = 1.0  # the gap that any separator meets
+QUICK_EPOCHS = 100  # of a quick try of PLA
+MANY_FEATURES = 1000
+SMALL = 2**19  # entries of data for which exact passes are affordable
+FEW = 32  # rows of an active set for which fractions are affordable
+ON_THE_MARGIN = 1e-7  # rows this near to the margin, relative to its width, count as on it
+EXACT_ENTRIES = 2**16  # an active set with more is summed in floats with a rounding error bound
+MULTIPLES = 64  # of weights that are tried, because rounding decides which floats separate
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """A verdict and the integers that prove it."""
+
+    verdict: str  # one of Separability's; "not separable" where time ended the search for which
+    weights: Vector = ()  # a positive multiple of the augmented weights
+    conflict: Conflict | None = None  # the rows with multipliers that prove the verdict
+    first: Conflict | None = None  # the first conflict found, perhaps of fewer rows
+    point: Point | None = None  # the result of the first call of the float solver
+    reason: str = ""  # why it is undecided
+    measured: Measured | None = None  # margin and support of weights that separate
+    floats: Floats | None = None  # floats that separate; None where none were found
+
+
+def decide(
+    plain: SignedRows, look: DataSummary, widest: bool, watch: ProgressCallback, known: Vector = ()
+) -> Decision:
+    """Decide about rows in one unit, with the widest margin if `widest` and some w separates.
+
+    The passes of `plain` are counted on. If weights are known to separate, only their margin is
+    computed.
+    """
+    signed = plain
+    if look.uneven:
+        scale = Scale.even(plain.examples, look)
+        signed = replace(plain, scale=scale, passes=plain.passes + 1)
+    gap = GAP if widest and signed is plain else ANY
+    known = known or _try_pla(signed)
+    decision = Decision("separable", known) if known else _decide_by_reduction(signed, gap, watch)
+    plain.passes = signed.passes
+    if decision.verdict != "separable":
+        return decision
+    patient = replace(plain, deadline=NEVER)
+    point = decision.point if signed is plain else None
+    best = measure(patient, decision.weights, point)
+    if widest:
+        # It is proved by now: whatever ends this, the separator and its gap are known.
+        with contextlib.suppress(KeyboardInterrupt, OutOfTimeError):
+            best = widen_margin(plain, best, point, watch)
+    floats = best.floats if best.sure else separating_floats(patient, best.weights)
+    return replace(decision, weights=best.weights, measured=best, floats=floats)
+
+
+def _try_pla(signed: SignedRows) -> Vector:
+    """Run PLA for a few epochs where features are many, which makes a separator likely."""
+    examples = replace(signed.examples, weights=None)  # PLA leaves out rows of weight 0
+    if not (examples.is_sparse or examples.d >= MANY_FEATURES):
+        return ()
+    try:
+        budget = algorithms.Budget(QUICK_EPOCHS, seconds=signed.deadline.left)
+        run = algorithms.pla(examples, budget=budget)
+    except algorithms.WeightsOverflowError:
+        return ()
+    signed.passes += run.epochs + 1
+    return to_integers(examples.to_augmented(run.hypothesis.w)) if run.separated else ()
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """The rows left when the span of rows with multipliers is divided out."""
+
+    signed: SignedRows
+    first: Point | None  # the result of the first call of the float solver
+    weights: Vector | None  # positive on all rows left, empty if none are; None if undecided
+    reason: str = ""  # why it is undecided
+
+
+def reduce_faces(
+    signed: SignedRows,
+    carried: list[Alternative],
+    watch: ProgressCallback,
+    gap: float = ANY,
+    row: int | None = None,
+) -> Reduced:
+    """Find rows with multipliers, divide out their span, and repeat with the rows left.
+
+    `carried` lists what is divided out already; new findings are appended. With `row`, stop once
+    that row is divided out.
+    """
+    first: Point | None = None
+    while signed.alive is None or (signed.alive.any() if row is None else signed.alive[row]):
+        point = nearest_point(signed, ANY if carried else gap, watch)
+        first = first or point
+        found = resolve(signed, point)
+        if found is None:
+            reason = f"no exact weights or multipliers were found in {EXACT_STEPS} exact steps"
+            return Reduced(signed, first, None, reason)
+        if found.weights:
+            return Reduced(signed, first, shorten_weights(signed, found))
+        if signed.quotient and not any(signed.exact(found.rows).entries()):
+            # They vanish already: dividing out their span would change nothing, forever.
+            reason = "the rows with multipliers span no more than those before them"
+            return Reduced(signed, first, None, reason)
+        carried.append(found)
+        signed = divide_out(signed, carried)
+    return Reduced(signed, first, ())
+
+
+def _decide_by_reduction(signed: SignedRows, gap: float, watch: ProgressCallback) -> Decision:
+    carried = _find_zero_row(signed)
+    try:
+        left = reduce_faces(divide_out(signed, carried) if carried else signed, carried, watch, gap)
+        if left.weights is None:
+            return Decision("undecided", point=left.first, reason=left.reason)
+        if left.weights and not carried:
+            return Decision("separable", left.weights, point=left.first)
+        first = make_conflict(signed, carried[0])
+        if left.weights:
+            return Decision("quasi-separable", left.weights, first, first, left.first)
+        return Decision("inseparable", (), _combine_all(left.signed, carried), first, left.first)
+    except OutOfTimeError:
+        if not carried:
+            raise
+        first = make_conflict(signed, carried[0])
+        return Decision("not separable", (), first, first)
+
+
+def find_conflict_or_weights(
+    examples: Examples, rows: Any = None, deadline: Deadline = NEVER
+) -> Conflict | Floats | None:
+    """Find a conflict among some rows, or weights that classify them all correctly.
+
+    The weights have a w0 slot. None if an exact w separates but no floats do, or if nothing was
+    found. Raises OutOfTimeError once the deadline is over.
+
+    Examples
+    --------
+    >>> examples = Examples.from_arrays([[0.0], [1.0], [2.0], [9.0]], [0, 1, 0, 1])
+    >>> find_conflict_or_weights(examples)
+    Conflict(rows=(0, 1, 2), multipliers=(1, 2, 1), rest=0)
+    >>> examples.signed_scores(find_conflict_or_weights(examples, [0, 1, 3]))[[0, 1, 3]] > 0
+    array([ True,  True,  True])
+    """
+    examples = merge_duplicates(examples)
+    index = np.arange(examples.n) if rows is None else np.sort(np.asarray(rows, dtype=np.intp))
+    if rows is not None:
+        examples = examples.some(index)
+    look = summarize(examples)
+    plain = signed = SignedRows(examples, Scale.plain(look), deadline=deadline)
+    if look.far_apart:
+        signed = replace(plain, scale=Scale.even(examples, look))
+    found: Alternative | None = next(iter(_find_zero_row(signed)), None)
+    if found is None:
+        found = resolve(signed, nearest_point(signed, ANY, lambda point, passes: None))
+    if found is None:
+        return None
+    if not found.weights:
+        part = make_conflict(signed, found)
+        return replace(part, rows=tuple(index[list(part.rows)].tolist()))
+    w = separating_floats(plain, shorten_weights(signed, found))
+    return None if w is None else examples.add_slot(w)
+
+
+def resolve(signed: SignedRows, point: Point) -> Alternative | None:
+    """Make the result of the float solver exact, or continue from it in exact arithmetic."""
+    found = find_separator(signed, point)
+    if found is not None:
+        return found
+    rows, multipliers = point.rows.tolist(), point.multipliers
+    if not rows:  # floats saw only zeros, but some rows are not zero
+        rows, multipliers = [0 if signed.alive is None else int(signed.alive.argmax())], np.ones(1)
+    return solve_multipliers(signed, rows) or ExactSolver(signed, rows, multipliers).run()
+
+
+def find_separator(signed: SignedRows, point: Point) -> Alternative | None:
+    """Return the weights of the float solver, of unit length, if they separate exactly."""
+    if not point.lower > 0:
+        return None
+    w = to_fractions(point.w / np.linalg.norm(point.w))
+    return Alternative(weights=w, rounded=True) if separates(signed, w) else None
+
+
+def separates(signed: SignedRows, w: Fractions) -> bool:
+    """Check whether w·z > 0 for every row, exactly."""
+    return all(excess > 0 for _, excess in find_below(signed, w, flint.fmpq(0)))
+
+
+def shorten_weights(signed: SignedRows, found: Alternative) -> Vector:
+    """Return augmented integer weights, rounded to the fewest digits that still separate."""
+    w = found.weights
+    if not found.rounded:
+        w = next((cut for bits in BITS if separates(signed, cut := round_to_bits(w, bits))), w)
+    return signed.tall_integers(w)
+
+
+def round_to_bits(w: Fractions, bits: int) -> Fractions:
+    """Scale weights to at most 1 and round them to this many binary places."""
+    largest = max(abs(v) for v in w)
+    return [flint.fmpq((v / largest * (1 << bits)).round(), 1 << bits) for v in w]
+
+
+def _find_zero_row(signed: SignedRows) -> list[Alternative]:
+    """Find a row of zeros, which is a conflict by itself."""
+    if signed.examples.x0:
+        return []
+    zero = np.flatnonzero(np.asarray((signed.examples.X != 0).sum(axis=1)).ravel() == 0)
+    return [Alternative(rows=[int(zero[0])], multipliers=[flint.fmpq(1)])] if len(zero) else []
+
+
+def divide_out(signed: SignedRows, carried: Sequence[Alternative]) -> SignedRows:
+    """Divide out the span of the rows that have multipliers.
+
+    Rows that do not vanish are alive. A random direction is orthogonal to vanishing rows only; if
+    chance calls a row vanished that is not, the proof does not hold, and proofs are checked.
+    """
+    quotient = compute_quotient(signed, [n for found in carried for n in found.rows])
+    alive = np.zeros(signed.examples.n, dtype=np.bool_)
+    if len(quotient.others) == 0:
+        return replace(signed, alive=alive)
+    left = replace(signed, quotient=quotient, alive=None)
+    chance = np.random.default_rng(0).integers(1, 2**31, size=left.dimension)
+    alive[:] = True
+    alive[find_vanishing(left, [flint.fmpq(int(v)) for v in chance])] = False
+    return replace(left, alive=alive, passes=signed.passes + 2)
+
+
+def compute_quotient(signed: SignedRows, rows: Sequence[int]) -> Quotient:
+    """Compute the space of weights that are zero on some rows."""
+    Z = signed.exact_whole(rows)
+    independent = independent_columns(Z)
+    if len(independent) == Z.ncols():  # nothing is left
+        everything = np.arange(Z.ncols())
+        return Quotient(everything, everything[:0], flint.fmpq_mat(Z.ncols(), 0))
+    signed.check_time(rows[: len(independent)], sides=Z.ncols() - len(independent))
+    reduced, rank = Z.rref()
+    table = reduced.tolist()[:rank]
+    pivots = [next(j for j, v in enumerate(row) if v != 0) for row in table]
+    others = np.setdiff1d(np.arange(Z.ncols()), pivots)
+    fill = take_columns(flint.fmpq_mat(table), others) if table else flint.fmpq_mat(0, len(others))
+    return Quotient(np.array(pivots, dtype=np.intp), others, fill)
+
+
+def _combine_all(signed: SignedRows, carried: Sequence[Alternative]) -> Conflict:
+    """Join the multipliers of all rounds; give every row one if their rows do not span all."""
+    found = join_multipliers(signed, carried)
+    Z = signed.exact_whole(found.rows)
+    if len(independent_columns(Z)) < Z.ncols() and len(found.rows) < signed.examples.n:
+        return add_remaining_rows(signed, found, sum_of_rows(signed.examples, without=found.rows))
+    return make_conflict(signed, found)
+
+
+def join_multipliers(
+    signed: SignedRows, carried: Sequence[Alternative], free: int = 0
+) -> Alternative:
+    """Join the multipliers of all rounds; the first `free` rows may have any sign.
+
+    The rows of a round sum to zero up to the span of the rows before them. So each round is
+    multiplied by a power of two that makes up for what all later rounds take from it. One system
+    is solved for all rounds: solved one by one, multipliers would grow longer with each.
+    """
+    if len(carried) == 1:
+        return carried[0]
+    rows = [n for found in carried for n in found.rows]
+    signed.check_time(rows, sides=len(carried))
+    given = [m for found in carried for m in found.multipliers]
+    keep = independent_columns(signed.exact_whole(rows).transpose())
+    others = sorted(set(range(len(rows))) - set(keep))
+    basis, more = ([rows[i] for i in some] for some in (keep, others))
+    shares = _express_in(signed.exact_whole(basis), signed.exact_whole(more))
+    taken = dict.fromkeys(range(len(rows)), flint.fmpq(0))
+    end = len(rows)
+    for found in reversed(carried):
+        begin = end - len(found.rows)
+        over = [k for k, i in enumerate(others) if begin <= i < end]
+        if over:
+            unit = given[others[over[-1]]]
+            held = [taken[i] * unit / given[i] for i in keep if max(begin, free) <= i < end]
+            times = _power_above(max(held, default=flint.fmpq(0))) / unit
+            for k in over:
+                taken[others[k]] = -times * given[others[k]]
+                for i, share in zip(keep, shares[k], strict=True):
+                    taken[i] -= taken[others[k]] * share
+        end = begin
+    return Alternative(rows=rows, multipliers=[-taken[i] for i in range(len(rows))])
+
+
+def _express_in(basis: flint.fmpq_mat, rows: flint.fmpq_mat) -> list[Fractions]:
+    """Express rows as linear combinations of independent rows that span them."""
+    at = np.array(independent_columns(basis))
+    right = take_columns(rows, at).transpose()
+    table: list[Fractions] = (
+        solve_exactly(take_columns(basis, at).transpose(), right).transpose().tolist()
+    )
+    return table
+
+
+def _power_above(v: Any) -> Any:
+    """Return a power of two above a fraction, at least 1."""
+    return times_power(1, max(0, int(v.p).bit_length() - int(v.q).bit_length() + 1) if v > 0 else 0)
+
+
+def add_remaining_rows(
+    signed: SignedRows, found: Alternative, rest: Total, free: int = 0
+) -> Conflict:
+    """Give all rows that are not listed the multiplier 1; the listed rows span them.
+
+    `rest` is the sum of those rows, a combination of the listed ones. The multipliers are scaled
+    up until all of them stay positive, except for the first `free` rows.
+    """
+    sums, unit = rest
+    powers = (np.frexp(signed.scale.columns)[1] - 1 + unit - 53).tolist()
+    total = [times_power(v, e) for v, e in zip(sums, powers, strict=True)]
+    signed.check_time(found.rows)
+    keep = independent_columns(signed.exact_whole(found.rows).transpose())
+    basis = signed.exact_whole([found.rows[i] for i in keep])
+    (shares,) = _express_in(basis, flint.fmpq_mat(1, len(total), total))
+    c = dict(zip(keep, shares, strict=True))
+    held = [c[i] / found.multipliers[i] for i in keep if i >= free]
+    enough = max(1 + max(held, default=flint.fmpq(0)), flint.fmpq(1))
+    zero = flint.fmpq(0)
+    multipliers = [enough * m - c.get(i, zero) for i, m in enumerate(found.multipliers)]
+    return make_conflict(signed, Alternative(rows=found.rows, multipliers=multipliers), 1)
+
+
+def make_conflict(signed: SignedRows, found: Alternative, rest: int = 0) -> Conflict:
+    """Return the multipliers of the original rows as a conflict in integers."""
+    true = [m * signed.row_power(n) for n, m in zip(found.rows, found.multipliers, strict=True)]
+    whole = clear_denominators([*true, flint.fmpq(rest)])
+    order = sorted(range(len(found.rows)), key=found.rows.__getitem__)
+    rows, multipliers = ([values[i] for i in order] for values in (found.rows, whole))
+    return Conflict(tuple(rows), tuple(multipliers), whole[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Integer weights that separate, with their margin and support."""
+
+    weights: Vector
+    floats: Floats  # rounded to unit length
+    margin: float  # of the integers, rounded down
+    upper: float  # no margin is wider; rounded up
+    support: Rows  # the rows on the margin
+    sure: bool = False  # whether the floats separate despite any rounding
+
+    @property
+    def gap(self) -> float:
+        """Relative gap between `margin` and `upper`."""
+        return relative_gap(self.margin, self.upper)
+
+
+Hull = tuple[Sequence[int], Fractions]  # a point of the convex hull: rows, multipliers
+
+
+def measure(signed: SignedRows, weights: Vector, at: Point | Hull | None) -> Measured:
+    """Measure integer weights that separate; a point of the hull bounds all margins."""
+    examples, w = signed.examples, to_unit_length(weights)
+    s, bound = signed.scores_whole(w), rounding_bound(signed, w)
+    least = float(s.min())
+    near = np.flatnonzero(s <= least + 2 * bound)
+    wide = ON_THE_MARGIN * abs(least)
+    support = np.flatnonzero(s <= least + wide + 2 * bound)
+    if bound > wide:  # rounding could add rows: decide exactly
+        unit = unit_of(examples.some(support))
+        products = list(exact_products(weights, examples, support.tolist(), unit))
+        most = min(products) * (1 + Fraction(ON_THE_MARGIN))
+        support = support[[product <= most for product in products]]
+    if isinstance(at, Point):
+        at = (at.rows.tolist(), to_fractions(at.multipliers))
+    return Measured(
+        weights,
+        w,
+        least_margin(examples, weights, near),
+        _distance(signed, *at) if at and at[0] else math.inf,
+        support,
+        least > bound,
+    )
+
+
+def _distance(signed: SignedRows, rows: Sequence[int], multipliers: Fractions) -> float:
+    """Compute the distance of a point of the hull from the origin, rounded up."""
+    if len(rows) * signed.dimension <= EXACT_ENTRIES:
+        x = flint.fmpq_mat(1, len(rows), multipliers) * signed.exact(rows)
+        total = sum(multipliers, flint.fmpq(0))
+        squares = sum((v * v for v in x.entries()), flint.fmpq(0)) / (total * total)
+        exponent = 1 - math.frexp(signed.scale.columns[0])[1]
+        return root(int(squares.p), int(squares.q), exponent, up=True)
+    # A sum of k products in floats is off by at most k·u times the sum of their sizes.
+    Z = signed.take(np.array(rows))
+    u = np.array([round_fraction(v) for v in multipliers])
+    x, off = u @ Z, 2 * (len(u) + 2) * 2.0**-53 * (u @ abs(Z))
+    length = math.sqrt(float(x @ x)) + math.sqrt(float(off @ off))
+    length *= (1 + (len(x) + len(u)) * 2.0**-51) / float(u.sum())
+    return math.nextafter(length / float(signed.scale.columns[0]), math.inf)
+
+
+def widen_margin(
+    plain: SignedRows, best: Measured, point: Point | None, watch: ProgressCallback
+) -> Measured:
+    """Find the separator with the widest margin: in floats first, then in fractions.
+
+    `point` is the result of the float solver if it already looked for the widest on these rows.
+    """
+    if best.gap > GAP and point is None:
+        point = nearest_point(plain, GAP, watch)
+        found = find_separator(plain, point)
+        nearer = best.weights if found is None else plain.tall_integers(found.weights)
+        best = _better(best, measure(plain, nearer, point))
+    small = plain.examples.n * plain.dimension <= SMALL
+    if best.gap > GAP and point is not None and small and 0 < len(point.rows) <= FEW:
+        best = _better(best, _widen_exactly(plain, point) or best)
+    return best
+
+
+def _better(one: Measured, other: Measured) -> Measured:
+    """Return the wider of two separators with the lower of their upper bounds."""
+    wider = one if one.margin > other.margin else other
+    return replace(wider, upper=min(one.upper, other.upper))
+
+
+def _widen_exactly(plain: SignedRows, point: Point) -> Measured | None:
+    """Find the widest separator in fractions, and round it to as many digits as the gap needs."""
+    found = ExactSolver(plain, point.rows.tolist(), point.multipliers).run(widest=True)
+    if found is None or not found.weights:
+        return None
+    hull = (found.rows, found.multipliers)
+    for bits in BITS:
+        result = measure(plain, plain.tall_integers(round_to_bits(found.weights, bits)), hull)
+        if result.margin > 0 and result.gap <= GAP:
+            return result
+    return measure(plain, plain.tall_integers(found.weights), hull)
+
+
+def to_unit_length(weights: Sequence[int]) -> Floats:
+    """Return integers of any size as floats of length 1."""
+    largest = max(abs(v) for v in weights)
+    w = np.array([v / largest for v in weights])
+    return np.asarray(w / np.sqrt(w @ w))
+
+
+def separating_floats(plain: SignedRows, weights: Vector) -> Floats | None:
+    """Round a multiple of separating weights to floats that separate; None if none is found.
+
+    Rounding can cost a row whose product is less than a bit from zero. Other multiples are rounded
+    in other ways, so that nearly always one separates.
+    """
+    critical: list[int] = []
+    for w in multiples(weights):
+        whole, near = to_integers(w), scale_near_one(w)
+        if critical and min(exact_products(whole, plain.examples, critical)) <= 0:
+            continue
+        s = plain.scores_whole(near)
+        low = np.flatnonzero(s <= rounding_bound(plain, near))
+        low = low[np.argsort(s[low], kind="stable")].tolist()
+        products = zip(low, exact_products(whole, plain.examples, low), strict=True)
+        wrong = list(islice((n for n, product in products if product <= 0), 8))
+        if not wrong:
+            return w
+        critical += wrong
+    return None
+
+
+def multiples(weights: Vector) -> Iterator[Floats]:
+    """Yield multiples of weights as floats, each rounded in another way.
+
+    The first has length 1; the next are near it, unrounded where 53 digits suffice; then far above.
+    """
+    yield to_unit_length(weights)
+    largest = max(map(abs, weights)).bit_length()
+    for far in (0, 1000):  # entries that vanish beside the largest may be floats far above it
+        for k in range(MULTIPLES):
+            share = 2 * MULTIPLES - k
+            whole = 1 << (largest + (2 * MULTIPLES).bit_length() - 1)
+            yield np.array([(v * share << far) / whole for v in weights])

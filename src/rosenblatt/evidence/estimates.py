@@ -1,0 +1,425 @@
+"""Estimates where some are infinite: the limiting model, its standard errors, one-sided bounds.
+
+Along the direction of separation the likelihood approaches that of a limiting model, in which the
+separated rows no longer count: their probability is 1, or in a multinomial or ordinal model some
+labels have probability 0 for them, or in a Cox or conditional model rows leave their risk set or
+matched set. The finite estimates are those of the limiting model. An infinite estimate has a
+one-sided bound instead: the value at which the profile likelihood is significantly below its
+supremum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.sparse import csgraph
+
+from rosenblatt.evidence.cone import DOWN, ESTIMATES, FINITE, UNKNOWN, UP
+from rosenblatt.evidence.families import INTERCEPT, Mask, Name, Observations, Question
+from rosenblatt.evidence.likelihood import (
+    Array,
+    Evaluate,
+    Strata,
+    binomial,
+    conditional,
+    cox,
+    gram,
+    maximize,
+    multinomial,
+    ordinal,
+    poisson,
+    solve,
+)
+from rosenblatt.tables import to_dense
+
+DROP = 2.705543454095404 / 2  # of the log-likelihood: half the 90 % quantile of chi-squared(1)
+MOST_COEFFICIENTS = 4000  # the information matrix is dense
+WIDE = 1000  # columns from which on they are not made orthogonal first
+MOST_ENTRIES = 20_000_000  # of a design that is written out or handed over
+QUICK = 3e9  # multiplications that a printed table may cost
+
+
+class Basis(NamedTuple):
+    """Columns that span a design, and the map from their coefficients to those of the design."""
+
+    Z: Any
+    T: Array
+
+
+class Table(NamedTuple):
+    """Printed table of the coefficients, without bounds that take long to compute."""
+
+    estimates: dict[Name, float]
+    errors: dict[Name, float]
+    bounds: dict[Name, float]
+
+
+class Fitted(NamedTuple):
+    """The limiting model at its maximum, over all coefficients; 0 where one is arbitrary."""
+
+    estimates: Array
+    errors: Array
+    log_likelihood: float
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedModel:
+    """The rows that overlap with columns that are independent on them, to fit elsewhere.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        The design; an intercept is one of its columns.
+    y : array
+        Labels 0 and 1 or shares, counts, or time and event.
+    names : tuple
+        Names of the columns.
+    rows : array of int
+        The row of the data, from 0, that each row is.
+    weights, groups : arrays or None
+        Weights of the rows; their matched sets or strata in the limiting model.
+    """
+
+    X: Any
+    y: Array
+    names: tuple[Name, ...]
+    rows: NDArray[np.intp]
+    weights: Array | None = None
+    groups: NDArray[np.intp] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class LimitingModel:
+    """The regression that a likelihood approaches along the direction of separation."""
+
+    family: str
+    names: tuple[Name, ...]
+    reasons: Mapping[Name, str]
+    data: Observations
+    overlapping: Mask  # one for each signed row; none where components say it
+    components: NDArray[np.intp] | None = None  # strata or matched sets of the limiting model
+
+    @classmethod
+    def of(cls, asked: Question, separated: Mask, reasons: Mapping[Name, str]) -> LimitingModel:
+        """Keep what is needed to fit the limiting model later, without copying the design."""
+        data = asked.data
+        assert data is not None
+        if data.pairs is None:
+            return cls(asked.family, asked.names, reasons, data, ~separated)
+        winners, losers = data.pairs
+        joined, n = ~separated[: len(winners)], data.X.shape[0]
+        ones = np.ones(int(joined.sum()), dtype=bool)
+        graph = sparse.coo_array((ones, (winners[joined], losers[joined])), shape=(n, n))
+        components = csgraph.connected_components(graph, directed=False)[1]
+        none = np.empty(0, dtype=bool)
+        data = data._replace(pairs=None)
+        return cls(asked.family, asked.names, reasons, data, none, components.astype(np.intp))
+
+    def cost(self, fits: int = 1) -> float:
+        """Return about how many multiplications some fits take."""
+        width, entries = float(len(self.names)), int(self.data.X.size)
+        return fits * 20 * width * (entries + width**2)
+
+    @property
+    def can_be_fitted(self) -> bool:
+        """Whether the family, the link and the size allow a fit here."""
+        try:
+            self._refuse()
+        except ValueError:
+            return False
+        return True
+
+    def _refuse(self) -> None:
+        """Raise ValueError if the limiting model cannot be fitted here."""
+        if self.data.unfitted:
+            raise ValueError(self.data.unfitted)
+        weights = self.data.weights
+        if self.family == "conditional" and weights is not None and (weights != 1).any():
+            raise ValueError(
+                "rows of a matched set have weights, and the likelihood of such a set is not "
+                "defined here; give a sample_weight of 0 or 1."
+            )
+        if len(self.names) > MOST_COEFFICIENTS:
+            raise ValueError(
+                f"{len(self.names):,} coefficients are too many to fit here (at most "
+                f"{MOST_COEFFICIENTS:,}); fit the model without the rows .rows in a package that "
+                "absorbs fixed effects."
+            )
+
+    @cached_property
+    def fitted(self) -> Fitted:
+        """Fit the limiting model."""
+        self._refuse()
+        size = len(self.names)
+        rows, basis = self._basis(limit=True)
+        if len(rows) == 0:
+            return Fitted(np.zeros(size), np.full(size, np.nan), 0.0)
+        evaluate, start, T = self._likelihood(rows, basis, limit=True)
+        free = _independent(evaluate(start)[2])
+        b, value, _ = maximize(evaluate, start, free)
+        information = evaluate(b)[2]
+        reach = T if free is None else T @ free
+        information = information if free is None else free.T @ information @ free
+        errors = np.sqrt(np.maximum(((reach @ linalg.pinvh(information)) * reach).sum(axis=1), 0))
+        return Fitted(T @ b, errors, value)
+
+    @cached_property
+    def bounds(self) -> dict[Name, float]:
+        """Compute the one-sided 95 % bound of each estimate that is +inf or -inf."""
+        signs = {name: {UP: 1.0, DOWN: -1.0}.get(self.reasons[name]) for name in self.names}
+        if not any(signs.values()):
+            return {}
+        least = self.fitted.log_likelihood - DROP
+        rows, basis = self._basis(limit=False)
+        evaluate, start, T = self._likelihood(rows, basis, limit=False)
+        free = _independent(evaluate(start)[2])
+        free = np.eye(len(start)) if free is None else free
+        return {
+            name: sign * _lowest(evaluate, start, sign * T[j], free, least)
+            for j, (name, sign) in enumerate(signs.items())
+            if sign
+        }
+
+    def reduced(self) -> ReducedModel:
+        """Return the rows that overlap, with columns that are independent on them."""
+        if self.family in ("multinomial", "ordinal"):
+            raise ValueError(
+                f"no smaller design has the estimates of the family {self.family!r}, since a row "
+                "may be separated from one label and overlap with another; use .estimates."
+            )
+        if self.data.X.size > MOST_ENTRIES and not isinstance(self.data.X, np.ndarray):
+            raise ValueError("the design is too large to be written out; leave out the rows .rows.")
+        rows = self._rows(limit=True)
+        X = to_dense(self.data.X[rows])
+        part = X
+        if self.components is not None:  # what is constant within a set says nothing
+            groups = np.unique(self.components[rows], return_inverse=True)[1]
+            sums = np.zeros((groups.max(initial=-1) + 1, X.shape[1]))
+            np.add.at(sums, groups, X)
+            part = X - (sums / np.bincount(groups)[:, None])[groups]
+        kept: list[int] = []
+        Q = np.empty((len(rows), 0))
+        for j in sorted(range(X.shape[1]), key=lambda j: self.reasons[self.names[j]] != FINITE):
+            column = part[:, j] - Q @ (Q.T @ part[:, j])
+            column = column - Q @ (Q.T @ column)
+            length = np.linalg.norm(column)
+            if length > 1e-10 * np.linalg.norm(part[:, j]):
+                kept, Q = [*kept, j], np.column_stack((Q, column / length))
+        kept.sort()
+        data = self.data
+        return ReducedModel(
+            X[:, kept],
+            data.y[rows],
+            tuple(self.names[j] for j in kept),
+            data.rows[rows],
+            None if data.weights is None else data.weights[rows],
+            None if self.components is None else self.components[rows],
+        )
+
+    def firth(self, **options: Any) -> Any:
+        """Fit Firth's penalized likelihood on the whole design with firthmodels."""
+        try:
+            import firthmodels
+        except ImportError as error:
+            raise ImportError(
+                "Firth's estimates need firthmodels; install it with: "
+                "pip install 'rosenblatt[firth]'"
+            ) from error
+        data, names = self.data, self.names
+        if why := self.not_for_firth():
+            raise ValueError(why)
+        X = to_dense(data.X)
+        if self.family == "cox":
+            kinds = [("event", bool), ("time", np.float64)]
+            y = np.array([(e == 1, t) for t, e in data.y.tolist()], dtype=kinds)
+            return firthmodels.FirthCoxPH(**options).fit(X, y)
+        weights = np.ones(len(X)) if data.weights is None else data.weights
+        shared = (data.y > 0) & (data.y < 1)  # as two rows, one with each label
+        y = np.concatenate((data.y > 0, np.zeros(int(shared.sum())))).astype(np.intp)
+        weights = np.concatenate(
+            (weights * np.where(shared, data.y, 1), (weights * (1 - data.y))[shared])
+        )
+        offset = None if data.offset is None else np.append(data.offset, data.offset[shared])
+        X = np.vstack((X, X[shared])) if shared.any() else X
+        intercept = names[0] == INTERCEPT
+        model = firthmodels.FirthLogisticRegression(fit_intercept=intercept, **options)
+        plain = data.weights is None and not shared.any()
+        return model.fit(X[:, 1:] if intercept else X, y, None if plain else weights, offset=offset)
+
+    def not_for_firth(self) -> str:
+        """Say why firthmodels cannot fit this regression; an empty text if it can."""
+        if self.data.unfitted or self.family not in ("binomial", "cox"):
+            return "firthmodels has Firth's method for logistic and Cox regressions alone."
+        if UNKNOWN in self.reasons.values():
+            return "some coefficients are identified by no row; leave out a column each first."
+        if self.data.X.size > MOST_ENTRIES or len(self.names) > WIDE:
+            return "the design is too large for firthmodels."
+        if self.family == "cox" and (self.data.groups is not None or self.data.weights is not None):
+            return "firthmodels takes no strata and no weights in a Cox regression."
+        return ""
+
+    def table(self) -> Table | None:
+        """Return estimates, errors and bounds if they are quickly computed; None if not."""
+        infinite = sum(self.reasons[name] in (UP, DOWN) for name in self.names)
+        try:
+            if self.cost(3) > QUICK or not self.can_be_fitted:
+                return None
+            # Numbers that overflow, or lose all digits, are not shown.
+            with np.errstate(divide="raise", over="raise", invalid="raise"):
+                return Table(
+                    self.estimates,
+                    self.standard_errors,
+                    self.bounds if self.cost(4 * infinite) <= QUICK else {},
+                )
+        except (ValueError, ArithmeticError, linalg.LinAlgError):
+            return None
+
+    @property
+    def estimates(self) -> dict[Name, float]:
+        """Return the finite estimates; inf, -inf or nan for the others."""
+        values = zip(self.names, self.fitted.estimates.tolist(), strict=True)
+        return {name: self._where_finite(name, value) for name, value in values}
+
+    @property
+    def standard_errors(self) -> dict[Name, float]:
+        """Return the standard errors of the finite estimates, nan for the others."""
+        errors = zip(self.names, self.fitted.errors.tolist(), strict=True)
+        return {n: error if self.reasons[n] == FINITE else np.nan for n, error in errors}
+
+    def _where_finite(self, name: Name, value: float) -> float:
+        why = self.reasons[name]
+        return value if why == FINITE else ESTIMATES[why]
+
+    def _rows(self, *, limit: bool) -> NDArray[np.intp]:
+        """Return the rows that count, in the limiting model or in the whole one."""
+        if not limit:
+            return np.arange(self.data.X.shape[0])
+        if self.components is not None:
+            return np.flatnonzero(np.bincount(self.components)[self.components] > 1)
+        if self.family in ("binomial", "poisson"):
+            return np.flatnonzero(self.overlapping)
+        return np.flatnonzero(self._possible().sum(axis=1) > (self.family == "multinomial"))
+
+    def _basis(self, *, limit: bool) -> tuple[NDArray[np.intp], Basis]:
+        """Return the rows that count, and an orthogonal basis of their columns."""
+        X, n, rows = self.data.X, self.data.X.shape[0], self._rows(limit=limit)
+        part = X if len(rows) == n else X[rows]
+        if not isinstance(part, np.ndarray) or part.shape[1] > WIDE or 0 in part.shape:
+            if isinstance(part, np.ndarray):
+                length = np.abs(part).max(axis=0, initial=0.0)
+            else:
+                length = np.abs(part).max(axis=0).toarray().ravel()
+            scale = 1 / np.where(length > 0, length, 1.0)
+            Z = part * scale if isinstance(part, np.ndarray) else part @ sparse.diags_array(scale)
+            return rows, Basis(Z, np.diag(scale))
+        if self.components is not None:
+            part = part - part.mean(axis=0)
+        length = np.linalg.norm(part, axis=0)
+        scale = 1 / np.where(length > 0, length, 1.0)
+        Z, R, order = linalg.qr(part * scale, mode="economic", pivoting=True)
+        rank = int(np.sum(np.abs(np.diag(R)) > 1e-12 * max(abs(R[0, 0]), 1e-300)))
+        T = np.zeros((part.shape[1], rank))
+        T[order[:rank]] = linalg.solve_triangular(R[:rank, :rank], np.eye(rank))
+        size = np.sqrt(len(rows))  # so that columns are of size 1 whatever the number of rows
+        return rows, Basis(Z[:, :rank] * size, scale[:, None] * T * size)
+
+    def _possible(self) -> Mask:
+        """Return which labels (multinomial) or thresholds (ordinal) matter to each row."""
+        codes = self.data.y.astype(np.intp)
+        highest = int(codes.max())
+        if self.family == "multinomial":
+            possible = np.ones((len(codes), highest + 1), dtype=bool)
+            own = np.arange(highest + 1) == codes[:, None]
+            possible[~own] = self.overlapping
+            return possible
+        sides = np.column_stack((codes < highest, codes > 0))
+        sides[sides] = self.overlapping
+        return sides
+
+    def _likelihood(
+        self, rows: NDArray[np.intp], basis: Basis, *, limit: bool
+    ) -> tuple[Evaluate, Array, Array]:
+        """Return the log-likelihood, where to start, and the map to all coefficients."""
+        (Z, T), data, family = basis, self.data, self.family
+        start = np.zeros(T.shape[1])
+        y = data.y[rows]
+        weights = np.ones(len(rows)) if data.weights is None else data.weights[rows]
+        if family in ("binomial", "poisson"):
+            offset = np.zeros(len(rows)) if data.offset is None else data.offset[rows]
+            if family == "binomial":
+                return binomial(Z, y, weights, offset), start, T
+            near = y + 0.5
+            start = solve(gram(Z, weights * near), Z.T @ (weights * near * (np.log(near) - offset)))
+            return poisson(Z, y, weights, offset), start, T
+        if family in ("cox", "conditional"):
+            groups = self.components if limit else data.groups
+            groups = np.zeros(len(data.y), dtype=np.intp) if groups is None else groups
+            if family == "conditional":
+                return conditional(Z, y > 0, groups[rows]), start, T
+            event = y[:, 1] == 1
+            strata = Strata(y[:, 0], event, groups[rows], weights)
+            return cox(Z, strata, event, weights, data.efron), start, T
+        codes = y.astype(np.intp)
+        highest = int(data.y.max())
+        if limit:
+            possible = self._possible()[rows]
+        elif family == "multinomial":
+            possible = np.ones((len(codes), highest + 1), dtype=bool)
+        else:
+            possible = np.column_stack((codes < highest, codes > 0))
+        if family == "multinomial":
+            start, T = np.zeros(highest * T.shape[1]), linalg.block_diag(*[T] * highest)
+            return multinomial(Z, codes, possible, weights), start, T
+        share = np.cumsum(np.bincount(data.y.astype(np.intp)))[:-1] / len(data.y)
+        start = np.concatenate((np.log(share / (1 - share)), start))
+        return (
+            ordinal(Z, codes, possible, weights, highest),
+            start,
+            linalg.block_diag(np.eye(highest), T),
+        )
+
+
+def _independent(information: Array) -> Array | None:
+    """Return columns of the identity that span what is identified; None if all of them do."""
+    scale = 1 / np.sqrt(np.maximum(np.diag(information), 1e-300))
+    scaled = information * scale * scale[:, None]
+    _, order, rank, _ = linalg.lapack.dpstrf(scaled, 1e-11)
+    if rank == len(scale):
+        return None
+    return np.asarray(np.eye(len(scale))[:, np.sort(order[:rank] - 1)])
+
+
+def _lowest(evaluate: Evaluate, start: Array, row: Array, free: Array, least: float) -> float:
+    """Return the lowest value of row·b at which the profile log-likelihood is `least`.
+
+    The profile is concave and rising, so Newton's method never passes the root from below.
+    """
+    row = free.T @ row
+    length = float(row @ row)
+    along = free @ (row / length)  # moves row·b by 1
+    others = free @ np.linalg.qr(row[:, None], mode="complete")[0][:, 1:]
+    scale = length**0.5
+    b, low, high = start, -np.inf, np.inf
+    at = max(float(row @ (free.T @ b)), 0.0)
+    for _ in range(100):
+        b = b + along * (at - float(row @ (free.T @ b)))
+        b, value, slope = maximize(evaluate, b, others, gain=1e-11)
+        above, rise = value - least, float(along @ slope)
+        low, high = (at, high) if above < 0 else (low, at)
+        if abs(above) < 1e-10:
+            break
+        new = at - above / rise if rise > 0 else -np.inf
+        if above > 0:
+            new = max(new, at - 8 * scale)
+        if not low < new < high:
+            new = (low + high) / 2 if np.isfinite(low + high) else at - np.sign(above) * 8 * scale
+        if abs(new - at) <= 1e-12 * abs(at):
+            break
+        at = new
+    return at

@@ -1,0 +1,578 @@
+"""The fewest mistakes as the cheapest hitting set of conflicts, by cuts and branches.
+
+The mistakes of a line hit every conflict, and rows that hit every conflict leave rows that some
+line classifies correctly. So the fewest mistakes are the cheapest hitting set, and a few hundred
+conflicts decide it. A linear program over the known conflicts (the master problem) bounds the
+cost from below; at its solution the finder looks for conflicts that are not hit, or for a better
+line. Where there are none, the search branches on a row: it is a mistake, or it is not. The node
+with the lowest bound comes next, so that the bound grows for as long as there is time.
+
+The floats of master problem and finder are never trusted. The dual weights of a node are rounded
+down to fractions and added in integers, and the multipliers of its conflicts are made exact; a
+conflict that fails is left out, and the master problem is solved again.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.algorithms.fewest import Gap
+from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, now
+from rosenblatt.costs import Costs
+from rosenblatt.evidence.certificate import Conflict
+from rosenblatt.evidence.conflicts import Finder, Found, Set
+from rosenblatt.evidence.decision import find_conflict_or_weights, make_conflict, multiples
+from rosenblatt.evidence.integers import merge_duplicates
+from rosenblatt.evidence.proof import Proof
+from rosenblatt.evidence.separability import separability_of
+from rosenblatt.evidence.signedrows import Scale, SignedRows, solve_multipliers, summarize
+from rosenblatt.evidence.tree import Tree, Weighting
+from rosenblatt.examples import Examples
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+MOST_ENTRIES = 2**15  # beyond them disjoint conflicts prove more in the same time
+MOST_FEATURES = 150  # beyond them exact multipliers take too long
+TINY = 1e-9
+SHARE_BITS = 20  # binary digits of the shares in a weighting
+ROUNDS, ROOT_ROUNDS = 20, 200  # of cuts at a node, and at the root
+STALLED_GAIN = 0.01  # of the mean cost of a row: a smaller gain over the last rounds ends them
+LAST, ROOT_LAST = 3, 20  # these rounds
+NEAR = 1e-6
+REPORT_SECONDS = 0.5  # between two reports from the root
+SPARE = 2  # conflicts per row that the master problem keeps; the others wait in the pool
+MOST_TRIALS = 1000  # of integral hitting sets at one node, before it is given up
+AT_ONCE = 64  # conflicts added together from the pool
+MISSED = 0.02  # of a row: a conflict that lacks less than this counts as hit
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctRows:
+    """The distinct rows of nonzero weight, each standing for all rows equal to it."""
+
+    examples: Examples
+    rows: Rows  # the first row of each group
+    groups: tuple[Set, ...]  # rows that are equal in every number and in the label
+    costs: list[int]
+
+    @classmethod
+    def of(cls, examples: Examples) -> DistinctRows:
+        """Group rows that are equal in every number and in the label."""
+        kept = examples.kept.astype(np.intp)
+        table = np.column_stack((examples.y[kept], examples.augmented_rows(kept))) + 0.0  # no -0.0
+        _, where = np.unique(table, axis=0, return_inverse=True)
+        groups: dict[int, list[int]] = {}
+        for n, k in zip(kept.tolist(), where.ravel().tolist(), strict=True):
+            groups.setdefault(k, []).append(n)
+        costs = Costs.of(examples)
+        rows = np.array([group[0] for group in groups.values()], dtype=np.intp)
+        return cls(
+            examples,
+            rows,
+            tuple(map(tuple, groups.values())),
+            [costs.total(group) for group in groups.values()],
+        )
+
+    @cached_property
+    def signed(self) -> SignedRows:
+        """The distinct rows, signed, for exact multipliers."""
+        some = self.examples.some(self.rows)
+        return SignedRows(some, Scale.plain(summarize(some)))
+
+    def make_conflict(self, rows: Set) -> Conflict | None:
+        """Return these rows with exact multipliers, or None if they are no conflict."""
+        found = solve_multipliers(self.signed, rows)
+        if found is None:
+            return None
+        conflict = make_conflict(self.signed, found)
+        return replace(conflict, rows=tuple(self.rows[list(conflict.rows)].tolist()))
+
+    def find_opposites(self) -> Iterator[Set]:
+        """Find the smallest conflicts: rows of zeros, and pairs of opposite rows."""
+        some = self.signed.examples
+        Z = some.augmented_rows() * some.y[:, None] + 0.0
+        places = {z.tobytes(): k for k, z in enumerate(Z)}
+        for k, z in enumerate(Z):
+            other = places.get((0.0 - z).tobytes())
+            if other is not None and other >= k:
+                yield (k,) if other == k else (k, other)
+
+
+@dataclass(eq=False)
+class Node:
+    """A node of the tree: some rows are mistakes here, some are not; and a bound on the cost."""
+
+    wrong: tuple[int, ...] = ()
+    right: tuple[int, ...] = ()
+    bound: int = 0
+    value: float = 0.0  # of the master problem, in floats: breaks ties between bounds
+    weighting: int = 0
+    row: int = -1  # that it branches on; then it has two children
+    children: tuple[Node, ...] = field(default=())
+
+    def __lt__(self, other: Node) -> bool:
+        return (self.bound, self.value) < (other.bound, other.value)
+
+
+class Pool:
+    """All known conflicts as a table of rows, to see at once which ones x misses."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+        self.sets: list[Set] = []
+        self.places: dict[Set, int] = {}
+        self.table = np.empty((0, 1), dtype=np.intp)
+
+    def add(self, sets: Sequence[Set]) -> None:
+        """Add the conflicts that are new."""
+        new = [rows for rows in dict.fromkeys(sets) if rows not in self.places]
+        for rows in new:
+            self.places[rows] = len(self.sets)
+            self.sets.append(rows)
+        width = max([self.table.shape[1], *map(len, new)])
+        if len(self.sets) > len(self.table) or width > self.table.shape[1]:
+            larger = np.full((2 * len(self.sets), width), self.rows)  # a row that x has nothing of
+            larger[: len(self.table), : self.table.shape[1]] = self.table
+            self.table = larger
+        for rows in new:
+            self.table[self.places[rows], : len(rows)] = rows
+
+    def discard(self, rows: Set) -> None:
+        """Count a set that is no conflict as hit, whatever x is."""
+        self.table[self.places[rows], 0] = self.rows + 1
+
+    def missed(self, x: Floats) -> list[Set]:
+        """Return conflicts that x does not hit, those it hits least first."""
+        hit = np.append(x, (0.0, 1.0))[self.table[: len(self.sets)]].sum(axis=1)
+        order = np.argsort(hit, kind="stable")[:AT_ONCE]
+        return [self.sets[j] for j in order[hit[order] < 1.0 - MISSED]]
+
+
+class Master:
+    """The cheapest fractional hitting set of some conflicts: a linear program, warm-started."""
+
+    def __init__(self, costs: Floats) -> None:
+        import highspy
+
+        self.highspy, self.n, self.costs = highspy, len(costs), costs
+        self.highs = highs = highspy.Highs()  # type: ignore[no-untyped-call]
+        options: dict[str, Any] = {
+            "output_flag": False,
+            "presolve": "off",
+            "threads": 1,
+            "solver": "simplex",
+        }
+        for option, value in options.items():
+            highs.setOptionValue(option, value)
+        self.all = np.arange(self.n, dtype=np.int32)
+        highs.addVars(self.n, np.zeros(self.n), np.full(self.n, highspy.kHighsInf))
+        highs.changeColsCost(self.n, self.all, costs)
+        self.pool = Pool(self.n)
+        self.refused: set[Set] = set()  # that floats took for conflicts
+        self.sets: dict[Set, None] = {}  # the constraints, in their order
+        self.x, self.value = np.zeros(self.n), 0.0
+        self.u: dict[Set, float] = {}  # dual weights
+
+    def add(self, sets: Sequence[Set]) -> bool:
+        """Add conflicts as constraints; return whether any is new."""
+        new = (rows for rows in dict.fromkeys(sets) if rows not in self.refused)
+        sets = [rows for rows in new if rows not in self.sets]
+        if not sets:
+            return False
+        self.pool.add(sets)
+        sizes = np.array([len(rows) for rows in sets])
+        rows = np.concatenate([np.array(rows, dtype=np.int32) for rows in sets])
+        starts = (np.cumsum(sizes) - sizes).astype(np.int32)
+        ones, infinite = np.ones(len(sets)), np.full(len(sets), self.highspy.kHighsInf)
+        self.highs.addRows(len(sets), ones, infinite, len(rows), starts, rows, np.ones(len(rows)))
+        self.sets.update(dict.fromkeys(sets))
+        return True
+
+    def drop(self, places: Sequence[int]) -> None:
+        """Remove constraints by their places."""
+        self.highs.deleteRows(len(places), np.array(places, dtype=np.int32))
+        gone = set(places)
+        self.sets = {rows: None for j, rows in enumerate(self.sets) if j not in gone}
+
+    def refuse(self, rows: Set) -> None:
+        """Remove a set that is no conflict, for good."""
+        self.refused.add(rows)
+        self.pool.discard(rows)
+        self.drop([j for j, other in enumerate(self.sets) if other == rows])
+
+    def fix(self, node: Node) -> None:
+        """Fix which rows are mistakes at a node, and which are not."""
+        low, high = np.zeros(self.n), np.full(self.n, self.highspy.kHighsInf)
+        low[list(node.wrong)] = high[list(node.wrong)] = 1.0
+        high[list(node.right)] = 0.0
+        self.highs.changeColsBounds(self.n, self.all, low, high)
+
+    def solve(self, deadline: Deadline) -> bool:
+        """Solve it with all conflicts that x would miss; False where it is infeasible.
+
+        Raises OutOfTimeError once the deadline is over.
+        """
+        status = self.highspy.HighsModelStatus
+        while True:
+            deadline.check()
+            if math.isfinite(deadline.left):
+                until = self.highs.getRunTime() + max(deadline.left, 0.01)
+                self.highs.setOptionValue("time_limit", until)
+            self.highs.run()
+            ended = self.highs.getModelStatus()
+            if ended == status.kInfeasible:
+                return False
+            if ended != status.kOptimal:
+                raise OutOfTimeError
+            solution = self.highs.getSolution()
+            self.x = np.clip(np.array(solution.col_value), 0.0, 1.0)
+            self.u = dict(zip(self.sets, solution.row_dual, strict=True))
+            self.value = float(self.highs.getInfo().objective_function_value)
+            if not self.add(self.pool.missed(self.x)):
+                return True
+
+    def drop_inactive(self) -> None:
+        """Remove constraints that are not tight, if there are many."""
+        if len(self.sets) > SPARE * self.n + 100:
+            hit = np.array(self.highs.getSolution().row_value)
+            self.drop(np.flatnonzero(hit > 1.0 + NEAR).tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Weights on conflicts, as integers over one common denominator."""
+
+    over: int
+    each: dict[Set, int]
+
+    def bound(self, wrong: Set, costs: Sequence[int]) -> int:
+        """Return a lower bound on the cost of mistakes that these rows are among."""
+        hit = set(wrong)
+        total = sum(share for rows, share in self.each.items() if hit.isdisjoint(rows))
+        return sum(costs[i] for i in wrong) - (-total // self.over)
+
+
+class HittingSetSearch:
+    """The search for the cheapest hitting set: conflicts, the tree so far and its open nodes."""
+
+    def __init__(self, gap: Gap) -> None:
+        self.gap, self.deadline = gap, NEVER
+        self.distinct = DistinctRows.of(merge_duplicates(gap.examples))
+        self.costs = self.distinct.costs
+        self.unit = max(self.costs)
+        self.over = 1 << max(0, SHARE_BITS + 1 - self.unit.bit_length())
+        self.master = Master(np.array([cost / self.unit for cost in self.costs]))
+        self.stalled = STALLED_GAIN * float(self.master.costs.mean())
+        self.finder = Finder(self.distinct.examples, self.distinct.rows, gap.rng.spawn(1)[0])
+        self.conflicts: dict[Set, Conflict | None] = {}  # exact; None where floats were wrong
+        self.weightings = [Shares(1, {})]
+        self.open = [Node()]
+        self.root = self.node = self.open[0]
+        self.fewest = math.inf  # cost of a hitting set whose other rows some exact w separates
+        self.master.add(list(self.distinct.find_opposites()))
+
+    @property
+    def best(self) -> int:
+        """The lowest cost known to be possible."""
+        return int(min(self.gap.cost, self.fewest))
+
+    @property
+    def bound(self) -> int:
+        """The cost that the tree proves so far."""
+        return min([self.best, self.node.bound, *(node.bound for node in self.open)])
+
+    def run(self, most: float = math.inf) -> None:
+        """Solve the open node with the lowest bound, again and again, at most this often.
+
+        Ctrl-C may come between any two lines: a node stays open until its children are.
+        """
+        while self.bound < self.best and not self.gap.interrupted and most > 0:
+            most -= 1
+            self.node = node = self.open[0]
+            self.deadline.check()
+            self._solve_node(node)
+            heapq.heappop(self.open)
+            for child in node.children or (node,):
+                heapq.heappush(self.open, child)
+            self.node = self.open[0]
+            self._report()
+
+    def _report(self) -> None:
+        self.gap.raise_bound(self.bound, self.proof)
+        self.gap.report(1)
+
+    def _solve_node(self, node: Node) -> None:
+        """Bound a node as well as cuts can, and branch where that is not enough."""
+        self.master.fix(node)
+        if self._add_cuts(node):
+            return
+        for _ in range(MOST_TRIALS):
+            if not self._solve_master(node) or self._prove(node):
+                return
+            row = self._choose_row(node)
+            if row is not None:
+                self._branch(node, row)
+                return
+        raise OutOfTimeError  # floats see no difference where there is one
+
+    def _add_cuts(self, node: Node) -> bool:
+        """Add conflicts that x misses while the value grows; return whether the node is closed."""
+        rounds, last = (ROOT_ROUNDS, ROOT_LAST) if node is self.root else (ROUNDS, LAST)
+        values: list[float] = []
+        reported = now()
+        for _ in range(rounds):
+            if not self._solve_master(node):
+                return True
+            values.append(self.master.value)
+            if values[-1] >= (self.best - 1) / self.unit - NEAR and self._prove(node):
+                return True
+            if node is self.root and now() > reported + REPORT_SECONDS:
+                self._prove(node)
+                self._report()
+                reported = now()
+            if len(values) > last and values[-1] - values[-1 - last] < self.stalled:
+                break
+            if not self._cut(self.master.x):
+                break
+            self.master.drop_inactive()
+        return False
+
+    def _solve_master(self, node: Node) -> bool:
+        """Solve the master problem; False if a conflict without mistakes closes the node."""
+        while not self.master.solve(self.deadline):
+            right = set(node.right)
+            rows = next((rows for rows in self.master.sets if right.issuperset(rows)), None)
+            if rows is None:
+                raise OutOfTimeError  # HiGHS is wrong, and of no more use
+            if self._is_conflict(rows):
+                self._keep(node, Shares(1, {rows: self.best}))
+                return False
+        return True
+
+    def _cut(self, x: Floats) -> bool:
+        """Look for conflicts that x misses, and for a line; return whether any conflict is new."""
+        found = self.finder.search(x) if self.finder.able else Found()
+        if found.w is not None:
+            self.gap.offer(found.w)
+        return self.master.add(found.sets)
+
+    def _is_conflict(self, rows: Set) -> bool:
+        """Check a conflict of the finder in exact arithmetic, and remove it if it is none."""
+        if rows not in self.conflicts:
+            exact = self.conflicts[rows] = self.distinct.make_conflict(rows)
+            if exact is None:  # perhaps only just: rows that x has nothing of may complete it
+                free = np.flatnonzero(self.master.x < TINY)
+                self._decide(self.distinct.rows[np.union1d(rows, free)])
+        if self.conflicts[rows] is None:
+            self.master.refuse(rows)
+        return self.conflicts[rows] is not None
+
+    def _decide(self, numbers: Rows) -> Any:
+        """Find weights for some rows exactly, or a conflict among them, which is added."""
+        found = find_conflict_or_weights(self.distinct.examples, numbers, self.deadline)
+        if isinstance(found, Conflict):
+            rows = tuple(np.searchsorted(self.distinct.rows, found.rows).tolist())
+            self.conflicts[rows] = found
+            self.master.add([rows])
+        return found
+
+    def _prove(self, node: Node) -> bool:
+        """Bound a node exactly by the dual weights; return whether it is closed."""
+        while True:
+            shares = self._round_shares(node)
+            exact = [self._is_conflict(rows) for rows in shares.each]
+            if all(exact):
+                break
+            if not self._solve_master(node):
+                return True
+        near = self.master.value * (1 + NEAR) >= self.best / self.unit
+        if near and shares.bound(node.wrong, self.costs) < self.best:
+            solved = self._solve_shares(node)
+            if solved is not None and all(map(self._is_conflict, solved.each)):
+                shares = solved
+        self._keep(node, shares)
+        return node.bound >= self.best
+
+    def _keep(self, node: Node, shares: Shares) -> None:
+        bound = shares.bound(node.wrong, self.costs)
+        if bound >= node.bound:
+            self.weightings.append(shares)
+            node.weighting = len(self.weightings) - 1  # before the bound that it proves
+            node.bound, node.value = bound, self.master.value
+
+    def _used(self, node: Node) -> list[tuple[Set, float]]:
+        """Return the conflicts with a dual weight that no mistake of the node hits."""
+        wrong, weights = set(node.wrong), self.master.u.items()
+        return [(rows, u) for rows, u in weights if u > TINY and wrong.isdisjoint(rows)]
+
+    def _round_shares(self, node: Node) -> Shares:
+        """Round the dual weights down until they charge no open row more than its cost."""
+        right, each = set(node.right), dict[Set, int]()
+        scale, load = self.unit * self.over, [0] * len(self.costs)
+        for rows, u in self._used(node):
+            left = (self.costs[i] * self.over - load[i] for i in rows if i not in right)
+            share = min(int(Fraction(u) * scale), min(left, default=scale))
+            if share > 0:
+                each[rows] = share
+                for i in rows:
+                    load[i] += share
+        return Shares(self.over, each)
+
+    def _solve_shares(self, node: Node) -> Shares | None:
+        """Solve for the dual weights as fractions; None if they are not feasible.
+
+        Every row that x has something of is charged exactly its cost.
+        """
+        used, wrong, right = self._used(node), set(node.wrong), set(node.right)
+        tight = [i for i in np.flatnonzero(self.master.x > TINY).tolist() if i not in wrong]
+        table = [[int(i in rows) for rows, _ in used] + [self.costs[i]] for i in tight]
+        if not table or not used:
+            return None
+        reduced, rank = flint.fmpq_mat(flint.fmpz_mat(table)).rref()
+        lines = reduced.tolist()[:rank]
+        pivots = [next(j for j, v in enumerate(line) if v != 0) for line in lines]
+        if pivots[-1] == len(used):
+            return None
+        values = [flint.fmpq(int(Fraction(v) * self.unit)) for _, v in used]
+        for line, j in zip(lines, pivots, strict=True):
+            rest = (line[k] * values[k] for k in range(len(used)) if k != j and line[k] != 0)
+            values[j] = line[-1] - sum(rest, flint.fmpq(0))
+        over = math.lcm(*(int(v.q) for v in values))
+        each, load = dict[Set, int](), dict[int, int]()
+        for (rows, _), v in zip(used, values, strict=True):
+            each[rows] = int(v.p) * (over // int(v.q))
+            for i in rows:
+                load[i] = load.get(i, 0) + each[rows]
+        charged = (share > self.costs[i] * over for i, share in load.items() if i not in right)
+        if min(each.values()) < 0 or any(charged):
+            return None
+        return Shares(over, {rows: share for rows, share in each.items() if share})
+
+    def _choose_row(self, node: Node) -> int | None:
+        """Choose the row to branch on; None where a hitting set was tried instead."""
+        x, fixed = self.master.x, {*node.wrong, *node.right}
+        candidates = [i for i in range(len(x)) if NEAR < x[i] < 1 - NEAR and i not in fixed]
+        if candidates:
+            return min(candidates, key=lambda i: abs(float(x[i]) - 0.5))
+        hitting = [i for i in range(len(x)) if x[i] > 0.5]
+        cost = sum(self.costs[i] for i in hitting)
+        if cost < self.best:
+            self._try(hitting, cost)
+            return None
+        left = [i for i in hitting if i not in fixed]
+        left = left or [i for i in range(len(x)) if i not in fixed]
+        if not left:
+            raise OutOfTimeError  # floats cannot tell the costs apart
+        return left[0]
+
+    def _try(self, hitting: list[int], cost: int) -> None:
+        """Find a line whose mistakes are a cheap hitting set, or a conflict that it misses."""
+        x = np.zeros(len(self.costs))
+        x[hitting] = 1.0
+        if self._cut(x) or self.best <= cost:
+            return
+        right = np.delete(np.arange(len(x)), hitting)
+        found = self._decide(self.distinct.rows[right])
+        if isinstance(found, Conflict):
+            return
+        if found is not None:
+            self.gap.offer(found)
+        if self.best > cost:
+            rows = np.concatenate([self.distinct.groups[k] for k in right])
+            if offer_separator(self.gap, rows, cost) is not True:
+                raise OutOfTimeError  # undecided
+            self.fewest = min(self.fewest, cost)
+
+    def _branch(self, node: Node, row: int) -> None:
+        """Branch on whether a row is a mistake; the children begin with the parent's weights."""
+        shares, children = self.weightings[node.weighting], []
+        for wrong, right in (((*node.wrong, row), node.right), (node.wrong, (*node.right, row))):
+            bound = max(shares.bound(wrong, self.costs), node.bound)
+            children.append(Node(wrong, right, bound, node.value, node.weighting))
+        node.row = row
+        node.children = tuple(children)  # both at once, or none
+
+    def proof(self) -> Proof | None:
+        """Return what the tree proves so far, or None where that is nothing."""
+        nodes, weightings, places = list[int](), dict[int, int](), dict[Set, int]()
+        stack = [self.root]
+        while stack:
+            node = stack.pop()
+            if node.children:
+                nodes.append(int(self.distinct.rows[node.row]))
+                stack += reversed(node.children)
+            else:
+                nodes.append(-1 - weightings.setdefault(node.weighting, len(weightings)))
+        written = []
+        for w in weightings:
+            each = sorted(self.weightings[w].each.items())
+            sets = tuple(places.setdefault(rows, len(places)) for rows, _ in each)
+            written.append(Weighting(self.weightings[w].over, sets, tuple(u for _, u in each)))
+        conflicts = tuple(one for rows in places if (one := self.conflicts[rows]) is not None)
+        if not self.bound or not conflicts:
+            return None
+        named = {n for one in conflicts for n in one.rows} | {n for n in nodes if n >= 0}
+        return Proof.of_mistakes(
+            self.gap.examples,
+            self.bound,
+            conflicts,
+            tree=Tree(tuple(nodes), tuple(written)),
+            duplicates=tuple(g for g in self.distinct.groups if len(g) > 1 and g[0] in named),
+        )
+
+
+def offer_separator(gap: Gap, rows: NDArray[Any], cost: int) -> Conflict | bool:
+    """Offer weights that classify some rows correctly, at this cost; else return a conflict.
+
+    True where some exact w separates the rows, False where that is undecided. Rounding decides
+    which floats separate as well: several multiples of several lines are tried.
+    """
+    examples = gap.examples
+    for widest in (False, True):
+        found = separability_of(examples.some(rows), widest=widest)
+        gap.interrupted = gap.interrupted or found.reason.startswith("interrupted")
+        if not found or found.proof is None:
+            if not found.conflicts:
+                return False
+            conflict = found.conflicts[0]
+            return Conflict(tuple(rows[list(conflict.rows)].tolist()), conflict.multipliers)
+        for w in multiples(found.proof.weights):
+            if gap.cost > cost:
+                gap.offer(examples.add_slot(w))
+        if gap.cost <= cost:
+            break
+    return True
+
+
+def suits_hitting_sets(examples: Examples) -> bool:
+    """Check whether rows and features are few enough for hitting sets."""
+    entries = len(examples.kept) * (examples.d + 1)
+    return examples.d <= MOST_FEATURES and 0 < entries <= MOST_ENTRIES
+
+
+def narrow_by_hitting_sets(gap: Gap, deadline: Deadline, most: float = math.inf) -> None:
+    """Narrow the gap by hitting sets, until the deadline or at most this many nodes.
+
+    The search is kept with the gap, and the next call continues it.
+    """
+    search: HittingSetSearch | None = gap.kept.get("hitting sets")
+    if search is None:
+        search = gap.kept["hitting sets"] = HittingSetSearch(gap)
+    search.deadline = deadline
+    try:
+        search.run(most)
+    except OutOfTimeError:
+        pass
+    finally:
+        gap.raise_bound(search.bound, search.proof, exhausted=search.bound >= search.best)

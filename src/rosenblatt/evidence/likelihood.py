@@ -1,0 +1,303 @@
+"""Log-likelihoods with gradient and information, and Newton's method to maximize them.
+
+Each function below returns `evaluate`, which maps coefficients to the log-likelihood, its gradient
+and the observed information. All are concave, so one method serves them all. Where a likelihood
+has no maximum because it grows without end, Newton's method still reaches its supremum: what is
+left to gain falls by a factor e with each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.special import expit
+
+from rosenblatt.tables import to_dense
+
+Array = NDArray[np.float64]
+Evaluate = Callable[[Array], tuple[float, Array, Array]]
+
+BLOCK = 1 << 16  # rows that are weighted at a time
+MOST_STEPS = 200
+LARGEST_SET = 20_000_000  # of size² × cases: products for one matched set
+
+
+def maximize(
+    evaluate: Evaluate, start: Array, free: Array | None = None, gain: float = 1e-20
+) -> tuple[Array, float, Array]:
+    """Maximize a log-likelihood by Newton's method with step halving.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Log-likelihood, gradient and information of some coefficients.
+    start : array
+        Coefficients to start from.
+    free : array, optional
+        Columns that span the directions in which the coefficients may move (default: all).
+    gain : float
+        Smallest predicted gain of a step that is still made.
+
+    Returns
+    -------
+    tuple
+        The coefficients, the log-likelihood and its gradient there.
+    """
+    b = start
+    value, slope, information = evaluate(b)
+    for _ in range(MOST_STEPS):
+        g, J = (slope, information) if free is None else (free.T @ slope, free.T @ information)
+        step = solve(J if free is None else J @ free, g)
+        predicted = float(step @ g)
+        if not predicted > gain:
+            break
+        step = step if free is None else free @ step
+        rounding, size = 1e-13 * (1 + abs(value)), 1.0
+        while True:
+            new = evaluate(b + size * step)
+            if new[0] >= value + 1e-4 * size * predicted - rounding:
+                break
+            size /= 2
+            if size < 1e-12:
+                return b, value, slope
+        b, (value, slope, information) = b + size * step, new
+        if predicted < rounding / 100:  # nothing but rounding error is left
+            break
+    return b, value, slope
+
+
+def solve(J: Array, g: Array) -> Array:
+    """Solve J·step = g for a symmetric matrix that may be singular up to rounding errors."""
+    scale = 1 / np.sqrt(np.maximum(np.diag(J), 1e-300))
+    scaled = J * scale * scale[:, None]
+    for ridge in (0.0, 1e-13, 1e-11, 1e-9, 1e-6, 1e-3):
+        try:
+            factor = linalg.cho_factor(scaled + ridge * np.eye(len(g)))
+        except linalg.LinAlgError:
+            continue
+        step = np.asarray(linalg.cho_solve(factor, scale * g))
+        if np.isfinite(step).all():
+            return np.asarray(scale * step)
+    return g * scale**2
+
+
+def gram(Z: Any, weights: Array, other: Any = None) -> Array:
+    """Return Z' diag(weights) Z, or with another matrix Z' diag(weights) other."""
+    other = Z if other is None else other
+    if not isinstance(Z, np.ndarray):
+        return np.asarray((Z.T @ (sparse.diags_array(weights) @ other)).toarray())
+    total = np.zeros((Z.shape[1], other.shape[1]))
+    for first in range(0, len(Z), BLOCK):
+        part = slice(first, first + BLOCK)
+        total += Z[part].T @ (weights[part, None] * other[part])
+    return total
+
+
+def binomial(Z: Any, shares: Array, weights: Array, offset: Array) -> Evaluate:
+    """Return the log-likelihood of a logistic regression on labels 0 and 1, or on shares."""
+
+    def evaluate(b: Array) -> tuple[float, Array, Array]:
+        eta = Z @ b + offset
+        p = expit(eta)
+        value = float(weights @ (shares * eta - np.logaddexp(0, eta)))
+        return value, Z.T @ (weights * (shares - p)), gram(Z, weights * p * (1 - p))
+
+    return evaluate
+
+
+def poisson(Z: Any, counts: Array, weights: Array, offset: Array) -> Evaluate:
+    """Return the log-likelihood of a Poisson regression, without the factorials of the counts."""
+
+    def evaluate(b: Array) -> tuple[float, Array, Array]:
+        eta = Z @ b + offset
+        with np.errstate(over="ignore"):
+            mean = np.exp(eta)
+        value = float(weights @ (counts * eta - mean))
+        if not np.isfinite(value):
+            return -np.inf, b, np.eye(len(b))
+        return value, Z.T @ (weights * (counts - mean)), gram(Z, weights * mean)
+
+    return evaluate
+
+
+def multinomial(Z: Any, codes: NDArray[np.intp], possible: Any, weights: Array) -> Evaluate:
+    """Return the log-likelihood of a multinomial logistic regression.
+
+    `possible` has a column per label: False where the probability of the label is exactly 0 in the
+    limit. The first label is the reference.
+    """
+    n, labels = possible.shape
+    own = np.zeros((n, labels))
+    own[np.arange(n), codes] = 1.0
+
+    def evaluate(b: Array) -> tuple[float, Array, Array]:
+        eta = np.zeros((n, labels))
+        eta[:, 1:] = Z @ b.reshape(labels - 1, -1).T
+        eta[~possible] = -np.inf
+        eta -= eta.max(axis=1, keepdims=True)
+        total = np.log(np.exp(eta).sum(axis=1))
+        p = np.exp(eta - total[:, None])
+        value = float(weights @ (eta[np.arange(n), codes] - total))
+        slope = (Z.T @ (weights[:, None] * (own - p)[:, 1:])).T.ravel()
+        blocks = [
+            [gram(Z, weights * p[:, k] * ((k == m) - p[:, m])) for m in range(1, labels)]
+            for k in range(1, labels)
+        ]
+        return value, slope, np.block(blocks)
+
+    return evaluate
+
+
+def ordinal(Z: Any, codes: NDArray[np.intp], sides: Any, weights: Array, highest: int) -> Evaluate:
+    """Return the log-likelihood of a proportional odds model, thresholds first.
+
+    The probability of a label is F(u) - F(l) = F(u)·(1 - F(l))·(1 - exp(l - u)), with u and l the
+    distances from the row's score to the thresholds above and below. `sides` has two columns: where
+    the thresholds above and below matter.
+    """
+    stack = np.hstack if isinstance(Z, np.ndarray) else lambda t: sparse.hstack(t, format="csr")
+    places = np.clip(np.column_stack((codes, codes - 1)), 0, highest - 1)
+    identity = np.eye(highest)
+    U, L = (stack([identity[places[:, k]], -Z]) for k in (0, 1))
+    above, below = sides[:, 0], sides[:, 1]
+    both = above & below
+
+    def evaluate(b: Array) -> tuple[float, Array, Array]:
+        u, low = U @ b, L @ b
+        gap = np.where(both, u - low, 1.0)
+        if not (gap > 0).all():
+            return -np.inf, b, np.eye(len(b))
+        value = np.where(above, -np.logaddexp(0, -u), 0) - np.where(below, np.logaddexp(0, low), 0)
+        value += np.where(both, np.log(-np.expm1(-gap)), 0)
+        r = np.where(both, 1 / np.expm1(np.minimum(gap, 700)), 0)
+        curve = weights * r * (1 + r)
+        du = weights * (np.where(above, expit(-u), 0) + r)
+        dl = -weights * (np.where(below, expit(low), 0) + r)
+        uu = curve + weights * np.where(above, expit(u) * expit(-u), 0)
+        ll = curve + weights * np.where(below, expit(low) * expit(-low), 0)
+        cross = gram(U, curve, L)
+        information = gram(U, uu) + gram(L, ll) - cross - cross.T
+        return float(weights @ value), U.T @ du + L.T @ dl, information
+
+    return evaluate
+
+
+class Strata:
+    """Rows of a Cox model by stratum, times falling; their events with the ties."""
+
+    def __init__(
+        self, time: Array, event: NDArray[np.bool_], strata: NDArray[np.intp], weights: Array
+    ) -> None:
+        order = np.lexsort((-time, strata))
+        split = np.flatnonzero(np.diff(strata[order])) + 1
+        self.rows = [rows for rows in np.split(order, split) if event[rows].any()]
+        self.ties = []
+        for rows in self.rows:
+            times, events = time[rows], np.flatnonzero(event[rows])
+            last = np.searchsorted(-times, -times[events], side="right") - 1
+            tie = np.unique(last, return_inverse=True)[1]
+            size = np.bincount(tie)
+            first = np.cumsum(size) - size
+            order_in_tie = np.arange(len(events)) - np.repeat(first, size)
+            mean = np.bincount(tie, weights[rows[events]]) / size
+            self.ties.append((events, last, tie, order_in_tie / size[tie], mean[tie]))
+
+
+def cox(
+    Z: Any, strata: Strata, event: NDArray[np.bool_], weights: Array, efron: bool = True
+) -> Evaluate:
+    """Return the log partial likelihood of a Cox model, ties as Efron or Breslow."""
+    Z = to_dense(Z)
+
+    def evaluate(b: Array) -> tuple[float, Array, Array]:
+        eta, value, psi = Z @ b, 0.0, np.zeros(len(Z))
+        minus = np.zeros((len(b), len(b)))
+        for rows, (events, last, tie, share, v) in zip(strata.rows, strata.ties, strict=True):
+            top = eta[rows].max()
+            w = weights[rows]
+            with np.errstate(under="ignore"):
+                risk = w * np.exp(eta[rows] - top)
+            moments = risk[:, None] * Z[rows]
+            denominator, mean = np.cumsum(risk)[last], np.cumsum(moments, axis=0)[last]
+            if efron:
+                denominator = denominator - share * np.bincount(tie, risk[events])[tie]
+                tied = np.zeros((tie.max() + 1, Z.shape[1]))
+                np.add.at(tied, tie, moments[events])
+                mean = mean - share[:, None] * tied[tie]
+            if not (denominator > 0).all():
+                return -np.inf, b, np.eye(len(b))
+            mean = mean / denominator[:, None]
+            value += float(w[events] @ (eta[rows[events]] - top) - v @ np.log(denominator))
+            hazard = np.bincount(last, v / denominator, minlength=len(rows))
+            shares = np.cumsum(hazard[::-1])[::-1].copy()
+            if efron:
+                shares[events] -= np.bincount(tie, share * v / denominator)[tie]
+            psi[rows] = risk * shares
+            minus += mean.T @ (v[:, None] * mean)
+        return value, Z.T @ (weights * event - psi), gram(Z, psi) - minus
+
+    return evaluate
+
+
+def conditional(Z: Any, cases: NDArray[np.bool_], groups: NDArray[np.intp]) -> Evaluate:
+    """Return the log-likelihood of matched sets with any number of cases."""
+    Z = to_dense(Z)
+    order = np.argsort(groups, kind="stable")
+    sets = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+    single = np.zeros(len(cases), dtype=bool)
+    several = []
+    for rows in sets:
+        m = int(cases[rows].sum())
+        if m == 1:
+            single[rows] = True
+        elif 1 < m < len(rows):
+            if len(rows) ** 2 * m > LARGEST_SET:
+                raise ValueError(
+                    f"a matched set has {m:,} cases among {len(rows):,} rows, too many to compute "
+                    "its likelihood; split it into smaller sets."
+                )
+            several.append((rows, m))
+    alone, ones = np.flatnonzero(single), np.ones(int(single.sum()))
+    part = cox(
+        Z[alone], Strata(ones, cases[alone], groups[alone], ones), cases[alone], ones, efron=False
+    )
+
+    def evaluate(b: Array) -> tuple[float, Array, Array]:
+        value, slope, information = part(b)
+        for rows, m in several:
+            z = Z[rows]
+            eta = z @ b
+            eta = eta - eta.max()
+            total, one, two = inclusion(np.exp(eta), m)
+            value += float(eta[cases[rows]].sum() - np.log(total))
+            slope = slope + z[cases[rows]].sum(axis=0) - z.T @ one
+            information = information + z.T @ (two - np.outer(one, one)) @ z
+        return value, slope, information
+
+    return evaluate
+
+
+def inclusion(w: Array, m: int) -> tuple[float, Array, Array]:
+    """Sum the products of w over all subsets of m rows; compute inclusion probabilities.
+
+    Returns the sum, the share of it from subsets with row i (for each i), and from subsets with
+    both i and j (a matrix).
+    """
+    n = len(w)
+    # sums[i, j, k]: of all products of k numbers without those of i and j
+    sums = np.zeros((n, n, m + 1))
+    sums[:, :, 0] = 1.0
+    for k in range(n):
+        factor = np.full((n, n), w[k])
+        factor[k, :] = factor[:, k] = 0.0
+        sums[:, :, 1:] += factor[:, :, None] * sums[:, :, :-1]
+    without = np.diagonal(sums).T  # without i alone
+    total = float(without[0, m] + w[0] * without[0, m - 1])
+    one = w * without[:, m - 1] / total
+    two = np.outer(w, w) * sums[:, :, m - 2] / total
+    np.fill_diagonal(two, one)
+    return total, one, two

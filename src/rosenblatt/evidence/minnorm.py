@@ -1,0 +1,406 @@
+"""The minimum-norm point of the convex hull of the signed examples, in floats.
+
+A small working set of rows is solved; then one pass over all rows finds rows that would bring the
+point nearer to the origin, one per part of the rows, and they join the working set.
+
+Solving is a least-squares problem with multipliers u ≥ 0: bring Σu as near to 1 and Σ u z as near
+to 0 as possible. The residual says everything: w = Σ u z and height = 1 - Σu. Rows of the active
+set, those with u > 0, have w·z = height; if no row has less, w has the widest margin; if the
+residual is zero, the hull contains the origin. The steps are those of Lawson and Hanson, with the
+Cholesky factor L of the products of the active rows (1, z), row i for member i, updated in k² steps
+when a member enters or leaves. The compiled loops at the end of this file take rows as the slides
+do, with x0 = 1: the residual is v = (-height, w), and v·(1, z) is how far a row is above it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import rosenblatt.rowformats as rowformats
+import rosenblatt.scoring as scoring
+from rosenblatt.blocks import stack_tables
+from rosenblatt.clock import StatusLine
+from rosenblatt.engine import REORDER, Kernel, helpers, one_pass
+from rosenblatt.evidence.signedrows import GAP, Floats, Rows, SignedRows, relative_gap
+from rosenblatt.rowformats import add, score
+from rosenblatt.scoring import squared_length
+from rosenblatt.text import plural
+
+PATIENCE = 16  # passes in a row without progress, before rounding is to blame
+SAMPLE = 512  # rows whose mean gives the first direction
+STEPS = 2**8  # admissions in one compiled call, so that Ctrl-C and deadlines take effect
+EPSILON = 2.0**-52
+NEAREST, ORIGIN, FULL, STUCK, MORE = range(5)  # how the loop ends
+DRIFT = 1e-10  # a second refinement of the multipliers larger than this: L is inaccurate
+ADMISSIONS = 64  # in a row without progress, before rounding is to blame
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """The state of the solver: w, bounds on the margin, and the active set."""
+
+    w: Floats  # the direction; zeros if the hull seems to contain the origin
+    lower: float  # the margin of w, in the unit of the scaled rows
+    upper: float  # no w has a wider margin
+    rows: Rows  # the active set
+    multipliers: Floats  # of the active set, positive, with sum 1
+    plain: bool = True  # whether all columns and rows have the same unit
+
+    @property
+    def gap(self) -> float:
+        """Relative gap between `lower` and `upper`."""
+        return relative_gap(self.lower, self.upper)
+
+
+ProgressCallback = Callable[[Point, int], None]
+
+
+class SolverProgress(StatusLine):
+    """Remembers the last state of the solver, and shows it when it takes long."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.point: Point | None = None
+        self.passes = 0
+
+    def tell(self, point: Point, passes: int) -> None:
+        """Remember a state, and show it if it is time to."""
+        self.point, self.passes = point, passes
+        known = "no separator yet"
+        if point.lower > 0:
+            known = f"a separator is found; its margin is within {point.gap:.1e} of the widest"
+        self.update(lambda: f"{plural(passes, 'pass', 'passes')}; {known}")
+
+
+@np.errstate(all="ignore")  # an overflow proves nothing; the exact steps decide
+def nearest_point(signed: SignedRows, gap: float, watch: ProgressCallback) -> Point:
+    """Find the minimum-norm point, until the margin is known to a relative gap.
+
+    With a gap of 1.0, any w that separates will do. `watch` is called after each pass with the
+    state and the number of passes.
+    """
+    working = WorkingSet(signed)
+    plain = signed.scale.is_plain and signed.quotient is None
+    best = Point(np.zeros(signed.dimension), -np.inf, np.inf, *working.active_rows(), plain)
+    w = _first_direction(signed)
+    waits = 0
+    while waits < PATIENCE:
+        s = signed.scores(w)
+        worst = find_lowest_by_part(s, working.parts)
+        last, best = best, working.improve(best, w, float(s[worst].min()))
+        nearer = best.upper < last.upper * (1 - 1e-12) or best.lower > last.lower
+        waits = 0 if nearer else waits + 1
+        watch(best, signed.passes)
+        if best.lower > 0 and (gap >= 1.0 or best.gap <= gap):
+            return best
+        if not working.join(s, worst) or not working.solve():
+            break
+        w = working.active.v[1:]
+    rows, multipliers = working.active_rows()
+    return replace(best, rows=rows, multipliers=multipliers)
+
+
+class ActiveSet(NamedTuple):
+    """Active set of the solver: its members, in arrays with space for more."""
+
+    members: Rows
+    u: Floats  # their multipliers
+    L: Floats
+    v: Floats  # Σu - 1, then Σ u z
+
+    @classmethod
+    def of_size(cls, size: int, v: Floats) -> ActiveSet:
+        """Return an empty active set with space for this many."""
+        return cls(np.zeros(size, dtype=np.intp), np.zeros(size), np.zeros((size, size)), v)
+
+
+class WorkingSet:
+    """Some rows of the data, and the active set among them."""
+
+    def __init__(self, signed: SignedRows) -> None:
+        self.signed = signed
+        self.rows: Rows = np.empty(0, dtype=np.intp)
+        self.Z: Any = None
+        self.lengths: Floats = np.empty(0)
+        self.active = ActiveSet.of_size(8, -np.eye(1, 1 + signed.dimension)[0])
+        self.k = 0  # members
+        features = min(signed.dimension, 400)
+        self.most, self.parts = max(256, 12 * features), max(16, features)
+
+    @property
+    def members(self) -> Rows:
+        """The members, as positions in the working set."""
+        return self.active.members[: self.k]
+
+    def active_rows(self) -> tuple[Rows, Floats]:
+        """Return the rows of the active set and their multipliers, which sum to 1."""
+        u = self.active.u[: self.k]
+        return self.rows[self.members], u / (float(u.sum()) or 1.0)
+
+    def improve(self, best: Point, w: Floats, least: float) -> Point:
+        """Return the state with the better lower and upper bounds."""
+        length = float(np.sqrt(w @ w))
+        lower = least / length if length > 0 else -np.inf
+        upper = best.upper
+        if self.k:
+            upper = min(upper, length / float(self.active.u[: self.k].sum()))
+        if lower <= best.lower and best.lower > 0:
+            w, lower = best.w, best.lower
+        return Point(w.copy(), lower, upper, *self.active_rows(), best.plain)
+
+    def join(self, s: Floats, worst: Rows) -> bool:
+        """Add the worst rows that would bring the point nearer; return whether there are any."""
+        level = -self.active.v[0] * (1.0 - GAP / 8) if self.k else np.inf
+        new = np.setdiff1d(worst[s[worst] < level], self.rows)
+        if len(new) == 0:
+            return False
+        if len(self.rows) + len(new) > self.most + self.k:
+            self._drop_rows(s)
+        Z = self.signed.take(new)
+        self.Z = Z if self.Z is None else stack_tables((self.Z, Z))
+        self.rows = np.concatenate((self.rows, new))
+        self.lengths = np.concatenate((self.lengths, np.sqrt((Z * Z).sum(axis=1))))
+        return True
+
+    def _drop_rows(self, s: Floats) -> None:
+        """Drop the rows with the highest scores, but never members."""
+        order = np.argsort(s[self.rows])
+        near = np.zeros(len(order), dtype=bool)
+        near[order[: self.most // 2]] = True
+        near[self.members] = True
+        stay = np.flatnonzero(near)
+        self.members[:] = np.searchsorted(stay, self.members)
+        self.rows, self.lengths, self.Z = self.rows[stay], self.lengths[stay], self.Z[stay]
+
+    def solve(self) -> bool:
+        """Find the minimum-norm point of the working set; False at the origin or if stuck."""
+        table = as_kernel_rows(self.Z)
+        while True:
+            self.signed.deadline.check()
+            self.k, end = run_nearest(table, self.lengths, self.active, self.k, GAP / 16, STEPS)
+            if end == FULL:
+                old, k = self.active, self.k
+                self.active = ActiveSet.of_size(2 * k + 8, old.v)
+                self.active.members[:k] = old.members
+                self.active.u[:k] = old.u
+                self.active.L[:k, :k] = old.L
+            elif end != MORE:
+                return bool(end == NEAREST)
+
+
+def as_kernel_rows(Z: Any) -> rowformats.Dense | rowformats.Sparse:
+    """Return a working set as rows for the compiled loops."""
+    none = np.empty(0)
+    if isinstance(Z, np.ndarray):
+        return rowformats.Dense(Z, 1.0, none)
+    return rowformats.Sparse(
+        Z.data, Z.indices.astype(np.uint32), Z.indptr.astype(np.uint32), 1.0, none
+    )
+
+
+def _first_direction(signed: SignedRows) -> Floats:
+    step = max(1, signed.examples.n // SAMPLE)
+    rows = np.arange(0, signed.examples.n, step)
+    if signed.alive is not None:
+        rows = np.flatnonzero(signed.alive)[::step]
+    w: Floats = signed.take(rows).sum(axis=0)
+    return w if w.any() else np.ones(signed.dimension)
+
+
+def find_lowest_by_part(s: Floats, parts: int) -> Rows:
+    """Find the row with the least score in each of this many parts of the rows."""
+    width = -(-len(s) // parts)
+    whole = len(s) // width
+    least: Rows = s[: whole * width].reshape(whole, width).argmin(axis=1) + np.arange(whole) * width
+    if whole * width < len(s):
+        return np.append(least, whole * width + s[whole * width :].argmin())
+    return least
+
+
+# The compiled loops. `c` is an active set of k members.
+
+
+def find_nearest(Z, lengths, c, k, tolerance, steps):
+    """Admit the row farthest below height and dismiss others, until no row is below."""
+    size = 0.0
+    for n in range(len(lengths)):
+        size = max(size, lengths[n])
+    inside = np.zeros(len(lengths), dtype=np.bool_)
+    for i in range(k):
+        inside[c.members[i]] = True
+    waits = 0
+    lowest = height = -c.v[0]
+    for _ in range(steps):
+        length = np.sqrt(squared_length(c.v[1:]))
+        if k > 0 and (height <= 0 or length <= 4 * EPSILON * size * np.sqrt(k)):
+            return k, ORIGIN
+        j, short = worst(Z, c.v, inside)
+        if short >= -tolerance * height - 8 * EPSILON * length * lengths[j]:
+            return k, NEAREST
+        if k == len(c.u):
+            return k, FULL
+        if waits > ADMISSIONS or not admit(Z, j, c, k):
+            return k, STUCK
+        inside[j] = True
+        k = adjust(Z, c, k + 1, inside)
+        height = -c.v[0]
+        # Rounding can let the height go up and down forever: only new lows count.
+        waits = 0 if height < lowest * (1 - 1e-14) else waits + 1
+        lowest = min(lowest, height)
+    return k, MORE
+
+
+def worst(Z, v, inside):
+    """Find the row outside the active set with the least w·z, and its distance above height."""
+    least = np.inf
+    j = 0
+    for n in range(len(inside)):
+        if not inside[n]:
+            s = score(Z, n, v)
+            if s < least:
+                least = s
+                j = n
+    return j, least
+
+
+def admit(Z, j, c, k):
+    """Add row j to the active set and to L; return False if it depends on the members."""
+    z = np.zeros(len(c.v))
+    add(Z, j, z, 1.0)
+    square = squared_length(z)
+    new = c.L[k]
+    for i in range(k):
+        new[i] = score(Z, c.members[i], z)
+    lower(c.L, k, new)
+    t = new[:k].copy()
+    upper(c.L, k, t)
+    # The length of what is new in z, from itself and not as a difference of squares.
+    for i in range(k):
+        add(Z, c.members[i], z, -t[i])
+    left = squared_length(z)
+    if left <= 16 * EPSILON * EPSILON * square:
+        return False
+    new[k] = np.sqrt(left)
+    c.members[k] = j
+    c.u[k] = 0.0
+    return True
+
+
+def adjust(Z, c, k, inside):
+    """Move to the best multipliers of the members, and dismiss those that reach zero."""
+    while True:
+        p, drift = best(Z, c, k)
+        if drift > DRIFT:
+            k = rebuild(Z, c, k, inside)
+            p, drift = best(Z, c, k)
+        step = 1.0
+        first = -1
+        for i in range(k):
+            if p[i] <= 0 and (first < 0 or c.u[i] < step * (c.u[i] - p[i])):
+                step = c.u[i] / (c.u[i] - p[i]) if c.u[i] > 0 else 0.0
+                first = i
+        for i in range(k):
+            c.u[i] += step * (p[i] - c.u[i])
+        if first < 0:
+            return k
+        c.u[first] = 0.0
+        for i in range(k - 1, -1, -1):
+            if c.u[i] <= 0 and (i < k - 1 or p[i] <= 0):
+                inside[c.members[i]] = False
+                dismiss(c, k, i)
+                k -= 1
+
+
+def best(Z, c, k):
+    """Return the multipliers with the least residual, and an error estimate of L.
+
+    The residual is stored in c.v. It is refined twice by its products with the members, so that it
+    is accurate relative to its own size even where Σ u z nearly cancels.
+    """
+    p, off = np.zeros(k), np.zeros(k)
+    c.v[:] = 0.0
+    c.v[0] = -1.0
+    drift = 0.0
+    for _ in range(3):
+        for i in range(k):
+            off[i] = -score(Z, c.members[i], c.v)
+        lower(c.L, k, off)
+        upper(c.L, k, off)
+        drift = 0.0
+        for i in range(k):
+            p[i] += off[i]
+            drift = max(drift, abs(off[i]))
+            add(Z, c.members[i], c.v, off[i])
+    return p, drift
+
+
+def rebuild(Z, c, k, inside):
+    """Recompute L from the members, and drop those that depend on others."""
+    new = 0
+    for i in range(k):
+        j, u = c.members[i], c.u[i]
+        if admit(Z, j, c, new):
+            c.u[new] = u
+            new += 1
+        else:
+            inside[j] = False
+    return new
+
+
+def dismiss(c, k, gone):
+    """Remove one of k members: move the others up, and make L triangular again."""
+    for i in range(gone, k - 1):
+        c.members[i] = c.members[i + 1]
+        c.u[i] = c.u[i + 1]
+        for j in range(i + 2):
+            c.L[i, j] = c.L[i + 1, j]
+    for i in range(gone, k - 1):
+        r = np.hypot(c.L[i, i], c.L[i, i + 1])
+        cos, sin = c.L[i, i] / r, c.L[i, i + 1] / r
+        for m in range(i, k - 1):
+            a, b = c.L[m, i], c.L[m, i + 1]
+            c.L[m, i] = cos * a + sin * b
+            c.L[m, i + 1] = cos * b - sin * a
+
+
+def lower(L, k, b):
+    """Solve L x = b for the first k members, in place of b."""
+    for i in range(k):
+        s = b[i]
+        for j in range(i):
+            s -= L[i, j] * b[j]
+        b[i] = s / L[i, i]
+
+
+def upper(L, k, b):
+    """Solve Lᵀ x = b for the first k members, in place of b."""
+    for i in range(k - 1, -1, -1):
+        b[i] /= L[i, i]
+        for j in range(i):
+            b[j] -= L[i, j] * b[i]
+
+
+@functools.cache
+def bind() -> None:
+    """Register the helpers of this file with Numba."""
+    scoring.bind()
+    helpers(lower, upper, fastmath=REORDER)
+    helpers(dismiss, best, rebuild, adjust, admit, worst)
+
+
+def _work(
+    Z: rowformats.Dense | rowformats.Sparse, lengths: Floats, c: ActiveSet, *others: Any
+) -> int:
+    """Estimate the work: one pass per admission, and a few more admissions than features.
+
+    Say four times as many; half of that, because this loop takes longer to compile than others.
+    """
+    return 2 * len(c.v) * one_pass(Z)
+
+
+run_nearest = Kernel(find_nearest, bind, _work)

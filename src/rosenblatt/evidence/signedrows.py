@@ -1,0 +1,606 @@
+"""The signed examples z_n = y_n·(x0, x_n) for the solvers, as floats and as exact fractions.
+
+Columns and rows are scaled by powers of two, which rounds nothing, so that floats of any size can
+be handled. Some rows may be left out, and some directions divided out. The float solver finds the
+active set of the minimum-norm point; here its multipliers are found as fractions, and where
+rounding misled the solver, the same steps continue in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.clock import NEVER, Deadline, now
+from rosenblatt.engine import REORDER, Kernel, helpers, in_threads, one_pass
+from rosenblatt.evidence.certificate import Vector
+from rosenblatt.evidence.integers import (
+    AT_ONCE,
+    PRIMES,
+    as_integers,
+    batches,
+    drop_equal_rows,
+    exact_products,
+    group_equal_rows,
+    mantissas,
+    root,
+    round_up_length,
+    smallest_exponent,
+    unit_of,
+    zero_products,
+)
+from rosenblatt.examples import Examples
+from rosenblatt.tables import largest_by_row
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Fractions = list[Any]  # of flint.fmpq
+
+GAP = 1e-9  # relative gap at which a margin counts as the widest
+FAR_APART = 2.0**20  # columns or rows that differ by more are scaled first of all
+UNEVEN = 2.0**6  # columns that differ by more mislead floats, which costs exact steps
+PRIME = 2**61 - 1
+MANY = 1024  # rows: among more, equal rows are found first, so that each is computed once
+BATCH = 64  # rows computed exactly at a time
+EXACT_STEPS = 500  # in fractions, before the search is given up
+QUICK = 32  # rows: a smaller system is solved without an estimate of its time
+LIFTING = 1.0  # products with the matrix that take as long as one lifting step
+HANDLING = 4  # times the seconds in which rows become fractions: all other work on them
+
+
+@dataclass(frozen=True, eq=False)
+class DataSummary:
+    """Summary of the rows from one pass over the data."""
+
+    radius: float  # R
+    columns: Floats  # the largest entries of the columns, x0 included
+    x0: bool  # whether the first column is x0
+    far_apart: bool = False  # whether columns or rows differ by more than FAR_APART
+
+    @property
+    def uneven(self) -> bool:
+        """Whether each column gets its own unit, because columns or rows differ much."""
+        return self.far_apart or _are_far_apart(self.columns, UNEVEN)
+
+    @property
+    def scales(self) -> Floats:
+        """The largest entry of each column, to divide by; 1 for x0 and for columns of zeros."""
+        scales = np.where(self.columns > 0, self.columns, 1.0)
+        scales[: int(self.x0)] = 1.0
+        return scales
+
+    def scaled_margin(self, margin: float, w: Floats) -> float:
+        """Return the margin of a line if each column of X were divided by its largest entry.
+
+        Its products stay the same, and its weights grow as the columns shrink.
+        """
+        largest = self.scales.max()
+        with np.errstate(all="ignore"):
+            grown = float(np.linalg.norm(w * (self.scales / largest)) / np.linalg.norm(w))
+            return float(margin / largest / grown) if grown > 0 else 0.0
+
+
+def summarize(examples: Examples) -> DataSummary:
+    """Summarize all examples in one pass."""
+    unit, x0 = examples.unit, abs(examples.x0)
+    squares, columns = lengths_and_columns(examples, np.full(examples.d, 1.0 / unit))
+    least, most = float(squares.min()) + (x0 / unit) * (x0 / unit), float(squares.max())
+    radius = round_up_length(math.hypot(math.sqrt(most), x0 / unit), unit)
+    augmented = np.concatenate(([x0], columns)) if x0 else columns
+    apart = least * FAR_APART**2 < most or _are_far_apart(augmented, FAR_APART)
+    return DataSummary(radius, augmented, bool(x0), apart)
+
+
+def _are_far_apart(columns: Floats, far: float) -> bool:
+    """Check whether the largest entries of nonzero columns differ by this factor."""
+    used = columns[columns > 0]
+    return bool(used.max(initial=0.0) / far > used.min(initial=math.inf))
+
+
+def scaled_radius(
+    look: DataSummary, examples: Examples, first: int = 0, weights: Floats | None = None
+) -> float:
+    """Return R if each column of X were divided by its largest entry."""
+    with np.errstate(over="ignore"):
+        scales = 1.0 / look.scales[int(look.x0) :]
+    if not np.isfinite(scales).all():
+        return math.inf  # a column is too small to divide by in floats
+    squares, _ = lengths_and_columns(examples, scales)
+    if weights is None:
+        return math.hypot(math.sqrt(squares.max()), examples.x0)
+    return float((np.sqrt(squares + examples.x0**2) * weights).max())
+
+
+def lengths_and_columns(examples: Examples, scales: Floats) -> tuple[Floats, Floats]:
+    """Return the squared length of every scaled row, and the largest |entry| of each column."""
+    squares, X = np.zeros(examples.n), examples.X
+    largest: list[Floats] = []
+
+    def part(rows: slice) -> None:
+        columns = np.zeros(examples.d)
+        with np.errstate(over="ignore"):
+            if examples.is_sparse:
+                _look_at_sparse(X.data, X.indices, X.indptr, scales, squares, columns)
+            else:
+                _look_at_dense(X[rows], scales, squares[rows], columns)
+        largest.append(columns)
+
+    in_threads(part, examples.n, 0 if examples.is_sparse else X.size)
+    return squares, np.max(largest, axis=0)
+
+
+def look_dense(X, scales, squares, columns):  # type: ignore[no-untyped-def]
+    """Loop of `lengths_and_columns` over a dense table."""
+    for n in range(X.shape[0]):
+        squares[n] = square(X[n], scales)  # type: ignore[no-untyped-call]
+        x = X[n]
+        for j in range(len(x)):
+            columns[j] = max(columns[j], abs(np.float64(x[j])))
+
+
+def look_sparse(data, indices, indptr, scales, squares, columns):  # type: ignore[no-untyped-def]
+    """Loop of `lengths_and_columns` over the stored entries of a CSR matrix."""
+    for n in range(len(indptr) - 1):
+        for k in range(indptr[n], indptr[n + 1]):
+            a = abs(np.float64(data[k]))
+            j = indices[k]
+            columns[j] = max(columns[j], a)
+            squares[n] += (a * scales[j]) * (a * scales[j])
+
+
+def square(x, scales):  # type: ignore[no-untyped-def]
+    """Return the squared length of a scaled row."""
+    s = 0.0
+    for j in range(len(x)):
+        s += (x[j] * scales[j]) * (x[j] * scales[j])
+    return s
+
+
+_bind = functools.cache(functools.partial(helpers, square, fastmath=REORDER))
+_look_at_dense = Kernel(look_dense, _bind, one_pass)
+_look_at_sparse = Kernel(look_sparse, work=lambda data, *others: 2 * len(data))
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Powers of two by which columns and rows are multiplied."""
+
+    columns: Floats
+    rows: Floats | None = None
+
+    @classmethod
+    def plain(cls, look: DataSummary) -> Scale:
+        """Return one unit for all numbers, in which lengths and margins keep their proportions."""
+        return cls(np.full(len(look.columns), _unit_scale(look.columns.max(initial=0.0))))
+
+    @classmethod
+    def even(cls, examples: Examples, look: DataSummary) -> Scale:
+        """Return a unit for each column, and for each row if rows still differ much."""
+        columns = np.array([_unit_scale(a) for a in look.columns])
+        rows = _largest_by_row(examples, columns)
+        live = rows[rows > 0]
+        if len(live) == 0 or live.max() <= FAR_APART * live.min():
+            return cls(columns)
+        return cls(columns, np.array([_unit_scale(a) for a in rows]))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all columns and rows have the same unit."""
+        return self.rows is None and bool((self.columns == self.columns[0]).all())
+
+
+def _unit_scale(a: float) -> float:
+    # Entries below 2^-1000 stay small, which loses nothing. None exceeds 1: see `rounding_bound`.
+    return math.ldexp(1.0, -max(math.frexp(a)[1], -1000)) if a else 1.0
+
+
+def _largest_by_row(examples: Examples, columns: Floats) -> Floats:
+    largest = np.full(examples.n, abs(examples.x0) * columns[0] if examples.x0 else 0.0)
+    units = columns[1:] if examples.x0 else columns
+    for start, X, _ in batches(examples):
+        top = largest_by_row(X, units)
+        np.maximum(largest[start : start + len(top)], top, out=largest[start : start + len(top)])
+    return largest
+
+
+@dataclass(frozen=True, eq=False)
+class Quotient:
+    """Directions divided out: w is 0 on them if w[pivots] = -fill · w[others]."""
+
+    pivots: Rows
+    others: Rows
+    fill: flint.fmpq_mat  # len(pivots) × len(others)
+
+    @functools.cached_property
+    def floats(self) -> Floats:
+        """The matrix `fill`, rounded."""
+        return np.array([[round_fraction(v) for v in row] for row in self.fill.tolist()]).reshape(
+            len(self.pivots), len(self.others)
+        )
+
+
+@dataclass(eq=False)
+class SignedRows:
+    """Rows to be separated from the origin; `passes` counts the passes over all of them.
+
+    A pass raises OutOfTimeError once the deadline is over.
+    """
+
+    examples: Examples
+    scale: Scale
+    quotient: Quotient | None = None
+    alive: NDArray[np.bool_] | None = None
+    passes: int = 0
+    deadline: Deadline = NEVER
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates of a row."""
+        return len(self.scale.columns if self.quotient is None else self.quotient.others)
+
+    def scores(self, w: Floats) -> Floats:
+        """Return w·z for every row, infinite for rows left out, in one pass."""
+        return self.scores_whole(self._whole(w))
+
+    @np.errstate(all="ignore")
+    def scores_whole(self, w: Floats) -> Floats:
+        """Return w·z for every row, for weights with nothing divided out."""
+        self.deadline.check()
+        self.passes += 1
+        s = self.examples.signed_scores(w * self.scale.columns)
+        if self.scale.rows is not None:
+            s *= self.scale.rows
+        if self.alive is not None:
+            s[~self.alive] = np.inf
+        return s
+
+    def take(self, rows: Rows) -> Any:
+        """Return some rows as an array, or as a CSR matrix if the data are one."""
+        signs = self.examples.y[rows].astype(np.float64)
+        if self.scale.rows is not None:
+            signs *= self.scale.rows[rows]
+        if self.examples.is_sparse:
+            return self._take_sparse(self.examples.X[rows], signs)
+        Z = self.examples.augmented_rows(rows)
+        Z *= self.scale.columns
+        Z *= signs[:, None]
+        if self.quotient is None:
+            return Z
+        return Z[:, self.quotient.others] - Z[:, self.quotient.pivots] @ self.quotient.floats
+
+    def _take_sparse(self, X: Any, signs: Floats) -> Any:
+        from scipy import sparse
+
+        Z = sparse.csr_array(X, dtype=np.float64)
+        if self.examples.x0:
+            ones = np.full((len(signs), 1), self.examples.x0)
+            Z = sparse.hstack((sparse.csr_array(ones), Z), format="csr")
+        Z.data *= self.scale.columns[Z.indices]
+        Z.data *= np.repeat(signs, np.diff(Z.indptr))
+        if self.quotient is None:
+            return Z
+        fill = sparse.csr_array(self.quotient.floats)
+        return (Z[:, self.quotient.others] - Z[:, self.quotient.pivots] @ fill).tocsr()
+
+    def _whole(self, w: Floats) -> Floats:
+        if self.quotient is None:
+            return w
+        whole = np.empty(len(self.scale.columns))
+        whole[self.quotient.others] = w
+        whole[self.quotient.pivots] = -self.quotient.floats @ w
+        return whole
+
+    def exact(self, rows: Sequence[int]) -> flint.fmpq_mat:
+        """Return some rows as exact fractions."""
+        Z = self.exact_whole(rows)
+        if self.quotient is None:
+            return Z
+        others, pivots = (
+            take_columns(Z, self.quotient.others),
+            take_columns(Z, self.quotient.pivots),
+        )
+        return others - pivots * self.quotient.fill if len(self.quotient.pivots) else others
+
+    def exact_whole(self, rows: Sequence[int]) -> flint.fmpq_mat:
+        """Return some rows as exact fractions, with nothing divided out."""
+        self.deadline.check()
+        index = np.asarray(rows, dtype=np.intp)
+        X = self.examples.augmented_rows(index)
+        whole, exponents = mantissas(X * self.examples.y[index, None])
+        exponents += np.frexp(self.scale.columns)[1] - 54
+        if self.scale.rows is not None:
+            exponents += (np.frexp(self.scale.rows[index])[1] - 1)[:, None]
+        n, d = X.shape
+        entries = [flint.fmpq(0)] * (n * d)
+        at = np.flatnonzero(whole)  # dummy columns are mostly zero
+        some = (at, whole.ravel()[at], exponents.ravel()[at])
+        for i, m, e in zip(*(values.tolist() for values in some), strict=True):
+            entries[i] = times_power(m, e)
+        return flint.fmpq_mat(int(n), int(d), entries)
+
+    def check_time(self, rows: Sequence[int], *, sides: int = 1, width: int = 1) -> None:
+        """Raise OutOfTimeError if a system of these rows cannot be solved by the deadline.
+
+        Solving cannot be interrupted, so its time is estimated from a few of the rows. Dixon's
+        lifting finds 61 bits of the solution with each product of the k × k matrix and a vector:
+        that product is timed. `sides` is the number of right-hand sides, and entries of the matrix
+        are `width` times as long as those of the rows.
+        """
+        k = len(rows)
+        if self.deadline.end == math.inf or k <= QUICK:
+            return
+        begun = now()
+        Z, _ = self.exact(rows[:QUICK]).numer_denom()
+        made = now() - begun
+        vector = flint.fmpz_mat(Z.ncols(), 1, [PRIME] * Z.ncols())
+        times = []
+        for _ in range(3):
+            begun = now()
+            Z * vector
+            times.append(now() - begun)
+        product = min(times) * k / QUICK
+        bits = width * (max(abs(v) for v in Z.entries()).bit_length() + math.log2(k) / 2)
+        lifting = LIFTING * product * width * sides * (2 * k * bits / 61)
+        self.deadline.check_step(HANDLING * made * k / QUICK + lifting)
+
+    def scaled_whole(self, w: Sequence[flint.fmpq]) -> list[flint.fmpq]:
+        """Return exact weights for the scaled rows with nothing divided out."""
+        if self.quotient is None:
+            return list(w)
+        pivots, others = self.quotient.pivots.tolist(), self.quotient.others.tolist()
+        whole = [flint.fmpq(0)] * len(self.scale.columns)
+        for j, v in zip(others, w, strict=True):
+            whole[j] = v
+        if pivots:
+            filled = self.quotient.fill * flint.fmpq_mat(len(w), 1, list(w))
+            for j, v in zip(pivots, filled.entries(), strict=True):
+                whole[j] = -v
+        return whole
+
+    def tall_integers(self, w: Sequence[flint.fmpq]) -> Vector:
+        """Return weights for scaled rows as integer weights for the original data."""
+        powers = (np.frexp(self.scale.columns)[1] - 1).tolist()
+        whole = self.scaled_whole(w)
+        return clear_denominators(
+            [v * times_power(1, e) for v, e in zip(whole, powers, strict=True)]
+        )
+
+    def row_power(self, n: int) -> flint.fmpq:
+        """Return the factor of row n."""
+        if self.scale.rows is None:
+            return flint.fmpq(1)
+        return times_power(1, int(np.frexp(self.scale.rows[n])[1]) - 1)
+
+
+def take_columns(Z: flint.fmpq_mat, columns: Rows) -> flint.fmpq_mat:
+    """Return some columns of a matrix."""
+    table = Z.tolist()
+    return flint.fmpq_mat(
+        Z.nrows(), len(columns), [row[j] for row in table for j in columns.tolist()]
+    )
+
+
+def times_power(m: int, e: int) -> flint.fmpq:
+    """Return m·2^e."""
+    return flint.fmpq(m << e) if e >= 0 else flint.fmpq(m, 1 << -e)
+
+
+def round_fraction(v: flint.fmpq) -> float:
+    """Return the nearest float, finite however large the fraction is."""
+    try:
+        return int(v.p) / int(v.q)
+    except OverflowError:
+        return sys.float_info.max if v > 0 else -sys.float_info.max
+
+
+def to_integers(w: Floats) -> Vector:
+    """Return floats as integers, times a power of two."""
+    return tuple(as_integers(w, smallest_exponent(w)))
+
+
+def scale_near_one(w: Floats) -> Floats:
+    """Scale weights by a power of two so that the largest is between 1/2 and 1."""
+    return np.ldexp(w, -int(np.frexp(np.abs(w).max())[1]))
+
+
+def least_margin(
+    examples: Examples, weights: Vector, rows: Rows, shares: Floats | None = None
+) -> float:
+    """Return the least margin of some rows, each times its share, rounded down once."""
+    if shares is None and len(rows) > MANY:
+        rows = drop_equal_rows(examples, rows)
+    unit = unit_of(examples.some(rows))
+    products = exact_products(weights, examples, rows.tolist(), unit)
+    if shares is None:
+        p, q = min(products), 1
+    else:
+        least = min(a * Fraction(b) for a, b in zip(products, shares[rows].tolist(), strict=True))
+        p, q = least.numerator, least.denominator
+    width = root(p * p, q * q * sum(v * v for v in weights), unit - 53, up=p < 0)
+    return width if p > 0 else -width
+
+
+def novikoff_bound(radius: float, margin: float) -> float | None:
+    """Return R²/rho², the maximum number of updates; None if the margin is not positive."""
+    if not margin > 0:
+        return None
+    ratio = float(radius) / float(margin)
+    return ratio * ratio if ratio < 1e154 else math.inf
+
+
+def relative_gap(margin: float, upper: float) -> float:
+    """Return the relative gap of a margin to its upper bound; 1 where nothing is known."""
+    known = margin > 0 and 0 < upper < math.inf
+    return max(0.0, 1.0 - margin / upper) if known else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """Either weights that are positive on every row, or multipliers with Σ λ z = 0."""
+
+    weights: Fractions = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    multipliers: Fractions = field(default_factory=list)
+    rounded: bool = False  # whether the weights are floats as they stand
+
+
+def solve_multipliers(signed: SignedRows, rows: Sequence[int]) -> Alternative | None:
+    """Solve for positive multipliers on all of these rows with Σ λ z = 0, or return None."""
+    if len(rows) > signed.dimension + 1:
+        return None
+    signed.check_time(rows)
+    Z = signed.exact(rows)
+    with_ones = _prepend_ones(Z)
+    equations = independent_columns(with_ones)
+    if len(equations) < len(rows):
+        return None
+    table = with_ones.tolist()
+    square = flint.fmpq_mat([[row[j] for row in table] for j in equations])
+    wanted = flint.fmpq_mat(len(rows), 1, [int(j == 0) for j in equations])
+    multipliers = solve_exactly(square, wanted)
+    if any(m.p <= 0 for m in multipliers.entries()):
+        return None
+    if (multipliers.transpose() * Z) != flint.fmpq_mat(1, Z.ncols()):
+        return None
+    return Alternative(rows=[int(n) for n in rows], multipliers=multipliers.entries())
+
+
+class ExactSolver:
+    """Wolfe's algorithm for the minimum-norm point in fractions, from the float solver's result.
+
+    In exact arithmetic the distance falls with every admission, so no active set comes twice, and
+    the algorithm ends.
+    """
+
+    def __init__(self, signed: SignedRows, rows: Sequence[int], multipliers: Floats) -> None:
+        self.signed = signed
+        signed.check_time(rows, width=2)
+        keep = independent_columns(_prepend_ones(signed.exact(rows)).transpose())
+        self.rows = [int(rows[i]) for i in keep]
+        self.Z = signed.exact(self.rows).tolist()
+        self.u = to_fractions(multipliers[keep])
+
+    def run(self, *, widest: bool = False) -> Alternative | None:
+        """Find a separator (with `widest`, the widest) or the origin; None after too many steps."""
+        for _ in range(EXACT_STEPS):
+            self._adjust()
+            height = 1 - sum(self.u, flint.fmpq(0))
+            if height == 0:
+                return Alternative(rows=self.rows, multipliers=self.u)
+            w = (flint.fmpq_mat(1, len(self.u), self.u) * flint.fmpq_mat(self.Z)).entries()
+            # The worst row by floats that is exactly too low; without `widest`, 0 is too low.
+            excesses = find_below(self.signed, w, height if widest else flint.fmpq(0))
+            low = ((n, e) for n, e in excesses if n not in self.rows)
+            n = next((n for n, e in low if e < 0 or (e == 0 and not widest)), None)
+            if n is None:
+                return Alternative(weights=w, rows=self.rows, multipliers=self.u)
+            self.rows.append(n)
+            self.Z.extend(self.signed.exact([n]).tolist())
+            self.u.append(flint.fmpq(0))
+        return None
+
+    def _adjust(self) -> None:
+        """Move to the multipliers of the least residual; members at zero leave."""
+        while True:
+            self.signed.deadline.check()
+            self.signed.check_time(self.rows, width=2)
+            with_ones, k = _prepend_ones(flint.fmpq_mat(self.Z)), len(self.rows)
+            ones = flint.fmpq_mat(k, 1, [1] * k)
+            best = list(solve_exactly(with_ones * with_ones.transpose(), ones).entries())
+            falling = [i for i, p in enumerate(best) if p <= 0]
+            if not falling:
+                self.u = best
+                return
+            steps = {i: self.u[i] / (self.u[i] - best[i]) if self.u[i] != 0 else 0 for i in falling}
+            step = min(steps.values())
+            self.u = [u + step * (p - u) for u, p in zip(self.u, best, strict=True)]
+            for i in reversed(falling):
+                if steps[i] == step:
+                    del self.u[i], self.rows[i], self.Z[i]
+
+
+def find_below(signed: SignedRows, w: Fractions, level: Any) -> Iterator[tuple[int, Any]]:
+    """Yield rows whose w·z may be at most the level, with the exact difference, lowest first."""
+    s, bound, unit = scores_with_bound(signed, w)
+    at = round_fraction(level / unit)
+    near = np.flatnonzero(s <= at + bound + abs(at) * 2.0**-50)
+    near = near[np.argsort(s[near])]
+    column = flint.fmpq_mat(len(w), 1, w)
+    for start in range(0, len(near), BATCH):
+        rows = near[start : start + BATCH].tolist()
+        for n, product in zip(rows, (signed.exact(rows) * column).entries(), strict=True):
+            yield n, product - level
+
+
+def find_vanishing(signed: SignedRows, w: Fractions) -> Rows:
+    """Find the rows with w·z = 0 modulo three primes, which counts as 0 here."""
+    s, bound, _ = scores_with_bound(signed, w)
+    near = np.flatnonzero(np.abs(s) <= bound)
+    whole = signed.tall_integers(w)
+    if len(near) <= MANY:
+        return near[zero_products(whole, signed.examples, near, PRIMES)]
+    zero = np.empty(len(near), dtype=bool)
+    for start in range(0, len(near), AT_ONCE):
+        firsts, places = group_equal_rows(signed.examples, near[start : start + AT_ONCE])
+        found = zero_products(whole, signed.examples, firsts, PRIMES)
+        zero[start : start + AT_ONCE] = found[places]
+    return near[zero]
+
+
+def to_fractions(floats: Floats) -> Fractions:
+    """Return floats as exact fractions."""
+    return [flint.fmpq(*v.as_integer_ratio()) for v in floats.tolist()]
+
+
+def clear_denominators(fractions: Sequence[Any]) -> Vector:
+    """Return a positive multiple of fractions as integers without a common factor."""
+    common = math.lcm(*(int(v.q) for v in fractions))
+    whole = [int(v.p) * (common // int(v.q)) for v in fractions]
+    divisor = math.gcd(*whole) or 1
+    return tuple(v // divisor for v in whole)
+
+
+def scores_with_bound(signed: SignedRows, w: Fractions) -> tuple[Floats, float, Any]:
+    """Return w·z in floats, their rounding error bound, and their unit."""
+    whole = signed.scaled_whole(w)
+    unit = max(abs(v) for v in whole)
+    floats = np.array([round_fraction(v / unit) for v in whole])
+    return signed.scores_whole(floats), rounding_bound(signed, floats), unit
+
+
+def rounding_bound(signed: SignedRows, w: Floats) -> float:
+    """Return the rounding error bound of scores, if each of these weights was rounded once.
+
+    Entries of scaled rows are at most 1, so √D bounds their length. Underflow is multiplied by the
+    factors of the rows.
+    """
+    size = np.sqrt(len(w)) * np.sqrt(w @ w)
+    rows = signed.scale.rows
+    lost = max(2.0**-900, len(w) * 2.0**-1070 * (1.0 if rows is None else rows.max()))
+    return float(4 * (len(w) + 3) * 2.0**-53 * size + lost)
+
+
+def solve_exactly(A: flint.fmpq_mat, b: flint.fmpq_mat) -> flint.fmpq_mat:
+    """Solve A x = b by Dixon's lifting, which is the fastest for entries of 53 bits."""
+    return A.solve(b, algorithm="dixon")  # type: ignore[call-arg]
+
+
+def _prepend_ones(Z: flint.fmpq_mat) -> flint.fmpq_mat:
+    return flint.fmpq_mat([[flint.fmpq(1), *row] for row in Z.tolist()])
+
+
+def independent_columns(A: flint.fmpq_mat) -> list[int]:
+    """Find the leftmost columns of A that are independent modulo a prime, and so over fractions."""
+    numerators, _ = A.numer_denom()
+    reduced, rank = flint.nmod_mat(numerators, PRIME).rref()
+    table = reduced.tolist()
+    return [next(j for j, v in enumerate(table[i]) if int(v)) for i in range(rank)]

@@ -1,0 +1,453 @@
+"""Separation in sparse designs with many columns: fixed effects of hundreds to 100,000 levels.
+
+The rows that are pinned leave the directions of a null space, γ = N·g, and the others ask for
+W·g ≥ 0 with W = Z·N. Most rows of W are zero: these overlap. A column of W whose entries have one
+sign separates all rows that it occurs in; these are removed, and the next such column is looked
+for. About the rows that are left a linear program in floats proposes which are separated. Exact
+arithmetic confirms it: a direction in the null space of the others, and multipliers of the others,
+of which those of independent rows are solved for. Nothing that the floats propose is believed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+from scipy.sparse.linalg import LinearOperator, cg
+from scipy.special import expit
+
+from rosenblatt.clock import OutOfTimeError
+from rosenblatt.evidence.certificate import Conflict, Vector
+from rosenblatt.evidence.cone import (
+    DOWN,
+    EITHER,
+    FINITE,
+    UNKNOWN,
+    UNSIGNED,
+    UP,
+    Blame,
+    Partition,
+    direction_of,
+    explain_end,
+    find_droppable,
+)
+from rosenblatt.evidence.families import SIGNS, Constraints, Mask, Question
+from rosenblatt.evidence.minnorm import ProgressCallback
+from rosenblatt.evidence.modular import (
+    combine_rows,
+    find_pivots,
+    leading_places,
+    null_basis,
+    residues,
+    whole_products,
+)
+from rosenblatt.evidence.separationproof import NullSpace
+from rosenblatt.examples import Examples
+
+WIDE = 20  # columns from which on a sparse design is decided here
+MOST = 400  # columns of a part that the exact engine decides in reasonable time
+FILLED = 0.2  # share of entries other than zero in a dense design that is decided here
+FEW_DIMENSIONS = 60  # of directions for which columns to drop are looked for
+NEWTON_STEPS = 16
+CG_STEPS = 200  # in each step of Newton's method
+FAR = 40.0  # an estimate this large, its column at most 1, is taken for infinite
+Ints = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class SparsePartition:
+    """Which rows are separated, with the proof, and the null space of the rows that overlap."""
+
+    partition: Partition
+    space: NullSpace | None  # of the pinned rows; None if the multipliers are of the rows as given
+    basis: Any  # of that null space, or None
+    unpinned_overlap: bool  # whether some rows overlap that the pinned rows do not span
+
+
+def mostly_zeros(X: NDArray[np.float64]) -> bool:
+    """Return whether a dense table would be stored as a sparse one."""
+    return bool(np.count_nonzero(X) <= FILLED * X.size)
+
+
+def spanning_rows(constraints: Constraints, separated: Mask) -> tuple[int, ...]:
+    """Return independent rows that span those that overlap."""
+    rows = np.flatnonzero(~separated)
+    X = sparse.csr_array(constraints.examples.X)[rows]
+    pivots, _, _ = find_pivots(X, residues(X)[0])
+    return tuple(rows[np.concatenate((pivots.rows, pivots.extra))].tolist())
+
+
+def partition_sparse(constraints: Constraints) -> SparsePartition | None:
+    """Find out which rows are separated; None where another engine has to."""
+    examples, pinned = constraints.examples, constraints.pinned
+    Z = sparse.csr_array(sparse.diags_array(examples.y.astype(np.float64)) @ examples.X)
+    Z.sum_duplicates()
+    Z.eliminate_zeros()
+    if pinned.any():
+        found = null_basis(Z[np.flatnonzero(pinned)])
+        W = None if found is None else whole_products(Z, found[1])
+        if found is not None and W is not None:
+            # The pinned rows are zero along their null space, and so are most of the others.
+            decided = _decide(W, np.zeros(examples.n, dtype=bool))
+            if decided is None:
+                return None
+            separated, g, listed = decided
+            order = sorted(listed)
+            part = Conflict(tuple(order), tuple(listed[n] for n in order))
+            direction, space = _times(found[1], g), NullSpace.of(*found)
+            return SparsePartition(
+                Partition(separated, direction, part), space, found[1], bool(listed)
+            )
+    decided = _decide(Z, pinned)
+    if decided is None:
+        return None
+    separated, g, listed = decided
+    # Rows of zeros overlap with any multiplier; the multiplier that most rows have is that of all
+    # rows that are not listed.
+    usual = Counter(m for n, m in listed.items() if not pinned[n]).most_common(1)
+    rest = usual[0][0] if usual else int(not (separated | pinned).all())
+    order = sorted(n for n, m in listed.items() if m != rest or pinned[n])
+    part = Conflict(tuple(order), tuple(listed[n] for n in order), rest)
+    return SparsePartition(Partition(separated, tuple(map(int, g)), part), None, None, True)
+
+
+def _decide(W: Any, pinned: Mask) -> tuple[Mask, NDArray[Any], dict[int, int]] | None:
+    """Return the rows that are separated, a direction, and multipliers of the other rows.
+
+    Rows of zeros have no multiplier. None where the numbers are too long.
+    """
+    alive = (np.diff(W.indptr) > 0) & ~pinned
+    g: NDArray[Any] = np.zeros(W.shape[1], dtype=object)
+    separated = np.zeros(W.shape[0], dtype=bool)
+    for step, hit in _peel(W, alive, pinned):
+        g = _before(W, np.flatnonzero(separated), g, step)
+        separated |= hit
+    alive &= ~separated
+    if not alive.any():
+        return separated, g, {}
+    rows = np.flatnonzero(alive | pinned)
+    some, free = W[rows], pinned[rows]
+    scale = sparse.diags_array(1 / np.maximum(abs(some).max(axis=0).toarray().ravel(), 1e-300))
+    scaled = (some @ scale).tocsr()
+    residuals = None if free.any() else _fit(scaled)
+    if residuals is not None:
+        listed = _exact_multipliers(some, residuals, free)
+        if listed is not None:
+            return separated, g, dict(zip(rows.tolist(), listed, strict=True))
+    proposed = _solve_program(scaled, free)
+    if proposed is None:
+        return None
+    above, multipliers = proposed
+    if above.any():
+        space = null_basis(some[np.flatnonzero(~above)])
+        last = None if space is None else _positive(some[np.flatnonzero(above)], space[1])
+        if last is None:
+            return None
+        g = _before(W, np.flatnonzero(separated), g, last)
+        separated[rows[above]] = True
+    listed = _exact_multipliers(some[np.flatnonzero(~above)], multipliers[~above], free[~above])
+    if listed is None:
+        return None
+    return separated, g, dict(zip(rows[~above].tolist(), listed, strict=True))
+
+
+def _peel(W: Any, alive: Mask, pinned: Mask) -> Iterator[tuple[NDArray[Any], Mask]]:
+    """Yield directions along columns of one sign, and the rows that each separates."""
+    alive = alive.copy()
+    fixed = np.bincount(W[np.flatnonzero(pinned)].indices, minlength=W.shape[1]) > 0
+    while alive.any():
+        step = np.where(fixed, 0.0, _one_signed(W[np.flatnonzero(alive)]))
+        if not step.any():
+            return
+        hit = alive & (W @ step > 0)
+        alive &= ~hit
+        yield step.astype(np.int64).astype(object), hit
+
+
+def _fit(W: Any) -> NDArray[np.float64] | None:
+    """Fit a logistic regression; return its residuals, or None where it does not converge.
+
+    Where the estimates are finite the score is zero: Σ λ z = 0 with λ = 1 / (1 + exp(z·β)), so the
+    residuals are multipliers that show that every row overlaps. Newton's method finds them.
+    """
+    T, squares = W.T.tocsr(), (W * W).T.tocsr()
+    beta = np.zeros(W.shape[1])
+    shape = (len(beta), len(beta))
+    for step in range(NEWTON_STEPS):
+        residuals = expit(-(W @ beta))
+        score = T @ residuals
+        if np.abs(score).max() <= 1e-4 * residuals.min():
+            return np.asarray(residuals)
+        weights = residuals * (1 - residuals)
+        diagonal = np.maximum(squares @ weights, 1e-12)
+        matrix = LinearOperator(shape, matvec=lambda v, w=weights: T @ (w * (W @ v)))
+        inverse = LinearOperator(shape, matvec=lambda v, d=diagonal: v / d)
+        accuracy = max(1e-4, 0.1 ** (step + 1))
+        with np.errstate(all="ignore"):
+            change, _ = cg(matrix, score, rtol=accuracy, maxiter=CG_STEPS, M=inverse)
+        beta += change
+        if not np.abs(beta).max() < FAR:
+            return None
+    return None
+
+
+def _solve_program(W: Any, pinned: Mask) -> tuple[Mask, NDArray[np.float64]] | None:
+    """Solve a linear program for the separated rows and multipliers of the others.
+
+    It maximizes Σ min(λ, 1) subject to Σ λ z = 0 and λ ≥ 0 on rows that are not pinned. At the
+    maximum λ is 0 where a row is separated and at least 1 where it overlaps.
+    """
+    from scipy.optimize import linprog
+
+    count = int((~pinned).sum())
+    A = W.T.tocsc()
+    A = sparse.hstack([A[:, ~pinned], A[:, ~pinned], A[:, pinned]], format="csc")
+    low = np.repeat([0.0, -np.inf], [2 * count, len(pinned) - count])
+    high = np.repeat([1.0, np.inf], [count, len(pinned)])
+    cost = np.repeat([-1.0, 0.0], [count, len(pinned)])
+    bounds = np.column_stack((low, high))
+    found = linprog(cost, A_eq=A, b_eq=np.zeros(A.shape[0]), bounds=bounds, method="highs-ds")
+    if found.status != 0:
+        return None
+    multipliers = np.zeros(len(pinned))
+    multipliers[~pinned] = found.x[:count] + found.x[count : 2 * count]
+    multipliers[pinned] = found.x[2 * count :]
+    return ~pinned & (multipliers < 0.5), multipliers
+
+
+def _exact_multipliers(W: Any, floats: NDArray[np.float64], pinned: Mask) -> list[int] | None:
+    """Return integers near multiples of floats, positive unless pinned, with Σ λ z = 0."""
+    least = -int(np.floor(np.log2(floats[~pinned].min(initial=1.0))))
+    for bits in (least, least + 12, least + 24):
+        near = [round(v) for v in np.ldexp(floats, bits).tolist()]
+        combined = combine_rows(W, near)
+        if combined is None:
+            return None
+        # Σ near·z is a combination of independent rows: subtracting it leaves zero.
+        rows, coefficients, divisor = combined
+        exact = [v * divisor for v in near]
+        for n, v in zip(rows.tolist(), coefficients, strict=True):
+            exact[n] -= v
+        if all(m > 0 or is_pinned for m, is_pinned in zip(exact, pinned.tolist(), strict=True)):
+            return exact
+    return None
+
+
+def _positive(W: Any, basis: Any) -> NDArray[Any] | None:
+    """Return integers along a basis so that every row of W is positive; None if unknown."""
+    from scipy.optimize import linprog
+
+    V = whole_products(W, basis)
+    if V is None:
+        return None
+    none = np.zeros(V.shape[0], dtype=bool)
+    g: NDArray[Any] = np.zeros(V.shape[1], dtype=object)
+    done = none.copy()
+    for step, hit in _peel(V, ~done, none):
+        g = _before(V, np.flatnonzero(done), g, step)
+        done |= hit
+    if not done.all():
+        left = V[np.flatnonzero(~done)]
+        found = linprog(
+            left.sum(axis=0), A_ub=-left, b_ub=-np.ones(left.shape[0]), bounds=(None, None)
+        )
+        if found.status != 0:
+            return None
+        for bits in (0, 10, 20, 40):
+            step = np.array([round(v) for v in np.ldexp(found.x, bits).tolist()], dtype=object)
+            if all(v > 0 for v in _rows_times(left, step)):
+                break
+        else:
+            return None
+        g = _before(V, np.flatnonzero(done), g, step)
+    return np.array(_times(basis, g), dtype=object)
+
+
+def _one_signed(W: Any) -> NDArray[np.float64]:
+    """Return 1 or -1 for each column whose entries are all of that sign, 0 for the others."""
+    positive = np.bincount(W.indices[W.data > 0], minlength=W.shape[1]) > 0
+    negative = np.bincount(W.indices[W.data < 0], minlength=W.shape[1]) > 0
+    return np.where(positive & ~negative, 1.0, np.where(negative & ~positive, -1.0, 0.0))
+
+
+def _before(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
+    """Return step plus the multiple of g that keeps rows positive that g separates."""
+    if len(rows) == 0:
+        return np.asarray(g + step)
+    have, change = _rows_times(W[rows], g), _rows_times(W[rows], step)
+    short = [-c // h for h, c in zip(have, change, strict=True)]
+    return np.asarray(g * (1 + max(0, *short)) + step)
+
+
+def _rows_times(W: Any, g: NDArray[Any]) -> list[int]:
+    """Return the exact products of rows without empty ones with integers of any size."""
+    factors = g[W.indices]
+    data = np.where(factors != 0, W.data, 0.0)
+    if (data == np.rint(data)).all() and np.abs(data).max(initial=0.0) < 2**53:
+        terms = data.astype(np.int64).astype(object) * factors
+    else:
+        terms = np.array([Fraction(v) for v in data.tolist()], dtype=object) * factors
+    return list(np.add.reduceat(terms, W.indptr[:-1]))
+
+
+def _times(basis: Any, g: NDArray[Any]) -> Vector:
+    """Return the exact product of a basis, of which rows may be empty, with integers."""
+    result = [0] * basis.shape[0]
+    filled = np.flatnonzero(np.diff(basis.indptr))
+    if len(filled):
+        for j, v in zip(filled.tolist(), _rows_times(basis[filled], g), strict=True):
+            result[j] = int(v)
+    return tuple(result)
+
+
+def _independent(W: Any) -> Ints:
+    """Return columns of W that span all of its columns."""
+    pivots, parameters, equations = find_pivots(W, residues(W)[0])
+    leads = parameters[leading_places(equations)]
+    return np.sort(np.concatenate((pivots.columns, leads))).astype(np.intp)
+
+
+def _parts(W: Any, rows: Ints) -> list[tuple[Ints, Ints]]:
+    """Split rows, restricted to independent columns, into parts that share no column."""
+    if len(rows) == 0:
+        return []
+    some = W[rows]
+    columns = _independent(some)
+    some = some[:, columns].tocsr()
+    graph = sparse.csr_array((some.data != 0, some.indices, some.indptr), shape=some.shape)
+    _, label = csgraph.connected_components((graph.T @ graph).tocsr(), directed=False)
+    # Every row has an entry in an independent column, or it would be zero.
+    own = label[some.indices[some.indptr[:-1]]]
+    by_row, by_column = np.argsort(own, kind="stable"), np.argsort(label, kind="stable")
+    parts = int(label.max(initial=-1)) + 1
+    row_ends = np.searchsorted(own[by_row], np.arange(1, parts))
+    column_ends = np.searchsorted(label[by_column], np.arange(1, parts))
+    return list(
+        zip(
+            np.split(rows[by_row], row_ends),
+            np.split(columns[by_column], column_ends),
+            strict=True,
+        )
+    )
+
+
+def blame_sparse(asked: Question, found: SparsePartition, watch: ProgressCallback) -> Blame | None:
+    """Find out why each estimate is what it is; None where another engine has to."""
+    examples, separated = asked.constraints.examples, found.partition.separated
+    X = sparse.csr_array(examples.X)
+    basis = found.basis
+    if found.unpinned_overlap:
+        again = null_basis(X[np.flatnonzero(~separated)])
+        if again is None:
+            return None
+        basis = again[1]
+    rows = np.flatnonzero(separated)
+    W = whole_products(X[rows], basis)
+    left = None if W is None else null_basis(W)
+    if W is None or left is None:
+        return None
+    W = (sparse.diags_array(examples.y[rows].astype(np.float64)) @ W).tocsr()
+    count = len(asked.names)
+    functionals = basis[:count]
+    moved = np.diff(functionals.indptr) > 0
+    loose = (functionals @ left[1]).tocsr()
+    loose.eliminate_zeros()
+    unknown = np.diff(loose.indptr) > 0
+    why = np.where(unknown, UNKNOWN, np.where(moved, UNSIGNED, FINITE)).tolist()
+    infinite = np.flatnonzero(moved & ~unknown)
+    signs: list[set[int]] = [set() for _ in range(count)]
+    reason = ""
+    drop: tuple[str, ...] = ()
+    try:
+        for some, columns in _parts(W, np.arange(len(rows))) if len(infinite) else []:
+            some_functionals = functionals[infinite][:, columns].toarray()
+            touched = np.flatnonzero(some_functionals.any(axis=1))
+            part = _Part(W[some][:, columns], len(columns), watch)
+            for at in touched.tolist():
+                for side in (1, -1):
+                    possible = part.possible(some_functionals[at], side)
+                    if possible is None:
+                        reason = "the signs of some coefficients take too long to find"
+                        signs[infinite[at]] |= {0}
+                    elif possible:
+                        signs[infinite[at]] |= {side}
+        for j in infinite.tolist():
+            if 0 not in signs[j]:
+                why[j] = EITHER if len(signs[j]) == 2 else UP if signs[j] == {1} else DOWN
+        drop = _drop(asked, W, functionals, why, watch) if len(rows) else ()
+    except (KeyboardInterrupt, OutOfTimeError) as end:
+        reason = explain_end(end)
+    return Blame(tuple(why), drop, reason)
+
+
+class _Part:
+    """Directions of one part, asked for the signs of linear functions of them."""
+
+    def __init__(self, W: Any, width: int, watch: ProgressCallback) -> None:
+        self.watch = watch
+        self.one = width == 1
+        self.width = width
+        self.rows = np.unique(W.toarray(), axis=0) if width <= MOST else None
+        self.known: dict[bytes, bool | None] = {}
+
+    def possible(self, functional: NDArray[np.float64], side: int) -> bool | None:
+        """Return whether the function is positive, or negative, along some direction."""
+        if self.rows is None:
+            return None
+        if self.one:
+            return bool(side * functional[0] * self.rows[0, 0] > 0)
+        asked = side * functional
+        asked = asked / np.gcd.reduce(asked.astype(np.int64))
+        key = asked.tobytes()
+        if key not in self.known:
+            table = np.vstack((self.rows, asked))
+            found = _direction(table, len(table), self.watch, row=len(self.rows))
+            self.known[key] = None if found is None else _dot(found, asked) > 0
+        return self.known[key]
+
+
+def _dot(a: Vector, b: NDArray[np.float64]) -> int:
+    return sum(v * int(w) for v, w in zip(a, b.tolist(), strict=True))
+
+
+def _drop(
+    asked: Question, W: Any, functionals: Any, why: list[str], watch: ProgressCallback
+) -> tuple[str, ...]:
+    """Find few columns to drop, if the directions have few dimensions.
+
+    W has the separated rows and `functionals` the coefficients along a basis. Directions that move
+    no row are left out: only coefficients that no row identifies differ along them, and dropping
+    such a one is counted as if it changed nothing, so no advice is wrong.
+    """
+    columns = _independent(W)
+    if len(columns) > FEW_DIMENSIONS:
+        return ()
+    rows = np.unique(W[:, columns].toarray(), axis=0)
+    table = functionals[:, columns].toarray()
+    known = np.array([reason != UNKNOWN for reason in why])
+
+    def without(dropped: Sequence[int]) -> Vector | None:
+        pins = table[[j for j in dropped if known[j]]]
+        found = _direction(np.vstack((rows, pins)), len(rows), watch)
+        return None if found is None else tuple(_dot(found, row) for row in table)
+
+    every = without(())
+    return () if every is None else tuple(find_droppable(without, every, asked, why))
+
+
+def _direction(
+    table: NDArray[np.float64], free: int, watch: ProgressCallback, row: int | None = None
+) -> Vector | None:
+    """Return a direction that is positive wherever one can be, zero on rows after the free ones."""
+    ones = np.ones(len(table), dtype=np.int8)
+    constraints = Constraints(
+        Examples(table, ones, SIGNS, None, 0.0), np.arange(len(table)) >= free
+    )
+    return direction_of(constraints, watch, row=row)

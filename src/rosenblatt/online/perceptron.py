@@ -1,0 +1,428 @@
+"""The online perceptron: predict each example as it comes, then learn its label."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rosenblatt.checks as checks
+import rosenblatt.files as files
+import rosenblatt.rowformats as rowformats
+from rosenblatt.errors import quote, with_index_labels
+from rosenblatt.examples import joint_rows
+from rosenblatt.hypothesis import ZEROS
+from rosenblatt.online.inputs import Block, BlockLabels, Labels, plain_row
+from rosenblatt.online.memory import NOTHING, PREDICTORS, X0, DictRow, NotNumbersError, StreamMemory
+from rosenblatt.online.rule import MISTAKES, RECENT, SEEN
+from rosenblatt.tables import LARGE
+from rosenblatt.text import plural, shorten
+
+KIND = "online perceptron"
+# The parameters in a state, which has the labels beside them.
+PARAMETERS = (
+    *("eta0", "fit_intercept", "intercept_scaling", "zero"),
+    *("window", "average", "pocket", "predict_with"),
+)
+# Together with the longest row allowed, these limits keep every sum over a stream finite.
+ETA = (1e-50, 1e50)
+
+
+class OnlinePerceptron:
+    """Perceptron for streams: it predicts each example, then learns its label.
+
+    If the examples have length at most R and some linear classifier separates them with margin
+    gamma, it makes at most R²/gamma² mistakes, however long the stream is and whatever its
+    order. Its state is the same to the last bit whether it gets single examples or blocks.
+
+    Parameters
+    ----------
+    eta0 : float, default=1.0
+        Learning rate: w ← w + eta0·y·x.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept.
+    intercept_scaling : float, default=1.0
+        Value x0 of the constant feature whose weight is w0.
+    zero : {"mistake", "negative", "positive"}, default="mistake"
+        Meaning of sign(0): always a mistake, -1 or +1.
+    window : int, default=1000
+        Number of most recent examples that `mistake_rate` and the pocket use.
+    average : bool, default=False
+        Whether to keep the average of the weights after each example.
+    pocket : bool, default=False
+        Whether to keep the weights that made the fewest mistakes on the last window. In each
+        window the w with the longest run of correct predictions becomes the candidate. On the
+        next window candidate and pocket count their mistakes, each before learning the example,
+        and the candidate replaces the pocket if it made fewer.
+    predict_with : {"last", "average", "pocket"}, default="last"
+        Weights that predict; choosing them here also keeps them. Until the end of the first
+        window there is no pocket, and the last weights predict.
+    labels : sequence, optional
+        Both labels if they are known in advance; otherwise they are collected from the stream.
+        The larger in sort order is +1. More than two labels must be given; each has its own w,
+        and they are trained together as in `Perceptron`.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> model = rb.OnlinePerceptron()
+    >>> for x, y in [({"free": 2}, "spam"), ({"hello": 1}, "ham"), ({"free": 1}, "spam")]:
+    ...     print(model.predict_one(x))
+    ...     model.learn_one(x, y)
+    None
+    spam
+    spam
+    >>> model.n_seen, model.n_mistakes, model.weights
+    (3, 2, {'free': 2.0, 'hello': -1.0})
+    """
+
+    def __init__(
+        self,
+        *,
+        eta0: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        zero: str = "mistake",
+        window: int = 1000,
+        average: bool = False,
+        pocket: bool = False,
+        predict_with: str = "last",
+        labels: Any = None,
+    ) -> None:
+        self.eta0 = _between("eta0", eta0, *ETA)
+        self.fit_intercept = bool(fit_intercept)
+        self.intercept_scaling = _between("intercept_scaling", intercept_scaling, *ETA)
+        self.zero = checks.one_of("zero", zero, ZEROS)
+        self.window = checks.whole_number("window", window, least=1)
+        self.predict_with = checks.one_of("predict_with", predict_with, PREDICTORS)
+        self.average = bool(average) or predict_with == "average"
+        self.pocket = bool(pocket) or predict_with == "pocket"
+        self._x0 = self.intercept_scaling if self.fit_intercept else 0.0
+        known = Labels.of(labels)
+        self._many = len(known.met) > 2
+        self._averaged = predict_with == "average"  # needs the score itself, not only its sign
+        self._memory = StreamMemory(self.window, self.average, self.pocket, max(2, len(known.met)))
+        self._set_labels(known)
+        self._row = DictRow(self._x0)  # the current example
+
+    def __repr__(self) -> str:
+        return (
+            f"OnlinePerceptron({plural(self.n_seen, 'example')} seen, "
+            f"{plural(self.n_mistakes, 'mistake')})"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_row": DictRow(self._x0)}
+
+    @property
+    def n_seen(self) -> int:
+        """Number of examples learned from."""
+        return self._memory.counts[SEEN]
+
+    @property
+    def n_mistakes(self) -> int:
+        """Number of mistakes made before learning, which is the number of updates."""
+        return self._memory.counts[MISTAKES]
+
+    @property
+    def mistake_rate(self) -> float:
+        """Share of mistakes among the last `window` examples; NaN before the first."""
+        recent = min(self.n_seen, self.window)
+        return self._memory.counts[RECENT] / recent if recent else math.nan
+
+    @property
+    def radius(self) -> float:
+        """Length R of the longest example so far, x0 included."""
+        return math.sqrt(self._memory.squared_radius)
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """Labels seen so far; once both are known, that of -1 first."""
+        return self._labels.met
+
+    @property
+    def weights(self) -> dict[Any, Any]:
+        """Nonzero weights that predict, by feature.
+
+        With more than two labels, one such dict per label.
+        """
+        found = {}
+        for place, label in enumerate(self.labels if self._many else (None,)):
+            weights = self._memory.predicting_weights(self.predict_with, place)
+            found[label] = {name: v for name, v in weights.items() if v != 0 and name != X0}
+        return found if self._many else found[None]
+
+    @property
+    def intercept(self) -> Any:
+        """Intercept of the weights that predict; with more than two labels, a dict."""
+        places = range(len(self.labels) if self._many else 1)
+        each = [
+            self._memory.predicting_weights(self.predict_with, k)[X0] * self._x0 for k in places
+        ]
+        return dict(zip(self.labels, each, strict=True)) if self._many else each[0]
+
+    def bound(self, margin: float) -> float:
+        """Return the Novikoff bound on mistakes for examples no longer than R so far.
+
+        Parameters
+        ----------
+        margin : float
+            gamma: the distance that separates every example from the hyperplane, x0 included.
+            With more than two labels, that of the rows against competing labels, which are
+            longer by the square root of 2.
+
+        Examples
+        --------
+        >>> model = OnlinePerceptron()
+        >>> model.learn_one({"a": 3.0}, True)
+        >>> model.bound(0.5)
+        40.0
+        """
+        margin = checks.positive_number("margin", margin)
+        return (1 + self._many) * self._memory.squared_radius / margin / margin
+
+    def predict_one(self, x: Any) -> Any:
+        """Predict the label of one example, or None before any label is known.
+
+        Parameters
+        ----------
+        x : dict or 1-d array
+            Named features, or an array whose features are named 0, 1, … by position.
+        """
+        row = self._score(x)
+        if self._many:
+            return self.labels[self._memory.best_label(row, self._zero, self.predict_with)]
+        s = (
+            row.s
+            if self.predict_with == "last"
+            else self._memory.predicting_score(row, self.predict_with)
+        )
+        if s > 0 or (s == 0 and self.zero == "positive"):
+            return self._yes
+        return self._no
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Learn from one labeled example.
+
+        Parameters
+        ----------
+        x : dict or 1-d array
+            Named features, or an array whose features are named 0, 1, … by position.
+        y : label
+            The label of x.
+        """
+        row = self._row
+        # The score of a prediction just made is not computed again.
+        if x is not row.x or x != row.copy:
+            self._score(x)
+        row.copy = None
+        try:
+            row.step = self._steps[y]
+        except (KeyError, TypeError):
+            self._add_label(self._labels.learn(y))
+            row = self._score(row.x)
+            row.copy, row.step = None, self._steps[y]
+        self._memory.learn_row(row, self._zero, self._places[y] if self._many else None)
+        row.x = NOTHING  # keep no reference to the caller's data
+
+    def predict_many(self, X: Any) -> NDArray[Any]:
+        """Predict the label of each row of a block.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or Arrow batch of shape (n, d)
+            Rows; columns without names are named 0, 1, … by position.
+        """
+        block = Block.of(X, self._memory)
+        with with_index_labels(X):
+            block.check()
+        rows: Any = block.rows(self._x0, np.zeros(block.n))
+        if self._many:
+            rows = joint_rows(rows, np.full(block.n, rowformats.NONE, np.int32), len(self.labels))
+        predictions = self._memory.predict_block(
+            rows, block.layout, ZEROS[self.zero], self.predict_with
+        )
+        return self._labels.from_predictions(predictions)
+
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Learn the rows of a block in order: all of them, or none if any row is invalid.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or Arrow batch of shape (n, d)
+            Rows; columns without names are named 0, 1, … by position.
+        y : sequence of length n
+            Their labels.
+        """
+        self._learn_block(X, y, every=True)
+
+    def predict_then_learn(self, X: Any, y: Any) -> NDArray[Any]:
+        """Predict each row of a block, then learn it if it has a label.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or Arrow batch of shape (n, d)
+            Rows.
+        y : sequence of length n
+            Their labels; None or NaN where a label is missing.
+
+        Returns
+        -------
+        array of n labels
+            None for rows before any label was known.
+        """
+        known = self._labels
+        parts = []
+        for labels, signs in self._learn_block(X, y, every=False):
+            part = labels.from_predictions(signs)
+            if labels != known:  # the row with the new label was predicted without it
+                part = part.astype(object)
+                part[0] = known.met[0] if known.met else None
+            known = labels
+            parts.append(part)
+        return parts[0] if len(parts) == 1 else np.concatenate([p.astype(object) for p in parts])
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a JSON file, atomically.
+
+        Parameters
+        ----------
+        path : path
+            File to write; an existing file is replaced only when the new one is complete.
+        """
+        state = self.state()
+        for name in (*state["features"], *state["labels"]):
+            if type(name) not in (str, int, float, bool):
+                raise ValueError(
+                    f"{quote(name)} cannot be saved: in a file, features and labels must be "
+                    "text or numbers."
+                )
+        files.write_checksummed(path, KIND, state)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> OnlinePerceptron:
+        """Read a model that `save` wrote, the same to the last bit, without running code.
+
+        Parameters
+        ----------
+        path : path
+            File to read.
+        """
+        return cls.from_state(files.read_checksummed(path, KIND), str(path))
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as plain values; they do not depend on how calls cut the stream."""
+        return {
+            "parameters": {name: getattr(self, name) for name in PARAMETERS},
+            "labels": list(self._labels.met),
+            **self._memory.state(),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], source: str = "the state") -> OnlinePerceptron:
+        """Return the model of a state; raise ValueError if the state is inconsistent."""
+        try:
+            if (
+                len(state["window"]) != 2 * state["parameters"]["window"]
+            ):  # before memory is allocated
+                raise ValueError("its window does not have one bit per example")
+            known = state["labels"] if len(state["labels"]) > 2 else None
+            model = cls(**state["parameters"], labels=known)
+            model._memory.restore(state)
+            labels = Labels.of(known)
+            for label in state["labels"]:
+                labels = labels.learn(label)
+            if list(labels.met) != state["labels"] or (not labels.met and model.n_seen):
+                raise ValueError("its labels are not unique and sorted")
+            model._set_labels(labels)
+        except (KeyError, TypeError, AttributeError, OverflowError) as error:
+            why = quote(error)
+            raise ValueError(f"{source} is not an online perceptron: {why}.") from None
+        except ValueError as error:
+            why = shorten(str(error), most=200)
+            raise ValueError(f"{source} is not an online perceptron: {why}") from None
+        return model
+
+    def _score(self, x: Any) -> DictRow:
+        """Return x as a dict of Python numbers with its score by w."""
+        memory, row = self._memory, self._row
+        row.copy = None
+        if memory.array is not None:
+            memory.by_name()
+        if type(x) is dict:
+            try:
+                values = tuple(x.values())
+                row.length = math.hypot(*values)
+                if row.length < LARGE:  # smaller integers are exact as floats
+                    row.x = x
+                    row.s = (
+                        row.score(memory.V[0]) if self._averaged else memory.score_sign(row, values)
+                    )
+                    row.copy = x.copy()
+                    return row
+            except (TypeError, OverflowError, NotNumbersError):
+                pass
+        row.x = plain_row(x, memory)
+        row.length, row.s = math.hypot(*row.x.values()), row.score(memory.V[0])
+        return row
+
+    def _set_labels(self, labels: Labels) -> None:
+        """Set the known labels; a single one counts as +1, and sign(0) as a mistake."""
+        self._labels = labels
+        self._no: Any = labels.met[0] if labels.met else None
+        self._yes: Any = labels.met[-1] if labels.met else None
+        signs = [1 if self._many else labels.sign(label) or 0 for label in labels.met]
+        self._steps = {y: (self.eta0 * sign,) for y, sign in zip(labels.met, signs, strict=True)}
+        self._places = dict(zip(labels.met, range(len(labels.met)), strict=True))
+        self._zero = ZEROS[self.zero] if labels.both else 0
+
+    def _add_label(self, labels: Labels) -> None:
+        """Set labels with a new one, the second of which determines the sign of the first."""
+        if labels.both and self._labels.met:
+            first = labels.sign(self._labels.met[0])
+            if first == ZEROS[self.zero]:
+                self._memory.forget_mistakes()
+            elif first == -1:
+                self._memory.flip_signs()
+        self._set_labels(labels)
+
+    def _learn_block(self, X: Any, y: Any, every: bool) -> list[tuple[Labels, NDArray[Any]]]:
+        """Predict and learn a block in parts; return the labels and predictions of each part."""
+        block = Block.of(X, self._memory)
+        with with_index_labels(X):
+            given = BlockLabels.of(y, block.n, every)
+            plan = given.plan(self._labels)
+            if len(plan) > 1:
+                block.check()  # before the first part is learned
+            self._row.copy = None
+            return [self._learn_part(block, given, *part) for part in plan]
+
+    def _learn_part(
+        self, block: Block, given: BlockLabels, begin: int, end: int, labels: Labels
+    ) -> tuple[Labels, NDArray[Any]]:
+        if labels is not self._labels:
+            block.check()
+            self._add_label(labels)
+        if self._many:
+            places = given.places(labels, begin, end)
+            lengths = np.full(len(places), self.eta0)
+            rows: Any = joint_rows(block.rows(self._x0, lengths, begin), places, len(labels.met))
+        else:
+            rows = block.rows(self._x0, given.steps(labels, self.eta0, begin, end), begin)
+        try:
+            signs = self._memory.learn_block(rows, block.layout, self._zero, self.predict_with)
+        except NotNumbersError:
+            block.check()
+            raise
+        return labels, signs
+
+
+def _between(name: str, value: Any, least: float, most: float) -> float:
+    if not isinstance(value, numbers.Real) or not least <= float(value) <= most:
+        raise ValueError(f"{name} is {value!r}; give a number between {least:g} and {most:g}.")
+    return float(value)

@@ -1,0 +1,287 @@
+"""The online rule: predict each row as it comes, then update the weights on a mistake.
+
+The rule is written once. Blocks of rows are compiled; a single dict calls `learn` and its helpers
+as plain Python, with the vectors of `memory`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+import rosenblatt.scoring as scoring
+from rosenblatt.engine import INSIDE, Kernel, bind_by_format, helpers, is_joint, is_sparse, one_pass
+from rosenblatt.rowformats import (
+    NONE,
+    Dense,
+    Joint,
+    Sparse,
+    add,
+    block,
+    score_dense,
+    score_sparse,
+    sign,
+    step,
+)
+from rosenblatt.scoring import LONGEST_SQUARED, measure, squared_length
+
+# Indices of Memory.counts; AT is the position in the window.
+SEEN, MISTAKES, RECENT, RUN, LONGEST, CANDIDATE, POCKET, HELD, AT = range(9)
+# Flags for what is kept beside w, and the weights that predict.
+AVERAGED, POCKETED = 1, 2
+LAST, AVERAGE, BEST = range(3)
+# A row shorter than the longest by this factor is shorter in every order of summation.
+SURELY_SHORTER = 1 - 1e-9
+# Scores in two orders of summation differ by less than this share of ‖w‖·‖x‖ for each feature.
+# Below the least square, numbers are so small that relative errors mean nothing.
+ORDER_SHARE, ORDER_LEAST = 2.0**-50, 1e-280
+
+
+class Memory(NamedTuple):
+    """The state of an online perceptron, as arrays for the kernels.
+
+    The vectors are w; with a pocket, the pocket (best on the last window), the candidate that is
+    judged beside it on this window, and the runner (longest run of correct predictions in this
+    window); with an average u, where w - u / seen is the average of the weights.
+    """
+
+    vectors: np.ndarray
+    kept: int
+    window: np.ndarray  # ring buffer: whether each of the last examples was a mistake
+    counts: np.ndarray
+    squared_radius: np.ndarray
+
+
+def online(D, zero, predictor, m, predictions):
+    """Predict each row, then learn it if it has a label (a nonzero step).
+
+    Returns the number of rows done: it stops before a row that is too long, NaN or infinite.
+    ‖w‖² is at most `size`: because w·x was wrong, an update adds no more than ‖a·x‖².
+    """
+    V, counts, window, radius = m.vectors, m.counts, m.window, m.squared_radius
+    w = V[0]
+    size, share = squared_length(w), ORDER_SHARE * (len(w) + 1)
+    for n in range(len(D.step)):
+        s, q = measure(D, n, w)
+        if not q < LONGEST_SQUARED:
+            return n
+        # An average needs the score itself; a prediction and an update need only its sign.
+        if s * s <= share * share * size * q + ORDER_LEAST or predictor == AVERAGE:
+            s = score_in_order(D, n, w)
+        predictions[n] = sign(predicting_score(D, n, predictor, V, counts, s), zero)
+        if D.step[n] != 0:
+            if q > SURELY_SHORTER * radius[0]:
+                radius[0] = max(radius[0], squared_norm(D, n))
+            mistake = n if sign(s, zero) * D.step[n] <= 0 else NONE
+            if learn(D, n, zero, mistake, V, m.kept, counts, window):
+                size += D.step[n] * D.step[n] * q
+    return len(D.step)
+
+
+def online_joint(D, zero, predictor, m, predictions):
+    """Predict each row of K labels, then learn it unless its label is NONE."""
+    V, counts, radius = m.vectors, m.counts, m.squared_radius
+    for n in range(len(D.label)):
+        q = squared_norm(D.rows, n)
+        if not q < LONGEST_SQUARED:
+            return n
+        predictions[n] = best_label(D, n, zero, predictor, V, counts, NONE)[0]
+        if D.label[n] != NONE:
+            radius[0] = max(radius[0], q)
+            mistake = joint_mistake(D, n, zero, V, counts)
+            learn(D, n, zero, mistake, V, m.kept, counts, m.window)
+    return len(D.label)
+
+
+def learn(D, n, zero, mistake, V, kept, counts, window):
+    """Count row n, and update w if it was a mistake; return whether it was."""
+    wrong = mistake >= 0
+    at = counts[AT]
+    if window[at] != wrong:
+        window[at] = wrong
+        counts[RECENT] += 1 if wrong else -1
+    if kept & POCKETED:
+        judge_pocket(D, n, zero, V, counts, wrong)
+    if wrong:
+        if kept & AVERAGED:
+            add(D, mistake, V[-1], step(D, mistake) * counts[SEEN])
+        add(D, mistake, V[0], step(D, mistake))
+        counts[MISTAKES] += 1
+    counts[SEEN] += 1
+    counts[AT] += 1
+    if counts[AT] == len(window):
+        counts[AT] = 0
+        if kept & POCKETED:
+            end_window(V, counts)
+    return wrong
+
+
+def predicting_score(D, n, predictor, V, counts, s):
+    """Return the score of row n by the predicting weights, given its score s by w."""
+    if predictor == AVERAGE and counts[SEEN] > 0:
+        return s - score_in_order(D, n, V[-1]) / counts[SEEN]
+    if predictor == BEST and counts[HELD]:
+        return score_in_order(D, n, V[1])
+    return s
+
+
+def judge_pocket(D, n, zero, V, counts, wrong):
+    """Count the mistakes of pocket and candidate, and keep the w with the longest run."""
+    counts[POCKET] += misclassifies(D, n, zero, V[1:], counts)
+    counts[CANDIDATE] += misclassifies(D, n, zero, V[2:], counts)
+    if not wrong:
+        counts[RUN] += 1
+        return
+    if counts[RUN] > counts[LONGEST]:
+        copy_weights(V[0], V[3])
+        counts[LONGEST] = counts[RUN]
+    counts[RUN] = 0
+
+
+def end_window(V, counts):
+    """Keep the better of pocket and candidate; the runner is the next candidate."""
+    w, pocket, candidate, runner = V[0], V[1], V[2], V[3]
+    if counts[RUN] > counts[LONGEST]:
+        copy_weights(w, runner)
+    if not counts[HELD]:
+        copy_weights(runner, pocket)
+    elif counts[CANDIDATE] < counts[POCKET]:
+        copy_weights(candidate, pocket)
+    copy_weights(runner, candidate)
+    counts[HELD] = 1
+    counts[RUN] = counts[CANDIDATE] = counts[POCKET] = 0
+    counts[LONGEST] = -1
+
+
+def copy_weights(w, into):
+    """Copy weights from one vector into another, by position or by name."""
+    if isinstance(w, list):
+        for k in range(len(w)):
+            into[k].update(w[k])
+        return
+    return into.update(w) if isinstance(w, dict) else copy_array(w, into)
+
+
+def copy_array(w, into):
+    """Copy an array; a plain loop compiles in a tenth of the time of a slice."""
+    for i in range(len(w)):
+        into[i] = w[i]
+
+
+def predict(D, zero, predictor, m, predictions):
+    """Predict the sign of every row with the chosen weights."""
+    V = m.vectors
+    for n in range(len(predictions)):
+        predictions[n] = sign(
+            predicting_score(D, n, predictor, V, m.counts, score_in_order(D, n, V[0])), zero
+        )
+
+
+def predict_joint(D, zero, predictor, m, predictions):
+    """Predict the label of every row, of K labels, with the chosen weights."""
+    for n in range(len(predictions)):
+        predictions[n] = best_label(D, n, zero, predictor, m.vectors, m.counts, NONE)[0]
+
+
+def best_label(D, n, zero, predictor, V, counts, but):
+    """Return the label with the highest score of row n, and that score, leaving one label out.
+
+    Of equal scores the first label wins, or with zero > 0 the last.
+    """
+    k, best = NONE, -np.inf
+    for i in range(D.K):
+        if i != but:
+            s = score_in_order(D.rows, n, block(D, V[0], i))
+            if predictor == AVERAGE and counts[SEEN] > 0:
+                s -= score_in_order(D.rows, n, block(D, V[-1], i)) / counts[SEEN]
+            if predictor == BEST and counts[HELD]:
+                s = score_in_order(D.rows, n, block(D, V[1], i))
+            if k == NONE or s > best or (s == best and zero > 0):
+                k, best = i, s
+    return k, best
+
+
+def joint_mistake(D, n, zero, V, counts):
+    """Return row n against the label that the first of the weights prefer to its own, or NONE."""
+    y = D.label[n]
+    r, best = best_label(D, n, zero, LAST, V, counts, y)
+    right = score_in_order(D.rows, n, block(D, V[0], y))
+    if right > best or (right == best and (y - r) * zero > 0):
+        return NONE
+    return n * D.K + r
+
+
+def misclassifies(D, n, zero, V, counts):
+    """Return whether the first of the weights misclassify row n."""
+    if isinstance(D, Joint):
+        return misclassifies_joint(D, n, zero, V, counts)
+    return misclassifies_of_two(D, n, zero, V, counts)
+
+
+def misclassifies_of_two(D, n, zero, V, counts):
+    """Return whether the first of the weights misclassify row n of two labels."""
+    return sign(score_in_order(D, n, V[0]), zero) * D.step[n] <= 0
+
+
+def misclassifies_joint(D, n, zero, V, counts):
+    """Return whether the first of the weights misclassify row n of K labels."""
+    return joint_mistake(D, n, zero, V, counts) >= 0
+
+
+def score_in_order(D, n, w):
+    """Return w·x of row n, summed in the order of its entries, with the same bits as for a dict."""
+    if isinstance(D, Sparse):
+        return score_sparse(D, n, w)
+    return score_dense(D, n, w) if isinstance(D, Dense) else D.score(w)  # a dict
+
+
+def squared_norm_dense(D, n):
+    """Return ‖x‖² of row n, x0 included."""
+    x = D.X[n]
+    q = D.x0 * D.x0
+    for i in range(len(x)):
+        q += np.float64(x[i]) * x[i]
+    return q
+
+
+def squared_norm_sparse(D, n):
+    """Return ‖x‖² of row n, x0 included, over its stored entries."""
+    q = D.x0 * D.x0
+    for j in range(D.indptr[n], D.indptr[n + 1]):
+        q += np.float64(D.data[j]) * D.data[j]
+    return q
+
+
+def squared_norm(D, n):
+    """Return ‖x‖² of row n in either format."""
+    return squared_norm_sparse(D, n) if isinstance(D, Sparse) else squared_norm_dense(D, n)
+
+
+@functools.cache
+def bind() -> None:
+    """Register the helpers of this file with Numba."""
+    scoring.bind()
+    # A stream gives the same bits row by row and in blocks: sums are not reordered here.
+    bind_by_format(score_in_order, lambda D: score_sparse if is_sparse(D) else score_dense)
+    bind_by_format(
+        squared_norm, lambda D: squared_norm_sparse if is_sparse(D) else squared_norm_dense
+    )
+    bind_by_format(
+        misclassifies, lambda D: misclassifies_joint if is_joint(D) else misclassifies_of_two
+    )
+    # With more than two labels, slices of vectors are taken, which need reference counts.
+    bind_by_format(learn, lambda D: None if is_joint(D) else learn, **INSIDE)
+    bind_by_format(learn, lambda D: learn if is_joint(D) else None)
+    bind_by_format(judge_pocket, lambda D: None if is_joint(D) else judge_pocket, **INSIDE)
+    bind_by_format(judge_pocket, lambda D: judge_pocket if is_joint(D) else None)
+    helpers(joint_mistake, best_label, end_window)
+    helpers(predicting_score, **INSIDE)
+    bind_by_format(copy_weights, lambda w: copy_array)
+
+
+run_online = Kernel(online, bind, scoring.measuring_pass)
+run_online_joint = Kernel(online_joint, bind, scoring.measuring_pass)
+run_predict = Kernel(predict, bind, one_pass)
+run_predict_joint = Kernel(predict_joint, bind, one_pass)

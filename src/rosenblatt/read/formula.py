@@ -1,0 +1,260 @@
+"""Formulas: `y ~ x1 * x2 + C(g) | f + h` and a table as the design of a regression.
+
+formulaic (the extra `formula`) parses the terms and codes their factors. What follows the bar are
+fixed effects: columns, joined by + and crossed by ^, that become sparse dummies. Formulas may come
+from a file with a proof, so that no more of Python is evaluated than arithmetic, comparisons,
+NumPy's elementwise functions and formulaic's own transforms.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rosenblatt.errors import RowError, UsageError, error_line
+from rosenblatt.messages import Message, Parameter
+from rosenblatt.read.plan import list_columns
+from rosenblatt.tables import to_floats
+from rosenblatt.text import join_words, quote_column, shorten
+
+INTERCEPT = "Intercept"  # as formulaic calls it
+PART = re.compile(r"""(?:`[^`]*`|'[^']*'|"[^"]*"|[^`'"|])+""")  # of a formula, between bars
+IN_QUOTES = re.compile(r"""`[^`]*`|'[^']*'|["][^"]*["]""")
+QUOTED = re.compile(r"`([^`]*)`")
+PAIR = re.compile(r"(?:cbind|Surv)\(([^,()]+),([^,()]+)\)")  # two columns as R writes them
+COLUMN = re.compile(r"\s*(?:`([^`]+)`|([^\W\d][\w.]*))\s*")
+SAFE = (
+    *(ast.Expression, ast.Name, ast.Load, ast.Constant, ast.BinOp, ast.operator, ast.UnaryOp),
+    *(ast.unaryop, ast.BoolOp, ast.boolop, ast.Compare, ast.cmpop, ast.keyword, ast.List),
+    *(ast.Tuple, ast.Dict, ast.Call),
+)
+
+
+class Built(NamedTuple):
+    """The design that a formula makes of a table, without the rows that have missing values."""
+
+    X: Any  # a CSR matrix, or an array where columns are few
+    names: tuple[str, ...]
+    y: Any  # a column, or two
+    rows: NDArray[np.intp]  # the row of the table, from 0, that each row of the design was
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A parsed formula: the target, the terms, and the fixed effects."""
+
+    text: str
+    targets: tuple[str, ...]  # names of columns; empty where `left` is computed
+    left: Any  # formulaic's terms
+    right: Any
+    effects: tuple[tuple[str, ...], ...]  # one column each, or several that are crossed
+    columns: tuple[str, ...]  # all that are used
+
+    @classmethod
+    def parse(cls, text: str, columns: Sequence[str]) -> Formula:
+        """Parse a formula about a table with these columns."""
+        try:
+            import formulaic
+        except ImportError:
+            raise UsageError(
+                "a formula needs the extra formula: pip install 'rosenblatt[formula]'."
+            ) from None
+        model, *bars = PART.findall(text)
+        if "~" not in model or not model.partition("~")[0].strip():
+            raise _refusal(text, "it has no target; write the target, ~ and the terms")
+        if len(bars) > 1 or len(bars) != IN_QUOTES.sub("", text).count("|"):
+            raise _refusal(text, "write one bar, and the fixed effects after it")
+        context = {"__formulaic_variables_available__": list(columns)}
+        try:
+            parsed = formulaic.Formula(model, _context=context)
+            left, right = parsed.lhs, parsed.rhs
+            factors = {factor for term in (*left, *right) for factor in term.factors}
+        except (formulaic.errors.FormulaicError, AttributeError, SyntaxError) as trouble:
+            known = isinstance(trouble, formulaic.errors.FormulaicError)
+            why = str(trouble).split("\n")[0].rstrip(". ") if known else ""
+            raise _refusal(text, why or "its terms cannot be read") from None
+        effects = tuple(_effect(text, part) for bar in bars for part in bar.split("+"))
+        targets = _targets([factor.expr for term in left for factor in term.factors])
+        used = [*targets, *(name for effect in effects for name in effect)]
+        for factor in sorted(factors, key=lambda factor: factor.expr):
+            method = factor.eval_method.value
+            if method == "lookup":
+                used.append(factor.expr)
+            elif method == "python" and not (targets and PAIR.fullmatch(factor.expr)):
+                used += _columns_in(text, factor.expr)
+        for name in used:
+            if name not in columns:
+                raise _refusal(text, f"there is no {quote_column(name)}; ", columns, name)
+        return cls(text, targets, left, right, effects, tuple(dict.fromkeys(used)))
+
+    @property
+    def target(self) -> str:
+        """The target as the formula has it."""
+        return self.text.partition("~")[0].strip()
+
+    @property
+    def has_intercept(self) -> bool:
+        """Whether there is an intercept, which fixed effects take the place of."""
+        return not self.effects and any(not term.factors or term == "1" for term in self.right)
+
+    def build(self, table: Any, intercept: str | None) -> Built:
+        """Make the design of an Arrow table; the intercept is named, or None for a model without.
+
+        Rows in which a column of the formula, or a value that it computes, is missing are left
+        out, as R and statsmodels leave them out. Of each fixed effect after the first one, the
+        first level is the reference.
+        """
+        from formulaic.errors import FormulaicError
+        from formulaic.materializers import PandasMaterializer
+        from scipy import sparse
+
+        frame = table.select(list(self.columns)).to_pandas()
+        numeric = [name for name in self.columns if frame[name].dtype.kind in "iu"]
+        if numeric:
+            to_floats(frame[numeric])  # refuses integers that a double does not hold
+        rows = np.flatnonzero(~frame.isna().any(axis=1).to_numpy())
+        frame = frame.iloc[rows].reset_index(drop=True)
+        if len(frame) == 0:
+            raise _refusal(self.text, "every row has a missing value")
+        for name in self.columns:
+            if hasattr(frame[name], "cat"):
+                frame[name] = frame[name].cat.remove_unused_categories()
+        maker, dropped = PandasMaterializer(frame), set[int]()
+        try:
+            if self.targets:
+                y: Any = frame[list(self.targets)]
+            else:
+                y = maker.get_model_matrix(self.left, na_action="ignore", output="pandas")
+                dropped.update(np.flatnonzero(y.isna().any(axis=1).to_numpy()).tolist())
+            with np.errstate(all="ignore"):  # values that are not finite are refused below
+                made = maker.get_model_matrix(self.right, drop_rows=dropped, output="sparse")
+        except (FormulaicError, ValueError, TypeError) as trouble:
+            raise _refusal(self.text, error_line(trouble).rstrip(".")) from None
+        complete = np.ones(len(frame), dtype=bool)
+        complete[list(dropped)] = False
+        kept = np.flatnonzero(complete)
+        if len(kept) == 0:
+            raise _refusal(self.text, "every row has a missing value")
+        names = list(made.model_spec.column_names)
+        X = sparse.csc_array(made, shape=(len(kept), len(names)), dtype=np.float64)
+        if INTERCEPT in names:
+            at = names.index(INTERCEPT)
+            names[at] = intercept or ""
+            if intercept is None or self.effects:
+                others = [j for j in range(len(names)) if j != at]
+                X, names = X[:, others], [names[j] for j in others]
+        tables = [X]
+        for i, effect in enumerate(self.effects):
+            dummies, levels = _dummies([frame[name].iloc[kept] for name in effect])
+            first = min(i, 1)
+            tables.append(dummies[:, first:])
+            called = "^".join(effect)
+            names += [f"{called}[{level}]" for level in levels[first:]]
+        if not names:
+            raise _refusal(self.text, "it has no terms")
+        X = sparse.hstack(tables, format="csr")
+        bad = np.flatnonzero(~np.isfinite(X.data))
+        if len(bad):
+            row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
+            told = f": {names[X.indices[bad[0]]]} is {X.data[bad[0]]}; give finite numbers."
+            raise RowError("the formula, ", int(rows[kept[row]]), told)
+        y = y.iloc[kept]
+        return Built(X, tuple(names), y.iloc[:, 0] if y.shape[1] == 1 else y, rows[kept])
+
+
+def _targets(expressions: list[str]) -> tuple[str, ...]:
+    """The columns on the left of a formula; none where it computes something."""
+    if len(expressions) == 1 and (pair := PAIR.fullmatch(expressions[0])):
+        expressions = [pair[1], pair[2]]
+    found = [COLUMN.fullmatch(one) for one in expressions]
+    return tuple(one[1] or one[2] for one in found if one) if all(found) else ()
+
+
+def _effect(text: str, part: str) -> tuple[str, ...]:
+    found = [COLUMN.fullmatch(one) for one in part.split("^")]
+    if not all(found):
+        raise _refusal(
+            text,
+            f"{shorten(part.strip()) or 'nothing'} is not a fixed effect; write columns "
+            "joined by +, or crossed by ^",
+        )
+    return tuple(one[1] or one[2] for one in found if one)
+
+
+def _columns_in(text: str, expression: str) -> list[str]:
+    """The columns that a Python expression uses, once it is found to be harmless."""
+    from formulaic.transforms import TRANSFORMS
+
+    quoted: list[str] = []
+
+    def place(match: re.Match[str]) -> str:
+        quoted.append(match[1])
+        return f"_quoted_{len(quoted) - 1}"
+
+    tree = ast.parse(QUOTED.sub(place, expression), mode="eval")
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    functions: set[ast.AST] = set()
+    for call in calls:
+        function = ast.unparse(call.func)
+        module, _, name = function.rpartition(".")
+        known = (module == "np" and isinstance(getattr(np, name, None), np.ufunc)) or (
+            module == "contr" and name.isidentifier() and not name.startswith("_")
+        )
+        if not known and (module or function not in TRANSFORMS or function in ("np", "contr")):
+            there = join_words(sorted(set(TRANSFORMS) - {"np", "contr"}), most=40)
+            raise _refusal(
+                text,
+                f"{shorten(function)} is not known; use {there}, or np. and an elementwise "
+                "function of NumPy, or compute the column first",
+            )
+        functions.update(ast.walk(call.func))
+    names = []
+    for node in ast.walk(tree):
+        if node in functions:
+            continue
+        if not isinstance(node, SAFE):
+            raise _refusal(
+                text, f"{shorten(ast.unparse(node))} cannot be evaluated; compute the column first"
+            )
+        if isinstance(node, ast.Name):
+            place_of = re.fullmatch(r"_quoted_(\d+)", node.id)
+            names.append(quoted[int(place_of[1])] if place_of else node.id)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "Q":
+            names += [str(a.value) for a in node.args if isinstance(a, ast.Constant)]
+    contrasts = ("Treatment", "Sum", "Helmert", "Diff", "Poly", "True", "False", "None")
+    return [name for name in names if name not in contrasts]
+
+
+def _dummies(columns: list[Any]) -> tuple[Any, list[str]]:
+    """A sparse dummy for each level of a column, or each combination of levels of several."""
+    from scipy import sparse
+
+    codes, levels = columns[0].factorize(sort=True)
+    named = [_level(level) for level in levels]
+    for column in columns[1:]:
+        more, levels = column.factorize(sort=True)
+        others = [_level(level) for level in levels]
+        both, codes = np.unique(codes * len(others) + more, return_inverse=True)
+        pairs = zip(*(part.tolist() for part in np.divmod(both, len(others))), strict=True)
+        named = [f"{named[a]},{others[b]}" for a, b in pairs]
+    n = len(codes)
+    entries = np.ones(n), codes.astype(np.int32), np.arange(n + 1, dtype=np.int32)
+    return sparse.csr_array(entries, shape=(n, len(named))), named
+
+
+def _level(level: Any) -> str:
+    whole = isinstance(level, float) and level.is_integer()
+    return str(int(level)) if whole else str(level)
+
+
+def _refusal(
+    text: str, why: str, columns: Iterable[str] = (), name: str | None = None
+) -> UsageError:
+    there = "" if name is None else list_columns(list(columns), name)
+    return UsageError(Parameter("formula", shorten(text)), Message(": ", why, there, "."))

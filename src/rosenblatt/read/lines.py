@@ -1,0 +1,280 @@
+"""JSON lines and LIBSVM: formats with one row per line, parsed alike in files and streams."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyarrow.json import ReadOptions, read_json
+
+from rosenblatt.errors import DataError, FileRowError, error_line
+from rosenblatt.read.columns import null_where
+from rosenblatt.read.source import Layout, Source, WholeLines
+from rosenblatt.read.types import Types, convert
+from rosenblatt.tables import DIGITS, find_large, first_changed
+from rosenblatt.text import quote_column
+
+BLOCK = 4 << 20  # bytes that are parsed together
+BLANKS = b" \t\r\n"
+NEWLINE = ord("\n")
+AS_TEXT = {"numbers": "as text"}  # metadata of columns whose numbers float64 cannot represent
+MAX_DEPTH = 64  # of nested objects and arrays: parsers recurse, and the stack is finite
+TOO_DEEP = f"it is nested more than {MAX_DEPTH} deep"
+ONE_OBJECT = "Each line must be one JSON object."
+JSON_STRING = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?')  # to the end of its line at most
+
+LABEL, ENTRIES = "label", "entries"  # the columns of a LIBSVM file; entries stay text
+LIBSVM_LINE = r"^(?:\+?(?P<label>[^\s:]+)(?:\s+|$))?(?:qid:\d+(?:\s+|$))?(?P<entries>.*)$"
+
+
+def read_json_batches(source: Source, layout: Layout) -> Iterator[Any]:
+    """Yield record batches, each from a few megabytes of lines."""
+    done = 0
+    for lines in WholeLines(source.text(BLOCK)):
+        lines = lines.replace(b"\r", b"\n")  # a blank between values, an error inside a string
+        if lines.strip(BLANKS):
+            batch = _parse_json_block(source, lines, done)
+            yield batch
+            done += batch.num_rows
+
+
+def _parse_json_block(source: Source, lines: bytes, done: int) -> Any:
+    try:
+        if not _is_shallow(lines) and _exceeds_depth(lines):
+            raise pa.ArrowInvalid("a line is nested too deep")
+        lines.decode()
+        table = _keep_exact(_parse_json(lines), lines)
+    except (UnicodeDecodeError, pa.ArrowException) as error:
+        for row, line in enumerate(_non_blank(lines), done + 1):
+            try:
+                parse_object(line, _parse_int)
+            except ValueError as bad:
+                raise FileRowError(source.name, row, f": {bad}. {ONE_OBJECT}") from None
+        # Every line is an object by itself: PyArrow says which column differs.
+        text = error_line(error).removeprefix("JSON parse error: ")
+        number = re.search(r" in row (\d+)", text)
+        field = re.search(r"Column\(/([^)]*)\) ", text)
+        where = f", {quote_column(field[1])}" if field else ""
+        what = re.sub(r" in row \d+|Column\([^)]*\) ", "", text).rstrip(".")
+        rest = f"{where}: {what}. {ONE_OBJECT}"
+        if number is None:
+            raise DataError(f"{source.name}{rest}") from None
+        raise FileRowError(source.name, done + int(number[1]) + 1, rest) from None
+    return table.combine_chunks().to_batches()[0]
+
+
+def unify_json(source: Source, batches: Iterable[Any]) -> Any:
+    """Return the schema of all rows; fields that a line lacks are missing values."""
+    schemas = list(dict.fromkeys(batch.schema for batch in batches))
+    if not any(schema.names for schema in schemas):
+        raise DataError(f"{source.name}: all objects are empty, so there are no columns.")
+    as_text = {field.name for schema in schemas for field in schema if field.metadata}
+    try:
+        return pa.unify_schemas(
+            [_with_text(schema, as_text) for schema in schemas], promote_options="permissive"
+        )
+    except pa.ArrowException as error:
+        raise _inconsistent(source, error) from None
+
+
+def conform_json(source: Source, batch: Any, schema: Any) -> Any:
+    """Cast a batch to the schema of all rows."""
+    as_text = {field.name for field in schema if field.type == pa.string()}
+    if batch.schema.names:  # casting no columns would lose the rows
+        batch = batch.cast(_with_text(batch.schema, as_text))
+    empty = pa.Table.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
+    try:
+        tables = [empty, pa.Table.from_batches([batch])]
+        table = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+    except pa.ArrowException as error:
+        raise _inconsistent(source, error) from None
+    return table.to_batches()[0]
+
+
+def _with_text(schema: Any, names: set[str]) -> Any:
+    """Return the schema with some numeric columns as text, because other lines have text."""
+    for i, field in enumerate(schema):
+        if field.name in names and field.type in (pa.int64(), pa.float64()):
+            schema = schema.set(i, pa.field(field.name, pa.string(), metadata=AS_TEXT))
+    return schema
+
+
+def _inconsistent(source: Source, error: BaseException) -> DataError:
+    return DataError(f"{source.name}: the lines have different types: {error_line(error)}")
+
+
+def parse_uniform(data: bytes, ends: NDArray[np.intp]) -> Any:
+    """Parse lines as a table with one row each; return None unless all are flat objects.
+
+    `ends` are the ends of the lines: exactly one object begins and ends in each.
+    """
+    marks = np.frombuffer(data, dtype=np.uint8)
+    for at in (np.flatnonzero(marks == mark) for mark in b"{}"):
+        if len(at) != len(ends) or (at >= ends).any() or (at[1:] < ends[:-1]).any():
+            return None
+    if b"[" in data:
+        return None
+    try:
+        data.decode()
+        return _parse_json(data)
+    except (UnicodeDecodeError, pa.ArrowException):
+        return None
+
+
+def parse_object(line: bytes, parse_int: Callable[[str], Any] = int) -> dict[str, Any]:
+    """Parse a line that is one JSON object; raise ValueError with the reason otherwise.
+
+    Examples
+    --------
+    >>> parse_object(b'{"a": 1}')
+    {'a': 1}
+    >>> parse_object(b"null")
+    Traceback (most recent call last):
+    ValueError: it is not a JSON object
+    """
+    if is_too_deep(line):
+        raise ValueError(TOO_DEEP)
+    try:
+        found = json.loads(line.decode(), parse_int=parse_int)
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8 text") from None
+    except ValueError as error:
+        why = error.msg if isinstance(error, json.JSONDecodeError) else error_line(error)[:-1]
+        raise ValueError(f"it is not JSON ({why})") from None
+    if not isinstance(found, dict):
+        raise ValueError("it is not a JSON object")
+    return found
+
+
+def _parse_json(lines: bytes) -> Any:
+    """Parse lines as a table with a row for each that is not blank; raise ArrowInvalid otherwise.
+
+    PyArrow crashes on a null before the first object, reads other nulls as rows of missing values,
+    and ignores where lines end. If every line begins and ends with a brace, no object continues
+    over the end of a line, and as many rows as lines means one row per line.
+    """
+    text = lines.strip(BLANKS)
+    rows = text.count(b"\n") + 1
+    if text[:1] + text[-1:] != b"{}" or text.count(b"}\n{") != rows - 1:  # the quick test failed
+        every = _non_blank(lines)
+        if not all(row[:1] + row[-1:] == b"{}" for row in every):
+            raise pa.ArrowInvalid("a line is not an object")
+        rows = len(every)
+    # One block and one thread, so that the row in an error is the row in these lines.
+    options = ReadOptions(use_threads=False, block_size=len(lines) + 1)
+    table = read_json(pa.BufferReader(lines), read_options=options)
+    if table.num_rows != rows:
+        raise pa.ArrowInvalid("a line holds several objects")
+    return table
+
+
+def is_too_deep(line: bytes) -> bool:
+    """Check whether the values of a line are nested deeper than can be parsed safely.
+
+    Examples
+    --------
+    >>> is_too_deep(b"[" * 65), is_too_deep(b"[]" * 65), is_too_deep(b'{"a": "[[[[[[[["}')
+    (True, False, False)
+    """
+    return line.count(b"[") + line.count(b"{") > MAX_DEPTH and _exceeds_depth(line)
+
+
+def _exceeds_depth(lines: bytes) -> bool:
+    # Each string becomes one character, so that brackets in it do not count.
+    down, up = _brackets(np.frombuffer(JSON_STRING.sub(b'"', lines), dtype=np.uint8))
+    return bool((np.cumsum(down.astype(np.int32) - up) > MAX_DEPTH).any())
+
+
+def _brackets(marks: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    opened = (marks == ord("[")) | (marks == ord("{"))
+    return opened, (marks == ord("]")) | (marks == ord("}"))
+
+
+def _is_shallow(lines: bytes) -> bool:
+    """Check quickly that brackets are too few for the maximum depth, wherever they are.
+
+    A value may continue over many lines: the depth is at most the number of brackets of one line
+    and of those that other lines leave open.
+    """
+    marks = np.frombuffer(lines, dtype=np.uint8)
+    ends = np.flatnonzero(marks == NEWLINE)
+    opened, closed = (
+        np.bincount(np.searchsorted(ends, np.flatnonzero(which)), minlength=len(ends) + 1)
+        for which in _brackets(marks)
+    )
+    return bool(opened.max() + np.maximum(opened - closed, 0).sum() <= MAX_DEPTH)
+
+
+def _non_blank(lines: bytes) -> list[bytes]:
+    return [line for part in lines.split(b"\n") if (line := part.strip(BLANKS))]
+
+
+def _keep_exact(table: Any, lines: bytes) -> Any:
+    """Turn a column into text if float64 cannot represent its integers."""
+    for i, (name, kind) in enumerate(zip(table.column_names, table.schema.types, strict=True)):
+        if not pa.types.is_float64(kind):
+            continue
+        numbers = table.column(i).to_numpy(zero_copy_only=False)
+        if len(find_large(numbers)):
+            cells = [parse_object(line, _parse_int).get(name) for line in _non_blank(lines)]
+            if first_changed(np.array([*cells, None], dtype=object)[:-1], numbers) is not None:
+                texts = [None if cell is None else str(cell) for cell in cells]
+                field = pa.field(name, pa.string(), metadata=AS_TEXT)
+                table = table.set_column(i, field, pa.array(texts, pa.string()))
+    return table
+
+
+def _parse_int(text: str) -> int | float:
+    return int(text) if len(text) <= DIGITS else float(text)  # which is infinite
+
+
+def read_libsvm_batches(source: Source, layout: Layout) -> Iterator[Any]:
+    """Yield record batches of labels and entries, both as text."""
+    done = 0
+    for lines in WholeLines(source.text(BLOCK)):
+        lines = lines.replace(b"\r", b"\n")
+        try:
+            batch = split_libsvm(lines)[0]
+        except UnicodeDecodeError as bad:
+            before = lines[: lines.rfind(b"\n", 0, bad.start) + 1]
+            row = done + split_libsvm(before)[0].num_rows + 1
+            raise FileRowError(source.name, row, ": not UTF-8 text.") from None
+        if batch.num_rows:
+            yield batch
+            done += batch.num_rows
+
+
+def split_libsvm(data: bytes) -> tuple[Any, NDArray[np.intp]]:
+    """Split lines into labels and entries; return them and the lines that are rows, from 0.
+
+    The label is null where it is missing or a question mark. Comments and blank lines are not rows.
+    """
+    text = data.decode()
+    lines = pa.array(text.split("\n"))
+    if "#" in text:
+        lines = pc.replace_substring_regex(lines, r"#.*$", "")
+    lines = pc.utf8_trim_whitespace(lines)
+    rows = np.flatnonzero(pc.not_equal(lines, "").to_numpy(zero_copy_only=False))
+    found = pc.extract_regex(lines.take(pa.array(rows)), LIBSVM_LINE)
+    label = null_where(found.field("label"), ("", "?", "+"))
+    return pa.RecordBatch.from_arrays([label, found.field("entries")], [LABEL, ENTRIES]), rows
+
+
+def unify_libsvm(source: Source, batches: Iterable[Any]) -> Any:
+    """Return the schema of all rows: labels are numbers if all of them are."""
+    types = Types([LABEL], kinds=(pa.int64(), pa.float64(), pa.string()))
+    for batch in batches:
+        types.add(batch)
+    return pa.schema({**types.found(), ENTRIES: pa.string()})
+
+
+def conform_libsvm(source: Source, batch: Any, schema: Any) -> Any:
+    """Convert the labels of a batch to the type that all rows have."""
+    labels = convert(batch.column(LABEL), schema.field(LABEL).type)
+    return pa.RecordBatch.from_arrays([labels, batch.column(ENTRIES)], schema=schema)

@@ -1,0 +1,277 @@
+import csv
+import json
+import sys
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import rosenblatt as rb
+
+
+@pytest.fixture
+def model(answer, credit_files):
+    answer("learn", credit_files / "credit.csv", "--test-size", 0)
+    return "model.json"
+
+
+def test_answers_and_scores_equal_python_s_to_the_last_bit(told, model, credit_files, tmp_path):
+    table = pa.csv.read_csv(credit_files / "credit.csv")
+    loaded = rb.load(tmp_path / model)
+    expected = loaded.decision_function(table)
+    X = np.column_stack([table[name].to_numpy() for name in table.column_names[:4]])
+    assert np.array_equal(loaded.decision_function(X), expected)
+    readers = {
+        "csv": lambda path: pa.csv.read_csv(path),
+        "parquet": pa.parquet.read_table,
+        "jsonl": lambda path: pa.Table.from_pylist(
+            [json.loads(line) for line in path.read_text().splitlines()]
+        ),
+    }
+    for source in ("credit.csv", "credit.parquet", "credit.jsonl", "credit.feather"):
+        for suffix, reader in readers.items():
+            code, _, err = told("predict", model, credit_files / source, "-o", f"out.{suffix}")
+            assert code == 0, err
+            got = reader(tmp_path / f"out.{suffix}")
+            assert got.column_names == [*table.column_names, "prediction", "score"]
+            assert np.array_equal(got["score"].to_numpy(), expected)
+            assert got["prediction"].to_pylist() == loaded.predict(table).tolist()
+
+
+def test_batches_do_not_change_answers(told, model, tmp_path, credit_files, monkeypatch):
+    import rosenblatt.read.csv
+    from rosenblatt.show import predictions
+
+    told("predict", model, credit_files / "credit.csv", "-o", "whole.csv")
+    monkeypatch.setattr(predictions, "BATCH_ROWS", 7)
+    monkeypatch.setattr(rosenblatt.read.csv, "BLOCK", 500)
+    told("predict", model, credit_files / "credit.csv", "-o", "parts.csv")
+    assert (tmp_path / "whole.csv").read_text() == (tmp_path / "parts.csv").read_text()
+
+
+def test_lines_whose_types_turn_out_later_are_answered(told, tmp_path, monkeypatch):
+    import rosenblatt.read.lines
+
+    (tmp_path / "d.csv").write_text("x,y\n" + "".join(f"{i},{i > 4}\n" for i in range(10)))
+    told("learn", "d.csv", "-o", "m.json")
+    rows = [{"x": i, "k": i} for i in range(40)] + [{"x": 1.5, "k": 2.5, "new": "n"}]
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.setattr(rosenblatt.read.lines, "BLOCK", 64)
+    for output in ("out.jsonl", "out.csv", "out.parquet"):
+        code, _, err = told("predict", "m.json", "d.jsonl", "-o", output)
+        assert code == 0, err
+    answers = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["prediction"] for row in answers] == [i > 4 for i in range(40)] + [False]
+    assert (answers[-1]["k"], answers[-1]["new"], answers[0]["new"]) == (2.5, "n", None)
+
+
+def test_reasons_name_what_pushed_most(told, model, credit_files):
+    code, out, _ = told("predict", model, credit_files / "credit.csv", "--explain")
+    assert code == 0
+    header, first = out.splitlines()[:2]
+    assert header.endswith("prediction,score,reasons")
+    reasons = first.split(",")[-1].split("; ")
+    assert len(reasons) == 3
+    sizes = [abs(float(reason.split("(")[1].rstrip(')"'))) for reason in reasons]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_prediction_as_one_object(answer, model, credit_files):
+    got = answer("predict", model, credit_files / "credit.csv")
+    assert got["rows_read"] == len(got["rows"]) == 300
+    assert sum(got["predictions"].values()) == 300
+    assert set(got["rows"][0]) >= {"prediction", "score"}
+
+
+def test_a_column_called_prediction_is_kept(told, answer, tmp_path):
+    (tmp_path / "d.csv").write_text("x,prediction\n" + "".join(f"{i},{i > 4}\n" for i in range(10)))
+    answer("learn", "d.csv")
+    _, out, _ = told("predict", "model.json", "d.csv")
+    assert out.splitlines()[0] == "x,prediction,prediction_,score"
+
+
+def test_missing_numbers_when_predicting(told, answer, tmp_path):
+    rows = "".join(f"{i},{i % 3},{'yes' if i > 9 else 'no'}\n" for i in range(20))
+    (tmp_path / "d.csv").write_text("a,b,y\n" + rows)
+    (tmp_path / "new.csv").write_text("a,b\n15,1\n,2\n1,n/a\n")
+    answer("learn", "d.csv", "--target", "y")
+    code, _, err = told("predict", "model.json", "new.csv")
+    assert code == 65
+    assert err == (
+        'rosenblatt: new.csv, row 2, column "a": the value is missing. '
+        "Give --missing empty, or --missing mean.\n"
+    )
+    code, out, err = told("predict", "model.json", "new.csv", "--missing", "empty")
+    assert code == 0
+    assert [line.split(",")[2] for line in out.splitlines()[1:]] == ["yes", "", ""]
+    assert "2 rows without a prediction" in err
+    code, out, _ = told("predict", "model.json", "new.csv", "--missing", "mean")
+    assert "" not in out.splitlines()[2].split(",")[2:]
+
+
+def test_a_file_without_header_may_lack_the_answers(told, answer, tmp_path):
+    rows = [("yes" if i > 9 else "no", i, i % 3) for i in range(20)]
+    (tmp_path / "d.csv").write_text("".join(f"{y},{a},{b}\n" for y, a, b in rows))
+    (tmp_path / "new.csv").write_text("".join(f"{a},{b}\n" for _, a, b in rows))
+    answer("learn", "d.csv", "--target", 1)
+    _, out, _ = told("predict", "model.json", "new.csv")
+    assert [line.split(",")[2] for line in out.splitlines()[1:]] == [y for y, _, _ in rows]
+
+
+def test_separable_says_so_with_its_exit_code(answer, credit_files, tmp_path):
+    got = answer("separable", credit_files / "credit.parquet", "--proof", "proof.json")
+    assert got["verdict"] == "separable"
+    assert got["margin"] > 0
+    assert got["bound"] == pytest.approx((got["radius"] / got["margin"]) ** 2)
+    held = answer("verify", "proof.json", credit_files / "credit.csv")
+    assert held == {**held, "holds": True, "claim": "separable"}
+
+
+def test_a_margin_says_whether_it_is_the_widest(answer, told, credit_files):
+    path = credit_files / "credit.csv"
+    asked, learnt = answer("separable", path), answer("learn", path, "--test-size", 0)["verdict"]
+    assert (asked["widest"], learnt["widest"]) == (True, False)
+    assert 0 < learnt["margin"] < asked["margin"]
+    assert asked["bound"] < learnt["bound"]
+    assert "the widest margin is rho" in " ".join(told("separable", path)[1].split())
+    result = rb.learn(path, test_size=0)
+    assert result.separability.margin == pytest.approx(learnt["margin"])
+    assert not result.separability.widest
+    assert "The widest margin is at least rho" in result.separability.explain()
+
+
+def test_xor_is_blocked_by_its_four_rows(answer, told, tmp_path):
+    (tmp_path / "xor.csv").write_text("a,b,y\n0,0,no\n0,1,yes\n1,0,yes\n1,1,no\n")
+    got = answer("separable", "xor.csv", "--target", "y", "--proof", "p.json", code=1)
+    assert got["verdict"] == "inseparable"
+    assert sorted(one["row"] for one in got["conflict"]) == [1, 2, 3, 4]
+    assert sorted(one["line"] for one in got["conflict"]) == [2, 3, 4, 5]
+    assert [one["share"] for one in got["conflict"]] == [0.25] * 4
+    assert got["conflict"][0]["values"].keys() == {"a", "b", "y"}
+    code, out, _ = told("separable", "xor.csv", "--target", "y")
+    assert code == 1
+    assert "rows 1, 2, 3 and 4 all correctly" in out
+    answer("verify", "p.json", "xor.csv")
+    changed = (tmp_path / "xor.csv").read_text().replace("1,1,no", "1,2,no")
+    (tmp_path / "other.csv").write_text(changed)
+    refuted = answer("verify", "p.json", "other.csv", code=1)
+    assert refuted["holds"] is False
+    assert refuted["reason"]
+
+
+def test_a_proof_of_python_s_can_be_verified_too(answer, tmp_path):
+    X, y = [[0.0], [1.0], [2.0]], [0, 1, 0]
+    (tmp_path / "p.json").write_text(rb.separability(X, y).proof.to_json())
+    (tmp_path / "d.csv").write_text("x,y\n0,0\n1,1\n2,0\n")
+    assert answer("verify", "p.json", "d.csv", "--target", "y")["holds"] is True
+
+
+def test_a_changed_proof_is_refused(told, answer, tmp_path):
+    (tmp_path / "xor.csv").write_text("a,b,y\n0,0,no\n0,1,yes\n1,0,yes\n1,1,no\n")
+    answer("separable", "xor.csv", "--target", "y", "--proof", "p.json", code=1)
+    value = json.loads((tmp_path / "p.json").read_text())
+    value["proof"]["claim"] = "separable"
+    (tmp_path / "p.json").write_text(json.dumps(value))
+    code, _, err = told("verify", "p.json", "xor.csv")
+    assert code == 65
+    assert err.startswith("rosenblatt: p.json is not a proof")
+
+
+@pytest.mark.slow_without_jit
+def test_the_chance_of_noise_is_any_that_the_library_takes(answer):
+    assert answer("experiment", "-n", 5, "--runs", 1, "--noise", 0.9)["noise"] == 0.9
+
+
+def test_exercise_1_4(answer, told):
+    got = answer("experiment", "-n", 20, "--runs", 100, "--seed", 1)
+    assert got["halted"] == 100
+    assert len(got["updates"]) == 100
+    assert 5 < got["summary"]["median"] < 25
+    assert got == answer("experiment", "-n", 20, "--runs", 100, "--seed", 1)
+    code, out, _ = told("experiment", "-n", 20, "--runs", 100, "--seed", 1)
+    assert code == 0
+    assert "█" in out
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("name", ["h.png", "h.svg"])
+def test_the_experiment_is_drawn(told, tmp_path, name):
+    pytest.importorskip("matplotlib")
+    code, _, err = told("experiment", "-n", 10, "--runs", 20, "--plot", name)
+    assert code == 0, err
+    assert (tmp_path / name).stat().st_size > 1000
+
+
+def test_a_format_that_cannot_be_drawn_is_refused_before_the_work(told, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr("rosenblatt.cli.experiment.run_experiment", None)
+    code, out, err = told("experiment", "--plot", "h.xyz")
+    assert (code, out) == (64, "")
+    assert all(fact in err for fact in (".xyz", ".png", ".svg", ".pdf"))
+
+
+def test_without_matplotlib_the_extra_is_named(told, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    code, _, err = told("experiment", "--plot", "h.png")
+    assert code == 64
+    assert "rosenblatt[plot]" in err
+
+
+UNREADABLE = {
+    "bytes that are no text": pa.array([b"\xff"] * 10),
+    "lengths of time": pa.array([(1, 2, 3)] * 10, pa.month_day_nano_interval()),
+}
+
+
+@pytest.mark.parametrize("cells", UNREADABLE.values(), ids=UNREADABLE)
+def test_answers_that_cannot_be_read_are_not_tested(told, answer, tmp_path, cells):
+    (tmp_path / "d.csv").write_text("a,y\n" + "".join(f"{i},{i > 4}\n" for i in range(10)))
+    answer("learn", "d.csv")
+    table = pa.table({"a": range(10), "y": cells})
+    with pa.ipc.new_file(tmp_path / "new.arrow", table.schema) as file:
+        file.write_table(table)
+    code, _, err = told("predict", "model.json", "new.arrow", "-o", "out.jsonl")
+    assert (code, "with an answer in the file" in err) == (0, False)
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    answers = [json.loads(line)["prediction"] for line in lines]
+    assert answers == [i > 4 for i in range(10)]
+
+
+CELLS = {
+    "date": (date(2020, 2, 29), "2020-02-29", "2020-02-29"),
+    "decimal": (Decimal("1.50"), "1.50", "1.50"),
+    "no number": (float("nan"), None, "nan"),
+    "infinity": (float("inf"), None, "inf"),
+    "list": ([1, 2], [1, 2], "[1, 2]"),
+    "bytes": (b"\xe9t\xe9 ok", "\ufffdt\ufffd ok", "\ufffdt\ufffd ok"),
+}
+
+
+@pytest.mark.parametrize(("cell", "as_json", "as_csv"), CELLS.values(), ids=CELLS)
+def test_a_column_that_is_left_out_may_hold_anything(answer, tmp_path, cell, as_json, as_csv):
+    answers = ["no", "yes", "no", "yes"]
+    table = pa.table({"a": [1.0, 2.0, 3.0, 4.0], "b": [cell] * 4, "y": answers})
+    pa.parquet.write_table(table, tmp_path / "d.parquet")
+    asked = ("d.parquet", "--target", "y", "--ignore", "b")
+    for blocking in answer("separable", *asked, code=1)["conflict"]:
+        assert blocking["values"]["b"] == as_json
+    answer("learn", *asked)
+    rows = answer("predict", "model.json", "d.parquet")["rows"]
+    assert [row["b"] for row in rows] == [as_json] * 4
+    answer("predict", "model.json", "d.parquet", "-o", "out.jsonl")
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line, parse_constant=pytest.fail) for line in lines] == rows
+    answer("predict", "model.json", "d.parquet", "-o", "out.csv")
+    with open(tmp_path / "out.csv", newline="") as file:
+        assert [row["b"] for row in csv.DictReader(file)] == [as_csv] * 4
+
+
+def test_lengths_past_all_floats_are_null_in_json(answer, tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,y\n1.7e308,1.7e308,no\n1.7e308,-1.7e308,yes\n1,1,yes\n")
+    assert answer("separable", "d.csv", "--target", "y")["radius"] is None
+    assert answer("learn", "d.csv", "--target", "y")["verdict"]["radius"] is None

@@ -1,0 +1,492 @@
+"""Finite estimates equal statsmodels' on the rows that overlap; bounds equal a brute-force scan."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+from slow_likelihoods import log_likelihood
+
+import rosenblatt as rb
+
+sm = pytest.importorskip("statsmodels.api")
+DROP = 2.705543454095404  # 90 % quantile of chi-squared with 1 degree of freedom
+
+
+def design(rng, n, columns):
+    return np.round(rng.normal(size=(n, columns)), 2)
+
+
+def with_group_without_events(seed, n=60):
+    """Return rows whose last column is 1 only for rows with y = 0."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack((design(rng, n, 2), rng.random(n) < 0.2))
+    return rng, X
+
+
+def finite(s):
+    names = [name for name, value in s.coefficients.items() if value == 0]
+    return names, [s.estimates[name] for name in names], [s.standard_errors[n] for n in names]
+
+
+def overlapping(s, n):
+    return np.setdiff1d(np.arange(n), s.rows)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_logistic_estimates_are_those_of_statsmodels_on_the_overlapping_rows(seed):
+    rng, X = with_group_without_events(seed)
+    y = ((rng.random(len(X)) < 0.5) & (X[:, 2] == 0)).astype(int)
+    s = rb.separation(X, y)
+    rows = overlapping(s, len(X))
+    fit = sm.Logit(y[rows], sm.add_constant(X[rows, :2])).fit(disp=0, method="newton", tol=1e-15)
+    names, estimates, errors = finite(s)
+    assert names == ["(intercept)", "x1", "x2"]
+    assert s.estimates["x3"] == -np.inf
+    np.testing.assert_allclose(estimates, fit.params, rtol=1e-8)
+    np.testing.assert_allclose(errors, fit.bse, rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_poisson_estimates_are_those_of_statsmodels_on_the_overlapping_rows(seed):
+    rng, X = with_group_without_events(seed)
+    y = rng.poisson(np.exp(0.5 * X[:, 0] + 1)) * (X[:, 2] == 0)
+    weights = rng.integers(1, 4, len(X)).astype(float)
+    s = rb.separation(X, y, family="poisson", sample_weight=weights)
+    rows = overlapping(s, len(X))
+    family = sm.families.Poisson()
+    fit = sm.GLM(y[rows], sm.add_constant(X[rows, :2]), family, freq_weights=weights[rows])
+    fit = fit.fit(tol=1e-15)
+    names, estimates, errors = finite(s)
+    assert names == ["(intercept)", "x1", "x2"]
+    np.testing.assert_allclose(estimates, fit.params, rtol=1e-8)
+    np.testing.assert_allclose(errors, fit.bse, rtol=1e-8)
+
+
+def test_without_separation_all_estimates_are_those_of_statsmodels():
+    rng = np.random.default_rng(3)
+    X = design(rng, 200, 3) + np.array([0, 2000, 0])  # a year is far from 0
+    labels = rng.integers(0, 3, 200)
+    s = rb.separation(X, labels, family="multinomial")
+    assert s.kind == "none"
+    exog = sm.add_constant(X - [0, 2000, 0])
+    fit = sm.MNLogit(labels, exog).fit(disp=0, method="newton", tol=1e-15)
+    slopes = [s.estimates[(k, f"x{j}")] for k in (1, 2) for j in (1, 2, 3)]
+    errors = [s.standard_errors[(k, f"x{j}")] for k in (1, 2) for j in (1, 2, 3)]
+    np.testing.assert_allclose(slopes, fit.params[1:].T.ravel(), rtol=1e-8)
+    np.testing.assert_allclose(errors, fit.bse[1:].T.ravel(), rtol=1e-8)
+
+
+def test_multinomial_estimates_maximize_the_likelihood_of_the_labels_that_remain():
+    rng = np.random.default_rng(5)
+    X = np.column_stack((design(rng, 80, 1), rng.random(80) < 0.3))
+    labels = np.where(X[:, 1] == 1, rng.integers(0, 2, 80), rng.integers(0, 3, 80))
+    s = rb.separation(X, labels, family="multinomial")
+    assert {n for n, v in s.coefficients.items() if v != 0} == {(2, "x2")}
+
+    def loss(b):
+        b = b.reshape(2, 3)
+        eta = np.column_stack((np.zeros(80), sm.add_constant(X) @ b.T))
+        eta[X[:, 1] == 1, 2] = -np.inf  # the limit
+        top = eta.max(axis=1)
+        return (np.log(np.exp(eta - top[:, None]).sum(axis=1)) + top).sum() - eta[
+            np.arange(80), labels
+        ].sum()
+
+    found = np.array([0 if np.isinf(v) else v for v in s.estimates.values()])
+    best = optimize.minimize(loss, found, method="BFGS", options={"gtol": 1e-9})
+    assert loss(found) <= best.fun + 1e-9
+    assert np.abs(optimize.approx_fprime(found, loss, 1e-6)).max() < 1e-3
+
+
+def test_ordinal_estimates_are_those_of_statsmodels():
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
+    rng = np.random.default_rng(2)
+    X = design(rng, 150, 2)
+    y = np.digitize(X @ [1.0, -0.5] + rng.logistic(size=150), [-1.0, 0.5, 2.0])
+    s = rb.separation(X, y, family="ordinal")
+    fit = OrderedModel(y, X, distr="logit").fit(method="newton", disp=0, tol=1e-9)
+    np.testing.assert_allclose([s.estimates["x1"], s.estimates["x2"]], fit.params[:2], rtol=1e-7)
+    np.testing.assert_allclose(
+        [s.standard_errors["x1"], s.standard_errors["x2"]], fit.bse[:2], rtol=1e-4
+    )  # its Hessian is numerical
+    thresholds = fit.model.transform_threshold_params(fit.params)[1:-1]
+    np.testing.assert_allclose(list(s.estimates.values())[:3], thresholds, rtol=1e-7)
+
+
+def test_separated_ordinal_rows_leave_the_estimate_of_the_others():
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
+    rng = np.random.default_rng(2)
+    X = np.column_stack((design(rng, 120, 1), np.arange(120) < 20))
+    y = np.digitize(X[:, 0] + rng.logistic(size=120), [-1.0, 1.0])
+    y[:20] = 2  # the highest level whenever the second column is 1
+    s = rb.separation(X, y, family="ordinal")
+    assert s.coefficients["x2"] == np.inf
+    fit = OrderedModel(y[20:], X[20:, :1], distr="logit")
+    fit = fit.fit(method="newton", disp=0, tol=1e-9)
+    np.testing.assert_allclose(s.estimates["x1"], fit.params[0], rtol=1e-7)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_cox_estimates_are_those_of_statsmodels(ties):
+    from statsmodels.duration.hazard_regression import PHReg
+
+    rng = np.random.default_rng(4)
+    X = design(rng, 80, 2)
+    time = rng.exponential(np.exp(-X[:, 0]))
+    time = np.ceil(4 * time) if ties else time
+    event = rng.random(80) < 0.7
+    s = rb.separation(X, np.column_stack((time, event)), family="cox")
+    fit = PHReg(time, X, event.astype(int), ties="efron").fit(tol=1e-15)
+    np.testing.assert_allclose(list(s.estimates.values()), fit.params, rtol=1e-7)
+    np.testing.assert_allclose(list(s.standard_errors.values()), fit.bse, rtol=1e-6)
+
+
+def test_monotone_cox_likelihood_leaves_the_estimate_of_the_limit():
+    from statsmodels.duration.hazard_regression import PHReg
+
+    rng = np.random.default_rng(4)
+    X = np.column_stack((design(rng, 80, 1), np.arange(80) < 15))
+    time, event = rng.exponential(size=80), (rng.random(80) < 0.7) & (np.arange(80) >= 15)
+    s = rb.separation(X, np.column_stack((time, event)), family="cox")
+    assert s.coefficients == {"x1": 0.0, "x2": -np.inf}
+    fit = PHReg(time[15:], X[15:, :1], event[15:].astype(int)).fit(tol=1e-15)
+    np.testing.assert_allclose(s.estimates["x1"], fit.params[0], rtol=1e-8)
+    np.testing.assert_allclose(s.standard_errors["x1"], fit.bse[0], rtol=1e-8)
+
+
+@pytest.mark.parametrize("cases", [1, 3])
+def test_conditional_estimates_are_those_of_statsmodels(cases):
+    from statsmodels.discrete.conditional_models import ConditionalLogit
+
+    rng = np.random.default_rng(6)
+    X = design(rng, 120, 2)
+    groups = np.repeat(np.arange(20), 6)
+    y = np.tile(np.arange(6) < cases, 20).astype(int)
+    s = rb.separation(X, y, family="conditional", groups=groups)
+    model = ConditionalLogit(y, X, groups=groups)
+    estimates = np.array(list(s.estimates.values()))
+    np.testing.assert_allclose(model.score(estimates), 0, atol=1e-9)
+    covariance = np.linalg.inv(-model.hessian(estimates))  # numerical
+    np.testing.assert_allclose(
+        list(s.standard_errors.values()), np.sqrt(np.diag(covariance)), rtol=1e-5
+    )
+
+
+def test_separated_matched_sets_leave_the_estimate_of_the_others():
+    from statsmodels.discrete.conditional_models import ConditionalLogit
+
+    rng = np.random.default_rng(7)
+    groups = np.repeat(np.arange(25), 4)
+    y = np.tile([1, 0, 0, 0], 25)
+    X = np.column_stack((design(rng, 100, 1), (y == 1) & (groups < 5)))  # only cases have it
+    s = rb.separation(X, y, family="conditional", groups=groups)
+    assert s.coefficients == {"x1": 0.0, "x2": np.inf}
+    rest = groups >= 5
+    model = ConditionalLogit(y[rest], X[rest, :1], groups=groups[rest])
+    np.testing.assert_allclose(model.score(np.array([s.estimates["x1"]])), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bound_of_an_infinite_estimate_is_that_of_a_scan_with_statsmodels(seed):
+    rng, X = with_group_without_events(seed)
+    y = ((rng.random(len(X)) < 0.5) & (X[:, 2] == 0)).astype(int)
+    s = rb.separation(X, y)
+    rows = overlapping(s, len(X))
+    exog = sm.add_constant(X[:, :2])
+    best = sm.GLM(y[rows], exog[rows], sm.families.Binomial()).fit(tol=1e-14).llf
+
+    def below(b):
+        fit = sm.GLM(y, exog, sm.families.Binomial(), offset=b * X[:, 2]).fit(tol=1e-14)
+        return 2 * (best - fit.llf) - DROP
+
+    grid = np.linspace(-8, 3, 23)
+    at = int(np.argmax([below(b) > 0 for b in grid]))
+    scanned = optimize.brentq(below, grid[at - 1], grid[at], xtol=1e-12)
+    assert set(s.bounds) == {"x3"}
+    np.testing.assert_allclose(s.bounds["x3"], scanned, rtol=1e-6)
+
+
+def test_bounds_hold_when_every_estimate_is_infinite():
+    X = np.array([[1.0], [2.0], [3.0], [3.0], [4.0]])
+    y = np.array([0, 0, 0, 1, 1])
+    s = rb.separation(X, y)
+
+    def below(slope):
+        free = optimize.minimize_scalar(
+            lambda a: np.logaddexp(0, np.where(y == 1, -1, 1) * (a + slope * X[:, 0])).sum(),
+            bracket=(-10 * slope, 0),
+            tol=1e-14,
+        )
+        return 2 * (free.fun - 2 * np.log(2)) - DROP  # two rows overlap, with p = 1/2
+
+    np.testing.assert_allclose(s.bounds["x1"], optimize.brentq(below, 0.01, 20), rtol=1e-6)
+
+
+def test_a_model_of_another_link_has_no_estimates_here():
+    rng, X = with_group_without_events(0)
+    y = (rng.random(len(X)) < 0.5).astype(int)
+    s = rb.separation(sm.Probit(y, sm.add_constant(X)))
+    with pytest.raises(ValueError, match="Probit"):
+        _ = s.estimates
+
+
+def test_offset_weights_and_trials_of_a_model_are_used():
+    rng = np.random.default_rng(8)
+    X = sm.add_constant(design(rng, 40, 2))
+    offset, yes = rng.normal(size=40), rng.integers(1, 5, 40)
+    counts = np.column_stack((yes, 6 - yes))
+    model = sm.GLM(counts, X, sm.families.Binomial(), offset=offset, freq_weights=1.0 + (yes > 2))
+    fit = model.fit(tol=1e-15)
+    s = rb.separation(model)
+    np.testing.assert_allclose(list(s.estimates.values()), fit.params, rtol=1e-8)
+    np.testing.assert_allclose(list(s.standard_errors.values()), fit.bse, rtol=1e-8)
+    count = sm.Poisson(yes, X, exposure=np.exp(offset))
+    np.testing.assert_allclose(
+        list(rb.separation(count).estimates.values()),
+        count.fit(disp=0, tol=1e-12).params,
+        rtol=1e-6,
+    )
+
+
+def test_sparse_dummies_give_the_estimates_of_the_dense_design():
+    from scipy import sparse
+
+    rng = np.random.default_rng(9)
+    levels = np.eye(12)[rng.integers(0, 12, 150)]
+    X = np.column_stack((design(rng, 150, 1), levels))
+    y = rng.poisson(2.0, 150) * (levels[:, 3] == 0)
+    dense = rb.separation(X, y, family="poisson", fit_intercept=False)
+    thin = rb.separation(sparse.csr_array(X), y, family="poisson", fit_intercept=False)
+    assert dense.coefficients["x5"] == -np.inf
+    names, estimates, errors = finite(dense)
+    assert len(names) == 12
+    np.testing.assert_allclose([thin.estimates[n] for n in names], estimates, rtol=1e-9)
+    np.testing.assert_allclose([thin.standard_errors[n] for n in names], errors, rtol=1e-9)
+    np.testing.assert_allclose(thin.bounds["x5"], dense.bounds["x5"], rtol=1e-7)
+
+
+def test_firth_hands_the_design_to_firthmodels():
+    firthmodels = pytest.importorskip("firthmodels")
+    rng, X = with_group_without_events(1)
+    y = ((rng.random(len(X)) < 0.5) & (X[:, 2] == 0)).astype(int)
+    fitted = rb.separation(X, y).firth(backend="numpy", gtol=1e-8)
+    theirs = firthmodels.FirthLogisticRegression(backend="numpy", gtol=1e-8).fit(X, y)
+    np.testing.assert_allclose(fitted.coef_, theirs.coef_)
+    assert fitted.intercept_ == pytest.approx(theirs.intercept_)
+
+
+def test_firth_of_shares_is_that_of_the_trials_written_out():
+    firthmodels = pytest.importorskip("firthmodels")
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    yes, trials = np.array([0, 1, 2, 4]), np.array([4, 4, 4, 4])
+    fitted = rb.separation(X, yes / trials, sample_weight=trials).firth(backend="numpy", gtol=1e-10)
+    rows = np.repeat(np.arange(4), 4)
+    y = np.concatenate([np.arange(t) < k for k, t in zip(yes, trials, strict=True)]).astype(int)
+    theirs = firthmodels.FirthLogisticRegression(backend="numpy", gtol=1e-10).fit(X[rows], y)
+    np.testing.assert_allclose(fitted.coef_, theirs.coef_, rtol=1e-8)
+
+
+def test_firth_of_a_cox_model():
+    firthmodels = pytest.importorskip("firthmodels")
+    rng = np.random.default_rng(4)
+    X = np.column_stack((design(rng, 60, 1), np.arange(60) < 15))
+    time, event = rng.exponential(size=60), (rng.random(60) < 0.7) & (np.arange(60) >= 15)
+    fitted = rb.separation(X, np.column_stack((time, event)), family="cox")
+    fitted = fitted.firth(backend="numpy")
+    theirs = firthmodels.FirthCoxPH(backend="numpy").fit(X, (event, time))
+    np.testing.assert_allclose(fitted.coef_, theirs.coef_, rtol=1e-8)
+
+
+def test_firth_is_refused_where_firthmodels_has_no_such_family():
+    s = rb.separation([[0.0], [1.0], [1.0]], [0, 3, 2], family="poisson")
+    with pytest.raises(ValueError, match="logistic and Cox"):
+        s.firth()
+
+
+def test_the_reduced_model_has_the_finite_estimates_and_no_separation():
+    rng, X = with_group_without_events(2)
+    y = ((rng.random(len(X)) < 0.5) & (X[:, 2] == 1)).astype(int)  # the intercept runs away, too
+    s = rb.separation(X, y)
+    assert s.coefficients == {"(intercept)": -np.inf, "x1": 0.0, "x2": 0.0, "x3": np.inf}
+    small = s.reduced()
+    assert small.names == ("(intercept)", "x1", "x2")
+    assert small.rows.tolist() == overlapping(s, len(X)).tolist()
+    fit = sm.Logit(small.y, small.X).fit(disp=0, tol=1e-14)
+    np.testing.assert_allclose(fit.params[1:], [s.estimates["x1"], s.estimates["x2"]], rtol=1e-8)
+    assert not rb.separation(small.X, small.y, fit_intercept=False)
+
+
+def test_nothing_is_fitted_before_it_is_asked_for():
+    rng, X = with_group_without_events(2)
+    s = rb.separation(X, rng.integers(0, 2, len(X)))
+    assert "fitted" not in s.limit.__dict__
+    before = s.limit.data.X
+    assert s.estimates
+    assert s.limit.data.X is before
+
+
+def test_advice_merges_no_level_silently():
+    import pandas as pd
+
+    rng = np.random.default_rng(3)
+    town, age = rng.choice(["a", "b", "c"], 90), np.round(rng.normal(size=90), 2)
+    y = (rng.random(90) < 0.5) & (town != "c")
+    told = str(rb.separation(pd.DataFrame({"age": age, "town": town}), y))
+    assert "levels of town" in told
+    drug = np.where(town == "c", "new", "old")
+    told = str(rb.separation(pd.DataFrame({"age": age, "drug": drug}), y))
+    assert "levels of" not in told
+
+
+def test_no_advice_to_keep_a_small_rest_of_the_rows():
+    X = np.arange(35.0)[:, None]
+    y = (X[:, 0] > 16).astype(int)
+    y[[16, 17]] = 1, 0
+    X[[16, 17]] = 16.0
+    s = rb.separation(X, y)
+    assert len(s.rows) == 33
+    assert "reduced" not in str(s)
+
+
+def test_endometrial_estimates_are_those_of_statsmodels_and_firthmodels(data):
+    pd = pytest.importorskip("pandas")
+    frame = pd.read_csv(data / "separation" / "endometrial.csv")
+    s = rb.separation(frame[["NV", "PI", "EH"]], frame["HG"])
+    assert s.estimates["NV"] == np.inf
+    rows = frame.drop(index=s.rows)
+    fit = sm.Logit(rows["HG"], sm.add_constant(rows[["PI", "EH"]])).fit(disp=0, tol=1e-14)
+    _, estimates, errors = finite(s)
+    np.testing.assert_allclose(estimates, fit.params, rtol=1e-8)
+    np.testing.assert_allclose(errors, fit.bse, rtol=1e-8)
+    exog = sm.add_constant(frame[["PI", "EH"]])
+    offset = s.bounds["NV"] * frame["NV"]
+    bound = sm.GLM(frame["HG"], exog, sm.families.Binomial(), offset=offset).fit(tol=1e-14)
+    assert 2 * (fit.llf - bound.llf) == pytest.approx(DROP, abs=1e-8)
+
+
+def test_lizards_as_grouped_counts_are_those_of_statsmodels(data):
+    pd = pytest.importorskip("pandas")
+    frame = pd.read_csv(data / "separation" / "lizards.csv")
+    trials = frame["grahami"] + frame["opalinus"]
+    factors = frame[["height", "diameter", "light", "time"]]
+    s = rb.separation(factors, frame["grahami"] / trials, sample_weight=trials)
+    assert s.kind == "none"
+    dummies = pd.get_dummies(factors, drop_first=True, dtype=float)
+    counts = frame[["grahami", "opalinus"]]
+    fit = sm.GLM(counts, sm.add_constant(dummies), sm.families.Binomial()).fit(tol=1e-14)
+    np.testing.assert_allclose(list(s.estimates.values()), fit.params, rtol=1e-8)
+    np.testing.assert_allclose(list(s.standard_errors.values()), fit.bse, rtol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:The design matrix is rank-deficient", "ignore:Perfect")
+@pytest.mark.parametrize("number", [1, 3, 5, 7, 9, 11, 13, 15, 17])
+def test_ppmlhdfe_files_have_the_estimates_of_their_overlapping_rows(data, number):
+    pd = pytest.importorskip("pandas")
+    frame = pd.read_csv(data / "separation" / f"ppml-{number:02}.csv")
+    names = [name for name in frame if name.startswith("x")]
+    effects = [name for name in frame if name.startswith("id")]
+    dummies = [pd.get_dummies(frame[name], prefix=name, dtype=float) for name in effects]
+    X = np.column_stack([np.ones(len(frame)), frame[names], *dummies])
+    s = rb.separation(X, frame["y"], family="poisson", fit_intercept=False)
+    rows = np.flatnonzero(frame["separated"] == 0)
+    assert overlapping(s, len(frame)).tolist() == rows.tolist()
+    fit = sm.GLM(frame["y"][rows], X[rows], sm.families.Poisson()).fit(tol=1e-13, maxiter=300)
+    for j, name in enumerate(s.names):
+        if s.coefficients[name] == 0:
+            np.testing.assert_allclose(s.estimates[name], fit.params.iloc[j], rtol=1e-6, atol=1e-8)
+            np.testing.assert_allclose(s.standard_errors[name], fit.bse.iloc[j], rtol=1e-5)
+
+
+def test_a_combination_of_two_regressors_leaves_the_others_as_published():
+    """Example 1 of Correia, Guimarães and Zylkin; the finite estimates as in R's glm."""
+    table = np.array(
+        [
+            [0, 0, 0, 2, 10], [0, 0, 0, 0, -2], [0, 0, 0, 0, 6], [0, 0, 0, 4, 5],
+            [0, 1, 0, 0, 3], [2, 0, 0, 0, 3], [2, 0, 0, 0, 4], [2, 0, 0, -2, 15],
+            [2, 0, 0, 0, -7], [4, 0, 0, -3, 15], [6, -3, -3, 0, 4], [6, 0, 0, 0, 4],
+        ]
+    )  # fmt: skip
+    s = rb.separation(table[:, 1:], table[:, 0], family="poisson")
+    assert s.rows.tolist() == [4]
+    _, estimates, _ = finite(s)
+    np.testing.assert_allclose(estimates, [0.59095, -0.47085, -0.03779], atol=5e-6)
+
+
+@pytest.mark.parametrize("family", ["multinomial", "ordinal", "cox", "conditional"])
+def test_bounds_of_every_family_lower_the_profile_of_a_slow_likelihood_by_the_quantile(family):
+    rng = np.random.default_rng(11)
+    tried = 0
+    while tried < 6:
+        n = int(rng.integers(7, 13))
+        X = rng.integers(-2, 3, (n, 2)).astype(float)
+        y, groups = rng.integers(0, 3, n), None
+        if family == "cox":
+            y = np.column_stack((rng.integers(1, 8, n), rng.integers(0, 2, n)))
+        if family == "conditional":
+            y, groups = np.arange(n) % 3 == 0, np.arange(n) // 6
+            y = y.astype(int)
+        s = rb.separation(X, y, family=family, groups=groups)
+        for name, bound in s.bounds.items():
+            assert drop(s, name, bound, (X, y, groups)) == pytest.approx(DROP, abs=1e-3)
+        tried += bool(s.bounds)
+
+
+def drop(s, name, bound, data):
+    """Return twice the log-likelihood that the best fit with this coefficient lacks."""
+    j, base = s.names.index(name), s.limit.fitted.estimates
+    others = np.arange(len(base)) != j
+    gamma = np.asarray(s.direction, dtype=float)
+
+    def loss(v):
+        b = np.full(len(base), bound)
+        b[others] = v
+        return -log_likelihood(s.family, *data, b)
+
+    best = np.inf
+    starts = [base + gamma * (bound - base[j]) / gamma[j], np.arange(len(base)) / 10 + bound]
+    for start in starts if others.any() else []:
+        for method in ("Nelder-Mead", "Powell"):
+            found = optimize.minimize(loss, start[others], method=method, options={"maxiter": 4000})
+            found = optimize.minimize(loss, found.x, method="BFGS")
+            best = min(best, found.fun)
+    best = best if others.any() else loss(np.empty(0))
+    return 2 * (s.limit.fitted.log_likelihood + best)
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+def test_models_of_survival_bring_their_ties(ties):
+    from statsmodels.duration.hazard_regression import PHReg
+
+    rng = np.random.default_rng(4)
+    X, time = design(rng, 60, 2), rng.integers(1, 9, 60).astype(float)
+    model = PHReg(time, X, (rng.random(60) < 0.7).astype(int), ties=ties)
+    s = rb.separation(model)
+    np.testing.assert_allclose(list(s.estimates.values()), model.fit(tol=1e-15).params, rtol=1e-7)
+
+
+def test_ordered_and_conditional_models_have_estimates():
+    from statsmodels.discrete.conditional_models import ConditionalLogit
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
+    rng = np.random.default_rng(5)
+    X, y = design(rng, 90, 2), rng.integers(0, 3, 90)
+    ordered = OrderedModel(y, X, distr="logit")
+    fit = ordered.fit(method="newton", disp=0, tol=1e-9)
+    slopes = list(rb.separation(ordered).estimates.values())[-2:]
+    np.testing.assert_allclose(slopes, fit.params[:2], rtol=1e-6)
+    with pytest.raises(ValueError, match="OrderedModel"):
+        _ = rb.separation(OrderedModel(y, X, distr="probit")).estimates
+    matched = ConditionalLogit(np.arange(90) % 3 == 0, X, groups=np.arange(90) // 6)
+    estimates = np.array(list(rb.separation(matched).estimates.values()))
+    np.testing.assert_allclose(matched.score(estimates), 0, atol=1e-9)
+
+
+def test_two_columns_of_counts_weight_the_estimates():
+    rng = np.random.default_rng(6)
+    X = design(rng, 30, 2)
+    counts = rng.integers(0, 6, (30, 2)) + np.array([1, 0])
+    s = rb.separation(X, counts)
+    fit = sm.GLM(counts, sm.add_constant(X), sm.families.Binomial()).fit(tol=1e-14)
+    np.testing.assert_allclose(list(s.estimates.values()), fit.params, rtol=1e-8)
+    np.testing.assert_allclose(list(s.standard_errors.values()), fit.bse, rtol=1e-8)

@@ -1,0 +1,189 @@
+"""The cheapest hitting set of conflicts is the fewest mistakes, whatever floats say; proved."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import strategies as its
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tried import times, tried
+
+import rosenblatt as rb
+from rosenblatt.algorithms.fewest import Gap, Search
+from rosenblatt.clock import NEVER, Deadline
+from rosenblatt.costs import Costs
+from rosenblatt.evidence import hittingset
+from rosenblatt.evidence.hittingset import (
+    DistinctRows,
+    HittingSetSearch,
+    narrow_by_hitting_sets,
+)
+from rosenblatt.evidence.proof import Proof
+from rosenblatt.evidence.separability import separability_of
+from rosenblatt.examples import Examples
+
+OVER = Deadline(-np.inf)
+
+
+def fewest_by_leaving_out(X, y, s=None, fit_intercept=True):
+    """The cheapest rows to leave out so that the rest is separable: all subsets, exactly."""
+    s = [1] * len(X) if s is None else s
+    rows = range(len(X))
+    subsets = itertools.chain.from_iterable(
+        itertools.combinations(rows, k) for k in range(len(X) + 1)
+    )
+    for gone in sorted(subsets, key=lambda gone: sum(s[n] for n in gone)):
+        left = [n for n in rows if n not in gone]
+        if not left or separable(X[left], y[left], fit_intercept):
+            return sum(s[n] for n in gone)
+    raise AssertionError("no rows are separable")
+
+
+def separable(X, y, fit_intercept):
+    examples = Examples.from_arrays(X, y, x0=float(fit_intercept), one_class=True)
+    return bool(separability_of(examples, widest=False))
+
+
+def gap_of(X, y, s=None, x0=1.0):
+    examples = Examples.from_arrays(X, y, x0=x0, one_class=True)
+    if s is not None:
+        examples = examples.weighted(s)
+    return Gap(examples, Search(60.0, 1, np.random.default_rng(0)))
+
+
+def solved(X, y, s=None, x0=1.0):
+    """The gap after hitting sets alone: closed, and its proof holds, written and read again."""
+    gap = gap_of(X, y, s, x0)
+    narrow_by_hitting_sets(gap, NEVER)
+    assert gap.closed
+    if gap.bound > 0:
+        proof = Proof.from_json(gap.proof().to_json())
+        assert proof.check(X, y, s)
+        claimed = Fraction(proof.claim.split()[5 if s is not None else 2])
+        assert claimed == gap.costs.plain(gap.bound)
+    return gap
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("seed", range(6))
+def test_hitting_sets_find_what_brute_force_finds(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(times(25)):
+        n, d = int(rng.integers(2, 9)), int(rng.integers(1, 4))
+        X = (
+            rng.integers(-1, 3, (n, d)).astype(float)
+            if rng.random() < 0.7
+            else rng.normal(size=(n, d))
+        )
+        X, y = X[rng.integers(0, n, n)], rng.integers(0, 2, n)
+        x0 = float(rng.random() < 0.7)
+        gap = solved(X, y, x0=x0)
+        assert gap.bound == fewest_by_leaving_out(X, y, fit_intercept=bool(x0))
+        tried("fewest mistakes by hitting sets, beside brute force")
+
+
+@pytest.mark.slow_without_jit
+@given(its.labelled(min_rows=4, max_rows=6, max_columns=2), st.data())
+@settings(max_examples=times(25))
+def test_weights_are_what_mistakes_cost(xy, data):
+    X, y = xy
+    s = data.draw(st.lists(its.unlike_weights, min_size=len(X), max_size=len(X)))
+    gap = solved(X, y, s)
+    fewest = fewest_by_leaving_out(X, y, [Fraction(v) for v in s])
+    assert gap.costs.plain(gap.bound) == fewest
+
+
+@pytest.mark.slow_without_jit
+@given(its.labelled(min_rows=5, max_rows=9, max_columns=2))
+@settings(max_examples=times(25))
+def test_thirds_of_a_weight_are_solved_as_fractions(xy):
+    """Weights that floats cannot add: the last leaf closes only if nothing is rounded."""
+    X, y = xy
+    s = [0.1 + n / 3 for n in range(len(X))]
+    gap = solved(X, y, s)
+    assert gap.costs.plain(gap.bound) == fewest_by_leaving_out(X, y, [Fraction(v) for v in s])
+
+
+def test_rows_that_are_equal_are_one_row_and_cost_their_sum():
+    X = np.array([[0.0], [1.0], [2.0], [0.0], [1.0], [-0.0], [2.0]])
+    y = np.array([0, 1, 0, 0, 1, 0, 0])
+    distinct = DistinctRows.of(Examples.from_arrays(X, y))
+    assert distinct.groups == ((0, 3, 5), (1, 4), (2, 6))
+    assert distinct.costs == [3, 2, 2]
+    gap = solved(X, y)
+    assert gap.bound == 2
+    assert gap.proof().duplicates == distinct.groups
+
+
+def test_opposite_rows_and_rows_of_zeros_are_conflicts():
+    X = np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 0.0], [3.0, 1.0]])
+    distinct = DistinctRows.of(Examples.from_arrays(X, [0, 1, 1, 0], x0=0.0))
+    assert sorted(distinct.find_opposites()) == [(0, 1), (2,)]
+
+
+def test_dense_and_sparse_rows_have_the_same_distinct_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (40, 4)).astype(float), rng.integers(0, 2, 40)
+    dense, sparse = (DistinctRows.of(Examples.from_arrays(A, y)) for A in (X, sp.csr_array(X)))
+    assert (dense.groups, dense.costs) == (sparse.groups, sparse.costs)
+    assert list(dense.find_opposites()) == list(sparse.find_opposites())
+
+
+@pytest.mark.slow_without_jit
+def test_a_set_that_floats_take_for_a_conflict_is_refused(monkeypatch):
+    """The finder invents conflicts: the optimum is found all the same, and proved."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(14, 2)), rng.integers(0, 2, 14)
+    found = hittingset.Finder.search
+
+    def invented(finder, costs):
+        answer = found(finder, costs)
+        answer.sets[:0] = [tuple(sorted(rng.choice(14, 4, replace=False).tolist()))]
+        return answer
+
+    monkeypatch.setattr(hittingset.Finder, "search", invented)
+    assert solved(X, y).bound == rb.fewest_mistakes(X, y).mistakes
+
+
+@pytest.mark.slow_without_jit
+def test_hitting_sets_need_no_finder(monkeypatch):
+    """Where floats cannot hold the rows, conflicts are sought exactly."""
+    X = np.array([[1.7e308], [-1.7e308], [1.0e308], [-1.5e308], [1.6e308]])
+    y = np.array([0, 1, 1, 0, 0])
+    assert not HittingSetSearch(gap_of(X, y)).finder.able
+    assert solved(X, y).bound == fewest_by_leaving_out(X, y)
+
+
+@pytest.mark.slow_without_jit
+def test_whenever_it_stops_the_bound_is_true_and_proved():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 4))
+    y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
+    bounds = []
+    for nodes in (0, 1, 2, 5, np.inf):
+        gap = gap_of(X, y)
+        narrow_by_hitting_sets(gap, NEVER, nodes)
+        bounds.append(gap.bound)
+        assert gap.bound <= gap.cost
+        if gap.bound:
+            assert gap.proof().check(X, y)
+    assert bounds == sorted(bounds)
+    assert gap.closed
+
+
+def test_no_time_gives_no_bound_and_no_trouble():
+    rng = np.random.default_rng(0)
+    gap = gap_of(rng.normal(size=(50, 3)), rng.integers(0, 2, 50))
+    narrow_by_hitting_sets(gap, OVER)
+    assert gap.bound == 0
+
+
+def test_a_sum_of_weights_too_large_for_floats_is_bounded():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1])
+    s = [1e308, 1e308, 1e308, 1e-300]
+    gap = solved(X, y, s)
+    assert gap.costs.plain(gap.bound) == min(Fraction(1e308), Fraction(1e308))
+    assert gap.costs.number(gap.bound) == Costs.of(gap.examples).number(gap.cost)
