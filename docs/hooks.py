@@ -1,9 +1,9 @@
-"""What MkDocs does for the manual: show source as it is, and refuse anything fetched.
+"""MkDocs hooks: insert source code and help texts, and refuse resources from other sites.
 
-`<!-- source: rosenblatt.kernels.pla -->` in a page becomes the source of that name, so that
-what the manual shows cannot go stale; `<!-- script: examples/credit.py -->` becomes that file, and
-`<!-- help: learn -->` what that verb says with --help. `<!-- page: data=xor&proof=1 -->` becomes
-the page itself, at that moment: one file lies beside the manual, and every frame opens it.
+`<!-- source: rosenblatt.kernels.pla -->` in a page is replaced by the source of that name, so
+that the manual is always up to date; `<!-- script: examples/credit.py -->` by that file;
+`<!-- help: learn -->` by the help of that command; and `<!-- page: data=xor&proof=1 -->` by a frame
+with the interactive page in that state.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HELP = re.compile(r"<!-- help: (\w+) -->")
 SCRIPT = re.compile(r"<!-- script: ([\w./]+) -->")
 PAGE = re.compile(r"<!-- page: (\S+) -->")
 SOURCE = re.compile(r"<!-- source: ([\w.]+) -->")
-# Scripts, styles, fonts and pictures from elsewhere; plain links are the reader's choice.
+# Scripts, styles, fonts and images from other sites; plain links are allowed.
 FETCHED = re.compile(
     r"<(?:script|img|iframe|source)\b[^>]*?src=[\"']?(?:https?:)?//"
     r"|<link\b(?=[^>]*rel=[\"']?(?:stylesheet|preload|preconnect|icon))[^>]*?href=[\"']?(?:https?:)?//"
@@ -35,33 +35,33 @@ FETCHED = re.compile(
 
 
 def source_of(name: str) -> str:
-    """The source of a function or class, as a block with the file's name for a title."""
+    """Return the source of a function or class as a code block titled with its file."""
     module, _, attribute = name.rpartition(".")
     source = inspect.getsource(getattr(importlib.import_module(module), attribute)).rstrip()
     return f'```python title="src/{module.replace(".", "/")}.py"\n{source}\n```'
 
 
 def script(path: str) -> str:
-    """A script of ours, whole."""
+    """Return a script as a code block."""
     text = (ROOT / path).read_text(encoding="utf-8").rstrip()
     return f'```python title="{path}"\n{text}\n```'
 
 
-def help_of(verb: str) -> str:
-    """What a verb says of itself."""
-    command = getattr(importlib.import_module(f"rosenblatt.cli.{verb}"), verb)
-    with click.Context(command, info_name=f"rosenblatt {verb}", max_content_width=90) as context:
-        return f"## {verb}\n\n```text\n{command.get_help(context)}\n```"
+def help_of(name: str) -> str:
+    """Return the help of a command as a section."""
+    command = getattr(importlib.import_module(f"rosenblatt.cli.{name}"), name)
+    with click.Context(command, info_name=f"rosenblatt {name}", max_content_width=90) as context:
+        return f"## {name}\n\n```text\n{command.get_help(context)}\n```"
 
 
 def frame(state: str, depth: int) -> str:
-    """The page at a moment, in a frame."""
+    """Return a frame with the page in a given state."""
     src = f"{'../' * depth}page.html#{escape(state)}"
     return f'<iframe class="player" src="{src}" title="The page" loading="lazy"></iframe>'
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Put sources, scripts, the help of verbs and the page in their places."""
+    """Replace the placeholders for sources, scripts, help texts and the page."""
     depth = page.file.src_uri.count("/")
     markdown = PAGE.sub(lambda found: frame(found[1], depth), markdown)
     markdown = SCRIPT.sub(lambda found: script(found[1]), markdown)
@@ -70,10 +70,10 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_post_build(config: Any, **_: Any) -> None:
-    """Add the page; refuse a site that would fetch anything: it must open without a network."""
+    """Add the page to the site; raise an error if any file loads resources from other sites."""
     Path(config["site_dir"], "page.html").write_text(page_html(), encoding="utf-8")
     for path in sorted(Path(config["site_dir"]).rglob("*")):
         if path.suffix in (".html", ".css"):
             found = FETCHED.search(path.read_text(encoding="utf-8"))
             if found:
-                raise PluginError(f"{path} would fetch something from elsewhere: {found[0]}")
+                raise PluginError(f"{path} loads a resource from another site: {found[0]}")

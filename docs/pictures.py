@@ -96,7 +96,7 @@ def draw_hull(ax: Any, X: Any, y: Any) -> None:
             f"ρ = {found.margin:.2f}", nearest / 2, xytext=(8, -4), textcoords="offset points"
         )
     else:
-        part = found.blocking[0]
+        part = found.conflicts[0]
         share = np.array(part.multipliers) / sum(part.multipliers)
         for row, part_of in zip(part.rows, share, strict=True):
             ax.plot(*np.vstack(((0, 0), Z[row])).T, color=GREY, linewidth=1, linestyle=":")
