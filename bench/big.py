@@ -51,15 +51,15 @@ def one_pass(quick: bool) -> Iterator[Line]:
     from rosenblatt.algorithms.pla import Walk
     from rosenblatt.read import Layout, Source
     from rosenblatt.read.data import read_in_passes
-    from rosenblatt.read.plan import Wishes
+    from rosenblatt.read.plan import ColumnOptions
 
     n = 2_000_000 if quick else 32_000_000
     with parquet(n) as path:
-        data = read_in_passes(Source.find(str(path)), Layout(), Wishes(target="label"))
+        data = read_in_passes(Source.find(str(path)), Layout(), ColumnOptions(target="label"))
 
         def ours() -> Any:
             walk = Walk(data.blocks, Rule(), Budget(1))
-            walk.cycle()
+            walk.run_epochs()
             return walk
 
         def reading(**options: Any) -> int:

@@ -72,12 +72,12 @@ class Rounds:
     def __init__(self, client: Any, n: int, d: int = 30, shards: int = SHARDS) -> None:
         from rosenblatt.algorithms.pla import Budget, Rule
         from rosenblatt.dask import mixing
-        from rosenblatt.dask.partitions import Collection, Partitions
+        from rosenblatt.dask.partitions import Partitions
 
         self.mixing = mixing
         self.X, self.y = examples(client, n, d, shards)
         self.partitions = Partitions(client, 300.0)
-        self.partitions.load(Collection(self.X, self.y), 1.0)
+        self.partitions.load(self.X, self.y, 1.0)
         self.plan = mixing.Plan(Rule(), Budget())
         self.state, _ = mixing.run_round(self.partitions, self.plan, mixing.State(np.zeros(d + 1)))
 

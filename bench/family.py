@@ -15,8 +15,7 @@ import rosenblatt as rb
 from bench.line import Line
 from bench.measure import Times, at_most, faster, figure
 from bench.pla import CYCLES, ROUNDS, SAME_CYCLES, interleaved, side_by_side
-from rosenblatt.blocks import AgainstRivals, take
-from rosenblatt.examples import JointExamples
+from rosenblatt.examples import JointExamples, KeslerRows
 
 HELD_OUT = 10_000
 PATIENCE = 300.0  # seconds for a linear program
@@ -87,8 +86,8 @@ def verdict(quick: bool) -> Iterator[Line]:
     ours = Times((time.perf_counter() - begin,))
     assert found.proof is not None
     assert found.proof.check(X, y)
-    rows = AgainstRivals(JointExamples.from_arrays(X, y))
-    Z = take(rows, range(4 * len(y))).examples.X
+    rows = KeslerRows(JointExamples.from_arrays(X, y))
+    Z = rows.take(range(4 * len(y))).examples.X
     begin = time.perf_counter()
     done = linprog(
         np.zeros(Z.shape[1]), A_ub=-Z, b_ub=-np.ones(Z.shape[0]), bounds=(None, None),

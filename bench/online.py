@@ -100,7 +100,7 @@ def blocks(quick: bool) -> Iterator[Line]:
     assert np.array_equal(sklearn().coef_[0], learnt(X[:fewer], y[:fewer]))
     times = interleaved({"ours": ours, "river": river, "sklearn": sklearn}, 5)
     mine = times["ours"].scaled(1 / len(X))
-    note = f"cosine to River's weights above 0.99; {1e-6 / mine.median:.1f} million rows a second"
+    note = f"cosine to River's weights above 0.99; {1e-6 / mine.median:.1f} million rows per second"
     yield faster("online.block-river", times["river"].scaled(1 / few), mine, note)
     note = "the same weights, compared bit for bit"
     yield faster("online.block-sklearn", times["sklearn"].scaled(1 / fewer), mine, note)
@@ -199,7 +199,7 @@ def files(quick: bool) -> Iterator[Line]:
     rates = {kind: f"{1e-3 / t.median:,.0f}" for kind, t in each.items()}
     for kind in ("csv", "parquet"):
         note = (
-            f"{rates[kind]} thousand rows a second, VW {rates['vw']}; VW's steps are another "
+            f"{rates[kind]} thousand rows per second, VW {rates['vw']}; VW's steps are another "
             f"algorithm's: {shares[0]:.3f} of the rows predicted rightly, VW {shares[1]:.3f}"
         )
         yield faster(f"online.{kind}-vw", each["vw"], each[kind], note)

@@ -125,7 +125,7 @@ def flat_pass(X: Any, y: Any, W: Any, need: Any) -> Any:
     # The most rows first, two by two as the products take them, and so few that they stay near.
     order = np.argsort(-need, kind="stable").reshape(-1, 2)
     shares = [some.ravel() for some in np.array_split(order, len(W) // sieving.BATCH)]
-    parts = [(packed.tiles, batch.units[some], need[some], batch.slack) for some in shares]
+    parts = [(packed.tiles, batch.units[some], need[some], batch.error) for some in shares]
     kernel = engine.Kernel(products, sieving.bind)
 
     def take(some: slice) -> None:

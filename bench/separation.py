@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import linprog
 
 import rosenblatt as rb
@@ -34,6 +35,75 @@ seconds = time.perf_counter() - begin
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 print(json.dumps([seconds, peak, s.kind, len(s.rows)]))
 """
+
+
+GRAVITY = """
+import json, resource, time
+import rosenblatt as rb
+from bench.separation import gravity
+X, y, _ = gravity({countries}, {years})
+rb.separation(*gravity(12, 6)[:2], family="poisson", fit_intercept=False)
+begin = time.perf_counter()
+s = rb.separation(X, y, family="poisson", fit_intercept=False)
+s.proof.check(X, y)
+seconds = time.perf_counter() - begin
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+print(json.dumps([seconds, peak, len(s.rows), *X.shape]))
+"""
+
+PYFIXEST = """
+import json, time, warnings
+import pyfixest
+from bench.separation import gravity
+warnings.simplefilter("ignore")
+formula = "y ~ x1 + x2 | exporter_year + importer_year + pair"
+how = {{"separation_check": ["fe", "ir"]}}
+pyfixest.fepois(formula, gravity(12, 6)[2], **how)
+frame = gravity({countries}, {years})[2]
+begin = time.perf_counter()
+fit = pyfixest.fepois(formula, frame, **how)
+print(json.dumps([time.perf_counter() - begin, len(frame) - int(fit._N)]))
+"""
+
+
+def gravity(countries: int, years: int) -> tuple[Any, Any, Any]:
+    """Flows between countries: CSR design, Poisson counts, and the same as a frame of effects."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    i, j, t = (a.ravel() for a in np.indices((countries, countries, years)))
+    i, j, t = (a[i != j] for a in (i, j, t))
+    n, size = len(i), countries * years
+    pair = np.unique(i * countries + j, return_inverse=True)[1]
+    x = rng.normal(size=(n, 2))
+    score = x @ [0.3, -0.2] + 1.5 * rng.normal(size=pair.max() + 1)[pair] - 0.5
+    score += 0.5 * rng.normal(size=size)[i * years + t] + 0.5 * rng.normal(size=size)[j * years + t]
+    effects = {"exporter_year": i * years + t, "importer_year": j * years + t, "pair": pair}
+    columns = np.column_stack(list(effects.values())) + np.array([0, size, 2 * size])
+    ends = np.arange(0, 3 * n + 1, 3)
+    dummies = sparse.csr_array((np.ones(3 * n), columns.ravel(), ends))
+    X = sparse.hstack([sparse.csr_array(x), dummies], format="csr")
+    y = rng.poisson(np.exp(score))
+    return X, y, pd.DataFrame({"y": y, "x1": x[:, 0], "x2": x[:, 1], **effects})
+
+
+def one_program(X: Any, y: Any, family: str) -> int:
+    """Count the rows that HiGHS separates: max Σ t with t ≤ Z γ and 0 ≤ t ≤ 1, no proof."""
+    sign = np.where(y > 0, 1.0, -1.0)
+    pinned = (y > 0) if family == "poisson" else np.zeros(len(y), dtype=bool)
+    Z = (sparse.diags_array(sign) @ X).tocsr()
+    free, (n, d) = Z[~pinned], (int((~pinned).sum()), X.shape[1])
+    zeros = sparse.csr_array((int(pinned.sum()), n))
+    found = linprog(
+        np.repeat([0.0, -1.0], [d, n]),
+        A_ub=sparse.hstack([-free, sparse.eye_array(n)], format="csr"),
+        b_ub=np.zeros(n),
+        A_eq=sparse.hstack([Z[pinned], zeros], format="csr") if pinned.any() else None,
+        b_eq=np.zeros(int(pinned.sum())) if pinned.any() else None,
+        bounds=np.repeat([[-np.inf, np.inf], [0.0, 1.0]], [d, n], axis=0),
+        method="highs",
+    )
+    return int((found.x[d:] > 0.5).sum())
 
 
 def quasi(n: int, d: int) -> tuple[Any, Any]:
@@ -81,6 +151,49 @@ def large(quick: bool) -> Iterator[Line]:
     assert detect(X, y).separation
     times = rounds({"peer": lambda: detect(X, y), "ours": lambda: proved(X, y)}, 3)
     yield faster("separation.firthmodels-10000x50", times["peer"], times["ours"], "without a proof")
+
+
+def panels(quick: bool) -> Iterator[Line]:
+    """Gravity panels with three effects: seconds with proof and check, beside one program."""
+    for countries, years, size in ((12, 6, "792x278"), (30, 10, "8700x1472")):
+        X, counts, _ = gravity(*((6, 3) if quick else (countries, years)))
+        for family in ("poisson", "binomial"):
+            y = counts if family == "poisson" else (counts > 0).astype(int)
+
+            def ours(X: Any = X, y: Any = y, family: str = family) -> rb.Separation:
+                s = rb.separation(X, y, family=family, fit_intercept=False)
+                s.proof.check(X, y)
+                return s
+
+            def highs(X: Any = X, y: Any = y, family: str = family) -> int:
+                return one_program(X, y, family)
+
+            rows = len(ours().rows)
+            assert rows == highs()
+            times = rounds({"peer": highs, "ours": ours}, 3)
+            note = f"{rows:,} rows separated; HiGHS takes {times['peer'].median:.2f} s"
+            yield figure(
+                f"separation.gravity-{size}-{family}",
+                times["ours"].median,
+                times["ours"].seconds,
+                note,
+                **times,
+            )
+
+
+def million(quick: bool) -> Iterator[Line]:
+    """A gravity panel of a million rows, beside pyfixest's fit with its check."""
+    size = {"countries": 12, "years": 6} if quick else {"countries": 300, "years": 12}
+    peer("pyfixest", "pyfixest")
+    theirs, removed = in_new_process(PYFIXEST.format(**size))
+    seconds, peak, rows, n, d = in_new_process(GRAVITY.format(**size))
+    note = (
+        f"{n:,} × {d:,}, {rows:,} rows separated; pyfixest's fit and check take {theirs:.1f} s "
+        f"and remove {removed:,} rows"
+    )
+    took = {"ours": Times((seconds,)), "peer": Times((theirs,))}
+    yield figure("separation.gravity-million", seconds, note=note, **took)
+    yield figure("separation.gravity-memory", peak)
 
 
 def crossed(quick: bool) -> Iterator[Line]:
@@ -153,6 +266,8 @@ def _differs(said: list[int], true: list[int | None]) -> bool:
 
 WORKS = {
     large: ("separation.10000x50-quasi", "separation.firthmodels"),
+    panels: ("separation.gravity-792x278", "separation.gravity-8700x1472"),
+    million: ("separation.gravity-million", "separation.gravity-memory"),
     crossed: ("separation.crossed",),
     wrong: ("separation.zoo",),
 }
