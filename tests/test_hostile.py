@@ -127,17 +127,17 @@ def test_a_name_twice_is_found_in_one_look():
         {"x0": "0x" + "f" * 100_000},
         {"weights": ["0x" + "z" * 100_000]},
         {"weights": [10**400]},
-        {"parts": [{"rows": [10**400], "multipliers": ["0x1"], "rest": "0x0"}]},
-        {"parts": {"rows": []}},
+        {"conflicts": [{"rows": [10**400], "multipliers": ["0x1"], "rest": "0x0"}]},
+        {"conflicts": {"rows": []}},
         {"claim": ["separable"] * 1000},
         {"data": None},
     ],
 )
 def test_a_proof_of_absurd_numbers_is_refused_in_one_sentence(change):
     content = json.loads(rb.separability([[0.0], [1.0]], [0, 1]).proof.to_json())
-    del content["seal"]
+    del content["checksum"]
     content |= change
-    content["seal"] = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    content["checksum"] = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     with pytest.raises(rb.ProofError) as refused:
         rb.Proof.from_json(json.dumps(content)).check([[0.0], [1.0]], [0, 1])
     assert "\n" not in str(refused.value)

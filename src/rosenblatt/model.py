@@ -43,7 +43,7 @@ from rosenblatt.tables import column_names, default_names
 from rosenblatt.text import join_words, quote_column, render_card
 
 FORMAT = 1
-PROOF_FORMAT, SEPARATION_FORMAT = 2, 1
+PROOF_FORMAT, SEPARATION_FORMAT = 3, 2
 MARK = b'{\n "rosenblatt": "model",'  # how a model file begins
 
 
@@ -466,15 +466,15 @@ def plan_and_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | Sep
     if kind not in ("proof", "separation") and (what := strictjson.describe_file(value)):
         raise DataError(f"{path} is {what}.")
     if "rosenblatt" in value:
-        if kind == "proof" and value.get("format") == 1:
+        if kind == "proof" and value.get("format") in (1, 2):
             raise DataError(
-                f"{path} has an older format, whose checksum does not cover the columns. "
+                f"{path} has an older format. "
                 "Create it again with rosenblatt separable, or rosenblatt.separability in Python."
             )
         parts = ColumnParts(path, "separation" if kind == "separation" else "proof")
         parts.of_format(value, SEPARATION_FORMAT if kind == "separation" else PROOF_FORMAT)
         parts.kind = "proof"
-        if value.get("seal") != strictjson.compute_checksum(value):
+        if value.get("checksum") != strictjson.compute_checksum(value):
             raise DataError(
                 f"{path} is not a proof: its checksum does not match, so it was changed."
             )

@@ -1,7 +1,7 @@
 """Reading untrusted JSON in bounded memory; anything else raises an error of one sentence.
 
 Nesting depth and number of values are counted in the bytes before any object is built. The
-checksum of a file, under the key "seal", is the SHA-256 of all its other values.
+checksum of a file, under the key "checksum", is the SHA-256 of all its other values.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def _reject_constant(text: str) -> NoReturn:
 
 def compute_checksum(value: dict[str, Any]) -> str:
     """Return the SHA-256 of an object without its checksum, whatever its formatting."""
-    content = {key: part for key, part in value.items() if key != "seal"}
+    content = {key: part for key, part in value.items() if key != "checksum"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -221,7 +221,7 @@ def dump_with_checksum(
     value: dict[str, Any], ensure_ascii: bool = True, indent: int | None = 1
 ) -> str:
     """Return the JSON text of an object with its checksum."""
-    value = {**value, "seal": compute_checksum(value)}
+    value = {**value, "checksum": compute_checksum(value)}
     return json.dumps(value, indent=indent, ensure_ascii=ensure_ascii, allow_nan=False)
 
 

@@ -171,7 +171,7 @@ def test_no_changed_file_is_verified(told, trial, how, sealed_again):
     path = proof_of(told, trial)
     value = spoil(json.loads(path.read_text()), how)
     if sealed_again:
-        value["seal"] = compute_checksum(value)
+        value["checksum"] = compute_checksum(value)
     path.write_text(json.dumps(value))
     assert told("verify", path, trial)[0] in (1, 65)
 
@@ -302,7 +302,7 @@ def test_a_formula_in_a_proof_runs_no_code(told, tmp_path):
     path = tmp_path / "p.json"
     value = json.loads(path.read_text())
     value["content"]["formula"] = "flow ~ I(open('made', 'w').write('x'))"
-    value.pop("seal")
+    value.pop("checksum")
     path.write_text(strictjson.dump_with_checksum(value))
     code = told("verify", "p.json", "trade.csv")[0]
     assert code in (1, 64, 65)

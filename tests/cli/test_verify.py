@@ -174,7 +174,7 @@ def test_no_forged_plan_verifies_what_is_not_true_as_described(seed, tmp_path, c
     tried("forged plans of columns", count)
 
 
-def test_a_change_without_a_new_seal_is_refused(tmp_path, capfd):
+def test_a_change_without_a_new_checksum_is_refused(tmp_path, capfd):
     rows = table_of(0)
     path, proof = tmp_path / "d.csv", tmp_path / "p.json"
     write(path, rows)
@@ -195,8 +195,8 @@ def test_a_change_without_a_new_seal_is_refused(tmp_path, capfd):
         lambda v: v["proof"].update(claim="inseparable"),
         lambda v: v.update({"made by": "somebody else"}),
         lambda v: v.update(more="words"),
-        lambda v: v.pop("seal"),
-        lambda v: v.update(seal=v["proof"]["seal"]),
+        lambda v: v.pop("checksum"),
+        lambda v: v.update(checksum=v["proof"]["checksum"]),
     ]
     capfd.readouterr()
     for change in changes:
@@ -354,7 +354,7 @@ def test_an_older_file_and_another_target_are_refused_with_what_to_do(tmp_path, 
     assert 'the labels in column "y"' in capfd.readouterr().err
     value = json.loads(proof.read_text())
     value["format"] = 1
-    value["seal"] = compute_checksum(value)
+    value["checksum"] = compute_checksum(value)
     proof.write_text(json.dumps(value))
     assert run(["verify", str(proof), str(path)]) == 65
     assert "rosenblatt separable" in capfd.readouterr().err

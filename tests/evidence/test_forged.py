@@ -191,9 +191,9 @@ def test_a_file_with_numbers_of_another_kind_is_refused():
         with pytest.raises(rb.ProofError):
             Proof.from_json(json.dumps({**content, **change}))
     for change in ({"rows": [0, 1.0, 2]}, {"rows": [0, True, 2]}, {"rest": 0}, {"rest": "inf"}):
-        parts = [{**content["parts"][0], **change}]
+        parts = [{**content["conflicts"][0], **change}]
         with pytest.raises(rb.ProofError):
-            Proof.from_json(json.dumps({**content, "parts": parts}))
+            Proof.from_json(json.dumps({**content, "conflicts": parts}))
 
 
 HUGE_VALUES = ("0x" + "f" * 2_000_000, 1 << 100_000, [1.5] * 500_000)

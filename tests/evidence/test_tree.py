@@ -414,16 +414,13 @@ def test_a_tree_may_be_deeper_than_python_goes():
     refused(replace(proof, tree=Tree(tuple(nodes[:-1]), tree.weightings)), "missing", *about)
 
 
-def test_files_of_old_are_read_and_checked_as_before():
-    """As version 0.1 wrote it."""
-    disjoint = Proof.of_mistakes(EXAMPLES, 1, PARTS[:1])
-    content = json.loads(disjoint.to_json())
-    assert list(content) == ["format", "claim", "data", "x0", "weights", "parts", "seal"]
-    assert content["format"] == "rosenblatt proof 1"
-    assert json.loads(proof_of(ASKED).to_json())["format"] == "rosenblatt proof 2"
-    refused(disjoint, "about other data", X[::-1], Y)
-    with pytest.raises(rb.ProofError, match="reads rosenblatt proof 1 and rosenblatt proof 2"):
-        Proof.from_json(json.dumps({**content, "format": "rosenblatt proof 3"}))
+def test_older_formats_are_refused_by_name():
+    """As version 0.1 wrote them."""
+    content = json.loads(Proof.of_mistakes(EXAMPLES, 1, PARTS[:1]).to_json())
+    assert list(content) == ["format", "claim", "data", "x0", "weights", "conflicts", "checksum"]
+    older = {"format": "rosenblatt proof 1", "claim": "inseparable", "parts": [], "seal": "0"}
+    with pytest.raises(rb.ProofError, match=r"format is 'rosenblatt proof 1'; .* Create the proof"):
+        Proof.from_json(json.dumps(older))
 
 
 MALFORMED = (
@@ -436,15 +433,15 @@ MALFORMED = (
     {"tree": {"nodes": [-1], "weightings": [{"over": "1", "sets": [0], "shares": [1]}]}},
     {"tree": {"nodes": [-1], "weightings": {"over": 1}}},
     {"tree": {"nodes": [-1], "weightings": [], "more": 1}},
-    {"alike": 3},
-    {"alike": [3]},
-    {"alike": [[0, "1"]]},
-    {"alike": {"0": 1}},
-    {"alike": []},
-    {"prices": 7},
-    {"prices": ""},
-    {"walk": True},
-    {"walk": ["cells"]},
+    {"duplicates": 3},
+    {"duplicates": [3]},
+    {"duplicates": [[0, "1"]]},
+    {"duplicates": {"0": 1}},
+    {"duplicates": []},
+    {"sample_weight_digest": 7},
+    {"sample_weight_digest": ""},
+    {"enumeration": True},
+    {"enumeration": ["cells"]},
     {"tree": None},
     {"format": "rosenblatt proof 1"},
     {"format": ["rosenblatt proof 2"]},
@@ -453,9 +450,9 @@ MALFORMED = (
 
 
 @pytest.mark.parametrize("change", MALFORMED, ids=map(str, MALFORMED))
-def test_a_malformed_file_gets_one_sentence_even_under_its_seal(change):
+def test_a_malformed_file_gets_one_sentence_even_under_its_checksum(change):
     content = {**json.loads(proof_of(ASKED).to_json()), **change}
-    content["seal"] = compute_checksum(content)
+    content["checksum"] = compute_checksum(content)
     with pytest.raises(rb.ProofError) as error:
         Proof.from_json(json.dumps(content))
     assert str(error.value).endswith(".")

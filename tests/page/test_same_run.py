@@ -169,16 +169,16 @@ def same_verdict(found, examples):
 
 
 def corrupted(rng, text):
-    """The text with one of its numbers or words changed, under its old seal and under a new one."""
+    """The text with a number or a word changed, under its old checksum and a new one."""
     content = json.loads(text)
-    del content["seal"]
-    place, key = content, str(rng.choice(["claim", "data", "x0", "weights", "parts"]))
-    if key == "parts" and content["parts"]:
-        place = content["parts"][int(rng.integers(len(content["parts"])))]
+    del content["checksum"]
+    place, key = content, str(rng.choice(["claim", "data", "x0", "weights", "conflicts"]))
+    if key == "conflicts" and content["conflicts"]:
+        place = content["conflicts"][int(rng.integers(len(content["conflicts"])))]
         key = str(rng.choice(["rows", "multipliers", "rest"]))
     place[key] = changed(rng, key, place[key])
     return [
-        json.dumps({**content, "seal": json.loads(text)["seal"]}),
+        json.dumps({**content, "checksum": json.loads(text)["checksum"]}),
         strictjson.dump_with_checksum(content),
     ]
 

@@ -1,7 +1,7 @@
 """Two checkers of proofs, one in Python and one in JavaScript, which share no line, agree.
 
 On trees over blocking sets, rows that are alike, sample weights, more than two labels and data
-without x0; as they are, and with a number, a word or a list changed under a seal that fits.
+without x0; as they are, and with a number, a word or a list changed under a checksum that matches.
 """
 
 import copy
@@ -62,7 +62,7 @@ KINDS = {
 
 
 def corrupted(rng, content):
-    """The text of a proof in which one value was changed, under a seal that fits."""
+    """The text of a proof in which one value was changed, under a checksum that matches."""
     content = copy.deepcopy(content)
     holder, key = content, None
     while key is None or (isinstance(holder[key], dict | list) and holder[key] and go(rng)):
@@ -109,7 +109,7 @@ def test_proofs_and_corrupted_ones_are_judged_alike(page, kind):
     for _ in range(6):
         proof, X, y, weight = KINDS[kind](rng)
         content = json.loads(proof.to_json())
-        del content["seal"]
+        del content["checksum"]
         texts = [proof.to_json(), json.dumps(json.loads(proof.to_json()), indent=3)]
         texts += [corrupted(rng, content) for _ in range(40)]
         given = [texts, X.tolist(), y.tolist(), weight if weight is None else weight.tolist()]

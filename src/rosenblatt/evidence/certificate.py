@@ -82,6 +82,7 @@ class SavedProof(ABC):
     """A proof that is saved as JSON with a checksum."""
 
     CALLED = "a proof"
+    FORMAT = "rosenblatt proof 3"
 
     @abstractmethod
     def _to_dict(self) -> dict[str, Any]:
@@ -115,14 +116,19 @@ class SavedProof(ABC):
     def from_dict(cls, content: Any) -> Self:
         """Return the proof in parsed JSON; raise ProofError if that was changed."""
         try:
-            seal = content["seal"]
-            content = {key: value for key, value in content.items() if key != "seal"}
+            if content["format"] != cls.FORMAT:
+                raise ProofError(
+                    f"its format is {quote(content['format'])}; this version of rosenblatt reads "
+                    f"{cls.FORMAT}. Create the proof again."
+                )
+            content = dict(content)
+            checksum = content.pop("checksum")
             proof = cls._from_dict(content)
         except ProofError:
             raise
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise ProofError(f"this is not the JSON of {cls.CALLED}: {quote(error)}.") from None
-        if content != proof._to_dict() or seal != strictjson.compute_checksum(content):
+        if content != proof._to_dict() or checksum != strictjson.compute_checksum(content):
             raise ProofError("the text of this proof was changed: its checksum does not match.")
         return proof
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rosenblatt.blocks import Blocks
 from rosenblatt.costs import Costs
-from rosenblatt.errors import quote, with_index_labels
+from rosenblatt.errors import with_index_labels
 from rosenblatt.evidence.certificate import (
     OTHER_DATA,
     VERDICTS,
@@ -35,8 +35,6 @@ from rosenblatt.examples import Examples, JointExamples, KeslerRows
 from rosenblatt.read.inputs import read_examples
 from rosenblatt.rownames import FROM_ZERO
 from rosenblatt.text import describe_proof_size, plural, render_card
-
-FORMATS = ("rosenblatt proof 1", "rosenblatt proof 2")  # the second has more fields
 
 
 @dataclass(frozen=True, repr=False)
@@ -213,40 +211,35 @@ class Proof(SavedProof):
         """Return the proof as a dict for JSON, without the checksum."""
         more: dict[str, Any] = {
             "tree": self.tree and self.tree.to_dict(),
-            "alike": [list(group) for group in self.duplicates],
-            "prices": self.sample_weight_digest,
-            "walk": self.enumeration,
+            "duplicates": [list(group) for group in self.duplicates],
+            "sample_weight_digest": self.sample_weight_digest,
+            "enumeration": self.enumeration,
             "labels": self.labels,
         }
         more = {key: value for key, value in more.items() if value}
         return {
-            "format": FORMATS[bool(more)],
+            "format": self.FORMAT,
             "claim": self.claim,
             "data": self.data,
             "x0": self.x0.hex(),
             "weights": to_hex(self.weights),
-            "parts": [one.to_dict() for one in self.conflicts],
+            "conflicts": [one.to_dict() for one in self.conflicts],
             **more,
         }
 
     @classmethod
     def _from_dict(cls, content: dict[str, Any]) -> Proof:
         """Return the proof in JSON without its checksum."""
-        if content["format"] not in FORMATS:
-            raise ProofError(
-                f"its format is {quote(content['format'])}; this version of rosenblatt reads "
-                f"{' and '.join(FORMATS)}."
-            )
         proof = cls(
             str(content["claim"]),
             str(content["data"]),
             float.fromhex(content["x0"]),
             from_hex(content["weights"]),
-            tuple(map(Conflict.from_dict, content["parts"])),
+            tuple(map(Conflict.from_dict, content["conflicts"])),
             Tree.from_dict(content["tree"]) if "tree" in content else None,
-            tuple(map(tuple, content.get("alike", ()))),
-            str(content.get("prices", "")),
-            str(content.get("walk", "")),
+            tuple(map(tuple, content.get("duplicates", ()))),
+            str(content.get("sample_weight_digest", "")),
+            str(content.get("enumeration", "")),
             content.get("labels", 0),
         )
         check_types(proof)

@@ -41,7 +41,6 @@ from rosenblatt.examples import Examples
 from rosenblatt.read.inputs import Target
 from rosenblatt.text import render_card
 
-FORMAT = "rosenblatt separation 1"
 KINDS = ("none", "quasi-complete", "complete")
 
 
@@ -155,6 +154,7 @@ class SeparationProof(SavedProof):
     """
 
     CALLED = "a proof of separation"
+    FORMAT = "rosenblatt separation 2"
 
     kind: str
     family: str
@@ -245,7 +245,7 @@ class SeparationProof(SavedProof):
     def _to_dict(self) -> dict[str, Any]:
         """Return the proof as JSON, without the checksum."""
         return {
-            "format": FORMAT,
+            "format": self.FORMAT,
             "kind": self.kind,
             "family": self.family,
             "fit_intercept": self.fit_intercept,

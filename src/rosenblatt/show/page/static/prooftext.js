@@ -1,9 +1,9 @@
 // Prooftext: proofs as JSON text with a checksum, as src/rosenblatt/evidence/proof.py reads and writes
 // them, and the checksums by which a proof recognizes its data.
 
-const FORMATS = ["rosenblatt proof 1", "rosenblatt proof 2"];
-const KEYS = ["claim", "data", "format", "parts", "seal", "weights", "x0"];
-const MORE = ["alike", "labels", "prices", "tree", "walk"]; // only in the second format
+const FORMAT = "rosenblatt proof 3";
+const KEYS = ["checksum", "claim", "conflicts", "data", "format", "weights", "x0"];
+const MORE = ["duplicates", "enumeration", "labels", "sample_weight_digest", "tree"]; // optional
 const STRANGE = "this is not the JSON of a proof.";
 
 class ProofError extends Error {}
@@ -14,22 +14,22 @@ export function refuse(message) {
 
 // Read a proof from its text, with integers as BigInt. Everything but what Python writes is refused.
 export function readProof(text) {
-  const { seal, ...content } = parse(text);
-  const more = MORE.filter((key) => key in content);
-  if (content.format !== FORMATS[Number(more.length > 0)]) refuse(STRANGE);
-  if (seal !== checksumOf(content))
-    refuse("the text of this proof was changed: its seal does not fit.");
-  const { claim, data, labels = 0n, prices = "", walk = "" } = content;
+  const { checksum, ...content } = parse(text);
+  if (content.format !== FORMAT) refuse(STRANGE);
+  if (checksum !== checksumOf(content))
+    refuse("the text of this proof was changed: its checksum does not match.");
+  const { claim, data, labels = 0n, enumeration: walk = "" } = content;
+  const { sample_weight_digest: prices = "" } = content;
   if ([claim, data, prices, walk].some((value) => typeof value !== "string")) refuse(STRANGE);
   if ("labels" in content && !(typeof labels === "bigint" && labels > 2n)) refuse(STRANGE);
-  if (["prices", "walk"].some((key) => content[key] === "")) refuse(STRANGE);
+  if (["sample_weight_digest", "enumeration"].some((key) => content[key] === "")) refuse(STRANGE);
   return {
     ...{ claim, data, prices, walk, labels: Number(labels) },
     x0: readFloat(content.x0),
     weights: readList(content.weights).map(readInteger),
-    parts: readList(content.parts).map(readPart),
+    parts: readList(content.conflicts).map(readPart),
     tree: "tree" in content ? readTree(content.tree) : null,
-    alike: "alike" in content ? nonEmpty(content.alike).map(readNumbers) : [],
+    alike: "duplicates" in content ? nonEmpty(content.duplicates).map(readNumbers) : [],
   };
 }
 
@@ -124,19 +124,19 @@ function hexOf(number) {
 export function proofText({ claim, weights, parts, labels }, X, y) {
   const hex = (v) => (v < 0n ? `-0x${(-v).toString(16)}` : `0x${v.toString(16)}`);
   const content = {
-    format: FORMATS[labels ? 1 : 0],
+    format: FORMAT,
     claim,
     ...(labels ? { labels } : {}),
     data: fingerprint(X, y, labels ? 0 : 1),
     x0: hexOf(1),
     weights: weights.map(hex),
-    parts: parts.map(({ rows, multipliers, rest = 0n }) => ({
+    conflicts: parts.map(({ rows, multipliers, rest = 0n }) => ({
       rows,
       multipliers: multipliers.map(hex),
       rest: hex(rest),
     })),
   };
-  return JSON.stringify({ ...content, seal: checksumOf(content) }, null, 1);
+  return JSON.stringify({ ...content, checksum: checksumOf(content) }, null, 1);
 }
 
 function checksumOf(content) {
