@@ -307,3 +307,13 @@ def test_a_formula_in_a_proof_runs_no_code(told, tmp_path):
     code = told("verify", "p.json", "trade.csv")[0]
     assert code in (1, 64, 65)
     assert not (tmp_path / "made").exists()
+
+
+def test_a_time_limit_ends_with_exit_code_2_and_what_is_known(answer, told, tmp_path):
+    rows = [f"{i % 2},{i % 3},{(i * 7) % 5},{int(i % 4 == 0)}" for i in range(200)]
+    (tmp_path / "many.csv").write_text("\n".join(["a,b,c,y", *rows]) + "\n")
+    value = answer("separation", "many.csv", "--target", "y", "--time-limit", "1e-9", code=2)
+    assert (value["kind"], value["coefficients"], value["separated"]) == ("undecided", [], [])
+    assert "time limit" in value["reason"]
+    assert told("separation", "many.csv", "--target", "y", "--time-limit", "60")[0] == 1
+    assert told("separation", "many.csv", "--target", "y", "--time-limit", "0")[0] == 64

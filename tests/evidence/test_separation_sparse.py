@@ -1,6 +1,8 @@
 """Sparse designs with many columns: rows, signs and proofs are those of the exact engine."""
 
+import _thread
 import random
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -151,6 +153,49 @@ def test_a_time_limit_keeps_the_rows_that_are_proved():
     for name, why in short.reasons.items():
         assert why in (whole.reasons[name], UNSIGNED)
     assert rb.separation(X[:, :5].toarray(), y, time_limit=0.0).kind == "undecided"
+
+
+@pytest.mark.slow_without_jit
+def test_rows_that_are_known_when_the_time_is_over_are_kept():
+    X, y, _ = gravity(12, 6)
+    whole = rb.separation(X, y > 0, fit_intercept=False)
+    short = rb.separation(sparse_copies(X, 8), np.tile(y > 0, 8), fit_intercept=False, time_limit=0)
+    assert (short.kind, short.proof, bool(short)) == ("undecided", None, True)
+    assert 0 < len(short.rows) < 8 * len(whole.rows)
+    assert set((short.rows % len(y)).tolist()) <= set(whole.rows.tolist())
+    products = np.where(np.tile(y > 0, 8), 1, -1) * (sparse_copies(X, 8) @ short.direction)
+    assert (np.flatnonzero(products).tolist(), products.min()) == (short.rows.tolist(), 0)
+
+
+def sparse_copies(X, times):
+    """Enough equal rows that the time limit counts."""
+    return scipy.sparse.vstack([X] * times, format="csr")
+
+
+def hidden_separation(n=20_000, levels=1_000, columns=30, seed=0):
+    """A panel in which a combination of columns, and no column alone, separates rows."""
+    rng = np.random.default_rng(seed)
+    effects = np.column_stack([rng.integers(0, levels, n), levels + rng.integers(0, levels, n)])
+    ends = np.arange(0, 2 * n + 1, 2)
+    dummies = scipy.sparse.csr_array((np.ones(2 * n), effects.ravel(), ends))
+    X, y = rng.integers(-5, 6, (n, columns)).astype(float), rng.integers(0, 2, n)
+    some = np.where(rng.random(n) < 0.1, rng.integers(1, 4, n), 0)
+    X[:, 0] = np.where(y == 1, some, -some) - X[:, 1] - 2 * X[:, 2]
+    return scipy.sparse.hstack([scipy.sparse.csr_array(X), dummies], format="csr"), y
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("end", ["time limit", "interrupt"])
+def test_a_linear_program_that_takes_long_can_be_ended(end):
+    X, y = hidden_separation()
+    if end == "time limit":
+        s = rb.separation(X, y, fit_intercept=False, time_limit=1.0)
+    else:
+        timer = threading.Timer(2.0, _thread.interrupt_main)
+        timer.start()
+        s = rb.separation(X, y, fit_intercept=False)
+    assert s.kind == "undecided"
+    assert end in s.reason
 
 
 def test_an_interrupt_keeps_the_rows_that_are_proved(monkeypatch):

@@ -10,6 +10,7 @@ import click
 
 from rosenblatt.cli.console import Console, make_table, option, with_options
 from rosenblatt.cli.options import (
+    NumberRange,
     Reading,
     command,
     json_option,
@@ -69,6 +70,13 @@ SHOWN = 40
 )
 @click.option("--intercept/--no-intercept", default=True, help="Whether to include an intercept.")
 @click.option("--weights", metavar="COLUMN", help="Sample weights. Rows of weight 0 are left out.")
+@click.option(
+    "--time-limit",
+    type=NumberRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Time budget in seconds, excluding reading and compilation. What is proved by then is "
+    "kept (default: no limit).",
+)
 @proof_option
 @regression_options
 @json_option
@@ -96,6 +104,7 @@ def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
             fit_intercept=given["intercept"],
             sample_weight=found.weights,
             groups=found.groups,
+            time_limit=given["time_limit"],
         )
     except RowError as error:
         raise DataError(f"{source.name}: {error.describe(found.row_names)}") from None
@@ -113,6 +122,7 @@ def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
 def _show(console: Console, s: Separation, found: Regression) -> None:
     console.step("verdict", summary(s) + (", proved in exact arithmetic" if s.proof else ""))
     if s.kind == "undecided":
+        _show_rows(console, s, found)
         return
     shown = sorted(s.names, key=lambda name: s.reasons[name] == FINITE)
     heading, *lines = coefficient_table(s, shown[:SHOWN])
@@ -122,19 +132,23 @@ def _show(console: Console, s: Separation, found: Regression) -> None:
     console.show(table)
     if len(shown) > SHOWN:
         console.show(f"… and {plural(len(shown) - SHOWN, 'coefficient')} more, all in --json.")
-    if s:
-        rows = [found.row_names.name(n) for n in s.rows.tolist()]
-        console.show(f"{which_rows(s)}, counted from 1: {join_words(rows, most=12)}.")
+    _show_rows(console, s, found)
     for line in advice(s, option):
         console.show(line)
     for code, what in next_steps(s):
         console.show(f"Next, in Python: {code}  # {what}")
 
 
+def _show_rows(console: Console, s: Separation, found: Regression) -> None:
+    if s:
+        rows = [found.row_names.name(n) for n in s.rows.tolist()]
+        console.show(f"{which_rows(s)}, counted from 1: {join_words(rows, most=12)}.")
+
+
 def to_json(s: Separation, found: Regression) -> dict[str, Any]:
     """Return the result as JSON; rows are counted from 1, as in messages."""
     target = found.plan.target[0] if found.plan.target else None
-    table = s.limit.table() if s.limit is not None else None
+    table = s.limit.table if s.limit is not None else None
     estimates = table.estimates if table else dict.fromkeys(s.names, math.nan)
     infinite = {math.inf: "inf", -math.inf: "-inf"}
     return {

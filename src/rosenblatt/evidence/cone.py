@@ -19,7 +19,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.clock import OutOfTimeError
+from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.certificate import Conflict, Vector
 from rosenblatt.evidence.decision import (
     add_remaining_rows,
@@ -31,7 +31,7 @@ from rosenblatt.evidence.decision import (
 )
 from rosenblatt.evidence.families import Constraints, Mask, Question
 from rosenblatt.evidence.integers import sum_of_rows
-from rosenblatt.evidence.minnorm import ProgressCallback
+from rosenblatt.evidence.minnorm import Point, ProgressCallback
 from rosenblatt.evidence.signedrows import (
     Alternative,
     Quotient,
@@ -56,6 +56,7 @@ FINITE, UP, DOWN = "finite", "grows without bound", "falls without bound"
 EITHER, UNKNOWN = "infinite, of either sign", "not identified by any row"
 UNSIGNED = "infinite, its sign not known"  # where the run ended before it was
 UNDECIDED = "not decided in the time given"
+BEFORE = "before all was known about the coefficients"
 INFINITE = (UP, DOWN, EITHER, UNSIGNED)
 ESTIMATES = {FINITE: 0.0, UP: math.inf, DOWN: -math.inf} | dict.fromkeys(
     (EITHER, UNKNOWN, UNSIGNED, UNDECIDED), math.nan
@@ -69,6 +70,18 @@ SHORT = {
     UNSIGNED: "infinite",
     UNDECIDED: "?",
 }
+
+
+@dataclass(frozen=True)
+class Watch:
+    """The deadline of a decision, and the callback of its progress after each pass."""
+
+    tell: ProgressCallback = lambda point, passes: None
+    deadline: Deadline = NEVER
+
+    def __call__(self, point: Point, passes: int) -> None:
+        self.deadline.check()
+        self.tell(point, passes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +104,7 @@ class Blame:
     reason: str = ""  # why something is not known
 
 
-def partition(
-    constraints: Constraints, watch: ProgressCallback = lambda point, passes: None
-) -> Partition:
+def partition(constraints: Constraints, watch: Watch = Watch()) -> Partition:
     """Find out which rows are separated, exactly.
 
     Examples
@@ -105,7 +116,7 @@ def partition(
     >>> found.separated.tolist(), found.direction, found.part.rows
     ([False, False, True], (0, 1), (0, 1))
     """
-    signed, carried = _without_pinned(constraints)
+    signed, carried = _without_pinned(constraints, watch.deadline)
     left, free = reduce_faces(signed, carried, watch), len(carried[0].rows)
     separated = np.zeros(signed.examples.n, dtype=bool)
     if left.weights is None:
@@ -126,23 +137,23 @@ def partition(
     return Partition(separated, left.weights or (0,) * signed.examples.d, part, spanning)
 
 
-def direction_of(
-    constraints: Constraints, watch: ProgressCallback, row: int | None = None
-) -> Vector | None:
+def direction_of(constraints: Constraints, watch: Watch, row: int | None = None) -> Vector | None:
     """Return a direction that is positive wherever one can be, or None if undecided.
 
     It is all zeros if no direction is positive anywhere; with `row`, also as soon as it is known
     that none is positive in that row.
     """
-    signed, carried = _without_pinned(constraints)
+    signed, carried = _without_pinned(constraints, watch.deadline)
     weights = reduce_faces(signed, carried, watch, row=row).weights
     return weights if weights is None or weights else (0,) * signed.examples.d
 
 
-def _without_pinned(constraints: Constraints) -> tuple[SignedRows, list[Alternative]]:
+def _without_pinned(
+    constraints: Constraints, deadline: Deadline
+) -> tuple[SignedRows, list[Alternative]]:
     """Divide out the span of the pinned rows; return all rows, and those that span it."""
     examples = constraints.examples
-    signed = SignedRows(examples, Scale.even(examples, summarize(examples)))
+    signed = SignedRows(examples, Scale.even(examples, summarize(examples)), deadline=deadline)
     free, signed = _span(signed, np.flatnonzero(constraints.pinned))
     return signed, [Alternative(rows=free, multipliers=[flint.fmpq(0)] * len(free))]
 
@@ -159,50 +170,50 @@ def _span(signed: SignedRows, among: NDArray[np.intp]) -> tuple[list[int], Signe
     return spanning, signed
 
 
-def _spanning_rows(examples: Examples, among: Any) -> list[int]:
+def _spanning_rows(examples: Examples, among: Any, deadline: Deadline) -> list[int]:
     """Return independent rows that span some of the examples."""
-    signed = SignedRows(examples, Scale.even(examples, summarize(examples)))
+    signed = SignedRows(examples, Scale.even(examples, summarize(examples)), deadline=deadline)
     return _span(signed, np.asarray(among, dtype=np.intp))[0]
 
 
-def blame(asked: Question, found: Partition, watch: ProgressCallback) -> Blame:
+def blame(asked: Question, found: Partition, watch: Watch) -> Blame:
     """Decide why each estimate is finite or not; if interrupted, return what is known."""
     constraints, reason = asked.constraints, ""
     why = [UNDECIDED] * len(asked.names)
     drop: Sequence[str] = ()
     cone = Cone(constraints, found, [found.direction], watch)
     try:
-        known, alone = _known(constraints.examples, found)
+        known, alone = _known(constraints.examples, found, watch.deadline)
         why = known[: len(asked.names)]
         for j in np.flatnonzero(np.array(why) == UNSIGNED).tolist():
             why[j] = cone.sign(j, alone=alone)
         if found.separated.any():
             drop = find_droppable(cone.without, found.direction, asked, why)
     except (KeyboardInterrupt, OutOfTimeError) as end:
-        reason = explain_end(end)
+        reason = f"{explain_end(end)} {BEFORE}"
     return Blame(tuple(why), tuple(drop), reason)
 
 
 def explain_end(end: BaseException) -> str:
-    """Return the reason why some coefficients are undecided."""
-    cause = "interrupted" if isinstance(end, KeyboardInterrupt) else "the time limit was reached"
-    return f"{cause} before all was known about the coefficients"
+    """Return the reason why something is undecided."""
+    return "interrupted" if isinstance(end, KeyboardInterrupt) else "the time limit was reached"
 
 
-def _known(examples: Examples, found: Partition) -> tuple[list[str], bool]:
+def _known(examples: Examples, found: Partition, deadline: Deadline) -> tuple[list[str], bool]:
     """Classify coefficients by ranks; return also whether there is only one direction."""
-    over = _null_space(examples, found.spanning)
-    rows = np.flatnonzero(found.separated)
-    spanning = [*found.spanning, *_spanning_rows(examples, rows)] if len(rows) else found.spanning
-    every = _null_space(examples, _spanning_rows(examples, spanning))
+    over = _null_space(examples, found.spanning, deadline)
+    rows, spanning = np.flatnonzero(found.separated), list(found.spanning)
+    spanning += _spanning_rows(examples, rows, deadline) if len(rows) else []
+    every = _null_space(examples, _spanning_rows(examples, spanning, deadline), deadline)
     known = zip(_determined(over, examples.d), _determined(every, examples.d), strict=True)
     why = [FINITE if finite else UNSIGNED if is_known else UNKNOWN for finite, is_known in known]
     return why, len(over.others) - len(every.others) == 1
 
 
-def _null_space(examples: Examples, spanning: Sequence[int]) -> Quotient:
+def _null_space(examples: Examples, spanning: Sequence[int], deadline: Deadline) -> Quotient:
     """Compute the γ that are zero on some rows; pivot coordinates follow from the others."""
-    return compute_quotient(SignedRows(examples, Scale(np.ones(examples.d))), spanning)
+    signed = SignedRows(examples, Scale(np.ones(examples.d)), deadline=deadline)
+    return compute_quotient(signed, spanning)
 
 
 def _determined(quotient: Quotient, dimension: int) -> Mask:
@@ -223,7 +234,7 @@ class Cone:
     constraints: Constraints
     found: Partition
     directions: list[Vector]  # known members of the cone
-    watch: ProgressCallback
+    watch: Watch
 
     def sign(self, j: int, *, alone: bool) -> str:
         """Return whether coefficient j is positive, negative or either in the cone."""

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse import csgraph
 
+from rosenblatt.clock import NEVER, Deadline
+from rosenblatt.engine import one_blas_thread
 from rosenblatt.evidence.cone import DOWN, ESTIMATES, FINITE, UNKNOWN, UP
 from rosenblatt.evidence.families import INTERCEPT, Mask, Name, Observations, Question
 from rosenblatt.evidence.likelihood import (
@@ -42,7 +44,8 @@ DROP = 2.705543454095404 / 2  # of the log-likelihood: half the 90 % quantile of
 MOST_COEFFICIENTS = 4000  # the information matrix is dense
 WIDE = 1000  # columns from which on they are not made orthogonal first
 MOST_ENTRIES = 20_000_000  # of a design that is written out or handed over
-QUICK = 3e9  # multiplications that a printed table may cost
+QUICK, LEAST = 3e9, 3e7  # multiplications that a printed table may cost, without and with a limit
+SPEED = 1e9  # multiplications per second
 
 
 class Basis(NamedTuple):
@@ -104,14 +107,22 @@ class LimitingModel:
     data: Observations
     overlapping: Mask  # one for each signed row; none where components say it
     components: NDArray[np.intp] | None = None  # strata or matched sets of the limiting model
+    work: float = QUICK  # multiplications that the printed table may cost
 
     @classmethod
-    def of(cls, asked: Question, separated: Mask, reasons: Mapping[Name, str]) -> LimitingModel:
+    def of(
+        cls,
+        asked: Question,
+        separated: Mask,
+        reasons: Mapping[Name, str],
+        deadline: Deadline = NEVER,
+    ) -> LimitingModel:
         """Keep what is needed to fit the limiting model later, without copying the design."""
+        work = min(max(SPEED * deadline.left, LEAST), QUICK)
         data = asked.data
         assert data is not None
         if data.pairs is None:
-            return cls(asked.family, asked.names, reasons, data, ~separated)
+            return cls(asked.family, asked.names, reasons, data, ~separated, work=work)
         winners, losers = data.pairs
         joined, n = ~separated[: len(winners)], data.X.shape[0]
         ones = np.ones(int(joined.sum()), dtype=bool)
@@ -119,7 +130,8 @@ class LimitingModel:
         components = csgraph.connected_components(graph, directed=False)[1]
         none = np.empty(0, dtype=bool)
         data = data._replace(pairs=None)
-        return cls(asked.family, asked.names, reasons, data, none, components.astype(np.intp))
+        components = components.astype(np.intp)
+        return cls(asked.family, asked.names, reasons, data, none, components, work)
 
     def cost(self, fits: int = 1) -> float:
         """Return about how many multiplications some fits take."""
@@ -153,6 +165,7 @@ class LimitingModel:
             )
 
     @cached_property
+    @one_blas_thread()
     def fitted(self) -> Fitted:
         """Fit the limiting model."""
         self._refuse()
@@ -170,6 +183,7 @@ class LimitingModel:
         return Fitted(T @ b, errors, value)
 
     @cached_property
+    @one_blas_thread()
     def bounds(self) -> dict[Name, float]:
         """Compute the one-sided 95 % bound of each estimate that is +inf or -inf."""
         signs = {name: {UP: 1.0, DOWN: -1.0}.get(self.reasons[name]) for name in self.names}
@@ -264,20 +278,21 @@ class LimitingModel:
             return "firthmodels takes no strata and no weights in a Cox regression."
         return ""
 
+    @cached_property
     def table(self) -> Table | None:
-        """Return estimates, errors and bounds if they are quickly computed; None if not."""
+        """Estimates, errors and bounds if they are quickly computed and Ctrl-C lets them."""
         infinite = sum(self.reasons[name] in (UP, DOWN) for name in self.names)
         try:
-            if self.cost(3) > QUICK or not self.can_be_fitted:
+            if self.cost(3) > self.work or not self.can_be_fitted:
                 return None
             # Numbers that overflow, or lose all digits, are not shown.
             with np.errstate(divide="raise", over="raise", invalid="raise"):
                 return Table(
                     self.estimates,
                     self.standard_errors,
-                    self.bounds if self.cost(4 * infinite) <= QUICK else {},
+                    self.bounds if self.cost(4 * infinite) <= self.work else {},
                 )
-        except (ValueError, ArithmeticError, linalg.LinAlgError):
+        except (ValueError, ArithmeticError, linalg.LinAlgError, KeyboardInterrupt):
             return None
 
     @property

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.engine import Kernel
 
 PRIME = 2**31 - 1
@@ -55,14 +56,13 @@ class Pivots(NamedTuple):
 
 def residues(X: Any, prime: int = PRIME) -> tuple[Residues, Ints]:
     """Return a CSR matrix modulo a prime, and the power of two that each column was taken times."""
-    fractions, exponents = np.frexp(X.data)
-    whole = np.ldexp(fractions, 53).astype(np.int64)
-    exponents = exponents.astype(np.int64) - 53
     is_whole = (X.data == np.rint(X.data)) & (np.abs(X.data) < 2**31)
     powers = np.zeros(X.shape[1], dtype=np.int64)
     odd = np.unique(X.indices[~is_whole])
     data = np.where(is_whole, X.data, 0).astype(np.int64) % prime
     if len(odd):
+        fractions, exponents = np.frexp(X.data)
+        whole, exponents = np.ldexp(fractions, 53).astype(np.int64), exponents.astype(np.int64) - 53
         least = np.full(X.shape[1], 2000, dtype=np.int64)
         np.minimum.at(least, X.indices, np.where(whole == 0, 2000, exponents))
         inside = np.isin(X.indices, odd)
@@ -74,7 +74,7 @@ def residues(X: Any, prime: int = PRIME) -> tuple[Residues, Ints]:
     return Residues(*parts, X.shape[1], prime), powers
 
 
-def find_pivots(X: Any, M: Residues) -> tuple[Pivots, Ints, Any]:
+def find_pivots(X: Any, M: Residues, deadline: Deadline = NEVER) -> tuple[Pivots, Ints, Any]:
     """Return pivots of X modulo the prime, its parameters, and the equations of the parameters."""
     transposed = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape).tocsc()
     known = np.zeros(M.width, dtype=np.bool_)
@@ -91,6 +91,7 @@ def find_pivots(X: Any, M: Residues) -> tuple[Pivots, Ints, Any]:
     extra: list[int] = []
     batch = BATCH
     while True:
+        deadline.check()
         vector = np.zeros(M.width, dtype=np.int64)
         vector[parameters] = solve(equations, rng.integers(0, M.prime, len(parameters)), M.prime)
         inverses = inverses_of(M, pivots)
@@ -105,7 +106,7 @@ def find_pivots(X: Any, M: Residues) -> tuple[Pivots, Ints, Any]:
         batch = min(2 * batch, 1024)
 
 
-def null_basis(X: Any) -> tuple[Pivots, Any] | None:
+def null_basis(X: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Any] | None:
     """Return pivots of a CSR matrix and a basis of its null space, a column per vector.
 
     The basis has small integers; None where it would not. That it is mapped to zero is not
@@ -119,13 +120,14 @@ def null_basis(X: Any) -> tuple[Pivots, Any] | None:
     (2, np.False_)
     """
     M, powers = residues(X)
-    pivots, parameters, equations = find_pivots(X, M)
+    pivots, parameters, equations = find_pivots(X, M, deadline)
     leads = leading_places(equations)
     free = np.setdiff1d(np.arange(len(parameters)), leads)
     empty = np.bincount(M.indices, minlength=M.width)[parameters] == 0
     inverses = inverses_of(M, pivots)
     places, values = [], []
     for at in free.tolist():
+        deadline.check()
         if empty[at]:
             places.append(parameters[at : at + 1])
             values.append(np.ones(1, dtype=np.int64))
@@ -194,7 +196,7 @@ def proved_rank(X: Any, pivots: Pivots) -> int:
     return len(rows) + len(independent)
 
 
-def whole_products(X: Any, basis: Any) -> Any:
+def whole_products(X: Any, basis: Any, deadline: Deadline = NEVER) -> Any:
     """Return X times an integer matrix without its zeros, as CSR; None if floats would round it."""
     used = np.diff(basis.indptr) > 0
     numbers = X.data[used[X.indices]]
@@ -204,6 +206,7 @@ def whole_products(X: Any, basis: Any) -> Any:
         return None
     parts = [sparse.csr_array((0, basis.shape[1]))]
     for start in range(0, X.shape[0], AT_ONCE):
+        deadline.check()
         part = X[start : start + AT_ONCE] @ basis
         part.eliminate_zeros()
         parts.append(part)
@@ -231,7 +234,9 @@ def reduced_rows(M: Residues, pivots: Pivots, rows: Ints, parameters: Ints) -> I
     return table
 
 
-def combine_rows(X: Any, target: Any) -> tuple[Ints, list[int], int] | None:
+def combine_rows(
+    X: Any, target: Any, deadline: Deadline = NEVER
+) -> tuple[Ints, list[int], int] | None:
     """Write a combination of rows as one of independent rows, exactly.
 
     The target is a combination with integer coefficients, an integer for each row of X. Returns
@@ -249,7 +254,7 @@ def combine_rows(X: Any, target: Any) -> tuple[Ints, list[int], int] | None:
 
     M, powers = residues(X)
     prime = M.prime
-    pivots, parameters, equations = find_pivots(X, M)
+    pivots, parameters, equations = find_pivots(X, M, deadline)
     rows = np.concatenate((pivots.rows, pivots.extra))
     leads = parameters[leading_places(equations)]
     inverses, factors = inverses_of(M, pivots), np.zeros(len(pivots.rows), dtype=np.int64)
@@ -273,6 +278,7 @@ def combine_rows(X: Any, target: Any) -> tuple[Ints, list[int], int] | None:
     right = rest.copy()
     solution, power = np.zeros(len(rows), dtype=object), 1
     for digit in range(DIGITS):
+        deadline.check()
         vector = (rest % prime).astype(np.int64)
         first = vector.copy()
         reduce(*M[:3], *pivots[:2], inverses, first, factors, prime)

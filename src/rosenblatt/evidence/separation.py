@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rosenblatt.clock import Deadline, OutOfTimeError
 from rosenblatt.evidence.certificate import ProofError, Vector
 from rosenblatt.evidence.cone import (
+    BEFORE,
     DOWN,
     ESTIMATES,
     FINITE,
@@ -21,6 +22,7 @@ from rosenblatt.evidence.cone import (
     UNKNOWN,
     UP,
     Blame,
+    Watch,
     blame,
     explain_end,
     partition,
@@ -33,10 +35,15 @@ from rosenblatt.evidence.families import (
     as_design,
     question_of,
 )
-from rosenblatt.evidence.integers import EXACT
-from rosenblatt.evidence.minnorm import ProgressCallback, SolverProgress
+from rosenblatt.evidence.integers import EXACT, merge_duplicates
+from rosenblatt.evidence.minnorm import SolverProgress
 from rosenblatt.evidence.regressioninput import question
-from rosenblatt.evidence.separationproof import SeparationProof, data_of, kind_of
+from rosenblatt.evidence.separationproof import (
+    SeparationProof,
+    data_of,
+    find_separated,
+    kind_of,
+)
 from rosenblatt.evidence.sparsecone import (
     WIDE,
     blame_sparse,
@@ -60,8 +67,8 @@ class Separation:
     Parameters
     ----------
     kind : str
-        "none", "quasi-complete", "complete" or "undecided". The object itself is true if there is
-        separation.
+        "none", "quasi-complete", "complete" or "undecided". The object itself is true if some row
+        is known to be separated.
     family : str
         Family of the regression.
     names : tuple
@@ -74,7 +81,8 @@ class Separation:
         models, a fitted cumulative probability next to their label does. For Cox models, these are
         the events whose risk set has a row with a fitted hazard of 0 relative to theirs. For
         conditional models, these are the cases and controls of pairs in which the fitted odds of
-        the control are 0 relative to those of the case.
+        the control are 0 relative to those of the case. If undecided, these are the rows that were
+        known to be separated when the time was over.
     direction : array
         Direction γ of the coefficients: positive on `rows` as the family signs them, exactly 0 on
         the others. Its numbers are integers, as floats if float64 represents all of them exactly.
@@ -120,7 +128,7 @@ class Separation:
     limit: LimitingModel | None = field(default=None, repr=False)
 
     def __bool__(self) -> bool:
-        return self.kind in ("quasi-complete", "complete")
+        return len(self.rows) > 0
 
     @property
     def coefficients(self) -> dict[Name, float]:
@@ -246,8 +254,8 @@ def separation(
     data : frame or path, optional
         Data of a formula; they may also be given as y.
     time_limit : float, optional
-        Time budget in seconds, checked between steps. Results that are proved by then are kept:
-        usually the rows, which are found before the signs of the coefficients.
+        Time budget in seconds, excluding reading and compilation. Results that are proved by then
+        are kept: usually the rows, which are found before the signs of the coefficients.
 
     Returns
     -------
@@ -267,30 +275,21 @@ def separation(
         regression = question(
             X, y if data is None else data, family, fit_intercept, sample_weight, groups, target
         )
-    deadline = Deadline.after(time_limit)
     with SolverProgress() as progress:
-
-        def watch(point: Any, passes: int) -> None:
-            deadline.check()
-            progress.tell(point, passes)
-
         try:
-            return separation_of(regression, watch)
-        except OutOfTimeError:
-            return _undecided(regression, f"the time limit of {time_limit:g} s was reached")
-        except KeyboardInterrupt:
-            reason = f"interrupted after {plural(progress.passes, 'pass', 'passes')} over the data"
-            return _undecided(regression, reason)
+            return separation_of(regression, Watch(progress.tell, Deadline.after(time_limit)))
+        except (KeyboardInterrupt, OutOfTimeError) as end:
+            return _undecided(regression, explain_end(end))
 
 
-def separation_of(regression: Question, watch: ProgressCallback) -> Separation:
+def separation_of(regression: Question, watch: Watch) -> Separation:
     """Decide and prove which signed rows of a regression are separated."""
     examples = regression.constraints.examples
     wide = len(regression.names) >= WIDE and (examples.is_sparse or mostly_zeros(examples.X))
-    quick = partition_sparse(regression.constraints) if wide else None
+    quick = partition_sparse(regression.constraints, watch) if wide else None
     found = partition(regression.constraints, watch) if quick is None else quick.partition
     if found.reason:
-        return _undecided(regression, found.reason)
+        return _undecided(regression, found.reason, found.direction)
     kind = kind_of(regression, found.separated)
     proof = SeparationProof(
         kind,
@@ -309,14 +308,15 @@ def separation_of(regression: Question, watch: ProgressCallback) -> Separation:
         blamed = None if quick is None else blame_sparse(regression, quick, watch)
         if blamed is None:
             if quick is not None:
-                spanning = spanning_rows(regression.constraints, found.separated)
+                constraints, separated = regression.constraints, found.separated
+                spanning = spanning_rows(constraints, separated, watch.deadline)
                 found = replace(found, spanning=spanning)
             blamed = blame(regression, found, watch)
     except (KeyboardInterrupt, OutOfTimeError) as end:  # the rows are known, and proved
-        blamed = Blame((UNDECIDED,) * len(regression.names), reason=explain_end(end))
+        blamed = Blame((UNDECIDED,) * len(regression.names), reason=f"{explain_end(end)} {BEFORE}")
     reasons = dict(zip(regression.names, blamed.why, strict=True))
     limit = (
-        LimitingModel.of(regression, found.separated, reasons)
+        LimitingModel.of(regression, found.separated, reasons, watch.deadline)
         if UNDECIDED not in blamed.why
         else None
     )
@@ -343,16 +343,22 @@ def infinite_columns(examples: Examples) -> list[str]:
     """Return the features whose estimates in a logistic regression are infinite."""
     names = examples.names or tuple(f"x{j}" for j in range(1, examples.d + 1))
     table = as_design(examples.X, names, bool(examples.x0))
-    s = separation_of(question_of(table, examples.y, "binomial", True), lambda *_: None)
+    s = separation_of(question_of(table, examples.y, "binomial", True), Watch())
     if s.reason.startswith("interrupted"):
         raise KeyboardInterrupt
     infinite = [str(n) for n, why in s.reasons.items() if why in INFINITE]
     return [name for name in infinite if name != INTERCEPT]
 
 
-def _undecided(regression: Question, reason: str) -> Separation:
+def _undecided(regression: Question, reason: str, direction: Vector = ()) -> Separation:
+    rows = np.empty(0, dtype=np.intp)
+    if any(direction):
+        examples = merge_duplicates(regression.constraints.examples)
+        rows = regression.rows_of(find_separated(direction, examples), later=True)
     return Separation(
         *("undecided", regression.family, regression.names, regression.n_rows),
+        rows=rows,
+        direction=_to_array(direction[: len(regression.names)]),
         reason=reason,
         row_names=regression.row_names,
         notes=regression.notes,
@@ -375,7 +381,8 @@ def spelled(name: Name) -> str:
 def summary(s: Separation) -> str:
     """Return the result as one line of text."""
     if s.kind == "undecided":
-        return f"undecided: {s.reason}"
+        known = plural(len(s.rows), "row is separated", "rows are separated")
+        return f"undecided: {s.reason}" + (f"; at least {known}" if s else "")
     if not s:
         rows = plural(s.n_rows, "row")
         return f"no separation: every estimate that is identified is finite ({rows})"
@@ -428,7 +435,7 @@ def next_steps(s: Separation) -> list[tuple[str, str]]:
     """Return useful next calls, each with a description of its result."""
     if not s or s.limit is None:
         return []
-    steps, table = [], s.limit.table()
+    steps, table = [], s.limit.table
     if table is None and s.limit.can_be_fitted:
         steps.append(("s.estimates", "the finite estimates, which take longer to compute"))
     bounded = {UP, DOWN} & set(s.reasons.values())
@@ -458,8 +465,10 @@ def _describe_basis(s: Separation) -> str:
 
 def _render_report(s: Separation) -> str:
     """Return the full report: summary, coefficients, separated rows and next steps."""
+    rows = s.row_names.join(s.rows.tolist(), 12).split(" ", 1)[1] if s else ""
+    shown = ["", f"{which_rows(s)}: {rows}."] if s else []
     if s.kind == "undecided":
-        return summary(s)
+        return "\n".join([summary(s), *shown])
     table = coefficient_table(s)
     wide = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [summary(s) + ".", ""]
@@ -467,10 +476,7 @@ def _render_report(s: Separation) -> str:
         middle = [cell.rjust(w) for cell, w in zip(cells, wide[1:-1], strict=True)]
         lines.append("  ".join((name.ljust(wide[0]), *middle, why)).rstrip())
     lines += _count_unlisted(s)
-    if s:
-        rows = s.row_names.join(s.rows.tolist(), 12).split(" ", 1)[1]
-        lines += ["", f"{which_rows(s)}: {rows}."]
-    lines += advice(s)
+    lines += shown + advice(s)
     steps = next_steps(s)
     code = max((len(some) for some, _ in steps), default=0)
     lines += ["", *(f"{some:<{code}}  # {what}" for some, what in steps)] if steps else []
@@ -482,7 +488,7 @@ def coefficient_table(s: Separation, names: Sequence[Name] | None = None) -> lis
 
     Errors and bounds that take long to compute are left out.
     """
-    found = s.limit.table() if s.limit is not None else None
+    found = s.limit.table if s.limit is not None else None
     names = _listed_names(s) if names is None else names
     if not found:
         short = [(spelled(name), SHORT[s.reasons[name]], s.reasons[name]) for name in names]

@@ -210,7 +210,7 @@ class SeparationProof(SavedProof):
             regression.constraints.pinned,
         )
         try:
-            separated = _find_separated(self.direction, examples)
+            separated = find_separated(self.direction, examples)
             if (separated & pinned).any():
                 n = int((separated & pinned).argmax())
                 raise ProofError("", n, ": the direction is not zero where the row pins it.")
@@ -294,7 +294,7 @@ def kind_of(regression: Question, separated: NDArray[np.bool_]) -> str:
     return "complete" if separated[regression.owners >= 0].all() else "quasi-complete"
 
 
-def _find_separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
+def find_separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
     """Return where γ·z is positive; raise ProofError if it is negative anywhere."""
     if len(direction) != examples.d or any(type(v) is not int for v in direction):
         raise ProofError(f"the direction does not consist of {examples.d} integers.")

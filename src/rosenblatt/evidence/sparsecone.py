@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,10 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import expit
 
-from rosenblatt.clock import OutOfTimeError
+from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.certificate import Conflict, Vector
 from rosenblatt.evidence.cone import (
+    BEFORE,
     DOWN,
     EITHER,
     FINITE,
@@ -34,12 +35,12 @@ from rosenblatt.evidence.cone import (
     UP,
     Blame,
     Partition,
+    Watch,
     direction_of,
     explain_end,
     find_droppable,
 )
 from rosenblatt.evidence.families import SIGNS, Constraints, Mask, Question
-from rosenblatt.evidence.minnorm import ProgressCallback
 from rosenblatt.evidence.modular import (
     combine_rows,
     find_pivots,
@@ -51,6 +52,7 @@ from rosenblatt.evidence.modular import (
 from rosenblatt.evidence.separationproof import NullSpace
 from rosenblatt.examples import Examples
 
+FEW_NUMBERS = 2**13  # this few are decided whatever the time limit
 WIDE = 20  # columns from which on a sparse design is decided here
 MOST = 400  # columns of a part that the exact engine decides in reasonable time
 FILLED = 0.2  # share of entries other than zero in a dense design that is decided here
@@ -59,6 +61,7 @@ NEWTON_STEPS = 16
 CG_STEPS = 200  # in each step of Newton's method
 FAR = 40.0  # an estimate this large, its column at most 1, is taken for infinite
 Ints = NDArray[np.intp]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,86 +79,113 @@ def mostly_zeros(X: NDArray[np.float64]) -> bool:
     return bool(np.count_nonzero(X) <= FILLED * X.size)
 
 
-def spanning_rows(constraints: Constraints, separated: Mask) -> tuple[int, ...]:
+def spanning_rows(constraints: Constraints, separated: Mask, deadline: Deadline) -> tuple[int, ...]:
     """Return independent rows that span those that overlap."""
     rows = np.flatnonzero(~separated)
     X = sparse.csr_array(constraints.examples.X)[rows]
-    pivots, _, _ = find_pivots(X, residues(X)[0])
+    pivots, _, _ = find_pivots(X, residues(X)[0], deadline)
     return tuple(rows[np.concatenate((pivots.rows, pivots.extra))].tolist())
 
 
-def partition_sparse(constraints: Constraints) -> SparsePartition | None:
-    """Find out which rows are separated; None where another engine has to."""
+def partition_sparse(constraints: Constraints, watch: Watch) -> SparsePartition | None:
+    """Find out which rows are separated; None where another engine has to.
+
+    Where the time ends early, the partition has a reason, and the rows that are known by then.
+    """
     examples, pinned = constraints.examples, constraints.pinned
-    Z = sparse.csr_array(sparse.diags_array(examples.y.astype(np.float64)) @ examples.X)
+    deadline = _deadline(constraints, watch)
+    Z = sparse.csr_array(examples.X, dtype=np.float64, copy=True)
+    Z.data *= np.repeat(examples.y, np.diff(Z.indptr))
     Z.sum_duplicates()
     Z.eliminate_zeros()
     if pinned.any():
-        found = null_basis(Z[np.flatnonzero(pinned)])
-        W = None if found is None else whole_products(Z, found[1])
+        found = null_basis(Z[np.flatnonzero(pinned)], deadline)
+        W = None if found is None else whole_products(Z, found[1], deadline)
         if found is not None and W is not None:
             # The pinned rows are zero along their null space, and so are most of the others.
-            decided = _decide(W, np.zeros(examples.n, dtype=bool))
+            decided = _decide(W, np.zeros(examples.n, dtype=bool), deadline)
             if decided is None:
                 return None
-            separated, g, listed = decided
+            separated, g, listed, reason = decided
             order = sorted(listed)
             part = Conflict(tuple(order), tuple(listed[n] for n in order))
-            direction, space = _times(found[1], g), NullSpace.of(*found)
-            return SparsePartition(
-                Partition(separated, direction, part), space, found[1], bool(listed)
-            )
-    decided = _decide(Z, pinned)
+            split = Partition(separated, _times(found[1], g), part, reason=reason)
+            return SparsePartition(split, NullSpace.of(*found), found[1], bool(listed))
+    decided = _decide(Z, pinned, deadline)
     if decided is None:
         return None
-    separated, g, listed = decided
+    separated, g, listed, reason = decided
     # Rows of zeros overlap with any multiplier; the multiplier that most rows have is that of all
     # rows that are not listed.
     usual = Counter(m for n, m in listed.items() if not pinned[n]).most_common(1)
     rest = usual[0][0] if usual else int(not (separated | pinned).all())
     order = sorted(n for n, m in listed.items() if m != rest or pinned[n])
     part = Conflict(tuple(order), tuple(listed[n] for n in order), rest)
-    return SparsePartition(Partition(separated, tuple(map(int, g)), part), None, None, True)
+    split = Partition(separated, tuple(map(int, g)), part, reason=reason)
+    return SparsePartition(split, None, None, True)
 
 
-def _decide(W: Any, pinned: Mask) -> tuple[Mask, NDArray[Any], dict[int, int]] | None:
-    """Return the rows that are separated, a direction, and multipliers of the other rows.
+def _deadline(constraints: Constraints, watch: Watch) -> Deadline:
+    return watch.deadline if constraints.examples.X.size > FEW_NUMBERS else NEVER
 
-    Rows of zeros have no multiplier. None where the numbers are too long.
-    """
+
+class _Decided(NamedTuple):
+    separated: Mask
+    direction: NDArray[Any]
+    multipliers: dict[int, int]  # of the other rows, unless they are zero
+    reason: str = ""  # why the other rows are undecided
+
+
+def _decide(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
+    """Decide which rows are separated; None where the numbers are too long."""
     alive = (np.diff(W.indptr) > 0) & ~pinned
     g: NDArray[Any] = np.zeros(W.shape[1], dtype=object)
     separated = np.zeros(W.shape[0], dtype=bool)
-    for step, hit in _peel(W, alive, pinned):
-        g = _before(W, np.flatnonzero(separated), g, step)
-        separated |= hit
-    alive &= ~separated
-    if not alive.any():
-        return separated, g, {}
-    rows = np.flatnonzero(alive | pinned)
-    some, free = W[rows], pinned[rows]
-    scale = sparse.diags_array(1 / np.maximum(abs(some).max(axis=0).toarray().ravel(), 1e-300))
-    scaled = (some @ scale).tocsr()
-    residuals = None if free.any() else _fit(scaled)
+    try:
+        for step, hit in _peel(W, alive, pinned):
+            g = _before(W, np.flatnonzero(separated), g, step)
+            separated |= hit
+            deadline.check()
+        rows = np.flatnonzero((alive & ~separated) | pinned)
+        if not (alive & ~separated).any():
+            return _Decided(separated, g, {})
+        left = _decide_unpeeled(W[rows], pinned[rows], deadline)
+    except (KeyboardInterrupt, OutOfTimeError) as end:
+        return _Decided(separated, g, {}, explain_end(end))
+    if left is None:
+        return None
+    if left.separated.any():
+        g = _before(W, np.flatnonzero(separated), g, left.direction)
+        separated[rows[left.separated]] = True
+    return _Decided(separated, g, {int(rows[n]): m for n, m in left.multipliers.items()})
+
+
+def _decide_unpeeled(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
+    """Decide which rows are separated where no column has one sign."""
+    deadline.check()
+    scale = sparse.diags_array(1 / np.maximum(abs(W).max(axis=0).toarray().ravel(), 1e-300))
+    scaled = (W @ scale).tocsr()
+    none, zeros = np.zeros(W.shape[0], dtype=bool), np.zeros(W.shape[1], dtype=object)
+    residuals = None if pinned.any() else _fit(scaled, deadline)
     if residuals is not None:
-        listed = _exact_multipliers(some, residuals, free)
+        listed = _exact_multipliers(W, residuals, pinned, deadline)
         if listed is not None:
-            return separated, g, dict(zip(rows.tolist(), listed, strict=True))
-    proposed = _solve_program(scaled, free)
+            return _Decided(none, zeros, dict(enumerate(listed)))
+    proposed = _solve_program(scaled, pinned, deadline)
     if proposed is None:
         return None
     above, multipliers = proposed
+    others, direction = np.flatnonzero(~above), zeros
     if above.any():
-        space = null_basis(some[np.flatnonzero(~above)])
-        last = None if space is None else _positive(some[np.flatnonzero(above)], space[1])
-        if last is None:
+        space = null_basis(W[others], deadline)
+        found = None if space is None else _positive(W[np.flatnonzero(above)], space[1], deadline)
+        if found is None:
             return None
-        g = _before(W, np.flatnonzero(separated), g, last)
-        separated[rows[above]] = True
-    listed = _exact_multipliers(some[np.flatnonzero(~above)], multipliers[~above], free[~above])
+        direction = found
+    listed = _exact_multipliers(W[others], multipliers[~above], pinned[~above], deadline)
     if listed is None:
         return None
-    return separated, g, dict(zip(rows[~above].tolist(), listed, strict=True))
+    return _Decided(above, direction, dict(zip(others.tolist(), listed, strict=True)))
 
 
 def _peel(W: Any, alive: Mask, pinned: Mask) -> Iterator[tuple[NDArray[Any], Mask]]:
@@ -171,7 +201,7 @@ def _peel(W: Any, alive: Mask, pinned: Mask) -> Iterator[tuple[NDArray[Any], Mas
         yield step.astype(np.int64).astype(object), hit
 
 
-def _fit(W: Any) -> NDArray[np.float64] | None:
+def _fit(W: Any, deadline: Deadline) -> Floats | None:
     """Fit a logistic regression; return its residuals, or None where it does not converge.
 
     Where the estimates are finite the score is zero: Σ λ z = 0 with λ = 1 / (1 + exp(z·β)), so the
@@ -181,6 +211,7 @@ def _fit(W: Any) -> NDArray[np.float64] | None:
     beta = np.zeros(W.shape[1])
     shape = (len(beta), len(beta))
     for step in range(NEWTON_STEPS):
+        deadline.check()
         residuals = expit(-(W @ beta))
         score = T @ residuals
         if np.abs(score).max() <= 1e-4 * residuals.min():
@@ -198,36 +229,76 @@ def _fit(W: Any) -> NDArray[np.float64] | None:
     return None
 
 
-def _solve_program(W: Any, pinned: Mask) -> tuple[Mask, NDArray[np.float64]] | None:
+def _solve_program(W: Any, pinned: Mask, deadline: Deadline) -> tuple[Mask, Floats] | None:
     """Solve a linear program for the separated rows and multipliers of the others.
 
     It maximizes Σ min(λ, 1) subject to Σ λ z = 0 and λ ≥ 0 on rows that are not pinned. At the
     maximum λ is 0 where a row is separated and at least 1 where it overlaps.
     """
-    from scipy.optimize import linprog
-
     count = int((~pinned).sum())
     A = W.T.tocsc()
     A = sparse.hstack([A[:, ~pinned], A[:, ~pinned], A[:, pinned]], format="csc")
     low = np.repeat([0.0, -np.inf], [2 * count, len(pinned) - count])
     high = np.repeat([1.0, np.inf], [count, len(pinned)])
     cost = np.repeat([-1.0, 0.0], [count, len(pinned)])
-    bounds = np.column_stack((low, high))
-    found = linprog(cost, A_eq=A, b_eq=np.zeros(A.shape[0]), bounds=bounds, method="highs-ds")
-    if found.status != 0:
+    zeros = np.zeros(A.shape[0])
+    found = _minimize(cost, (low, high), A, (zeros, zeros), deadline)
+    if found is None:
         return None
     multipliers = np.zeros(len(pinned))
-    multipliers[~pinned] = found.x[:count] + found.x[count : 2 * count]
-    multipliers[pinned] = found.x[2 * count :]
+    multipliers[~pinned] = found[:count] + found[count : 2 * count]
+    multipliers[pinned] = found[2 * count :]
     return ~pinned & (multipliers < 0.5), multipliers
 
 
-def _exact_multipliers(W: Any, floats: NDArray[np.float64], pinned: Mask) -> list[int] | None:
+def _minimize(
+    cost: Floats, bounds: tuple[Any, Any], A: Any, sides: tuple[Any, Any], deadline: Deadline
+) -> Floats | None:
+    """Minimize cost·x with x and A·x within bounds; None if there is no solution.
+
+    HiGHS runs in a thread of its own, so that Ctrl-C stops it.
+    """
+    import highspy
+
+    program, infinite = highspy.HighsLp(), highspy.kHighsInf
+    program.num_row_, program.num_col_ = A.shape
+    program.col_cost_ = cost
+    program.col_lower_, program.col_upper_ = (np.clip(v, -infinite, infinite) for v in bounds)
+    program.row_lower_, program.row_upper_ = (np.clip(v, -infinite, infinite) for v in sides)
+    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    program.a_matrix_.start_, program.a_matrix_.index_ = A.indptr, A.indices
+    program.a_matrix_.value_ = A.data
+    highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    for option, value in (("output_flag", False), ("threads", 1), ("solver", "simplex")):
+        highs.setOptionValue(option, value)
+    highs.passModel(program)
+    deadline.check()
+    highs.setOptionValue("time_limit", deadline.left)
+    highs.HandleUserInterrupt = True
+    thread = highs.startSolve()
+    try:
+        while not highs.wait(0.1)[0]:
+            pass
+    except KeyboardInterrupt:
+        highs.cancelSolve()  # type: ignore[no-untyped-call]
+        thread.join()
+        raise
+    ended = highs.getModelStatus()
+    if ended == highspy.HighsModelStatus.kTimeLimit:
+        raise OutOfTimeError
+    if ended != highspy.HighsModelStatus.kOptimal:
+        return None
+    return np.array(highs.getSolution().col_value)
+
+
+def _exact_multipliers(
+    W: Any, floats: Floats, pinned: Mask, deadline: Deadline
+) -> list[int] | None:
     """Return integers near multiples of floats, positive unless pinned, with Σ λ z = 0."""
     least = -int(np.floor(np.log2(floats[~pinned].min(initial=1.0))))
     for bits in (least, least + 12, least + 24):
         near = [round(v) for v in np.ldexp(floats, bits).tolist()]
-        combined = combine_rows(W, near)
+        combined = combine_rows(W, near, deadline)
         if combined is None:
             return None
         # Σ near·z is a combination of independent rows: subtracting it leaves zero.
@@ -240,11 +311,9 @@ def _exact_multipliers(W: Any, floats: NDArray[np.float64], pinned: Mask) -> lis
     return None
 
 
-def _positive(W: Any, basis: Any) -> NDArray[Any] | None:
+def _positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | None:
     """Return integers along a basis so that every row of W is positive; None if unknown."""
-    from scipy.optimize import linprog
-
-    V = whole_products(W, basis)
+    V = whole_products(W, basis, deadline)
     if V is None:
         return None
     none = np.zeros(V.shape[0], dtype=bool)
@@ -255,13 +324,13 @@ def _positive(W: Any, basis: Any) -> NDArray[Any] | None:
         done |= hit
     if not done.all():
         left = V[np.flatnonzero(~done)]
-        found = linprog(
-            left.sum(axis=0), A_ub=-left, b_ub=-np.ones(left.shape[0]), bounds=(None, None)
-        )
-        if found.status != 0:
+        free = np.full(V.shape[1], np.inf)
+        sides = np.ones(left.shape[0]), np.full(left.shape[0], np.inf)
+        found = _minimize(left.sum(axis=0), (-free, free), left.tocsc(), sides, deadline)
+        if found is None:
             return None
         for bits in (0, 10, 20, 40):
-            step = np.array([round(v) for v in np.ldexp(found.x, bits).tolist()], dtype=object)
+            step = np.array([round(v) for v in np.ldexp(found, bits).tolist()], dtype=object)
             if all(v > 0 for v in _rows_times(left, step)):
                 break
         else:
@@ -338,19 +407,20 @@ def _parts(W: Any, rows: Ints) -> list[tuple[Ints, Ints]]:
     )
 
 
-def blame_sparse(asked: Question, found: SparsePartition, watch: ProgressCallback) -> Blame | None:
+def blame_sparse(asked: Question, found: SparsePartition, watch: Watch) -> Blame | None:
     """Find out why each estimate is what it is; None where another engine has to."""
     examples, separated = asked.constraints.examples, found.partition.separated
+    deadline = _deadline(asked.constraints, watch)
     X = sparse.csr_array(examples.X)
     basis = found.basis
     if found.unpinned_overlap:
-        again = null_basis(X[np.flatnonzero(~separated)])
+        again = null_basis(X[np.flatnonzero(~separated)], deadline)
         if again is None:
             return None
         basis = again[1]
     rows = np.flatnonzero(separated)
-    W = whole_products(X[rows], basis)
-    left = None if W is None else null_basis(W)
+    W = whole_products(X[rows], basis, deadline)
+    left = None if W is None else null_basis(W, deadline)
     if W is None or left is None:
         return None
     W = (sparse.diags_array(examples.y[rows].astype(np.float64)) @ W).tocsr()
@@ -383,14 +453,14 @@ def blame_sparse(asked: Question, found: SparsePartition, watch: ProgressCallbac
                 why[j] = EITHER if len(signs[j]) == 2 else UP if signs[j] == {1} else DOWN
         drop = _drop(asked, W, functionals, why, watch) if len(rows) else ()
     except (KeyboardInterrupt, OutOfTimeError) as end:
-        reason = explain_end(end)
+        reason = f"{explain_end(end)} {BEFORE}"
     return Blame(tuple(why), drop, reason)
 
 
 class _Part:
     """Directions of one part, asked for the signs of linear functions of them."""
 
-    def __init__(self, W: Any, width: int, watch: ProgressCallback) -> None:
+    def __init__(self, W: Any, width: int, watch: Watch) -> None:
         self.watch = watch
         self.one = width == 1
         self.width = width
@@ -418,7 +488,7 @@ def _dot(a: Vector, b: NDArray[np.float64]) -> int:
 
 
 def _drop(
-    asked: Question, W: Any, functionals: Any, why: list[str], watch: ProgressCallback
+    asked: Question, W: Any, functionals: Any, why: list[str], watch: Watch
 ) -> tuple[str, ...]:
     """Find few columns to drop, if the directions have few dimensions.
 
@@ -443,7 +513,7 @@ def _drop(
 
 
 def _direction(
-    table: NDArray[np.float64], free: int, watch: ProgressCallback, row: int | None = None
+    table: NDArray[np.float64], free: int, watch: Watch, row: int | None = None
 ) -> Vector | None:
     """Return a direction that is positive wherever one can be, zero on rows after the free ones."""
     ones = np.ones(len(table), dtype=np.int8)
