@@ -65,6 +65,22 @@ def test_killed_workers_change_no_bit(client, data, undisturbed, workers):
     assert same(clf, undisturbed)
 
 
+def test_killed_workers_change_no_bit_of_three_labels(client):
+    X, y = with_margin(np.random.default_rng(6), 400, 4, 0.04)
+    data = in_partitions(X, np.where(X[:, 0] > 0.5, 2, y))
+    options = {"client": client, "max_iter": 40, "timeout": LIMIT}
+    with pytest.warns(match="max_iter"):
+        undisturbed = Perceptron(**options).fit(*data)
+    client.wait_for_workers(2, timeout=BACK)
+    with (
+        after(some_time_in(undisturbed), lambda: kill_workers(client)),
+        pytest.warns(match="max_iter"),
+    ):
+        clf = Perceptron(**options).fit(*data)
+    assert clf.coef_.shape == (3, 4)
+    assert same(clf, undisturbed)
+
+
 def deadly(block):
     os.kill(os.getpid(), signal.SIGKILL)
     return block

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from clusters import local_cluster
 from dask.distributed import get_client
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, EfficiencyWarning
 from strategies import with_margin
@@ -144,6 +145,62 @@ def test_the_pocket_keeps_the_best_of_the_weights_it_judged(client):
     assert type(clf.to_local()) is rb.PocketPerceptron
 
 
+@pytest.fixture(scope="module")
+def three_labels():
+    """Points around three centers, which three weight vectors classify correctly."""
+    rng = np.random.default_rng(8)
+    centers = np.array([[4.0, 0.0], [-2.0, 3.5], [-2.0, -3.5]])
+    places = rng.integers(3, size=240)
+    return centers[places] + rng.uniform(-1, 1, (240, 2)), np.array(["a", "b", "c"])[places]
+
+
+def test_three_labels_in_one_partition_are_the_local_run_bit_for_bit(client, three_labels):
+    X, y = three_labels
+    s = 1.0 + np.arange(len(y)) % 3
+    for options in ({}, {"class_weight": {"a": 3.0}, "fit_intercept": False}):
+        local = rb.Perceptron(**options).fit(X, y, sample_weight=s)
+        clf = Perceptron(client=client, **options).fit(*in_partitions(X, y, 1), sample_weight=s)
+        assert clf.weights_.tobytes() == local.weights_.tobytes()
+        assert (clf.n_iter_, clf.n_updates_) == (local.n_iter_, local.n_updates_)
+        assert clf.to_local().coef_.shape == (3, 2)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_three_labels_in_many_partitions_are_separated(client, three_labels, tmp_path, sparse):
+    X, y = three_labels
+    dX, dy = in_partitions(X, y, 4)
+    file = tmp_path / "rounds.json"
+    clf = Perceptron(client=client, checkpoint=file, checkpoint_every=1)
+    rows = dX.map_blocks(csr_array) if sparse else dX
+    clf.fit(rows, dy)
+    assert clf.separated_
+    assert clf.classes_.tolist() == ["a", "b", "c"]
+    assert clf.predict(dX).compute().tolist() == y.tolist()
+    assert clf.decision_function(dX).shape == (240, 3)
+    scores = clf.decision_function(dX).compute()
+    assert np.allclose(scores, clf.to_local().decision_function(X))
+    assert clone(clf).resume(rows, dy).weights_.tobytes() == clf.weights_.tobytes()
+
+
+def test_the_pocket_takes_three_labels_and_scaled_columns(client, three_labels):
+    X, y = three_labels
+    y = y.copy()
+    y[:12] = "b"
+    dX, dy = in_partitions(X * [1.0, 1e6], y, 3)
+    dX = (dX - dX.mean(axis=0)) / dX.std(axis=0)
+    clf = PocketPerceptron(300, random_state=0, client=client).fit(dX, dy)
+    assert clf.n_mistakes_ == np.sum(clf.predict(dX).compute() != y) < 60
+    assert clf.last_weights_.shape == clf.weights_.shape == (3, 3)
+    assert clf.n_updates_ == 300
+
+
+def test_the_last_updates_of_a_budget_go_to_partitions_that_have_mistakes(client):
+    X = np.array([[1.0], [-1.0], [2.0], [-2.0], [3.0], [3.0]])
+    y = np.array([1, -1, 1, -1, 1, -1])  # only the last partition has a mistake for ever
+    clf = PocketPerceptron(10, client=client, random_state=0).fit(*in_partitions(X, y, 3))
+    assert (clf.n_updates_, clf.n_mistakes_) == (10, 1)
+
+
 def test_weights_of_rows_and_classes_count_as_in_the_local_run(client, planted):
     X, y = planted
     s = np.where(np.arange(len(y)) % 5 == 0, 0.0, 1 + np.arange(len(y)) % 3)
@@ -205,7 +262,7 @@ def test_progress_is_told_when_asked_for(client, planted, capsys, monkeypatch):
     ("X", "y", "said"),
     [
         (da.ones((4, 2), chunks=(2, 2)), [0, 1, 0], "X has 4 rows but y has 3"),
-        (da.ones((4, 2), chunks=(2, 2)), [0, 1, 2, 0], "more than two classes"),
+        (da.ones((4, 2), chunks=(2, 2)), [0, 1, 0.5, 0.25], "only one|continuous"),
         (da.ones((4, 2), chunks=(2, 2)), [1, 1, 1, 1], "only one class"),
         (np.ones((4, 2)), [0, 1, 0, 1], "X is a ndarray; give a Dask array"),
         (

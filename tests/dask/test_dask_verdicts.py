@@ -47,7 +47,28 @@ def one_answer():
     return separable()[0], np.zeros(900, dtype=int)
 
 
-@pytest.mark.parametrize("make", [separable, inseparable, quasi_separable, one_answer])
+def three_labels():
+    X, y = separable()
+    return X, np.where(X[:, 0] > 0.3, 2, y)
+
+
+def three_labels_that_overlap():
+    X, y = three_labels()
+    y[[3, 500, 870]] = [2, 1, -1]
+    return X, y
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        separable,
+        inseparable,
+        quasi_separable,
+        one_answer,
+        three_labels,
+        three_labels_that_overlap,
+    ],
+)
 def test_the_verdict_is_the_local_one_and_its_proof_holds(client, make):
     X, y = make()
     whole = rb.separability(X, y)

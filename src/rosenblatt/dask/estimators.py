@@ -12,6 +12,7 @@ import dask.array as da
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 import rosenblatt.algorithms as algorithms
 import rosenblatt.checks as checks
@@ -34,7 +35,7 @@ from rosenblatt.evidence.checker import check_types
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.text import describe_unconverged, plural
 
@@ -51,6 +52,8 @@ class OnCluster(LinearClassifier):
     checkpoint_every: int = 10
     timeout: float = 600.0
 
+    _kind = JointExamples
+
     def fit(
         self,
         X: Any,
@@ -66,7 +69,7 @@ class OnCluster(LinearClassifier):
         X : Dask array, Dask dataframe, or path (or paths) of Parquet files
             Training rows. Paths are read by `dask.dataframe.read_parquet`.
         y : Dask array or series, sequence, or str
-            Two labels; for dataframes and Parquet also the name of their column.
+            Two or more labels; for dataframes and Parquet also the name of their column.
         sample_weight : Dask array or series, sequence, or str, optional
             An update on a row of weight s adds eta0·s·y·x to w, and a mistake on it counts s
             for the pocket. Rows with weight 0 are ignored.
@@ -104,6 +107,8 @@ class OnCluster(LinearClassifier):
 
     def decision_function(self, X: Any) -> Any:
         """Return the score w·x of each row, positive for the second of `classes_`.
+
+        With more than two classes, each has its own score: an array of shape (n, K).
 
         Parameters
         ----------
@@ -143,9 +148,15 @@ class OnCluster(LinearClassifier):
     def _apply(self, method: str, X: Any, dtype: np.dtype[Any]) -> Any:
         """Apply a method of the in-memory estimator, lazily to Dask collections and paths."""
         local = self.to_local()
+        check_is_fitted(local)
+        scores = method == "decision_function" and len(local.classes_) > 2
+        rest = (len(local.classes_),) if scores else ()  # shape of the result for one row
+        meta = np.empty((0, *rest), dtype=dtype)
         if isinstance(X, da.Array):
-            X, meta = X.rechunk({1: -1}), np.empty(0, dtype=dtype)
-            return X.map_blocks(_apply_block, local, method, dtype=dtype, drop_axis=1, meta=meta)
+            X = X.rechunk({1: -1})
+            chunks = {"chunks": (X.chunks[0], *((k,) for k in rest))}
+            axis = {} if rest else {"drop_axis": 1}
+            return X.map_blocks(_apply_block, local, method, meta=meta, **chunks, **axis)
         frame = read_frame(X)
         if not is_frame(frame):
             return getattr(local, method)(X)
@@ -154,7 +165,7 @@ class OnCluster(LinearClassifier):
             frame = frame[list(local.feature_names_in_)]
         work, shared = dask.delayed(_apply_block, pure=False), dask.delayed(local)
         arrays = [
-            da.from_delayed(work(part, shared, method), shape=(np.nan,), dtype=dtype)
+            da.from_delayed(work(part, shared, method), shape=(np.nan, *rest), meta=meta)
             for part in frame_partitions(frame)
         ]
         return da.concatenate(arrays, allow_unknown_chunksizes=True)
@@ -173,7 +184,7 @@ class OnCluster(LinearClassifier):
             plan = replace(plan, seed=seed)
         else:
             w = self._start(template, *start)
-            state = State(np.zeros(template.d + 1) if w is None else w)
+            state = State(template.shaped(np.zeros(template.size) if w is None else w))
             if checkpoint is not None:
                 checkpoint.write(plan, state)
         with StatusLine(self.verbose) as line:
@@ -211,7 +222,8 @@ class OnCluster(LinearClassifier):
             "x0": template.x0,
             "rows": rows,
         }
-        return Checkpoint(fspath(self.checkpoint), int(self.checkpoint_every), data)
+        shape = template.shaped(np.zeros(template.size)).shape
+        return Checkpoint(fspath(self.checkpoint), int(self.checkpoint_every), data, shape)
 
     def _make_plan(self) -> Plan:
         rule = self._rule()
@@ -235,7 +247,7 @@ class OnCluster(LinearClassifier):
         self.n_updates_ = mixed.state.updates
         self.history_: list[Round] = list(mixed.state.history)
         self.stop_reason_ = mixed.reason
-        self._set_weights(Hypothesis(candidate.w, template.x0, ZEROS[self.zero]))
+        self._set_weights(Hypothesis.of(candidate.w, template.x0, ZEROS[self.zero]))
 
     def _set_attributes(self, template: Examples, mixed: Mixed, rows: int) -> None:
         raise NotImplementedError
@@ -358,12 +370,12 @@ class PocketPerceptron(OnCluster, PocketParameters):
 
     def _set_attributes(self, template: Examples, mixed: Mixed, rows: int) -> None:
         self._set_candidate(template, mixed, mixed.state.pocket or mixed.end)
-        self.last_weights_ = template.to_augmented(mixed.end.w)
+        self.last_weights_ = Hypothesis.of(mixed.end.w, template.x0).augmented
 
 
 def _apply_block(part: Any, local: Any, method: str) -> Any:
     if part.shape[0] == 0:
-        return np.empty(0, dtype=local.classes_.dtype if method == "predict" else np.float64)
+        part = np.zeros((0, local.n_features_in_))
     return getattr(local, method)(part)
 
 
@@ -394,7 +406,7 @@ def separability(
     X : Dask array, Dask dataframe, or path (or paths) of Parquet files
         Features; each float counts as its exact value.
     y : Dask array or series, sequence, or str
-        One or two labels; for dataframes and Parquet also the name of their column.
+        Labels, one or more; for dataframes and Parquet also the name of their column.
     fit_intercept : bool, default=True
         Whether to fit an intercept.
     intercept_scaling : float, default=1.0

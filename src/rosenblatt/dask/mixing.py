@@ -178,13 +178,16 @@ def run_round(
 def plan_turns(plan: Plan, state: State, count: int, count_only: bool = False) -> list[Turn]:
     """Plan the next epoch of each partition.
 
-    The updates of all partitions together never exceed those left in the budget.
+    The updates of all partitions together never exceed those left in the budget. If there are
+    fewer than partitions, the partitions take turns: only some of them may have mistakes.
 
     Examples
     --------
     >>> plan = Plan(Rule(), Budget(updates=10))
     >>> [turn.updates for turn in plan_turns(plan, State(np.zeros(2), updates=3), 4)]
     [2, 2, 2, 1]
+    >>> [turn.updates for turn in plan_turns(plan, State(np.zeros(2), rounds=6, updates=9), 4)]
+    [0, 0, 1, 0]
     """
     max_updates = plan.budget.updates
     shares: list[int | None] = [0 if count_only else None] * count
@@ -192,7 +195,7 @@ def plan_turns(plan: Plan, state: State, count: int, count_only: bool = False) -
         left = max_updates - state.updates
         if plan.pocket:
             left = min(left, max(count, -(-max_updates // ROUNDS)))
-        shares = [left // count + (i < left % count) for i in range(count)]
+        shares = [left // count + ((i - state.rounds) % count < left % count) for i in range(count)]
     rounds_left = plan.budget.epochs - state.rounds
     return [
         Turn(plan.rule, (plan.seed, state.rounds, i), rounds_left, share)
@@ -208,6 +211,7 @@ def run_epoch(examples: Examples, turn: Turn, w: Floats) -> Epoch:
         examples = examples.look()
     if order == "first":
         max_updates = 1 if max_updates is None else min(1, max_updates)
+    w = examples.flat(w)
     mistakes = Judge(examples, turn.rule.zero).alone(w)
 
     def run(examples: Examples) -> Walk:
@@ -227,7 +231,7 @@ def run_epoch(examples: Examples, turn: Turn, w: Floats) -> Epoch:
 
     walk = retry_scaled(examples, run)
     updates = walk.so_far.updates
-    after = walk.so_far.w * walk.unit if updates else None
+    after = examples.shaped(walk.so_far.w * walk.unit) if updates else None
     return Epoch(after, updates, mistakes, time.perf_counter() - begin)
 
 
@@ -265,6 +269,7 @@ class Checkpoint:
     path: str | PathLike[str]
     every: int  # number of rounds between two writes
     data: dict[str, Any]  # labels, columns and rows, which must match to resume
+    shape: tuple[int, ...]  # of the weights
 
     def write(self, plan: Plan, state: State) -> None:
         """Write the state to the file, in place of the previous one."""
@@ -303,8 +308,8 @@ class Checkpoint:
             w, seconds = np.array(values["w"], dtype=np.float64), float(values["seconds"])
             rounds, updates = int(values["rounds"]), int(values["updates"])
             state = State(w, rounds, updates, history, last, pocket, seconds)
-            if w.shape != (self.data["columns"] + 1,) or not np.isfinite(w).all():
-                raise ValueError("w is not a finite number for each column")
+            if w.shape != self.shape or not np.isfinite(w).all():
+                raise ValueError("w does not have a finite number for each weight")
             return int(content["seed"]), state
         except UsageError:
             raise

@@ -23,12 +23,11 @@ import rosenblatt.checks as checks
 import rosenblatt.engine as engine
 from rosenblatt.blocks import Blocks, Work
 from rosenblatt.errors import DataError, RowError, UserError, error_line, make_open_error
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Examples, JointExamples
 from rosenblatt.tables import as_column, column_names, refuse_masked, to_floats
 from rosenblatt.text import join_words, plural
 
 T = TypeVar("T")
-MAX_LABELS = 4  # labels that a summary lists: enough to see that there are more than two
 
 
 class ClusterError(UserError, RuntimeError):
@@ -110,6 +109,7 @@ class Partitions(Blocks):
                 f"partitions of X have {widths[0]} and {widths[-1]} columns; give all the same."
             )
         labels, counts = _merge_labels(summaries, one_class)
+        self.multiclass = len(labels) > 2
         weights = None
         if class_weight is not None:
             weights = checks.class_weights(class_weight, labels.tolist(), np.array(counts))
@@ -118,8 +118,8 @@ class Partitions(Blocks):
         arguments = [[value] * len(filled) for value in (labels, x0, weights)]
         raw = [raw[i] for i in filled]
         self.examples = self.client.map(convert_partition, raw, *arguments, pure=False)
-        one_row, sign = np.zeros((1, widths[0])), np.ones(1, dtype=np.int8)
-        return Examples(one_row, sign, labels, summaries[0].columns, x0)
+        one_row, code = np.zeros((1, widths[0])), np.ones(1, dtype=np.int8)
+        return Examples.of(one_row, code, labels, summaries[0].columns, x0)
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """Yield work(partition, number of its first row) for all partitions, in order."""
@@ -326,9 +326,10 @@ def summarize(part: Partition) -> Summary:
     try:
         labels, counts = np.unique(y, return_counts=True)
     except TypeError:
-        checks.encode_signs(y, None)  # raises an error that explains mixed types
+        checks.sort_labels(y)  # raises an error that explains mixed types
         raise
-    labels, counts = labels[:MAX_LABELS], counts[:MAX_LABELS]
+    if len(labels) > 2 and checks.is_continuous(y, labels):
+        raise ValueError(f"{part.name}: {checks.make_too_many_error(y)}")
     return Summary(part.name, rows, width, part.columns, labels, counts)
 
 
@@ -342,7 +343,7 @@ def convert_partition(
     """
     try:
         y = as_column(part.y)
-        examples = Examples.from_arrays(part.X, y, x0=x0, labels=labels, looked_at=False)
+        examples = JointExamples.from_arrays(part.X, y, x0=x0, labels=labels, looked_at=False)
         if part.weights is None and weights is None:
             return examples
         return examples.weighted(part.weights, weights, stream=True)
@@ -351,18 +352,12 @@ def convert_partition(
 
 
 def _merge_labels(parts: list[Summary], one_class: bool) -> tuple[NDArray[Any], list[int]]:
-    """Return the two labels of all partitions and the number of rows of each."""
+    """Return the labels of all partitions and the number of rows of each."""
     count: Counter[Any] = Counter()
     for part in parts:
         count.update(dict(zip(part.labels.tolist(), part.counts.tolist(), strict=True)))
     same_type = len({type(label) for label in count}) == 1
     found = np.array(list(count), dtype=None if same_type else object)
-    if len(found) > 2:
-        shown = ", ".join(repr(label) for label in np.unique(found)[:4].tolist())
-        raise ValueError(
-            "Only binary classification is supported. y has more than two classes "
-            f"({shown}, …); give two labels."
-        )
-    _, labels = checks.encode_signs(found, checks.one_class_labels(found) if one_class else None)
+    _, labels = checks.encode_labels(found, checks.one_class_labels(found) if one_class else None)
     labels = labels.astype(parts[0].labels.dtype) if labels.dtype.kind != "U" else labels
     return labels, [count[label] for label in labels.tolist()]
