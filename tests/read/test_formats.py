@@ -1,3 +1,4 @@
+import functools
 import io
 import json
 
@@ -9,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt.errors import DataError, OpenError, UsageError
+from rosenblatt.read import csv
 from rosenblatt.read.data import read_batches, read_data, read_in_passes, read_whole
 from rosenblatt.read.plan import ColumnOptions
-from rosenblatt.read.source import Layout, Source, format_of
+from rosenblatt.read.source import Layout, Source, WholeLines, format_of
 
 
 @pytest.fixture
@@ -290,3 +292,30 @@ def test_a_truncated_parquet_file(tmp_path):
         path.write_bytes(content[:end])
         with pytest.raises(DataError, match="not a whole Parquet file"):
             read_whole(Source.find(str(path)))
+
+
+quoted_cells = st.lists(
+    st.lists(
+        st.sampled_from(["a", "", 'b"c', '"d', "e,f", "g\nh", '"\n"', "i\r\nj", 'k"']),
+        min_size=2,
+        max_size=2,
+    ),
+    min_size=1,
+    max_size=9,
+)
+
+
+@given(quoted_cells, st.booleans(), st.integers(1, 40))
+def test_rows_are_cut_where_quoted_cells_end(rows, bare, size):
+    def write(cell):
+        doubled = cell.replace('"', '""')
+        plain = bare and not {*",\n\r"} & {*cell} and cell[:1] != '"'
+        return cell if plain else f'"{doubled}"'
+
+    text = "".join(",".join(map(write, row)) + "\n" for row in rows).encode()
+    dialect = csv.Dialect(",", '"', False, ("a", "b"))
+    blocks = (text[i : i + size] for i in range(0, len(text), size))
+    found = []
+    for part in WholeLines(blocks, functools.partial(csv.find_last_row, dialect)):
+        found += csv.parse(dialect, part, ("a", "b"), pa.string(), newlines=True).to_pylist()
+    assert found == [{"a": a, "b": b} for a, b in rows]

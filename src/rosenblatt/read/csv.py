@@ -5,12 +5,12 @@ from __future__ import annotations
 import codecs
 import csv as standard
 import functools
-import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
@@ -21,7 +21,6 @@ from rosenblatt.read.source import (
     HEAD,
     LONGEST_LINE,
     MOST_COLUMNS,
-    UNREADABLE,
     HasHead,
     Layout,
     Source,
@@ -37,15 +36,12 @@ from rosenblatt.read.types import MISSING, Types, convert_promised, convert_to_b
 from rosenblatt.text import plural
 
 BLOCK = 4 << 20  # bytes of text per record batch
-WHOLE_BLOCK = 1 << 20  # bytes per block where the whole file is read
-LONGEST_BLOCK = (1 << 31) - 1  # that PyArrow accepts
 LINES = 64  # per block at least, because each block costs time per column
 
 SEPARATORS = (",", "\t", ";", "|")
 BLANKS = " "
 LIKE_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+|\d+,\d+)([eE][+-]?\d+)?\s*$"  # or a comma
 
-QUOTES = "Look for an unclosed quotation mark."
 AS_ASCII = bytes(min(byte, 127) for byte in range(256))  # to count cells in any encoding
 
 
@@ -66,31 +62,6 @@ class Dialect:
     def begin(self) -> int:
         """Number of lines before the rows."""
         return self.above + 1 if self.header else 0
-
-    def parse_options(self, **more: Any) -> Any:
-        """Return PyArrow's parse options."""
-        return csv.ParseOptions(
-            delimiter="\t" if self.separator == BLANKS else self.separator,
-            quote_char=self.quote or False,
-            **{"newlines_in_values": True, **more},
-        )
-
-    def read_options(self, **more: Any) -> Any:
-        """Return PyArrow's read options; names are always given, never detected again."""
-        return csv.ReadOptions(
-            column_names=list(self.names),
-            skip_rows_after_names=self.begin,
-            encoding=self.encoding,
-            **more,
-        )
-
-    def convert_options(self, types: Mapping[str, Any], **more: Any) -> Any:
-        """Return PyArrow's convert options, with the types of existing columns."""
-        names = set(self.names)
-        known = {name: kind for name, kind in types.items() if name in names}
-        return csv.ConvertOptions(
-            column_types=known, null_values=list(MISSING), decimal_point=self.decimal, **more
-        )
 
 
 def find_dialect(source: HasHead, layout: Layout) -> Dialect:
@@ -228,18 +199,12 @@ def _detect_quote(text: bytes, separator: str) -> str | None:
 
 def split_cells(text: bytes, separator: str, quote: str | None) -> Any:
     """Return the cells of some lines as bytes, or None if lines differ in length."""
-    if separator == BLANKS:
-        text = squeeze_blanks(text)
     names = number_columns(_count_cells(text, separator, quote))
     if len(names) > MOST_COLUMNS:
         return None
     try:
-        return csv.read_csv(
-            pa.BufferReader(text),
-            csv.ReadOptions(column_names=names, block_size=max(len(text), 1) + 1),
-            Dialect(separator, quote, False, tuple(names)).parse_options(),
-            csv.ConvertOptions(column_types=dict.fromkeys(names, pa.binary())),
-        )
+        dialect = Dialect(separator, quote, False, tuple(names))
+        return parse(dialect, text, names, pa.binary(), newlines=True)
     except pa.ArrowInvalid:
         return None
 
@@ -304,47 +269,10 @@ def squeeze_blanks(text: bytes) -> bytes:
     return re.sub(rb"[ \t]+", b"\t", text)
 
 
-class BlockFile(io.RawIOBase):
-    """A file object that PyArrow reads, made of blocks of bytes."""
-
-    def __init__(self, blocks: Iterable[bytes]) -> None:
-        self.blocks, self.ready = filter(None, blocks), memoryview(b"")
-
-    def readable(self) -> bool:
-        """Return True, as PyArrow expects."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill the whole buffer while there are bytes: PyArrow parses it as one block."""
-        done = 0
-        while done < len(buffer):
-            self.ready = self.ready or memoryview(next(self.blocks, b""))
-            if not self.ready:
-                break
-            size = min(len(buffer) - done, len(self.ready))
-            buffer[done : done + size], self.ready = self.ready[:size], self.ready[size:]
-            done += size
-        return done
-
-
 def read_whole(source: Source, layout: Layout) -> Any:
     """Read all rows; a column's type is the known one, or the first that fits all cells."""
     dialect = find_dialect(source, layout)
-
-    def read(size: int) -> Iterator[Any]:
-        with _open_text(source, dialect) as stream:
-            yield csv.read_csv(
-                stream,
-                # One thread: PyArrow 20 can deadlock on a Python file object if a line is bad.
-                dialect.read_options(block_size=size, use_threads=False),
-                dialect.parse_options(),
-                dialect.convert_options(dict.fromkeys(dialect.names, pa.binary())),
-            )
-
-    try:
-        table = next(_read_in_blocks(read, _block_size(dialect, WHOLE_BLOCK)))
-    except UNREADABLE as error:
-        raise _explain_error(source, dialect, error) from None
+    table = pa.Table.from_batches(_parse_file(source, dialect, dialect.names))
     names = set(dialect.names)
     known = _convert(table, {n: k for n, k in layout.types.items() if n in names}, dialect)
 
@@ -364,13 +292,10 @@ def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
     dialect = find_dialect(source, layout)
     types = {name: layout.types.get(name, pa.string()) for name in dialect.names}
     done = 0
-    try:
-        for batch in _batches(source, dialect, dialect.names):
-            columns = _convert(batch, types, dialect, done)
-            yield pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
-            done += batch.num_rows
-    except UNREADABLE as error:
-        raise _explain_error(source, dialect, error) from None
+    for batch in _parse_file(source, dialect, dialect.names):
+        columns = _convert(batch, types, dialect, done)
+        yield pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
+        done += batch.num_rows
 
 
 def _convert(
@@ -403,120 +328,140 @@ def read_schema(source: Source, layout: Layout) -> Any:
     return pa.schema([(name, found[name]) for name in dialect.names])
 
 
-def parse_lines(dialect: Dialect, data: bytes, types: Any, **convert: Any) -> Any:
-    """Parse lines as a table with one row each, in a single thread."""
-    return csv.read_csv(
-        pa.BufferReader(squeeze_blanks(data) if dialect.separator == BLANKS else data),
-        dialect.read_options(block_size=len(data) + 1, use_threads=False),
-        dialect.parse_options(newlines_in_values=False),
-        dialect.convert_options(types, **convert),
-    )
-
-
 def cell_text(source: Source, layout: Layout, row: int, column: str) -> str | None:
     """Return a cell as written in the file, its row counted from 0."""
-    for batch in _batches(source, find_dialect(source, layout), [column]):
+    for batch in _parse_file(source, find_dialect(source, layout), [column]):
         if row < batch.num_rows:
             return str(batch.column(0)[row].as_py().decode(errors="replace"))
         row -= batch.num_rows
     return None
 
 
-def _batches(source: Source, dialect: Dialect, columns: Sequence[str]) -> Iterator[Any]:
-    """Yield some columns of a file as bytes."""
-    types = dict.fromkeys(columns, pa.binary())
+def parse(
+    dialect: Dialect,
+    data: bytes,
+    columns: Sequence[str],
+    kind: Any,
+    *,
+    skip: int = 0,
+    newlines: bool = False,
+    **more: Any,
+) -> Any:
+    """Parse whole rows as a table of text or bytes, in a single thread.
 
-    def read(size: int) -> Iterator[Any]:
-        with _open_text(source, dialect) as stream:
-            yield from csv.open_csv(
-                stream,
-                dialect.read_options(block_size=size, use_threads=False),
-                dialect.parse_options(),
-                dialect.convert_options(types, include_columns=list(columns)),
-            )
-
-    return _read_in_blocks(read, _block_size(dialect, BLOCK))
-
-
-def _read_in_blocks(read: Callable[[int], Iterator[Any]], normalize_types: int) -> Iterator[Any]:
-    """Read in blocks of the usual size, and in larger ones from a longer line on.
-
-    PyArrow refuses a line that does not end in the block after the one that it begins in.
+    Without `newlines`, each line is one row, whatever is quoted.
     """
-    done = 0
-    try:
-        for rows in read(normalize_types):
-            yield rows
-            done += rows.num_rows
-    except pa.ArrowInvalid as error:
-        if "straddling" not in str(error):
-            raise
-        for rows in read(max(normalize_types, 2 * LONGEST_LINE)):
-            skipped = min(done, rows.num_rows)
-            done -= skipped
-            if skipped < rows.num_rows:
-                yield rows.slice(skipped)
+    data = squeeze_blanks(data) if dialect.separator == BLANKS else data
+    return csv.read_csv(
+        pa.BufferReader(data),
+        csv.ReadOptions(
+            column_names=list(dialect.names),
+            skip_rows_after_names=skip,
+            block_size=len(data) + 1,
+            use_threads=False,
+        ),
+        csv.ParseOptions(
+            delimiter="\t" if dialect.separator == BLANKS else dialect.separator,
+            quote_char=dialect.quote or False,
+            newlines_in_values=newlines,
+            **more,
+        ),
+        csv.ConvertOptions(
+            column_types=dict.fromkeys(columns, kind), include_columns=list(columns)
+        ),
+    )
 
 
-def _open_text(source: Source, dialect: Dialect) -> Any:
-    blocks: Iterable[bytes] = source.text()
-    if dialect.separator == BLANKS:
-        blocks = map(squeeze_blanks, WholeLines(blocks))
-    return pa.PythonFile(BlockFile(blocks), "r")
+def _parse_file(source: Source, dialect: Dialect, columns: Sequence[str]) -> Iterator[Any]:
+    """Yield some columns of a file as bytes, each batch from a few megabytes of rows."""
+    # More than usual if lines are long and memory allows.
+    size = max(BLOCK, min(LINES * dialect.line, 16 * batch_bytes()))
+    blocks, skip, done = source.text(size, dialect.encoding), dialect.begin, 0
+
+    def cut(data: bytes) -> int:
+        end = find_last_row(dialect, data)
+        if not end and len(data) > 2 * LONGEST_LINE:  # a quoted cell over many lines
+            longest = f"a row is longer than {LONGEST_LINE >> 20} MB"
+            raise DataError(f"{source.name}: {longest}. Look for an unclosed quotation mark.")
+        return end
+
+    for data in WholeLines(blocks, cut):
+        if not data.strip():  # also blank lines above the header, which `skip` counts
+            continue
+        try:
+            table = parse(dialect, data, columns, pa.binary(), skip=skip, newlines=True)
+        except pa.ArrowInvalid as error:
+            if "columns, got" in str(error):
+                raise _ragged_row_error(source, dialect, data, skip, done) from None
+            raise DataError(f"{source.name} cannot be read: {error_line(error)}") from None
+        cells = [column.combine_chunks() for column in table.columns]
+        yield pa.RecordBatch.from_arrays(cells, table.column_names)
+        done, skip = done + table.num_rows, 0
 
 
-def _block_size(dialect: Dialect, normalize_types: int) -> int:
-    """Return the block size: more than usual if lines are long and memory allows."""
-    many = min(LINES * dialect.line, 16 * batch_bytes())
-    return min(max(normalize_types, many, 2 * dialect.line), LONGEST_BLOCK)
+def find_last_row(dialect: Dialect, data: bytes) -> int:
+    r"""Return where the last whole row ends: at a newline outside quotation marks, or 0.
+
+    Examples
+    --------
+    >>> dialect = Dialect(",", '"', False, ("a", "b"))
+    >>> find_last_row(dialect, b'1,2\n3,"4'), find_last_row(dialect, b'1,"\n')
+    (4, 0)
+    """
+    newline = b"\n" if b"\n" in data else b"\r"
+    end = data.rfind(newline)
+    if dialect.quote and data.find(b'"', 0, max(end, 0)) >= 0:
+        marks = find_quotes(data, dialect.separator)
+        while end >= 0 and np.searchsorted(marks, end) % 2:
+            end = data.rfind(newline, 0, end)
+    return end + 1
 
 
-def _explain_error(source: Source, dialect: Dialect, error: BaseException) -> DataError:
-    """Turn an error of PyArrow into a sentence with the row, found by reading again."""
-    if isinstance(error, MemoryError):  # PyArrow's memory errors are Arrow errors, too
-        raise error
-    text = str(error)
-    if "Expected" in text and "columns, got" in text:
-        return _ragged_row_error(source, dialect)
-    if isinstance(error, UnicodeError):
-        return DataError(f"{source.name} is not text in the encoding {dialect.encoding}.")
-    if "straddling" in text:  # a quoted cell over many lines
-        return DataError(f"{source.name}: a row is longer than {LONGEST_LINE >> 20} MB. {QUOTES}")
-    return DataError(f"{source.name} cannot be read: {error_line(error)}")
+def find_quotes(data: bytes, separator: str) -> Any:
+    """Return where quoted cells begin and end, in turn; an escaped mark ends and begins.
+
+    A mark opens a cell only where a cell begins, as for PyArrow.
+    """
+    text = np.frombuffer(b"\n" + data, np.uint8)
+    quotes = np.flatnonzero(text == ord('"'))
+    opening = np.zeros(256, dtype=bool)
+    opening[[ord(one) for one in ('"', separator, "\n", "\r")]] = True
+    if opening[text[quotes[::2] - 1]].all():
+        return quotes - 1
+    cell = re.escape(separator).encode().join((rb"(?<![^", rb'\r\n])"[^"]*(?:""[^"]*)*(?:"|\Z)'))
+    return [place for found in re.finditer(cell, data) for place in found.span()]
 
 
-def _ragged_row_error(source: Source, dialect: Dialect) -> DataError:
+def _ragged_row_error(
+    source: Source, dialect: Dialect, data: bytes, skip: int, done: int
+) -> DataError:
     found: list[Any] = []
 
     def remember(row: Any) -> str:
         found.append(row)
         return "skip"
 
-    utf8 = dialect.encoding == "utf-8"
-    if utf8:  # bad rows come as text, and any bytes are text in latin-1
-        dialect = replace(dialect, encoding="latin-1")
-    options = dialect.parse_options(invalid_row_handler=remember)
-    try:
-        with _open_text(source, dialect) as stream:
-            size = max(_block_size(dialect, WHOLE_BLOCK), 2 * LONGEST_LINE)
-            csv.read_csv(stream, dialect.read_options(block_size=size, use_threads=False), options)
-    except UNREADABLE:
-        pass
-    if not found:
-        return DataError(f"{source.name}: not all rows have the same number of cells.")
-    number = found[0].number
+    # Bad rows come as text, and any bytes are text in latin-1.
+    text = data.decode("latin-1").encode()
+    parse(
+        dialect,
+        text,
+        dialect.names,
+        pa.binary(),
+        skip=skip,
+        newlines=True,
+        invalid_row_handler=remember,
+    )
+    row = found[0]
     rest = Message(
-        f": {plural(found[0].actual_columns, 'cell')} where the other rows have "
-        f"{found[0].expected_columns}. Fix the row, or give ",
+        f": {plural(row.actual_columns, 'cell')} where the other rows have "
+        f"{row.expected_columns}. Fix the row, or give ",
         Parameter("separator"),
         " if another character separates the cells.",
     )
-    if utf8:
-        try:
-            found[0].text.encode("latin-1").decode()
-        except UnicodeDecodeError:
-            advice = Parameter("encoding", "latin-1")
-            rest = Message(rest, " It is not UTF-8 text: give ", advice, ", for example.")
-    if not number:
-        return DataError(source.name, rest)
-    return FileRowError(source.name, number - dialect.begin, rest)
+    try:
+        row.text.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        advice = Parameter("encoding", "latin-1")
+        rest = Message(rest, " It is not UTF-8 text: give ", advice, ", for example.")
+    return FileRowError(source.name, done + row.number - skip, rest)

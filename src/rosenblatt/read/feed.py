@@ -375,12 +375,8 @@ class CsvFeed:
         """Parse lines as a table of text; raise ValueError unless each line is one row."""
         columns = list(dict.fromkeys([*self.features, self.target]))
         try:
-            table = csv.parse_lines(
-                Dialect(self.separator, self.quote, False, self.names),
-                chunk.data,
-                dict.fromkeys(columns, pa.string()),
-                include_columns=columns,
-            )
+            dialect = Dialect(self.separator, self.quote, False, self.names)
+            table = csv.parse(dialect, chunk.data, columns, pa.string())
         except pa.ArrowInvalid as error:
             text = str(error)
             if "UTF8" in text:

@@ -19,6 +19,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Protocol, TypeVar
 
@@ -139,9 +140,20 @@ class Source:
             except UNREADABLE as error:
                 raise DataError(f"{self.name} is damaged: {error_line(error)}") from None
 
-    def text(self, size: int = HEAD) -> Iterator[bytes]:
-        """Yield the blocks of a text file, checked as they are read."""
-        return map(TextCheck(self.name), self.blocks(size))
+    def text(self, size: int = HEAD, encoding: str = "utf-8") -> Iterator[bytes]:
+        """Yield the blocks of a text file as UTF-8, checked as they are read."""
+        check, blocks = TextCheck(self.name), self.blocks(size)
+        if encoding == "utf-8":
+            return map(check, blocks)
+        decoder = codecs.getincrementaldecoder(encoding)()
+
+        def decode(block: bytes) -> bytes:
+            try:
+                return check(decoder.decode(block, final=not block).encode())
+            except UnicodeError:
+                raise DataError(f"{self.name} is not text in the encoding {encoding}.") from None
+
+        return map(decode, chain(blocks, (b"",)))
 
     def count_lines(self) -> int:
         """Count the lines; the last one may lack its newline."""
@@ -200,17 +212,20 @@ class TextCheck:
 class WholeLines:
     """Cuts blocks of bytes at the ends of lines; `rest` holds an unfinished line."""
 
-    def __init__(self, blocks: Iterable[bytes]) -> None:
+    def __init__(self, blocks: Iterable[bytes], cut: Callable[[bytes], int] | None = None) -> None:
         self.blocks = blocks
+        self.cut = cut or (lambda data: data.rfind(b"\n") + 1)  # finds the end of the last line
         self.rest: list[bytes] = []
 
     def __iter__(self) -> Iterator[bytes]:
         for block in self.blocks:
-            at = block.rfind(b"\n") + 1
-            lines = b"".join((*self.rest, memoryview(block)[:at])) if at else b""  # a single copy
-            self.rest = [block[at:]] if at else [*self.rest, block]
-            if lines:
-                yield lines
+            self.rest.append(block)
+            if b"\n" in block or b"\r" in block:  # else joining would copy a long line each time
+                data = b"".join(self.rest)
+                end = self.cut(data)
+                self.rest = [data[end:]]
+                if end:
+                    yield data[:end]
         last, self.rest = b"".join(self.rest), []
         if last:
             yield last
