@@ -274,8 +274,8 @@ class Result:
         """Return the lines of the report, as pairs of heading and sentence."""
         facts = [*self._warning_lines(), *self._training_lines()]
         if self.evaluation is not None:
-            comparison = self.evaluation.accuracy.comparison(self.labels)[0]
-            facts += [("tested", self.evaluation.sentence()), ("", comparison)]
+            facts.append(("tested", self.evaluation.sentence()))
+            facts += [("", line) for line in self.evaluation.accuracy.comparison(self.labels)]
         return facts
 
     def _warning_lines(self) -> list[tuple[str, str]]:
@@ -333,7 +333,7 @@ class Result:
         notes = [("", str(note)) for note in self.data.notes]
         facts = [("read", str(self.data)), *notes, *self._warning_lines(), *self._training_lines()]
         if self.evaluation is not None:
-            facts += self.evaluation.lines(self.data.plan.target)
+            facts += self.evaluation.accuracy.lines(self.evaluation.sentence(), self.labels)
         elif self.not_tested not in ("", NOT_REQUESTED):
             facts.append(("tested", f"skipped: {self.not_tested!s}"))
         return "\n".join(f"{heading:<9} {text}" for heading, text in facts)
@@ -471,7 +471,7 @@ def _evaluate(
         if found != NOT_REQUESTED:
             reporter.step("tested", Message("skipped: ", found))
         return replace(result, not_tested=found)
-    for heading, text in found.lines(result.data.plan.target):
+    for heading, text in found.accuracy.lines(found.sentence(), result.labels):
         reporter.step(heading, text)
     for sentence in () if found.unseen is None else found.unseen.sentences():
         reporter.note(sentence)

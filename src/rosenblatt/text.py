@@ -308,35 +308,6 @@ def floor_bound(bound: float) -> int:
     return math.floor(bound * (1 + 1e-12))
 
 
-def describe_accuracy(share: float, interval: tuple[float, float], where: str) -> str:
-    """Return an accuracy and its confidence interval in words.
-
-    Examples
-    --------
-    >>> describe_accuracy(0.9, (0.7864, 0.9565), "50 held-out rows")
-    'accuracy 90.0 % on 50 held-out rows (95 % interval 78.6 to 95.7 %)'
-    """
-    low, high = (100 * end for end in interval)
-    return f"accuracy {percent(share)} on {where} (95 % interval {low:.1f} to {high:.1f} %)"
-
-
-def describe_baseline(
-    baseline: float, larger: str, balanced: float | None, untested: int = 0
-) -> str:
-    """Return the baseline of an accuracy and its balanced version in words.
-
-    Examples
-    --------
-    >>> describe_baseline(0.7, "yes", 0.871)
-    'baseline 70.0 % (always predicting yes); balanced accuracy 87.1 %'
-    """
-    first = f"baseline {percent(baseline)} (always predicting {larger}); "
-    if balanced is None:
-        return first + "no balanced accuracy, because one class has no test rows"
-    first += f"balanced accuracy {percent(balanced)}"
-    return first + (f" ({plural(untested, 'label')} not tested)" if untested else "")
-
-
 def format_confusion(confusion: Sequence[Sequence[int]], labels: Sequence[str]) -> list[str]:
     """Return the confusion matrix as lines of text, or one sentence for many labels.
 

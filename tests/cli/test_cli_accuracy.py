@@ -6,7 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.metrics import balanced_accuracy_score, confusion_matrix
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    confusion_matrix,
+    precision_recall_fscore_support,
+    roc_auc_score,
+)
 
 COLOURS = ["blue", "red"]
 
@@ -55,6 +60,11 @@ def test_learn_says_what_its_accuracy_is_worth(loans, told):
         assert model["balanced"] == pytest.approx((np.diag(table) / table.sum(axis=1)).mean())
         worth = f"baseline {100 * model['baseline']:.1f} % (always predicting yes)"
         assert f"{worth}; balanced accuracy {100 * model['balanced']:.1f} %" in out
+        shown = [f"{100 * model[key]:.1f} %" for key in ("precision", "recall", "f1")]
+        measures = "precision {}, recall {}, F1 {}".format(*shown)
+        if "--stream" not in more:  # ROC AUC needs the scores of all rows
+            measures += f", ROC AUC {model['roc_auc']:.3f}"
+        assert f"{measures} (positive label: yes)" in out
 
 
 def test_folds_together_test_every_row_once(loans, answer):
@@ -67,10 +77,15 @@ def test_predict_on_rows_with_answers_says_the_same_as_learn(loans, told, answer
     learnt = answer(*LEARN, "--test", "test.csv")["accuracy"]
     found = answer("predict", "model.json", "test.csv", "-o", "out.csv")["accuracy"]
     assert found == {key: learnt[key] for key in found}
+    assert {*learnt} - {*found} == {"measured on", "learnt_from", "unseen", "roc_auc"}
     lines = [line.split(",") for line in Path("out.csv").read_text().splitlines()[1:]]
     true, said = [line[2] for line in lines], [line[3] for line in lines]
     assert found["confusion"] == confusion_matrix(true, said, labels=["no", "yes"]).tolist()
     assert found["balanced"] == pytest.approx(balanced_accuracy_score(true, said))
+    theirs = precision_recall_fscore_support(true, said, average="binary", pos_label="yes")
+    assert [found[key] for key in ("precision", "recall", "f1")] == pytest.approx(theirs[:3])
+    scores = [float(line[4]) for line in lines]
+    assert learnt["roc_auc"] == pytest.approx(roc_auc_score(true, scores))
     # Beside rows that are printed it goes to stderr, and to stdout otherwise.
     code, out, err = told("predict", "model.json", "test.csv")
     assert (code, out) == (0, Path("out.csv").read_text())

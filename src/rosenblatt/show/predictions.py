@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from rosenblatt.accuracy import Accuracy, accuracy_lines
+from rosenblatt.accuracy import Accuracy
 from rosenblatt.clock import Reporter
 from rosenblatt.errors import BadCellError, UsageError
 from rosenblatt.files import replacing
@@ -368,8 +368,7 @@ class PredictionCounts:
             reporter.note(f"{plural(self.strange, 'row')} with {neither} in {where}; not tested.")
         if self.accuracy.rows:
             where = f"{plural(self.accuracy.rows, 'row')} with a label in the file"
-            told = self.accuracy.sentence(where)
-            for what, text in accuracy_lines(told, self.accuracy, self.answers):
+            for what, text in self.accuracy.lines(self.accuracy.sentence(where), self.labels):
                 reporter.step(what, text)
 
     def summary(self) -> dict[str, Any]:
