@@ -6,6 +6,7 @@ function is a small picklable value, so that it can be sent to where a block is.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ class Blocks:
     """Rows in blocks; what can be asked about them wherever they are."""
 
     multiclass = False  # whether there are more than two labels
+    in_memory = False  # whether all rows are in memory, as one block
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """Yield work(block, number of its first row) for all blocks, in order."""
@@ -36,9 +38,9 @@ class Blocks:
         return None
 
     @property
-    def in_memory(self) -> bool:
-        """Whether all rows are in memory, as one block."""
-        return self.loaded is not None
+    def n(self) -> int:
+        """Number of rows; of blocks that are read in passes, of those met so far."""
+        raise NotImplementedError
 
     def first(self) -> Examples:
         """Return the first block, which has the labels, the x0 and the columns of all."""
@@ -55,13 +57,20 @@ class Blocks:
 
     def take(self, numbers: Sequence[int]) -> Picked:
         """Return rows by their numbers, in ascending order, found in one pass."""
-        parts = list(self.each(Pick(np.unique(np.asarray(numbers, dtype=np.intp)))))
+        ascending = np.unique(np.asarray(numbers, dtype=np.intp))
+        parts = list(self.each(functools.partial(pick_rows, ascending)))
         return parts[0].joined(parts[1:])
 
 
 def return_block(block: Examples, first: int) -> Examples:
     """Return a block as it is: the work of a pass that needs the rows themselves."""
     return block
+
+
+def pick_rows(numbers: NDArray[np.intp], block: Examples, first: int) -> Picked:
+    """Return those of the rows, by their ascending numbers, that are in a block."""
+    here = numbers[(numbers >= first) & (numbers < first + block.n)]
+    return block.pick(here - first, first)
 
 
 @dataclass(eq=False)
@@ -78,12 +87,14 @@ class InOrder(Blocks):
 
     batches: Callable[[], Iterable[Examples]]  # returns the blocks, beginning with the first
     multiclass: bool = False
+    n: int = field(default=0, init=False)
     _begun: Iterable[Examples] | None = field(default=None, init=False, repr=False)
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """Yield work(block, number of its first row), beginning with what `first` has read."""
         blocks, self._begun, first = self._begun or self.batches(), None, 0
         for block in blocks:
+            self.n = max(self.n, first + block.n)
             yield work(block, first)
             first += block.n
 
@@ -128,15 +139,3 @@ def stack_tables(tables: Sequence[Any]) -> Any:
     from scipy import sparse
 
     return sparse.vstack(tables, format="csr")
-
-
-@dataclass(frozen=True, eq=False)
-class Pick:
-    """Select rows by their numbers: the work of one pass."""
-
-    numbers: NDArray[np.intp]
-
-    def __call__(self, block: Examples, first: int) -> Picked:
-        """Return those of the rows that are in a block."""
-        here = (self.numbers >= first) & (self.numbers < first + block.n)
-        return block.pick(self.numbers[here] - first, first)

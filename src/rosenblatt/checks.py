@@ -160,45 +160,34 @@ def threads(n_jobs: Any) -> int:
     return jobs if jobs > 0 else max(1, engine.cores() + 1 + jobs)
 
 
-def encode_signs(y: Any, known: NDArray[Any] | None) -> tuple[NDArray[np.int8], NDArray[Any]]:
-    """Return labels of two classes as -1 and +1, and the two classes."""
-    y = check_labels(y)
-    labels = find_two_labels(y) if known is None else known
-    signs, other = to_signs(y, labels)
-    if other is not None:
-        raise make_too_many_error(y) if known is None else make_class_error(y, other, known)
-    return signs, labels
-
-
 def encode_labels(
-    y: Any, known: NDArray[Any] | None
+    y: Any, known: NDArray[Any] | None, *, two: bool = False
 ) -> tuple[NDArray[np.signedinteger[Any]], NDArray[Any]]:
-    """Return labels of two classes as -1 and +1, of more as positions, and the classes."""
+    """Return labels of two classes as -1 and +1, of more as positions, and the classes.
+
+    Raise ValueError on more than two labels if there must be `two`, and on measurements.
+    """
     y = check_labels(y)
     labels = find_two_labels(y) if known is None else known
     if len(labels) == 2:
-        signs, other = to_signs(y, labels)
-        if other is None:
+        is_positive = np.asarray(y == labels[1], dtype=bool)
+        is_either = np.asarray(y == labels[0], dtype=bool)
+        is_either |= is_positive
+        if is_either.all():
+            signs = is_positive.view(np.int8) * np.int8(2)
+            signs -= np.int8(1)
             return signs, labels
+        if known is not None:
+            raise make_class_error(y, int(is_either.argmin()), known)
     if known is None:
         known = sort_labels(y)
-        if is_continuous(y, known):
-            raise make_too_many_error(y)
+        if two or is_continuous(y, known):
+            raise make_too_many_error(y, known)
     places = np.minimum(np.searchsorted(known, y), len(known) - 1)
     unknown = np.flatnonzero(known[places] != y)
     if len(unknown):
         raise make_class_error(y, int(unknown[0]), known)
     return places.astype(np.int32), known
-
-
-def to_signs(y: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[np.int8], int | None]:
-    """Return labels as -1 and +1, and the first row that has neither of two labels."""
-    is_positive = np.asarray(y == labels[1], dtype=bool)
-    is_either = np.asarray(y == labels[0], dtype=bool)
-    is_either |= is_positive
-    result = is_positive.view(np.int8) * np.int8(2)
-    result -= np.int8(1)
-    return result, None if is_either.all() else int(is_either.argmin())
 
 
 def check_labels(y: Any) -> NDArray[Any]:
@@ -280,9 +269,8 @@ def is_continuous(y: NDArray[Any], labels: NDArray[Any]) -> bool:
     return y.dtype.kind == "f" and bool((labels != np.round(labels)).any())
 
 
-def make_too_many_error(y: NDArray[Any]) -> ValueError:
+def make_too_many_error(y: NDArray[Any], labels: NDArray[Any]) -> ValueError:
     """Return the error for more than two labels, or for numbers that are no labels."""
-    labels = sort_labels(y)
     first = [repr(label) for label in labels[:4].tolist()]
     shown = ", ".join(first + ["…"] * (len(labels) > 4))
     if is_continuous(y, labels):

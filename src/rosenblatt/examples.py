@@ -63,6 +63,7 @@ class Examples(Blocks):
     x0: float = 1.0  # the constant feature; 0.0 without an intercept
     # An update by a row of weight s adds s·x; rows of weight 0 are left out.
     weights: NDArray[np.float64] | None = None
+    in_memory = True
     # Whether the unit is assumed to be 1 because a sample of X is of usual size: see `look`.
     assumed_plain: bool = False
 
@@ -90,14 +91,12 @@ class Examples(Blocks):
         with with_index_labels(X):
             if one_class and labels is None:
                 labels = checks.one_class_labels(y)
-            codes, labels = cls._encode(y, labels)
+            codes, labels = checks.encode_labels(y, labels, two=not cls.multiclass)
             checks.check_lengths(table.shape[0], len(codes))
             examples = Examples.of(table, codes, labels, names, float(x0))
             if not looked_at and examples._seem_plain():
                 return replace(examples, assumed_plain=True)
             return examples.look()
-
-    _encode = staticmethod(checks.encode_signs)
 
     @staticmethod
     def of(X: Any, y: NDArray[Any], labels: NDArray[Any], *others: Any) -> Examples:
@@ -187,9 +186,14 @@ class Examples(Blocks):
         return len(self.labels)
 
     @property
+    def vectors(self) -> int:
+        """Number of weight vectors: one for two labels, else one per label."""
+        return self.k if self.multiclass else 1
+
+    @property
     def size(self) -> int:
-        """Number of weights, including the slot of w0."""
-        return self.d + 1
+        """Number of weights, including the slots of w0."""
+        return self.vectors * (self.d + 1)
 
     @property
     def n(self) -> int:
@@ -218,9 +222,8 @@ class Examples(Blocks):
 
     @property
     def entries_per_row(self) -> int:
-        """Average number of products in the score of a row."""
-        stored = self.X.nnz if self.is_sparse else self.X.size
-        return 1 + int(stored) // max(1, self.n)
+        """Average number of products in the scores of a row."""
+        return self.vectors * (1 + int(self.numbers.size) // max(1, self.n))
 
     @property
     def kept(self) -> NDArray[np.unsignedinteger[Any]]:
@@ -236,8 +239,8 @@ class Examples(Blocks):
 
     @property
     def row_type(self) -> type[np.unsignedinteger[Any]]:
-        """Smallest integer type that holds a row number."""
-        return np.uint32 if self.n < 2**32 else np.uint64
+        """Smallest integer type that holds a row number and an encoded update."""
+        return np.uint32 if self.n * self.vectors < 2**32 else np.uint64
 
     @property
     def numbers(self) -> NDArray[Any]:
@@ -300,8 +303,8 @@ class Examples(Blocks):
         return kernel_rows(self.X, self.x0, step)
 
     def to_augmented(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights without the slot of w0 if there is no intercept."""
-        return weights if self.x0 else weights[1:]
+        """Return the weights of the kernels as augmented weights, without w0 if x0 is 0."""
+        return self.shaped(weights)[..., 0 if self.x0 else 1 :]
 
     def add_slot(self, augmented: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weights with the slot of w0, which is 0 without an intercept."""
@@ -365,27 +368,11 @@ class JointExamples(Examples):
     """
 
     multiclass = True
-    _encode = staticmethod(checks.encode_labels)
-
-    @property
-    def size(self) -> int:
-        """Number of weights, including the slots of w0."""
-        return self.k * (self.d + 1)
 
     @property
     def places(self) -> NDArray[Any]:
         """Position of each row's label among the labels."""
         return self.y
-
-    @property
-    def entries_per_row(self) -> int:
-        """Average number of products in the scores of a row."""
-        return self.k * super().entries_per_row
-
-    @property
-    def row_type(self) -> type[np.unsignedinteger[Any]]:
-        """Smallest integer type that holds an encoded update."""
-        return np.uint32 if self.n * self.k < 2**32 else np.uint64
 
     def rows(self, eta: float = 1.0) -> Any:
         """Return the rows in the format of the kernels, with steps of length eta in `unit`."""
@@ -393,10 +380,6 @@ class JointExamples(Examples):
         if self.weights is not None:
             step *= self.weights
         return joint_rows(kernel_rows(self.X, self.x0, step), self.y, self.k)
-
-    def to_augmented(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a row of weights per label, without w0 if there is no intercept."""
-        return self.shaped(weights)[:, 0 if self.x0 else 1 :]
 
     def shaped(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a row of weights per label from the weights of the kernels."""

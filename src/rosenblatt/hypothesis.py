@@ -77,8 +77,8 @@ class Hypothesis:
         return Hypothesis.of(w[0] if len(w) == 1 else w, 1.0, zero)
 
     def scores(self, X: Any) -> NDArray[np.float64]:
-        """Return w·x for each row of a checked table."""
-        return products(X, self.w, self.x0)
+        """Return w·x for each row of a checked table; with K labels, the scores of all."""
+        return self._products(X, self.w)
 
     def predict(self, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
         """Return the predicted label of each row."""
@@ -89,7 +89,7 @@ class Hypothesis:
 
         Scores that would, because of tiny or huge rows, are computed exactly and rounded once.
         """
-        s = products(X, self._plain, self.x0)
+        s = self._products(X, self._plain)
         lost = np.flatnonzero(~(np.abs(s) > SMALLEST) | np.isinf(s))
         for i in range(0, len(lost), ROWS):
             rows = lost[i : i + ROWS]
@@ -140,11 +140,8 @@ class Hypothesis:
         w[0] = 1.0 if place else -1.0
         return replace(self, w=w)
 
-    def line(self) -> tuple[float, float, float]:
-        """Return a, b, c of the line a·x1 + b·x2 + c = 0 in the plane."""
-        if len(self.w) != 3:
-            raise ValueError(f"a line needs two features; this hypothesis has {len(self.w) - 1}.")
-        return float(self.w[1]), float(self.w[2]), float(self.w[0]) * self.x0
+    def _products(self, X: Any, w: Floats) -> Floats:
+        return products(X, w, self.x0)
 
     @functools.cached_property
     def _plain(self) -> NDArray[np.float64]:
@@ -214,14 +211,10 @@ class JointHypothesis(Hypothesis):
     ['a', 'b']
     """
 
-    def scores(self, X: Any) -> NDArray[np.float64]:
-        """Return the score of each label for each row of a checked table."""
-        return self._products(X, self.w)
-
     def predict_codes(self, X: Any) -> NDArray[Any]:
         """Return the position of the label with the highest score for each row."""
         s = self._products(X, self._plain)
-        places, distinct = self._highest(s), s[:, self._distinct]
+        places, distinct = self._highest(s), s[:, np.unique(self._kinds)]
         if distinct.shape[1] > 1:
             second, first = np.partition(distinct, -2, axis=1)[:, -2:].T
             with np.errstate(invalid="ignore"):
@@ -251,11 +244,6 @@ class JointHypothesis(Hypothesis):
         w = np.zeros_like(self.w)
         w[place, 0] = 1.0
         return replace(self, w=w)
-
-    @functools.cached_property
-    def _distinct(self) -> NDArray[np.intp]:
-        """First of the labels with the same weights, whose scores are equal."""
-        return np.unique(self.w, axis=0, return_index=True)[1]
 
     def _joint(self, X: Any, rows: slice, y: NDArray[np.int32] = NO_LABELS) -> rowformats.Joint:
         return joint_rows(kernel_rows(X, self.x0, NO_STEPS, rows), y, len(self.w))
@@ -357,53 +345,6 @@ def _exact_total(w: NDArray[np.float64], x: NDArray[np.float64]) -> tuple[int, i
     for u, v, exponent in zip(wholes[0].tolist(), wholes[1].tolist(), exponents, strict=True):
         total += (int(u) * int(v)) << (exponent - lowest)
     return total, lowest - 106
-
-
-@dataclass(frozen=True, eq=False)
-class FindMistakes:
-    """Callable for `Blocks.each`: find the rows that w, in the kernels' shape, misclassifies."""
-
-    w: Floats
-    zero: int
-
-    def __call__(self, block: Examples, first: int) -> NDArray[np.intp]:
-        """Return the misclassified rows of a block, numbered among all rows."""
-        return first + self.rows(block)
-
-    def rows(self, block: Examples) -> NDArray[np.intp]:
-        """Return the misclassified rows of a block, numbered within it."""
-        if not self.has_zero_scores(block):
-            return Hypothesis.of(block.shaped(self.w), block.x0, self.zero).mistakes(block)
-        rows = block.kept.astype(np.intp)
-        return rows[self.zero * block.y[rows] <= 0] if self.zero else rows
-
-    def has_zero_scores(self, block: Examples) -> bool:
-        """Return whether all scores are 0, as for the w that a run starts with."""
-        return not (self.w.any() or block.multiclass)
-
-
-class CountMistakes(FindMistakes):
-    """Callable for `Blocks.each`: count misclassified rows, or collect their weights."""
-
-    def __call__(self, block: Examples, first: int) -> Any:
-        """Return the number of mistakes in a block, or their weights if rows have weights."""
-        if block.weights is not None:
-            return block.weights[self.rows(block)]
-        if self.zero == 0 and self.has_zero_scores(block):
-            return block.n  # every row is a mistake; no list of them is needed
-        return len(self.rows(block))
-
-
-def count_mistakes(blocks: Blocks, w: Floats, zero: int = 0) -> float:
-    """Count the mistakes of w in exact arithmetic, or sum the weights of those rows."""
-    costs = list(blocks.each(CountMistakes(w, zero)))
-    if all(isinstance(cost, int) for cost in costs):
-        return int(sum(costs))
-    # The exact sum, rounded once, does not depend on the order of rows.
-    try:
-        return math.fsum(np.concatenate(costs))
-    except OverflowError:
-        return math.inf
 
 
 def count_misclassified(blocks: Blocks, hypothesis: Hypothesis) -> int:

@@ -21,7 +21,7 @@ import rosenblatt.engine as engine
 from rosenblatt.algorithms.sieve import Sieve, Survivor, score_error, sum_error, worth_sifting
 from rosenblatt.blocks import Blocks
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import FindMistakes, Hypothesis, count_mistakes
+from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.rowformats import SMALLEST
 
 Floats = NDArray[np.float64]
@@ -66,11 +66,27 @@ class Judge:
 
     def alone(self, w: Floats) -> float:
         """Return the mistakes of one w, weighted if the examples are."""
-        return count_mistakes(self.blocks, w, self.zero)
+
+        def cost(block: Examples, first: int) -> int | Floats:
+            wrong = self._mistakes(w, block)
+            return len(wrong) if block.weights is None else block.weights[wrong]
+
+        costs: list[Any] = list(self.blocks.each(cost))
+        if all(isinstance(cost, int) for cost in costs):
+            return int(sum(costs))
+        # The exact sum, rounded once, does not depend on the order of rows.
+        try:
+            return math.fsum(np.concatenate(costs))
+        except OverflowError:
+            return math.inf
 
     def wrong(self, w: Floats) -> Rows:
         """Return the rows that w misclassifies, except those of weight 0."""
-        return np.concatenate(list(self.blocks.each(FindMistakes(w, self.zero))))
+        each = self.blocks.each(lambda block, first: first + self._mistakes(w, block))
+        return np.concatenate(list(each))
+
+    def _mistakes(self, w: Floats, block: Examples) -> Rows:
+        return Hypothesis.of(block.shaped(w), block.x0, self.zero).mistakes(block)
 
     def improvements(self, W: Floats, best: float) -> list[tuple[int, float]]:
         """Return the candidates, in order, that beat `best` and all candidates before them."""
@@ -134,36 +150,17 @@ class Judge:
                 return self.sieve.survivors(W, best)
             return _survivors_in_memory(examples, W, best, self.threads)
         # One pass over many blocks, dropping candidates once they have `best` mistakes.
-        work = CountMistakes(W, self.zero, self.threads, np.arange(len(W)))
-        mistakes, integral = np.zeros(len(W)), True
-        for which, counts in self.blocks.each(work):
+        alive, mistakes, weighted = np.arange(len(W)), np.zeros(len(W)), False
+
+        def count(block: Examples, first: int) -> tuple[Rows, Floats, bool]:
+            counts = Judge(block, self.zero, self.threads).counts(W[alive])
+            return alive, counts, block.weights is not None
+
+        for which, counts, block_is_weighted in self.blocks.each(count):
             mistakes[which] += counts
-            integral = integral and counts.dtype.kind == "i"
-            work.alive = work.alive[mistakes[work.alive] < best]
-        return [Survivor(int(b), float(mistakes[b]), integral) for b in work.alive]
-
-
-@dataclass(eq=False)
-class CountMistakes:
-    """The work of counting the mistakes of the remaining candidates on a block."""
-
-    W: Floats
-    zero: int
-    threads: int
-    alive: Rows
-
-    def __call__(self, block: Examples, first: int) -> tuple[Rows, Floats | Rows]:
-        """Return the remaining candidates and their mistakes; integers without sample weights."""
-        counts = Judge(block, self.zero, self.threads).counts(self.W[self.alive])
-        return self.alive, counts.astype(np.intp) if block.weights is None else counts
-
-
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """For each thread and candidate: the weight of mistakes so far, and undecided scores."""
-
-    wrong: Floats
-    undecided: Floats
+            weighted = weighted or block_is_weighted
+            alive = alive[mistakes[alive] < best]
+        return [Survivor(int(b), float(mistakes[b]), not weighted) for b in alive]
 
 
 def _survivors_in_memory(
@@ -171,12 +168,32 @@ def _survivors_in_memory(
 ) -> list[Survivor]:
     """Return the candidates that may make fewer mistakes than `best`, by matrix products."""
     threads = min(threads, max(1, examples.n * len(W) // FEW_PAIRS))
-    tally = Tally(np.zeros((threads, len(W))), np.zeros((threads, len(W))))
+    # For each thread and candidate: the weight of mistakes so far, and undecided scores.
+    all_wrong, all_undecided = np.zeros((2, threads, len(W)))
     few = examples.n < FEW_ROWS or len(W) < FEW_CANDIDATES or best == math.inf
     order = None if few else _hardest_first(examples, W.mean(axis=0))
+    candidates = (JointCandidates if examples.multiclass else CandidateWeights).of(examples, W)
+    size = max(1, SCORES_AT_ONCE // len(W))
 
     def look(k: int) -> None:
-        _look(examples, W, (best, order), (k, tally))
+        """Judge on one thread's share of the rows, dropping what cannot win.
+
+        The counts of other threads may be outdated, but they are lower bounds.
+        """
+        some, alive = candidates, np.arange(len(W))
+        for start in range(k * size, examples.n, threads * size):
+            rows: Any = slice(start, min(start + size, examples.n))
+            rows = rows if order is None else order[rows]
+            wrong, undecided = np.zeros((2, len(alive)))
+            costs = np.ones(size) if examples.weights is None else examples.weights[rows]
+            some.judge(examples, rows, costs, wrong, undecided)
+            all_wrong[k, alive] += wrong
+            all_undecided[k, alive] += undecided
+            left = all_wrong[:, alive].sum(axis=0) < best
+            if np.count_nonzero(left) < 0.9 * len(left):
+                alive, some = alive[left], some.only(left)
+                if len(alive) == 0:
+                    return
 
     with engine.one_blas_thread():
         if threads == 1:
@@ -184,37 +201,9 @@ def _survivors_in_memory(
         else:
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(look, range(threads)))
-    wrong, undecided = tally.wrong.sum(axis=0), tally.undecided.sum(axis=0)
+    wrong, undecided = all_wrong.sum(axis=0), all_undecided.sum(axis=0)
     left = np.flatnonzero(wrong < best)
     return [Survivor(int(b), float(wrong[b]), bool(undecided[b] == 0)) for b in left]
-
-
-def _look(
-    examples: Examples, W: Floats, way: tuple[float, Rows | None], share: tuple[int, Tally]
-) -> None:
-    """Judge W on one thread's share of the rows, dropping what cannot win.
-
-    The counts of other threads may be outdated, but they are lower bounds.
-    """
-    (best, order), (k, tally) = way, share
-    kind = JointCandidates if examples.multiclass else CandidateWeights
-    some = kind.of(examples, W)
-    alive = np.arange(len(W))
-    C = max(1, SCORES_AT_ONCE // len(W))
-    ones = np.ones(C)
-    for start in range(k * C, examples.n, len(tally.wrong) * C):
-        rows: Any = slice(start, min(start + C, examples.n))
-        rows = rows if order is None else order[rows]
-        wrong, undecided = np.zeros(len(alive)), np.zeros(len(alive))
-        sizes = ones if examples.weights is None else examples.weights[rows]
-        some.judge(examples, rows, sizes, wrong, undecided)
-        tally.wrong[k, alive] += wrong
-        tally.undecided[k, alive] += undecided
-        left = tally.wrong[:, alive].sum(axis=0) < best
-        if np.count_nonzero(left) < 0.9 * len(left):
-            alive, some = alive[left], some.only(left)
-            if len(alive) == 0:
-                return
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ many. It calls kernels for a bounded amount of work each and records what each c
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import rosenblatt.clock as clock
 import rosenblatt.engine as engine
-from rosenblatt.blocks import Blocks, Work
+from rosenblatt.blocks import Blocks
 from rosenblatt.clock import Deadline
 from rosenblatt.errors import RowError
 from rosenblatt.examples import Examples
@@ -326,7 +326,7 @@ def _places(order: Order, rows: Ints) -> Ints:
     return places[rows]
 
 
-class Walk(Blocks):
+class Walk:
     """The state of a run in progress.
 
     `record` appends to lists and then assigns `so_far` once, so that Ctrl-C at any moment leaves
@@ -342,40 +342,29 @@ class Walk(Blocks):
         watch: Watch | None = None,
     ) -> None:
         self.blocks, self.rule, self.budget, self.watch = blocks, rule, budget, watch
+        self.in_memory = blocks.in_memory
         if not self.in_memory and rule.order != "cycle":
             raise ValueError(
                 f"order={rule.order!r} needs all rows in memory; rows of a file are visited in "
                 'file order: give order="cycle".'
             )
         first = blocks.first()
-        self.d, self.x0, self.unit = first.d, first.x0, first.unit
-        none = first if self.in_memory else replace(first, X=first.X[:0].copy(), y=first.y[:0])
-        self.shaped = none.shaped  # of a copy without rows, so that no block stays in memory
+        self.unit, self.entries = first.unit, first.entries_per_row
         self.rows = first.rows(rule.eta) if self.in_memory else None
         self.start = np.zeros(first.size) if start is None else start
         if len(self.start) != first.size:  # kernels do not check the bounds of arrays
             raise ValueError(
-                f"{plural(len(self.start) - 1, 'weight')} cannot fit {plural(self.d, 'feature')}."
+                f"{plural(len(self.start) - 1, 'weight')} cannot fit {plural(first.d, 'feature')}."
             )
         self.updated: list[Ints] = [np.empty(0, dtype=first.row_type)]
         self.ends: list[Ints] = [NO_ENDS]
         self.visits: list[Ints] = [NO_ENDS]  # before each update, if the rule averages
         self.so_far = Progress(self.start / self.unit)
-        self.n = first.n if self.in_memory else 0  # with many blocks, known after the first pass
-        self.entries = first.entries_per_row
+        if not self.in_memory:  # keep no block in memory
+            first = replace(first, X=first.X[:0].copy(), y=first.y[:0], weights=None)
+        self.examples = first
         self.confirmed = False
         self.deadline = Deadline.after(budget.seconds)
-
-    @property
-    def loaded(self) -> Examples | None:
-        """All rows as one block if they are in memory, else None."""
-        return self.blocks.loaded
-
-    @property
-    def examples(self) -> Examples:
-        """All rows, which are in memory."""
-        assert self.loaded is not None
-        return self.loaded
 
     @functools.cached_property
     def rng(self) -> np.random.Generator:
@@ -406,22 +395,13 @@ class Walk(Blocks):
     @property
     def work(self) -> int:
         """Estimated number of multiplications so far."""
-        return self.so_far.epochs * self.n * self.entries
-
-    def each(self, work: Work[T]) -> Iterator[T]:
-        """Pass over the blocks once, counting their rows."""
-
-        def counted_work(block: Examples, first: int) -> T:
-            self.n = max(self.n, first + block.n)
-            return work(block, first)
-
-        return self.blocks.each(work if self.in_memory else counted_work)
+        return self.so_far.epochs * self.blocks.n * self.entries
 
     def run_epochs(self, order: Order | None = None, most: int = 1) -> bool:
         """Visit every row once, or few rows up to `most` times; return whether all were correct."""
         updates, whole = self.so_far.updates, self.so_far.complete_epochs
         self.clean = False
-        for through in self.each(functools.partial(self._visit, order, most)):
+        for through in self.blocks.each(functools.partial(self._visit, order, most)):
             if not through:
                 return False
         if self.so_far.complete_epochs == whole:  # it took many calls
@@ -436,8 +416,9 @@ class Walk(Blocks):
             raise ValueError(
                 "the numbers are too large or too small for batches; scale the columns first."
             )
-        if block.d != self.d:
-            raise ValueError(f"a batch has {block.d} columns, but the first batch had {self.d}.")
+        if block.d != self.examples.d:
+            d = self.examples.d
+            raise ValueError(f"a batch has {block.d} columns, but the first batch had {d}.")
         order = block.in_order if order is None else order
         visits = max(1, WORK_PER_CALL // block.entries_per_row)
         whole = self.in_memory and 0 < len(order) <= visits  # one call visits all rows
@@ -524,7 +505,7 @@ class Walk(Blocks):
     def look(self) -> tuple[int, tuple[Examples, int, Ints] | None]:
         """Count the mistakes left, exactly; return also the first block with some and its rows."""
         hypothesis, count, some = self.hypothesis(), 0, None
-        for block, first, wrong in self.each(
+        for block, first, wrong in self.blocks.each(
             lambda block, first: (block, first, hypothesis.mistakes(block))
         ):
             if len(wrong) and some is None:
@@ -561,7 +542,7 @@ class Walk(Blocks):
             rows, rivals = self.examples.decode_updates(made)
             trace = Trace(rows, ends, Origin(self.examples, self.start, self.rule.eta), rivals)
         why = reason or self.reason(mistakes)
-        counts = so_far.updates, so_far.epochs, self.n
+        counts = so_far.updates, so_far.epochs, self.blocks.n
         mean = self._mean() if self.in_memory and self.rule.average else None
         return Run(self.hypothesis(), trace, *counts, mistakes, why, mean=mean)
 
@@ -593,7 +574,7 @@ class Walk(Blocks):
     def hypothesis(self, w: Floats | None = None) -> Hypothesis:
         """Return the current weights, or given ones in the unit of the data, as a hypothesis."""
         w = self._in_data_units(self.so_far.w) if w is None else w
-        return Hypothesis.of(self.shaped(w), self.x0, self.rule.zero)
+        return Hypothesis.of(self.examples.shaped(w), self.examples.x0, self.rule.zero)
 
     def _in_data_units(self, w: Floats) -> Floats:
         if self.unit == 1.0:

@@ -172,16 +172,15 @@ class PocketWalk(Walk):
             None if report is None else lambda so_far: report(number, so_far, self.pocket),
         )
         # If there was time to begin, the first updates are evaluated, however long that takes.
-        too_late = self.deadline.over_for(self.n * self.entries)
+        too_late = self.deadline.over_for(blocks.n * self.entries)
         self.plan, self.number = plan, number
         self.stop: Reason | None = None
         self.pocket = Pocket(self.start, ())
         self.kept = [self.start[None]]  # weights not evaluated yet
         self.t = 0  # t of the first of them
         self.small = False
-        self.judge = Judge(self, rule.zero, engine.cores())
+        self.judge = Judge(blocks, rule.zero, plan.threads if self.in_memory else engine.cores())
         if self.in_memory:
-            self.judge = Judge(blocks, rule.zero, plan.threads)
             self.pocket = Pocket(self.start, ((0, self.judge.alone(self.start)),))
             self.kept, self.t = [], 1
             self.confirmed = self.pocket.mistakes == 0
@@ -191,7 +190,7 @@ class PocketWalk(Walk):
             small = self.examples.weights is None and self.examples.numbers.size <= SMALL
             self.small = small and not engine.for_one_job()
             share = 8 * (self.examples.longest + 1) * UNIT_ROUNDOFF
-            self.tolerance = share * self.examples.length * math.sqrt(self.d + 1)
+            self.tolerance = share * self.examples.length * math.sqrt(self.examples.d + 1)
 
     @property
     def goes_on(self) -> bool:
@@ -201,7 +200,7 @@ class PocketWalk(Walk):
     @property
     def work(self) -> int:
         """Estimated number of multiplications so far, with the evaluation of every w."""
-        return super().work + self.so_far.updates * self.n * self.entries
+        return super().work + self.so_far.updates * self.blocks.n * self.entries
 
     @property
     def at_once(self) -> int:

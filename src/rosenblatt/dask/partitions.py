@@ -329,7 +329,7 @@ def summarize(part: Partition) -> Summary:
         checks.sort_labels(y)  # raises an error that explains mixed types
         raise
     if len(labels) > 2 and checks.is_continuous(y, labels):
-        raise ValueError(f"{part.name}: {checks.make_too_many_error(y)}")
+        raise ValueError(f"{part.name}: {checks.make_too_many_error(y, labels)}")
     return Summary(part.name, rows, width, part.columns, labels, counts)
 
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.blocks import Blocks, Pick, Picked, Work
+from rosenblatt.blocks import Blocks, Picked, Work, pick_rows
 from rosenblatt.costs import Costs, power_of
 from rosenblatt.errors import quote
 from rosenblatt.evidence.certificate import (
@@ -349,7 +349,7 @@ class _BlockEvidence:
                 positive = check_products(proof.weights, block, strict=strict, first=first)
             except ProofError as error:
                 wrong = error
-        listed = Pick(self.numbers)(block, first)
+        listed = pick_rows(self.numbers, block, first)
         if any(one.rest for one in proof.conflicts):
             rest = sum_of_rows(block, without=listed.numbers - first)
         else:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.checks import encode_signs, index_labels, one_class_labels, one_of, row_weights
+from rosenblatt.checks import encode_labels, index_labels, one_class_labels, one_of, row_weights
 from rosenblatt.errors import RowError, quote
 from rosenblatt.examples import (
     Examples,
@@ -311,7 +311,7 @@ def _sign_binomial(y: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
                 _suggest_family(y, len(labels)),
             )
         )
-    sign, _ = encode_signs(y, one_class_labels(y))
+    sign, _ = encode_labels(y, one_class_labels(y))
     return sign, np.zeros(len(sign), dtype=bool)
 
 
