@@ -32,6 +32,8 @@ FETCHED = re.compile(
     r"|url\([\"']?(?:https?:)?//|@import [\"'](?:https?:)?//",
     re.IGNORECASE,
 )
+# In a table, Markdown escapes | as \\|, but inside code it keeps the backslash.
+STRAY = re.compile(r"<td[^>]*>(?:(?!</td>).)*\\\|", re.DOTALL)
 
 
 def source_of(name: str) -> str:
@@ -70,10 +72,14 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_post_build(config: Any, **_: Any) -> None:
-    """Add the page to the site; raise an error if any file loads resources from other sites."""
+    """Add the page to the site; refuse foreign resources and stray backslashes."""
     Path(config["site_dir"], "page.html").write_text(page_html(), encoding="utf-8")
     for path in sorted(Path(config["site_dir"]).rglob("*")):
         if path.suffix in (".html", ".css"):
-            found = FETCHED.search(path.read_text(encoding="utf-8"))
-            if found:
+            text = path.read_text(encoding="utf-8")
+            if found := FETCHED.search(text):
                 raise PluginError(f"{path} loads a resource from another site: {found[0]}")
+            if found := STRAY.search(text):
+                raise PluginError(
+                    f"{path} shows a backslash in a table; write &#124; in <code>: {found[0]}"
+                )

@@ -324,7 +324,7 @@ def test_own_data_by_two_columns_or_projected(opened):
     assert screen.points[1] == [3, 5, -1]
     with screen.learning():
         page.get_by_label("Horizontal axis").select_option("*")
-    assert "Learnt in all 3 features" in page.locator("#settings").inner_text()
+    assert "Trained on all 3 features" in page.locator("#settings").inner_text()
     assert page.get_by_role("button", name="Add circles: key o").is_disabled()
     space = screen.python()
     page.get_by_role("button", name="To the last update").click()
@@ -524,7 +524,9 @@ def test_notes_move_nothing_and_go_away(opened):
 def test_at_the_start_nothing_is_ringed_and_a_legend_tells_the_signs(opened):
     screen = opened("#data=separable&t=0")
     drawn = screen.exported("Picture (SVG)").decode()
-    assert drawn.count("<circle") == sum(point[2] > 0 for point in screen.points)
+    assert len(re.findall("<circle[^>]* stroke=", drawn)) == sum(
+        point[2] > 0 for point in screen.points
+    )
     assert "○ yes, +1" in drawn
 
 

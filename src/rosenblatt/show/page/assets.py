@@ -16,6 +16,8 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) (\w+))"
 
 STYLES = ("theme.css", "player.css", "windows.css", "page.css", "projector.css")
 # Nothing is fetched, and only the script with this digest runs.
+# In a notebook, the code and the picture with its buttons fit on one screen.
+LOW = "\n@container (min-width: 44.01rem) { .rb-plane { height: clamp(15rem, 56vh, 40rem); } }\n"
 POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data: blob:; "
     "base-uri 'none'; form-action 'none'"
@@ -100,4 +102,8 @@ def _wrapped(name: str, text: str) -> str:
 def widget_style() -> str:
     """Return the style sheets of the widget, scoped to its element."""
     style = player_style().replace(":root", ".rb-player").replace("@media (max", "@container (max")
-    return ":host { display: block; container-type: inline-size; }\n" + style.replace("vw", "cqw")
+    return (
+        ":host { display: block; container-type: inline-size; }\n"
+        + style.replace("vw", "cqw")
+        + LOW
+    )

@@ -283,27 +283,35 @@ export function labelled(points, names) {
   return { answers, marks, labels: marks.map((mark) => names[mark] || MARKS[mark].sign) };
 }
 
-// Draw all examples of one mark.
-export function drawMarks(pen, places, mark, r, palette) {
-  const stroke = colorOf(palette, mark);
+// Draw examples, given their places by mark. All fills come before all outlines, so that examples
+// that overlap stay visible.
+export function drawMarks(pen, places, r, palette) {
   const width = Math.max(1.2, r / 3);
-  const style = { stroke, width, fill: palette.paper };
-  if (mark === 1) return pen.circles(places, r * 0.9, style);
-  if (mark > 1) {
-    const fill = mark === 4 ? stroke : palette.paper;
+  places.forEach((some, mark) => {
+    const fill = mark === 4 ? colorOf(palette, mark) : palette.paper;
+    const style = mark === 0 ? { stroke: palette.paper, width: width + 2.5 } : { fill };
+    drawShapes(pen, some, mark, r, style);
+  });
+  places.forEach((some, mark) =>
+    drawShapes(pen, some, mark, r, { stroke: colorOf(palette, mark), width }),
+  );
+}
+
+function drawShapes(pen, places, mark, r, style) {
+  if (mark === 0) {
+    const k = 0.8 * r;
+    const crosses = places.flatMap(([x, y]) => [
+      [x - k, y - k, x + k, y + k],
+      [x - k, y + k, x + k, y - k],
+    ]);
+    pen.strokes(crosses, style);
+  } else if (mark === 1) pen.circles(places, 0.9 * r, style);
+  else
     for (const [x, y] of places)
       pen.polygon(
         CORNERS[mark].map(([a, b]) => [x + a * r, y + b * r]),
-        { ...style, fill },
+        style,
       );
-    return undefined;
-  }
-  const strokes = places.flatMap(([x, y]) => [
-    [x - 0.8 * r, y - 0.8 * r, x + 0.8 * r, y + 0.8 * r],
-    [x - 0.8 * r, y + 0.8 * r, x + 0.8 * r, y - 0.8 * r],
-  ]);
-  pen.strokes(strokes, { stroke: palette.paper, width: width + 2.5 });
-  return pen.strokes(strokes, { stroke, width: width * 1.15 });
 }
 
 const CORNERS = {

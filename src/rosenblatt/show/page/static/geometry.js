@@ -2,7 +2,7 @@
 // each label is predicted; and examples of more or fewer than two features, projected to a plane.
 
 const EDGE = { left: 0, right: 0, top: 0, bottom: 0 };
-// Axes whose lengths differ by a smaller factor have one scale, so that angles are true.
+// On the board, axes whose lengths differ by a smaller factor have one scale, so that angles are true.
 const ALIKE = 4;
 
 export class Frame {
@@ -45,38 +45,31 @@ export class Frame {
   }
 }
 
-// Return a box around all points with a margin, in the proportions of the picture.
-export function boxAround(points, width, height) {
-  let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];
-  for (const [x, y] of points) {
-    left = Math.min(left, x);
-    right = Math.max(right, x);
-    bottom = Math.min(bottom, y);
-    top = Math.max(top, y);
-  }
-  if (points.length === 0 || (Math.max(-left, right) <= 1.05 && Math.max(-bottom, top) <= 1.05)) {
-    [left, right, bottom, top] = [-1, 1, -1, 1];
-  }
-  const [w, h] = [right - left || 1, top - bottom || 1];
-  const air = 0.1;
-  const box = {
-    left: left - air * w - (right === left ? 0.5 : 0),
-    right: right + air * w + (right === left ? 0.5 : 0),
-    bottom: bottom - air * h - (top === bottom ? 0.5 : 0),
-    top: top + air * h + (top === bottom ? 0.5 : 0),
-  };
+// Return a box around all points with a margin.
+export function boxAround(points) {
+  const [left, right] = rangeOf(points.map(([x]) => x));
+  const [bottom, top] = rangeOf(points.map(([, y]) => y));
+  return { left, right, bottom, top };
+}
+
+function rangeOf(values) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const margin = 0.1 * (high - low) || Math.max(0.6, 0.1 * Math.abs(low));
+  return [low - margin, high + margin];
+}
+
+// Return the box of a drawing board: at least from -1 to 1, in the proportions of the picture.
+export function boardAround(points, width, height) {
+  const onBoard = points.every(([x, y]) => Math.max(Math.abs(x), Math.abs(y)) <= 1.05);
+  const box = onBoard ? { left: -1.2, right: 1.2, bottom: -1.2, top: 1.2 } : boxAround(points);
+  const [w, h] = [box.right - box.left, box.top - box.bottom];
   return Math.max(w / h, h / w) < ALIKE ? toScale(box, width, height) : box;
 }
 
 // Return the frame of a story. An axis without a name only spreads the examples, from 0 to 1.
 export function frameOf(story, width, height, boxOf = boxAround) {
-  if (story.names[1]) return new Frame(boxOf(story.points, width, height), width, height);
-  const { left, right } = boxAround(
-    story.points.map(([x]) => [x, x]),
-    1,
-    1,
-  );
-  return new Frame({ left, right, bottom: 0, top: 1 }, width, height);
+  const box = boxOf(story.points, width, height);
+  return new Frame(story.names[1] ? box : { ...box, bottom: 0, top: 1 }, width, height);
 }
 
 function toScale(box, width, height) {

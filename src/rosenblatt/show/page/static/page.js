@@ -21,7 +21,7 @@ import {
   saveSvg,
 } from "./exports.js";
 import { fewestBetweenFrames } from "./fewest.js";
-import { boxAround } from "./geometry.js";
+import { boardAround, boxAround } from "./geometry.js";
 import { learn } from "./learn.js";
 import { counted } from "./numbers.js";
 import { mountPlayer } from "./player.js";
@@ -64,7 +64,8 @@ class Page {
     this.player = mountPlayer(byId("player"), emptyStory(DEFAULTS.start), {
       moved: (t) => this.moved(t),
       overlay: (pen, player) => this.editor?.draw(pen, player.palette, player.frame),
-      boxOf: (points, width, height) => boxAround(this.fitted || points, width, height),
+      boxOf: (points, ...size) =>
+        (this.state.data === "file" ? boxAround : boardAround)(this.fitted || points, ...size),
       speed: this.state.speed,
     });
     this.toolbar = new Toolbar(

@@ -129,12 +129,6 @@ const TITLES = {
 };
 
 const NEVER = "No weights classify every example correctly, so PLA never halts.";
-const OF_LABELS = {
-  "quasi-separable":
-    "Under some weights no competing label scores higher, but some examples tie.",
-  inseparable: NEVER,
-  "not separable": NEVER,
-};
 
 const ROWS_SHOWN = 8; // of a proof
 const LARGE = 10000; // updates; a larger bound comes with advice on scaling
@@ -192,12 +186,26 @@ function boundSentence(story) {
     return parts;
   }
   if (verdict.name === "undecided") return [verdict.told[0]];
-  if (story.many) return [OF_LABELS[verdict.name]];
+  if (story.many) return [verdict.name === "quasi-separable" ? tieSentence(story) : NEVER];
   const ring =
     verdict.name === "quasi-separable"
       ? "Some line has no example on the wrong side, but some examples lie on it."
       : "No line classifies every example correctly, so PLA never halts.";
   return [ring, ...fewestSentence(story)];
+}
+
+// Say which labels tie, of more than two; if they are only two, their examples overlap.
+function tieSentence(story) {
+  const { pairs, ties = pairs.map(([n, r]) => [story.answers[n], r]) } = story.verdict;
+  const nameOf = (place) => {
+    const { sign } = MARKS[story.markOf(place)];
+    return story.labels[place] === sign ? sign : `${sign} ${story.labels[place]}`;
+  };
+  const sorted = ties.map((tie) => [...tie].sort((a, b) => a - b).map(nameOf).join(" and "));
+  const labels = [...new Set(sorted)].sort();
+  const first = labels.length === 1 ? `Examples of ${labels[0]} overlap. ` : "";
+  const tie = `examples of ${labels.join(", and of ")} tie.`;
+  return `${first}Under some weights no competing label scores higher, but ${tie}`;
 }
 
 function fewestSentence({ fewest }) {

@@ -6,8 +6,11 @@ import { say } from "./numbers.js";
 
 // A scene is {story, t, part, frame, palette, wrong, proof}; `part`, from 0 to 1, is how far the
 // update that leads to t has gone.
-export function drawPlane(pen, scene, layPoints) {
-  const planes = planesAt(scene);
+export function drawPlane(pen, given, layPoints) {
+  const planes = planesAt(given);
+  const { story, frame, palette } = given;
+  const r = radiusFor(story.points.length, frame);
+  const scene = { ...given, r, places: story.points.map((point) => frame.at(point)), taken: [] };
   drawParts(pen, scene, planes);
   drawGrid(pen, scene);
   if (scene.proof) drawProofBelow(pen, scene);
@@ -15,8 +18,8 @@ export function drawPlane(pen, scene, layPoints) {
   drawPocketLine(pen, scene);
   if (planes) drawLine(pen, scene, planes);
   if (layPoints) layPoints();
-  else drawPoints(pen, scene.story, scene.frame, scene.palette);
-  drawPocketName(pen, scene);
+  else drawPoints(pen, story, frame, palette);
+  drawNames(pen, scene, planes);
   if (planes) drawMistakes(pen, scene); // while w = 0 all examples are mistakes
   drawUpdated(pen, scene);
   if (scene.proof) drawProofAbove(pen, scene);
@@ -25,10 +28,9 @@ export function drawPlane(pen, scene, layPoints) {
 // Draw what is the same at every t: the player does it once.
 export function drawPoints(pen, story, frame, palette) {
   drawLabels(pen, story, frame, palette);
-  const r = radiusFor(story.points.length, frame);
   const places = MARKS.map(() => []);
   story.points.forEach((point, n) => places[story.mark(n)].push(frame.at(point)));
-  for (const mark of [1, 0, 2, 3, 4]) drawMarks(pen, places[mark], mark, r, palette);
+  drawMarks(pen, places, radiusFor(story.points.length, frame), palette);
 }
 
 function drawParts(pen, { story, frame, palette }, planes) {
@@ -101,24 +103,25 @@ function shortName(text) {
   return text.length > 24 ? `${text.slice(0, 23)}…` : text;
 }
 
-function drawLine(pen, scene, planes) {
-  const { frame, palette } = scene;
-  const edges = pixelEdges(frame, planes);
-  for (const found of edges) pen.lines(found, { stroke: palette.ink, width: 2.5 });
-  if (planes.length === 1 && edges.length) drawNormal(pen, scene, planes[0], edges[0]);
+function drawLine(pen, { frame, palette }, planes) {
+  for (const found of pixelEdges(frame, planes))
+    pen.lines(found, { stroke: palette.ink, width: 2.5 });
+  const arrow = arrowOfW(frame, planes);
+  if (arrow) drawArrow(pen, ...arrow, { stroke: palette.ink, width: 2.5 });
 }
 
-// Draw w on its line, pointing to the side of yes.
-function drawNormal(pen, { frame, palette }, line, [[x1, y1], [x2, y2]]) {
-  const [dx, dy] = [line[1] / frame.kx, -line[2] / frame.ky];
+// Return the foot and the tip of w, on its line, pointing to the side of yes; null if there is none.
+function arrowOfW(frame, planes) {
+  const [ends] = planes.length === 1 ? pixelEdges(frame, planes) : [];
+  if (!ends) return null;
+  const [[x1, y1], [x2, y2]] = ends;
+  const [dx, dy] = [planes[0][1] / frame.kx, -planes[0][2] / frame.ky];
   const [ux, uy] = [y2 - y1, x1 - x2];
   const length = Math.hypot(ux, uy) || 1;
   const side = ux * dx + uy * dy >= 0 ? 1 : -1;
   const reach = 0.085 * Math.min(frame.width, frame.height) + 12;
   const from = [(x1 + x2) / 2, (y1 + y2) / 2];
-  const to = [from[0] + (side * reach * ux) / length, from[1] + (side * reach * uy) / length];
-  drawArrow(pen, from, to, { stroke: palette.ink, width: 2.5 });
-  pen.text("w", to[0] + 8, to[1] - 6, nameStyle(palette));
+  return [from, [from[0] + (side * reach * ux) / length, from[1] + (side * reach * uy) / length]];
 }
 
 function drawOldLine(pen, { story, t, frame, palette }) {
@@ -133,28 +136,43 @@ function drawPocketLine(pen, { story, t, frame, palette }) {
     pen.lines(found, { stroke: palette.pocket, width: 3.5, dash: [12, 6] });
 }
 
-function drawPocketName(pen, { story, t, frame, palette }) {
+// Draw the names of w and of the lines.
+function drawNames(pen, scene, planes) {
+  const { story, t, frame, palette } = scene;
+  const n = story.updatedRow(t);
+  if (n !== null) {
+    const [[x, y], ring] = [scene.places[n], ringOf(scene.r)];
+    scene.taken.push({ left: x - ring, end: x + ring, top: y - ring, foot: y + ring });
+  }
+  const arrow = planes && arrowOfW(frame, planes);
+  if (arrow) drawName(pen, scene, "w", placesAround(arrow[1], 8), nameStyle(palette));
   const pocket = story.pocketAt(t);
-  const [found] = pocket ? pixelEdges(frame, story.planes(pocket.t)) : [];
-  if (!found) return;
-  const [[x1, y1], [x2, y2]] = found;
-  const [x, y] = [x1 + 0.84 * (x2 - x1), y1 + 0.84 * (y2 - y1)];
-  const room = Math.min(Math.max(x, 40), frame.width - 40);
-  const style = { ...nameStyle(palette, 0.85), align: "center", fill: palette.pocket };
-  pen.text("pocket", room, Math.min(Math.max(y - 9, 20), frame.height - 12), style);
+  const alongLine = (name, line, fill) => {
+    const style = { ...nameStyle(palette, 0.85), fill };
+    drawName(pen, scene, name, placesAlong(line, 8), style);
+  };
+  const [kept] = pocket ? pixelEdges(frame, story.planes(pocket.t)) : [];
+  if (kept) alongLine("pocket", kept, palette.pocket);
+  const best = scene.proof && !story.many && story.fewest;
+  const [line] = best ? pixelEdges(frame, [best.line]) : [];
+  if (line) alongLine("fewest mistakes", line, palette.mark);
 }
 
-function drawMistakes(pen, { story, frame, palette, wrong }) {
-  const r = radiusFor(story.points.length, frame);
-  const places = wrong.map((n) => frame.at(story.points[n]));
-  pen.circles(places, r * 1.75, { stroke: palette.mark, width: Math.max(1, r / 5) });
+function drawMistakes(pen, { places, r, palette, wrong }) {
+  const style = { stroke: palette.mark, width: Math.max(1, r / 5) };
+  pen.circles(
+    wrong.map((n) => places[n]),
+    r * 1.75,
+    style,
+  );
 }
 
-function drawUpdated(pen, { story, t, frame, palette }) {
+const ringOf = (r) => 2.6 * Math.max(6, r); // around the example of the update
+
+function drawUpdated(pen, { story, t, places, r, palette }) {
   const n = story.updatedRow(t);
   if (n === null) return;
-  const r = Math.max(6, radiusFor(story.points.length, frame));
-  pen.circles([frame.at(story.points[n])], r * 2.6, { stroke: palette.ink, width: 3 });
+  pen.circles([places[n]], ringOf(r), { stroke: palette.ink, width: 3 });
 }
 
 // The proof: the widest band and the examples on its edges, or the examples in conflict with their
@@ -165,7 +183,8 @@ function drawProofBelow(pen, scene) {
   const verdict = story.verdict;
   if (!verdict || story.many) return;
   if (verdict.name === "separable" && verdict.line && story.flat) drawBand(pen, scene);
-  if (story.fewest) drawFewest(pen, scene);
+  for (const found of story.fewest ? pixelEdges(frame, [story.fewest.line]) : [])
+    pen.lines(found, { stroke: palette.mark, width: 2, dash: [2, 6] });
   const part = verdict.blocking[0];
   if (!part) return;
   for (const sign of [1, -1]) {
@@ -175,18 +194,6 @@ function drawProofBelow(pen, scene) {
     pen.polygon(shape, { fill: color, opacity: 0.14 });
     pen.polygon(shape, { stroke: color, width: 3 });
   }
-}
-
-// Draw the line with the fewest mistakes, with its name where it leaves the picture.
-function drawFewest(pen, { story, frame, palette }) {
-  const [found] = pixelEdges(frame, [story.fewest.line]);
-  if (!found) return;
-  pen.lines(found, { stroke: palette.mark, width: 2, dash: [2, 6] });
-  const [x, y] = found[0][1] > found[1][1] ? found[0] : found[1];
-  const align = x < frame.width / 2 ? "left" : "right";
-  const style = { ...nameStyle(palette, 0.85), fill: palette.mark, align };
-  const place = [x + (align === "left" ? 8 : -8), Math.min(y, frame.height) - 2.4 * palette.size];
-  pen.text("fewest mistakes", ...place, style);
 }
 
 function drawBand(pen, { story, frame, palette }) {
@@ -202,14 +209,14 @@ function drawBand(pen, { story, frame, palette }) {
       pen.lines(ends, { stroke: palette.pocket, width: 1.5, dash });
 }
 
-function drawProofAbove(pen, { story, frame, palette }) {
+function drawProofAbove(pen, scene) {
+  const { story, frame, places, palette } = scene;
   const verdict = story.verdict;
   if (!verdict) return;
-  const r = Math.max(5, radiusFor(story.points.length, frame));
-  const at = (n) => frame.at(story.points[n]);
+  const r = Math.max(5, scene.r);
   const held = story.many ? verdict.pairs.map(([n]) => n) : verdict.support;
-  const squares = (story.many || verdict.name === "separable" ? held : []).map(at);
-  for (const [x, y] of squares) {
+  const marked = story.many || verdict.name === "separable" ? held : [];
+  for (const [x, y] of marked.map((n) => places[n])) {
     const s = 1.9 * r;
     pen.polygon(
       [
@@ -225,12 +232,16 @@ function drawProofAbove(pen, { story, frame, palette }) {
   if (!part) return;
   const style = nameStyle(palette, 0.9);
   const [x, y] = part.common ? frame.at(part.common) : [0, 0];
-  const taken = part.common ? [boxOf("in both hulls", x, y - 3 * r, "center", style.size)] : [];
+  if (part.common) {
+    const above = { x, y: y - 3 * r, align: "center" };
+    drawName(pen, scene, "in both hulls", [above, { ...above, y: y + 4.4 * r }], style);
+  }
   part.rows.slice(0, 8).forEach((n, i) => {
-    const text = `λ = ${multiplier(part, i)}`;
-    const { px, py, align, box } = freePlace(text, at(n), { x, y, r, frame, taken, style });
-    taken.push(box);
-    pen.text(text, px, py, { ...style, align });
+    const [px, py] = places[n];
+    // The sides that face away from the common point come first.
+    const [right, below] = [px >= x, py >= y];
+    const near = [2, 4].flatMap((far) => placesAround([px, py], far * r, right, below));
+    drawName(pen, scene, `λ = ${multiplier(part, i)}`, near, style);
   });
   if (!part.common) return;
   const k = 2.1 * r;
@@ -242,7 +253,6 @@ function drawProofAbove(pen, { story, frame, palette }) {
   ];
   pen.polygon(rhomb, { stroke: palette.paper, width: 6 });
   pen.polygon(rhomb, { stroke: palette.ink, width: 3 });
-  pen.text("in both hulls", x, y - 1.4 * k, { ...style, align: "center" });
 }
 
 // Write a multiplier as its share of all, as Python does; those of either side sum to one half.
@@ -250,30 +260,62 @@ export function multiplier(part, i) {
   return say(part.shares[i] / 2, 3);
 }
 
-// Find a place for a text beside a point where it covers no other, starting on the side that faces
-// away from the common point.
-function freePlace(text, [px, py], { x, y, r, frame, taken, style }) {
-  const [right, below] = [px >= x, py >= y];
-  const places = [1, 2.2].flatMap((far) =>
-    [
-      [right, below],
-      [right, !below],
-      [!right, below],
-      [!right, !below],
-    ].map(([east, south]) => {
-      const align = east ? "left" : "right";
-      const [tx, ty] = [px + (east ? 2 : -2) * r, py + (south ? 2.2 + far : -0.8 - far) * r];
-      return { px: tx, py: ty, align, box: boxOf(text, tx, ty, align, style.size) };
-    }),
-  );
-  const inside = ({ left, end, top, foot }) =>
-    left >= 0 && top >= 0 && end <= frame.width && foot <= frame.height;
-  const free = ({ box }) => inside(box) && !taken.some((other) => overlap(box, other));
-  return places.find(free) || places[0];
+// Write a name at the best of some places: inside the picture, over no other name, and over as few
+// examples as possible. Of equally good places the first is used.
+function drawName(pen, { frame, places: examples, r, taken }, text, places, style) {
+  let [best, least] = [null, Infinity];
+  for (const place of places) {
+    const box = boxOf(text, place, style.size);
+    const { left, end, top, foot } = box;
+    const outside = left < 0 || top < 0 || end > frame.width || foot > frame.height;
+    const over = taken.filter((other) => overlap(box, other)).length;
+    let covered = 0;
+    for (const [x, y] of examples)
+      if (x > left - r && x < end + r && y > top - r && y < foot + r) covered += 1;
+    const cost = 1e6 * outside + 1e4 * over + covered;
+    if (cost < least) [best, least] = [{ ...place, box }, cost];
+    if (cost === 0) break;
+  }
+  taken.push(best.box);
+  pen.text(text, best.x, best.y, { ...style, align: best.align });
+}
+
+// Return places for a name at the corners of a point, beginning with one of them, and beside it.
+function placesAround([x, y], away, right = true, below = false) {
+  const sides = [
+    [right, below],
+    [right, !below],
+    [!right, below],
+    [!right, !below],
+  ];
+  const corners = sides.map(([east, south]) => ({
+    x: x + (east ? away : -away),
+    y: y + (south ? 0.8 * away + 10 : -0.8 * away),
+    align: east ? "left" : "right",
+  }));
+  const beside = [1, -1].map((side) => ({
+    x: x + 1.5 * side * away,
+    y: y + 5,
+    align: side > 0 ? "left" : "right",
+  }));
+  return [...corners, ...beside];
+}
+
+// Return places for a name on both sides of a line, beginning near its lower end.
+function placesAlong(ends, away) {
+  const [[x1, y1], [x2, y2]] = [...ends].sort((p, q) => q[1] - p[1]);
+  return Array.from({ length: 9 }, (_, k) => 0.16 + 0.085 * k).flatMap((part) => {
+    const [x, y] = [x1 + part * (x2 - x1), y1 + part * (y2 - y1)];
+    return [
+      { x: x + away, y: y + 4, align: "left" },
+      { x: x - away, y: y + 4, align: "right" },
+      { x, y: y - away, align: "center" },
+    ];
+  });
 }
 
 // Estimate the box of a text.
-function boxOf(text, x, y, align, size) {
+function boxOf(text, { x, y, align }, size) {
   const width = 0.58 * size * text.length;
   const left = x - { left: 0, center: width / 2, right: width }[align];
   return { left, end: left + width, top: y - 0.85 * size, foot: y + 0.25 * size };

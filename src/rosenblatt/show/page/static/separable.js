@@ -19,15 +19,15 @@ const TOO_FINE = "Not decided here: some numbers are too far apart in size. The 
 export function separable(points, answers) {
   const { augmented, power } = augmentedRows(points);
   const Z = augmented.map((x, n) => (answers[n] > 0 ? x : negative(x)));
-  const { on, first, weights, ...found } = decide(Z, Z, power);
+  const { on, first, parts, weights, ...found } = decide(Z, Z, power);
   const pair = first?.rows.length > 2 ? contradiction(Z) : null;
   const blocking = [pair, first].filter(Boolean);
   return { ...found, line: weights, support: on, blocking };
 }
 
 // Decide about points of more than two labels, given by their places: {name, margin, radius, bound,
-// weights, pairs, shares, proof}. Pairs are [example, competing label]: those on the margin, or
-// those in conflict, with shares that sum to 1.
+// weights, pairs, shares, ties, proof}. Pairs are [example, competing label]: those on the margin, or
+// those in conflict, with shares that sum to 1. Ties are the [label, competing label] of all conflicts.
 export function separableLabels(points, answers, K) {
   const { augmented, power } = augmentedRows(points);
   const pairs = answers.flatMap((y, n) =>
@@ -41,10 +41,11 @@ export function separableLabels(points, answers, K) {
   // The block of the first label is left out, as if its weights were 0: adding the same vector to
   // the weights of all labels changes no product, so those columns are redundant.
   const few = Z.map((z) => z.slice(3));
-  const { on, first, ...found } = decide(Z, few, power);
+  const { on, first, parts = [], ...found } = decide(Z, few, power);
+  const ties = parts.flatMap((part) => part.rows.map((m) => [answers[pairs[m][0]], pairs[m][1]]));
   const shares = first ? first.multipliers.map((m) => ratioOf(m, summed(first.multipliers))) : [];
   const named = (first ? first.rows : on).map((m) => pairs[m]);
-  return { ...none, ...found, pairs: named, shares, proof: { ...found.proof, labels: K } };
+  return { ...none, ...found, pairs: named, ties, shares, proof: { ...found.proof, labels: K } };
 }
 
 // Return (1, x1, x2) of points, as integers times 2^power.
@@ -96,7 +97,7 @@ function findConflict(Z) {
   const [first] = parts;
   const name = w ? "quasi-separable" : "inseparable";
   const shown = w ? { weights: w, parts: [first] } : { weights: [], parts: [joinAll(Z, parts)] };
-  return { name, first, proof: { claim: name, ...shown } };
+  return { name, first, parts, proof: { claim: name, ...shown } };
 }
 
 // Facial reduction: find rows with multipliers, project their span away, and go on with the rest.

@@ -26,7 +26,22 @@ export class Settings {
     this.add = add;
     this.open = open;
     form.addEventListener("submit", (event) => event.preventDefault());
+    this.narrow = window.matchMedia("(max-width: 78rem)");
+    this.narrow.addEventListener("change", () => this.putChoices());
     this.build();
+  }
+
+  // Put the two main choices at the top of the page where the style sheet puts the form below the
+  // picture: with large type and on narrow screens.
+  putChoices() {
+    const atTop = this.isLarge || this.narrow.matches;
+    const top = document.getElementById("choices");
+    if (atTop === (this.data.field.parentElement === top)) return;
+    if (atTop) clear(top, this.data.field, this.algorithm.field);
+    else {
+      this.again.before(this.data.field);
+      this.order.field.before(this.algorithm.field);
+    }
   }
 
   build() {
@@ -79,6 +94,7 @@ export class Settings {
     this.place = coordinateFields((x, y) => this.add(x, y));
     this.opened = fileField((chosen) => this.open(chosen));
     this.note = make("p", { class: "small" });
+    clear(document.getElementById("choices"));
     clear(
       this.form,
       make("h2", {}, "Examples"),
@@ -111,6 +127,8 @@ export class Settings {
 
   show(state) {
     this.seed = state.seed;
+    this.isLarge = state.type === "large";
+    this.putChoices();
     const file = state.data === "file" && !state.points;
     const projected = isProjected(state);
     this.own.hidden = this.own.disabled = !state.points;
@@ -149,11 +167,11 @@ function fileNote(file, projected) {
       : "";
   const drawn =
     file.columns.length === 1
-      ? "Learnt in the one feature; points are spread upwards to be seen."
-      : `Learnt in all ${file.columns.length} features; drawn along w and the first direction that remains.`;
+      ? "Trained on the one feature; points are spread upwards to be seen."
+      : `Trained on all ${file.columns.length} features; drawn along w and the first remaining principal direction.`;
   const how = projected
     ? `${drawn} Points cannot be moved.`
-    : "Learnt in these two features alone.";
+    : "Trained on these two features alone.";
   return some + how;
 }
 
