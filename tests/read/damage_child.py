@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rosenblatt.errors import DataError
 from rosenblatt.read import Source
-from rosenblatt.read.chunks import Chunk, Place
 from rosenblatt.read.data import read_whole
-from rosenblatt.read.feed import JsonFeed
+from rosenblatt.read.feed import Chunk, Place
+from rosenblatt.read.lines import JsonFeed
 
 REST = b'{"a": 1, "y": "no"}\n'
 NESTED = b'{"a": [1, {"b": null}, []], "c": {"d": "e\\"}, "y": "no"}\n'

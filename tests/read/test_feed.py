@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from rosenblatt.cli.streaming import answer, sift
 from rosenblatt.online import OnlinePerceptron
-from rosenblatt.read import feed as feeds
-from rosenblatt.read.chunks import Chunk, Place
-from rosenblatt.read.feed import JsonFeed
+from rosenblatt.read import lines
+from rosenblatt.read.feed import Chunk, Place
+from rosenblatt.read.lines import JsonFeed
 
 NUMBERS = st.one_of(
     st.integers(-100, 100),
@@ -55,7 +55,7 @@ def in_one_go(batches):
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
-    monkeypatch.setattr(feeds, "FEW_LINES", 2)
+    monkeypatch.setattr(lines, "FEW_LINES", 2)
 
 
 PLAIN = {"a": 1.5, "b": 2, "y": "yes"}
@@ -143,7 +143,7 @@ def test_text_that_is_ignored_leaves_the_numbers_together():
 
 
 def test_many_lines_of_text_are_not_parsed_twice(monkeypatch):
-    monkeypatch.setattr(feeds, "MANY_LINES", 8)
+    monkeypatch.setattr(lines, "MANY_LINES", 8)
     rows = [{"a": i, "t": "red", "y": i % 2} for i in range(20)]
     assert in_one_go(same(rows)) == [(20, False)]
 
@@ -184,7 +184,7 @@ def test_very_many_keys_are_read_one_line_at_a_time_or_together_and_give_the_sam
 
 
 def test_many_lines_in_runs_of_all_lengths_give_the_same(monkeypatch):
-    monkeypatch.setattr(feeds, "FEW_LINES", 8)
+    monkeypatch.setattr(lines, "FEW_LINES", 8)
     rng, others = np.random.default_rng(1), [*OTHERS.values(), *FITTING.values()]
     rows = [
         {"a": x, "b": i % 5, "y": "no" if x > 0 else "yes"}

@@ -10,10 +10,9 @@ from tried import times, tried
 
 from rosenblatt.errors import DataError
 from rosenblatt.read import Source
-from rosenblatt.read.chunks import Chunk, Place
 from rosenblatt.read.data import read_batches, read_whole
-from rosenblatt.read.feed import JsonFeed
-from rosenblatt.read.lines import BLOCK
+from rosenblatt.read.feed import Chunk, Place
+from rosenblatt.read.lines import BLOCK, JsonFeed
 
 LINE = b'{"a": 1, "b": 0.5, "y": "yes"}\n'
 NOT_ONE_OBJECT = {

@@ -26,9 +26,9 @@ from rosenblatt.files import CheckpointFolder, keep_apart
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.online.inputs import NOT_A_LABEL
 from rosenblatt.read import Layout
-from rosenblatt.read.chunks import Place, open_stream
-from rosenblatt.read.feed import detect_feed, feed_from_json, parse_label
+from rosenblatt.read.feed import Place, parse_label
 from rosenblatt.read.plan import ColumnOptions
+from rosenblatt.read.stream import detect_feed, feed_from_json, open_stream
 from rosenblatt.text import join_words, plural, quote_column, shorten
 
 EVERY = 100_000

@@ -21,17 +21,10 @@ from rosenblatt.errors import DataError, UsageError
 from rosenblatt.files import CheckpointFolder
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.online.inputs import BlockLabels, Labels, Named, plain_row
-from rosenblatt.read.chunks import LineStream, Place, RowStream
-from rosenblatt.read.feed import (
-    FIRST_LINES,
-    Batch,
-    JsonFeed,
-    Kinds,
-    describe_kinds,
-    encode_values,
-    feed_to_json,
-)
+from rosenblatt.read.feed import Batch, Kinds, Place, describe_kinds, encode_values
+from rosenblatt.read.lines import JsonFeed
 from rosenblatt.read.source import read_in_background
+from rosenblatt.read.stream import FIRST_LINES, LineStream, RowStream, feed_to_json
 
 READERS = min(4, os.cpu_count() or 1)  # threads that parse chunks
 IDLE_SECONDS = 0.2  # interval of status updates while no chunk arrives

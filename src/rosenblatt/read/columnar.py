@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rosenblatt.errors import BadCellError, DataError, error_line
-from rosenblatt.read.columns import normalize_types
+from rosenblatt.read.columns import as_numbers, normalize_types
+from rosenblatt.read.feed import Batch, Kinds, RowChunk, read_columns
 from rosenblatt.read.source import UNREADABLE, Layout, Source, batch_bytes, number_columns
 from rosenblatt.tables import PROMISED, first_changed
 
@@ -31,11 +33,18 @@ class RowGroup(NamedTuple):
     metadata: Any
 
 
-def parquet_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield record batches of a Parquet file with a few pages in memory."""
+def parquet_batches(source: Source, layout: Layout, begin: int = 0) -> Iterator[Any]:
+    """Yield an empty batch, then the rows from `begin` on with a few pages in memory."""
     with _parquet(source) as parquet:
+        metadata = parquet.metadata
         yield _validate(_empty_batch(parquet.schema_arrow))
-        yield from map(_validate, parquet.iter_batches(_rows_per_batch(_row_bytes(parquet))))
+        sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+        ends = np.cumsum(sizes)
+        first = int(np.searchsorted(ends, begin, side="right"))  # row group with that row
+        groups, skip = list(range(first, len(sizes))), begin - sum(sizes[:first])
+        for batch in parquet.iter_batches(_rows_per_batch(_row_bytes(parquet)), groups):
+            yield _validate(batch.slice(skip))
+            skip = max(0, skip - batch.num_rows)
 
 
 def parquet_parts(source: Source) -> list[RowGroup]:
@@ -67,17 +76,14 @@ def _parquet_size(source: Source) -> int:
         return int(size)
 
 
-def parquet_file(file: Any, known: Any = None) -> Any:
-    """Open a Parquet file so that pages, not whole row groups, are in memory."""
-    import pyarrow.parquet as pq
-
-    return pq.ParquetFile(file, metadata=known, buffer_size=PAGE_BYTES, pre_buffer=False)
-
-
 @contextmanager
 def _parquet(source: Source, known: Any = None) -> Iterator[Any]:
+    import pyarrow.parquet as pq
+
+    # Pages, not whole row groups, are in memory.
+    how = {"metadata": known, "buffer_size": PAGE_BYTES, "pre_buffer": False}
     try:
-        with source.open_seekable() as file, parquet_file(file, known) as parquet:
+        with source.open_seekable() as file, pq.ParquetFile(file, **how) as parquet:
             yield parquet
     except UNREADABLE as error:
         raise damaged_file_error(source.name, "Parquet", error) from None
@@ -225,3 +231,20 @@ def _npy_size(source: Source) -> int:
 
 # Formats whose size in memory is known before they are read.
 SIZES = {"Parquet": _parquet_size, "NumPy": _npy_size}
+
+
+@dataclass(frozen=True)
+class ArrowFeed:
+    """Rows of a Parquet file."""
+
+    target: str
+    features: tuple[str, ...]
+    kinds: Kinds = field(default_factory=dict)  # of the features that are not numeric
+
+    def read(self, chunk: RowChunk) -> list[Batch]:
+        """Read the rows of a batch."""
+        return [read_columns(self, Batch(chunk), chunk.batch, np.arange(chunk.count))]
+
+    def to_numbers(self, cells: Any) -> Any:
+        """Convert a column to doubles; null where a cell is not a number."""
+        return as_numbers(cells)

@@ -7,7 +7,7 @@ import csv as standard
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,8 @@ from pyarrow import csv
 
 from rosenblatt.errors import BadCellError, DataError, FileRowError, UsageError, error_line
 from rosenblatt.messages import Message, Parameter
+from rosenblatt.read.columns import flatten, null_where
+from rosenblatt.read.feed import NOT_UTF8, Batch, Chunk, Kinds, parse_by_halves, read_columns
 from rosenblatt.read.source import (
     HEAD,
     LONGEST_LINE,
@@ -32,7 +34,13 @@ from rosenblatt.read.source import (
     read_in_background,
     too_many_columns_error,
 )
-from rosenblatt.read.types import MISSING, Types, convert_promised, convert_to_best_type
+from rosenblatt.read.types import (
+    MISSING,
+    Types,
+    convert_promised,
+    convert_to_best_type,
+    read_numbers,
+)
 from rosenblatt.text import plural
 
 BLOCK = 4 << 20  # bytes of text per record batch
@@ -465,3 +473,52 @@ def _ragged_row_error(
         advice = Parameter("encoding", "latin-1")
         rest = Message(rest, " It is not UTF-8 text: give ", advice, ", for example.")
     return FileRowError(source.name, done + row.number - skip, rest)
+
+
+@dataclass(frozen=True)
+class CsvFeed:
+    """Delimited lines with a label in each, parsed by PyArrow a chunk at a time."""
+
+    names: tuple[str, ...]  # of all columns
+    target: str
+    features: tuple[str, ...]
+    separator: str = ","
+    quote: str | None = '"'
+    decimal: str = "."
+    kinds: Kinds = field(default_factory=dict)  # of the features that are not numeric
+
+    def read(self, chunk: Chunk) -> list[Batch]:
+        """Read the rows of a chunk; bad lines are found by halves."""
+        reasons: dict[int, str] = {}
+        tables = list(parse_by_halves(chunk, self.parse, reasons))
+        batch = Batch(chunk).without(reasons)
+        if not tables:
+            return [batch]
+        positions = np.concatenate([at + np.arange(table.num_rows) for at, table in tables])
+        table = pa.concat_tables([table for _, table in tables])
+        y = null_where(pc.utf8_trim_whitespace(flatten(table.column(self.target))), MISSING)
+        table = table.set_column(table.num_columns - 1, self.target, y)
+        return [read_columns(self, batch, table, positions)]
+
+    def parse(self, chunk: Chunk) -> Any:
+        """Parse lines as a table of text; raise ValueError unless each line is one row."""
+        columns = list(dict.fromkeys([*self.features, self.target]))
+        try:
+            dialect = Dialect(self.separator, self.quote, False, self.names)
+            table = parse(dialect, chunk.data, columns, pa.string())
+        except pa.ArrowInvalid as error:
+            text = str(error)
+            if "UTF8" in text:
+                raise ValueError(NOT_UTF8) from None
+            length = re.search(r"Expected (\d+) columns, got (\d+)", text)
+            if length is None:
+                raise
+            cells = plural(int(length[2]), "cell")
+            raise ValueError(f"it has {cells}, not {length[1]}") from None
+        if table.num_rows != chunk.count:
+            raise ValueError("it is not one row")
+        return table
+
+    def to_numbers(self, cells: Any) -> Any:
+        """Convert a column of text to doubles; null where a cell is not a number."""
+        return read_numbers(cells, self.decimal)

@@ -1,65 +1,119 @@
-"""Turn lines of a stream into rows and labels; lines that cannot be used are set aside."""
+"""Chunks of a stream, and what is read from them: rows with labels, and bad lines."""
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt.errors import BadCellError, UsageError, error_line, quote
-from rosenblatt.messages import Message, Parameter, with_column
-from rosenblatt.read import csv, lines
-from rosenblatt.read.chunks import Chunk, LineStream, Place, RowChunk, RowStream
-from rosenblatt.read.columns import (
-    NUMBER,
-    Vocabulary,
-    as_numbers,
-    flatten,
-    is_moment,
-    is_text,
-    null_where,
-    split_entries,
-)
-from rosenblatt.read.csv import Dialect
+from rosenblatt.errors import error_line, quote
+from rosenblatt.messages import Message, Parameter
+from rosenblatt.read.columns import NUMBER, Vocabulary, flatten
 from rosenblatt.read.encoding import interleave_columns
-from rosenblatt.read.plan import (
-    USUAL_TARGETS,
-    ColumnOptions,
-    check_readable,
-    find_column,
-    find_columns,
-    requested_kinds,
-)
-from rosenblatt.read.source import Layout, format_of
-from rosenblatt.read.types import MISSING, read_numbers
+from rosenblatt.read.types import MISSING
 from rosenblatt.scoring import LONGEST_SQUARED
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, is_missing
-from rosenblatt.text import join_words, plural, quote_column, shorten
+from rosenblatt.text import join_words, quote_column, shorten
 
 Kinds = Mapping[str, str]  # column -> "number", "flag", "category" or "text"
 T = TypeVar("T")
 
+NEWLINE = ord("\n")
 TOO_LARGE = "its numbers are too large; scale them first"
 NOT_UTF8 = "it is not UTF-8 text"
 LETTERS = 200  # maximum length of a reason
-FIRST_LINES = 1000  # searched for a first value of each column
-FEW_LINES = 32  # fewer lines are parsed one by one
-MANY_LINES = 1024  # of more lines the first and the last are tried before all are parsed
-JSON_LABELS = (pa.int64(), pa.float64(), pa.string(), pa.bool_(), pa.null())
 LONG = 4  # words: a first value with as many makes a text column, with fewer a category
 FLAGS = {"true": 1.0, "false": 0.0}
 IS_NUMBER = re.compile(NUMBER)
 VOCABULARY = Vocabulary()
 KIND_WORDS = {"category": "a category", "text": "words", "flag": "true or false"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Position in a stream: the number of bytes and of lines before it."""
+
+    bytes: int = 0
+    lines: int = 0
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Whole lines of a stream and the place where they begin."""
+
+    data: bytes
+    begin: Place
+
+    @functools.cached_property
+    def count(self) -> int:
+        """Number of lines; the last line of a stream may lack its newline."""
+        newlines = np.count_nonzero(np.frombuffer(self.data, dtype=np.uint8) == NEWLINE)
+        return int(newlines) + (not self.data.endswith(b"\n"))
+
+    @property
+    def end(self) -> Place:
+        """Place where the next chunk begins."""
+        return Place(self.begin.bytes + len(self.data), self.begin.lines + self.count)
+
+    @functools.cached_property
+    def lines(self) -> list[bytes]:
+        """Lines without their newlines."""
+        return self.data.split(b"\n")
+
+    def line(self, at: int) -> bytes:
+        """Return a line, counted from 0, with its newline."""
+        begin = self.ends[at - 1] if at else 0
+        return self.data[begin : self.ends[at]].removesuffix(b"\n") + b"\n"
+
+    @functools.cached_property
+    def ends(self) -> NDArray[np.intp]:
+        """End of each line, after its newline."""
+        newlines = np.flatnonzero(np.frombuffer(self.data, dtype=np.uint8) == NEWLINE)
+        last = () if self.data.endswith(b"\n") else (len(self.data),)
+        return np.append(newlines + 1, last).astype(np.intp)
+
+    def split(self, lines: int) -> tuple[Chunk, Chunk]:
+        """Split into the first `lines` lines and the rest."""
+        at = int(self.ends[lines - 1])
+        first = Chunk(self.data[:at], self.begin)
+        return first, Chunk(self.data[at:], first.end)
+
+
+@dataclass(frozen=True, eq=False)
+class RowChunk:
+    """Rows of a Parquet file and the place where they begin, counted as lines."""
+
+    batch: Any
+    begin: Place
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return int(self.batch.num_rows)
+
+    @property
+    def end(self) -> Place:
+        """Place where the next rows begin."""
+        return Place(0, self.begin.lines + self.count)
+
+    def line(self, at: int) -> bytes:
+        """Return a row, counted from 0, as a line of JSON."""
+        row = self.batch.slice(at, 1).to_pylist()[0]
+        return json.dumps(row, default=str).encode() + b"\n"
+
+    def split(self, rows: int) -> tuple[RowChunk, RowChunk]:
+        """Split into the first `rows` rows and the rest."""
+        first = RowChunk(self.batch.slice(0, rows), self.begin)
+        return first, RowChunk(self.batch.slice(rows), first.end)
 
 
 # What the columns of a stream are, decided from their first values.
@@ -221,221 +275,7 @@ def parse_by_halves(
         reasons[at] = why
 
 
-# Each format of a stream; the fields are what a checkpoint stores.
-
-
-@dataclass(frozen=True)
-class JsonFeed:
-    """JSON lines: one object per line; a null is a missing value."""
-
-    target: str
-    ignore: tuple[str, ...] = ()
-
-    def read(self, chunk: Chunk) -> list[Batch]:
-        """Read uniform lines together, found by halves, and the others one by one.
-
-        Many lines are read one by one if neither the first nor the last are uniform.
-        """
-        n = chunk.count
-        if n >= MANY_LINES:
-            ends = chunk.split(FEW_LINES)[0], chunk.split(n - FEW_LINES)[1]
-            if all(self._read_table(end) is None for end in ends):
-                return [self.read_rows(chunk)]
-        batch = self._read_table(chunk) if n >= FEW_LINES else None
-        if batch is not None or n < 2 * FEW_LINES:
-            return [batch or self.read_rows(chunk)]
-        return [batch for half in chunk.split(n // 2) for batch in self.read(half)]
-
-    def _read_table(self, chunk: Chunk) -> Batch | None:
-        """Read lines as a table of numbers and labels; return None if they may be anything else."""
-        found = lines.parse_uniform(chunk.data, chunk.ends)
-        if found is None:
-            return None
-        columns = {name: found.column(name).combine_chunks() for name in found.column_names}
-        y = columns.pop(self.target, pa.nulls(chunk.count))
-        # The first value decides what a column is: one without any value is not known yet.
-        used = {n: v for n, v in columns.items() if n not in self.ignore and v.null_count < len(v)}
-        if not used or y.type not in JSON_LABELS:
-            return None
-        if any(v.type not in (pa.int64(), pa.float64()) for v in used.values()):
-            return None
-        if y.type == pa.float64():  # integers among them are other labels: 1 is not 1.0
-            keys = {json.dumps(self.target, ensure_ascii=how) for how in (False, True)}
-            integer = rf"(?:{'|'.join(map(re.escape, keys))})\s*:\s*-?\d+\s*[,}}]"
-            if re.search(integer.encode(), chunk.data):
-                return None
-        X, squares = interleave_columns([v.fill_null(0).to_numpy() for v in used.values()])
-        if not squares < LARGE**2:  # a number may be too large, or rounded
-            return None
-        if y.null_count:
-            labels = np.array(y.to_pylist(), dtype=object)
-        elif pa.types.is_string(y.type):
-            coded = y.dictionary_encode()
-            labels = np.array(coded.dictionary.to_pylist())[coded.indices.to_numpy()]
-        else:
-            labels = y.to_numpy(zero_copy_only=False)
-        table = Table(X, labels, np.arange(len(X)))
-        return Batch(chunk, table, names=tuple(used), raw=True)
-
-    def read_rows(self, chunk: Chunk) -> Batch:
-        """Read the rows of a chunk one by one."""
-        rows, reasons = [], {}
-        for at, line in enumerate(chunk.lines):
-            if not line.strip():
-                continue
-            try:
-                x = lines.parse_object(line)
-                y = x.pop(self.target, None)
-                if isinstance(y, list | dict):
-                    raise ValueError(f"{quote(y)} is not a label")
-                row: dict[Hashable, Any] = {
-                    name: v for name, v in x.items() if v is not None and name not in self.ignore
-                }
-                rows.append((at, row, y))
-            except (ValueError, OverflowError) as error:
-                reasons[at] = str(error)
-        return Batch(chunk, raw=True).without(reasons, rows=rows)
-
-    def check_target(self, some_lines: Iterable[bytes]) -> None:
-        """Raise UsageError, which names the keys, if no line has the target."""
-        keys: dict[str, None] = {}
-        for line in some_lines:
-            with suppress(ValueError):
-                x = lines.parse_object(line)
-                if self.target in x:
-                    return
-                keys.update(dict.fromkeys(x))
-        if keys:
-            raise UsageError(
-                with_column("target", self.target),
-                f": there is no {quote_column(self.target)}; the columns are "
-                f"{join_words(list(keys), most=8)}.",
-            )
-
-
-@dataclass(frozen=True)
-class LibsvmFeed:
-    """LIBSVM lines: a label, then index:value; a missing label or ? only asks for a prediction."""
-
-    def read(self, chunk: Chunk) -> list[Batch]:
-        """Read the rows of a chunk, features named by their index."""
-        rows: list[tuple[int, dict[Hashable, Any], Any]] = []
-        reasons: dict[int, str] = {}
-        for _, part in parse_by_halves(chunk, self._parse, reasons):
-            rows += part
-        first = chunk.begin.lines
-        rows = [(at - first, x, y) for at, x, y in rows]
-        return [Batch(chunk).without(reasons, rows=rows)]
-
-    def _parse(self, chunk: Chunk) -> list[tuple[int, dict[Hashable, Any], Any]]:
-        batch, positions = lines.split_libsvm(chunk.data)
-        try:
-            index, value, row, n = split_entries(batch.column(lines.ENTRIES), lines.ENTRIES)
-        except BadCellError as error:
-            raise ValueError(error.what) from None
-        ends = np.cumsum(np.bincount(row, minlength=n)).tolist() if n else []
-        labels = labels_of(batch.column(lines.LABEL)).tolist() if n else []
-        index, value = index.tolist(), value.tolist()
-        return [
-            (
-                chunk.begin.lines + int(at),
-                dict(zip(index[begin:end], value[begin:end], strict=True)),
-                label,
-            )
-            for at, begin, end, label in zip(positions, [0, *ends], ends, labels, strict=False)
-        ]
-
-
-@dataclass(frozen=True)
-class CsvFeed:
-    """Delimited lines with a label in each, parsed by PyArrow a chunk at a time."""
-
-    names: tuple[str, ...]  # of all columns
-    target: str
-    features: tuple[str, ...]
-    separator: str = ","
-    quote: str | None = '"'
-    decimal: str = "."
-    kinds: Kinds = field(default_factory=dict)  # of the features that are not numeric
-
-    def read(self, chunk: Chunk) -> list[Batch]:
-        """Read the rows of a chunk; bad lines are found by halves."""
-        reasons: dict[int, str] = {}
-        tables = list(parse_by_halves(chunk, self.parse, reasons))
-        batch = Batch(chunk).without(reasons)
-        if not tables:
-            return [batch]
-        positions = np.concatenate([at + np.arange(table.num_rows) for at, table in tables])
-        table = pa.concat_tables([table for _, table in tables])
-        y = null_where(pc.utf8_trim_whitespace(flatten(table.column(self.target))), MISSING)
-        table = table.set_column(table.num_columns - 1, self.target, y)
-        return [_read_columns(self, batch, table, positions)]
-
-    def parse(self, chunk: Chunk) -> Any:
-        """Parse lines as a table of text; raise ValueError unless each line is one row."""
-        columns = list(dict.fromkeys([*self.features, self.target]))
-        try:
-            dialect = Dialect(self.separator, self.quote, False, self.names)
-            table = csv.parse(dialect, chunk.data, columns, pa.string())
-        except pa.ArrowInvalid as error:
-            text = str(error)
-            if "UTF8" in text:
-                raise ValueError(NOT_UTF8) from None
-            length = re.search(r"Expected (\d+) columns, got (\d+)", text)
-            if length is None:
-                raise
-            cells = plural(int(length[2]), "cell")
-            raise ValueError(f"it has {cells}, not {length[1]}") from None
-        if table.num_rows != chunk.count:
-            raise ValueError("it is not one row")
-        return table
-
-    def to_numbers(self, cells: Any) -> Any:
-        """Convert a column of text to doubles; null where a cell is not a number."""
-        return read_numbers(cells, self.decimal)
-
-
-@dataclass(frozen=True)
-class ArrowFeed:
-    """Rows of a Parquet file."""
-
-    target: str
-    features: tuple[str, ...]
-    kinds: Kinds = field(default_factory=dict)  # of the features that are not numeric
-
-    def read(self, chunk: RowChunk) -> list[Batch]:
-        """Read the rows of a batch."""
-        return [_read_columns(self, Batch(chunk), chunk.batch, np.arange(chunk.count))]
-
-    def to_numbers(self, cells: Any) -> Any:
-        """Convert a column to doubles; null where a cell is not a number."""
-        return as_numbers(cells)
-
-
-Feed = JsonFeed | LibsvmFeed | CsvFeed | ArrowFeed
-FEEDS: dict[str, Any] = {feed.__name__: feed for feed in (ArrowFeed, CsvFeed, JsonFeed, LibsvmFeed)}
-
-
-def feed_to_json(feed: Feed) -> dict[str, Any]:
-    """Return how a stream is read, as a checkpoint stores it."""
-    fields = {"kind": type(feed).__name__, **asdict(feed)}
-    return {name: list(v) if isinstance(v, tuple) else v for name, v in fields.items()}
-
-
-def feed_from_json(stored: dict[str, Any]) -> Any:
-    """Restore what `feed_to_json` returned; raise TypeError for anything else."""
-    fields = {name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()}
-    for value in fields.values():
-        words = value.values() if isinstance(value, dict) else value
-        words = (value,) if isinstance(value, str) or value is None else words
-        if not all(word is None or isinstance(word, str) for word in words):
-            raise TypeError("it does not say how the stream is read")
-    return FEEDS[str(fields.pop("kind"))](**fields)
-
-
-def _read_columns(
-    feed: CsvFeed | ArrowFeed, batch: Batch, table: Any, positions: NDArray[np.intp]
-) -> Batch:
+def read_columns(feed: Any, batch: Batch, table: Any, positions: NDArray[np.intp]) -> Batch:
     """Read an Arrow table: as an array if all features are numeric, else row by row."""
     names = tuple(name for name in feed.features if name not in feed.kinds)
     cells = {name: flatten(table.column(name)) for name in names}
@@ -517,149 +357,3 @@ def parse_label(text: str) -> Any:
         with suppress(ValueError):
             return kind(text)
     return text
-
-
-# How a stream is read: its format, target and columns.
-
-
-class StreamFormat(NamedTuple):
-    """How to read a stream, the known kinds of its keys, where its rows begin, and notes."""
-
-    feed: Any
-    kinds: Kinds
-    begin: Place
-    notes: list[str | Message]
-
-
-def detect_feed(
-    source: LineStream | RowStream, layout: Layout, options: ColumnOptions
-) -> StreamFormat:
-    """Decide how to read a stream, from the options and its first lines."""
-    if isinstance(source, RowStream):
-        return _detect_parquet(source, options)
-    kind = format_of(source, layout)
-    if csv.encoding_of(source.head(), layout.encoding) != "utf-8":
-        raise UsageError("a stream must be UTF-8 text; convert it with iconv.")
-    requested = (*options.numbers, *options.categories, *options.texts)
-    if kind == "LIBSVM":
-        if requested:
-            raise UsageError(
-                *(Parameter("number"), ", ", Parameter("category"), " and ", Parameter("text")),
-                " are for columns with names, which a LIBSVM file does not have.",
-            )
-        if options.target is not None:
-            find_column([lines.LABEL], options.target, "target")
-        return StreamFormat(LibsvmFeed(), {}, Place(), [])
-    if kind == "JSON lines":
-        head, keys = source.head().splitlines(), list[str]()
-        for line in head:
-            with suppress(ValueError):
-                keys = list(lines.parse_object(line))
-                break
-        target = options.target or _find_target(keys, None, source.name)
-        feed = JsonFeed(target, options.ignore)
-        # The first chunk of a pipe, or of a file that is followed, may be a line or two.
-        if (source.regular and not source.follow) or len(head) >= FIRST_LINES:
-            feed.check_target(head)
-        return StreamFormat(feed, requested_kinds(requested, options), Place(), [])
-    if kind != "CSV":
-        usable = "give JSON lines, CSV, LIBSVM or Parquet"
-        raise UsageError(f"a stream of {kind} cannot be read; {usable}.")
-    return _detect_csv(source, layout, options)
-
-
-def _detect_csv(source: LineStream, layout: Layout, options: ColumnOptions) -> StreamFormat:
-    dialect = csv.find_dialect(source, layout)
-    names, target = list(dialect.names), options.target
-    notes: list[str | Message] = []
-    if target is None and not set(USUAL_TARGETS) & set(names):
-        target = names[-1]
-        last = f'the labels are taken from the last column, "{target}"; '
-        notes = [Message(last, Parameter("target"), " chooses another.")]
-    target = _find_target(names, target, source.name)
-    columns = _find_features(names, target, options.ignore)
-    how = (dialect.separator, dialect.quote, dialect.decimal)
-    feed = CsvFeed(dialect.names, target, columns, *how)
-    requested = requested_kinds(names, options)
-    requested = {n: kind for n, kind in requested.items() if n in set(columns)}
-    kinds, looked_at = _first_kinds(source, feed, int(dialect.header), requested)
-    notes += describe_kinds({n: kind for n, kind in kinds.items() if n not in requested})
-    empty = [name for name in columns if name not in kinds]
-    enough = looked_at >= FIRST_LINES or (looked_at and not source.growing)
-    if enough and 0 < len(empty) < len(columns):
-        left_out = join_words([quote_column(name) for name in empty])
-        first = plural(looked_at, "line")
-        notes.append(f"{left_out} left out: no values in the first {first}.")
-        columns = tuple(name for name in columns if name in kinds)
-    others = {name: kinds[name] for name in columns if kinds.get(name, "number") != "number"}
-    feed = replace(feed, features=columns, kinds=others)
-    return StreamFormat(feed, {}, source.skip_lines(dialect.begin), notes)
-
-
-def _first_kinds(
-    source: LineStream, feed: CsvFeed, header: int, requested: Kinds
-) -> tuple[Kinds, int]:
-    """Decide the kinds of columns from their first values; return also the number of lines read.
-
-    Waits for a value in each column, but not for more than FIRST_LINES lines.
-    """
-    ended = False
-    while True:
-        found, head = dict(requested), source.head()
-        whole = source.first if ended and not source.growing else head
-        first = [line for line in whole.split(b"\n") if line.strip()][header : header + FIRST_LINES]
-        text = b"\n".join(first).decode(errors="replace").encode()
-        tables = parse_by_halves(Chunk(text, Place()), feed.parse, {}) if first else ()
-        for _, table in tables:
-            for name in [name for name in feed.features if name not in found]:
-                cells = table.column(name).to_pylist()
-                kinds = (
-                    # In delimited text, true and false are numbers, 1 and 0.
-                    "flag" if c.strip().lower() in FLAGS else kind_of(c.replace(feed.decimal, "."))
-                    for c in cells
-                )
-                if (kind := next(filter(None, kinds), None)) is not None:
-                    found[name] = kind
-        if len(found) == len(feed.features) or ended or len(first) == FIRST_LINES:
-            return found, len(first)
-        ended = not source.more()
-
-
-def _detect_parquet(source: RowStream, options: ColumnOptions) -> StreamFormat:
-    schema = source.schema
-    names, requested = schema.names, requested_kinds(schema.names, options)
-    target = _find_target(names, options.target, source.name)
-    columns = _find_features(names, target, options.ignore)
-    for name in (target, *columns):
-        kind = schema.field(name).type
-        if not (requested.get(name) == "category" and is_moment(kind)):
-            check_readable(kind, source.name, name)
-    guessed = {}
-    for name in columns:
-        if is_text(schema.field(name).type) and name not in requested:
-            kinds = map(kind_of, source.first_values(name, FIRST_LINES))
-            guessed[name] = next(filter(None, kinds), "category")
-    kinds_by_name = {**guessed, **requested}
-    others = {n: kinds_by_name[n] for n in columns if kinds_by_name.get(n, "number") != "number"}
-    return StreamFormat(ArrowFeed(target, columns, others), {}, Place(), describe_kinds(guessed))
-
-
-def _find_target(names: list[str], requested: str | None, where: str) -> str:
-    if requested is not None:
-        return find_column(names, requested, "target")
-    normalize_types = [name for name in USUAL_TARGETS if name in names]
-    if not normalize_types:
-        raise UsageError(
-            f"it is not known which column of {where} has the labels; give ",
-            Parameter("target", example="COLUMN"),
-            ".",
-        )
-    return normalize_types[0]
-
-
-def _find_features(names: list[str], target: str, ignore: Sequence[str]) -> tuple[str, ...]:
-    left_out = set(find_columns(names, ignore, "ignore"))
-    features = tuple(name for name in names if name != target and name not in left_out)
-    if not features:
-        raise UsageError("no column is left to learn from.")
-    return features

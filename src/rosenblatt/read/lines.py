@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,22 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow.json import ReadOptions, read_json
 
-from rosenblatt.errors import DataError, FileRowError, error_line
-from rosenblatt.read.columns import null_where
+from rosenblatt.errors import (
+    BadCellError,
+    DataError,
+    FileRowError,
+    UsageError,
+    error_line,
+    quote,
+)
+from rosenblatt.messages import with_column
+from rosenblatt.read.columns import null_where, split_entries
+from rosenblatt.read.encoding import interleave_columns
+from rosenblatt.read.feed import Batch, Chunk, Table, labels_of, parse_by_halves
 from rosenblatt.read.source import Layout, Source, WholeLines
 from rosenblatt.read.types import Types, convert
-from rosenblatt.tables import DIGITS, find_large, first_changed
-from rosenblatt.text import quote_column
+from rosenblatt.tables import DIGITS, LARGE, find_large, first_changed
+from rosenblatt.text import join_words, quote_column
 
 BLOCK = 4 << 20  # bytes that are parsed together
 BLANKS = b" \t\r\n"
@@ -28,6 +40,11 @@ MAX_DEPTH = 64  # of nested objects and arrays: parsers recurse, and the stack i
 TOO_DEEP = f"it is nested more than {MAX_DEPTH} deep"
 ONE_OBJECT = "Each line must be one JSON object."
 JSON_STRING = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?')  # to the end of its line at most
+
+# Lines of a stream.
+FEW_LINES = 32  # fewer lines are parsed one by one
+MANY_LINES = 1024  # of more lines the first and the last are tried before all are parsed
+JSON_LABELS = (pa.int64(), pa.float64(), pa.string(), pa.bool_(), pa.null())
 
 LABEL, ENTRIES = "label", "entries"  # the columns of a LIBSVM file; entries stay text
 LIBSVM_LINE = r"^(?:\+?(?P<label>[^\s:]+)(?:\s+|$))?(?:qid:\d+(?:\s+|$))?(?P<entries>.*)$"
@@ -278,3 +295,125 @@ def conform_libsvm(source: Source, batch: Any, schema: Any) -> Any:
     """Convert the labels of a batch to the type that all rows have."""
     labels = convert(batch.column(LABEL), schema.field(LABEL).type)
     return pa.RecordBatch.from_arrays([labels, batch.column(ENTRIES)], schema=schema)
+
+
+@dataclass(frozen=True)
+class JsonFeed:
+    """JSON lines: one object per line; a null is a missing value."""
+
+    target: str
+    ignore: tuple[str, ...] = ()
+
+    def read(self, chunk: Chunk) -> list[Batch]:
+        """Read uniform lines together, found by halves, and the others one by one.
+
+        Many lines are read one by one if neither the first nor the last are uniform.
+        """
+        n = chunk.count
+        if n >= MANY_LINES:
+            ends = chunk.split(FEW_LINES)[0], chunk.split(n - FEW_LINES)[1]
+            if all(self._read_table(end) is None for end in ends):
+                return [self.read_rows(chunk)]
+        batch = self._read_table(chunk) if n >= FEW_LINES else None
+        if batch is not None or n < 2 * FEW_LINES:
+            return [batch or self.read_rows(chunk)]
+        return [batch for half in chunk.split(n // 2) for batch in self.read(half)]
+
+    def _read_table(self, chunk: Chunk) -> Batch | None:
+        """Read lines as a table of numbers and labels; return None if they may be anything else."""
+        found = parse_uniform(chunk.data, chunk.ends)
+        if found is None:
+            return None
+        columns = {name: found.column(name).combine_chunks() for name in found.column_names}
+        y = columns.pop(self.target, pa.nulls(chunk.count))
+        # The first value decides what a column is: one without any value is not known yet.
+        used = {n: v for n, v in columns.items() if n not in self.ignore and v.null_count < len(v)}
+        if not used or y.type not in JSON_LABELS:
+            return None
+        if any(v.type not in (pa.int64(), pa.float64()) for v in used.values()):
+            return None
+        if y.type == pa.float64():  # integers among them are other labels: 1 is not 1.0
+            keys = {json.dumps(self.target, ensure_ascii=how) for how in (False, True)}
+            integer = rf"(?:{'|'.join(map(re.escape, keys))})\s*:\s*-?\d+\s*[,}}]"
+            if re.search(integer.encode(), chunk.data):
+                return None
+        X, squares = interleave_columns([v.fill_null(0).to_numpy() for v in used.values()])
+        if not squares < LARGE**2:  # a number may be too large, or rounded
+            return None
+        if y.null_count:
+            labels = np.array(y.to_pylist(), dtype=object)
+        elif pa.types.is_string(y.type):
+            coded = y.dictionary_encode()
+            labels = np.array(coded.dictionary.to_pylist())[coded.indices.to_numpy()]
+        else:
+            labels = y.to_numpy(zero_copy_only=False)
+        table = Table(X, labels, np.arange(len(X)))
+        return Batch(chunk, table, names=tuple(used), raw=True)
+
+    def read_rows(self, chunk: Chunk) -> Batch:
+        """Read the rows of a chunk one by one."""
+        rows, reasons = [], {}
+        for at, line in enumerate(chunk.lines):
+            if not line.strip():
+                continue
+            try:
+                x = parse_object(line)
+                y = x.pop(self.target, None)
+                if isinstance(y, list | dict):
+                    raise ValueError(f"{quote(y)} is not a label")
+                row: dict[Hashable, Any] = {
+                    name: v for name, v in x.items() if v is not None and name not in self.ignore
+                }
+                rows.append((at, row, y))
+            except (ValueError, OverflowError) as error:
+                reasons[at] = str(error)
+        return Batch(chunk, raw=True).without(reasons, rows=rows)
+
+    def check_target(self, some_lines: Iterable[bytes]) -> None:
+        """Raise UsageError, which names the keys, if no line has the target."""
+        keys: dict[str, None] = {}
+        for line in some_lines:
+            with suppress(ValueError):
+                x = parse_object(line)
+                if self.target in x:
+                    return
+                keys.update(dict.fromkeys(x))
+        if keys:
+            raise UsageError(
+                with_column("target", self.target),
+                f": there is no {quote_column(self.target)}; the columns are "
+                f"{join_words(list(keys), most=8)}.",
+            )
+
+
+@dataclass(frozen=True)
+class LibsvmFeed:
+    """LIBSVM lines: a label, then index:value; a missing label or ? only asks for a prediction."""
+
+    def read(self, chunk: Chunk) -> list[Batch]:
+        """Read the rows of a chunk, features named by their index."""
+        rows: list[tuple[int, dict[Hashable, Any], Any]] = []
+        reasons: dict[int, str] = {}
+        for _, part in parse_by_halves(chunk, self._parse, reasons):
+            rows += part
+        first = chunk.begin.lines
+        rows = [(at - first, x, y) for at, x, y in rows]
+        return [Batch(chunk).without(reasons, rows=rows)]
+
+    def _parse(self, chunk: Chunk) -> list[tuple[int, dict[Hashable, Any], Any]]:
+        batch, positions = split_libsvm(chunk.data)
+        try:
+            index, value, row, n = split_entries(batch.column(ENTRIES), ENTRIES)
+        except BadCellError as error:
+            raise ValueError(error.what) from None
+        ends = np.cumsum(np.bincount(row, minlength=n)).tolist() if n else []
+        labels = labels_of(batch.column(LABEL)).tolist() if n else []
+        index, value = index.tolist(), value.tolist()
+        return [
+            (
+                chunk.begin.lines + int(at),
+                dict(zip(index[begin:end], value[begin:end], strict=True)),
+                label,
+            )
+            for at, begin, end, label in zip(positions, [0, *ends], ends, labels, strict=False)
+        ]

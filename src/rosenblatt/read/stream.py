@@ -1,0 +1,425 @@
+"""Streams: chunks of whole lines or rows, their format, and places to resume at."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from rosenblatt.errors import DataError, OpenError, UsageError, make_open_error
+from rosenblatt.messages import Message, Parameter
+from rosenblatt.read import csv
+from rosenblatt.read.columnar import ArrowFeed, parquet_batches
+from rosenblatt.read.columns import is_moment, is_text
+from rosenblatt.read.csv import CsvFeed
+from rosenblatt.read.feed import (
+    FLAGS,
+    Chunk,
+    Kinds,
+    Place,
+    RowChunk,
+    describe_kinds,
+    kind_of,
+    parse_by_halves,
+)
+from rosenblatt.read.lines import LABEL, JsonFeed, LibsvmFeed, parse_object
+from rosenblatt.read.plan import (
+    USUAL_TARGETS,
+    ColumnOptions,
+    check_readable,
+    find_column,
+    find_columns,
+    requested_kinds,
+)
+from rosenblatt.read.source import (
+    Layout,
+    Source,
+    TextCheck,
+    WholeLines,
+    format_of,
+    is_binary,
+)
+from rosenblatt.text import join_words, plural, quote_column
+
+CHUNK = 1 << 22  # bytes per read at most; smaller chunks cost more to pass on
+PIPE = 1 << 20  # size of the buffer of a pipe
+POLL_SECONDS = 0.1
+TAIL = 1 << 16  # bytes before a place that its checksum covers
+FIRST_LINES = 1000  # searched for a first value of each column
+
+Some = TypeVar("Some", Chunk, RowChunk)
+
+
+class RowStream:
+    """A Parquet file, read as batches of rows."""
+
+    waits: Place | None = None  # there are no unfinished rows
+
+    def __init__(self, path: str) -> None:
+        self.name = path
+        self.source = Source.find(path)
+        batches = parquet_batches(self.source, Layout())
+        self.schema = next(batches).schema
+        self.first = next(batches, None)  # of some rows
+        with open(path, "rb") as file:
+            file.seek(max(0, os.path.getsize(path) - TAIL))
+            self.checksum_of_end = hashlib.sha256(file.read()).hexdigest()
+
+    def go_to(self, place: Place, expected: str) -> None:
+        """Raise DataError if this is not the file of the checkpoint."""
+        if expected != self.checksum_of_end:
+            raise DataError(f"{self.name} is not the file that the checkpoint was made on.")
+
+    def checksum(self) -> str:
+        """Return the checksum of the end of the file, which lists all its parts."""
+        return self.checksum_of_end
+
+    def passed(self, rows: RowChunk) -> None:
+        """Do nothing: the checksum does not depend on the place."""
+
+    def chunks(self, begin: Place, every: int | None) -> Iterator[RowChunk]:
+        """Yield batches of rows starting at `begin`, also cut at multiples of `every` rows."""
+        place = begin
+        for batch in filter(len, parquet_batches(self.source, Layout(), begin.lines)):
+            for rows in _cut_at_multiples(RowChunk(batch, place), every):
+                yield rows
+                place = rows.end
+
+
+class LineStream:
+    """A file or standard input ("-") as chunks of whole lines.
+
+    The file may be compressed, or still be growing: with `follow` the stream waits for more at its
+    end; with `growing` more may come in another run, to which an unfinished last line is left.
+    """
+
+    def __init__(self, path: str, follow: bool = False, growing: bool = False) -> None:
+        self.name = "standard input" if path == "-" else path
+        self.follow, self.growing = follow, growing
+        self.place, self.lines = Place(), WholeLines(())
+        try:
+            if path != "-" and os.path.isdir(path):
+                raise IsADirectoryError
+            self.fd = sys.stdin.fileno() if path == "-" else os.open(path, os.O_RDONLY)
+        except OSError as error:
+            raise make_open_error(path, error) from None
+        self.regular = stat.S_ISREG(os.fstat(self.fd).st_mode)
+        _enlarge_pipe(self.fd)
+        self.packed: Source | None = None
+        if self.regular and path != "-" and (source := Source.find(path)).compression is not None:
+            self.packed, self.blocks = source, source.blocks(CHUNK)
+        self.check = TextCheck(self.name)
+        self.first = b""
+        self.tail = b""
+        self.returns: bool | None = None  # whether lines end with \r alone; None: unknown
+
+    @property
+    def suffix(self) -> str:
+        """Suffix of the name, which may indicate the format."""
+        return Path(self.name).suffix.lower() if self.packed is None else self.packed.suffix
+
+    def head(self) -> bytes:
+        """Return the first whole lines, which `chunks` yields again."""
+        while b"\n" not in self.first and not is_binary(self.first) and self.more():
+            pass
+        if self.growing and self.first and b"\n" not in self.first:
+            raise DataError(
+                f"{self.name} ends within its first line; run again when that line is complete."
+            )
+        return self.first[: self.first.rfind(b"\n") + 1] or self.first
+
+    def more(self) -> bool:
+        """Extend the head; return whether there was more to read."""
+        block = self._read()
+        self.first += block
+        return bool(block)
+
+    def skip_lines(self, count: int) -> Place:
+        """Skip the lines up to the header; return the place after them."""
+        place = Place()
+        for _ in range(count):
+            self.head()
+            line, newline, self.first = self.first.partition(b"\n")
+            self._remember(line + newline)
+            place = Place(place.bytes + len(line + newline), place.lines + 1)
+        return place
+
+    def go_to(self, place: Place, expected: str) -> None:
+        """Skip to a place; raise DataError if the bytes before it differ."""
+        left = place.bytes
+        while left > 0:
+            block = self.first or self._read(now=True)
+            if not block:
+                raise DataError(
+                    f"{self.name} ends before the place where the checkpoint was made; "
+                    "give the same stream from its beginning."
+                )
+            self.first = block[left:]
+            self._remember(block[:left])
+            left -= len(block[:left])
+        if self.checksum() != expected:
+            raise DataError(
+                f"{self.name} is not the stream that the checkpoint was made on; "
+                "give the same stream from its beginning."
+            )
+
+    def checksum(self) -> str:
+        """Return the checksum of the last bytes before the current place."""
+        return hashlib.sha256(self.tail).hexdigest()
+
+    def chunks(self, begin: Place, every: int | None) -> Iterator[Chunk]:
+        """Yield whole lines starting at `begin`, also cut at multiples of `every` lines."""
+        self.place, self.lines = begin, WholeLines(self._blocks())
+        for data in self.lines:
+            if self.growing and not data.endswith(b"\n"):
+                self.lines.rest = [data]
+                return
+            for chunk in _cut_at_multiples(Chunk(data, self.place), every):
+                yield chunk
+                self.place = chunk.end
+
+    @property
+    def waits(self) -> Place | None:
+        """Place where an unfinished line begins, if there is one."""
+        return self.place if any(self.lines.rest) else None
+
+    def _blocks(self) -> Iterator[bytes]:
+        block, self.first = self.first, b""
+        while block or (block := self._read()):
+            yield block
+            block = b""
+
+    def passed(self, chunk: Chunk) -> None:
+        """Include a processed chunk in the checksum."""
+        self._remember(chunk.data)
+
+    def _remember(self, data: bytes) -> None:
+        self.tail = (self.tail + data)[-TAIL:] if len(data) < TAIL else data[-TAIL:]
+
+    def _read(self, now: bool = False) -> bytes:
+        """Return the next bytes, with newlines in place of lone carriage returns."""
+        block = self.check(self._bytes(now) if self.packed is None else next(self.blocks, b""))
+        if self.returns is None and (end := re.search(rb"\r(?=[^\n])|\n", block)):
+            self.returns = end[0] == b"\r"
+        return block.replace(b"\r", b"\n") if self.returns else block
+
+    def _bytes(self, now: bool) -> bytes:
+        while True:
+            try:
+                block = os.read(self.fd, CHUNK)
+            except OSError as error:
+                raise OpenError(f"cannot read {self.name}: {error.strerror}.") from None
+            if block or now or not (self.follow and self.regular):
+                return block
+            if os.fstat(self.fd).st_size < os.lseek(self.fd, 0, os.SEEK_CUR):
+                raise DataError(f"{self.name} has become shorter while it was followed.")
+            time.sleep(POLL_SECONDS)
+
+
+def open_stream(data: str, layout: Layout, follow: bool, growing: bool) -> LineStream | RowStream:
+    """Open a stream of lines, or of rows if it is a Parquet file."""
+    source = LineStream(data, follow, growing)
+    if follow and source.packed is not None:
+        raise UsageError(
+            Parameter("follow", True), f" is for a file that grows, and {data} is compressed."
+        )
+    if format_of(source, layout) != "Parquet":
+        return source
+    if source.packed is not None:
+        raise UsageError(f"{data} holds compressed Parquet, which a stream cannot read; unpack it.")
+    if not source.regular or data == "-":
+        raise UsageError("Parquet cannot be read from a pipe; give the file.")
+    return RowStream(data)
+
+
+def _cut_at_multiples(chunk: Some, every: int | None) -> Iterator[Some]:
+    while every is not None and chunk.count > (left := every - chunk.begin.lines % every):
+        first, chunk = chunk.split(left)
+        yield first
+    yield chunk
+
+
+def _enlarge_pipe(fd: int) -> None:
+    """Enlarge the buffer of a pipe where the system can, for fewer and larger reads."""
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE)
+
+
+# How a stream is read: its format, target and columns.
+
+
+class StreamFormat(NamedTuple):
+    """How to read a stream, the known kinds of its keys, where its rows begin, and notes."""
+
+    feed: Any
+    kinds: Kinds
+    begin: Place
+    notes: list[str | Message]
+
+
+def detect_feed(
+    source: LineStream | RowStream, layout: Layout, options: ColumnOptions
+) -> StreamFormat:
+    """Decide how to read a stream, from the options and its first lines."""
+    if isinstance(source, RowStream):
+        return _detect_parquet(source, options)
+    kind = format_of(source, layout)
+    if csv.encoding_of(source.head(), layout.encoding) != "utf-8":
+        raise UsageError("a stream must be UTF-8 text; convert it with iconv.")
+    requested = (*options.numbers, *options.categories, *options.texts)
+    if kind == "LIBSVM":
+        if requested:
+            raise UsageError(
+                *(Parameter("number"), ", ", Parameter("category"), " and ", Parameter("text")),
+                " are for columns with names, which a LIBSVM file does not have.",
+            )
+        if options.target is not None:
+            find_column([LABEL], options.target, "target")
+        return StreamFormat(LibsvmFeed(), {}, Place(), [])
+    if kind == "JSON lines":
+        head, keys = source.head().splitlines(), list[str]()
+        for line in head:
+            with suppress(ValueError):
+                keys = list(parse_object(line))
+                break
+        target = options.target or _find_target(keys, None, source.name)
+        feed = JsonFeed(target, options.ignore)
+        # The first chunk of a pipe, or of a file that is followed, may be a line or two.
+        if (source.regular and not source.follow) or len(head) >= FIRST_LINES:
+            feed.check_target(head)
+        return StreamFormat(feed, requested_kinds(requested, options), Place(), [])
+    if kind != "CSV":
+        usable = "give JSON lines, CSV, LIBSVM or Parquet"
+        raise UsageError(f"a stream of {kind} cannot be read; {usable}.")
+    return _detect_csv(source, layout, options)
+
+
+def _detect_csv(source: LineStream, layout: Layout, options: ColumnOptions) -> StreamFormat:
+    dialect = csv.find_dialect(source, layout)
+    names, target = list(dialect.names), options.target
+    notes: list[str | Message] = []
+    if target is None and not set(USUAL_TARGETS) & set(names):
+        target = names[-1]
+        last = f'the labels are taken from the last column, "{target}"; '
+        notes = [Message(last, Parameter("target"), " chooses another.")]
+    target = _find_target(names, target, source.name)
+    columns = _find_features(names, target, options.ignore)
+    how = (dialect.separator, dialect.quote, dialect.decimal)
+    feed = CsvFeed(dialect.names, target, columns, *how)
+    requested = requested_kinds(names, options)
+    requested = {n: kind for n, kind in requested.items() if n in set(columns)}
+    kinds, looked_at = _first_kinds(source, feed, int(dialect.header), requested)
+    notes += describe_kinds({n: kind for n, kind in kinds.items() if n not in requested})
+    empty = [name for name in columns if name not in kinds]
+    enough = looked_at >= FIRST_LINES or (looked_at and not source.growing)
+    if enough and 0 < len(empty) < len(columns):
+        left_out = join_words([quote_column(name) for name in empty])
+        first = plural(looked_at, "line")
+        notes.append(f"{left_out} left out: no values in the first {first}.")
+        columns = tuple(name for name in columns if name in kinds)
+    others = {name: kinds[name] for name in columns if kinds.get(name, "number") != "number"}
+    feed = replace(feed, features=columns, kinds=others)
+    return StreamFormat(feed, {}, source.skip_lines(dialect.begin), notes)
+
+
+def _first_kinds(
+    source: LineStream, feed: CsvFeed, header: int, requested: Kinds
+) -> tuple[Kinds, int]:
+    """Decide the kinds of columns from their first values; return also the number of lines read.
+
+    Waits for a value in each column, but not for more than FIRST_LINES lines.
+    """
+    ended = False
+    while True:
+        found, head = dict(requested), source.head()
+        whole = source.first if ended and not source.growing else head
+        first = [line for line in whole.split(b"\n") if line.strip()][header : header + FIRST_LINES]
+        text = b"\n".join(first).decode(errors="replace").encode()
+        tables = parse_by_halves(Chunk(text, Place()), feed.parse, {}) if first else ()
+        for _, table in tables:
+            for name in [name for name in feed.features if name not in found]:
+                cells = table.column(name).to_pylist()
+                kinds = (
+                    # In delimited text, true and false are numbers, 1 and 0.
+                    "flag" if c.strip().lower() in FLAGS else kind_of(c.replace(feed.decimal, "."))
+                    for c in cells
+                )
+                if (kind := next(filter(None, kinds), None)) is not None:
+                    found[name] = kind
+        if len(found) == len(feed.features) or ended or len(first) == FIRST_LINES:
+            return found, len(first)
+        ended = not source.more()
+
+
+def _detect_parquet(source: RowStream, options: ColumnOptions) -> StreamFormat:
+    schema = source.schema
+    names, requested = schema.names, requested_kinds(schema.names, options)
+    target = _find_target(names, options.target, source.name)
+    columns = _find_features(names, target, options.ignore)
+    for name in (target, *columns):
+        kind = schema.field(name).type
+        if not (requested.get(name) == "category" and is_moment(kind)):
+            check_readable(kind, source.name, name)
+    guessed = {}
+    for name in columns:
+        if is_text(schema.field(name).type) and name not in requested:
+            first = [] if source.first is None else source.first.column(name)[:FIRST_LINES]
+            kinds = (kind_of(cell.as_py()) for cell in first)
+            guessed[name] = next(filter(None, kinds), "category")
+    kinds_by_name = {**guessed, **requested}
+    others = {n: kinds_by_name[n] for n in columns if kinds_by_name.get(n, "number") != "number"}
+    return StreamFormat(ArrowFeed(target, columns, others), {}, Place(), describe_kinds(guessed))
+
+
+def _find_target(names: list[str], requested: str | None, where: str) -> str:
+    if requested is not None:
+        return find_column(names, requested, "target")
+    normalize_types = [name for name in USUAL_TARGETS if name in names]
+    if not normalize_types:
+        raise UsageError(
+            f"it is not known which column of {where} has the labels; give ",
+            Parameter("target", example="COLUMN"),
+            ".",
+        )
+    return normalize_types[0]
+
+
+def _find_features(names: list[str], target: str, ignore: Sequence[str]) -> tuple[str, ...]:
+    left_out = set(find_columns(names, ignore, "ignore"))
+    features = tuple(name for name in names if name != target and name not in left_out)
+    if not features:
+        raise UsageError("no column is left to learn from.")
+    return features
+
+
+# How a stream is read, as a checkpoint stores it.
+
+Feed = JsonFeed | LibsvmFeed | CsvFeed | ArrowFeed
+FEEDS: dict[str, Any] = {feed.__name__: feed for feed in (ArrowFeed, CsvFeed, JsonFeed, LibsvmFeed)}
+
+
+def feed_to_json(feed: Feed) -> dict[str, Any]:
+    """Return how a stream is read, as a checkpoint stores it."""
+    fields = {"kind": type(feed).__name__, **asdict(feed)}
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in fields.items()}
+
+
+def feed_from_json(stored: dict[str, Any]) -> Any:
+    """Restore what `feed_to_json` returned; raise TypeError for anything else."""
+    fields = {name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()}
+    for value in fields.values():
+        words = value.values() if isinstance(value, dict) else value
+        words = (value,) if isinstance(value, str) or value is None else words
+        if not all(word is None or isinstance(word, str) for word in words):
+            raise TypeError("it does not say how the stream is read")
+    return FEEDS[str(fields.pop("kind"))](**fields)
