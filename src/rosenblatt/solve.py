@@ -27,7 +27,7 @@ from rosenblatt.clock import NEVER, Deadline, Reporter, SilentReporter, Stopwatc
 from rosenblatt.errors import DataError, RowError, UsageError, UserError
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import find_contradictions, separability_of
-from rosenblatt.evidence.verdicts import TIME_OVER, Separability, Verdict
+from rosenblatt.evidence.verdicts import TIME_OVER, Separability
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis, count_misclassified
 from rosenblatt.messages import Message, Parameter, with_label
@@ -75,22 +75,28 @@ class Result:
         Training data.
     options : TrainingOptions
         Algorithm, order, budgets and seed.
-    decided : Verdict
-        Verdict with its numbers and its proof.
+    decided : Separability
+        Verdict with its numbers and its proof; rows are named as in the data.
     outcome : Outcome
         Trained model and how it was trained.
     evaluation : Evaluation, optional
         Accuracy on rows that were not trained on.
     not_tested : str or Message
         Why there is no evaluation.
+    separator : Hypothesis, optional
+        A linear classifier without mistakes, where the verdict found one.
+    infinite : str
+        Sentence on the infinite estimates of a logistic regression, if there are any.
     """
 
     data: Data
     options: TrainingOptions
-    decided: Verdict
+    decided: Separability
     outcome: Outcome
     evaluation: Evaluation | None = None
     not_tested: str | Message = ""
+    separator: Hypothesis | None = None
+    infinite: str = ""
 
     @property
     def verdict(self) -> str:
@@ -98,7 +104,7 @@ class Result:
 
         "not separable" means either quasi-separable or inseparable; see `Separability`.
         """
-        return self.decided.name
+        return self.decided.verdict
 
     @property
     def separability(self) -> Separability:
@@ -108,7 +114,7 @@ class Result:
         rows that were kept. Margin and bound are those of the w that proves the verdict; `widest`
         says whether that margin is the maximum, which `rosenblatt.separability` finds.
         """
-        return self.decided.answer.with_data_rows()
+        return self.decided.with_data_rows()
 
     @property
     def hypothesis(self) -> Hypothesis:
@@ -133,7 +139,7 @@ class Result:
     @property
     def proof(self) -> Proof | None:
         """Proof of the lower bound or, if that is 0, of the verdict."""
-        return self.outcome.proof or self.decided.answer.proof
+        return self.outcome.proof or self.decided.proof
 
     @property
     def accuracy(self) -> Accuracy | None:
@@ -182,7 +188,7 @@ class Result:
         """Stages that the time limit ended: "verdict", "learning", "test"."""
         tested = self.evaluation
         stages = {
-            "verdict": self.decided.cut_short,
+            "verdict": self.decided.reason == TIME_OVER,
             "learning": self.outcome.cut_short,
             "test": self.not_tested == NO_TIME or (tested is not None and tested.cut_short > 0),
         }
@@ -282,8 +288,8 @@ class Result:
         return [("warning", sentence) for sentence in self._warnings().values()]
 
     def _training_lines(self) -> list[tuple[str, str]]:
-        lines = [("verdict", self.decided.answer.sentence)]
-        lines += [("", self.decided.more)] if self.decided.more else []
+        lines = [("verdict", self.decided.sentence)]
+        lines += [("", self.infinite)] if self.infinite else []
         lines += [("trained", step) for step in self.outcome.steps]
         return [*lines, ("found", self.found())]
 
@@ -298,7 +304,7 @@ class Result:
             "target": target.column,
             "target_guessed": bool(self.data.plan.guessed),
             **({"labels": list(target.names)} if self.many else dict(two_labels)),
-            "verdict": self.decided.answer.to_json(),
+            "verdict": self.decided.to_json(),
             "algorithm": outcome.algorithm,
             "updates": outcome.run.updates,
             "bound": outcome.bound,
@@ -343,7 +349,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         facts = [fact for fact in self.facts() if fact[0] != "verdict"]
-        return render_card(self.decided.answer.sentence, facts)
+        return render_card(self.decided.sentence, facts)
 
 
 def solve(
@@ -403,22 +409,23 @@ def _decide_and_train(
 ) -> Result:
     """Decide separability, then train in a share of the time that is left."""
     begin = clock.now()
-    decided = _decide_quickly(data, deadline.share(VERDICT_SHARE, PROOF_SHARE))
-    reporter.step("verdict", decided.answer.sentence)
-    if decided.answer.reason.startswith("interrupted"):
+    decided, separator = _decide_quickly(data, deadline.share(VERDICT_SHARE, PROOF_SHARE))
+    reporter.step("verdict", decided.sentence)
+    if decided.reason.startswith("interrupted"):
         raise KeyboardInterrupt
-    if decided.name == "quasi-separable" and data.blocks.in_memory:
-        decided = replace(decided, more=_describe_infinite(data.examples))
-        if decided.more:
-            reporter.step("", decided.more)
-    if deadline is NEVER and decided.separator is not None and options.algorithm == "auto":
+    infinite = ""
+    if decided.verdict == "quasi-separable" and data.blocks.in_memory:
+        infinite = _describe_infinite(data.examples)
+        if infinite:
+            reporter.step("", infinite)
+    if deadline is NEVER and separator is not None and options.algorithm == "auto":
         deadline = Deadline.after(max(MIN_PLA_SECONDS, clock.now() - begin))
-    outcome = train_model(data.blocks, options, decided.separator, reporter, deadline, share)
-    if decided.fewest > outcome.lower_bound:
-        outcome = replace(outcome, lower_bound=decided.fewest, proof=decided.answer.proof)
+    outcome = train_model(data.blocks, options, separator, reporter, deadline, share)
+    if decided.lower_bound > outcome.lower_bound:
+        outcome = replace(outcome, lower_bound=decided.lower_bound, proof=decided.proof)
     for step in outcome.steps:
         reporter.step("trained", step)
-    result = Result(data, options, decided, outcome)
+    result = Result(data, options, decided, outcome, separator=separator, infinite=infinite)
     reporter.step("found", result.found())
     for heading, sentence in result._warning_lines():
         reporter.step(heading, sentence)
@@ -444,7 +451,7 @@ def _evaluate(
     reporter: Reporter,
 ) -> Result:
     """Measure the accuracy and add it to a result, unless Ctrl-C interrupts."""
-    separable = result.decided.separator is not None
+    separable = result.separator is not None
     options = replace(result.options, bounded=False)
     if options.algorithm == "auto" and separable:
         options = replace(options, algorithm="pla")
@@ -481,31 +488,29 @@ def _evaluate(
     return result
 
 
-def _decide_quickly(data: Data, deadline: Deadline) -> Verdict:
+def _decide_quickly(data: Data, deadline: Deadline) -> tuple[Separability, Hypothesis | None]:
     """Decide separability before a deadline, without maximizing the margin.
 
-    Two rows with the same features and different labels decide it at once. A w that makes no
-    mistake even after rounding is kept with the verdict.
+    Two rows with the same features and different labels decide it at once. Also returns a w that
+    makes no mistake even after rounding, if one is known.
     """
     if data.blocks.in_memory and not data.blocks.multiclass:
         contradictions = find_contradictions(data.examples)
         if contradictions is not None:
-            return Verdict(replace(contradictions, row_names=data.row_names()))
+            return replace(contradictions, row_names=data.row_names()), None
     decided = decide(data, widest=False, deadline=deadline)
-    if not decided.answer or decided.answer.weights is None:
-        return decided
-    separator = Hypothesis.of(np.asarray(decided.answer.weights))
-    if count_misclassified(data.blocks, separator):
-        return decided
-    return replace(decided, separator=separator)
+    if not decided or decided.weights is None:
+        return decided, None
+    separator = Hypothesis.of(np.asarray(decided.weights))
+    return decided, None if count_misclassified(data.blocks, separator) else separator
 
 
-def decide(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Verdict:
+def decide(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Separability:
     """Decide whether the rows are linearly separable, with rows named as in the data."""
     found = separability_of(data.blocks, widest=widest, deadline=deadline)
     support = found.support if found.support.ndim == 1 else found.support[:, 0]
     conflicts = (row for conflict in found.conflicts for row in conflict.rows)
-    return Verdict(replace(found, row_names=data.row_names([*support.tolist(), *conflicts])))
+    return replace(found, row_names=data.row_names([*support.tolist(), *conflicts]))
 
 
 def check_passes(

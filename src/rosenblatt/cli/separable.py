@@ -20,7 +20,7 @@ from rosenblatt.cli.options import (
     report_plan,
     write_proof,
 )
-from rosenblatt.evidence.verdicts import Verdict, describe_verdict
+from rosenblatt.evidence.verdicts import Separability, describe_verdict
 from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
 from rosenblatt.read.convert import open_data
@@ -56,13 +56,13 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
         found = read_data(source, reading.layout, reading.columns)
     report_plan(console, found.plan)
     with naming(found):
-        verdict = decide(found)
-    conflict = conflict_rows(verdict, found)
-    first, *more = describe_verdict(verdict.answer)
+        s = decide(found)
+    conflict = conflict_rows(s, found)
+    first, *more = describe_verdict(s)
     console.step("verdict", first)
     for line in () if conflict else more:  # else a table shows it
         console.step("", line)
-    if verdict.name == "quasi-separable" and verdict.answer.label_pairs is None:
+    if s.verdict == "quasi-separable" and s.label_pairs is None:
         console.note(
             "a logistic regression on these data has infinite estimates; "
             "see rosenblatt separation --help."
@@ -71,24 +71,23 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
         console.show(_table(conflict, found.plan.target.column, console.out.width - 40))
         if len(conflict) > SHOWN:
             console.show(f"… and {plural(len(conflict) - SHOWN, 'more row')}; --json has them all.")
-    written = write_proof(console, proof, data, found.plan, verdict.answer.proof)
+    written = write_proof(console, proof, data, found.plan, s.proof)
     console.result(
         {
             "data": source.name,
-            "rows": len(verdict.answer.row_names.positions),
-            **verdict.answer.to_json(),
+            "rows": len(s.row_names.positions),
+            **s.to_json(),
             "conflict": conflict,
             "proof": written,
         }
     )
-    return EXIT[verdict.name]
+    return EXIT[s.verdict]
 
 
-def conflict_rows(verdict: Verdict, found: Data) -> list[dict[str, Any]]:
+def conflict_rows(s: Separability, found: Data) -> list[dict[str, Any]]:
     """Return the rows that no classifier gets all right, largest share first."""
-    answer = verdict.answer
-    shares = answer.shares(answer.conflicts[0]) if answer.conflicts else []
-    names = answer.row_names
+    shares = s.shares(s.conflicts[0]) if s.conflicts else []
+    names = s.row_names
     places = names.positions if found.rows is None else found.places(n for n, *_ in shares)
     return [
         {

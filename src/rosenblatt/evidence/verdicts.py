@@ -16,7 +16,6 @@ from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.signedrows import GAP, novikoff_bound, relative_gap
 from rosenblatt.examples import LabelPairs
-from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.encoding import spell_label
 from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.text import (
@@ -143,6 +142,13 @@ class Separability:
         least `margin`, and R²/rho² of the widest line is at most `bound`.
         """
         return self.gap is not None and self.gap <= GAP
+
+    @property
+    def lower_bound(self) -> int:
+        """Lower bound on the number of mistakes of any line, shown by the conflicts."""
+        if self.proof is None or self.label_pairs is not None:  # conflicts may share an example
+            return min(1, len(self.conflicts))
+        return len(self.proof.conflicts)
 
     @property
     def sentence(self) -> str:
@@ -308,32 +314,3 @@ def _describe_conflict(conflict: Conflict, names: RowNames, many: bool) -> str:
         return f"{none} {names.join(conflict.rows)} correctly, because all its values are 0"
     both = "both" if len(conflict.rows) == 2 else "all"
     return f"{none} {names.join(sorted(conflict.rows), MOST_ROWS)} {both} correctly"
-
-
-@dataclass(frozen=True, eq=False)
-class Verdict:
-    """The verdict on the rows of a table, and what training can use of it."""
-
-    answer: Separability  # with rows named as the interface names them
-    separator: Hypothesis | None = None  # a line without mistakes, where one is known
-    more: str = ""  # what it means for a regression
-
-    @property
-    def name(self) -> str:
-        """The verdict as a word."""
-        return self.answer.verdict
-
-    @property
-    def cut_short(self) -> bool:
-        """Whether the time limit ended the search."""
-        return self.answer.reason == TIME_OVER
-
-    @property
-    def fewest(self) -> int:
-        """Lower bound on the number of mistakes of any line."""
-        if not self.answer.conflicts:
-            return 0
-        # With more than two labels, conflicts may share an example.
-        if self.answer.proof is None or self.answer.label_pairs is not None:
-            return 1
-        return len(self.answer.proof.conflicts)

@@ -104,14 +104,14 @@ class Report:
         result : Result
             The result to show.
         """
-        data, o, answer = result.data, result.outcome, result.decided.answer
+        data, o, decided = result.data, result.outcome, result.decided
         assert o.trained_on is not None
         # Multipliers of a conflict also hold for scaled columns; weights do not.
-        blocked = None if answer or answer.proof is None else replace(answer, weights=None)
+        blocked = None if decided or decided.proof is None else replace(decided, weights=None)
         story = Story(o.trained_on, o.run, o.widest or blocked, *o.played)
         labels = join_words(result.labels, joint="or")
         title = f"Predicting {data.plan.target.column or 'labels'}: {labels}"
-        known = answer, story, data.row_names(), result.accuracy
+        known = decided, story, data.row_names(), result.accuracy
         return _page(Findings(title, result.facts(), data.examples, result.hypothesis, *known))
 
 
