@@ -12,7 +12,6 @@ All numbers are floats: make the multipliers exact before you trust a conflict.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +46,11 @@ class Vertex(NamedTuple):
     inverse: np.ndarray
     dual: np.ndarray
 
+    @classmethod
+    def artificial(cls, m: int) -> Vertex:
+        """Return the vertex of artificial rows only."""
+        return cls(np.full(m, -1), np.eye(m), np.zeros(m))
+
 
 class Workspace(NamedTuple):
     """Buffers of a search: loops that create no arrays compile in half the time."""
@@ -55,14 +59,6 @@ class Workspace(NamedTuple):
     change: np.ndarray  # of each multiplier
     best: np.ndarray  # the change that gains most
     rows: np.ndarray  # of the vertex
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """Rows that seem to be conflicts, and a line that classifies cheap rows correctly."""
-
-    sets: list[Set] = field(default_factory=list)
-    w: Floats | None = None
 
 
 class Finder:
@@ -75,10 +71,10 @@ class Finder:
     --------
     >>> xor = Examples.from_arrays([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
     >>> finder = Finder(xor, np.arange(4), np.random.default_rng(0))
-    >>> finder.search(np.zeros(4)).sets
+    >>> finder.search(np.zeros(4))[0]
     [(0, 1, 2, 3)]
-    >>> found = finder.search(np.array([0.0, 0.0, 0.0, 1.0]))
-    >>> found.sets, xor.signed_scores(found.w) > 0
+    >>> sets, w = finder.search(np.array([0.0, 0.0, 0.0, 1.0]))
+    >>> sets, xor.signed_scores(w) > 0
     ([], array([ True,  True,  True, False]))
     """
 
@@ -103,19 +99,16 @@ class Finder:
         self.A = np.ascontiguousarray(np.column_stack((unit, np.ones(len(unit)))))
         inside, m = np.zeros(len(self.A), dtype=np.bool_), rank + 1
         self.workspace = Workspace(inside, np.zeros(m), np.zeros(m), np.zeros(m, dtype=np.intp))
-        self.restart()
+        self.vertex = Vertex.artificial(m)
 
-    def restart(self) -> None:
-        """Return to the artificial vertex."""
-        m = self.A.shape[1]
-        self.vertex = Vertex(np.full(m, -1), np.eye(m), np.zeros(m))
+    def search(self, costs: Floats, limit: float = 0.98) -> tuple[list[Set], Floats | None]:
+        """Find what seem to be conflicts, whose rows cost less than `limit` together, and a line.
 
-    def search(self, costs: Floats, limit: float = 0.98) -> Found:
-        """Find conflicts whose rows cost less than `limit` together, and a line.
-
-        Each round draws other costs at random; rows of conflicts that were found cost more in the
-        rounds that follow.
+        The line classifies cheap rows correctly. Each round draws other costs at random; rows of
+        conflicts that were found cost more in the rounds that follow.
         """
+        if not self.able:
+            return [], None
         from scipy.linalg import solve_triangular
 
         m = self.A.shape[1]
@@ -130,12 +123,12 @@ class Finder:
             tuple(sorted(self.nonzero[found[i, : sizes[i]]].tolist())): None for i in range(count)
         }
         if end != FOUND:
-            self.restart()
-            return Found(list(sets), None)
+            self.vertex = Vertex.artificial(m)
+            return list(sets), None
         v = np.zeros(self.width)  # the dual solution
         if len(self.columns):
             v[self.columns] = solve_triangular(self.triangle, line[:-1])
-        return Found(list(sets), augmented_weights(self.examples, self.scaling, v))
+        return list(sets), augmented_weights(self.examples, self.scaling, v)
 
 
 # The compiled loops. The rows of A are the columns of the program; v is a vertex.

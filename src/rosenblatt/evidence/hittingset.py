@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import flint
@@ -30,9 +31,9 @@ from rosenblatt.algorithms.fewest import Gap
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, now
 from rosenblatt.costs import Costs
 from rosenblatt.evidence.certificate import Conflict
-from rosenblatt.evidence.conflicts import Finder, Found, Set
+from rosenblatt.evidence.conflicts import Finder, Set
 from rosenblatt.evidence.decision import find_conflict_or_weights, make_conflict, multiples
-from rosenblatt.evidence.integers import merge_duplicates
+from rosenblatt.evidence.integers import group_equal_rows, merge_duplicates
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.signedrows import Scale, SignedRows, solve_multipliers, summarize
@@ -70,10 +71,8 @@ class DistinctRows:
     def of(cls, examples: Examples) -> DistinctRows:
         """Group rows that are equal in every number and in the label."""
         kept = examples.kept.astype(np.intp)
-        table = np.column_stack((examples.y[kept], examples.augmented_rows(kept))) + 0.0  # no -0.0
-        _, where = np.unique(table, axis=0, return_inverse=True)
         groups: dict[int, list[int]] = {}
-        for n, k in zip(kept.tolist(), where.ravel().tolist(), strict=True):
+        for n, k in zip(kept.tolist(), group_equal_rows(examples, kept)[1].tolist(), strict=True):
             groups.setdefault(k, []).append(n)
         costs = Costs.of(examples)
         rows = np.array([group[0] for group in groups.values()], dtype=np.intp)
@@ -125,60 +124,26 @@ class Node:
         return (self.bound, self.value) < (other.bound, other.value)
 
 
-class Pool:
-    """All known conflicts as a table of rows, to see at once which ones x misses."""
-
-    def __init__(self, rows: int) -> None:
-        self.rows = rows
-        self.sets: list[Set] = []
-        self.places: dict[Set, int] = {}
-        self.table = np.empty((0, 1), dtype=np.intp)
-
-    def add(self, sets: Sequence[Set]) -> None:
-        """Add the conflicts that are new."""
-        new = [rows for rows in dict.fromkeys(sets) if rows not in self.places]
-        for rows in new:
-            self.places[rows] = len(self.sets)
-            self.sets.append(rows)
-        width = max([self.table.shape[1], *map(len, new)])
-        if len(self.sets) > len(self.table) or width > self.table.shape[1]:
-            larger = np.full((2 * len(self.sets), width), self.rows)  # a row that x has nothing of
-            larger[: len(self.table), : self.table.shape[1]] = self.table
-            self.table = larger
-        for rows in new:
-            self.table[self.places[rows], : len(rows)] = rows
-
-    def discard(self, rows: Set) -> None:
-        """Count a set that is no conflict as hit, whatever x is."""
-        self.table[self.places[rows], 0] = self.rows + 1
-
-    def missed(self, x: Floats) -> list[Set]:
-        """Return conflicts that x does not hit, those it hits least first."""
-        hit = np.append(x, (0.0, 1.0))[self.table[: len(self.sets)]].sum(axis=1)
-        order = np.argsort(hit, kind="stable")[:AT_ONCE]
-        return [self.sets[j] for j in order[hit[order] < 1.0 - MISSED]]
-
-
 class Master:
-    """The cheapest fractional hitting set of some conflicts: a linear program, warm-started."""
+    """The cheapest fractional hitting set of some conflicts: a linear program, warm-started.
+
+    All known conflicts wait in a pool; those that the solution misses become constraints.
+    """
 
     def __init__(self, costs: Floats) -> None:
         import highspy
 
         self.highspy, self.n, self.costs = highspy, len(costs), costs
         self.highs = highs = highspy.Highs()  # type: ignore[no-untyped-call]
-        options: dict[str, Any] = {
-            "output_flag": False,
-            "presolve": "off",
-            "threads": 1,
-            "solver": "simplex",
-        }
+        options: dict[str, str | int] = {"output_flag": False, "presolve": "off", "threads": 1}
+        options["solver"] = "simplex"
         for option, value in options.items():
             highs.setOptionValue(option, value)
         self.all = np.arange(self.n, dtype=np.int32)
         highs.addVars(self.n, np.zeros(self.n), np.full(self.n, highspy.kHighsInf))
         highs.changeColsCost(self.n, self.all, costs)
-        self.pool = Pool(self.n)
+        self.pool: dict[Set, None] = {}
+        self.rows = self.starts = np.empty(0, dtype=np.int32)  # of the pool, one after another
         self.refused: set[Set] = set()  # that floats took for conflicts
         self.sets: dict[Set, None] = {}  # the constraints, in their order
         self.x, self.value = np.zeros(self.n), 0.0
@@ -190,10 +155,12 @@ class Master:
         sets = [rows for rows in new if rows not in self.sets]
         if not sets:
             return False
-        self.pool.add(sets)
-        sizes = np.array([len(rows) for rows in sets])
-        rows = np.concatenate([np.array(rows, dtype=np.int32) for rows in sets])
-        starts = (np.cumsum(sizes) - sizes).astype(np.int32)
+        unknown = [rows for rows in sets if rows not in self.pool]
+        self.pool.update(dict.fromkeys(unknown))
+        rows, starts = _join_sets(unknown)
+        self.starts = np.append(self.starts, starts + np.int32(len(self.rows)))
+        self.rows = np.append(self.rows, rows)
+        rows, starts = _join_sets(sets)
         ones, infinite = np.ones(len(sets)), np.full(len(sets), self.highspy.kHighsInf)
         self.highs.addRows(len(sets), ones, infinite, len(rows), starts, rows, np.ones(len(rows)))
         self.sets.update(dict.fromkeys(sets))
@@ -208,7 +175,8 @@ class Master:
     def refuse(self, rows: Set) -> None:
         """Remove a set that is no conflict, for good."""
         self.refused.add(rows)
-        self.pool.discard(rows)
+        self.pool.pop(rows, None)
+        self.rows, self.starts = _join_sets(list(self.pool))
         self.drop([j for j, other in enumerate(self.sets) if other == rows])
 
     def fix(self, node: Node) -> None:
@@ -239,7 +207,10 @@ class Master:
             self.x = np.clip(np.array(solution.col_value), 0.0, 1.0)
             self.u = dict(zip(self.sets, solution.row_dual, strict=True))
             self.value = float(self.highs.getInfo().objective_function_value)
-            if not self.add(self.pool.missed(self.x)):
+            hit = np.add.reduceat(self.x[self.rows], self.starts)
+            order = np.argsort(hit, kind="stable")[:AT_ONCE]
+            pool = list(self.pool)
+            if not self.add([pool[j] for j in order[hit[order] < 1.0 - MISSED]]):
                 return True
 
     def drop_inactive(self) -> None:
@@ -247,6 +218,12 @@ class Master:
         if len(self.sets) > SPARE * self.n + 100:
             hit = np.array(self.highs.getSolution().row_value)
             self.drop(np.flatnonzero(hit > 1.0 + NEAR).tolist())
+
+
+def _join_sets(sets: Sequence[Set]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the rows of all sets, one after another, and where each set starts."""
+    sizes = np.array([len(rows) for rows in sets], dtype=np.int32)
+    return np.fromiter(chain(*sets), np.int32), np.cumsum(sizes, dtype=np.int32) - sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,10 +339,10 @@ class HittingSetSearch:
 
     def _cut(self, x: Floats) -> bool:
         """Look for conflicts that x misses, and for a line; return whether any conflict is new."""
-        found = self.finder.search(x) if self.finder.able else Found()
-        if found.w is not None:
-            self.gap.offer(found.w)
-        return self.master.add(found.sets)
+        sets, w = self.finder.search(x)
+        if w is not None:
+            self.gap.offer(w)
+        return self.master.add(sets)
 
     def _is_conflict(self, rows: Set) -> bool:
         """Check a conflict of the finder in exact arithmetic, and remove it if it is none."""

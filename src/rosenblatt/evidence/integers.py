@@ -34,8 +34,6 @@ PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)  # a remainder's square fits in 64 
 MANY = 64  # undecided rows of a batch that are faster modulo primes than one by one
 EXACT = 2.0**53  # integers below it are floats
 MANY_ROWS = 2**18
-LARGE_GROUP = 0.05  # of the rows left: a larger group of equal rows is removed at once
-AT_ONCE = 2**18  # rows compared at a time
 FEW_PAIRS = 8  # of equal rows with different labels that are reported
 MOST_PAIRS = 2**15  # of equal rows with different labels in a proof: more take long to check
 USUAL_BITS = 64  # by which exponents of numbers usually differ at most
@@ -439,16 +437,12 @@ def find_contradicting_pairs(examples: Examples) -> list[tuple[int, int]]:
     """
     if examples.n > MANY_ROWS:
         return []
-    codes = row_codes(examples)
-    ordered = np.sort(codes)
-    if not (ordered[1:] == ordered[:-1]).any():
-        return []
-    firsts = ((int(yes[0]), int(no[0])) for yes, no in contradictions(examples, codes))
+    firsts = ((int(yes[0]), int(no[0])) for yes, no in contradictions(examples))
     return sorted((min(pair), max(pair)) for pair in firsts)[:FEW_PAIRS]
 
 
 def contradictions(
-    examples: Examples, codes: Codes, rows: Rows | None = None
+    examples: Examples, rows: Rows | None = None, codes: Codes | None = None
 ) -> Iterator[tuple[Rows, Rows]]:
     """Yield groups of equal rows with both labels: the positive rows, the negative rows.
 
@@ -456,8 +450,10 @@ def contradictions(
     themselves are compared.
     """
     rows = np.arange(examples.n) if rows is None else rows
-    rows = rows[np.argsort(codes[rows], kind="stable")]
-    starts = np.flatnonzero(np.diff(codes[rows], prepend=~codes[rows[:1]]))
+    codes = (row_codes(examples) if codes is None else codes)[rows]
+    order = np.argsort(codes, kind="stable")
+    rows, codes = rows[order], codes[order]
+    starts = np.flatnonzero(np.diff(codes, prepend=~codes[:1]))
     yes = np.add.reduceat(examples.y[rows] > 0, starts, dtype=np.intp)
     sizes = np.diff(starts, append=len(rows))
     for k in np.flatnonzero((yes > 0) & (yes < sizes)).tolist():
@@ -468,71 +464,34 @@ def contradictions(
             yield alike[positive], alike[~positive]
 
 
-def pair_rows(yes: Rows, no: Rows, most: int) -> Iterator[tuple[int, int]]:
-    """Pair positive with negative rows, the lower number first, at most this many pairs."""
-    for a, b in zip(yes[:most].tolist(), no[:most].tolist(), strict=False):
-        yield min(a, b), max(a, b)
-
-
 def same_numbers(examples: Examples, rows: Rows, models: Rows) -> NDArray[np.bool_]:
     """Check for each of `rows` whether its features equal those of its row in `models`."""
     X = examples.X
     pairs = zip(split_rows(examples, rows), split_rows(examples, models), strict=True)
     some = [np.asarray((X[a] != X[b]).sum(axis=1)).ravel() == 0 for a, b in pairs]
-    return np.concatenate(some)
+    return np.concatenate(some) if some else np.empty(0, dtype=np.bool_)
 
 
-def drop_equal_rows(examples: Examples, rows: Rows) -> Rows:
-    """Drop rows that equal another row in every number and in the label."""
-    if len(rows) > AT_ONCE:
-        parts = [rows[i : i + AT_ONCE] for i in range(0, len(rows), AT_ONCE)]
-        rows = np.concatenate([group_equal_rows(examples, part)[0] for part in parts])
-        rows.sort()
-    firsts, places = group_equal_rows(examples, rows)
-    lone = np.bincount(places, minlength=len(firsts)) == 1
-    return np.sort(np.concatenate((firsts[~lone], _drop_duplicates(examples, firsts[lone]))))
+def group_equal_rows(
+    examples: Examples, rows: Rows, codes: Codes | None = None
+) -> tuple[Rows, NDArray[np.intp]]:
+    """Group rows that are equal in every number and in the label.
 
-
-def group_equal_rows(examples: Examples, rows: Rows) -> tuple[Rows, Rows]:
-    """Find large groups of equal rows: the first row of each, and the group of every row.
-
-    Rows of a group are equal in every number and in the label. Rows with few equals form groups of
-    one, so nothing is sorted.
+    Returns the first row of each group, and the group of every row.
     """
-    codes = _signed_codes(examples, rows)
-    places, left = np.zeros(len(rows), dtype=np.intp), np.arange(len(rows))
-    firsts: list[int] = []
-    while len(left):
-        first = rows[left[:1]]
-        same = codes[left] == codes[left[0]]
-        group = rows[left[same]]
-        alike = same_numbers(examples, group, np.broadcast_to(first, len(group)))
-        same[same] = alike & (examples.y[group] == examples.y[first])
-        if np.count_nonzero(same) < LARGE_GROUP * len(left):
-            break
-        places[left[same]] = len(firsts)
-        firsts.append(int(first[0]))
-        left = left[~same]
-    places[left] = len(firsts) + np.arange(len(left))
-    return np.concatenate((np.array(firsts, dtype=np.intp), rows[left])), places
-
-
-def _signed_codes(examples: Examples, rows: Rows) -> Codes:
-    """Return codes of some rows that differ by label, too."""
-    X, y = examples.X[rows], examples.y[rows]
-    codes = row_codes(replace(examples, X=X, y=y, weights=None))
-    return codes ^ (y > 0).astype(np.uint64)
-
-
-def _drop_duplicates(examples: Examples, rows: Rows) -> Rows:
-    """Drop rows that equal another row, by sorting their codes."""
-    if len(rows) == 0:
-        return rows
-    codes = _signed_codes(examples, rows)
-    _, firsts, places = np.unique(codes, return_index=True, return_inverse=True)
-    models = rows[firsts[places]]
-    same = same_numbers(examples, rows, models) & (examples.y[rows] == examples.y[models])
-    return np.concatenate((rows[firsts], rows[~same]))  # codes may be the same by chance
+    codes = (row_codes(examples) if codes is None else codes)[rows]
+    _, at, places, sizes = np.unique(
+        codes ^ (examples.y[rows] > 0).astype(np.uint64),  # equal numbers have one code
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
+    )
+    others = np.flatnonzero(sizes[places] > 1)
+    same = same_numbers(examples, rows[others], rows[at[places[others]]])
+    same &= examples.y[rows[others]] == examples.y[rows[at[places[others]]]]
+    lone = others[~same]  # codes may be the same by chance
+    places[lone] = len(at) + np.arange(len(lone))
+    return rows[np.append(at, lone)], places
 
 
 @functools.lru_cache(maxsize=8)

@@ -36,7 +36,6 @@ from rosenblatt.evidence.integers import (
     exact_products,
     is_quick,
     merge_duplicates,
-    row_codes,
 )
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import FEW_NUMBERS, separability_of
@@ -186,7 +185,7 @@ def hit_few_conflicts(gap: Gap) -> None:
 
 def bound_quickly(gap: Gap) -> None:
     """Bound by the disjoint conflicts that take no time, such as contradicting rows."""
-    _bound_by_disjoint(gap, NOW)
+    bound_by_disjoint(gap, NOW)
 
 
 def enumerate_cells(gap: Gap) -> None:
@@ -231,7 +230,7 @@ def hit_conflicts(gap: Gap) -> None:
 def bound_many_rows(gap: Gap) -> None:
     """Bound by disjoint conflicts, where rows are too many for hitting sets."""
     if not suits_hitting_sets(gap.examples) and gap.goes_on:
-        _bound_by_disjoint(gap, gap.deadline.share(DISJOINT_SHARE))
+        bound_by_disjoint(gap, gap.deadline.share(DISJOINT_SHARE))
 
 
 ENGINES: tuple[Engine, ...] = (
@@ -246,13 +245,6 @@ ENGINES: tuple[Engine, ...] = (
     bound_many_rows,
     descend,
 )
-
-
-def _bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
-    bound = lower_bound(gap.examples, gap.w, deadline)
-    gap.interrupted = gap.interrupted or bound.interrupted
-    if bound.cost > gap.bound:
-        gap.raise_bound(bound.cost, lambda: bound.proof(gap.examples), bound.cost >= gap.cost)
 
 
 def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> None:
@@ -301,53 +293,28 @@ def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> N
         narrow_by_hitting_sets(gap, as_long, FREE_NODES)
 
 
-@dataclass(frozen=True, eq=False)
-class LowerBound:
-    """A lower bound on the cost of mistakes: every line makes one in each disjoint conflict."""
-
-    cost: int  # in the unit of `Costs`: a count where the examples have no weights
-    conflicts: tuple[Conflict, ...] = ()
-    duplicates: tuple[tuple[int, ...], ...] = ()  # groups of equal rows, named by their first
-    interrupted: bool = False  # whether Ctrl-C ended the search
-
-    def proof(self, examples: Examples) -> Proof | None:
-        """Return the conflicts as a proof, or None where there are none."""
-        if not self.conflicts:
-            return None
-        return Proof.of_mistakes(examples, self.cost, self.conflicts, duplicates=self.duplicates)
+DisjointConflict = tuple[Conflict, int, tuple[tuple[int, ...], ...]]  # its cost, its duplicates
 
 
-def lower_bound(examples: Examples, w: Floats, deadline: Deadline = NEVER) -> LowerBound:
-    """Bound the fewest mistakes from below, starting from good weights with their w0 slot.
+def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
+    """Bound by conflicts that share no row: every line makes a mistake in each.
 
     Equal rows with different labels are counted whatever the deadline, and few rows are searched
     for some conflicts.
-
-    Examples
-    --------
-    >>> xor = Examples.from_arrays([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
-    >>> bound = lower_bound(xor, np.array([-0.5, 1.0, 1.0]))
-    >>> bound.cost, bound.conflicts[0].rows
-    (1, (0, 1, 2, 3))
     """
-    found: list[DisjointConflict] = []
-    interrupted = False
+    examples, found = gap.examples, list[DisjointConflict]()
     try:
-        for one in _find_disjoint(merge_duplicates(examples), w, deadline):
+        for one in _find_disjoint(merge_duplicates(examples), gap.w, deadline):
             found.append(one)  # all of it at once: Ctrl-C may come between any two lines
     except OutOfTimeError:
         pass
-    except KeyboardInterrupt:
-        interrupted = True
-    return LowerBound(
-        sum(cost for _, cost, _ in found),
-        tuple(conflict for conflict, _, _ in found),
-        tuple(group for _, _, groups in found for group in groups),
-        interrupted,
-    )
-
-
-DisjointConflict = tuple[Conflict, int, tuple[tuple[int, ...], ...]]  # its cost, its duplicates
+    finally:
+        bound = sum(cost for _, cost, _ in found)
+        conflicts = tuple(conflict for conflict, _, _ in found)
+        groups = tuple(group for _, _, groups in found for group in groups)
+        proof = partial(Proof.of_mistakes, examples, bound, conflicts, duplicates=groups)
+        if bound > gap.bound:
+            gap.raise_bound(bound, proof, exhausted=bound >= gap.cost)
 
 
 def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterator[DisjointConflict]:
@@ -355,7 +322,7 @@ def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterato
     costs = Costs.of(examples)
     each, total = costs.each, 0
     free = each > 0  # rows that no conflict has yet
-    for sides in contradictions(examples, row_codes(examples), np.flatnonzero(free)):
+    for sides in contradictions(examples, np.flatnonzero(free)):
         # Equal rows: every line gets all rows of one label wrong. The cheaper label's cost is
         # certain, and uses as many of the dearest rows of either label as it needs.
         cost, groups = min(costs.total(side) for side in sides), []

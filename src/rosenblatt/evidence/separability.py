@@ -46,9 +46,7 @@ from rosenblatt.evidence.integers import (
     integer_rows,
     is_quick,
     merge_duplicates,
-    pair_rows,
     rank_at_least,
-    row_codes,
     sum_of_rows,
 )
 from rosenblatt.evidence.minnorm import Point, SolverProgress, find_lowest_by_part
@@ -278,8 +276,11 @@ def find_contradictions(examples: Examples) -> Separability | None:
     examples = merge_duplicates(examples)
     if examples.n * dimension_of(examples) <= FEW_NUMBERS:
         return None
-    groups = contradictions(examples, row_codes(examples))
-    pairs = (pair for yes, no in groups for pair in pair_rows(yes, no, MOST_PAIRS))
+    pairs = (
+        (min(pair), max(pair))
+        for yes, no in contradictions(examples)
+        for pair in zip(yes.tolist(), no.tolist(), strict=False)
+    )
     conflicts = tuple(Conflict(pair, (1, 1)) for pair in sorted(islice(pairs, MOST_PAIRS)))
     if not conflicts:
         return None

@@ -24,11 +24,9 @@ from rosenblatt.clock import NEVER, Deadline, now
 from rosenblatt.engine import REORDER, Kernel, helpers, in_threads, one_pass
 from rosenblatt.evidence.certificate import Vector
 from rosenblatt.evidence.integers import (
-    AT_ONCE,
     PRIMES,
     as_integers,
     batches,
-    drop_equal_rows,
     exact_products,
     group_equal_rows,
     mantissas,
@@ -417,7 +415,7 @@ def least_margin(
 ) -> float:
     """Return the least margin of some rows, each times its share, rounded down once."""
     if shares is None and len(rows) > MANY:
-        rows = drop_equal_rows(examples, rows)
+        rows = group_equal_rows(examples, rows)[0]
     unit = unit_of(examples.some(rows))
     products = exact_products(weights, examples, rows.tolist(), unit)
     if shares is None:
@@ -548,12 +546,8 @@ def find_vanishing(signed: SignedRows, w: Fractions) -> Rows:
     whole = signed.tall_integers(w)
     if len(near) <= MANY:
         return near[zero_products(whole, signed.examples, near, PRIMES)]
-    zero = np.empty(len(near), dtype=bool)
-    for start in range(0, len(near), AT_ONCE):
-        firsts, places = group_equal_rows(signed.examples, near[start : start + AT_ONCE])
-        found = zero_products(whole, signed.examples, firsts, PRIMES)
-        zero[start : start + AT_ONCE] = found[places]
-    return near[zero]
+    firsts, places = group_equal_rows(signed.examples, near)
+    return near[zero_products(whole, signed.examples, firsts, PRIMES)[places]]
 
 
 def to_fractions(floats: Floats) -> Fractions:
