@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,43 +118,35 @@ def cannot_prove(proof: Proof) -> ProofError:
     return ProofError(f"{quote(proof.claim)} is not a claim that {proof.size} can prove.")
 
 
-@dataclass(frozen=True, eq=False)
-class PackedLabels:
-    """The labels of all rows, one bit each, and the shape of the data."""
+class PackedLabels(NamedTuple):
+    """The shape of a block, and its labels, one bit each."""
 
     n: int
     d: int
     x0: float
-    bits: tuple[tuple[int, NDArray[np.uint8]], ...]  # rows per block, and their labels packed
-
-    @classmethod
-    def joined(cls, parts: Sequence[PackedLabels]) -> PackedLabels:
-        """Join those of all blocks."""
-        if not parts:
-            raise ValueError("there are no rows.")
-        n, bits = sum(part.n for part in parts), tuple(b for part in parts for b in part.bits)
-        return cls(n, parts[0].d, parts[0].x0, bits)
-
-    def digest(self) -> Any:
-        """Return the digest that the fingerprint continues with the codes of the rows."""
-        x0 = self.x0 + 0.0  # -0.0 is 0.0 here, too
-        digest = hashlib.sha256(f"{self.n} {self.d} {x0.hex()}".encode())
-        for count, packed in self.bits:
-            y = np.unpackbits(packed, count=count).astype(np.int8)
-            digest.update((y * np.int8(2) - np.int8(1)).data)
-        return digest
-
-
-def fingerprint(examples: Examples) -> str:
-    """Return a digest of numbers and labels, the same for dense, CSR, float32 and float64."""
-    digest = pack_labels(examples, 0).digest()
-    digest.update(row_codes(examples))
-    return str(digest.hexdigest())
+    bits: NDArray[np.uint8]
 
 
 def pack_labels(block: Examples, first: int) -> PackedLabels:
     """Return the labels of one block."""
-    return PackedLabels(block.n, block.d, block.x0, ((block.n, np.packbits(block.y > 0)),))
+    return PackedLabels(block.n, block.d, block.x0, np.packbits(block.y > 0))
+
+
+def fingerprint(examples: Examples) -> str:
+    """Return a digest of numbers and labels, the same for dense, CSR, float32 and float64."""
+    digest = begin_fingerprint([pack_labels(examples, 0)])
+    digest.update(row_codes(examples))
+    return str(digest.hexdigest())
+
+
+def begin_fingerprint(labels: Sequence[PackedLabels]) -> Any:
+    """Return the digest of shape and labels, which the codes of the rows are added to."""
+    n, d, x0 = sum(block.n for block in labels), labels[0].d, labels[0].x0
+    digest = hashlib.sha256(f"{n} {d} {(x0 + 0.0).hex()}".encode())  # -0.0 is 0.0 here, too
+    for block in labels:
+        y = np.unpackbits(block.bits, count=block.n).astype(np.int8)
+        digest.update((y * np.int8(2) - np.int8(1)).data)
+    return digest
 
 
 class WeightDigest:
@@ -197,7 +189,7 @@ class Evidence:
         cls,
         proof: Proof,
         blocks: Blocks,
-        labels: PackedLabels | None = None,
+        labels: Sequence[PackedLabels] = (),
         also: tuple[Work[Any], ...] = (),
         anew: bool = False,
     ) -> Evidence:
@@ -206,14 +198,17 @@ class Evidence:
         With `anew`, codes of rows are computed again rather than taken from the cache.
         """
         check_types(proof)
-        labels = labels or PackedLabels.joined(list(blocks.each(pack_labels)))
-        check_x0(proof, labels.x0)
-        named = {n for one in proof.conflicts for n in one.rows}
-        named.update(n for group in proof.duplicates for n in group)
+        labels = labels or list(blocks.each(pack_labels))
+        if not labels:
+            raise ValueError("there are no rows.")
+        check_x0(proof, labels[0].x0)
+        n = sum(block.n for block in labels)
+        named = {m for one in proof.conflicts for m in one.rows}
+        named.update(m for group in proof.duplicates for m in group)
         named.update(() if proof.tree is None else proof.tree.nodes)  # negative ones are no rows
-        numbers = sorted(n for n in named if 0 <= n < labels.n)
+        numbers = sorted(m for m in named if 0 <= m < n)
         work = _BlockEvidence(proof, np.array(numbers, dtype=np.intp), also, anew)
-        digest, sample_weights, found = labels.digest(), WeightDigest(), []
+        digest, sample_weights, found = begin_fingerprint(labels), WeightDigest(), []
         for codes, weights, *others in blocks.each(work):
             digest.update(codes)
             sample_weights.add(weights)
@@ -221,7 +216,7 @@ class Evidence:
         positive, wrong, listed, rest, more = (list(one) for one in zip(*found, strict=True))
         return cls(
             proof,
-            labels.n,
+            n,
             digest.hexdigest(),
             sample_weights,
             listed[0].joined(listed[1:]),
@@ -346,7 +341,7 @@ class _BlockEvidence:
         if proof.weights:
             try:
                 strict = proof.claim == "separable"
-                positive = check_products(proof.weights, block, strict=strict, first=first)
+                positive = check_products(proof.weights, block, first, strict=strict)
             except ProofError as error:
                 wrong = error
         listed = pick_rows(self.numbers, block, first)
@@ -361,7 +356,7 @@ class _BlockEvidence:
 
 
 def check_products(
-    weights: Sequence[int], examples: Examples, *, strict: bool, first: int = 0
+    weights: Sequence[int], examples: Examples, first: int = 0, *, strict: bool
 ) -> bool:
     """Check that no w·z_n is negative and, if strict, none is zero; return if any is positive.
 

@@ -84,7 +84,6 @@ class Decision:
     point: Point | None = None  # the result of the first call of the float solver
     reason: str = ""  # why it is undecided
     measured: Measured | None = None  # margin and support of weights that separate
-    floats: Floats | None = None  # floats that separate; None where none were found
 
 
 def decide(
@@ -112,8 +111,9 @@ def decide(
         # It is proved by now: whatever ends this, the separator and its gap are known.
         with contextlib.suppress(KeyboardInterrupt, OutOfTimeError):
             best = widen_margin(plain, best, point, watch)
-    floats = best.floats if best.sure else separating_floats(patient, best.weights)
-    return replace(decision, weights=best.weights, measured=best, floats=floats)
+    if not best.sure:
+        best = replace(best, floats=separating_floats(patient, best.weights))
+    return replace(decision, weights=best.weights, measured=best)
 
 
 def _try_pla(signed: SignedRows) -> Vector:
@@ -401,7 +401,7 @@ class Measured:
     """Integer weights that separate, with their margin and support."""
 
     weights: Vector
-    floats: Floats  # rounded to unit length
+    floats: Floats | None  # rounded to unit length; of a decision, floats that separate, if any
     margin: float  # of the integers, rounded down
     upper: float  # no margin is wider; rounded up
     support: Rows  # the rows on the margin

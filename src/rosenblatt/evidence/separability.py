@@ -295,9 +295,8 @@ class _Search(Blocks):
     def __init__(
         self, blocks: Blocks, widest: bool, progress: SolverProgress, known: Vector = ()
     ) -> None:
-        held = blocks.loaded
-        self.whole = None if held is None else merge_duplicates(held)  # all rows are in it
-        self.blocks: Blocks = blocks if self.whole is None else self.whole
+        self.whole = blocks.in_memory  # all rows are in the working set
+        self.blocks = blocks if blocks.loaded is None else merge_duplicates(blocks.loaded)
         self.widest, self.progress, self.known = widest, progress, known
         self.deadline = NEVER
         self.look = DataSummary(0.0, np.empty(0), False)
@@ -307,54 +306,59 @@ class _Search(Blocks):
 
     def begin(self, deadline: Deadline) -> None:
         """Make the first pass: labels, largest entries, and a sample of rows."""
-        if self.whole is not None:
+        if self.whole:
             self.passes = 2  # X was checked for NaN and infinity before
-            self.look, self.packed = summarize(self.whole), pack_labels(self.whole, 0)
+            block = self.blocks.first()
+            self.working = Picked(np.arange(block.n), block)
+            self.look, self.labels = summarize(block), [pack_labels(block, 0)]
         else:
             self.passes = 1
             looks: list[DataSummary] = []
-            labels, samples = [], []
-            for look, packed, sample in self.each(sample_block):
+            samples: list[Picked] = []
+            self.labels = []
+            for look, labels, sample in self.each(sample_block):
                 if looks:  # one block is read whatever the deadline
                     deadline.check()
                 looks.append(look)
-                labels.append(packed)
+                self.labels.append(labels)
                 samples.append(sample)
                 if sum(len(some.numbers) for some in samples) > MOST_WORKING:
                     samples = [_thin(samples)]
-            self.packed, self.working = PackedLabels.joined(labels), _thin(samples)
+            if not looks:
+                raise ValueError("there are no rows.")
+            self.working = _thin(samples)
             columns = np.max([look.columns for look in looks], axis=0)
             self.look = DataSummary(max(look.radius for look in looks), columns, looks[0].x0)
-        self.dimension = len(self.look.columns)
+        self.n, self.dimension = sum(labels.n for labels in self.labels), len(self.look.columns)
         # A power of two that no row is longer than: scores in it neither overflow nor vanish.
         radius = min(self.look.radius, sys.float_info.max)
         self.unit = math.ldexp(1.0, max(-1000, min(math.frexp(radius)[1], 1023)))
-        few = self.packed.n * self.dimension <= FEW_NUMBERS
-        rows = self.working.examples if self.whole is None else self.whole
-        self.deadline = self._deadline_for(rows, deadline) if few else deadline
+        self.deadline = deadline
+        if self.n * self.dimension <= FEW_NUMBERS:
+            self.deadline = self._working_deadline()
 
-    def _deadline_for(self, rows: Examples, deadline: Deadline) -> Deadline:
-        """Return the deadline for deciding about some rows: none where they are few."""
-        rows = replace(rows, weights=None)
-        return NEVER if is_quick(rows, FEW_NUMBERS) else deadline
+    def _working_deadline(self) -> Deadline:
+        """Return the deadline for deciding about the working set: none where it is small."""
+        rows = replace(self.working.examples, weights=None)
+        return NEVER if is_quick(rows, FEW_NUMBERS) else self.deadline
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """Make one pass; with blocks elsewhere, raise OutOfTimeError at the deadline."""
         for result in self.blocks.each(work):
-            if self.whole is None:
+            if not self.whole:
                 self.deadline.check()
             yield result
 
     def step(self) -> Separability | None:
         """Decide about the working set; None if rows joined it on which the decision fails."""
-        rows = self.working.examples if self.whole is None else self.whole
-        look = summarize(rows) if self.whole is None else self.look
-        deadline = self._deadline_for(rows, self.deadline)
+        rows = self.working.examples
+        look = self.look if self.whole else summarize(rows)
+        deadline = self._working_deadline()
         plain = SignedRows(rows, Scale.plain(look), passes=self.passes, deadline=deadline)
         self.scale = float(plain.scale.columns[0])
         self.progress.point = None
         decision = decide(plain, look, self.widest, self._report, self.known)
-        if self.whole is not None:
+        if self.whole:
             self.passes = max(self.passes, plain.passes)
         if decision.verdict == "undecided":
             return self.undecided(decision.reason, decision.point)
@@ -362,11 +366,11 @@ class _Search(Blocks):
             self.conflicts = (self._renumber(decision.first),)
         if decision.verdict == "not separable":
             return self.out_of_time()
-        held = decision if self.whole is not None else self._extend(decision)
-        return None if held is None else self._make_result(held, rows)
+        held = decision if self.whole else self._extend(decision)
+        return None if held is None else self._make_result(held)
 
     def _report(self, point: Point, passes: int) -> None:
-        if self.whole is not None:
+        if self.whole:
             self.passes = passes
         self.progress.tell(point, self.passes)
 
@@ -375,7 +379,7 @@ class _Search(Blocks):
         result = Separability("undecided", self.look.radius, passes=self.passes, reason=reason)
         if point is None or not point.plain:
             return result
-        if self.whole is not None and point.lower > 0:
+        if self.whole and point.lower > 0:
             result = replace(result, weights=point.w, margin=point.lower / self.scale)
         upper = point.upper / self.scale
         return replace(result, upper=upper) if math.isfinite(upper) else result
@@ -389,7 +393,7 @@ class _Search(Blocks):
     def not_separable(self, conflicts: tuple[Conflict, ...]) -> Separability:
         """Return that every w makes a mistake in each of some disjoint conflicts."""
         claim = claim_mistakes(len(conflicts))
-        proof = None if self.whole is None else self._prove(claim, conflicts)[0]
+        proof = self._prove(claim, conflicts)[0] if self.whole else None
         return Separability(
             "not separable", self.look.radius, conflicts=conflicts, passes=self.passes, proof=proof
         )
@@ -398,18 +402,16 @@ class _Search(Blocks):
         """Extend the decision about the working set to all rows; None if rows joined it."""
         if decision.measured is not None:
             return self._extend_separator(decision, decision.measured)
-        if decision.weights:  # no row of the working set is on the wrong side: are others?
-            sifted = self._find_lowest(decision.weights)
-            bound = rounding_bound(self.dimension)
-            if self._join(sifted.low.some(sifted.scores < -bound)):
-                return None
-            assert decision.conflict is not None
-            return replace(decision, conflict=self._renumber(decision.conflict))
-        return self._extend_span(decision)
+        if not decision.weights:
+            return self._extend_span(decision)
+        # No row of the working set is on the wrong side: are others?
+        sifted = self._find_lowest(decision.weights)
+        low = sifted.low.some(sifted.scores < -rounding_bound(self.dimension))
+        return None if self._join(low) else decision
 
     def _extend_separator(self, decision: Decision, found: Measured) -> Decision | None:
         """Check whether a line separates all rows as widely as the working set."""
-        sifted = self._find_lowest(found.weights)
+        sifted = self._find_lowest(decision.weights)
         enough = found.upper * (1 - GAP) if self.widest else 0.0
         self.waits = 0 if found.upper < self.nearest * (1 - 1e-12) else self.waits + 1
         self.nearest = min(self.nearest, found.upper)
@@ -420,23 +422,20 @@ class _Search(Blocks):
             return None
         if ON_THE_MARGIN * sifted.least > 2 * rounding_bound(self.dimension):
             rows = self.working.joined([sifted.near])
-            margin, on = measure_block(found.weights, len(rows.numbers), rows.examples, 0)
+            margin, on = measure_block(decision.weights, len(rows.numbers), rows.examples, 0)
             support = rows.numbers[on.numbers]
         else:  # rounding hides which rows are nearest
-            margin, on = self._measure_all(found.weights)
+            self.passes += 1
+            measure_all = functools.partial(measure_block, decision.weights, MOST_NEAR)
+            parts = list(self.each(measure_all))
+            margin = min(least for least, _ in parts)
+            near = [rows for least, rows in parts if least <= margin + ON_THE_MARGIN * abs(margin)]
+            on = near[0].joined(near[1:])
             support = on.numbers
             narrower = self.widest and margin < found.margin * (1 - tolerance)
             if narrower and self.waits < PATIENCE and self._join(on, found.support):
                 return None
         return replace(decision, measured=replace(found, margin=margin, support=support))
-
-    def _measure_all(self, weights: Vector) -> tuple[float, Picked]:
-        """Compute the margin of weights on all rows exactly; also return some rows on it."""
-        self.passes += 1
-        parts = list(self.each(functools.partial(measure_block, weights, MOST_NEAR)))
-        margin = min(least for least, _ in parts)
-        on = [rows for least, rows in parts if least <= margin + ON_THE_MARGIN * abs(margin)]
-        return margin, on[0].joined(on[1:])
 
     def _extend_span(self, decision: Decision) -> Decision | None:
         """Check whether all rows are in the span of a conflict; the others get multiplier 1."""
@@ -450,7 +449,7 @@ class _Search(Blocks):
             off = functools.partial(find_off_span, _orthogonal(rows, part.rows), self.unit)
             if self._join(self._sift(off).low):
                 return None
-            if len(part.rows) < self.packed.n:
+            if len(part.rows) < self.n:
                 self.passes += 1
                 listed = self.working.numbers[list(part.rows)]
                 rest = add_totals(list(self.each(functools.partial(sum_of_others, listed))))
@@ -460,35 +459,35 @@ class _Search(Blocks):
                 part = add_remaining_rows(
                     SignedRows(rows, Scale.plain(summarize(rows))), found, rest
                 )
-        return replace(decision, conflict=self._renumber(part))
+        return replace(decision, conflict=part)
 
-    def _make_result(self, decision: Decision, rows: Examples) -> Separability | None:
+    def _make_result(self, decision: Decision) -> Separability | None:
         """Return the result with its proof; None if a row on which it fails joined."""
-        evidence = () if decision.conflict is None else (decision.conflict,)
-        proof, radius = self._prove(decision.verdict, evidence, decision.weights, decision.floats)
+        found, weights = decision.measured, decision.weights
+        evidence = () if decision.conflict is None else (self._renumber(decision.conflict),)
+        floats = None if found is None else found.floats
+        proof, radius = self._prove(decision.verdict, evidence, weights, floats)
         if proof is None:
             return None
-        about: dict[str, Any] = {"passes": self.passes, "proof": proof}
-        found = decision.measured
+        result = Separability(
+            decision.verdict, self.look.radius, floats, passes=self.passes, proof=proof
+        )
         if found is not None:
-            return Separability(
-                decision.verdict,
-                self.look.radius,
-                decision.floats,
-                found.margin,
-                found.upper,
-                found.support,
-                scaled=Guarantee(radius, self.look.scaled_margin(found.margin, found.floats)),
-                **about,
+            scaled = self.look.scaled_margin(found.margin, to_unit_length(weights))
+            return replace(
+                result,
+                margin=found.margin,
+                upper=found.upper,
+                support=found.support,
+                scaled=Guarantee(radius, scaled),
             )
-        pairs = [self._renumber(Conflict(pair, (1, 1))) for pair in find_contradicting_pairs(rows)]
-        distinct = {one.rows: one for one in (*self.conflicts, *pairs)}
-        return Separability(
-            decision.verdict,
-            self.look.radius,
-            to_unit_length(decision.weights) if decision.weights else None,
+        pairs = find_contradicting_pairs(self.working.examples)
+        conflicts = [*self.conflicts, *(self._renumber(Conflict(pair, (1, 1))) for pair in pairs)]
+        distinct = {one.rows: one for one in conflicts}
+        return replace(
+            result,
+            weights=to_unit_length(weights) if weights else None,
             conflicts=tuple(sorted(distinct.values(), key=lambda one: len(one.rows))),
-            **about,
         )
 
     def _prove(
@@ -502,14 +501,14 @@ class _Search(Blocks):
 
         None if a row on which it fails joined the working set.
         """
-        proof = Proof(claim, "", self.packed.x0, weights, conflicts)
+        proof = Proof(claim, "", self.labels[0].x0, weights, conflicts)
         separable = claim == "separable"
-        self.passes += 1 if self.whole is None else 1 + bool(weights) + separable
+        self.passes += 1 + bool(weights) + separable if self.whole else 1
         also: list[Work[Any]] = [functools.partial(scaled_radius, self.look)] if separable else []
-        if floats is not None and self.whole is None:
-            also.append(functools.partial(check_block, to_integers(floats)))
+        if floats is not None and not self.whole:
+            also.append(functools.partial(check_products, to_integers(floats), strict=True))
         try:
-            evidence = Evidence.of(proof, self, self.packed, tuple(also))
+            evidence = Evidence.of(proof, self, self.labels, tuple(also))
             evidence.check()
         except ProofError as wrong:
             if not wrong.rows or self.whole or set(wrong.rows) & set(self.working.numbers.tolist()):
@@ -522,12 +521,10 @@ class _Search(Blocks):
 
     def _renumber(self, conflict: Conflict) -> Conflict:
         """Number the rows of a conflict in the working set as all rows are numbered."""
-        if self.whole is not None:
-            return conflict
         return replace(conflict, rows=tuple(self.working.numbers[list(conflict.rows)].tolist()))
 
     def _find_lowest(self, weights: Vector) -> Sifted:
-        share = max(16, min(self.dimension, 400)) / self.packed.n
+        share = max(16, min(self.dimension, 400)) / self.n
         return self._sift(functools.partial(find_lowest, to_unit_length(weights), self.unit, share))
 
     def _sift(self, work: Work[Sifted]) -> Sifted:
@@ -583,23 +580,15 @@ def summarize_block(block: Examples, first: int) -> DataSummary:
 
 def sample_block(block: Examples, first: int) -> tuple[DataSummary, PackedLabels, Picked]:
     """Return a summary of a block, its labels, and an even sample of its rows."""
-    few = np.arange(0, block.n, -(-block.n // SAMPLE))
-    return (
-        summarize_block(block, first),
-        pack_labels(block, first),
-        merge_duplicates(block).pick(few, first),
-    )
+    block = merge_duplicates(block)
+    few = block.pick(np.arange(0, block.n, -(-block.n // SAMPLE)), first)
+    return summarize(block), pack_labels(block, first), few
 
 
 def sum_of_others(listed: NDArray[np.intp], block: Examples, first: int) -> Total:
     """Sum the rows of a block that are not listed."""
     here = listed[(listed >= first) & (listed < first + block.n)]
     return sum_of_rows(merge_duplicates(block), without=here - first)
-
-
-def check_block(weights: Vector, block: Examples, first: int) -> bool:
-    """Check that weights classify every row of a block correctly; raise ProofError if not."""
-    return check_products(weights, merge_duplicates(block), strict=True, first=first)
 
 
 @dataclass(frozen=True, eq=False)
