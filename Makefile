@@ -6,7 +6,7 @@ RUN    := $(BIN)/python
 UV     := $(shell command -v uv 2>/dev/null)
 EXTRAS ?= plot,river,widget,dask
 # Tests that run with the oldest supported versions: algorithms, proofs and interfaces.
-LOWEST ?= tests/test_published.py tests/test_estimators.py tests/test_trace.py tests/test_model.py \
+LOWEST ?= tests/test_published.py tests/estimators/test_estimators.py tests/test_trace.py tests/test_model.py \
 	tests/test_river.py tests/evidence/test_proof.py tests/read tests/page/test_own_data.py
 # Numba caches compiled kernels here, so that later runs start faster.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba

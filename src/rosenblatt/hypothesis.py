@@ -82,7 +82,7 @@ class Hypothesis:
 
     def predict(self, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
         """Return the predicted label of each row."""
-        return labels[(self.predict_codes(X) > 0).astype(np.intp)]
+        return np.asarray(labels[np.maximum(self.predict_codes(X), 0)])
 
     def safe_scores(self, X: Any) -> NDArray[np.float64]:
         """Return scores, up to a common factor, that neither underflow nor overflow.
@@ -225,10 +225,6 @@ class JointHypothesis(Hypothesis):
                 for k in np.flatnonzero(self._needs_exact(some, np.zeros(len(rows)), 0.0)):
                     places[rows[k]] = self._highest(self._exact_scores(some, k))[0]
         return places
-
-    def predict(self, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
-        """Return the predicted label of each row."""
-        return np.asarray(labels[self.predict_codes(X)])
 
     def encode_update(self, examples: Examples, n: int) -> int:
         """Return the update by row n against the best competing label, encoded as n·K + r."""

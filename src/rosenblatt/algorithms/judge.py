@@ -64,6 +64,9 @@ class Judge:
     zero: int = 0
     threads: int = 1
 
+    def __post_init__(self) -> None:
+        self.examples = self.blocks.loaded  # None if the rows are read in passes
+
     def alone(self, w: Floats) -> float:
         """Return the mistakes of one w, weighted if the examples are."""
 
@@ -91,8 +94,7 @@ class Judge:
     def improvements(self, W: Floats, best: float) -> list[tuple[int, float]]:
         """Return the candidates, in order, that beat `best` and all candidates before them."""
         found: list[tuple[int, float]] = []
-        examples = self.blocks.loaded
-        error = SUM_ERROR_OF_BLOCKS if examples is None else sum_error(examples)
+        error = SUM_ERROR_OF_BLOCKS if self.examples is None else sum_error(self.examples)
         for one in self._survivors(W, best * error):
             if one.wrong < best * error:
                 count = self._count(W, one)
@@ -114,10 +116,9 @@ class Judge:
     def batch(self, dimension: int, judged: int = sys.maxsize) -> int:
         """Return how many candidates of this dimension to judge at once, after `judged`."""
         most = BATCH_ENTRIES // dimension
-        examples = self.blocks.loaded
-        if examples is None:
+        if self.examples is None:
             return max(1, min(most, CANDIDATES_AT_ONCE))
-        most = min(most, BATCH_WORK // (examples.n * examples.entries_per_row))
+        most = min(most, BATCH_WORK // (self.examples.n * self.examples.entries_per_row))
         if self.sieve is not None:
             return max(1, min(most, CANDIDATES_TO_SIFT))
         # Small batches first: a pocket with few mistakes lets more of the next be dropped.
@@ -126,10 +127,9 @@ class Judge:
     @functools.cached_property
     def sieve(self) -> Sieve | None:
         """Filter that drops most candidates after some rows; None if there are few rows."""
-        examples = self.blocks.loaded
-        if examples is None or examples.multiclass or not worth_sifting(examples):
+        if self.blocks.multiclass or self.examples is None or not worth_sifting(self.examples):
             return None
-        return Sieve(examples, self.threads)
+        return Sieve(self.examples, self.threads)
 
     def release(self) -> None:
         """Free the rows that the sieve holds."""
@@ -138,17 +138,15 @@ class Judge:
 
     def _count(self, W: Floats, one: Survivor) -> float:
         """Return the mistakes of a survivor; sums of weights are computed again, exactly."""
-        examples = self.blocks.loaded
-        exact = one.complete and (examples is None or examples.weights is None)
+        exact = one.complete and (self.examples is None or self.examples.weights is None)
         return int(one.wrong) if exact else self.alone(W[one.b])
 
     def _survivors(self, W: Floats, best: float, sift: bool = True) -> list[Survivor]:
         """Return the candidates that may make fewer mistakes than `best`."""
-        examples = self.blocks.loaded
-        if examples is not None:
+        if self.examples is not None:
             if sift and self.sieve is not None:
                 return self.sieve.survivors(W, best)
-            return _survivors_in_memory(examples, W, best, self.threads)
+            return _survivors_in_memory(self.examples, W, best, self.threads)
         # One pass over many blocks, dropping candidates once they have `best` mistakes.
         alive, mistakes, weighted = np.arange(len(W)), np.zeros(len(W)), False
 
