@@ -329,7 +329,7 @@ class _Search(Blocks):
             self.working = _thin(samples)
             columns = np.max([look.columns for look in looks], axis=0)
             self.look = DataSummary(max(look.radius for look in looks), columns, looks[0].x0)
-        self.n, self.dimension = sum(labels.n for labels in self.labels), len(self.look.columns)
+        self.dimension = len(self.look.columns)
         # A power of two that no row is longer than: scores in it neither overflow nor vanish.
         radius = min(self.look.radius, sys.float_info.max)
         self.unit = math.ldexp(1.0, max(-1000, min(math.frexp(radius)[1], 1023)))
@@ -341,6 +341,11 @@ class _Search(Blocks):
         """Return the deadline for deciding about the working set: none where it is small."""
         rows = replace(self.working.examples, weights=None)
         return NEVER if is_quick(rows, FEW_NUMBERS) else self.deadline
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return sum(labels.n for labels in self.labels)
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """Make one pass; with blocks elsewhere, raise OutOfTimeError at the deadline."""
