@@ -319,3 +319,20 @@ def test_rows_are_cut_where_quoted_cells_end(rows, bare, size):
     for part in WholeLines(blocks, functools.partial(csv.find_last_row, dialect)):
         found += csv.parse(dialect, part, ("a", "b"), pa.string(), newlines=True).to_pylist()
     assert found == [{"a": a, "b": b} for a, b in rows]
+
+
+def test_a_last_row_of_empty_cells_is_a_row(read):
+    assert read("a\tb\n1\t2\n\t").column("a").to_pylist() == [1, None]
+
+
+def test_rows_may_end_as_old_systems_end_them(read):
+    table = read('a,b\r1,"x\ry"\r2,z\r')
+    assert table.to_pydict() == {"a": [1, 2], "b": ["x\ry", "z"]}
+
+
+def test_quoted_newlines_are_found_in_every_encoding(read):
+    layout = Layout(encoding="utf-16")
+    table = read('a,b\n1,"é\né"\n2,z\n'.encode("utf-16"), layout=layout)
+    assert table.column("b").to_pylist() == ["é\né", "z"]
+    with pytest.raises(DataError, match="row 2"):
+        read("a,b\n1,é\n2\n".encode("latin-1"), layout=Layout(encoding="latin-1"))

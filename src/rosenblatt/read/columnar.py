@@ -70,7 +70,6 @@ def parquet_part(source: Source, part: RowGroup) -> Iterator[Any]:
 
 
 def _parquet_size(source: Source) -> int:
-    """Estimate the bytes of the rows in memory."""
     with _parquet(source) as parquet:
         size: float = parquet.metadata.num_rows * _row_bytes(parquet)
         return int(size)
@@ -107,7 +106,6 @@ def _type_bytes(kind: Any) -> int:
 
 
 def _rows_per_batch(width: float) -> int:
-    """Return the number of rows to read at a time."""
     return min(ROWS, max(256, int(batch_bytes() // max(1.0, width))))
 
 
@@ -115,14 +113,8 @@ def arrow_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Yield record batches of an Arrow (Feather) file or stream."""
     try:
         with _map_file(source) as file:
-            first = file.read(6)
+            is_file = file.read(6) == b"ARROW1"
             file.seek(0)
-            if first.startswith(b"FEA1"):  # version 1 of Feather is a format of its own
-                import pyarrow.feather as feather
-
-                yield from map(_validate, feather.read_table(file).to_batches(ROWS))
-                return
-            is_file = first == b"ARROW1"
             reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file)
             yield _validate(_empty_batch(reader.schema))
             places = range(reader.num_record_batches if is_file else 0)

@@ -8,7 +8,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,6 @@ from rosenblatt.read.source import (
     HEAD,
     LONGEST_LINE,
     MOST_COLUMNS,
-    HasHead,
     Layout,
     Source,
     WholeLines,
@@ -42,6 +41,9 @@ from rosenblatt.read.types import (
     read_numbers,
 )
 from rosenblatt.text import plural
+
+if TYPE_CHECKING:
+    from rosenblatt.read.stream import LineStream
 
 BLOCK = 4 << 20  # bytes of text per record batch
 LINES = 64  # per block at least, because each block costs time per column
@@ -72,7 +74,7 @@ class Dialect:
         return self.above + 1 if self.header else 0
 
 
-def find_dialect(source: HasHead, layout: Layout) -> Dialect:
+def find_dialect(source: Source | LineStream, layout: Layout) -> Dialect:
     """Detect how a file is written, from the layout and its first megabyte."""
     head = source.head()
     request = (layout.encoding, layout.separator, layout.header, layout.decimal, layout.names)
@@ -218,7 +220,6 @@ def split_cells(text: bytes, separator: str, quote: str | None) -> Any:
 
 
 def _count_cells(text: bytes, separator: str, quote: str | None) -> int:
-    """Count the cells of the first line that is not blank."""
     line = next(part for part in text.splitlines() if part.strip()).translate(AS_ASCII)
     line = squeeze_blanks(line) if separator == BLANKS else line
     delimiter = "\t" if separator == BLANKS else separator
@@ -394,7 +395,7 @@ def _parse_file(source: Source, dialect: Dialect, columns: Sequence[str]) -> Ite
         return end
 
     for data in WholeLines(blocks, cut):
-        if not data.strip():  # also blank lines above the header, which `skip` counts
+        if not data.strip(b"\r\n"):
             continue
         try:
             table = parse(dialect, data, columns, pa.binary(), skip=skip, newlines=True)

@@ -398,11 +398,11 @@ def plan_file(table: FileTable, options: ColumnOptions, adjust: AdjustPlan | Non
 
 def read_with_plan(source: Source, layout: Layout, made: Plan, held: bool = True) -> Data:
     """Read a file with the plan of another one."""
-    convert_to_best_type = replace(layout, types=made.encoding.types(strict=layout.decimal == ","))
+    typed = replace(layout, types=made.encoding.types(strict=layout.decimal == ","))
     if not held:
-        return Data.in_passes(FileTable.of(source, convert_to_best_type), made)
+        return Data.in_passes(FileTable.of(source, typed), made)
     with locate_errors(source, layout):
-        return _read_in_memory(source, layout, read_whole(source, convert_to_best_type), made)
+        return _read_in_memory(source, layout, read_whole(source, typed), made)
 
 
 def data_from_table(table: Any, options: ColumnOptions, name: str) -> Data:
@@ -464,14 +464,8 @@ def split(
     for part in (table, data.table.take(data.rows[test])):
         found = encoding.encode(part, data.name)
         y = target.encode(part.column(target.column))[found.rows]
-        parts.append(_make_examples(found.X, y, target, encoding.features))
+        parts.append(Examples.of(found.X, y, target.labels, encoding.features))
     return parts[0], parts[1]
-
-
-def _make_examples(
-    X: Any, y: NDArray[Any], target: TargetColumn, names: tuple[str, ...]
-) -> Examples:
-    return Examples.of(X, y, target.labels, names)
 
 
 def encode_rows(made: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers]:
@@ -499,7 +493,7 @@ def encode_rows(made: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers
     if (y == target.none).any():
         kept = np.flatnonzero(y != target.none)
         X, rows, y = X[kept], rows[kept], y[kept]
-    return _make_examples(X, y, target, made.encoding.features), rows
+    return Examples.of(X, y, target.labels, made.encoding.features), rows
 
 
 def _encode_target(made: Plan, cells: Any) -> NDArray[Any]:

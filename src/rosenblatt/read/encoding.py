@@ -99,9 +99,9 @@ class Encoding:
     def encode(self, table: Any, name: str) -> Encoded:
         """Encode an Arrow table or record batch; `name` is its name in messages."""
         check_columns_present(table.schema.names, (column.name for column in self.columns), name)
-        flatten = self._encode_floats(table, name)
-        if flatten is not None:
-            return flatten
+        floats = self._encode_floats(table, name)
+        if floats is not None:
+            return floats
         blocks, bad = [], []
         keep = np.ones(table.num_rows, dtype=bool)
         for column in self.columns:
@@ -292,24 +292,18 @@ def plain_labels(cells: Any) -> Any:
 
 
 def _find_label(values: Any, label: Label) -> Any:
-    if pa.types.is_string(values.type):
-        return _find_label_in_text(values, label)
-    if isinstance(label, str) or isinstance(label, bool) != pa.types.is_boolean(values.type):
-        return pa.array(np.zeros(len(values), dtype=bool))
-    return pc.equal(values, pa.scalar(label))
-
-
-def _find_label_in_text(texts: Any, label: Label) -> Any:
-    """Check which texts mean a label, as if they were read in its own type."""
-    same = pc.equal(texts, spell_label(label))
-    if isinstance(label, str):
-        return same
+    """Check which values are a label; text means one as if it were read in the label's type."""
+    if not pa.types.is_string(values.type):
+        if isinstance(label, str) or isinstance(label, bool) != pa.types.is_boolean(values.type):
+            return pa.array(np.zeros(len(values), dtype=bool))
+        return pc.equal(values, pa.scalar(label))
+    same = pc.equal(values, spell_label(label))
     if isinstance(label, bool):
-        also = pc.is_in(pc.utf8_lower(texts), pa.array([spell_label(label), str(int(label))]))
-    elif abs(label) < 2**53:
-        also = pc.fill_null(pc.equal(as_numbers(texts), float(label)), False)
-    else:  # float64 does not tell neighboring integers apart
+        also = pc.is_in(pc.utf8_lower(values), pa.array([spell_label(label), str(int(label))]))
+    elif isinstance(label, str) or abs(label) >= 2**53:  # float64 does not tell neighbors apart
         return same
+    else:
+        also = pc.fill_null(pc.equal(as_numbers(values), float(label)), False)
     return pc.or_kleene(same, also)
 
 
@@ -429,8 +423,8 @@ def interleave_columns(columns: Sequence[NDArray[Any]], dtype: Any = np.float64)
         with np.errstate(all="ignore"):  # as compiled code does
             squares += transposed(together.reshape(-1), x, d, part.shape[1])
     low, high = SINGLE_SQUARES
-    flatten = dtype == np.float64 or low < squares / X.size < high
-    return InRows(X, squares if flatten else sum_of_squares(X))
+    exact = dtype == np.float64 or low < squares / X.size < high
+    return InRows(X, squares if exact else sum_of_squares(X))
 
 
 def transpose(c, x, d, N):  # type: ignore[no-untyped-def]

@@ -392,12 +392,9 @@ class LibsvmFeed:
 
     def read(self, chunk: Chunk) -> list[Batch]:
         """Read the rows of a chunk, features named by their index."""
-        rows: list[tuple[int, dict[Hashable, Any], Any]] = []
         reasons: dict[int, str] = {}
-        for _, part in parse_by_halves(chunk, self._parse, reasons):
-            rows += part
-        first = chunk.begin.lines
-        rows = [(at - first, x, y) for at, x, y in rows]
+        parts = parse_by_halves(chunk, self._parse, reasons)
+        rows = [(first + at, x, y) for first, part in parts for at, x, y in part]
         return [Batch(chunk).without(reasons, rows=rows)]
 
     def _parse(self, chunk: Chunk) -> list[tuple[int, dict[Hashable, Any], Any]]:
@@ -410,10 +407,6 @@ class LibsvmFeed:
         labels = labels_of(batch.column(LABEL)).tolist() if n else []
         index, value = index.tolist(), value.tolist()
         return [
-            (
-                chunk.begin.lines + int(at),
-                dict(zip(index[begin:end], value[begin:end], strict=True)),
-                label,
-            )
+            (int(at), dict(zip(index[begin:end], value[begin:end], strict=True)), label)
             for at, begin, end, label in zip(positions, [0, *ends], ends, labels, strict=False)
         ]

@@ -21,7 +21,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,9 @@ import rosenblatt.engine as engine
 from rosenblatt.errors import DataError, UsageError, error_line, make_open_error
 from rosenblatt.messages import Parameter
 from rosenblatt.text import join_words
+
+if TYPE_CHECKING:
+    from rosenblatt.read.stream import LineStream
 
 HEAD = 1 << 20  # bytes that are read to detect a format
 FIRST = 1000  # bytes in which a null byte shows that a file is not text
@@ -278,7 +281,6 @@ FORMATS = {
 MAGIC = {
     b"PAR1": "Parquet",
     b"ARROW1": "Arrow",
-    b"FEA1": "Arrow",
     b"\xff\xff\xff\xff": "Arrow",
     b"\x93NUMPY": "NumPy",
 }
@@ -288,22 +290,7 @@ MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_U
 ENTRIES = re.compile(rb"^\s*[+-]?[\w.,+-]*(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#.*)?$")
 
 
-class HasHead(Protocol):
-    """A file or a stream, of which at least the beginning can be read."""
-
-    @property
-    def name(self) -> str:
-        """Name in messages."""
-
-    @property
-    def suffix(self) -> str:
-        """Suffix that indicates the format."""
-
-    def head(self) -> bytes:
-        """Return the first bytes, whole lines if there are any."""
-
-
-def format_of(source: HasHead, layout: Layout = Layout()) -> str:
+def format_of(source: Source | LineStream, layout: Layout = Layout()) -> str:
     """Return the format: as requested, or by first bytes, name or first line."""
     if layout.format is not None:
         suffix = "." + layout.format.lower().lstrip(".")
@@ -387,7 +374,6 @@ def find_table_in_zip(path: str, name: str) -> str:
 
 
 def _is_system_file(name: str) -> bool:
-    """Check for folders and for files that operating systems add."""
     parts = PurePosixPath(name).parts
     hidden = not parts or parts[-1].startswith(".") or parts[-1] == "Thumbs.db"
     return name.endswith("/") or hidden or parts[0] == "__MACOSX"
@@ -449,7 +435,6 @@ def _group_memory() -> int | None:
 
 
 def _limit_memory() -> list[int]:
-    """Return what the limits on address space and data leave."""
     try:
         import resource
     except ImportError:  # not available on this system
@@ -527,29 +512,25 @@ def read_in_background(
     maker = threading.Thread(target=make, daemon=True)
     maker.start()
     try:
-        yield from _receive(made, maker, idle)
+        while True:
+            try:
+                item, error = made.get(timeout=idle or 1.0)
+            except queue.Empty:
+                if not maker.is_alive() and made.empty():
+                    raise MemoryError("the thread that reads has died") from None
+                if idle is not None:
+                    yield None  # type: ignore[misc]
+                continue
+            if isinstance(error, StopIteration):
+                return
+            if error is not None:
+                raise error
+            yield item  # type: ignore[misc]
     finally:
         enough.set()
         # The cleanup may run in that thread.
         if idle is None and maker is not threading.current_thread():
             maker.join()
-
-
-def _receive(made: queue.Queue[Any], maker: threading.Thread, idle: float | None) -> Iterator[Any]:
-    while True:
-        try:
-            item, error = made.get(timeout=idle or 1.0)
-        except queue.Empty:
-            if not maker.is_alive() and made.empty():
-                raise MemoryError("the thread that reads has died") from None
-            if idle is not None:
-                yield None
-            continue
-        if isinstance(error, StopIteration):
-            return
-        if error is not None:
-            raise error
-        yield item
 
 
 def map_in_threads(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:

@@ -384,14 +384,14 @@ def _detect_parquet(source: RowStream, options: ColumnOptions) -> StreamFormat:
 def _find_target(names: list[str], requested: str | None, where: str) -> str:
     if requested is not None:
         return find_column(names, requested, "target")
-    normalize_types = [name for name in USUAL_TARGETS if name in names]
-    if not normalize_types:
+    usual = [name for name in USUAL_TARGETS if name in names]
+    if not usual:
         raise UsageError(
             f"it is not known which column of {where} has the labels; give ",
             Parameter("target", example="COLUMN"),
             ".",
         )
-    return normalize_types[0]
+    return usual[0]
 
 
 def _find_features(names: list[str], target: str, ignore: Sequence[str]) -> tuple[str, ...]:
