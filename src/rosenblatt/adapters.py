@@ -29,7 +29,8 @@ RISING = ("Logit", "Probit", "CLogLog", "LogLog", "Cauchy", "CDFLink")
 COUNTS = ("Binomial", "Poisson", "NegativeBinomial", "Tweedie", "Gamma")
 LINKS = dict.fromkeys(product(["Binomial"], RISING), "binomial")
 LINKS |= dict.fromkeys(product(COUNTS, ["Log"]), "poisson")
-
+LINKS["Binomial", "Log"] = "log-binomial"
+FITTED = ("Logit", "Probit", "CLogLog", "LogLog", "Log")  # links of a binomial GLM
 
 UNFITTED = "the estimates of {} are not fitted here; fit the model without the rows .rows."
 
@@ -47,6 +48,7 @@ class Model(NamedTuple):
     rows: Any = None  # the row of the data, from 0, that each row was, where some were left out
     offset: Any = None  # added to the linear predictor; None if it is 0
     efron: bool = False  # how ties of a Cox regression are treated; otherwise as Breslow
+    link: str = ""  # of a binomial regression, if not that of its family
     unfitted: str = ""  # why its estimates are not fitted here
     note: str = ""
 
@@ -92,12 +94,13 @@ def read_model(model: Any, family: str | None = None) -> Model:
         y, groups = np.column_stack((y, event)), model.strata
     elif family == "conditional":
         groups = np.asarray(model.groups)
-    offset, unfitted = _offset(model, len(X)), _unfitted(model)
+    offset, (link, unfitted) = _offset(model, len(X)), _link(model)
     efron = getattr(model, "ties", "") == "efron"
     return Model(
         *(X, tuple(names), y, family, weights, groups),
         offset=offset,
         efron=efron,
+        link=link,
         unfitted=unfitted,
     )
 
@@ -131,7 +134,7 @@ def _read_pyfixest(fit: Any, family: str | None) -> Model:
         formula=fit._fml,
         rows=data.index.to_numpy(),  # pyfixest numbers the rows that it is given
         offset=offset,
-        unfitted=UNFITTED.format(name) if name == "Feprobit" else "",
+        link="probit" if name == "Feprobit" else "",
         note=note if left_out else "",
     )
 
@@ -147,22 +150,24 @@ def _offset(model: Any, n: int) -> Any:
     return total if total.any() else None
 
 
-def _unfitted(model: Any) -> str:
-    """Say why the estimates of a model are not those of one of our likelihoods."""
+def _link(model: Any) -> tuple[str, str]:
+    """Return the link of a binomial model, and why its estimates are not fitted here, if so."""
     name, own = type(model).__name__, getattr(model, "family", None)
+    link = "probit" if name == "Probit" else ""
     if own is not None:
-        name = f"{type(own).__name__} with the link {type(getattr(own, 'link', None)).__name__}"
-        known = name.casefold() in ("binomial with the link logit", "poisson with the link log")
+        family, found = type(own).__name__, type(getattr(own, "link", None)).__name__
+        name = f"{family} with the link {found}"
+        links = {"Poisson": ["log"], "Binomial": [one.casefold() for one in FITTED]}
+        known = found.casefold() in links.get(family, [])
+        link = found.casefold() if known and family == "Binomial" else ""
     elif name == "OrderedModel":
         known = getattr(model.distr, "name", "") == "logistic" and _offset(model, 1) is None
     elif name in ("PHReg", "ConditionalLogit"):
         extra = [getattr(model, what, None) for what in ("entry", "offset")]
         known = all(some is None for some in extra)
     else:
-        known = name in ("Logit", "MNLogit", "Poisson")
-    if known:
-        return ""
-    return UNFITTED.format(name)
+        known = name in ("Logit", "Probit", "MNLogit", "Poisson")
+    return link, "" if known else UNFITTED.format(name)
 
 
 def _family(model: Any) -> str:

@@ -1,7 +1,11 @@
 """Finite estimates equal statsmodels' on the rows that overlap; bounds equal a brute-force scan."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse
 from scipy import optimize
 from slow_likelihoods import log_likelihood
 
@@ -223,12 +227,116 @@ def test_bounds_hold_when_every_estimate_is_infinite():
     np.testing.assert_allclose(s.bounds["x1"], optimize.brentq(below, 0.01, 20), rtol=1e-6)
 
 
-def test_a_model_of_another_link_has_no_estimates_here():
+@pytest.mark.filterwarnings("ignore::statsmodels.tools.sm_exceptions.DomainWarning")
+@pytest.mark.parametrize("link", ["Logit", "Probit", "CLogLog", "LogLog", "Log"])
+def test_binomial_models_of_other_links_are_those_of_statsmodels_on_the_overlapping_rows(link):
+    rng = np.random.default_rng(3)
+    X = sm.add_constant(np.column_stack([rng.normal(size=(200, 2)), rng.random(200) < 0.2]))
+    shares = rng.choice([0.0, 0.0, 0.0, 0.25, 0.5, 1.0], 200)
+    shares[X[:, 3] == 1] = 0.0
+    weights = rng.integers(1, 4, 200).astype(float)
+
+    def model(rows, columns):
+        family = sm.families.Binomial(getattr(sm.families.links, link)())
+        y, w = shares[rows], weights[rows]
+        return sm.GLM(y, X[rows][:, :columns], family, freq_weights=w)
+
+    s = rb.separation(model(slice(None), 4))
+    assert s.family == ("log-binomial" if link == "Log" else "binomial")
+    assert s.coefficients["x3"] == -np.inf
+    fit = model(X[:, 3] == 0, 3).fit(
+        method="newton"
+    )  # whose errors are of the observed information
+    names = ("const", "x1", "x2")
+    np.testing.assert_allclose([s.estimates[n] for n in names], fit.params, rtol=1e-8)
+    np.testing.assert_allclose([s.standard_errors[n] for n in names], fit.bse, rtol=1e-7)
+
+    def below(bound):
+        full = model(slice(None), 4)
+        offset = bound * X[:, 3]
+        held = sm.GLM(shares, X[:, :3], full.family, freq_weights=weights, offset=offset)
+        return 2 * (fit.llf - held.fit(method="newton").llf) - DROP
+
+    assert below(s.bounds["x3"]) == pytest.approx(0, abs=1e-5)
+
+
+def test_probit_is_that_of_statsmodels():
     rng, X = with_group_without_events(0)
     y = (rng.random(len(X)) < 0.5).astype(int)
-    s = rb.separation(sm.Probit(y, sm.add_constant(X)))
-    with pytest.raises(ValueError, match="Probit"):
+    model = sm.Probit(y, sm.add_constant(X))
+    fit, s = model.fit(disp=0, tol=1e-14), rb.separation(model)
+    np.testing.assert_allclose(list(s.estimates.values()), fit.params, rtol=1e-8)
+    np.testing.assert_allclose(list(s.standard_errors.values()), fit.bse, rtol=1e-8)
+    with pytest.raises(ValueError, match="logistic and Cox"):
+        s.firth()
+
+
+def test_relative_risks_by_family_are_those_of_statsmodels():
+    X = np.repeat([[0.0, 0], [1, 0], [0, 1]], [40, 30, 10], axis=0)
+    y = np.concatenate([np.arange(40) < 8, np.arange(30) < 12, np.zeros(10)]).astype(int)
+    s = rb.separation(X, y, family="log-binomial")
+    assert s.estimates["x1"] == pytest.approx(np.log(2), rel=1e-8)
+    assert s.standard_errors["x1"] == pytest.approx((0.8 / 8 + 0.6 / 12) ** 0.5, rel=1e-8)
+    assert s.coefficients["x2"] == -np.inf
+
+    def loss(p, ratio):  # of the rows of the reference, and the ten of which none has a 1
+        return -8 * np.log(p) - 32 * np.log1p(-p) - 10 * np.log1p(-p * ratio)
+
+    ratio = np.exp(s.bounds["x2"])
+    held = optimize.minimize_scalar(loss, bounds=(0.01, 0.5), args=(ratio,), method="bounded")
+    assert 2 * (held.fun - loss(0.2, 0.0)) == pytest.approx(DROP, rel=1e-6)
+
+
+def test_relative_risks_on_the_boundary_have_no_estimates_and_say_so():
+    s = rb.separation([[1.0], [2], [3], [4], [5], [6]], [0, 0, 1, 0, 1, 1], family="log-binomial")
+    assert s.kind == "none"
+    with pytest.raises(ValueError, match="boundary"):
         _ = s.estimates
+    assert "x1" in str(s)
+
+
+def test_a_model_of_a_link_that_is_not_concave_has_no_estimates_here():
+    rng, X = with_group_without_events(0)
+    y = (rng.random(len(X)) < 0.5).astype(int)
+    cauchy = sm.families.Binomial(sm.families.links.Cauchy())
+    with pytest.raises(ValueError, match="Cauchy"):
+        _ = rb.separation(sm.GLM(y, sm.add_constant(X), cauchy)).estimates
+
+
+@pytest.mark.parametrize("family", ["binomial", "poisson"])
+def test_many_effects_have_the_estimates_of_the_dense_fit(family):
+    rng = np.random.default_rng(7)
+    effect = rng.integers(0, 1100, 5000)
+    dummies = scipy.sparse.csr_array((np.ones(5000), effect, np.arange(5001)), shape=(5000, 1100))
+    x = rng.normal(size=(5000, 2))
+    X = scipy.sparse.hstack([scipy.sparse.csr_array(x), dummies], format="csr")
+    y = rng.poisson(np.exp(x[:, 0] - 1))
+    y = y if family == "poisson" else np.minimum(y, 1)
+    s = rb.separation(X, y, family=family, fit_intercept=False)
+    assert s
+    reduced = s.reduced()
+    kind = sm.families.Poisson() if family == "poisson" else sm.families.Binomial()
+    fit = sm.GLM(reduced.y, reduced.X, kind).fit(tol=1e-14)
+    ours = [s.estimates[name] for name in reduced.names]
+    np.testing.assert_allclose(ours, fit.params, rtol=1e-7, atol=1e-8)
+    errors = [s.standard_errors[name] for name in reduced.names]
+    np.testing.assert_allclose(errors, fit.bse, rtol=1e-6)
+
+
+@pytest.mark.slow_without_jit
+def test_more_coefficients_than_an_information_matrix_has_room_for():
+    rng = np.random.default_rng(8)
+    effect = np.concatenate([np.arange(5000), rng.integers(0, 5000, 15_000)])
+    x = rng.normal(size=20_000)
+    frame = pd.DataFrame({"y": rng.poisson(np.exp(x / 2)), "x": x, "f": effect})
+    s = rb.separation("y ~ x | f", frame, family="poisson")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = pytest.importorskip("pyfixest").fepois("y ~ x | f", frame, iwls_tol=1e-12)
+    assert s.estimates["x"] == pytest.approx(fit.coef()["x"], rel=1e-8)
+    for what in ("standard_errors", "bounds"):
+        with pytest.raises(ValueError, match="pyfixest"):
+            getattr(s, what)
 
 
 def test_offset_weights_and_trials_of_a_model_are_used():

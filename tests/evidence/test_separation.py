@@ -568,7 +568,7 @@ def test_models_of_statsmodels_are_understood():
     [
         ("Binomial", "Logit", "binomial"),
         ("Binomial", "cloglog", "binomial"),
-        ("Binomial", "Log", "poisson"),
+        ("Binomial", "Log", "log-binomial"),
         ("Poisson", "Log", "poisson"),
         ("Gamma", "log", "poisson"),
         ("Binomial", "Identity", None),

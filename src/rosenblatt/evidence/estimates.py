@@ -25,23 +25,29 @@ from rosenblatt.engine import one_blas_thread
 from rosenblatt.evidence.cone import DOWN, ESTIMATES, FINITE, UNKNOWN, UP
 from rosenblatt.evidence.families import INTERCEPT, Mask, Name, Observations, Question
 from rosenblatt.evidence.likelihood import (
+    LINKS,
     Array,
     Evaluate,
     Strata,
-    binomial,
+    Terms,
     conditional,
     cox,
+    glm,
     gram,
     maximize,
+    maximize_by_cg,
     multinomial,
     ordinal,
     poisson,
     solve,
 )
+from rosenblatt.evidence.modular import independent
 from rosenblatt.tables import to_dense
 
 DROP = 2.705543454095404 / 2  # of the log-likelihood: half the 90 % quantile of chi-squared(1)
 MOST_COEFFICIENTS = 4000  # the information matrix is dense
+FIRTH = (("binomial", "logit"), ("cox", "logit"))  # families and links of firthmodels
+GLM = ("binomial", "poisson", "log-binomial")
 WIDE = 1000  # columns from which on they are not made orthogonal first
 MOST_ENTRIES = 20_000_000  # of a design that is written out or handed over
 QUICK, LEAST = 3e9, 3e7  # multiplications that a printed table may cost, without and with a limit
@@ -157,11 +163,21 @@ class LimitingModel:
                 "rows of a matched set have weights, and the likelihood of such a set is not "
                 "defined here; give a sample_weight of 0 or 1."
             )
-        if len(self.names) > MOST_COEFFICIENTS:
+        if not self.is_wide:
+            self._refuse_size("estimates", len(self.names))
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether columns are many and sparse, so that no information matrix is made."""
+        dense = isinstance(self.data.X, np.ndarray) or len(self.names) <= WIDE
+        return not dense and self.family in GLM and self.data.link != "log"
+
+    def _refuse_size(self, what: str, count: int) -> None:
+        if count > MOST_COEFFICIENTS:
             raise ValueError(
-                f"{len(self.names):,} coefficients are too many to fit here (at most "
-                f"{MOST_COEFFICIENTS:,}); fit the model without the rows .rows in a package that "
-                "absorbs fixed effects."
+                f"{what} of {count:,} coefficients are not computed here (at most "
+                f"{MOST_COEFFICIENTS:,}); leave out the rows .rows and fit the model in a package "
+                "that absorbs fixed effects, such as pyfixest."
             )
 
     @cached_property
@@ -169,13 +185,22 @@ class LimitingModel:
     def fitted(self) -> Fitted:
         """Fit the limiting model."""
         self._refuse()
-        size = len(self.names)
-        rows, basis = self._basis(limit=True)
+        size, data, rows = len(self.names), self.data, self._rows(limit=True)
         if len(rows) == 0:
             return Fitted(np.zeros(size), np.full(size, np.nan), 0.0)
+        if self.is_wide:
+            finite = [j for j, name in enumerate(self.names) if self.reasons[name] == FINITE]
+            y, likelihood = data.y[rows], (*self._weights_and_offset(rows), self._terms)
+            return Fitted(*maximize_by_cg(data.X[rows], y, *likelihood, finite[:MOST_COEFFICIENTS]))
+        basis = self._basis(rows)
         evaluate, start, T = self._likelihood(rows, basis, limit=True)
         free = _independent(evaluate(start)[2])
         b, value, _ = maximize(evaluate, start, free)
+        if not self._is_inside(rows, basis, b):
+            raise ValueError(
+                "the likelihood is largest where some fitted probability is 1, on the boundary of "
+                "the model, where estimates have no standard errors; use the family binomial."
+            )
         information = evaluate(b)[2]
         reach = T if free is None else T @ free
         information = information if free is None else free.T @ information @ free
@@ -189,16 +214,37 @@ class LimitingModel:
         signs = {name: {UP: 1.0, DOWN: -1.0}.get(self.reasons[name]) for name in self.names}
         if not any(signs.values()):
             return {}
+        self._refuse_size("bounds", len(self.names))
         least = self.fitted.log_likelihood - DROP
-        rows, basis = self._basis(limit=False)
+        rows = self._rows(limit=False)
+        basis = self._basis(rows)
         evaluate, start, T = self._likelihood(rows, basis, limit=False)
         free = _independent(evaluate(start)[2])
         free = np.eye(len(start)) if free is None else free
-        return {
-            name: sign * _lowest(evaluate, start, sign * T[j], free, least)
-            for j, (name, sign) in enumerate(signs.items())
-            if sign
-        }
+        found = {}
+        for j, (name, sign) in enumerate(signs.items()):
+            if sign:
+                bound, b = _lowest(evaluate, start, sign * T[j], free, least)
+                if self._is_inside(rows, basis, b):
+                    found[name] = sign * bound
+        return found
+
+    def _is_inside(self, rows: NDArray[np.intp], basis: Basis, b: Array) -> bool:
+        """Return whether no fitted probability of a log-binomial model is above 1."""
+        if self.data.link != "log":
+            return True
+        return bool((basis.Z @ b + self._weights_and_offset(rows)[1]).max() <= 1e-9)
+
+    @property
+    def _terms(self) -> Terms:
+        return poisson if self.family == "poisson" else LINKS[self.data.link]
+
+    def _weights_and_offset(self, rows: NDArray[np.intp]) -> tuple[Array, Array]:
+        weights, offset = self.data.weights, self.data.offset
+        return (
+            np.ones(len(rows)) if weights is None else weights[rows],
+            np.zeros(len(rows)) if offset is None else offset[rows],
+        )
 
     def reduced(self) -> ReducedModel:
         """Return the rows that overlap, with columns that are independent on them."""
@@ -207,25 +253,20 @@ class LimitingModel:
                 f"no smaller design has the estimates of the family {self.family!r}, since a row "
                 "may be separated from one label and overlap with another; use .estimates."
             )
-        if self.data.X.size > MOST_ENTRIES and not isinstance(self.data.X, np.ndarray):
-            raise ValueError("the design is too large to be written out; leave out the rows .rows.")
         rows = self._rows(limit=True)
-        X = to_dense(self.data.X[rows])
-        part = X
-        if self.components is not None:  # what is constant within a set says nothing
-            groups = np.unique(self.components[rows], return_inverse=True)[1]
-            sums = np.zeros((groups.max(initial=-1) + 1, X.shape[1]))
-            np.add.at(sums, groups, X)
-            part = X - (sums / np.bincount(groups)[:, None])[groups]
-        kept: list[int] = []
-        Q = np.empty((len(rows), 0))
-        for j in sorted(range(X.shape[1]), key=lambda j: self.reasons[self.names[j]] != FINITE):
-            column = part[:, j] - Q @ (Q.T @ part[:, j])
-            column = column - Q @ (Q.T @ column)
-            length = np.linalg.norm(column)
-            if length > 1e-10 * np.linalg.norm(part[:, j]):
-                kept, Q = [*kept, j], np.column_stack((Q, column / length))
-        kept.sort()
+        X = self.data.X[rows]
+        if isinstance(X, np.ndarray) or X.shape[0] * X.shape[1] <= MOST_ENTRIES:
+            part = X = to_dense(X)
+            if self.components is not None:  # what is constant within a set says nothing
+                groups = np.unique(self.components[rows], return_inverse=True)[1]
+                sums = np.zeros((groups.max(initial=-1) + 1, X.shape[1]))
+                np.add.at(sums, groups, X)
+                part = X - (sums / np.bincount(groups)[:, None])[groups]
+            kept = _independent_columns(part)
+        elif self.components is None:
+            kept = independent(sparse.csr_array(X)).tolist()
+        else:
+            raise ValueError("the design is too large to be written out; leave out the rows .rows.")
         data = self.data
         return ReducedModel(
             X[:, kept],
@@ -268,7 +309,7 @@ class LimitingModel:
 
     def not_for_firth(self) -> str:
         """Say why firthmodels cannot fit this regression; an empty text if it can."""
-        if self.data.unfitted or self.family not in ("binomial", "cox"):
+        if self.data.unfitted or (self.family, self.data.link) not in FIRTH:
             return "firthmodels has Firth's method for logistic and Cox regressions alone."
         if UNKNOWN in self.reasons.values():
             return "some coefficients are identified by no row; leave out a column each first."
@@ -283,7 +324,9 @@ class LimitingModel:
         """Estimates, errors and bounds if they are quickly computed and Ctrl-C lets them."""
         infinite = sum(self.reasons[name] in (UP, DOWN) for name in self.names)
         try:
-            if self.cost(3) > self.work or not self.can_be_fitted:
+            finite = sum(self.reasons[name] == FINITE for name in self.names)
+            wide = 50.0 * self.data.X.size * (10 + finite)
+            if (wide if self.is_wide else self.cost(3)) > self.work or not self.can_be_fitted:
                 return None
             # Numbers that overflow, or lose all digits, are not shown.
             with np.errstate(divide="raise", over="raise", invalid="raise"):
@@ -304,6 +347,9 @@ class LimitingModel:
     @property
     def standard_errors(self) -> dict[Name, float]:
         """Return the standard errors of the finite estimates, nan for the others."""
+        if self.is_wide:
+            finite = [name for name in self.names if self.reasons[name] == FINITE]
+            self._refuse_size("standard errors", len(finite))
         errors = zip(self.names, self.fitted.errors.tolist(), strict=True)
         return {n: error if self.reasons[n] == FINITE else np.nan for n, error in errors}
 
@@ -317,14 +363,14 @@ class LimitingModel:
             return np.arange(self.data.X.shape[0])
         if self.components is not None:
             return np.flatnonzero(np.bincount(self.components)[self.components] > 1)
-        if self.family in ("binomial", "poisson"):
+        if self.family in GLM:
             return np.flatnonzero(self.overlapping)
         return np.flatnonzero(self._possible().sum(axis=1) > (self.family == "multinomial"))
 
-    def _basis(self, *, limit: bool) -> tuple[NDArray[np.intp], Basis]:
-        """Return the rows that count, and an orthogonal basis of their columns."""
-        X, n, rows = self.data.X, self.data.X.shape[0], self._rows(limit=limit)
-        part = X if len(rows) == n else X[rows]
+    def _basis(self, rows: NDArray[np.intp]) -> Basis:
+        """Return an orthogonal basis of the columns of some rows."""
+        X = self.data.X
+        part = X if len(rows) == X.shape[0] else X[rows]
         if not isinstance(part, np.ndarray) or part.shape[1] > WIDE or 0 in part.shape:
             if isinstance(part, np.ndarray):
                 length = np.abs(part).max(axis=0, initial=0.0)
@@ -332,7 +378,7 @@ class LimitingModel:
                 length = np.abs(part).max(axis=0).toarray().ravel()
             scale = 1 / np.where(length > 0, length, 1.0)
             Z = part * scale if isinstance(part, np.ndarray) else part @ sparse.diags_array(scale)
-            return rows, Basis(Z, np.diag(scale))
+            return Basis(Z, np.diag(scale))
         if self.components is not None:
             part = part - part.mean(axis=0)
         length = np.linalg.norm(part, axis=0)
@@ -342,7 +388,7 @@ class LimitingModel:
         T = np.zeros((part.shape[1], rank))
         T[order[:rank]] = linalg.solve_triangular(R[:rank, :rank], np.eye(rank))
         size = np.sqrt(len(rows))  # so that columns are of size 1 whatever the number of rows
-        return rows, Basis(Z[:, :rank] * size, scale[:, None] * T * size)
+        return Basis(Z[:, :rank] * size, scale[:, None] * T * size)
 
     def _possible(self) -> Mask:
         """Return which labels (multinomial) or thresholds (ordinal) matter to each row."""
@@ -364,14 +410,16 @@ class LimitingModel:
         (Z, T), data, family = basis, self.data, self.family
         start = np.zeros(T.shape[1])
         y = data.y[rows]
-        weights = np.ones(len(rows)) if data.weights is None else data.weights[rows]
-        if family in ("binomial", "poisson"):
-            offset = np.zeros(len(rows)) if data.offset is None else data.offset[rows]
-            if family == "binomial":
-                return binomial(Z, y, weights, offset), start, T
-            near = y + 0.5
-            start = solve(gram(Z, weights * near), Z.T @ (weights * near * (np.log(near) - offset)))
-            return poisson(Z, y, weights, offset), start, T
+        weights, offset = self._weights_and_offset(rows)
+        if family in GLM:
+            if family == "poisson":
+                near = y + 0.5
+                wanted = weights * near * (np.log(near) - offset)
+                start = solve(gram(Z, weights * near), Z.T @ wanted)
+            elif data.link == "log":
+                wanted = np.log(np.clip(weights @ y / weights.sum(), 0.01, 0.9)) - offset
+                start = solve(gram(Z, np.ones(len(rows))), Z.T @ wanted)
+            return glm(Z, y, weights, offset, self._terms), start, T
         if family in ("cox", "conditional"):
             groups = self.components if limit else data.groups
             groups = np.zeros(len(data.y), dtype=np.intp) if groups is None else groups
@@ -400,6 +448,13 @@ class LimitingModel:
         )
 
 
+def _independent_columns(X: Array) -> list[int]:
+    """Return columns that span all columns; what is identified is in every such set."""
+    length = np.linalg.norm(X, axis=0)
+    _, R, order = linalg.qr(X / np.where(length > 0, length, 1.0), mode="raw", pivoting=True)
+    return sorted(order[: int(np.sum(np.abs(np.diag(R)) > 1e-10))].tolist())
+
+
 def _independent(information: Array) -> Array | None:
     """Return columns of the identity that span what is identified; None if all of them do."""
     scale = 1 / np.sqrt(np.maximum(np.diag(information), 1e-300))
@@ -410,8 +465,10 @@ def _independent(information: Array) -> Array | None:
     return np.asarray(np.eye(len(scale))[:, np.sort(order[:rank] - 1)])
 
 
-def _lowest(evaluate: Evaluate, start: Array, row: Array, free: Array, least: float) -> float:
-    """Return the lowest value of row·b at which the profile log-likelihood is `least`.
+def _lowest(
+    evaluate: Evaluate, start: Array, row: Array, free: Array, least: float
+) -> tuple[float, Array]:
+    """Return the lowest value of row·b at which the profile log-likelihood is `least`, and b.
 
     The profile is concave and rising, so Newton's method never passes the root from below.
     """
@@ -437,4 +494,4 @@ def _lowest(evaluate: Evaluate, start: Array, row: Array, free: Array, least: fl
         if abs(new - at) <= 1e-12 * abs(at):
             break
         at = new
-    return at
+    return at, b

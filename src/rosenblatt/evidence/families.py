@@ -52,10 +52,6 @@ SIGNS = np.array([-1, 1])
 SHARES = (
     "For successes and failures give both as two columns, or the share of successes in each row"
 )
-UNFITTED = {
-    "log-binomial": "estimates of relative risks are not fitted here; fit the model without the "
-    "rows .rows in a package that keeps every fitted probability at most 1."
-}
 INTERCEPT = "(intercept)"
 MANY_DUMMIES = 64  # more columns of dummies are kept sparse
 MOST_PAIRS = 50_000_000  # pairs of a case and a control
@@ -100,6 +96,7 @@ class Observations(NamedTuple):
     pairs: tuple[Ints, Ints] | None = None  # the rows of X that each signed row compares
     offset: NDArray[np.float64] | None = None
     efron: bool = True  # whether a Cox regression treats ties as Efron, not as Breslow
+    link: str = "logit"  # of a binomial regression
     unfitted: str = ""  # why the estimates cannot be fitted
 
 
@@ -233,7 +230,8 @@ def question_of(
         risk,
         (Message(rows.note),) if rows.note else (),
         data=Observations(
-            X, rows.y, kept, weights, codes, rows.pairs, unfitted=UNFITTED.get(family, "")
+            *(X, rows.y, kept, weights, codes, rows.pairs),
+            link="log" if family == "log-binomial" else "logit",
         ),
     )
 

@@ -8,21 +8,26 @@ left to gain falls by a factor e with each step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
-from scipy.special import expit
+from scipy.sparse.linalg import LinearOperator, cg
+from scipy.special import expit, log_ndtr
 
 from rosenblatt.tables import to_dense
 
 Array = NDArray[np.float64]
 Evaluate = Callable[[Array], tuple[float, Array, Array]]
+PerRow = tuple[Array, Array, Array]  # log-likelihood, its slope and curvature, per row
+Terms = Callable[[Array, Array], PerRow]  # of scores and targets
 
 BLOCK = 1 << 16  # rows that are weighted at a time
 MOST_STEPS = 200
+CG_STEPS = 2000  # of conjugate gradients, in one step of Newton's method
+FAR = 50.0  # a logarithm of a probability above this: there is no maximum
 LARGEST_SET = 20_000_000  # of size² × cases: products for one matched set
 
 
@@ -97,31 +102,123 @@ def gram(Z: Any, weights: Array, other: Any = None) -> Array:
     return total
 
 
-def binomial(Z: Any, shares: Array, weights: Array, offset: Array) -> Evaluate:
-    """Return the log-likelihood of a logistic regression on labels 0 and 1, or on shares."""
+def glm(Z: Any, y: Array, weights: Array, offset: Array, terms: Terms) -> Evaluate:
+    """Return the log-likelihood of a generalized linear model."""
 
     def evaluate(b: Array) -> tuple[float, Array, Array]:
-        eta = Z @ b + offset
-        p = expit(eta)
-        value = float(weights @ (shares * eta - np.logaddexp(0, eta)))
-        return value, Z.T @ (weights * (shares - p)), gram(Z, weights * p * (1 - p))
-
-    return evaluate
-
-
-def poisson(Z: Any, counts: Array, weights: Array, offset: Array) -> Evaluate:
-    """Return the log-likelihood of a Poisson regression, without the factorials of the counts."""
-
-    def evaluate(b: Array) -> tuple[float, Array, Array]:
-        eta = Z @ b + offset
-        with np.errstate(over="ignore"):
-            mean = np.exp(eta)
-        value = float(weights @ (counts * eta - mean))
-        if not np.isfinite(value):
+        with np.errstate(all="ignore"):
+            value, slope, curve = terms(Z @ b + offset, y)
+        total = float(weights @ value)
+        if not np.isfinite(total):
             return -np.inf, b, np.eye(len(b))
-        return value, Z.T @ (weights * (counts - mean)), gram(Z, weights * mean)
+        return total, Z.T @ (weights * slope), gram(Z, weights * curve)
 
     return evaluate
+
+
+def maximize_by_cg(
+    X: Any, y: Array, weights: Array, offset: Array, terms: Terms, wanted: Sequence[int]
+) -> tuple[Array, Array, float]:
+    """Maximize the likelihood of a generalized linear model with very many columns.
+
+    Newton's method, its steps by conjugate gradients, so that no information matrix is made.
+    Returns the coefficients, standard errors of the wanted ones, and the log-likelihood.
+    """
+    scale = 1 / np.maximum(abs(X).max(axis=0).toarray().ravel(), 1e-300)
+    Z = (X @ sparse.diags_array(scale)).tocsr()
+    b, T, squares = np.zeros(Z.shape[1]), Z.T.tocsr(), (Z * Z).T.tocsr()
+
+    def evaluate(b: Array) -> tuple[float, Array, Array]:
+        with np.errstate(all="ignore"):
+            value, slope, curve = terms(Z @ b + offset, y)
+        return float(weights @ value), T @ (weights * slope), weights * curve
+
+    def solve_sparse(curve: Array, right: Array, accuracy: float) -> Array:
+        diagonal, shape = np.maximum(squares @ curve, 1e-300), (len(b), len(b))
+        matrix = LinearOperator(shape, lambda v: T @ (curve * (Z @ v)))
+        inverse = LinearOperator(shape, lambda v: v / diagonal)
+        return np.asarray(cg(matrix, right, rtol=accuracy, maxiter=CG_STEPS, M=inverse)[0])
+
+    value, slope, curve = evaluate(b)
+    small = 1e-11 * np.linalg.norm(slope)  # rounding errors of the slope are not far below
+    for k in range(MOST_STEPS):
+        if np.linalg.norm(slope) <= small:
+            break
+        step, size = solve_sparse(curve, slope, max(1e-8, 0.1 ** (k + 1))), 1.0
+        while not (new := evaluate(b + size * step))[0] >= value - 1e-13 * (1 + abs(value)):
+            size /= 2
+            if size < 1e-12:
+                break
+        b, (value, slope, curve) = b + size * step, new
+    else:
+        raise ValueError("the estimates did not converge; fit the model without the rows .rows.")
+    errors = np.full(len(b), np.nan)
+    for j in wanted:
+        unit = np.zeros(len(b))
+        unit[j] = 1.0
+        errors[j] = scale[j] * np.sqrt(solve_sparse(curve, unit, 1e-10)[j])
+    return scale * b, errors, value
+
+
+def logit(eta: Array, y: Array) -> PerRow:
+    """Return log-likelihood, slope and curvature of labels 0 and 1, or shares, per row."""
+    p = expit(eta)
+    return y * eta - np.logaddexp(0, eta), y - p, p * (1 - p)
+
+
+def poisson(eta: Array, y: Array) -> PerRow:
+    """Return those of counts, without the factorials."""
+    mean = np.exp(eta)
+    return y * eta - mean, y - mean, mean
+
+
+def probit(eta: Array, y: Array) -> PerRow:
+    """Return those of shares whose mean is the normal distribution function."""
+
+    def log_cdf(x: Array) -> PerRow:
+        value = log_ndtr(x)
+        ratio = np.exp(-x * x / 2 - value) / np.sqrt(2 * np.pi)
+        return value, ratio, ratio * (ratio + x)
+
+    value, slope, curve = log_cdf(-eta)
+    return _mix(y, log_cdf(eta), (value, -slope, curve))
+
+
+def cloglog(eta: Array, y: Array) -> PerRow:
+    """Return those of shares whose mean is 1 - exp(-exp(eta))."""
+    u = np.exp(eta)
+    ratio = np.where(u < 1e-300, 1.0, u / np.expm1(u))
+    return _mix(y, (np.log(-np.expm1(-u)), ratio, ratio * (u + ratio - 1)), (-u, -u, u))
+
+
+def loglog(eta: Array, y: Array) -> PerRow:
+    """Return those of shares whose mean is exp(-exp(-eta))."""
+    value, slope, curve = cloglog(-eta, 1 - y)
+    return value, -slope, curve
+
+
+def relative_risk(eta: Array, y: Array) -> PerRow:
+    """Return those of shares whose mean is exp(eta); rows of share 1 may have a mean above 1."""
+    r = 1 / np.expm1(-eta)
+    own = np.where(eta < FAR, eta, -np.inf), np.ones(len(eta)), np.zeros(len(eta))
+    value = np.where(eta < 0, np.log(-np.expm1(eta)), -np.inf)
+    return _mix(y, own, (value, -r, r * (1 + r)))
+
+
+def _mix(y: Array, own: PerRow, other: PerRow) -> PerRow:
+    """Weight the terms of success and failure by a share, which may be 0 or 1."""
+    pairs = zip(own, other, strict=True)
+    a, b, c = (np.where(y > 0, y * u, 0) + np.where(y < 1, (1 - y) * v, 0) for u, v in pairs)
+    return a, b, c
+
+
+LINKS: dict[str, Terms] = {
+    "logit": logit,
+    "probit": probit,
+    "cloglog": cloglog,
+    "loglog": loglog,
+    "log": relative_risk,
+}
 
 
 def multinomial(Z: Any, codes: NDArray[np.intp], possible: Any, weights: Array) -> Evaluate:

@@ -168,6 +168,13 @@ def leading_places(equations: Ints) -> Ints:
     return (equations != 0).argmax(axis=1) if len(equations) else np.zeros(0, dtype=np.int64)
 
 
+def independent(X: Any) -> Ints:
+    """Return columns of a CSR matrix that span all of its columns."""
+    pivots, parameters, equations = find_pivots(X, residues(X)[0])
+    leads = parameters[leading_places(equations)]
+    return np.sort(np.concatenate((pivots.columns, leads)))
+
+
 def proved_rank(X: Any, pivots: Pivots) -> int:
     """Return the rank that pivots prove, a lower bound; 0 where they are not triangular.
 

@@ -111,6 +111,7 @@ def _add_likelihood(regression: Question, model: Model, weights: Any, offset: An
     if offset is not None and weights is not None:
         offset = offset[row_weights(weights, len(offset)) > 0]
     own = {"offset": offset, "efron": model.efron, "unfitted": model.unfitted}
+    own |= {"link": model.link} if model.link else {}
     return replace(regression, data=regression.data._replace(**own))
 
 

@@ -27,7 +27,7 @@ from rosenblatt.evidence.cone import (
     explain_end,
     partition,
 )
-from rosenblatt.evidence.estimates import LimitingModel, ReducedModel
+from rosenblatt.evidence.estimates import GLM, LimitingModel, ReducedModel
 from rosenblatt.evidence.families import (
     INTERCEPT,
     Name,
@@ -439,12 +439,12 @@ def next_steps(s: Separation) -> list[tuple[str, str]]:
     if table is None and s.limit.can_be_fitted:
         steps.append(("s.estimates", "the finite estimates, which take longer to compute"))
     bounded = {UP, DOWN} & set(s.reasons.values())
-    if bounded and s.limit.can_be_fitted and not (table and table.bounds):
+    if bounded and s.limit.can_be_fitted and not s.limit.is_wide and not (table and table.bounds):
         steps.append(("s.bounds", "one-sided 95 % bounds, which take longer to compute"))
     if not s.limit.not_for_firth():
         steps.append(("s.firth()", "Firth's estimates, which are all finite"))
     # If few rows overlap, a model of them alone is about another population.
-    if s.family in ("binomial", "poisson") and 0 < len(s.rows) <= s.n_overlapping:
+    if s.family in GLM and 0 < len(s.rows) <= s.n_overlapping:
         rows = plural(s.n_overlapping, "row that overlaps", "rows that overlap")
         steps.append(("s.reduced()", f"the {rows}, as a design for any other package"))
     return steps

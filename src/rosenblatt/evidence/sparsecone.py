@@ -44,7 +44,7 @@ from rosenblatt.evidence.families import SIGNS, Constraints, Mask, Question
 from rosenblatt.evidence.modular import (
     combine_rows,
     find_pivots,
-    leading_places,
+    independent,
     null_basis,
     residues,
     whole_products,
@@ -376,19 +376,12 @@ def _times(basis: Any, g: NDArray[Any]) -> Vector:
     return tuple(result)
 
 
-def _independent(W: Any) -> Ints:
-    """Return columns of W that span all of its columns."""
-    pivots, parameters, equations = find_pivots(W, residues(W)[0])
-    leads = parameters[leading_places(equations)]
-    return np.sort(np.concatenate((pivots.columns, leads))).astype(np.intp)
-
-
 def _parts(W: Any, rows: Ints) -> list[tuple[Ints, Ints]]:
     """Split rows, restricted to independent columns, into parts that share no column."""
     if len(rows) == 0:
         return []
     some = W[rows]
-    columns = _independent(some)
+    columns = independent(some)
     some = some[:, columns].tocsr()
     graph = sparse.csr_array((some.data != 0, some.indices, some.indptr), shape=some.shape)
     _, label = csgraph.connected_components((graph.T @ graph).tocsr(), directed=False)
@@ -496,7 +489,7 @@ def _drop(
     no row are left out: only coefficients that no row identifies differ along them, and dropping
     such a one is counted as if it changed nothing, so no advice is wrong.
     """
-    columns = _independent(W)
+    columns = independent(W)
     if len(columns) > FEW_DIMENSIONS:
         return ()
     rows = np.unique(W[:, columns].toarray(), axis=0)
