@@ -1,18 +1,22 @@
 """Every script in examples/ runs, at a small size, and says what it should."""
 
 import importlib.util
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from pages import ROOT
+import yaml
+from pages import ROOT, blocks
 
 EXAMPLES = ROOT / "examples"
 # What is given to each script, and something it must say.
 SCRIPTS = {
     "credit": ((), "The first five rows"),
     "drift": ((), ""),
+    "gate": ((), "::error file=trial.csv::the estimate of drug[old] is inf"),
     "lecture": (("slides",), "2-updates.gif"),
     "logistic": ((), "the first ten: inseparable"),
     "memory": ((4000,), "the same weights: True"),
@@ -46,6 +50,36 @@ def test_a_script_runs(name, tmp_path, monkeypatch, capfd):
 def test_the_drift_picture_is_drawn(tmp_path):
     load("drift").draw(tmp_path / "drift.png")
     assert (tmp_path / "drift.png").stat().st_size > 10_000
+
+
+def gate(folder, *arguments):
+    """Run the gate in a folder: its exit code and what it prints."""
+    command = [sys.executable, str(EXAMPLES / "gate.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    return done.returncode, done.stdout
+
+
+def test_the_gate_exits_as_the_command_does(tmp_path):
+    (tmp_path / "fine.csv").write_text("dose,died\n1,no\n2,yes\n3,no\n4,yes\n")
+    assert gate(tmp_path)[0] == 1
+    assert gate(tmp_path, "fine.csv", "died") == (0, "fine.csv: all 2 estimates are finite\n")
+    code, printed = gate(tmp_path, "nothing.csv", "died")
+    assert code == 66
+    assert printed.startswith("::error file=nothing.csv::")
+
+
+def test_the_hook_of_this_repository_fails_on_the_manual_s_trial(tmp_path):
+    """pre-commit runs `entry` and `args`; the manual's settings name only what the hook has."""
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    page = {block.title: block.text for block in blocks(ROOT / "docs" / "howto" / "gate.md")}
+    (use,) = yaml.safe_load(page[".pre-commit-config.yaml"])["repos"][0]["hooks"]
+    assert use["id"] == hook["id"]
+    assert re.search(use["files"], "trial.csv")
+    (tmp_path / "trial.csv").write_text(page["trial.csv"])
+    steps = yaml.safe_load(page["separation.yml"])["jobs"]["separation"]["steps"]
+    for command in ([*shlex.split(hook["entry"]), *use["args"]], shlex.split(steps[-1]["run"])):
+        program = [sys.executable, "-m", *command]
+        assert subprocess.run(program, cwd=tmp_path, check=False).returncode == 1
 
 
 def course(*arguments):

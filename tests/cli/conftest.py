@@ -3,15 +3,31 @@ import os
 import re
 import subprocess
 
+import click
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from installed import PROGRAM
+from outputs import check_output
 
 from rosenblatt.cli import run
+from rosenblatt.cli.console import Console
 from rosenblatt.read.credit import credit
+
+
+@pytest.fixture(autouse=True)
+def outputs_follow_the_schema(monkeypatch):
+    """Checks every object that --json prints in this process."""
+    result = Console.result
+
+    def check(console, value):
+        if console.as_json:
+            check_output(value, click.get_current_context().info_name)
+        result(console, value)
+
+    monkeypatch.setattr(Console, "result", check)
 
 
 @pytest.fixture(scope="session")
@@ -65,6 +81,8 @@ def told(capfd, tmp_path, monkeypatch):
         capfd.readouterr()
         code = run([str(argument) for argument in arguments])
         out, err = capfd.readouterr()
+        if out.startswith('{"error"'):
+            check_output(json.loads(out), "error")
         if not with_notes:
             err = re.sub(r"^rosenblatt: compiling .*\n", "", err, flags=re.MULTILINE)
         return code, out, err

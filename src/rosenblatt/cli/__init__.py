@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -100,10 +101,24 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def _print_schema(ctx: click.Context, option: click.Parameter, given: bool) -> None:
+    if given:
+        click.echo((Path(__file__).parent / "schema.json").read_text(encoding="utf-8"), nl=False)
+        ctx.exit()
+
+
 @click.group(
     cls=Commands, epilog=COMPLETION, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(__version__, message="rosenblatt %(version)s")
+@click.option(
+    "--json-schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_schema,
+    help="Print the JSON schema of what --json prints, and exit.",
+)
 def rosenblatt() -> None:
     """Train linear classifiers, with proofs.
 
